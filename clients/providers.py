@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from harness.plugins.client import ClientKind
-
 from clients.adapters.reference import Reference
 from clients.seeding.table import mutant
 from harness.plugins import registry
+from harness.plugins.client import ClientKind
 from harness.plugins.providers import OneFileEach
 
 PREFIX = "mutant-"

@@ -37,13 +37,13 @@ __all__ = [
 
 _WHERE = {
     "KafkaProducer": "transport.kafka_producer",
-    "MetricName": "metrics",
-    "ProducerInterceptor": "interceptors",
-    "ProducerRecord": "interceptors",
+    "MetricName": "telemetry.metrics",
+    "ProducerInterceptor": "producer.interceptors",
+    "ProducerRecord": "producer.interceptors",
     "RecordFuture": "transport.record_future",
-    "RecordMetadata": "producer_batch",
+    "RecordMetadata": "producer.producer_batch",
     "SendError": "errors",
-    "Serializer": "serializers",
+    "Serializer": "producer.serializers",
 }
 
 

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 from harness.model.errors import KafkaTrialError, unknown
 
 if TYPE_CHECKING:  # a client's process reads these tables too, and is to be there soon
-    from harness.plugins.client import ClientKind
-    from harness.plugins.cluster import BrokerKind
-    from harness.plugins.fault import FaultKind
-    from harness.plugins.proxy import ProxyKind
     from typer import Typer
 
     from harness.plugins.check import Check
+    from harness.plugins.client import ClientKind
+    from harness.plugins.cluster import BrokerKind
+    from harness.plugins.fault import FaultKind
     from harness.plugins.providers import Provider
+    from harness.plugins.proxy import ProxyKind
     from harness.plugins.scenario import Scenario
     from harness.plugins.workload import WorkloadKind
 

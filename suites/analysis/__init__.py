@@ -1,1 +1,1 @@
-"""What checks, scenarios and perturbations read out of the evidence. Pure."""
+"""Facts that checks, scenarios and perturbations derive from the evidence. All functions are pure."""

@@ -1,10 +1,13 @@
-"""Produce attempts as the witness saw them: which request put which batch into the log, and how it was answered.
+"""Produce attempts as the witness saw them: which request appended which batch, and what the broker answered.
 
-An :class:`Attempt` is one partition of one Produce request. A client may send the same records in several attempts;
-each attempt that the broker appended left a batch in the log. ``origins`` finds the attempt of a batch: by the
-base offset in its answer and the bytes (CRC); where no answer was written (the connection died first) by producer id,
-epoch and sequence, or by the bytes alone, or, if this broker rewrites batches, by the number of records. Times are the
-witness's: when the client sent is for :mod:`suites.analysis.sending` to say.
+An :class:`Attempt` is one partition of one Produce request. A client may send the same records in several
+attempts, and each attempt that the broker appended left a batch in the log.
+
+``origins`` finds the attempt of a batch by the base offset in its answer and the bytes (CRC). If no answer
+was written because the connection died first, it matches by producer id, epoch and sequence, or by the bytes
+alone. If the broker rewrites batches, it matches by the number of records.
+
+Times are the times at the witness. :mod:`suites.analysis.sending` computes when the client sent an attempt.
 """
 
 from __future__ import annotations
@@ -20,25 +23,29 @@ from harness.model.rows import Frame, FrameKind, LogRecord, ProducePart
 from suites.analysis.recreated import recreations
 
 PRODUCE = "Produce"
-#: So many batches of a partition does a broker know of a producer (KAFKA-5494).
+#: How many batches per partition a broker remembers of a producer (KAFKA-5494).
 REMEMBERED = 5
-#: Who closed a connection, in its row.
+#: The value of a row's ``closed_by`` if the client closed the connection.
 CLIENT = "client"
 
 
 class BatchPlace(NamedTuple):
-    """Where a batch lies in the log."""
+    """The place of a batch in the log."""
 
     partition: int
     base_offset: int
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """``answered_ns`` None: no answer passed the witness; ``closed_ns`` None: the connection outlived the trial.
+    """One partition of one Produce request.
 
-    ``asked_ns`` is when the client had sent it for certain, ``sent_ns`` when it went on to the broker: a rule of the
-    witness may keep a request for long. ``request`` numbers Produce requests in the order in which they passed;
-    ``errors`` are those of all partitions in the answer.
+    ``answered_ns`` is None if no answer passed the witness. ``closed_ns`` is None if the connection outlived
+    the trial.
+
+    The client had sent the request by ``asked_ns`` at the latest. ``sent_ns`` is when the request went on to
+    the broker; a rule of the witness may hold a request for a long time. ``request`` numbers Produce requests
+    in the order in which they passed the witness. ``errors`` holds the errors of all partitions in the
+    answer.
     """
 
     conn: int
@@ -56,17 +63,17 @@ class Attempt(msgspec.Struct, frozen=True):
 
     @property
     def accepted(self) -> bool:
-        """True if the broker answered that the batch is in its log."""
+        """True if the broker answered that it appended the batch."""
         return self.error_code == 0 and self.base_offset >= 0
 
     @property
     def place(self) -> BatchPlace:
-        """Where the broker said that it put the batch."""
+        """The place that the broker gave for the batch."""
         return BatchPlace(self.part.partition, self.base_offset)
 
     @property
     def sequence(self) -> tuple[int, ...] | None:
-        """``(producer id, epoch, base sequence)``, None for a batch without."""
+        """``(producer id, epoch, base sequence)``, or None for a batch without a producer id."""
         part = self.part
         if part.producer_id is None or part.producer_id < 0:
             return None
@@ -75,26 +82,26 @@ class Attempt(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch of the log, by its first record."""
+    """A batch in the log: its first record and its number of records."""
 
     first: LogRecord
     records: int
 
     @property
     def sequence(self) -> tuple[int, ...] | None:
-        """As :attr:`Attempt.sequence`."""
+        """See :attr:`Attempt.sequence`."""
         first = self.first
         return None if first.producer_id < 0 else (first.producer_id, first.producer_epoch, first.sequence)
 
 
 def batch_place(record: LogRecord) -> BatchPlace:
-    """Where the batch of ``record`` lies."""
+    """Return the place of the batch that contains ``record``."""
     return BatchPlace(record.partition, record.base_offset)
 
 
 @view
 def attempts(evidence: Evidence) -> list[Attempt]:
-    """All attempts, in the order in which they passed the witness."""
+    """Return all attempts, in the order in which they passed the witness."""
     closed = {frame.conn: frame.t_ns for frame in reversed(evidence.frames) if frame.kind is FrameKind.CLOSE}
     opened = {frame.conn: frame.t_ns for frame in evidence.frames if frame.kind is FrameKind.OPEN}
     made: list[Attempt] = []
@@ -128,9 +135,10 @@ def attempts(evidence: Evidence) -> list[Attempt]:
 
 @view
 def origins(evidence: Evidence) -> dict[BatchPlace, Attempt]:
-    """The attempt of each batch of the log, where one is found; no attempt stands for two batches.
+    """Map each batch in the log to its attempt, if one is found. An attempt is matched to at most one batch.
 
-    What was answered before the topic was created again lies in no log any more.
+    Attempts that were answered before the topic was recreated are skipped, since their batches are not in the
+    log any more.
     """
     since_ns = max(recreations(evidence), default=0)
     waiting = dict(_batches(evidence))
@@ -148,7 +156,8 @@ def origins(evidence: Evidence) -> dict[BatchPlace, Attempt]:
             misfits.append(attempt)
         else:
             loose.append(attempt)
-    # An answer that names a place whose batch has other bytes is of that batch only if nothing else fits it.
+    # An accepted attempt whose place holds a batch with other bytes gets that batch only if nothing else
+    # matches it.
     _match(waiting, [*loose, *misfits], found, (_same_sequence, _same_bytes))
     taken = set(found.values())
     placed = [attempt for attempt in misfits if attempt not in taken]
@@ -164,7 +173,7 @@ def _match(
     found: dict[BatchPlace, Attempt],
     rules: Iterable[Callable[[Attempt, Batch], bool]],
 ) -> None:
-    """Move batches from ``waiting`` to ``found``, each to the first candidate that fits by the first rule that does."""
+    """Move each batch from ``waiting`` to ``found``, with its first matching candidate. Rules are tried in order."""
     left = list(candidates)
     if not left:
         return
@@ -179,7 +188,7 @@ def _match(
 
 
 def sent_again(made: Iterable[Attempt]) -> dict[Attempt, Attempt]:
-    """Attempt -> the next one with the same batch: same producer id, epoch and sequence, or the same bytes."""
+    """Map each attempt to the next one with the same batch: same producer id, epoch and sequence, or same bytes."""
     latest: dict[tuple[object, ...], Attempt] = {}
     again: dict[Attempt, Attempt] = {}
     for attempt in made:
@@ -244,5 +253,6 @@ def _same_place(attempt: Attempt, batch: Batch) -> bool:
 
 
 def _same_size(attempt: Attempt, batch: Batch) -> bool:
-    # Too weak where bytes can be compared: only for a broker that is seen to rewrite them (say, to compress anew).
+    # This rule is too weak for brokers whose batches can be matched by bytes. It applies only to a broker
+    # that was seen to rewrite batches (for example, to recompress them).
     return attempt.sequence == batch.sequence and attempt.part.records == batch.records

@@ -1,13 +1,13 @@
-"""Batches with the right sequence, of which a broker said that it was wrong.
+"""Batches with a correct sequence that a broker refused for their sequence.
 
-A broker that is sane says OUT_OF_ORDER_SEQUENCE_NUMBER of a gap, and UNKNOWN_PRODUCER_ID (if it is old) where it has
-forgotten what it knew. Of a batch that begins where the last stored one of its partition ended, and that cannot be
-stored already, it says neither, unless it has lost something: then no client is to blame for the error, only for what
-it makes of it.
+A correct broker answers OUT_OF_ORDER_SEQUENCE_NUMBER to a gap. An old one answers UNKNOWN_PRODUCER_ID if it
+has forgotten the producer's state. Neither error is correct for a batch that begins where the last stored
+batch of its partition ended and that cannot be stored already, unless the broker has lost something. The
+client is then not to blame for the error, only for how it handles the error.
 
-A broker knows a producer's last five batches of a partition. Of an older one that is sent again it says
-OUT_OF_ORDER_SEQUENCE_NUMBER too. A client has a reason to send one again if its answer alone was lost and those behind
-it came, which no broker does.
+A broker remembers the last five batches of a producer per partition. If an older batch is sent again, the
+broker answers OUT_OF_ORDER_SEQUENCE_NUMBER too. A client has a reason to send one again if only the answer to
+that batch was lost and the answers to later batches arrived. No real broker does that.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from suites.analysis.response_order import out_of_turn_ns
 
 SAID = (BY_NAME["OUT_OF_ORDER_SEQUENCE_NUMBER"].code, BY_NAME["UNKNOWN_PRODUCER_ID"].code)
 SLACK_NS = 20 * NS_PER_MS
-#: What had been answered by then may be reported so much later.
+#: How much later than its answer a record may be reported to the application.
 ENDED_NS = 500 * NS_PER_MS
 ROUND = 2**31
 
@@ -35,7 +35,7 @@ _Chain = tuple[int, int, int]
 
 @view
 def contradicted(evidence: Evidence) -> list[Attempt]:
-    """Those attempts, in order."""
+    """Return the attempts that were refused in this way, in order."""
     ends: dict[_Chain, int] = {}
     accepted = defaultdict[_Chain, list[int]](list)
     in_doubt: dict[tuple[_Chain, int], Attempt] = {}
@@ -62,9 +62,9 @@ def contradicted(evidence: Evidence) -> list[Attempt]:
 
 @grants("forgotten-behind-lost-answer")
 def _is_forgotten(evidence: Evidence, earlier: Attempt, again: Attempt) -> bool:
-    """True for as many records, if the earlier batch is in the log, and its answer alone was lost.
+    """True if the earlier batch is in the log, has as many records as the later one, and lost only its answer.
 
-    Those behind it came, out of turn.
+    The answers to later batches arrived, out of order.
     """
     confused_ns = out_of_turn_ns(evidence).get(earlier.conn)
     return (
@@ -77,16 +77,18 @@ def _is_forgotten(evidence: Evidence, earlier: Attempt, again: Attempt) -> bool:
 
 @view
 def _stored(evidence: Evidence) -> frozenset[Attempt]:
-    """The attempts that put a batch into the log."""
+    """Return the attempts that put a batch into the log."""
     return frozenset(origins(evidence).values())
 
 
 @view
 def failed_over_it(evidence: Evidence) -> dict[int, Operation]:
-    """The records that failed over one of them, while there was time left.
+    """Return the records that failed because of such a refusal before their delivery timeout.
 
-    They are those of its partition that were handed over by then, and that fail within a request timeout. A producer
-    that ended over it fails all that it has: one that acknowledges nothing that it was handed later, and soon nothing.
+    They are the records of the refused batch's partition that had been handed over by then and that failed
+    within a request timeout. If the refusal ended the producer, they are all records that failed after it. A
+    producer has ended if it acknowledges no record that was handed over later, and stops acknowledging
+    earlier ones soon after.
     """
     refused = contradicted(evidence)
     if not refused:
@@ -107,7 +109,7 @@ def failed_over_it(evidence: Evidence) -> dict[int, Operation]:
 
 @grants("expired-over-refusal")
 def _has_expired(send: Operation, limit_ns: int) -> bool:
-    """True if its own time was over when it had its result."""
+    """True if the record's delivery timeout had expired when its result was reported."""
     return send.complete_ns is not None and send.complete_ns - send.invoke_ns >= limit_ns
 
 

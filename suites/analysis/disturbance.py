@@ -1,10 +1,15 @@
-"""When time cannot be trusted: a client that was starved, or a broker that stood still, is nobody's broken promise.
+"""Stalls of the client, the broker or the harness. During one, lateness does not count against the client.
 
-Three witnesses. The harness's own pulse: where it was late, frames were, and a client may have given up requests of
-which the witness's rows say that they were answered in time. The client's heartbeat (``stats``, once a second): a gap
-of seconds means that its process did not run. And the broker's answers as they come to the witness, before any rule
-there keeps, changes or stops them, each from the moment at which the broker had its request: if one takes seconds, the
-broker stood still. A client that is late then is not to blame, and nothing that rests on time can be judged.
+There are three sources:
+
+- The pulse of the harness. If it was late, frames were late too, and a client may have given up requests that
+  were answered in time according to the witness's rows.
+- The heartbeat of the client (``stats``, once per second). A gap of seconds means that its process did not run.
+- The answers of the broker as they arrive at the witness, before a rule there delays, changes or drops them.
+  Each is measured from the moment at which the broker had its request. If one takes seconds, the broker
+  stalled.
+
+A client that is late during a stall is not to blame, and nothing that depends on time can be judged.
 """
 
 from __future__ import annotations
@@ -33,15 +38,16 @@ HARNESS_STALLED = ReasonKind(
     "harness-stalled", "{of}: {told}, but the harness itself stalled for {stalled_ms} ms meanwhile"
 )
 
-#: More than one missed heartbeat; below request.timeout.ms, whose running out is then no sign of anything.
+#: More than one missed heartbeat, but less than request.timeout.ms, so that a request timeout during such a
+#: gap proves nothing.
 STARVED_MS = 2_500
-#: A broker on this machine answers within milliseconds.
+#: A broker on the same machine normally answers within milliseconds.
 SILENT_MS = 2_000
 
 
 @view
 def silences(evidence: Evidence) -> list[Span]:
-    """The times between two heartbeats, from the first event to the end; none for a client that sends none."""
+    """Return the intervals between heartbeats, from the first event to the end. Empty if the client sends none."""
     beats = [event.mono_ns for event in evidence.history if isinstance(event, Stats)]
     if not beats:
         return []
@@ -52,15 +58,15 @@ def silences(evidence: Evidence) -> list[Span]:
 
 
 def client_stalls(evidence: Evidence) -> list[Span]:
-    """When the client's process did not run, by the gaps between its heartbeats."""
+    """Return the intervals in which the client's process did not run, judged by the gaps between its heartbeats."""
     return [silence for silence in silences(evidence) if silence.length_ms > STARVED_MS]
 
 
 @view
 def slow_answers(evidence: Evidence) -> list[Span]:
-    """How long the broker had each request, until its answer came to the witness, or its connection ended.
+    """Return how long the broker had each request, until its answer reached the witness or the connection ended.
 
-    A request of which no answer is asked (acks=0) is none.
+    Requests that expect no answer (acks=0) are left out.
     """
     waiting: dict[tuple[int, int | None], Frame] = {}
     found: list[Span] = []
@@ -76,24 +82,25 @@ def slow_answers(evidence: Evidence) -> list[Span]:
 
 
 def broker_stalls(evidence: Evidence) -> list[Span]:
-    """When a broker had a request and did not answer it, for longer than it takes."""
+    """Return the intervals in which the broker left a request unanswered for longer than ``SILENT_MS``."""
     return [answer for answer in slow_answers(evidence) if answer.length_ms > SILENT_MS]
 
 
 def harness_stalls(evidence: Evidence) -> list[Span]:
-    """When the harness did not keep time."""
+    """Return the intervals in which the harness was late."""
     return [Span(*stall) for stall in evidence.record.harness_stalls]
 
 
 def long_harness_stalls(evidence: Evidence) -> list[Span]:
-    """Those that last as long as a broker's silence does; shorter ones are within the slack of limits of seconds."""
+    """Return the harness stalls longer than ``SILENT_MS``. Shorter ones are within the slack of limits of seconds."""
     return [stall for stall in harness_stalls(evidence) if stall.length_ms > SILENT_MS]
 
 
 def late_harness(evidence: Evidence) -> list[Span]:
-    """When the harness was late by more than the slack of moments within a request timeout, by however many stalls.
+    """Return when the harness lost more than the slack within one request timeout, in any number of stalls.
 
-    A machine that lets the harness wait now and then may let others wait for most of the time.
+    A machine that often makes the harness wait for a short time may make other processes wait for most of the
+    time.
     """
     stalls, timeout_ns = harness_stalls(evidence), sending(evidence).timeout_ns
     found = []
@@ -108,9 +115,10 @@ def late_harness(evidence: Evidence) -> list[Span]:
 
 @grants("harness-stalled")
 def harness_stalled_ms(evidence: Evidence, begin_ns: int, end_ns: int) -> int:
-    """How long the harness did not keep time within a request timeout of this stretch: then one may have passed unseen.
+    """Return the largest time in ms that the harness lost within one request timeout of this interval.
 
-    0 where it was late by no more than the slack that moments have in any case.
+    A request timeout may have passed unseen in that time. The result is 0 if the harness was late by no more
+    than the slack that every measured time has.
     """
     stalls, timeout_ns = harness_stalls(evidence), sending(evidence).timeout_ns
     late_ns = max(
@@ -124,12 +132,12 @@ def harness_stalled_ms(evidence: Evidence, begin_ns: int, end_ns: int) -> int:
 
 
 def stalled_ns(stalls: Iterable[Span], begin_ns: int, end_ns: int) -> int:
-    """How much of a stretch of time lies in these."""
+    """Return how much of an interval lies within ``stalls``."""
     return sum(stall.overlap_ns(begin_ns, end_ns) for stall in stalls)
 
 
 def stalled_by(evidence: Evidence, begin_ns: int, end_ns: int) -> tuple[ReasonKind, int] | None:
-    """What stalled in a stretch of time, and for how many ms of it; None if nothing did."""
+    """Return what stalled in an interval and for how many ms of it, or None if nothing stalled."""
     stalls = {
         CLIENT_STALLED: client_stalls(evidence),
         HARNESS_STALLED: long_harness_stalls(evidence),
@@ -144,11 +152,12 @@ def _at_broker_ns(frame: Frame) -> int:
 
 
 def _settled(frame: Frame, waiting: Mapping[tuple[int, int | None], Frame]) -> list[Frame]:
-    """The requests that wait no longer when this comes from the broker, or ends the connection."""
+    """Return the requests that stop waiting when this frame arrives from the broker or ends the connection."""
     here = [request for request in waiting.values() if request.conn == frame.conn]
     if frame.kind is not FrameKind.RESPONSE:
         return here if frame.kind is FrameKind.CLOSE else []
-    # A rule may have given the answer another id; then it is that of the oldest, for a broker answers in order.
+    # A rule may have changed the correlation id of the answer. It then answers the oldest request, since a
+    # broker answers in order.
     asked = waiting.get((frame.conn, frame.correlation_id)) or next(
         (request for request in here if request.api == frame.api), None
     )

@@ -1,7 +1,7 @@
-"""The rules by which a check forgives, each with a name: a function that grants one says so with ``grants``.
+"""The names of the excuses that checks accept. A function that accepts one declares it with ``grants``.
 
-Each has a perturbation that shows where it ends (``suites.perturbations.limits``). A name that is granted and has none
-fails the tests.
+Each excuse needs a perturbation in ``suites.perturbations.limits`` that shows where it ends. The tests fail
+if a granted name has none.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Final, TypeVar
 
 Granting = TypeVar("Granting", bound=Callable[..., object])
 
-#: Excuse -> the functions that grant it; complete as soon as the modules of the checks are imported.
+#: Maps an excuse to the functions that grant it. It is complete once the modules of the checks are imported.
 GRANTED: Final[defaultdict[str, set[str]]] = defaultdict(set)
 
 
 def grants(*excuses: str) -> Callable[[Granting], Granting]:
-    """Names the excuses that a function grants."""
+    """Declare the excuses that a function grants."""
 
     def register(function: Granting) -> Granting:
         for excuse in excuses:

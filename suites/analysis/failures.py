@@ -1,8 +1,9 @@
-"""What failed in a trial, and for whom: on which broker's way, connection and partitions, and when.
+"""The failures of a trial: on the way to which broker, on which connection, in which partitions, and when.
 
-A failure is of attempts that the witness saw (refused, lost with their connection, timed out, stopped), or of attempts
-that it cannot have seen, where a fault threw bytes away in front of it or a connection was cut with bytes on their way.
-It excuses only what was on its path: the same partition, or the same connection, in the record's life.
+A failure concerns attempts that the witness saw (refused, lost with their connection, timed out, or stopped),
+or attempts that it cannot have seen, because a fault discarded bytes in front of it or a connection was cut
+with bytes in transit. A failure excuses only records on its path: in the same partition or on the same
+connection, during the record's life.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from suites.analysis.way import SLACK_NS, way
 
 
 class Failure(NamedTuple):
-    """``conn`` None: on no connection that the witness knows; ``partitions`` None: of any that its broker leads.
+    """A failure of attempts, seen or unseen.
 
-    ``span``: from when the client can have known of it. ``brokers`` empty: on the way to any of them.
-    ``attempts``: those that failed, where the witness saw all of them.
+    ``span`` begins when the client can have known of the failure. ``brokers`` is empty if the failure was on
+    the way to any of them. ``conn`` is None if the witness knows no connection for it. ``partitions`` is None
+    for all partitions that the broker leads. ``attempts`` holds the attempts that failed, if the witness saw
+    all of them.
     """
 
     span: Span
@@ -34,22 +37,25 @@ class Failure(NamedTuple):
 
     @property
     def is_unseen(self) -> bool:
-        """True for attempts that were kept from the witness with their connection: there are none behind its span."""
+        """True if the witness saw neither the attempts nor their connection.
+
+        Such attempts do not fail after ``span``.
+        """
         return self.conn is None
 
     def meets(self, begin_ns: int, end_ns: int) -> bool:
-        """True if the client can have learned of it in this span; what it knows takes a while to have an effect."""
+        """True if the client can have learned of the failure in this interval. Its reaction may take a while."""
         return self.span.earliest_ns <= end_ns and begin_ns <= self.span.latest_ns + SLACK_NS
 
 
 class Path(NamedTuple):
-    """Where the attempts of one partition went: the brokers, and the connections to them."""
+    """The brokers and connections that the attempts of one partition used."""
 
     brokers: frozenset[int]
     conns: frozenset[int]
 
     def crosses(self, failure: Failure) -> bool:
-        """True if it happened on this path, to this partition's attempts or to those beside them."""
+        """True if the failure was on this path: on one of its connections, or else on the way to one of its brokers."""
         if failure.conn is not None:
             return failure.conn in self.conns
         return not failure.brokers or not self.brokers.isdisjoint(failure.brokers)
@@ -57,10 +63,10 @@ class Path(NamedTuple):
 
 @view
 def paths(evidence: Evidence) -> dict[int, Path]:
-    """Partition -> its path.
+    """Map each partition to its path.
 
-    A connection on which nothing of the partition was seen belongs to it too if it led to the partition's broker: what
-    a fault threw away may have been the first on it.
+    A connection to the partition's broker belongs to the path even if the witness saw no attempt of the
+    partition on it: a fault may have discarded the first one.
     """
     brokers, conns = defaultdict[int, set[int]](set), defaultdict[int, set[int]](set)
     for frame in evidence.frames:
@@ -76,7 +82,7 @@ def paths(evidence: Evidence) -> dict[int, Path]:
 
 @view
 def failures(evidence: Evidence) -> list[Failure]:
-    """All of them."""
+    """Return all failures of the trial."""
     return [
         *_refused(evidence),
         *_overdue(evidence),
@@ -88,7 +94,7 @@ def failures(evidence: Evidence) -> list[Failure]:
 
 @view
 def failed_attempts(evidence: Evidence) -> int:
-    """How many attempts failed that the witness saw: refused, unanswered, answered late, or kept from the broker."""
+    """Return how many attempts the witness saw fail: refused, unanswered, answered late, or kept from the broker."""
     known = sending(evidence)
     seen = sum(
         bool(attempt.error_code)
@@ -117,7 +123,7 @@ def _overdue(evidence: Evidence) -> Iterator[Failure]:
 
 @grants("request-kept")
 def _stopped(evidence: Evidence) -> Iterator[Failure]:
-    """Requests that a rule of the witness kept from the broker: they time out."""
+    """Requests that a rule of the witness kept from the broker. They time out."""
     limit_ns = sending(evidence).timeout_ns
     for frame in evidence.stopped:
         if frame.kind is FrameKind.REQUEST and frame.api == PRODUCE:
@@ -128,10 +134,11 @@ def _stopped(evidence: Evidence) -> Iterator[Failure]:
 
 @grants("connection-ended")
 def _ended(evidence: Evidence) -> Iterator[Failure]:
-    """Connections that ended with attempts on them, seen or not.
+    """Connections that ended with attempts on them, seen or unseen.
 
-    Unseen ones can have been caught in front of the witness where a fault was in effect, or the broker hung up. The
-    witness knows that the broker did before the client does; that the client did, or a fault, maybe later.
+    Unseen attempts can have been caught in front of the witness if a fault was in effect or the broker closed
+    the connection. The witness sees a close by the broker before the client does. It may see a close by the
+    client, or by a fault, later.
     """
     known = sending(evidence)
     for frame in evidence.frames:
@@ -156,7 +163,7 @@ def _ended(evidence: Evidence) -> Iterator[Failure]:
 
 @grants("unseen-attempt")
 def _unseen(evidence: Evidence) -> Iterator[Failure]:
-    """Attempts that failed in front of the witness, where a fault refused them or threw them away."""
+    """Attempts that failed in front of the witness because a fault refused or discarded them."""
     for fault in way(evidence).hidden():
         yield Failure(Span(fault.begin_ns, fault.end_ns), fault.brokers)
 

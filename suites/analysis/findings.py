@@ -18,38 +18,38 @@ UNREADABLE = ReasonKind("frames-unreadable", "{of}: {told}, but the witness coul
 
 
 def require_acks_all(evidence: Evidence) -> None:
-    """Raise Unsupported unless acks=all: with less the broker itself may lose what it has acknowledged."""
+    """Raise Unsupported unless acks=all. With less, the broker itself may lose what it has acknowledged."""
     acks = str(evidence.record.spec.config.get("acks"))
     if acks not in ("all", "-1"):
         raise Unsupported(ACKS.reason(acks=acks))
 
 
 def require_unlimited_retries(evidence: Evidence) -> None:
-    """Raise Unsupported where retries are limited: then the client may give up after so many."""
+    """Raise Unsupported if retries are limited, because the client may then give up after that many."""
     if (retries := int(evidence.record.spec.config.get("retries", UNLIMITED))) < UNLIMITED:
         raise Unsupported(LIMITED.reason(retries=retries))
 
 
 def require_settable(evidence: Evidence, *settings: str) -> None:
-    """Raise Unsupported where the client could not be given one of the settings."""
+    """Raise Unsupported if the client does not offer one of the settings."""
     for setting in settings:
         if setting in evidence.record.not_set:
             raise Unsupported(NOT_SET.reason(setting=setting, told=evidence.record.not_set[setting]))
 
 
 def doubt_if_unreadable(found: Finding, hidden: int) -> None:
-    """Raise Inconclusive where ``hidden`` frames that the witness could not read may explain the finding."""
+    """Raise Inconclusive if ``hidden`` frames that the witness could not read may explain the finding."""
     if hidden:
         raise Inconclusive(UNREADABLE.reason(of=found.anomaly, told=found.message, count=hidden))
 
 
 def listed_errors(sends: Iterable[Operation]) -> tuple[str, ...]:
-    """The names of the errors that these records failed with, sorted; what a client says has a bound elsewhere."""
+    """Return the sorted names of the errors of these records. The length of a client's texts is limited elsewhere."""
     return tuple(sorted({send.error or "no error" for send in sends}))
 
 
 def of_send(send: Operation) -> Sample:
-    """The sample row of a record as its client told it."""
+    """Return the sample row of a record as the client reported it."""
     return {
         "n": send.n,
         "partition": send.partition,
@@ -62,7 +62,7 @@ def of_send(send: Operation) -> Sample:
 
 
 def of_copy(record: LogRecord, n: int | None) -> Sample:
-    """The sample row of a record as it lies in the log."""
+    """Return the sample row of a record as it is in the log."""
     return {
         "n": n,
         "partition": record.partition,
@@ -74,6 +74,6 @@ def of_copy(record: LogRecord, n: int | None) -> Sample:
 
 
 def of_copies(n: int, copies: Sequence[LogRecord]) -> Sample:
-    """The sample row of a record that lies at several places."""
+    """Return the sample row of a record that is in the log several times."""
     places = ", ".join(f"{copy.partition}/{copy.offset}" for copy in copies)
     return {"n": n, "copies": len(copies), "places": places}

@@ -1,7 +1,8 @@
-"""To which partition a record belongs that may never have got there: as its client said, or where its key is.
+"""The partition of a record that may never have reached the log.
 
-A topic that gets more partitions gives keys other homes. So the records that were handed over before that and those of
-afterwards each tell for themselves, and a key that is in several partitions tells nothing.
+It is the partition that the client gave, or else the partition that holds the record's key. A topic that
+grows maps keys to other partitions. Records handed over before and after a growth are therefore looked up
+separately, and a key that is in several partitions gives no answer.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ GROWTH = "topic_growth"
 
 @view
 def growths_ns(evidence: Evidence) -> list[int]:
-    """When the topic began to have more partitions, each time."""
+    """Return when the topic began to have more partitions, once per growth."""
     return sorted(
         row.effective_ns[0]
         for row in evidence.faults
@@ -25,21 +26,21 @@ def growths_ns(evidence: Evidence) -> list[int]:
 
 
 def home(evidence: Evidence, send: Operation) -> int | None:
-    """The partition of a record; None where nothing tells."""
+    """Return the partition of a record, or None if it is unknown."""
     if send.partition >= 0:
         return send.partition
     return _homes(evidence).get(_key(evidence, send))
 
 
 def _key(evidence: Evidence, send: Operation) -> tuple[str | None, int]:
-    """Its key, and how often the topic had grown when it was handed over."""
+    """Return the record's key, and how often the topic had grown when the record was handed over."""
     grown = sum(at_ns <= send.invoke_ns for at_ns in growths_ns(evidence))
     return key_of(evidence.record.spec.workload, send.n), grown
 
 
 @view
 def _homes(evidence: Evidence) -> Mapping[tuple[str | None, int], int]:
-    """Key and growths -> the one partition where such records are; without a key a record may go anywhere."""
+    """Map (key, growths) to the one partition that holds such records. Records without a key are left out."""
     places: dict[tuple[str | None, int], set[int]] = {}
     for n, copies in evidence.copies.items():
         if (send := evidence.operations.get(n)) is not None and copies[0].key is not None:

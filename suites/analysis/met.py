@@ -1,7 +1,7 @@
-"""When what a behaviour is about arose, by what any client leaves: how often, for the checks that need no trace.
+"""How often the situation of a behaviour arose, counted from evidence that every client leaves.
 
-As in :mod:`suites.checks.trace.situations`, a count is what a client must have met that breaks the behaviour, whatever
-it did then.
+The checks that need no trace use these counts. As in :mod:`suites.checks.trace.situations`, a count covers
+every situation that a client must meet in order to break the behaviour, whatever the client did then.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from suites.analysis.attempts import attempts
 
 
 def attempts_without_success(evidence: Evidence) -> int:
-    """Produce attempts after which a client still had to keep the bytes: unanswered, or answered with an error."""
+    """Return the number of attempts that were unanswered or failed, so that a client still had to keep the bytes."""
     answered = evidence.record.spec.config.get("acks") not in (0, "0")
     return sum(answered and attempt.error_code != 0 for attempt in attempts(evidence))
 
 
 def told_offsets(evidence: Evidence) -> int:
-    """Records that the client acknowledged with an offset."""
+    """Return the number of records that the client acknowledged with an offset."""
     return sum(send.offset >= 0 for send in evidence.acknowledged.values())

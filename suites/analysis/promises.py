@@ -1,4 +1,4 @@
-"""Which guarantee binds which requirement: the sets that the checks share."""
+"""The sets of guarantees that requirements bind. The checks share them."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ EVERY = frozenset(Guarantee)
 
 
 def exactly_once(evidence: Evidence) -> bool:
-    """True if the client promised that each record is in the log once and in order."""
+    """True if the client promised to write each record to the log once and in order."""
     return evidence.record.spec.guarantee in EXACTLY_ONCE

@@ -1,4 +1,4 @@
-"""Topics that were deleted and created again: what is said of a place before is said of another place after."""
+"""Topics that were deleted and created again. A place in the old topic is not the same place in the new one."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from harness.model.evidence import Evidence, view
 
 @view
 def recreations(evidence: Evidence) -> list[int]:
-    """When the trial's topic was created again, in order; what was told before such a moment was told of the old one.
+    """Return when the trial's topic was created again, in order. Results before such a time concern the old topic.
 
-    It is deleted when the fault begins and there again when it ends, so its middle lies between the two.
+    The topic is deleted when the fault begins and exists again when the fault ends. The middle of the fault
+    lies between the two.
     """
     return sorted(
         sum(row.effective_ns) // 2

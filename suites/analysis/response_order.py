@@ -1,8 +1,8 @@
-"""Answers come in the order of the requests (NET-INF-02), or nobody can tell what they answer.
+"""Answers that arrived out of the order of their requests (NET-INF-02), so that it is unknown what they answer.
 
-A client that reads an answer to another request than its oldest one can only hang up, and knows nothing of those behind
-it. On a connection that a rule of the witness tampered with, a request that never reached the broker does that to all
-answers after it, and so does an answer that came twice.
+A client that reads an answer to a request other than its oldest one can only close the connection, and learns
+nothing about the requests after it. On a connection that a rule of the witness tampered with, all answers
+after a request that never reached the broker are out of order. So are all answers after a duplicated one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ACKS = "acks"
 
 @view
 def out_of_turn_ns(evidence: Evidence) -> dict[int, int]:
-    """Connection -> when the first answer passed that was not, or may not have been, for its oldest request."""
+    """Map each connection to the time of its first answer that was, or may have been, out of order."""
     silent = "Produce" if str(evidence.record.spec.config.get(ACKS)) == "0" else None
     asked, answered = defaultdict(list), defaultdict(list)
     for frame in (*evidence.frames, *evidence.stopped):

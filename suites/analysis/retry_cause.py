@@ -1,4 +1,4 @@
-"""Why a client sent a batch again, and why a record was overtaken, as far as the witness can tell: E2E-DEL-03.
+"""Why a client sent a batch again, and why a record was overtaken, as far as the witness can see: E2E-DEL-03.
 
 A retry needs a cause in the attempt before it:
 
@@ -6,10 +6,10 @@ A retry needs a cause in the attempt before it:
 - its connection ended before its answer can have reached the client; or
 - no answer can have reached the client within request.timeout.ms.
 
-The attempts of a record are put into the order that accuses least, out of those that their intervals allow
-(:mod:`suites.analysis.sending`). What has no cause of its own may have one beside it: an attempt that failed on
-the record's path, in its life. Then the copy was avoidable. Of a record that had been reported as written the life is
-over, unless its own request failed in part.
+The attempts of a record are put into the order that accuses the client least, among the orders that their
+intervals allow (:mod:`suites.analysis.sending`). A retry without a cause of its own may have a neighbouring
+cause: an attempt that failed on the record's path during the record's life. The copy was then avoidable. The
+life of a record ends when the client reports it as written, unless its own request failed in part.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from suites.analysis.homes import growths_ns
 from suites.analysis.sending import Sending, sending
 from suites.analysis.way import SLACK_NS
 
-#: Beyond so many copies of one record only one order is looked at, that of their latest moments.
+#: For a record with more copies than this, only one order is tried: that of their latest times.
 MAX_ORDERED = 7
 
 
 class Cause(IntEnum):
-    """Whose failure explains what a client did, from its own attempt's to none."""
+    """Whose failure explains what a client did: that of the attempt itself, of a neighbour, or of none."""
 
     OWN = 0
     NEIGHBOUR = 1
@@ -48,7 +48,7 @@ class Cause(IntEnum):
 
 
 class Why(IntEnum):
-    """What no failure explains; the sentences are in ``SAID``."""
+    """Why no failure explains a copy. ``SAID`` holds the sentences."""
 
     NOTHING_FAILED = 0
     ALREADY_WRITTEN = 1
@@ -75,9 +75,9 @@ SAID = {
 
 @dataclass(frozen=True)
 class Explanation:
-    """The weakest cause that a story of the record needs, and what is wrong where there is none.
+    """The weakest cause that the story of a record needs, and what is wrong if it has none.
 
-    ``attempts`` are those that brought its copies.
+    ``attempts`` are the attempts that wrote the record's copies.
     """
 
     cause: Cause
@@ -86,7 +86,7 @@ class Explanation:
 
 
 class _Tale(NamedTuple):
-    """A record's attempts that were stored, in order; ``heard``: those whose place the application was given."""
+    """The stored attempts of a record, in order. ``heard``: the attempts whose place the application was given."""
 
     made: tuple[Attempt, ...]
     handed_over_ns: int
@@ -103,7 +103,7 @@ class Explainer:
 
     @cached_property
     def sending(self) -> Sending:
-        """When attempts can have been sent."""
+        """The intervals in which attempts can have been sent."""
         return sending(self.evidence)
 
     @cached_property
@@ -120,7 +120,7 @@ class Explainer:
 
     @cached_property
     def _appended_ns(self) -> dict[BatchPlace, int]:
-        """When each batch was in the log at the latest: its own answer says so, or that of a batch above it."""
+        """When each batch was in the log at the latest, by its own answer or by that of a later batch."""
         found: dict[BatchPlace, int] = {}
         lowest: dict[int, int] = {}
         for place in sorted(self._origins, reverse=True):
@@ -133,11 +133,11 @@ class Explainer:
         return found
 
     def origin(self, record: LogRecord) -> Attempt | None:
-        """The attempt that put ``record`` into the log, None if the witness saw none that can have."""
+        """Return the attempt that put ``record`` into the log, or None if the witness saw none that can have."""
         return self._origins.get(batch_place(record))
 
     def copies(self, n: int, copies: Sequence[LogRecord]) -> Explanation:
-        """What explains that record ``n`` is in the log at all these places."""
+        """Return what explains that record ``n`` is in the log at all these places."""
         made = [self.origin(copy) for copy in copies]
         known = tuple(sorted((attempt for attempt in made if attempt is not None), key=_passed))
         if len(known) < len(made):
@@ -158,7 +158,7 @@ class Explainer:
             for copy, attempt in zip(copies, made, strict=True)
             if attempt is not None and send is not None and _is_told_of(send, copy)
         ]
-        # All records of a batch have one story, but for when they were handed over and told, and of which copy.
+        # Records of a batch share one story, except for their hand-over and result times and the reported copy.
         tale = _Tale(known, handed_over_ns, told_ns, frozenset(heard))
         requests = (*(attempt.request for attempt in known), *(-attempt.request for attempt in heard))
         key = (requests, known[0].part.partition, handed_over_ns, told_ns)
@@ -168,11 +168,11 @@ class Explainer:
 
     @grants("overtaken-retry")
     def overtaking(self, found: Inversion) -> Cause:
-        """Whose failure explains that a record stands in its partition behind a later one.
+        """Return whose failure explains that a record is behind a later one in its partition.
 
-        Its own attempt failed, or can have failed unseen, after it was handed over and before the broker had the
-        request that brought it. Two records of one batch are in the order in which the client put them there: a failure
-        is no excuse for that.
+        The cause is the record's own if its own attempt failed, or can have failed unseen, after the record
+        was handed over and before the broker had the request that delivered it. Two records of one batch are
+        in the order in which the client put them there, and no failure excuses that.
         """
         send, partition = self.evidence.operations[found.n], found.record.partition
         until_ns = self._sent_by_ns(found)
@@ -187,10 +187,12 @@ class Explainer:
         return max(cause, Cause.NEIGHBOUR) if found.n in self._turned_in_batch else cause
 
     def _sent_by_ns(self, found: Inversion) -> int:
-        """By when the broker had the request that brought an overtaken record; else by when that was in the log.
+        """Return by when the broker had the request that delivered an overtaken record.
 
-        An attempt without an answer may not be the one that brought it, and a broker that answers late may have read it
-        late.
+        If that is unknown, return by when the record was in the log.
+
+        An attempt without an answer may not be the one that delivered the record, and a broker that answers
+        late may have read the request late.
         """
         origin, send = self.origin(found.record), self.evidence.operations[found.n]
         answered_ns = origin.answered_ns if origin and origin.accepted else None
@@ -202,7 +204,7 @@ class Explainer:
         return origin.asked_ns if origin else send.invoke_ns
 
     def _may_be_of(self, failure: Failure, found: Inversion) -> bool:
-        """True if an attempt that failed can have been the record's: none seen, or one of unknown content."""
+        """True if a failed attempt can have contained the record: the attempt is unseen or its content is unknown."""
         partition = found.record.partition
         if failure.partitions is not None and partition not in failure.partitions:
             return False
@@ -225,7 +227,7 @@ class Explainer:
 
     @cached_property
     def _numbers_of(self) -> Mapping[tuple[int, int | None], set[int]]:
-        """Partition and bytes of a batch of the log -> the records in it."""
+        """Maps a partition and a batch's CRC to the numbers of the batch's records in the log."""
         of_batch = defaultdict[tuple[int, int | None], set[int]](set)
         for record, n in zip(self.evidence.log, self.evidence.numbers, strict=True):
             if n is not None:
@@ -234,7 +236,7 @@ class Explainer:
 
     @cached_property
     def _turned_in_batch(self) -> set[int]:
-        """The records that stand in their batch behind one that was sent later."""
+        """The records that are behind a later record in the same batch."""
         turned: set[int] = set()
         highest: dict[BatchPlace, int] = {}
         for record, n in zip(self.evidence.log, self.evidence.numbers, strict=True):
@@ -248,7 +250,7 @@ class Explainer:
         return turned
 
     def _story(self, tale: _Tale) -> Explanation:
-        """The story of these attempts that accuses least."""
+        """Return the story of these attempts that accuses the client least."""
         for cause in (Cause.OWN, Cause.NEIGHBOUR):
             if self._is_tellable(tale, cause):
                 return Explanation(cause, attempts=tale.made)
@@ -256,9 +258,9 @@ class Explainer:
         return Explanation(Cause.NONE, Why.ALREADY_WRITTEN if late else Why.NOTHING_FAILED, tale.made)
 
     def _is_tellable(self, tale: _Tale, weakest: Cause) -> bool:
-        """True if some order that the intervals allow has no cause weaker than this between one and the next.
+        """True if the intervals allow an order in which each attempt has a cause no weaker than ``weakest``.
 
-        Of many attempts only the order in which they passed is tried.
+        For many attempts, only the order in which they passed the witness is tried.
         """
         if len(tale.made) > MAX_ORDERED:
             return all(self._cause(tale, earlier, later) <= weakest for earlier, later in pairwise(tale.made))
@@ -288,7 +290,7 @@ class Explainer:
         lost = None if is_heard else self.sending.lost_beside(earlier)
         if lost is not None and lost.earliest_ns <= later.asked_ns:
             return Cause.NEIGHBOUR
-        # What had failed before is handled for a while yet: it may be what comes after that goes again.
+        # An earlier failure is still being handled for a while, and its handling may cause this retry.
         since_ns = max(tale.handed_over_ns, self.sending.sent(earlier).earliest_ns - self.sending.timeout_ns)
         conns = {earlier.conn, later.conn}
         beside = self._on_path(earlier.part.partition, since_ns, later.asked_ns, conns)
@@ -296,9 +298,9 @@ class Explainer:
 
     @grants("harness-stalled")
     def _is_told(self, attempt: Attempt, told_ns: int) -> bool:
-        """True if it was sent, at the earliest, after the record had been reported as written.
+        """True if the attempt was sent after the record had been reported as written, even at the earliest.
 
-        The witness may have seen it later by the stalls of the harness in between that last until it did.
+        Stalls of the harness that lasted until it saw the attempt may have delayed what it saw by their length.
         """
         known = self.sending
         earliest_ns = known.sent(attempt).earliest_ns
@@ -307,9 +309,9 @@ class Explainer:
         return earliest_ns - late_ns > told_ns + SLACK_NS or known.not_before_ns(attempt) > told_ns
 
     def _failed_before(self, earlier: Attempt, later: Attempt, is_heard: bool) -> bool:
-        """True if the client can have known, when it sent ``later``, that ``earlier`` had failed.
+        """True if the client can have known that ``earlier`` had failed when it sent ``later``.
 
-        One whose answer it passed on was not lost, whatever became of its connection.
+        An attempt whose answer the client passed on was not lost, whatever happened to its connection.
         """
         until_ns = later.asked_ns
         if earlier.answered_ns is not None and earlier.error_code != 0 and earlier.answered_ns <= until_ns:
@@ -324,9 +326,9 @@ class Explainer:
     def _on_path(
         self, partition: int, begin_ns: int, end_ns: int, conns: AbstractSet[int]
     ) -> Iterator[Failure]:
-        """What failed in this span on the way of a partition's attempts, which went by ``conns``.
+        """Yield the failures in this interval on the path of a partition's attempts, which used ``conns``.
 
-        Where all attempts that failed were seen, they were of this partition or on one of these connections.
+        If the witness saw all failed attempts, they were of this partition or on one of these connections.
         """
         path = self._paths.get(partition)
         return (
@@ -340,7 +342,7 @@ class Explainer:
 
     @grants("topic-growth")
     def _grew(self, made: Iterable[Attempt]) -> bool:
-        """True if the topic got more partitions before the last of these: then keys have other homes."""
+        """True if the topic grew before the last of these attempts, so that keys map to other partitions."""
         until_ns = max(attempt.asked_ns for attempt in made)
         return any(at_ns <= until_ns for at_ns in growths_ns(self.evidence))
 
@@ -350,5 +352,5 @@ def _passed(attempt: Attempt) -> int:
 
 
 def _is_told_of(send: Operation, copy: LogRecord) -> bool:
-    """True if the client gave this copy's place as the record's."""
+    """True if the client gave this copy's place as the place of the record."""
     return send.outcome is Outcome.OK and (send.partition, send.offset) == (copy.partition, copy.offset)

@@ -1,9 +1,9 @@
-"""When a client can have sent an attempt, and when it can have left a connection: intervals, not moments.
+"""When a client can have sent an attempt or left a connection, as intervals.
 
-Bytes can trickle out of a connection that its client left long ago. So an attempt has an interval: it was sent at the
-latest when it came to the witness, and at the earliest when its connection was open, its records were handed over and
-the faults on the way can first have held it. On one connection requests arrive in the order in which they were sent. A
-client is accused only where no moment of the interval fits a story without a defect.
+Bytes can still arrive from a connection that its client left long ago. So an attempt has an interval. It ends
+when the attempt arrived at the witness. It begins when the connection was open, the records were handed over
+and the faults on the way can first have delayed the attempt. On one connection, requests arrive in the order
+in which they were sent. A client is accused only if no time in the interval fits a story without a defect.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NEVER_NS = 2**63
 
 
 class Span(NamedTuple):
-    """From the earliest to the latest moment at which something can have happened."""
+    """The earliest and the latest time at which something can have happened."""
 
     earliest_ns: int
     latest_ns: int
@@ -41,25 +41,26 @@ class Sending:
 
     @cached_property
     def way(self) -> Way:
-        """The faults on the way."""
+        """The faults between the client and the brokers."""
         return way(self.evidence)
 
     @cached_property
     def timeout_ns(self) -> int:
-        """After how long a client gives a request up for lost."""
+        """After how long a client gives up a request."""
         return int(self.evidence.record.spec.config[REQUEST_TIMEOUT]) * NS_PER_MS
 
     @cached_property
     def patience_ns(self) -> int:
-        """The request timeout as the witness sees it at the least: the way there and back counts for the client.
+        """The shortest request timeout that the witness can observe, since the client's clock includes both directions.
 
-        Half of a timeout that is shorter than two slacks: a client's clock is not wrong by more.
+        The slack that is subtracted is at most half of the timeout, because a client's clock is not wrong by
+        more.
         """
         return self.timeout_ns - min(SLACK_NS, self.timeout_ns // 2)
 
     @cached_property
     def by_conn(self) -> Mapping[int, list[Attempt]]:
-        """Connection -> its attempts, in order."""
+        """Maps a connection to its attempts, in order."""
         found: dict[int, list[Attempt]] = {}
         for attempt in attempts(self.evidence):
             found.setdefault(attempt.conn, []).append(attempt)
@@ -67,12 +68,12 @@ class Sending:
 
     @cached_property
     def out_of_turn_ns(self) -> Mapping[int, int]:
-        """Connection -> from when on nobody can tell what its answers answer."""
+        """Maps a connection to the time from which it is unknown what its answers answer."""
         return out_of_turn_ns(self.evidence)
 
     @cached_property
     def _handed_over_ns(self) -> Mapping[tuple[int, int | None], int]:
-        """Partition and bytes of a batch of the log -> when its last record was handed over."""
+        """Maps a partition and a batch's CRC to the time at which the batch's last record was handed over."""
         sends, numbers = self.evidence.operations, self.evidence.numbers
         latest: dict[BatchPlace, int] = {}
         for record, n in zip(self.evidence.log, numbers, strict=True):
@@ -85,7 +86,7 @@ class Sending:
         }
 
     def sent(self, attempt: Attempt) -> Span:
-        """When the client can have sent it."""
+        """Return when the client can have sent the attempt."""
         key = (attempt.request, attempt.part.partition)
         if key not in self._spans:
             self._spans[key] = self._sent(attempt)
@@ -98,9 +99,10 @@ class Sending:
         return Span(min(max(earliest_ns, self.not_before_ns(attempt)), attempt.asked_ns), attempt.asked_ns)
 
     def not_before_ns(self, attempt: Attempt) -> int:
-        """When the last record of it, or of what went ahead of it on its connection, was handed over.
+        """Return when the last record of this attempt, or of an earlier one on its connection, was handed over.
 
-        By the client's own clock, and so without slack beside what else the client said.
+        This time comes from the client's own clock, so comparisons with other times from the client need no
+        slack.
         """
         return self._floors_ns.get(attempt.request, 0)
 
@@ -115,25 +117,31 @@ class Sending:
         return floors
 
     def may_precede(self, earlier: Attempt, later: Attempt) -> bool:
-        """True if ``earlier`` can have been sent before ``later``: certain on one connection, by intervals on two."""
+        """True if ``earlier`` can have been sent before ``later``.
+
+        On one connection this is certain; otherwise intervals decide.
+        """
         if earlier.conn == later.conn:
             return earlier.request < later.request
         return self.sent(earlier).earliest_ns <= later.asked_ns + SLACK_NS
 
     def left(self, attempt: Attempt) -> Span | None:
-        """When the client can have left the connection of ``attempt``; None: it never did."""
+        """Return when the client can have left the connection of ``attempt``, or None if it never did."""
         if attempt.closed_ns is None:
             return None
         return self.ended(attempt.broker, attempt.conn, attempt.closed_ns)
 
     def ended(self, broker: int, conn: int, closed_ns: int) -> Span:
-        """When a connection that ended at the witness then can have ended for the client: it sends nothing behind."""
+        """Return when a connection can have ended for the client, given when the witness saw it end.
+
+        The client sends nothing on it afterwards.
+        """
         ended_ns = self.way.ended_ns(broker, closed_ns)
         last = self.by_conn.get(conn, ())[-1:]
         return Span(max((ended_ns, *(self.sent(each).earliest_ns for each in last))), closed_ns)
 
     def reached_ns(self, attempt: Attempt) -> int | None:
-        """The latest moment by which its answer has reached the client; None: it may never have, or there is none."""
+        """Return by when the answer has reached the client. None if it may never have, or if there is no answer."""
         if attempt.answered_ns is None:
             return None
         if attempt.answered_ns >= self.out_of_turn_ns.get(attempt.conn, attempt.answered_ns + 1):
@@ -142,9 +150,10 @@ class Sending:
 
     @grants("lost-with-connection", "answer-out-of-turn")
     def lost_with_connection(self, attempt: Attempt) -> Span | None:
-        """When the client can have lost the attempt with its connection; None where it cannot have.
+        """Return when the client can have lost the attempt with its connection, or None if it cannot have.
 
-        A client that hangs up in peace on an answer that comes has lost nothing: it has thrown it away.
+        A client that closes a connection without a reason while an answer arrives has not lost the answer. It
+        has discarded it.
         """
         left = self.left(attempt)
         if left is None:
@@ -160,9 +169,10 @@ class Sending:
 
     @grants("answers-out-of-turn-elsewhere")
     def lost_beside(self, attempt: Attempt) -> Span | None:
-        """When the client can have given up an attempt whose answer it lost with one out of turn, elsewhere; or None.
+        """Return when a client can have lost this answer to an out-of-order answer on another connection, or None.
 
-        A client that fails over one answer may lose what it has read with it from other connections, as Java does.
+        A client that fails on one answer may lose answers that it read from other connections at the same
+        time, as Java does.
         """
         answered_ns = attempt.answered_ns
         if answered_ns is None or not any(
@@ -181,7 +191,7 @@ class Sending:
 
     @grants("request-timed-out")
     def timed_out(self, attempt: Attempt) -> Span | None:
-        """When the client can have given it up for lost by the clock; None where its answer, or its end, came first."""
+        """Return when the attempt can have timed out at the client, or None if its answer or its end came first."""
         sent, reached_ns, left = self.sent(attempt), self.reached_ns(attempt), self.left(attempt)
         earliest_ns, latest_ns = sent.earliest_ns + self.patience_ns, sent.latest_ns + self.timeout_ns
         if reached_ns is not None:
@@ -192,28 +202,29 @@ class Sending:
 
     @grants("recovering-client-hangs-up")
     def _had_a_reason(self, attempt: Attempt, left: Span) -> bool:
-        """True if something else than the client's own whim ended the connection of an answered attempt."""
+        """True if something other than the client's own decision ended the connection of an answered attempt."""
         return self.way.during(attempt.broker, *self._reasons(attempt, left)) or self._gave_up(attempt, left)
 
     def known_lost_ns(self, attempt: Attempt, lost: Span) -> int:
-        """When the client can first have known of a loss: not before what it is put down to was asked for."""
+        """Return when the client can first have known of a loss: not before its assumed cause was requested."""
         earliest_ns = lost.earliest_ns - SLACK_NS
         if self._gave_up(attempt, lost):
             return earliest_ns
         return max(earliest_ns, self.way.requested_ns(attempt.broker, *self._reasons(attempt, lost)))
 
     def _reasons(self, attempt: Attempt, left: Span) -> Span:
-        """When the faults were that can have ended the connection.
+        """Return the interval in which faults can have ended the connection.
 
-        Where the answer was ahead of the end, only what holds or cuts can have kept it from the client. Else a client
-        that recovers from a fault may give a connection up with requests on it, for one request timeout.
+        If the answer came before the end, only a fault that holds or cuts at that time can have kept it from
+        the client. Otherwise a client that recovers from a fault may give up a connection with requests on it
+        for one request timeout.
         """
         if self._was_answered_before(attempt):
             return Span(attempt.answered_ns or 0, attempt.closed_ns or 0)
         return Span(left.earliest_ns - self.timeout_ns, left.latest_ns)
 
     def _gave_up(self, attempt: Attempt, left: Span) -> bool:
-        """True if the client can have left over a request that was overdue, and not over an answer that it had."""
+        """True if the client can have left because of an overdue request, and not after an answer that it had."""
         return not self._was_answered_before(attempt) and self._is_overdue(left)
 
     def _was_answered_before(self, attempt: Attempt) -> bool:
@@ -221,9 +232,10 @@ class Sending:
 
     @grants("overdue-neighbour")
     def _is_overdue(self, left: Span) -> bool:
-        """True if some request had waited for its answer for the whole request timeout by then, and waited still.
+        """True if a request had waited for the whole request timeout by then and was still waiting.
 
-        Of whatever API and on whichever connection: a client that gives one request up may hang up on all connections.
+        The request may be of any API and on any connection: a client that gives up one request may close all
+        connections.
         """
         return any(
             wait.earliest_ns + self.patience_ns <= left.latest_ns
@@ -233,7 +245,7 @@ class Sending:
 
     @cached_property
     def _waits(self) -> list[Span]:
-        """From when until when requests waited for long: for an answer, or the end of a connection."""
+        """The intervals in which requests waited long for an answer or the end of their connection."""
         waiting: dict[tuple[int, int | None], int] = {}
         waits = []
         for frame in sorted((*self.evidence.frames, *self.evidence.stopped), key=_at_witness_ns):
@@ -257,5 +269,5 @@ def _at_witness_ns(frame: Frame) -> int:
 
 @view
 def sending(evidence: Evidence) -> Sending:
-    """The intervals of this trial."""
+    """Return the intervals of this trial."""
     return Sending(evidence)

@@ -1,9 +1,9 @@
 """Batches that the broker refused for their size, and the records that failed with them.
 
-The witness says which batch was refused and how many records it had, not which. They are the records of its partition
-that failed right behind the refusal, alike and in the order of sending: as many as the batch had. To which partition
-a failed record would have gone is told by where others of its key are. What an earlier attempt stored did not fail for
-its size.
+The witness knows which batch was refused and how many records it had, but not which records. They are taken
+to be the records of its partition that failed right after the refusal, with the same error and in the order
+of sending, as many as the batch had. The partition of a failed record is inferred from other records with its
+key. A record that an earlier attempt stored did not fail for its size.
 """
 
 from __future__ import annotations
@@ -19,27 +19,28 @@ from suites.analysis.excuses import grants
 from suites.analysis.homes import home
 
 TOO_LARGE = BY_NAME["MESSAGE_TOO_LARGE"].code
-#: From the refusal's passing the witness to the client's word to its application, and how far the two may be mixed up.
+#: How soon after the refusal passed the witness the client reports it, and how much the two times may be
+#: inverted.
 TOLD_WITHIN_NS = 1_000 * NS_PER_MS
 SLACK_NS = 20 * NS_PER_MS
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """An attempt that was answered MESSAGE_TOO_LARGE, and the records that failed together behind it, if any did."""
+    """An attempt that was answered MESSAGE_TOO_LARGE, and the records that failed together after it, if any."""
 
     attempt: Attempt
     failed: tuple[Operation, ...]
 
     @property
     def is_of_one(self) -> bool:
-        """True where there was nothing to split."""
+        """True if the batch had one record, so that there was nothing to split."""
         return self.attempt.part.records == 1
 
 
 @view
 def refusals(evidence: Evidence) -> list[Refusal]:
-    """Every refusal, in the order of the attempts; each failed record belongs to one of them at most."""
+    """Return every refusal, in the order of the attempts. Each failed record belongs to at most one of them."""
     refused = [attempt for attempt in attempts(evidence) if attempt.error_code == TOO_LARGE]
     if not refused:
         return []
@@ -55,7 +56,7 @@ def refusals(evidence: Evidence) -> list[Refusal]:
 
 @dataclass(frozen=True)
 class _Failed:
-    """A record that failed, its partition where that is known, and the attempt that stored it all the same."""
+    """A failed record, its partition if known, and the attempt that stored it anyway."""
 
     send: Operation
     partition: int | None
@@ -63,7 +64,7 @@ class _Failed:
 
 
 def _failed(evidence: Evidence) -> list[_Failed]:
-    """Those that failed, in the order of sending."""
+    """Return the failed records, in the order of sending."""
     stored = origins(evidence)
     found = []
     for n, send in sorted(evidence.operations.items()):

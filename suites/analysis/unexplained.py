@@ -1,8 +1,8 @@
-"""The records that an at-least-once client wrote again without a failure of their own, as the second judgement asks.
+"""The records that an at-least-once client wrote again without a failure of their own, for the second judgement.
 
-The report recomputes this set from the frames by a simpler rule (:mod:`reports.spark.transforms.explained`), and shows
-the records that only one of the two explains. A copy that only a neighbour's failure explains is in the set: it was
-avoidable.
+The report recomputes this set from the frames with a simpler rule (:mod:`reports.spark.transforms.explained`)
+and shows the records that only one of the two explains. A copy that only the failure of a neighbour explains
+is in the set, since it was avoidable.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BESIDE = "only an attempt beside it had failed"
 
 
 def rows(evidence: Evidence) -> Iterator[AnomalyRow] | None:
-    """A row for each such record, ``detail`` what is wrong with its story; None under another guarantee."""
+    """Yield a row per such record, with the reason in ``detail``. Return None under another guarantee."""
     if evidence.record.spec.guarantee is not Guarantee.AT_LEAST_ONCE:
         return None
     return _found(evidence)

@@ -1,8 +1,9 @@
-"""What passed the witness unread, and what can have been in it.
+"""Bytes that passed the witness unread, and the records that they may have contained.
 
-A frame that the witness could not decode hides what it was about; a connection that stopped being Kafka's hides all
-that passed on it from then on. The torn beginning of a frame hides nothing: no broker and no client took it for one.
-An unread frame is a doubt about records of partitions whose Produce went to its broker, and that were under way then.
+A frame that the witness could not decode hides its content. A connection that stopped speaking Kafka's
+protocol hides everything that passed on it from then on. The torn beginning of a frame hides nothing, since
+no broker or client took it for a frame. An unread frame puts records in doubt if their partition's Produce
+requests went to its broker and they were in transit at that time.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from suites.analysis.excuses import grants
 from suites.analysis.failures import paths
 from suites.analysis.way import SLACK_NS
 
-#: How the note of a row begins that is about half a frame.
+#: How the note of a row about half a frame begins.
 TORN = "the beginning of a"
 
 
 class Unread(NamedTuple):
-    """Between which moments something passed unread, and between a client and which broker."""
+    """The interval in which something passed unread, and the broker to which it belongs."""
 
     begin_ns: int
     end_ns: int
@@ -30,7 +31,7 @@ class Unread(NamedTuple):
 
 @view
 def unread(evidence: Evidence) -> list[Unread]:
-    """All of it; a connection that cannot be read any more is one entry, up to its end."""
+    """Return every unread item. A connection that became unreadable is one entry, up to its end."""
     found: dict[int, Unread] = {}
     frames: list[Unread] = []
     for frame in evidence.frames:
@@ -45,7 +46,7 @@ def unread(evidence: Evidence) -> list[Unread]:
 
 @grants("unread-bytes")
 def unread_about(evidence: Evidence, partition: int, begin_ns: int, end_ns: int) -> int:
-    """How much passed unread that may be about an attempt of this partition between these moments."""
+    """Return how many unread items in this interval may concern an attempt of this partition."""
     path = paths(evidence).get(partition)
     return sum(
         (path is None or each.broker in path.brokers)

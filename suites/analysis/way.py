@@ -1,9 +1,9 @@
-"""What faults can do, unseen by the witness, between a client and one broker at one moment.
+"""What faults can do between a client and one broker at a given time, unseen by the witness.
 
-The witness stands at the broker's end of the way. A fault in front of it may hold bytes back, throw them away, or hide
-that a connection has ended; what a rule of the witness does is told by the rows themselves. Each kind of fault is an
-entry of ``EFFECTS``; one that is not there is assumed to be capable of everything. A fault counts on the brokers whose
-proxies it was on, while it was in effect, and never for longer than it can delay a byte.
+The witness is at the broker's end of the path. A fault in front of it may delay bytes, discard them, or hide
+that a connection has ended. The rows themselves show what a rule of the witness does. Each kind of fault is
+an entry of ``EFFECTS``; a kind without an entry is assumed to have every effect. A fault counts for the
+brokers whose proxies it was on, while it was in effect, and never for longer than it can delay a byte.
 """
 
 from __future__ import annotations
@@ -18,25 +18,27 @@ from harness.model.rows import FaultRow
 from harness.model.units import NS_PER_MS
 from suites.analysis.excuses import grants
 
-#: How long a byte takes that no fault holds back, through busy processes on one machine. It is allowed once in each
-#: comparison of what the witness saw with what the client did. What happened first has no slack where its stamp is
-#: certainly the earlier one: the witness stamps an answer before it passes it on, a request after the client sent it,
-#: and a fault's window begins before the fault does.
+#: How long a byte may take that no fault delays, through busy processes on one machine. Each comparison of
+#: the witness's times with the client's allows it once. A comparison needs no slack if one time is certainly
+#: the earlier: the witness stamps an answer before it passes the answer on, it stamps a request after the
+#: client sent it, and the interval of a fault begins before the fault does.
 SLACK_NS: Final = 500 * NS_PER_MS
 
 
 class Effect(Enum):
     """What a fault can do to bytes in front of the witness."""
 
-    #: A request reaches the witness later than it was sent: by the added latency, else at the fault's end.
+    #: A request reaches the witness late: by the added latency, or else at the end of the fault.
     HOLDS_REQUESTS = auto()
-    #: An answer reaches the client later than it passed the witness: by the added latency, else at the fault's end.
+    #: An answer reaches the client late after it passed the witness: by the added latency, or else at the end
+    #: of the fault.
     HOLDS_ANSWERS = auto()
-    #: An answer that passed the witness never reaches the client, though its connection may live on for a while.
+    #: An answer that passed the witness never reaches the client, though its connection may stay open for a
+    #: while.
     LOSES_ANSWERS = auto()
-    #: An attempt fails in front of the witness: its connection is not made, or its bytes are thrown away.
+    #: An attempt fails in front of the witness: its connection is not made, or its bytes are discarded.
     HIDES_ATTEMPTS = auto()
-    #: A client's connection ends, and the witness's end of it does not, or much later.
+    #: The client's connection ends, but the witness's end of it does not, or ends much later.
     HIDES_ENDS = auto()
     #: Connections end.
     CUTS = auto()
@@ -93,7 +95,7 @@ EFFECTS: Final[Mapping[str, frozenset[Effect]]] = {
 
 
 class Fault(NamedTuple):
-    """A fault that was in effect. ``brokers`` empty: on all of them; ``requested_ns``: nothing came of it before."""
+    """A fault that was in effect. ``brokers`` is empty for all brokers. It had no effect before ``requested_ns``."""
 
     kind: str
     begin_ns: int
@@ -105,30 +107,30 @@ class Fault(NamedTuple):
     requested_ns: int = 0
 
     def is_on(self, broker: int) -> bool:
-        """True if it was on the way to that broker."""
+        """True if the fault was on the path to that broker."""
         return not self.brokers or broker in self.brokers
 
     def meets(self, begin_ns: int, end_ns: int) -> bool:
-        """True if it was in effect at some moment of this span, or so shortly before it that its effect may last."""
+        """True if the fault was in effect during this interval, or so shortly before it that its effect may last."""
         return self.begin_ns <= end_ns and begin_ns <= self.end_ns + SLACK_NS
 
 
 @dataclass(frozen=True)
 class Way:
-    """The faults of one trial, asked about one broker and one moment."""
+    """The faults of one trial, by broker and time."""
 
     faults: tuple[Fault, ...]
 
     def during(self, broker: int, begin_ns: int, end_ns: int) -> bool:
-        """True if a fault met this span on the way to ``broker``."""
+        """True if a fault was in effect during this interval on the path to ``broker``."""
         return self.since_ns(broker, begin_ns, end_ns) is not None
 
     def since_ns(self, broker: int, begin_ns: int, end_ns: int) -> int | None:
-        """When the first of the faults began that met this span on the way to ``broker``; None: there was none."""
+        """Return when the first fault of this interval on the path to ``broker`` began, or None if there was none."""
         return min((fault.begin_ns for fault in self._met(broker, begin_ns, end_ns)), default=None)
 
     def requested_ns(self, broker: int, begin_ns: int, end_ns: int) -> int:
-        """When the first of those was asked for; 0: there was none."""
+        """Return when the first fault of this interval on the path to ``broker`` was requested, or 0 if none."""
         return min((fault.requested_ns for fault in self._met(broker, begin_ns, end_ns)), default=0)
 
     def _met(self, broker: int, begin_ns: int, end_ns: int) -> Iterator[Fault]:
@@ -136,14 +138,16 @@ class Way:
 
     @grants("held-bytes", "latency")
     def sent_ns(self, broker: int, arrived_ns: int) -> int:
-        """The earliest moment at which what arrived at the witness then can have been sent, but for the slack."""
+        """Return the earliest time, without slack, at which bytes can have been sent that arrived at ``arrived_ns``."""
         return self._before(broker, arrived_ns, Effect.HOLDS_REQUESTS)
 
     @grants("answer-lost", "answer-held")
     def reached_ns(self, broker: int, answered_ns: int, opened_ns: int | None = None) -> int | None:
-        """When an answer that passed the witness then has reached the client, but for the slack; None: maybe never.
+        """Return by when an answer that passed the witness has reached the client, without slack.
 
-        A fault that was over when the connection was opened did nothing to it.
+        None if it may never have.
+
+        A fault that ended before the connection was opened did not affect it.
         """
         faults = [fault for fault in self.faults if opened_ns is None or opened_ns < fault.end_ns]
         losses = (fault for fault in faults if self._can(fault, broker, Effect.LOSES_ANSWERS))
@@ -160,18 +164,21 @@ class Way:
         return reached_ns
 
     def hidden(self) -> list[Fault]:
-        """The faults in which attempts can fail in front of the witness."""
+        """Return the faults during which attempts can fail in front of the witness."""
         return [fault for fault in self.faults if Effect.HIDES_ATTEMPTS in fault.effects]
 
     @grants("end-held")
     def ended_ns(self, broker: int, closed_ns: int) -> int:
-        """When a connection that ended at the witness then ended for the client at the earliest, but for the slack."""
+        """Return the earliest time, without slack, at which a connection can have ended for the client.
+
+        ``closed_ns`` is when the witness saw it end.
+        """
         return self._before(broker, closed_ns, Effect.HIDES_ENDS)
 
     def _before(self, broker: int, seen_ns: int, effect: Effect) -> int:
-        """How early what the witness saw then can have happened, where faults that do this can have held it.
+        """Return the earliest time at which something seen at ``seen_ns`` can have happened, given the faults.
 
-        One after the other: what one fault let go another may have held before.
+        Several faults can delay the same bytes one after the other.
         """
         happened_ns = seen_ns
         left = [fault for fault in self.faults if self._can(fault, broker, effect)]
@@ -179,7 +186,7 @@ class Way:
             holds := next((fault for fault in left if fault.meets(happened_ns - fault.up_ns, seen_ns)), None)
         ) is not None:
             left.remove(holds)
-            # What had passed before a fault began was not held by it.
+            # A fault did not delay bytes that had passed before it began.
             since_ns = min(happened_ns, holds.begin_ns)
             happened_ns = max(since_ns, happened_ns - holds.up_ns) if holds.up_ns else since_ns
         return happened_ns
@@ -190,7 +197,7 @@ class Way:
 
 @view
 def way(evidence: Evidence) -> Way:
-    """The way of this trial."""
+    """Return the faults of this trial between the client and the brokers."""
     return Way(
         tuple([_fault(row, row.effective_ns) for row in evidence.faults if row.effective_ns is not None])
     )
@@ -216,7 +223,7 @@ def _fault(row: FaultRow, effective_ns: tuple[int, int]) -> Fault:
 
 
 def _kept(kind: str, params: Mapping[str, int]) -> frozenset[Effect]:
-    """What a kind does not do with these parameters."""
+    """Return the effects that a kind of fault does not have with these parameters."""
     spares_requests = frozenset({Effect.HOLDS_REQUESTS, Effect.HIDES_ENDS})
     spares_answers = frozenset({Effect.HOLDS_ANSWERS})
     match kind:

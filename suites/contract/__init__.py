@@ -1,7 +1,7 @@
-"""The contract test-suite: whether a client program has the manners without which its verdicts do not count.
+"""The contract test suite: whether a client program behaves well enough for its verdicts to count.
 
-``check_contract(launch)`` runs every case against a fresh process each. No Kafka is needed: the only address that a
-client is given refuses connections.
+``check_contract(launch)`` runs every case in a fresh process. No Kafka is needed: the only address that a
+client gets refuses connections.
 """
 
 from __future__ import annotations

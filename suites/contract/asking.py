@@ -1,8 +1,8 @@
-"""What a client says of itself: who it is, what it offers, and which of Java's settings it takes under which name.
+"""What a client reports about itself: its identity, its features, and its names for Java's settings.
 
-Asked of the program and not written down by hand, so that the published table of clients cannot be wrong by hope. What
-is asked are the settings that every trial gives (:data:`harness.workloads.produce.profile.PROFILE`), each codec,
-idempotence on and off.
+The program is asked, so that the published table of clients cannot contain a wish. The questions cover the
+settings that every trial gives (:data:`harness.planning.plan.PROFILE`), each codec, and idempotence on and
+off.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ CODEC, IDEMPOTENCE = "compression.type", "enable.idempotence"
 class Told(msgspec.Struct, frozen=True, kw_only=True):
     """The answers of one client at one version, in the Java names.
 
-    ``applied``: name -> (its own name, value); ``not_set``: name -> why. ``idempotent_not_set``: what cannot be set
-    beside idempotence, though it can without; null if there is none to be had. ``codecs``: those that can be set.
+    ``applied`` maps a name to (its own name, value). ``not_set`` maps a name to the reason.
+    ``idempotent_not_set`` holds settings that cannot be set together with idempotence, although they can
+    without it. It is null if the client has no idempotence. ``codecs`` are those that can be set.
     """
 
     client_version: str
@@ -43,7 +44,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def ask(launch: Launch, logs: Path) -> Told:
-    """Ask one client, in a process for each question. ClientBroken, ConfigRefused if it has no manners."""
+    """Ask one client, in one process per question. Raise ClientBroken or ConfigRefused if it breaks the contract."""
     turn = asyncio.Semaphore(AT_ONCE)
 
     async def configured(name: str, **settings: Setting) -> tuple[StartupComplete, Configured]:
@@ -72,7 +73,7 @@ async def ask(launch: Launch, logs: Path) -> Told:
 
 
 def _steady(name: str, own: str, value: Setting) -> tuple[str, Setting]:
-    """The port of the address that nobody answers at is another one each time."""
+    """Replace the address, whose port differs each time."""
     return (own, "...") if name == "bootstrap.servers" else (own, value)
 
 
@@ -86,7 +87,7 @@ async def _configured(
                 address = {"bootstrap.servers": f"127.0.0.1:{port}", "client.id": "asked"}
                 answer = await client.configure("asked", "p1", config | address)
             except ConfigRefused as refused:
-                # A codec that cannot be loaded may be refused instead of left out: it says the same.
+                # A client may refuse a codec that cannot be loaded instead of leaving it out. Both mean the same.
                 return startup, _refused(str(refused))
             await client.close(CLOSE_TIMEOUT_MS)
             return startup, answer

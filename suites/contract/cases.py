@@ -1,7 +1,7 @@
-"""The cases of the contract: each asks one thing of a client, and returns if it was done.
+"""The cases of the contract. Each requires one thing of a client, and returns if the client did it.
 
-What every line must obey anyway (numbers without a gap, our clock, one result a record, answers to what was asked)
-is checked by the conversation in all of them.
+The conversation checks in all of them what every line must obey: numbers without a gap, the right clock, one
+result per record, and answers to the commands that were sent.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ CLOSE_TIMEOUT_MS = 1_000
 
 
 class Unmannerly(Exception):
-    """The client did something else than the case asks; the sentence says what."""
+    """The client did something other than the case requires. The message says what."""
 
 
 @dataclass(frozen=True)
 class Guest:
-    """One client process, what it has said, how late it may be, and an address that refuses it."""
+    """One client process, its events, how late it may be, and an address that refuses it."""
 
     says: Conversation
     heard: list[AnyEvent]
@@ -36,7 +36,7 @@ class Guest:
     nowhere: str
 
     def config(self, delivery_timeout_ms: int = DELIVERY_TIMEOUT_MS) -> dict[str, Setting]:
-        """A full, legal configuration."""
+        """Return a full, legal configuration."""
         return {
             "acks": "all",
             "bootstrap.servers": self.nowhere,
@@ -50,25 +50,25 @@ class Guest:
         }
 
     async def configured(self, **options: int) -> None:
-        """Start it up and configure it."""
+        """Start the client and configure it."""
         await self.says.startup(self.patience_s)
         await self.says.configure("contract", "p1", self.config(**options), timeout_s=self.patience_s)
 
     async def send(self) -> None:
-        """Have it send a few records."""
+        """Make the client send a few records."""
         numbers = range(RECORDS)
         values = [f"value {n}" for n in numbers]
         await self.says.load(Produce(0, "contract", 0, [f"k{n}" for n in numbers], values))
 
     async def must_leave(self, why: str) -> None:
-        """It must say ``shutdown_complete`` and exit with 0."""
+        """Check that the client sends ``shutdown_complete`` and exits with 0."""
         await self.says.ended(self.patience_s)
         if self.says.error is not None:
             raise Unmannerly(f"after {why}: {self.says.error}")
 
 
 async def startup(guest: Guest) -> None:
-    """It introduces itself: who it is, which version really runs, in which language."""
+    """The client introduces itself: its name, the version that really runs, and its language."""
     event = await guest.says.startup(guest.patience_s)
     for name in ("client", "client_version", "language"):
         if not getattr(event, name):
@@ -76,14 +76,14 @@ async def startup(guest: Guest) -> None:
 
 
 async def unknown_command(guest: Guest) -> None:
-    """It answers a command that it does not know by unsupported, and lives on."""
+    """The client answers an unknown command with unsupported, and continues."""
     await guest.says.startup(guest.patience_s)
     await guest.says.ask_unknown(UNKNOWN_COMMAND, guest.patience_s)
     await guest.says.close(CLOSE_TIMEOUT_MS)
 
 
 async def garbage_line(guest: Guest) -> None:
-    """It gives up with fatal and a non-zero exit on a line that is no command."""
+    """The client gives up with fatal and a non-zero exit on a line that is not a command."""
     await guest.says.startup(guest.patience_s)
     await guest.says.say(b"this is no command")
     code = await guest.says.ended(guest.patience_s)
@@ -92,21 +92,21 @@ async def garbage_line(guest: Guest) -> None:
 
 
 async def sigterm(guest: Guest) -> None:
-    """SIGTERM makes it close and exit with 0."""
+    """The client closes and exits with 0 on SIGTERM."""
     await guest.says.startup(guest.patience_s)
     guest.says.terminate()
     await guest.must_leave("SIGTERM")
 
 
 async def end_of_input(guest: Guest) -> None:
-    """The end of its stdin makes it close and exit with 0."""
+    """The client closes and exits with 0 at the end of its stdin."""
     await guest.configured()
     guest.says.hang_up()
     await guest.must_leave("the end of stdin")
 
 
 async def heartbeat(guest: Guest) -> None:
-    """It shows that it lives: stats each second, also while nothing happens."""
+    """The client sends stats each second, also while nothing happens."""
     await guest.says.startup(guest.patience_s)
 
     def beats_twice() -> bool:
@@ -117,12 +117,12 @@ async def heartbeat(guest: Guest) -> None:
 
 
 async def configuration(guest: Guest) -> None:
-    """It accounts for every setting: applied under which name, or not set and why."""
+    """The client accounts for every setting: applied under which name, or not set and why."""
     await guest.configured()
 
 
 async def bad_setting(guest: Guest) -> None:
-    """It does not take a value that makes no sense."""
+    """The client does not accept a value that makes no sense."""
     await guest.says.startup(guest.patience_s)
     config = guest.config() | {"acks": "banana"}
     try:
@@ -134,7 +134,7 @@ async def bad_setting(guest: Guest) -> None:
 
 
 async def dead_address(guest: Guest) -> None:
-    """It acknowledges nothing that nobody received, and still answers a flush."""
+    """The client acknowledges no record without a broker, and still answers a flush."""
     await guest.configured()
     await guest.send()
     answer = await guest.says.flush(2 * DELIVERY_TIMEOUT_MS)
@@ -151,7 +151,7 @@ async def dead_address(guest: Guest) -> None:
 
 
 async def close_in_time(guest: Guest) -> None:
-    """It closes within the time that it is given, whatever it still has to send."""
+    """The client closes within its timeout, whatever it still has to send."""
     await guest.configured(delivery_timeout_ms=300_000)
     await guest.send()
     if await guest.says.close(CLOSE_TIMEOUT_MS) is None:
@@ -176,7 +176,7 @@ CASES: dict[str, Case] = {
 
 @contextmanager
 def refusing_port() -> Iterator[int]:
-    """A port of 127.0.0.1 that is taken and does not listen: whoever connects is refused."""
+    """Yield a port of 127.0.0.1 that is bound and does not listen, so that connections are refused."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield taken.getsockname()[1]

@@ -1,4 +1,4 @@
-"""``kafka-trial check-adapter``: whether a program speaks the contract, before its verdicts may count."""
+"""``kafka-trial check-adapter``: whether a program follows the contract, so that its verdicts may count."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check_adapter(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     command: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> int:
-    """Run the contract test-suite on an adapter: `kafka-trial check-adapter -- COMMAND ...`, or on a client by name."""
+    """Run the contract test suite on an adapter: `kafka-trial check-adapter -- COMMAND ...`, or on a client by name."""
     if not (client or command):
         raise NothingSelected("no adapter is named; put its command behind --, or name a client with -c")
     for name in case or ():

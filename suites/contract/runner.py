@@ -1,4 +1,4 @@
-"""Running the cases of the contract against one launch, each with a process of its own."""
+"""Running the cases of the contract against one launch, each in a separate process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AT_ONCE = 5
 
 @dataclass(frozen=True)
 class CaseResult:
-    """What came of one case; ``detail`` is the client's offence, or what the case is about if there is none."""
+    """The result of one case. ``detail`` is the client's violation, or what the case requires if there is none."""
 
     case: str
     passed: bool
@@ -33,10 +33,10 @@ async def check_contract(
     patience_s: float = GRACE_S,
     folder: Path | None = None,
 ) -> list[CaseResult]:
-    """Run ``cases``, a few at a time: mostly they wait. The results are in the order of the cases.
+    """Run ``cases``, a few at a time, since they mostly wait. The results are in the order of the cases.
 
-    ``patience_s`` is how late an answer may be, ``folder`` keeps the clients' logs. EnvironmentProblem if the launch
-    cannot be started at all.
+    ``patience_s`` is how late an answer may be, ``folder`` keeps the clients' logs. Raise EnvironmentProblem
+    if the launch cannot be started at all.
     """
     logs = folder or scratch_dir()
     turn = asyncio.Semaphore(AT_ONCE)

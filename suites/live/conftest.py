@@ -1,7 +1,7 @@
-"""One item a scenario, guarantee, client and seed, marked by what it is about; several are tried at a time.
+"""One item per scenario, guarantee, client and seed, with markers for what it covers. Several trials run at a time.
 
-Tests run one after the other, trials need not: while one item waits for its verdict, the next ones are under way on the
-other lanes. Under pytest-xdist nobody knows who is next, and each process tries one at a time.
+Tests run one after the other, but trials need not: while one item waits for its verdict, the next ones run on
+the other lanes. Under pytest-xdist the next item is unknown, so each process runs one at a time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from harness.text.escaping import log_line
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """The items, in the order of a plan."""
+    """Generate the items, in the order of a plan."""
     if "kafka_case" not in metafunc.fixturenames:
         return
     config = metafunc.config
@@ -71,7 +71,7 @@ def _levels() -> dict[str, Level]:
 
 @pytest.fixture(scope="session")
 def kafka_cases(request: pytest.FixtureRequest) -> list[TrialSpec]:
-    """What this process will try, in order; nothing where that is not known."""
+    """Return the trials that this process will run, in order. Empty if they are unknown."""
     if is_worker(request.config):
         return []
     params = [getattr(item, "callspec", None) for item in request.session.items]
@@ -82,7 +82,7 @@ def kafka_cases(request: pytest.FixtureRequest) -> list[TrialSpec]:
 def kafka_verdict(
     request: pytest.FixtureRequest, kafka_cluster: Lab, kafka_case: TrialSpec, kafka_cases: list[TrialSpec]
 ) -> Tried:
-    """The verdict of the item's trial. An item whose trial proves nothing ends here, as an error."""
+    """Return the verdict of the item's trial. An item whose trial proves nothing ends here, as an error."""
     trials = Trials(kafka_cluster, kafka_case.client, kafka_case.seed, is_strict(request.config))
     try:
         if kafka_case in kafka_cases:
@@ -98,5 +98,5 @@ def kafka_verdict(
 
 @pytest.fixture
 def kafka_client(kafka_case: TrialSpec) -> ClientRef:
-    """The client of the item."""
+    """Return the client of the item."""
     return kafka_case.client

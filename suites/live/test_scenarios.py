@@ -1,4 +1,4 @@
-"""Every scenario: the client keeps what its settings promise, and does what Java does."""
+"""Every scenario: the client keeps what its settings promise, and behaves as Java does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Acknowledgements that name another place than the record's, or none; and results at another time than they came."""
+"""Acknowledgements that name a wrong place or none, and results at another time than they happened."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HISTORY = channels("history")
 
 
 def _told(change: Callable[[Batch, Operation], Operation]) -> Callable[[Evidence, Spot], Evidence]:
-    """The middle record of a batch is acknowledged otherwise."""
+    """Return a perturbation that changes the acknowledgement of the middle record of a batch."""
 
     def apply(evidence: Evidence, spot: Spot) -> Evidence:
         batch = settled(evidence)[spot]
@@ -28,7 +28,7 @@ def _told(change: Callable[[Batch, Operation], Operation]) -> Callable[[Evidence
 
 
 def _placed(_: Evidence, batch: Batch) -> bool:
-    """True where the client tells places at all."""
+    """True if the client reports places at all."""
     return all(send.offset >= 0 for send in batch.sends)
 
 
@@ -82,7 +82,7 @@ PERTURBATIONS = (
     Perturbation(
         "ack-counted-from-one",
         HISTORY,
-        "acknowledges every record one place further on",
+        "acknowledges every record one offset too high",
         ("corrupted",),
         once(_gives_places),
         _from_one,
@@ -106,7 +106,7 @@ PERTURBATIONS = (
     Perturbation(
         "two-at-one-place",
         HISTORY,
-        "acknowledges two records of a batch at one place",
+        "acknowledges two records of a batch with the same place",
         ("corrupted",),
         spots(_several_placed),
         _told(lambda batch, send: changed(send, offset=send.offset - 1)),

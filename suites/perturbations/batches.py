@@ -1,6 +1,6 @@
-"""Changes of whole batches: other records in one, a batch never sent, sent once more, or sent later than it was.
+"""Changes of whole batches: other records in a batch, a batch never sent, sent again, or sent late.
 
-The request that brings a batch, its answer, the log and the acknowledgements always agree afterwards.
+The request with a batch, its answer, the log and the acknowledgements always agree afterwards.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from suites.perturbations.exchanges import (
 )
 from suites.perturbations.relaying import NEW, relaid
 
-#: Between a request that was put in and the one that it follows; so for their answers.
+#: The distance between an inserted request and the one that it follows, and between their answers.
 BEHIND_NS = 1_000
 
 Records = Sequence[LogRecord]
@@ -36,7 +36,7 @@ Records = Sequence[LogRecord]
 def spots(
     holds: Callable[[Evidence, Batch], bool] = lambda _, batch: True,
 ) -> Callable[[Evidence], list[Spot]]:
-    """The places of what concerns one settled batch: those for which ``holds``."""
+    """Return a function that finds the settled batches for which ``holds``."""
     return lambda evidence: [spot for spot, batch in settled(evidence).items() if holds(evidence, batch)]
 
 
@@ -51,17 +51,20 @@ def numbered(_: Evidence, batch: Batch) -> bool:
 
 
 def middle(batch: Batch) -> int:
-    """The index of the record in the middle of a batch."""
+    """Return the index of the record in the middle of a batch."""
     return len(batch.records) // 2
 
 
 def other_crc(crc: int | None) -> int:
-    """The checksum of a batch with other bytes; only that it is another one matters."""
+    """Return the checksum of a batch with other bytes. Only that it differs matters."""
     return ((crc or 0) + 1) % 2**32
 
 
 def replaced(evidence: Evidence, contents: Mapping[Spot, Records]) -> Evidence:
-    """The evidence in which these batches were sent with these records; without any, a batch was never sent."""
+    """Return the evidence in which these batches were sent with these records.
+
+    A batch without records was never sent.
+    """
     batches = settled(evidence)
     parts: dict[tuple[int, int], ProducePart | None] = {}
     fresh: dict[Spot, Records] = {}
@@ -86,14 +89,14 @@ def replaced(evidence: Evidence, contents: Mapping[Spot, Records]) -> Evidence:
 
 
 def altered(evidence: Evidence, spot: Spot, index: int, **fields: Any) -> Evidence:
-    """The evidence in which the client put one record into its batch otherwise."""
+    """Return the evidence in which the client changed fields of one record when it put the record into its batch."""
     records = list(settled(evidence)[spot].records)
     records[index] = changed(records[index], **fields)
     return replaced(evidence, {spot: records})
 
 
 def answered_with(evidence: Evidence, exchange: Exchange, code: int) -> Evidence:
-    """The evidence in which the answer of an exchange was this error; the log stays as it is."""
+    """Return the evidence in which this error was the answer of an exchange. The log stays as it is."""
     told = answered(evidence, exchange)
     assert told is not None and exchange.answer is not None and exchange.answer_part is not None
     error: ProducePart = changed(told, error_code=code, base_offset=-1)
@@ -101,14 +104,14 @@ def answered_with(evidence: Evidence, exchange: Exchange, code: int) -> Evidence
 
 
 def never_sent(evidence: Evidence, gone: Iterable[Spot]) -> Evidence:
-    """The evidence in which the client never sent these batches, and says of their records what it said."""
+    """Return the evidence in which the client never sent these batches but reported their records as before."""
     return replaced(evidence, dict.fromkeys(gone, ()))
 
 
 def sent_once_more(evidence: Evidence, records: Records, behind: Batch, **fields: Any) -> Evidence:
-    """The evidence in which these records were also sent right after the batch ``behind``, and stored after it.
+    """Return the evidence in which these records were also sent right after the batch ``behind``, and stored after it.
 
-    ``fields`` are other fields of the batch, as it was sent.
+    ``fields`` are other fields of the batch as it was sent.
     """
     partition, answer = behind.partition, answer_to(evidence, behind)
     fresh = [
@@ -146,9 +149,9 @@ def pair(
     told: ProducePart,
     by_ns: int = BEHIND_NS,
 ) -> tuple[Frame, Frame]:
-    """A request right after ``request``, and its answer right after ``answer``: nothing is out of turn.
+    """Return a request right after ``request`` and its answer right after ``answer``, so that answers stay in order.
 
-    With ``by_ns`` below zero they come right before.
+    If ``by_ns`` is below zero, they are placed right before.
     """
     own = {"correlation_id": inserted_id(evidence), "came_ns": None, "fault": None, "fate": None}
     codes = (told.error_code,) if told.error_code else ()
@@ -159,7 +162,7 @@ def pair(
 
 
 def sent_later(evidence: Evidence, late: Batch, behind: Batch) -> Evidence:
-    """The evidence in which ``late`` was sent right after ``behind``, a later batch of the same partition."""
+    """Return the evidence in which ``late`` was sent right after ``behind``, a later batch of the same partition."""
     partition = late.partition
     batches = list(layout(evidence)[partition])
     batches.remove(late.records)
@@ -175,7 +178,7 @@ def sent_later(evidence: Evidence, late: Batch, behind: Batch) -> Evidence:
 
 
 def delayed(evidence: Evidence, sends: Iterable[Operation], by_ns: int) -> Evidence:
-    """The results of these records are told so much later."""
+    """Return the evidence in which the results of these records are reported ``by_ns`` later."""
     now = (evidence.operations[send.n] for send in sends)
     return with_results(
         evidence,
@@ -184,7 +187,7 @@ def delayed(evidence: Evidence, sends: Iterable[Operation], by_ns: int) -> Evide
 
 
 def followers(evidence: Evidence, of: Mapping[Spot, Batch]) -> list[tuple[Spot, Spot]]:
-    """Pairs of batches in ``of`` that lie one after the other in a partition, in different requests."""
+    """Return pairs of consecutive batches of a partition that are in ``of`` and in different requests."""
     found = []
     for partition, batches in layout(evidence).items():
         known = [of.get((partition, records[0].base_offset)) for records in batches]

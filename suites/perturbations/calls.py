@@ -1,4 +1,4 @@
-"""What the application asked of the client, and how far the client was: views that perturbations of results share."""
+"""Calls of the application and the state of the client: views that perturbations of results share."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ TIMEOUT, MAX_BLOCK = "delivery.timeout.ms", "max.block.ms"
 
 
 def completed(evidence: Evidence, op: str) -> OpComplete | None:
-    """The end of the last flush or close, None if it did not succeed."""
+    """Return the end of the last flush or close, or None if it did not succeed."""
     ops = [event for event in evidence.history if isinstance(event, OpComplete) and event.op == op]
     return ops[-1] if ops and ops[-1].outcome == [Outcome.OK] else None
 
 
 def flush_call(evidence: Evidence) -> OpInvoke | None:
-    """The call of the first flush."""
+    """Return the call of the first flush."""
     flushes = (event for event in evidence.history if isinstance(event, OpInvoke) and event.op == "flush")
     return next(flushes, None)
 
@@ -32,7 +32,7 @@ def mostly_acked(evidence: Evidence) -> bool:
 
 
 def acked_last(evidence: Evidence) -> Sequence[Spot]:
-    """The settled batch that was acknowledged last, in a trial whose flush succeeded."""
+    """Return the settled batch that was acknowledged last, in a trial whose flush succeeded."""
     found = settled(evidence)
     if not found or completed(evidence, "flush") is None:
         return ()
@@ -40,6 +40,6 @@ def acked_last(evidence: Evidence) -> Sequence[Spot]:
 
 
 def too_late_ns(evidence: Evidence) -> int:
-    """How long after its call a result is later than every limit allows."""
+    """Return how long after its call a result exceeds every limit."""
     config = evidence.record.spec.config
     return (int(config[TIMEOUT]) + int(config[MAX_BLOCK]) + 10_000) * NS_PER_MS

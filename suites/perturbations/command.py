@@ -26,7 +26,7 @@ from suites.simulate.batches import prepare_processes
 
 MAX_SEED = 2**62
 PROGRESS_S = 5.0
-#: More than these nobody reads on a screen; ``--json`` has all.
+#: The most lines to print on a screen. ``--json`` prints all.
 SHOWN = 40
 
 
@@ -43,9 +43,10 @@ def perturb(
         list[str] | None, typer.Option("--kind", metavar="GLOB", help="Only these perturbations; repeatable.")
     ] = None,
     sample: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Only N of the passing trials, drawn by the seed.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Try only N of the passing trials, drawn by the seed."),
     ] = None,
-    tries: Annotated[int, typer.Option(min=1, max=10_000, help="So many places of each trial.")] = 1,
+    tries: Annotated[int, typer.Option(min=1, max=10_000, help="How many places of each trial to try.")] = 1,
     seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="The same seed tries the same places.")] = 0,
     jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, max=64, help="Processes.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
@@ -79,7 +80,7 @@ def perturb(
 
 
 def _chosen(globs: Sequence[str]) -> dict[str, Perturbation]:
-    """The perturbations that one of the patterns fits. UsageError for a pattern that fits none."""
+    """Return the perturbations that match one of the patterns. Raise UsageError for a pattern that matches none."""
     known = perturbations()
     for glob in globs:
         if not any(fnmatchcase(name, glob) for name in known):
@@ -88,7 +89,7 @@ def _chosen(globs: Sequence[str]) -> dict[str, Perturbation]:
 
 
 def _sampled(trials: Sequence[str], sample: int | None, seed: int) -> Sequence[str]:
-    """So many of them, in their order; all where no number is given, or there are no more."""
+    """Return ``sample`` of the trials, in their order, or all if no number is given or there are no more."""
     if sample is None or sample >= len(trials):
         return trials
     chosen = set(Random(seed).sample(range(len(trials)), sample))
@@ -98,7 +99,7 @@ def _sampled(trials: Sequence[str], sample: int | None, seed: int) -> Sequence[s
 def _all(
     folder: Path, trials: Sequence[str], kinds: tuple[str, ...], seed: int, tries: int, jobs: int, quiet: bool
 ) -> list[Trying]:
-    """Every trial with every kind, in the order of the trials."""
+    """Try every trial with every kind, in the order of the trials."""
     tried: dict[str, list[Trying]] = {}
     told = time.monotonic()
     for trial, found in _each(folder, trials, kinds, seed, tries, jobs):
@@ -112,7 +113,7 @@ def _all(
 def _each(
     folder: Path, trials: Sequence[str], kinds: tuple[str, ...], seed: int, tries: int, jobs: int
 ) -> Iterator[tuple[str, list[Trying]]]:
-    """What each trial came to, as it is done; whoever stops iterating stops the rest."""
+    """Yield the results of each trial as it ends. If the caller stops iterating, the remaining trials are stopped."""
     if jobs <= 1:
         for trial in trials:
             yield trial, one_trial(folder, trial, kinds, seed, tries)
@@ -128,7 +129,7 @@ def _each(
 
 
 def one_trial(folder: Path, trial: str, kinds: tuple[str, ...], seed: int, tries: int) -> list[Trying]:
-    """All kinds of these names on one stored trial."""
+    """Try all kinds of these names on one stored trial."""
     known = perturbations()
     evidence = RunStore(folder).read_evidence(trial)
     validate_plan.check_numbers(evidence.record.spec)
@@ -197,12 +198,12 @@ def _table(found: Sequence[Tally]) -> Table:
 
 
 def _tell(found: Sequence[Tally]) -> None:
-    """What escaped, by kind; what was caught by something else; what did not fit; what nothing judges."""
+    """Print what escaped, by kind, what was caught otherwise, what fitted no trial, and what no check judges."""
     escaped = [each for tally in found for each in tally.escaped]
     for each in escaped[:SHOWN]:
         say(f"escaped: {each.perturbation} at {each.place} of {each.trial}: {each.verdict}: {each.reason}")
     if len(escaped) > SHOWN:
-        say(f"and {len(escaped) - SHOWN} more that escaped; --json has all")
+        say(f"and {len(escaped) - SHOWN} more that escaped; --json lists all")
     for tally in found:
         otherwise = {code for each in tally.tried if each.result is Result.OTHERWISE for code in each.codes}
         if otherwise:

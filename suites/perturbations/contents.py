@@ -1,4 +1,4 @@
-"""Records that are in the log otherwise than they were handed over: value, key, headers, and records of others."""
+"""Records that are in the log with another value, key or headers than they were sent with, and foreign records."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IN_BATCH = channels("frames", "log")
 
 
 def _value(change: Callable[[str], str]) -> Callable[[Evidence, Spot], Evidence]:
-    """The middle record of a batch has another value."""
+    """Return a perturbation that changes the value of the middle record of a batch."""
 
     def apply(evidence: Evidence, spot: Spot) -> Evidence:
         index = middle(settled(evidence)[spot])
@@ -37,7 +37,7 @@ def _flipped(value: str) -> str:
 
 
 def _neighbours_value(evidence: Evidence, spot: Spot) -> Evidence:
-    """A record has the key and value of the record before it, as from a buffer that was reused too soon."""
+    """Give a record the key and value of the record before it, as from a buffer that was reused too soon."""
     records = settled(evidence)[spot].records
     index = max(1, middle(settled(evidence)[spot]))
     return altered(evidence, spot, index, value=records[index - 1].value, key=records[index - 1].key)
@@ -62,7 +62,7 @@ def _swapped_keys(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _foreign(identity: Callable[[Evidence], Identity]) -> Callable[[Evidence, Spot], Evidence]:
-    """A record that was not handed over follows the last one of a batch."""
+    """Return a perturbation that appends a record to a batch that was never handed over."""
 
     def apply(evidence: Evidence, spot: Spot) -> Evidence:
         records = settled(evidence)[spot].records
@@ -128,7 +128,7 @@ PERTURBATIONS = (
     Perturbation(
         "neighbours-value",
         IN_BATCH,
-        "sends the key and value of one record in the place of the next",
+        "sends the key and value of one record in place of those of the next",
         ("lost",),
         spots(several),
         _neighbours_value,
@@ -165,7 +165,7 @@ PERTURBATIONS = (
     Perturbation(
         "denied-record",
         channels("history"),
-        "calls records certainly not written that are in the log",
+        "reports records as certainly not written that are in the log",
         ("phantom",),
         spots(),
         _denied,

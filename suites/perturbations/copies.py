@@ -1,4 +1,4 @@
-"""Records that are in the log more than once because the client sent them again for no reason."""
+"""Records that are in the log more than once because the client sent them again without a reason."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from suites.perturbations.perturbation import Perturbation, channels
 from suites.perturbations.relaying import NEW
 
 DUPLICATES = ("duplicate", "unexplained-duplicate")
-#: Longer than any latency that faults put on a way.
+#: Longer than any latency that faults add.
 LONG_NS = 2_000 * NS_PER_MS
 EVERYWHERE = channels("frames", "log", "history")
 
@@ -29,9 +29,9 @@ def _sent_after_ack(evidence: Evidence, place: tuple[Spot, Spot]) -> Evidence:
 
 
 def _acked_before(evidence: Evidence) -> list[tuple[Spot, Spot]]:
-    """A batch and the first of its partition that was sent long after all records of the first were acknowledged.
+    """Return each batch with the first of its partition that was sent long after all its records were acknowledged.
 
-    So long that no latency can have kept the request on its way since before.
+    The distance is so long that no latency can have delayed the request since before.
     """
     batches = settled(evidence)
     found = []
@@ -45,7 +45,7 @@ def _acked_before(evidence: Evidence) -> list[tuple[Spot, Spot]]:
 
 
 def _one_record_again(evidence: Evidence, place: tuple[Spot, Spot]) -> Evidence:
-    """The first record of a batch is also the last of the next one."""
+    """Make the first record of a batch also the last of the next one."""
     first, later = (settled(evidence)[spot] for spot in place)
     again = changed(
         first.records[0],
@@ -65,7 +65,7 @@ def _twice_in_batch(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _other_partitions(evidence: Evidence) -> list[tuple[Spot, Spot]]:
-    """A batch, and one of another partition that was sent after it was acknowledged."""
+    """Return a batch and one of another partition that was sent after it was acknowledged."""
     batches = list(settled(evidence).values())
     found = []
     for one in batches[:: max(1, len(batches) // 20)]:
@@ -84,7 +84,7 @@ def _other_partitions(evidence: Evidence) -> list[tuple[Spot, Spot]]:
 
 
 def _everything_again(evidence: Evidence, spot: Spot) -> Evidence:
-    """Every batch of the partition that was acknowledged before is sent again behind the last one."""
+    """Send every previously acknowledged batch of the partition again, after the last one."""
     batches = settled(evidence)
     last = batches[spot]
     records = [
@@ -149,7 +149,7 @@ PERTURBATIONS = (
     Perturbation(
         "everything-again",
         EVERYWHERE,
-        "begins anew and sends again up to a hundred records of a partition that were acknowledged",
+        "starts anew and sends up to a hundred acknowledged records of a partition again",
         DUPLICATES,
         lambda evidence: [other for _, other in _acked_before(evidence)],
         _everything_again,

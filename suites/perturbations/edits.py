@@ -1,4 +1,4 @@
-"""Changes of one channel: the client's results, the witness's frames. The rows stay whole and in order of time."""
+"""Changes of one channel: the client's results or the witness's frames. Rows stay complete and in order of time."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from harness.model.rows import Frame, FrameKind, ProducePart, TrialRecord
 from harness.model.spec import TrialSpec
 from harness.model.verdicts import Outcome
 
-#: Correlation ids of requests that were put in: far beyond what a trial reaches.
+#: Correlation ids of inserted requests begin here, far beyond those of a trial.
 INSERTED_ID = 1_000_000_000
 
 
 def with_spec(evidence: Evidence, **changes: Any) -> Evidence:
-    """Other fields of the trial's spec."""
+    """Return the evidence with other fields in the trial's spec."""
     spec: TrialSpec = changed(evidence.record.spec, **changes)
     return with_record(evidence, spec=spec)
 
 
 def with_record(evidence: Evidence, **changes: Any) -> Evidence:
-    """Other fields of the trial's record."""
+    """Return the evidence with other fields in the trial's record."""
     record: TrialRecord = changed(evidence.record, **changes)
     return replace(evidence, record=record)
 
 
 def with_config(evidence: Evidence, **settings: str | int | bool) -> Evidence:
-    """Other settings, as the plan asked for them; underscores of the names stand for dots."""
+    """Return the evidence with other planned settings. Underscores in the names stand for dots."""
     named = {name.replace("_", "."): value for name, value in settings.items()}
     return with_spec(evidence, config=evidence.record.spec.config | named)
 
 
 def with_history(evidence: Evidence, events: Iterable[AnyEvent]) -> Evidence:
-    """These events, numbered anew without a gap."""
+    """Return the evidence with these events, renumbered without a gap."""
     numbered = [
         event if event.seq == seq else changed(event, seq=seq)
         for seq, event in enumerate(sorted(events, key=lambda event: event.mono_ns))
@@ -48,7 +48,10 @@ def with_history(evidence: Evidence, events: Iterable[AnyEvent]) -> Evidence:
 
 
 def with_results(evidence: Evidence, sends: Iterable[Operation]) -> Evidence:
-    """The client says this of these records; one without ``complete_ns`` never has a result."""
+    """Return the evidence in which the client reports this for these records.
+
+    Without ``complete_ns``, there is no result.
+    """
     told = {send.n: send for send in sends}
     events: list[AnyEvent] = []
     moved: list[tuple[OpComplete, Operation]] = []
@@ -64,7 +67,7 @@ def with_results(evidence: Evidence, sends: Iterable[Operation]) -> Evidence:
 
 
 def ended(send: Operation, at_ns: int, error: str, outcome: Outcome = Outcome.INFO) -> Operation:
-    """The result of a record that was not written, or of which the client does not know that."""
+    """Return the result of a record that was not written, or whose result the client does not know."""
     result: Operation = changed(
         send, complete_ns=at_ns, outcome=outcome, partition=-1, offset=-1, error=error
     )
@@ -74,7 +77,7 @@ def ended(send: Operation, at_ns: int, error: str, outcome: Outcome = Outcome.IN
 def _split(
     event: OpComplete, told: Mapping[int, Operation]
 ) -> tuple[OpComplete | None, list[tuple[OpComplete, Operation]]]:
-    """What stays in its line, and what is said at another moment now."""
+    """Return the part of the line that stays, and the results that are now reported at another time."""
     rows, gone = [], []
     for row, n in enumerate(event.records):
         if (send := told.get(n)) is None:
@@ -116,7 +119,7 @@ def _line(event: OpComplete, sends: Sequence[Operation], mono_ns: int) -> OpComp
 
 
 def _told_anew(moved: Iterable[tuple[OpComplete, Operation]]) -> list[OpComplete]:
-    """One line for each moment and each line that it was taken from."""
+    """Return one line for each time and each original line."""
     lines: defaultdict[tuple[int, int], list[Operation]] = defaultdict(list)
     of = {event.seq: event for event, _ in moved}
     for event, send in moved:
@@ -125,7 +128,7 @@ def _told_anew(moved: Iterable[tuple[OpComplete, Operation]]) -> list[OpComplete
 
 
 def _recounted(before: Sequence[AnyEvent], after: Sequence[AnyEvent]) -> list[AnyEvent]:
-    """Heartbeats count the results that there are now."""
+    """Update the heartbeats to count the results that now exist."""
     was, now = _completions(before), _completions(after)
     return [
         changed(event, completed=max(0, event.completed + now(event.mono_ns) - was(event.mono_ns)))
@@ -136,31 +139,34 @@ def _recounted(before: Sequence[AnyEvent], after: Sequence[AnyEvent]) -> list[An
 
 
 def _completions(events: Iterable[AnyEvent]) -> Callable[[int], int]:
-    """How many records had a result by a moment."""
+    """Return a function that counts the records with a result by a given time."""
     told = [event for event in events if isinstance(event, OpComplete) and event.op == "send"]
     moments = sorted(event.mono_ns for event in told for _ in event.records)
     return lambda at_ns: bisect_right(moments, at_ns)
 
 
 def with_frames(evidence: Evidence, frames: Iterable[Frame]) -> Evidence:
-    """These frames, in order of time."""
+    """Return the evidence with these frames, in order of time."""
     return replace(evidence, frames=tuple(sorted(frames, key=lambda frame: frame.t_ns)))
 
 
 def with_frames_added(evidence: Evidence, frames: Iterable[Frame]) -> Evidence:
-    """These frames beside those that there are."""
+    """Return the evidence with these additional frames."""
     return with_frames(evidence, (*evidence.frames, *frames))
 
 
 def with_frame(evidence: Evidence, index: int, **changes: Any) -> Evidence:
-    """One frame that is otherwise."""
+    """Return the evidence with one changed frame."""
     frames = list(evidence.frames)
     frames[index] = changed(frames[index], **changes)
     return with_frames(evidence, frames)
 
 
 def with_parts(evidence: Evidence, parts: Mapping[tuple[int, int], ProducePart | None]) -> Evidence:
-    """Other parts of Produce frames by (frame, part); None takes one out, and a frame without parts is gone."""
+    """Return the evidence with other parts of Produce frames, by (frame, part).
+
+    None removes a part. A frame without parts is removed.
+    """
     frames: list[Frame | None] = list(evidence.frames)
     touched: defaultdict[int, dict[int, ProducePart | None]] = defaultdict(dict)
     for (at_frame, at_part), new in parts.items():
@@ -177,7 +183,10 @@ def with_parts(evidence: Evidence, parts: Mapping[tuple[int, int], ProducePart |
 
 
 def refusing(request: Frame, code: int, **fields: Any) -> Frame:
-    """The response that refuses every batch of a Produce request, at its moment; ``fields`` are other fields of it."""
+    """Return the response that refuses every batch of a Produce request, at its time.
+
+    ``fields`` are other fields of it.
+    """
     parts = [
         ProducePart(part.topic, part.partition, base_offset=-1, error_code=code) for part in request.produce
     ]
@@ -187,5 +196,5 @@ def refusing(request: Frame, code: int, **fields: Any) -> Frame:
 
 
 def inserted_id(evidence: Evidence) -> int:
-    """A correlation id that no request has yet."""
+    """Return a correlation id that no request uses yet."""
     return INSERTED_ID + len(evidence.frames)

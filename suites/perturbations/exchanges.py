@@ -1,7 +1,7 @@
-"""Which Produce request brought which batch into the log: the views by which perturbations find their places.
+"""Which Produce request wrote which batch. Perturbations find their places with these views.
 
-It shares nothing with the checks, which answer the same question with more doubt: here a batch counts only where
-everything is clear, for a perturbation may choose its place.
+They share nothing with the checks, which answer the same question with more doubt. Here a batch counts only
+if everything is certain, since a perturbation may choose its place.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from harness.model.evidence import Evidence, Operation, view
 from harness.model.rows import Frame, FrameKind, LogRecord, ProducePart
 
 PRODUCE = "Produce"
-#: Faults that move, cut off or begin anew what was in the log: places of before are not those of after.
+#: Faults that move, truncate or recreate the log. Places before such a fault are not those after it.
 REWRITES_LOG = frozenset({"topic_recreate", "log_trim"})
 
 Spot = tuple[int, int]
@@ -21,7 +21,7 @@ Spot = tuple[int, int]
 
 
 class Exchange(NamedTuple):
-    """One partition of one Produce request, and of its answer if there is one: indexes of frames and of parts."""
+    """One partition of a Produce request and of its answer, if any, as indexes of frames and of parts."""
 
     request: int
     part: int
@@ -30,7 +30,7 @@ class Exchange(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """A batch of the log that one clear exchange brought there, and the client's word on each of its records."""
+    """A batch of the log that certainly one exchange wrote, and the client's result for each of its records."""
 
     spot: Spot
     records: tuple[LogRecord, ...]
@@ -39,13 +39,13 @@ class Batch(NamedTuple):
 
     @property
     def partition(self) -> int:
-        """Where it lies."""
+        """The partition of the batch."""
         return self.spot[0]
 
 
 @view
 def exchanges(evidence: Evidence) -> tuple[Exchange, ...]:
-    """All exchanges, in the order of the requests."""
+    """Return all exchanges, in the order of the requests."""
     asked: dict[tuple[int, int, int | None], list[Exchange]] = {}
     made: list[Exchange] = []
     answers: dict[tuple[int, int], tuple[int, int]] = {}
@@ -70,12 +70,12 @@ def _part_for(answer: Frame, asked: ProducePart) -> int | None:
 
 
 def asked(evidence: Evidence, exchange: Exchange) -> ProducePart:
-    """What was sent."""
+    """Return the part that was sent."""
     return evidence.frames[exchange.request].produce[exchange.part]
 
 
 def answered(evidence: Evidence, exchange: Exchange) -> ProducePart | None:
-    """What was answered, if anything."""
+    """Return the part that was answered, if any."""
     if exchange.answer is None or exchange.answer_part is None:
         return None
     return evidence.frames[exchange.answer].produce[exchange.answer_part]
@@ -83,7 +83,7 @@ def answered(evidence: Evidence, exchange: Exchange) -> ProducePart | None:
 
 @view
 def layout(evidence: Evidence) -> dict[int, list[tuple[LogRecord, ...]]]:
-    """Partition -> its batches in log order."""
+    """Map each partition to its batches in log order."""
     found: defaultdict[Spot, list[LogRecord]] = defaultdict(list)
     for record in evidence.log:
         found[record.partition, record.base_offset].append(record)
@@ -95,9 +95,9 @@ def layout(evidence: Evidence) -> dict[int, list[tuple[LogRecord, ...]]]:
 
 @view
 def settled(evidence: Evidence) -> dict[Spot, Batch]:
-    """The batches that were sent once, answered with their place, and acknowledged record by record.
+    """Return the batches that were sent once, answered with their place, and acknowledged record by record.
 
-    None where a fault has rewritten the log. Batches by place, in the order of partition and offset.
+    Empty if a fault has rewritten the log. Batches are by place, in the order of partition and offset.
     """
     if any(row.spec.kind in REWRITES_LOG for row in evidence.faults):
         return {}
@@ -139,24 +139,24 @@ def _numbers(evidence: Evidence) -> dict[tuple[int, int], int | None]:
 
 
 def number(evidence: Evidence, record: LogRecord) -> int | None:
-    """The number of a record of the log, None if it is not one of ours."""
+    """Return the number of a record of the log, or None if it is not one of this trial."""
     return _numbers(evidence).get((record.partition, record.offset))
 
 
 def request_of(evidence: Evidence, batch: Batch) -> Frame:
-    """The request that brought it."""
+    """Return the request with the batch."""
     return evidence.frames[batch.exchange.request]
 
 
 def answer_to(evidence: Evidence, batch: Batch) -> Frame:
-    """The answer that acknowledged it."""
+    """Return the answer that acknowledged the batch."""
     assert batch.exchange.answer is not None
     return evidence.frames[batch.exchange.answer]
 
 
 @view
 def opening(evidence: Evidence) -> tuple[Frame, ...]:
-    """The first frames of a connection that carries Produce: OPEN, and the ApiVersions exchange if there is one."""
+    """Return the first frames of a connection that carries Produce: OPEN, and the ApiVersions exchange if any."""
     conns = {frame.conn for frame in evidence.frames if frame.api == PRODUCE}
     for conn in sorted(conns):
         rows = [frame for frame in evidence.frames if frame.conn == conn]
@@ -167,17 +167,17 @@ def opening(evidence: Evidence) -> tuple[Frame, ...]:
 
 
 def in_calm(evidence: Evidence, batch: Batch) -> bool:
-    """True for a batch that nothing excuses: see :func:`calm`."""
+    """True for a batch without an excuse: see :func:`calm`."""
     return batch.spot in calm(evidence)
 
 
 @view
 def calm(evidence: Evidence) -> dict[Spot, Batch]:
-    """Of the settled batches, those around which nothing failed that could explain anything.
+    """Return the settled batches around which nothing failed that could explain anything.
 
-    No fault was in effect from a second before the first of its records was handed over until a second after its
-    answer, which is on its way; and until the answer no connection began or ended, and no attempt was refused or left
-    without an answer.
+    No fault was in effect from a second before the first of its records was handed over until a second after
+    its answer, while the answer was in transit. Until the answer, no connection began or ended, and no
+    attempt was refused or left without an answer.
     """
     troubles = _troubles(evidence)
     found = {}

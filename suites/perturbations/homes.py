@@ -1,4 +1,4 @@
-"""Where the records of a key go: a client that changes its mind in the middle of a trial."""
+"""Where the records of a key go: a client that changes its choice in the middle of a trial."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from suites.perturbations.relaying import relaid
 Bytes = tuple[int, int | None]
 """Partition and checksum of a batch."""
 
-#: So many batches at least go elsewhere, and so many before that do not.
+#: The least number of batches before the change, and after it.
 ENOUGH = 6
 
 
 def _turns(evidence: Evidence) -> list[int]:
-    """Moments from which on every batch was sent once and acknowledged, on the one broker there is."""
+    """Return times from which every batch was sent once and acknowledged, if there is one broker."""
     keyed = evidence.record.spec.workload.keys > 0
     brokers = {frame.broker for frame in evidence.frames if frame.produce}
     if not keyed or len(layout(evidence)) < 2 or len(brokers) != 1:
@@ -36,7 +36,7 @@ def _turns(evidence: Evidence) -> list[int]:
 
 
 def _rotated(evidence: Evidence, turn_ns: int) -> Evidence:
-    """From the turn on, everything for a partition goes to the next one instead."""
+    """From ``turn_ns`` on, send everything for a partition to the next one instead."""
     partitions = sorted(layout(evidence))
     following = dict(zip(partitions, [*partitions[1:], partitions[0]], strict=True))
     late = {
@@ -61,7 +61,7 @@ def _rotated(evidence: Evidence, turn_ns: int) -> Evidence:
 def _turned(
     evidence: Evidence, following: Mapping[int, int], late: AbstractSet[Bytes]
 ) -> dict[int, list[tuple[LogRecord, ...]]]:
-    """Each partition's early batches, then the late ones of the partition before it."""
+    """Return each partition's early batches, then the late ones of the partition before it."""
     found: dict[int, list[tuple[LogRecord, ...]]] = {partition: [] for partition in following}
     for turned in (False, True):
         for partition, batches in layout(evidence).items():
@@ -75,7 +75,7 @@ PERTURBATIONS = (
     Perturbation(
         "keys-moved",
         channels("frames", "log", "history"),
-        "sends the records of every key to another partition from some moment on",
+        "sends the records of every key to another partition from some time on",
         ("key-moved", "record-moved"),
         _turns,
         _rotated,

@@ -1,4 +1,4 @@
-"""Records that the client acknowledged and that are not in the log; and what it acknowledged too soon."""
+"""Records that the client acknowledged and that are not in the log, and acknowledgements that are too early."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def _lost_tails(evidence: Evidence, _: str) -> Evidence:
 
 
 def _refused_and_forgotten(evidence: Evidence, spot: Spot) -> Evidence:
-    """The answer is NOT_LEADER_OR_FOLLOWER; nothing is stored, nothing is sent again, all is acknowledged."""
+    """The answer is NOT_LEADER_OR_FOLLOWER. Nothing is stored or sent again, and all is acknowledged."""
     batch = settled(evidence)[spot]
     kept = [records for records in layout(evidence)[spot[0]] if records[0].base_offset != spot[1]]
     return relaid(answered_with(evidence, batch.exchange, NOT_LEADER), {spot[0]: kept})
 
 
 def _retried(evidence: Evidence) -> list[tuple[Spot, Exchange]]:
-    """Batches whose first attempt had no answer, with the one attempt after it that stored them."""
+    """Return batches whose first attempt had no answer, with the single later attempt that stored them."""
     by_bytes: dict[tuple[int, int | None], list[Exchange]] = {}
     for exchange in exchanges(evidence):
         part = asked(evidence, exchange)
@@ -76,7 +76,7 @@ def _retried(evidence: Evidence) -> list[tuple[Spot, Exchange]]:
 
 
 def _records_at(evidence: Evidence, spot: Spot) -> tuple[Operation, ...]:
-    """What the client said of the records of a batch, if each is there once and acknowledged."""
+    """Return the client's results for the records of a batch, if each is in the log once and acknowledged."""
     for records in layout(evidence).get(spot[0], ()):
         if records[0].base_offset == spot[1]:
             numbers = [number(evidence, record) for record in records]
@@ -88,14 +88,14 @@ def _records_at(evidence: Evidence, spot: Spot) -> tuple[Operation, ...]:
 
 
 def _kept_from_broker(evidence: Evidence) -> list[Spot]:
-    """Batches whose first attempt a fault kept from the broker, and that were stored when they were sent again."""
+    """Return batches whose first attempt a fault kept from the broker, and that were stored when sent again."""
     stopped = [frame for frame in evidence.stopped if frame.kind is FrameKind.REQUEST]
     kept = {(part.partition, part.crc) for frame in stopped for part in frame.produce}
     return spots(lambda _, batch: (batch.partition, batch.records[0].batch_crc) in kept)(evidence)
 
 
 def _acked_before_retry(evidence: Evidence, place: tuple[Spot, Exchange]) -> Evidence:
-    """The results come before the retry that stored the batch, and never later than they did."""
+    """The results are reported before the retry that stored the batch, and never later than originally."""
     spot, exchange = place
     sent_ns = evidence.frames[exchange.request].t_ns - EARLY_NS
     told = [
@@ -106,7 +106,7 @@ def _acked_before_retry(evidence: Evidence, place: tuple[Spot, Exchange]) -> Evi
 
 
 def _waited(evidence: Evidence, batch: Batch) -> bool:
-    """True where the answer came long enough after the call for an acknowledgement to be early for certain."""
+    """True if the answer came long enough after the call for an acknowledgement to be certainly early."""
     answered_ns = answer_to(evidence, batch).t_ns
     return any(answered_ns - send.invoke_ns >= 2 * EARLY_NS for send in batch.sends)
 
@@ -134,7 +134,7 @@ def _acked_though_refused(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _sequence_of_another(evidence: Evidence) -> list[tuple[Spot, Spot]]:
-    """A batch, and a later one of its partition with as many records, which a broker takes for the same."""
+    """Return a batch and a later one of its partition with as many records, which a broker takes for the same."""
     found = []
     batches = settled(evidence)
     for partition in layout(evidence):
@@ -149,7 +149,7 @@ def _sequence_of_another(evidence: Evidence) -> list[tuple[Spot, Spot]]:
 
 
 def _reused_sequence(evidence: Evidence, place: tuple[Spot, Spot]) -> Evidence:
-    """The broker takes the second batch for the first sent again, and answers where that one is."""
+    """The broker takes the second batch for a repetition of the first, and answers with the first one's place."""
     first, second = (settled(evidence)[spot] for spot in place)
     reused = asked(evidence, first.exchange)
     exchange = second.exchange
@@ -175,7 +175,7 @@ PERTURBATIONS = (
     Perturbation(
         "lost-record",
         WIRE_AND_LOG,
-        "acknowledges a record that it left out of the batch it belongs to",
+        "acknowledges a record that it left out of its batch",
         ("lost",),
         spots(several),
         lambda evidence, spot: _without_record(evidence, spot, len(settled(evidence)[spot].records) // 2),
@@ -202,7 +202,7 @@ PERTURBATIONS = (
     Perturbation(
         "lost-tail",
         WIRE_AND_LOG,
-        "acknowledges the last batch of each partition when it is closed, and never sends it",
+        "acknowledges the last batch of each partition on close, and never sends it",
         ("lost",),
         once(_all),
         _lost_tails,
@@ -256,7 +256,7 @@ PERTURBATIONS = (
     Perturbation(
         "ack-before-retry",
         channels("history"),
-        "acknowledges a batch when its unanswered request is given up, before it is sent again",
+        "acknowledges a batch when it gives up the unanswered request, before sending it again",
         ("early-ack",),
         lambda evidence: [
             place

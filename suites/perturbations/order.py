@@ -1,4 +1,4 @@
-"""Acknowledged records that the client sent, or stored, in another order than they were handed to it."""
+"""Acknowledged records that the client sent, or stored, in another order than they were handed over."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _overtaken(evidence: Evidence, place: tuple[Spot, Spot]) -> Evidence:
 
 
 def _record_overtaken(evidence: Evidence, place: tuple[Spot, Spot]) -> Evidence:
-    """The first record of a batch goes at the end of the next one."""
+    """Put the first record of a batch at the end of the next one."""
     first, later = (settled(evidence)[spot] for spot in place)
     moved = replaced(
         evidence, {first.spot: first.records[1:], later.spot: (*later.records, first.records[0])}
@@ -49,12 +49,12 @@ def _record_overtaken(evidence: Evidence, place: tuple[Spot, Spot]) -> Evidence:
 
 
 def _bound(evidence: Evidence, batch: Batch) -> bool:
-    """True where order is promised whatever happens, or nothing happened."""
+    """True if order is promised in any case, or nothing failed."""
     return several(evidence, batch) and (exactly_once(evidence) or in_calm(evidence, batch))
 
 
 def _excused(evidence: Evidence, batch: Batch) -> bool:
-    """True where something failed, and the client promises nothing but that nothing is lost."""
+    """True if something failed, and the client promises only that nothing is lost."""
     return several(evidence, batch) and not exactly_once(evidence) and not in_calm(evidence, batch)
 
 
@@ -93,7 +93,7 @@ PERTURBATIONS = (
     Perturbation(
         "swapped-in-batch-beside-faults",
         EVERYWHERE,
-        "swaps two records inside a batch, while something fails beside it",
+        "swaps two records inside a batch, while an attempt beside it fails",
         AVOIDABLE,
         spots(_excused),
         _swapped_records,

@@ -1,8 +1,8 @@
-"""A pause in the middle of a trial: everything after it happens later, and in it there is room for a defect.
+"""A pause in the middle of a trial: everything after it happens later, which makes room for a defect.
 
-The client lives meanwhile (its heartbeat goes on) and nothing is on its way: a pause begins where no request waits for
-its answer and no fault is in effect. Nothing of it is anybody's defect. A trace knows of no pause: whoever needs one
-changes evidence without a trace.
+The client lives meanwhile (its heartbeat continues) and nothing is in transit: a pause begins when no request
+waits for its answer and no fault is in effect. The pause itself is not a defect. Traces cannot be paused, so
+a perturbation that needs a pause changes evidence without a trace.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from harness.model.units import NS_PER_MS
 from suites.perturbations.edits import with_history
 
 SECOND_NS = 1_000 * NS_PER_MS
-#: No pause begins so near to a fault.
+#: A pause does not begin this close to a fault.
 NEAR_NS = 200 * NS_PER_MS
 
 
 @view
 def quiet(evidence: Evidence) -> tuple[int, ...]:
-    """Moments right before a Produce request, not the first, with nothing on its way and no fault near."""
+    """Return times right before a Produce request, except the first, with nothing in transit and no fault nearby."""
     windows = [row.effective_ns for row in evidence.faults if row.effective_ns is not None]
     found = []
     for frame, waiting in _rows_and_waiting(evidence):
@@ -39,7 +39,7 @@ def quiet(evidence: Evidence) -> tuple[int, ...]:
 
 
 def idle_ns(evidence: Evidence, since_ns: int, until_ns: int) -> int | None:
-    """The first moment of a span of time at which no request waits for its answer; None if there is none."""
+    """Return the first time of an interval at which no request waits for its answer, or None."""
     began_ns = since_ns
     for frame, waiting in _rows_and_waiting(evidence):
         if not waiting and (frame is None or frame.arrived_ns > began_ns):
@@ -50,13 +50,13 @@ def idle_ns(evidence: Evidence, since_ns: int, until_ns: int) -> int | None:
 
 
 def waiting_at(evidence: Evidence, at_ns: int) -> int:
-    """How many requests wait for their answer at a moment."""
+    """Return how many requests wait for their answer at this time."""
     before = replace(evidence, frames=tuple(row for row in evidence.frames if row.t_ns <= at_ns))
     return [waiting for _, waiting in _rows_and_waiting(before)][-1]
 
 
 def _rows_and_waiting(evidence: Evidence) -> Iterator[tuple[Frame | None, int]]:
-    """Each row, and how many requests waited for their answer before it; last None, for what waits after all."""
+    """Yield each row with the number of requests that waited before it, and last None with those still waiting."""
     waiting: set[tuple[int, int | None]] = set()
     for frame in sorted((*evidence.frames, *evidence.stopped), key=lambda frame: frame.t_ns):
         yield frame, len(waiting)
@@ -71,10 +71,10 @@ def _rows_and_waiting(evidence: Evidence) -> Iterator[tuple[Frame | None, int]]:
 
 
 def paused(evidence: Evidence, at_ns: int, for_ns: int, since: int = 0) -> Evidence:
-    """Everything from ``at_ns`` on happens ``for_ns`` later; the client's heartbeat goes on.
+    """Everything from ``at_ns`` on happens ``for_ns`` later. The client's heartbeat continues.
 
-    Of what the client said at that very moment only events from the number ``since`` on are later; so is the end of the
-    trial, and no other phase.
+    Of the client's events at exactly that time, only those from number ``since`` on are moved. Of the phases
+    at exactly that time, only the end of the trial is moved.
     """
     pause = _Pause(evidence, at_ns, for_ns, since)
     return with_history(
@@ -91,7 +91,7 @@ def paused(evidence: Evidence, at_ns: int, for_ns: int, since: int = 0) -> Evide
 
 
 class _Pause:
-    """What a pause makes of each kind of row."""
+    """Moves the rows of each kind."""
 
     def __init__(self, evidence: Evidence, at_ns: int, for_ns: int, since: int) -> None:
         first = evidence.history[0]

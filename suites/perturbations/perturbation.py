@@ -1,8 +1,8 @@
 """A perturbation: one defect as data, with the places in a trial's evidence where it can be put.
 
-Pure. ``places`` looks for what the defect needs (a guarantee, a setting, a batch that was acknowledged); where it finds
-nothing the perturbation does not fit. ``apply`` gives the evidence that the defect would have left there: whole, unless
-that something is missing is the defect itself.
+Pure. ``places`` looks for what the defect needs (a guarantee, a setting, a batch that was acknowledged). If
+it finds nothing, the perturbation does not fit. ``apply`` returns the evidence that the defect would have
+left there. This evidence is complete, unless missing evidence is the defect itself.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from harness.model.evidence import Evidence
 from harness.model.verdicts import Guarantee, Verdict
 from suites.analysis.promises import EVERY
 
-#: Where a perturbation is put: a record's number, a batch's partition and base offset, a name. It tells itself.
+#: The place of a perturbation: a record's number, a batch's partition and base offset, or a name. It is
+#: printed as is.
 Place = Any
 
 
 @dataclass(frozen=True, eq=False)
 class Perturbation:
-    """``defect`` is a sentence whose subject is the client; ``caught_by`` are codes of anomalies or reasons.
+    """A named defect and how to apply it.
 
-    ``verdict`` is the least that it must lead to. A perturbation is equal to itself alone.
+    ``defect`` is a sentence whose subject is the client. ``caught_by`` are codes of anomalies or reasons.
+    ``verdict`` is the least severe verdict that it must lead to. A perturbation is equal only to itself.
     """
 
     name: str
@@ -37,7 +39,7 @@ class Perturbation:
     guarantees: frozenset[Guarantee] = EVERY
 
     def fitting(self, evidence: Evidence) -> Sequence[Place]:
-        """Where in ``evidence`` it can be put; nowhere under a guarantee that does not forbid the defect."""
+        """Return the places for it in ``evidence``: none under a guarantee that does not forbid the defect."""
         return self.places(evidence) if evidence.record.spec.guarantee in self.guarantees else ()
 
     def fits(self, evidence: Evidence) -> bool:
@@ -46,17 +48,17 @@ class Perturbation:
 
 
 def drawn(perturbation: Perturbation, evidence: Evidence, seed: int, tries: int) -> list[Place]:
-    """Up to ``tries`` different places of a trial; the same seed draws the same ones."""
+    """Return up to ``tries`` different places of a trial. The same seed draws the same ones."""
     left = list(perturbation.fitting(evidence))
     dice = Dice(seed, f"{perturbation.name}/{evidence.record.spec.trial}")
     return [left.pop(dice.between(0, len(left) - 1)) for _ in range(min(tries, len(left)))]
 
 
 def channels(*names: str) -> frozenset[str]:
-    """A set of channels: history, frames, log, trace, faults, record."""
+    """Return a set of channels: history, frames, log, trace, faults, record."""
     return frozenset(names)
 
 
 def once(holds: Callable[[Evidence], object]) -> Callable[[Evidence], Sequence[Place]]:
-    """The places of what concerns a trial as a whole: one, if ``holds`` for it."""
+    """Return a function that gives one place for the trial as a whole, if ``holds`` is true for it."""
     return lambda evidence: ("the whole trial",) if holds(evidence) else ()

@@ -1,4 +1,4 @@
-"""Producer ids, epochs and sequences of a client that claims idempotence and does not have it."""
+"""Producer ids, epochs and sequences of a client that claims idempotence but does not provide it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from suites.perturbations.perturbation import Perturbation, channels, once
 
 WIRE_AND_LOG = channels("frames", "log")
 OUT_OF_ORDER, DUPLICATE_SEQUENCE, OLD_EPOCH = 45, 46, 47
-#: Where invented producer ids begin.
+#: Invented producer ids begin here.
 INVENTED_ID = 1_000_000
 
 Numbers = tuple[int, int, int]
@@ -34,9 +34,11 @@ Numbers = tuple[int, int, int]
 
 
 def renumbered(evidence: Evidence, numbers: Callable[[int, ProducePart], Numbers | None]) -> Evidence:
-    """Every batch carries other numbers, on the wire and in the log; None leaves a batch as it is.
+    """Return the evidence in which batches have other numbers, on the wire and in the log.
 
-    ``numbers`` is asked with the request's index, and gives attempts of one batch the same.
+    None leaves a batch unchanged.
+
+    ``numbers`` is called with the request's index, and returns the same for attempts of one batch.
     """
     parts: dict[tuple[int, int], ProducePart | None] = {}
     of_batch: dict[tuple[int, int | None], Numbers] = {}
@@ -71,7 +73,7 @@ def _with_numbers(
 
 
 def _none(evidence: Evidence, _: str) -> Evidence:
-    """No producer id is asked for, and none is sent."""
+    """No producer id is requested, and none is sent."""
     without = with_frames(evidence, [frame for frame in evidence.frames if frame.api != "InitProducerId"])
     return renumbered(without, lambda _, __: (-1, -1, -1))
 
@@ -85,7 +87,7 @@ def _all_from_zero(evidence: Evidence, _: str) -> Evidence:
 
 
 def _one_without(evidence: Evidence, spot: Spot) -> Evidence:
-    """One batch goes without numbers, and those behind it as if it had had them."""
+    """One batch is sent without numbers, and later ones as if it had them."""
     crc = settled(evidence)[spot].records[0].batch_crc
 
     def numbers(_: int, part: ProducePart) -> Numbers | None:
@@ -95,7 +97,7 @@ def _one_without(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _two_ids(evidence: Evidence, spot: Spot) -> Evidence:
-    """From a batch on, its partition goes by a producer id that no broker has given."""
+    """From a batch on, its partition uses a producer id that no broker assigned."""
     batch = settled(evidence)[spot]
     first = asked(evidence, batch.exchange)
 
@@ -108,7 +110,7 @@ def _two_ids(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _higher_epoch(evidence: Evidence, spot: Spot) -> Evidence:
-    """From a batch on, its partition goes on under the next epoch, with its sequences as if nothing had happened."""
+    """From a batch on, its partition uses the next epoch, with unchanged sequences."""
     first = asked(evidence, settled(evidence)[spot].exchange)
 
     def numbers(request: int, part: ProducePart) -> Numbers | None:
@@ -120,7 +122,10 @@ def _higher_epoch(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _refused(code: int, change: Callable[[ProducePart], ProducePart]) -> Callable[[Evidence, Spot], Evidence]:
-    """A batch is sent with wrong numbers first, right before it is sent with its own, and the broker refuses that."""
+    """Return a perturbation in which a batch is first sent with wrong numbers, which the broker refuses.
+
+    It is sent right before it is sent with its own numbers.
+    """
 
     def apply(evidence: Evidence, spot: Spot) -> Evidence:
         batch = settled(evidence)[spot]
@@ -141,7 +146,7 @@ def _by(sequence: int, epoch: int = 0) -> Callable[[ProducePart], ProducePart]:
 
 
 def _epoch_back(evidence: Evidence, spot: Spot) -> Evidence:
-    """The partition begins anew under the next epoch, and one more batch is tried under the old one."""
+    """The partition starts anew under the next epoch, and one more batch is tried under the old one."""
     first = asked(evidence, settled(evidence)[spot].exchange)
 
     def numbers(_: int, part: ProducePart) -> Numbers | None:
@@ -165,12 +170,12 @@ def _later(evidence: Evidence, batch: Batch) -> bool:
 
 
 def _several_later(evidence: Evidence, batch: Batch) -> bool:
-    """True for such a batch of several records: a shift of one then leaves it across its right place."""
+    """True for such a batch of several records: a shift of one makes it overlap its correct place."""
     return _later(evidence, batch) and several(evidence, batch)
 
 
 def _inner(evidence: Evidence) -> list[Spot]:
-    """The later batches of each partition, its last one left out."""
+    """Return the later batches of each partition, except the last one."""
     lasts = {spot[0]: spot for spot in settled(evidence)}
     return [spot for spot in spots(_later)(evidence) if spot != lasts[spot[0]]]
 
@@ -214,7 +219,7 @@ PERTURBATIONS = (
     Perturbation(
         "invented-producer-id",
         WIRE_AND_LOG,
-        "goes on under a producer id that no broker gave it",
+        "goes on under a producer id that no broker assigned",
         IDENTITY,
         spots(_later),
         _two_ids,
@@ -232,7 +237,7 @@ PERTURBATIONS = (
     Perturbation(
         "sequence-kept-after-bump",
         WIRE_AND_LOG,
-        "raises its epoch and goes on with the sequence of the old one",
+        "raises its epoch and continues with the sequence of the old one",
         ("sequence-gap", *IDENTITY),
         spots(_later),
         _higher_epoch,

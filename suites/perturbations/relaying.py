@@ -1,6 +1,6 @@
-"""Another log, and everything that points into it: offsets, answers, acknowledgements and sequences follow.
+"""Another log, with everything that refers to it: offsets, answers, acknowledgements and sequences follow.
 
-A new record, which no acknowledgement and no answer knows yet, has the offset ``NEW``.
+A new record, which no acknowledgement or answer knows yet, has the offset ``NEW``.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Layout = Mapping[int, Sequence[Sequence[LogRecord]]]
 
 
 def relaid(evidence: Evidence, partitions: Layout) -> Evidence:
-    """The evidence with these batches in these partitions, and the other partitions as they are.
+    """Return the evidence with these batches in these partitions. Other partitions stay as they are.
 
-    Offsets begin where they began and have no gaps. Sequences of each producer id and epoch go on without a gap, in the
-    order of the log. What was answered or acknowledged at a place is answered and acknowledged where that is now.
+    Offsets begin where they began and have no gaps. Sequences of each producer id and epoch continue without
+    a gap, in the order of the log. Answers and acknowledgements of a place now name the new place.
     """
     places: Places = {}
     bases: Places = {}
@@ -82,7 +82,7 @@ def _first_sequences(batches: Sequence[Sequence[LogRecord]]) -> dict[tuple[int, 
 
 
 def _sequenced(evidence: Evidence, sequences: Mapping[tuple[int, int, int, int], int]) -> Evidence:
-    """Requests carry the sequences that the log has now."""
+    """Give requests the sequences that the log has now."""
     parts: dict[tuple[int, int], ProducePart | None] = {}
     for exchange in exchanges(evidence):
         part = asked(evidence, exchange)

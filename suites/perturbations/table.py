@@ -1,6 +1,6 @@
-"""All perturbations by name, and what no perturbation can show yet, with the reason.
+"""All perturbations by name, and the defects that no perturbation can show yet, with the reason.
 
-The entry-point group ``kafka_trial.perturbations`` takes further ones: each entry is a sequence of perturbations.
+The entry-point group ``kafka_trial.perturbations`` adds further ones: each entry is a sequence of perturbations.
 """
 
 from __future__ import annotations
@@ -42,14 +42,16 @@ PERTURBATIONS: tuple[Perturbation, ...] = (
     *LIMITS,
 )
 
-#: Defect -> why no check judges it: what the evidence lacks, or why the defect breaks no promise.
+#: Maps a defect to the reason why no check judges it: the evidence lacks something, or the defect breaks no
+#: promise.
 NOT_JUDGED: Mapping[str, str] = {
     "other-partitioner": (
-        "hashes keys by another function than Java's: each key still has one partition, and no client promises the same"
+        "hashes keys with another function than Java's: each key still has one partition, and no client promises the "
+        "same"
     ),
     "uneven-partitions": "prefers one partition for records without a key: no promise says how even is even",
     "callbacks-out-of-order": (
-        "reports the records of a partition out of order: adapters report many at a time, in an order of their own"
+        "reports the records of a partition out of order: adapters report many at a time, in their own order"
     ),
     "callback-on-other-thread": "calls back on a thread of the application: no channel tells of threads",
     "memory-unbounded": "keeps more than buffer.memory: no channel tells how much memory a client has",
@@ -60,28 +62,28 @@ NOT_JUDGED: Mapping[str, str] = {
     ),
     "small-batches": "fills batches to less than batch.size: it is an upper limit",
     "leader-ignored": (
-        "sends to a broker that does not lead the partition: rows of Metadata answers do not say who does"
+        "sends to a broker that does not lead the partition: rows of Metadata answers do not say which one does"
     ),
     "old-metadata-used": "goes by Metadata that is older than metadata.max.age.ms: rows do not say what was in it",
     "connection-left-open": (
-        "does not close a connection when it is closed: the end of its process closes it in the same moment"
+        "does not close a connection when it is closed: the end of its process closes it at the same time"
     ),
     "wrong-host": "connects to an address that no broker advertises: such a connection passes no witness",
     "old-version-spoken": (
-        "speaks an older version of an API than both sides know: nothing that is promised depends on it"
+        "speaks an older version of an API than both sides know: no promise depends on it"
     ),
     "client-id-missing": "sends no client.id: quotas and logs of brokers depend on it, no record does",
     "fsync-assumed": "takes a broker's answer for a write to disk: Kafka promises replicas, not disks",
     "reconnect-storm": (
-        "connects again without a pause, or for each request: the pause is judged by the reference client's trace alone"
+        "connects again without a pause, or for each request: only the reference client's trace shows the pause"
     ),
     "empty-requests": "sends ApiVersions or empty Produce requests by the thousand: no promise bounds them",
     "administration": (
-        "asks a broker to delete topics, or for what a consumer asks: only Produce requests are looked at"
+        "asks a broker to delete topics, or sends a consumer's requests: only Produce requests are judged"
     ),
     "produce-timeout": "asks brokers to answer within another time than it should: rows do not say which",
     "large-batches": (
-        "fills batches or requests beyond their limits: judged by laws of the reference client alone"
+        "fills batches or requests beyond their limits: only laws of the reference client judge it"
     ),
     "metadata-never-asked": "asks for no Metadata: it is seen when leaders move",
     "results-held": "reports records only when it is flushed: no promise says how soon a result is told",
@@ -90,7 +92,10 @@ NOT_JUDGED: Mapping[str, str] = {
 
 
 def perturbations() -> dict[str, Perturbation]:
-    """Name -> perturbation, built-in or of another distribution. KafkaTrialError for a name that is given twice."""
+    """Return all perturbations by name, built-in or of another distribution.
+
+    Raise KafkaTrialError for a duplicate name.
+    """
     found: dict[str, Perturbation] = {}
     for each in (each for entry in registry.table("perturbations").values() for each in entry):
         if found.setdefault(each.name, each) is not each:

@@ -1,6 +1,7 @@
-"""Evidence that is not whole: whatever it says of a client, nothing can be concluded from it.
+"""Evidence that is not complete. No conclusion about a client can be drawn from it.
 
-No client leaves these. They show that missing, cut or contradictory evidence is told and never passes.
+No client leaves such evidence. These perturbations show that missing, cut or contradictory evidence is
+reported and never passes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from suites.perturbations.exchanges import PRODUCE, Spot, calm, layout, settled
 from suites.perturbations.perturbation import Perturbation, Place, channels, once
 
 WHOLE = "the whole trial"
-#: Codes of evidence that is not whole.
+#: Codes for evidence that is not complete.
 TORN = (
     "history-incomplete",
     "frames-incomplete",
@@ -56,13 +57,13 @@ def _cut_history(evidence: Evidence, _: str) -> Evidence:
 
 
 def _result_twice(evidence: Evidence, at: int) -> Evidence:
-    """A second result for records that have one, in a line of its own."""
+    """Add a second result for records that have one, in a separate line."""
     again = changed(evidence.history[at], seq=len(evidence.history))
     return replace(evidence, history=(*evidence.history, again))
 
 
 def _unasked_result(evidence: Evidence, at: int) -> Evidence:
-    """A result for a record that was never handed over."""
+    """Add a result for a record that was never handed over."""
     event = evidence.history[at]
     assert isinstance(event, OpComplete)
     told = changed(event, records=[*event.records[:-1], 10_000_000])
@@ -78,7 +79,7 @@ def _half_the_frames(evidence: Evidence, _: str) -> Evidence:
 
 
 def _no_answer(evidence: Evidence, spot: Spot) -> Evidence:
-    """The row of an answer is gone, and the connection went on."""
+    """Remove the row of an answer. The connection went on."""
     gone = settled(evidence)[spot].exchange.answer
     return with_frames(evidence, [frame for at, frame in enumerate(evidence.frames) if at != gone])
 
@@ -94,13 +95,13 @@ def _answer_twice(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _no_connection(evidence: Evidence, spot: Spot) -> Evidence:
-    """No row of the connection on which a batch was sent."""
+    """Remove all rows of the connection on which a batch was sent."""
     gone = evidence.frames[settled(evidence)[spot].exchange.request].conn
     return with_frames(evidence, [frame for frame in evidence.frames if frame.conn != gone])
 
 
 def _answered_in_middle(evidence: Evidence) -> list[Spot]:
-    """Calm batches after whose answer another came on their connection that no rule has touched."""
+    """Return calm batches after whose answer another one arrived on their connection, untouched by a rule."""
     last = {
         frame.conn: at
         for at, frame in enumerate(evidence.frames)
@@ -115,13 +116,13 @@ def _answered_in_middle(evidence: Evidence) -> list[Spot]:
 
 
 def _hole(evidence: Evidence, spot: Spot) -> Evidence:
-    """A batch is missing from the log that was read: offsets jump over it."""
+    """Remove a batch from the log that was read: offsets skip it."""
     kept = [record for record in evidence.log if (record.partition, record.base_offset) != spot]
     return replace(evidence, log=tuple(kept))
 
 
 def _inner(evidence: Evidence) -> list[Spot]:
-    """Batches with others of their partition on both sides."""
+    """Return batches with others of their partition on both sides."""
     edges = {
         (partition, records[0].base_offset)
         for partition, batches in layout(evidence).items()
@@ -154,7 +155,7 @@ def _no_fault_rows(evidence: Evidence, _: str) -> Evidence:
 
 
 def _other_fault(evidence: Evidence, _: str) -> Evidence:
-    """The row of a fault names another kind than the plan."""
+    """Make the row of a fault name another kind than the plan."""
     first = evidence.faults[0]
     other = "latency" if first.spec.kind != "latency" else "refuse"
     row = changed(first, spec=changed(first.spec, kind=other))
@@ -162,7 +163,7 @@ def _other_fault(evidence: Evidence, _: str) -> Evidence:
 
 
 def _tells_trace(evidence: Evidence) -> bool:
-    """True for a client that says that it writes one: of another, one that is gone was never there."""
+    """True for a client that declares a trace. For other clients, a missing trace is not a defect."""
     return TRACE_FEATURE in (evidence.record.client.get("features") or ()) and len(evidence.trace) > 0  # type: ignore[operator]
 
 
@@ -179,7 +180,7 @@ def _half_trace(evidence: Evidence, _: str) -> Evidence:
 
 
 def _produce_told(evidence: Evidence) -> list[int]:
-    """Produce requests of the trace that came to the witness."""
+    """Return Produce requests of the trace that arrived at the witness."""
     seen = {frame.correlation_id for frame in evidence.frames if frame.api == PRODUCE}
     return [
         at
@@ -194,7 +195,7 @@ def _request_untold(evidence: Evidence, at: int) -> Evidence:
 
 
 def _unseen_frame(evidence: Evidence, at: int) -> Evidence:
-    """The witness lost a row of a frame that the capture has."""
+    """Remove a row of the witness for a frame that the capture has."""
     return replace(evidence, frames=(*evidence.frames[:at], *evidence.frames[at + 1 :]))
 
 
@@ -263,14 +264,14 @@ PERTURBATIONS = (
     _tampered(
         "fault-rows-missing",
         "faults",
-        "leaves no row of its faults",
+        "leaves no rows of its faults",
         once(lambda e: e.faults),
         _no_fault_rows,
     ),
     _tampered(
         "fault-row-of-another",
         "faults",
-        "leaves the row of a fault that it had not",
+        "leaves the row of a fault that it did not have",
         once(lambda e: e.faults),
         _other_fault,
     ),
@@ -292,14 +293,14 @@ PERTURBATIONS = (
     _tampered(
         "trace-request-missing",
         "trace",
-        "leaves a trace in which a Produce request is missing that was seen",
+        "leaves a trace without a Produce request that was seen",
         _produce_told,
         _request_untold,
     ),
     Perturbation(
         "frame-unseen",
         channels("frames", "capture"),
-        "sends a request that the capture has and the witness has not",
+        "sends a request that the capture has and the witness does not",
         ("observers-disagree",),
         _captured,
         _unseen_frame,

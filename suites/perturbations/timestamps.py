@@ -1,4 +1,4 @@
-"""Records whose timestamps are not those of when they were handed over."""
+"""Records whose timestamps differ from when they were handed over."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from suites.perturbations.exchanges import Batch, Spot, settled
 from suites.perturbations.perturbation import Perturbation, channels, once
 
 IN_BATCH = channels("frames", "log")
-#: An hour and a day: no client's clock is off by so much.
+#: An hour and a day: no client's clock is wrong by that much.
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 
 
 def _timed(at: Callable[[int], int]) -> Callable[[Evidence, str], Evidence]:
-    """Every record and every batch on the wire has another timestamp."""
+    """Return a perturbation that gives every record and every batch on the wire another timestamp."""
 
     def frame(row: Frame) -> Frame:
         parts = tuple(
@@ -51,14 +51,14 @@ def _timed(at: Callable[[int], int]) -> Callable[[Evidence, str], Evidence]:
 
 
 def _is_timed(evidence: Evidence) -> bool:
-    """True where records have their producer's timestamps, and the rows of requests contain them."""
+    """True if records have their producer's timestamps, and the rows of requests contain them."""
     parts = [part for frame in evidence.frames for part in frame.produce]
     told = any((part.first_timestamp_ms or 0) > 0 for part in parts)
     return told and any(record.timestamp_ms > 0 for record in evidence.log)
 
 
 def _one_timestamp(evidence: Evidence, spot: Spot) -> Evidence:
-    """The record in the middle of a batch has yesterday's timestamp."""
+    """Give the record in the middle of a batch yesterday's timestamp."""
     record = settled(evidence)[spot].records[middle(settled(evidence)[spot])]
     return altered(
         evidence, spot, middle(settled(evidence)[spot]), timestamp_ms=max(0, record.timestamp_ms - DAY_MS)
@@ -100,7 +100,7 @@ PERTURBATIONS = (
     Perturbation(
         "timestamps-ahead",
         IN_BATCH,
-        "sends timestamps of an hour later",
+        "sends timestamps that are an hour late",
         ("timestamps-outside",),
         once(_is_timed),
         _timed(lambda t_ms: t_ms + HOUR_MS),
@@ -109,7 +109,7 @@ PERTURBATIONS = (
     Perturbation(
         "old-timestamp",
         IN_BATCH,
-        "sends a record with a timestamp of yesterday",
+        "sends a record with yesterday's timestamp",
         ("record-misdated",),
         spots(_timestamped),
         _one_timestamp,

@@ -1,8 +1,8 @@
-"""Is a perturbed trial accused, of what it should be? Each trial is judged in this process, beside itself unperturbed.
+"""Whether a perturbed trial is accused as it should be. Each trial is judged in this process, and unperturbed as well.
 
-Pure but for the entry points. A trial that is accused as it is says nothing about what was changed in it, and is left
-out. Channels that a perturbation does not speak of must not contradict it: a trace or a capture is left out of the
-evidence, as another client would leave it, unless the perturbation is about just that.
+Pure, except for the entry points. A trial that is accused without a change proves nothing about the change,
+and is left out. Channels that a perturbation does not change must not contradict it. Trace and capture are
+therefore left out of the evidence, as another client would leave it, unless the perturbation concerns them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from harness.plugins import registry
 from suites.perturbations.perturbation import Perturbation, Place, drawn
 
 PASSING = (Verdict.PASS, Verdict.DIFFERS)
-#: What is as bad as expected, or worse.
+#: Verdicts that are as bad as expected, or worse.
 AT_LEAST = {
     Verdict.DIFFERS: (Verdict.DIFFERS, Verdict.FAIL),
     Verdict.FAIL: (Verdict.FAIL,),
@@ -32,22 +32,22 @@ AT_LEAST = {
 }
 #: Channels that only some clients or runs leave.
 OPTIONAL = frozenset({"trace", "capture"})
-#: Who does as the client did and tells no trace.
+#: The name of a client that behaves the same and writes no trace.
 TRACELESS = "traceless"
 
 
 class Result(StrEnum):
-    """What became of one perturbation in one place."""
+    """The result of one perturbation in one place."""
 
     CAUGHT = "caught"
-    #: By something that it does not name.
+    #: By a finding that it does not name.
     OTHERWISE = "caught-otherwise"
     ESCAPED = "escaped"
 
 
 @dataclass(frozen=True)
 class Trying:
-    """One perturbation of one trial in one place, and what the judgement said of it."""
+    """One perturbation of one trial in one place, and the resulting judgement."""
 
     perturbation: str
     trial: str
@@ -59,7 +59,10 @@ class Trying:
 
 
 def try_trial(evidence: Evidence, kinds: Iterable[Perturbation], seed: int, tries: int) -> Iterator[Trying]:
-    """Every kind that fits, in up to ``tries`` places of the trial; nothing where the trial is accused as it is."""
+    """Try every kind that fits, in up to ``tries`` places of the trial.
+
+    Yields nothing if the unchanged trial is accused.
+    """
     bases: dict[bool, tuple[Evidence, TrialVerdict]] = {}
     for kind in kinds:
         whole = bool(kind.channels & OPTIONAL)
@@ -73,7 +76,7 @@ def try_trial(evidence: Evidence, kinds: Iterable[Perturbation], seed: int, trie
 
 
 def plain(evidence: Evidence) -> Evidence:
-    """The evidence without trace and capture, as a client that tells nothing leaves it."""
+    """Return the evidence without trace and capture, as a client without a trace leaves it."""
     record = changed(evidence.record, capture=None)
     if evidence.trace:
         client = ClientRef(TRACELESS, OWN, (TRACELESS,))
@@ -86,12 +89,12 @@ def plain(evidence: Evidence) -> Evidence:
 
 
 def judged(evidence: Evidence) -> TrialVerdict:
-    """The verdict of all checks on evidence that may be of any shape."""
+    """Return the verdict of all checks on evidence that may be of any shape."""
     return judge(evidence, registry.scenario(evidence.record.spec.scenario), registry.checks())
 
 
 def known_codes() -> frozenset[str]:
-    """The codes of anomalies and reasons that a registered check, or the judge, can give at all."""
+    """Return the codes of anomalies and reasons that a registered check, or the judge, can give."""
     registry.checks()
     modules = [
         module for name, module in sys.modules.items() if name.startswith(("harness.", "suites.checks"))
@@ -116,7 +119,7 @@ def _tried(kind: Perturbation, base: Evidence, before: TrialVerdict, place: Plac
 
 
 def _told(place: Place) -> str:
-    """A place in a word."""
+    """Return a place as text."""
     if isinstance(place, tuple):
         return "/".join(_told(each) for each in place)
     return str(place)
@@ -127,7 +130,7 @@ def _is_error(verdict: TrialVerdict) -> bool:
 
 
 def _found(verdict: TrialVerdict) -> set[tuple[str, str, str]]:
-    """Code, requirement and sentence of each finding: what was there before is no news."""
+    """Return code, requirement and message of each finding, in order to recognize known ones."""
     return {
         (finding.anomaly, requirement.id, finding.message)
         for requirement in verdict.requirements
@@ -137,28 +140,28 @@ def _found(verdict: TrialVerdict) -> set[tuple[str, str, str]]:
 
 @dataclass(frozen=True)
 class Tally:
-    """How often one kind was tried, and what came of it."""
+    """How often one kind was tried, and the results."""
 
     kind: Perturbation
     tried: Sequence[Trying]
 
     def count(self, result: Result) -> int:
-        """How many came to this."""
+        """Return how many tries had this result."""
         return sum(each.result is result for each in self.tried)
 
     @property
     def awaited(self) -> tuple[str, ...]:
-        """The codes by which it is to be caught, where no check can give any of them."""
+        """The codes that should catch it, if no check can give any of them."""
         return () if set(self.kind.caught_by) & known_codes() else self.kind.caught_by
 
     @property
     def escaped(self) -> list[Trying]:
-        """What was not accused."""
+        """The tries that were not accused."""
         return [each for each in self.tried if each.result is Result.ESCAPED]
 
 
 def tallies(kinds: Mapping[str, Perturbation], tried: Iterable[Trying]) -> list[Tally]:
-    """One tally for each kind, tried or not."""
+    """Return one tally for each kind, tried or not."""
     of: dict[str, list[Trying]] = {name: [] for name in kinds}
     for each in tried:
         of[each.perturbation].append(each)

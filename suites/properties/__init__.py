@@ -1,1 +1,1 @@
-"""The laws of the reference client: properties that are tried in virtual time."""
+"""The laws of the reference client: properties that are tested in virtual time."""

@@ -1,6 +1,6 @@
-"""What a Java producer of a given release makes of its settings: the model that the laws of configuration compare with.
+"""A model of how a Java producer of a given release interprets its settings. The configuration laws compare with it.
 
-Written from Kafka's documentation of its settings, as tables of ranges and functions of the settings that were given.
+It is written from Kafka's documentation of its settings, as tables of ranges and functions of the given settings.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Release = tuple[int, int]
 INT_MAX, LONG_MAX = 2**31 - 1, 2**63 - 1
 IN_FLIGHT = "max.in.flight.requests.per.connection"
 
-#: Releases on either side of every change that the laws look at.
+#: Releases on either side of every change that the laws cover.
 RELEASES: tuple[Release, ...] = (
     *((2, 8), (3, 0), (3, 2), (3, 3), (3, 7), (3, 9)),
     *((4, 0), (4, 1), (4, 2), (4, 3)),
@@ -54,12 +54,12 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 
 
 def text_of(release: Release) -> str:
-    """``(4, 1)`` as ``4.1``."""
+    """Return ``(4, 1)`` as ``4.1``."""
     return f"{release[0]}.{release[1]}"
 
 
 def defaults(release: Release) -> dict[str, Any]:
-    """The defaults that changed between releases, by attribute of the configuration."""
+    """Return the defaults that changed between releases, by attribute of the configuration."""
     return {
         "acks": -1 if release >= (3, 0) else 1,
         "enable_idempotence": release >= (3, 0),
@@ -75,7 +75,7 @@ def defaults(release: Release) -> dict[str, Any]:
 
 
 def idempotence(given: Settings, release: Release) -> bool | None:
-    """Whether the producer is idempotent; None: these settings are refused."""
+    """Return True if the producer is idempotent, or None if these settings are refused."""
     explicit = given.get("enable.idempotence")
     if explicit is False or (explicit is None and release < (3, 0)):
         return False
@@ -89,13 +89,13 @@ def idempotence(given: Settings, release: Release) -> bool | None:
 
 
 def acks(given: Settings, is_idempotent: bool, release: Release) -> int:
-    """``acks`` as on the wire."""
+    """Return ``acks`` as on the wire."""
     written = given.get("acks", "all" if is_idempotent or release >= (3, 0) else "1")
     return -1 if written == "all" else int(written)
 
 
 def delivery_timeout_ms(given: Settings, release: Release) -> int | None:
-    """The limit that is in force; None: these settings are refused."""
+    """Return the delivery timeout that applies, or None if these settings are refused."""
     linger_ms: int = given.get("linger.ms", defaults(release)["linger_ms"])
     request_timeout_ms: int = given.get("request.timeout.ms", 30_000)
     least = min(linger_ms + request_timeout_ms, INT_MAX)
@@ -106,7 +106,7 @@ def delivery_timeout_ms(given: Settings, release: Release) -> int | None:
 
 
 def number(name: str, value: Any) -> int | None:
-    """The whole number that ``value`` stands for, where ``name`` may have it; None: it is refused."""
+    """Return the whole number that ``value`` stands for, or None if ``name`` refuses it."""
     low, high = RANGES[name]
     if isinstance(value, bool) or not isinstance(value, int | str):
         return None

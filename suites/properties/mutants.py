@@ -1,4 +1,4 @@
-"""``kafka-trial mutants``: clients with one defect each against the laws and checks that are meant to catch them."""
+"""``kafka-trial mutants``: run clients with one defect each against the laws and checks that should catch them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from suites.properties.stand_ins import STAND_INS
 
 PROGRESS_S = 5.0
 EXAMPLES = 150
-#: So many examples the true client is tried on at least, by every law and check, unless the mutants have fewer.
+#: The least number of examples of every law and check for the true client, unless the mutants have fewer.
 CONTROL_EXAMPLES = 20
 MAX_SEED = 2**62
 
@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
 
 def mutants(
     names: Annotated[list[str] | None, typer.Argument(help="Which mutants; all of them by default.")] = None,
-    examples: Annotated[int, typer.Option(min=1, help="Give up on a mutant after so many.")] = EXAMPLES,
+    examples: Annotated[int, typer.Option(min=1, help="Give up on a mutant after this many.")] = EXAMPLES,
     seed: Annotated[
         int, typer.Option(min=0, max=MAX_SEED, help="The same seed tries the same examples.")
     ] = 0,
@@ -67,7 +67,7 @@ def mutants(
 
 
 def _all(names: Sequence[str], examples: int, seed: int) -> list[Caught]:
-    """Every mutant with every law and check that it names."""
+    """Run every mutant with every law and check that it names."""
     tried: list[Caught] = []
     told = time.monotonic()
     for name in names:
@@ -79,7 +79,7 @@ def _all(names: Sequence[str], examples: int, seed: int) -> list[Caught]:
 
 
 def _control(tried: Sequence[Caught], examples: int, seed: int) -> list[Caught]:
-    """The true client, tried no less often than any mutant by the same law or check; what accuses it."""
+    """Return what accuses the true client, tried at least as often as any mutant by the same law or check."""
     counts: dict[str, int] = {}
     for each in tried:
         least = min(examples, CONTROL_EXAMPLES)
@@ -90,7 +90,10 @@ def _control(tried: Sequence[Caught], examples: int, seed: int) -> list[Caught]:
 
 
 def _soonest(tried: Sequence[Caught]) -> list[Caught]:
-    """One row a mutant: the law or check that needed the fewest examples; None for one that none of its own caught."""
+    """Return one row per mutant: the law or check that needed the fewest examples.
+
+    ``examples`` is None if none of the mutant's own catchers caught it.
+    """
     best: dict[str, Caught] = {}
     for each in tried:
         known = best.setdefault(each.name, each)

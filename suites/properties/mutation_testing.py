@@ -1,8 +1,8 @@
-"""Is a mutant caught by what is meant to catch it, and is the true client left in peace by the same examples?
+"""Whether a mutant is caught by its catchers, and the true client is not accused by the same examples.
 
-A catcher is a law, tried on the mutant's components, or a check, tried on generated simulated trials one after the
-other. An example is an example of Hypothesis, or a trial. What no mutant can be caught by has a stand-in
-(:mod:`suites.properties.stand_ins`).
+A catcher is a law, tried on the mutant's components, or a check, tried on generated simulated trials one
+after the other. An example is an example of Hypothesis, or a trial. A catcher that no mutant can trigger has
+a stand-in (:mod:`suites.properties.stand_ins`).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from harness.simulated.trial import SimulatedTrial
 from suites.properties.property import laws, try_law
 from suites.simulate.generated import spec_of
 
-#: Trials take turns: two situations in which most defects show, and whatever chance brings.
+#: Trials alternate between two situations in which most defects show, and a random one.
 SCENARIOS = ("produce/disconnect", "produce/dropped-response", "generated/any")
-#: Situations of its own for a check whose defect shows in none of those.
+#: Scenarios for a check whose defect shows in none of those.
 OWN_SCENARIOS = {
     "connections-leaked": ("produce/calm",),
     "retry-spacing": ("frame/error-after-append",),
@@ -38,7 +38,10 @@ TRUE = "reference"
 
 @dataclass(frozen=True, slots=True)
 class Caught:
-    """What one catcher found on one client; ``examples`` until then, None where it found nothing."""
+    """What one catcher found on one client.
+
+    ``examples`` is the number tried until then, or None if it found nothing.
+    """
 
     name: str
     by: str
@@ -46,7 +49,7 @@ class Caught:
 
 
 def all_catchers() -> tuple[str, ...]:
-    """Every law and every check."""
+    """Return the ids of every law and every check."""
     return (*laws(), *registry.checks())
 
 
@@ -57,7 +60,10 @@ def idle_catchers() -> list[str]:
 
 
 def catch(name: str, by: str, examples: int, seed: int) -> Caught:
-    """Try mutant ``name``, or the true client, on up to ``examples`` of what ``by`` tries. Same seed, same examples."""
+    """Try ``by`` on mutant ``name``, or on the true client, with up to ``examples`` examples.
+
+    The same seed tries the same examples.
+    """
     if by in laws():
         components = Components() if name == TRUE else components_of(name)
         broken = try_law(laws()[by], components, examples, at_seed=seed)
@@ -70,7 +76,7 @@ def catch(name: str, by: str, examples: int, seed: int) -> Caught:
 
 
 def _trials(name: str, check: Check, count: int, seed: int) -> Iterator[bool]:
-    """Whether the check accuses the client in each of these trials, which are of guarantees that it judges."""
+    """Yield whether the check accuses the client in each of these trials, whose guarantees it judges."""
     scenarios = [registry.scenario(each) for each in OWN_SCENARIOS.get(check.name, SCENARIOS)]
     judged = [
         replace(scenario, guarantees=guarantees)
@@ -84,7 +90,7 @@ def _trials(name: str, check: Check, count: int, seed: int) -> Iterator[bool]:
         try:
             evidence = SimulatedTrial(spec_of(judged[place], ref, seed + turn), RUN_ID).run()
         except Exception:
-            # A defect may end its client before anything can be judged; the true client's may not.
+            # A defect may end its client before anything can be judged. The true client must not end.
             if name == TRUE:
                 raise
             yield False
@@ -93,7 +99,7 @@ def _trials(name: str, check: Check, count: int, seed: int) -> Iterator[bool]:
 
 
 def _accuses(check: Check, evidence: Evidence) -> bool:
-    """A difference is an accusation too: the true client differs in nothing here."""
+    """True if the check finds anything. A difference counts too, since the true client shows none here."""
     try:
         return bool(check.find(evidence))
     except (Unsupported, Inconclusive):

@@ -1,10 +1,12 @@
 """A law: one promise of a client as a property that Hypothesis tries to break, in virtual time.
 
-A law is a function of the client's components and of drawn examples; it raises AssertionError where the promise is
-broken. It is a value: the test-suite runs every law on the true client, ``kafka-trial mutants`` runs it on clients with
-one defect, and docs/requirements.md says which behaviours it checks. State machines of Hypothesis are laws too.
+A law is a function of the client's components and of drawn examples. It raises AssertionError if the promise
+is broken. It is a value: the test suite runs every law on the true client, ``kafka-trial mutants`` runs it on
+clients with one defect, and docs/requirements.md lists the behaviours that it checks. Hypothesis state
+machines are laws too.
 
-What chance rarely brings about is an explicit example: it is tried before all drawn ones, whatever the seed.
+A situation that rarely arises by chance is an explicit example. Explicit examples are tried before all drawn
+ones, whatever the seed.
 """
 
 from __future__ import annotations
@@ -24,27 +26,27 @@ from hypothesis.strategies import SearchStrategy
 
 from clients.reference.producer.producer import Components
 
-#: Packages whose modules hold laws; the package's name is the suite's.
+#: Packages whose modules contain laws. The package's name is the suite's.
 SUITES = ("state_transitions", "timeout_expiry", "delivery")
 
 Hold = Callable[..., None]
 
 Step = tuple[str, Mapping[str, Any]]
-"""A rule of a state machine by name, and its arguments."""
+"""The name of a rule of a state machine, and its arguments."""
 
 
 def step(rule: str, **arguments: Any) -> Step:
-    """One step of an explicit example of a state machine."""
+    """Return one step of an explicit example of a state machine."""
     return rule, arguments
 
 
 @dataclass(frozen=True)
 class Law:
-    """``suite/name`` is stable. ``requirements`` are the behaviour ids that a broken law breaks.
+    """A law, with the stable id ``suite/name``. ``requirements`` are the behaviour ids that a broken law breaks.
 
-    Exactly one of ``hold`` (called with the components and one example) and ``machine`` (a state machine whose
-    ``components`` attribute is set before it runs) is there. ``explicit`` are arguments of ``hold``, ``walks`` runs
-    of ``machine`` by name.
+    Exactly one of ``hold`` and ``machine`` is set. ``hold`` is called with the components and one example.
+    ``machine`` is a state machine whose ``components`` attribute is set before it runs. ``explicit`` are
+    arguments of ``hold``, ``walks`` are runs of ``machine`` by name.
     """
 
     suite: str
@@ -59,13 +61,13 @@ class Law:
 
     @property
     def id(self) -> str:
-        """``suite/name``, which no other law has."""
+        """``suite/name``, which is unique."""
         return f"{self.suite}/{self.name}"
 
 
 @dataclass(frozen=True)
 class Broken:
-    """A law that did not hold: at which example (from 1), and what was said."""
+    """A law that did not hold: the number of the example (from 1), and the error."""
 
     law: Law
     example: int
@@ -76,7 +78,7 @@ _LAWS: dict[str, Law] = {}
 
 
 def law(*requirements: str, **examples: SearchStrategy[Any]) -> Callable[[Hold], Hold]:
-    """Declare a function ``(components, **example)`` to be a law; its docstring's first line is the promise."""
+    """Declare a function ``(components, **example)`` to be a law. The first line of its docstring is the promise."""
 
     def declare(hold: Hold) -> Hold:
         explicit = tuple(getattr(hold, "explicit_examples", ()))
@@ -89,7 +91,10 @@ def law(*requirements: str, **examples: SearchStrategy[Any]) -> Callable[[Hold],
 
 
 def example(**arguments: Any) -> Callable[[Hold], Hold]:
-    """Below ``law``: an example that is tried before the drawn ones; it has all arguments but the components."""
+    """Add an example that is tried before the drawn ones.
+
+    Place it below ``law``, with all arguments except the components.
+    """
 
     def declare(hold: Hold) -> Hold:
         found = (arguments, *getattr(hold, "explicit_examples", ()))
@@ -102,7 +107,7 @@ def example(**arguments: Any) -> Callable[[Hold], Hold]:
 def machine_law(
     *requirements: str, walks: Mapping[str, Sequence[Step]] | None = None
 ) -> Callable[[type[Any]], type[Any]]:
-    """Declare a RuleBasedStateMachine to be a law; it finds the client's classes in ``self.components``."""
+    """Declare a RuleBasedStateMachine to be a law. It finds the client's classes in ``self.components``."""
 
     def declare(machine: type[Any]) -> type[Any]:
         module, doc = machine.__module__, getdoc(machine)
@@ -131,7 +136,7 @@ def _add(
 
 
 def laws() -> dict[str, Law]:
-    """All laws by id, in a stable order."""
+    """Return all laws by id, in a stable order."""
     for suite in SUITES:
         package = import_module(f"suites.properties.{suite}")
         for found in iter_modules(package.__path__):
@@ -142,9 +147,9 @@ def laws() -> dict[str, Law]:
 def try_law(
     tried: Law, components: Components, examples: int, *, at_seed: int = 0, shrink: bool = False
 ) -> Broken | None:
-    """Look for an example that breaks ``tried`` on a client made of ``components``; None if none was found.
+    """Look for an example that breaks ``tried`` on a client made of ``components``. Return None if none was found.
 
-    The same arguments try the same examples. With ``shrink`` the error is that of the smallest example.
+    The same arguments try the same examples. With ``shrink``, the error is that of the smallest example.
     """
     count = _Count()
     phases = (Phase.explicit, Phase.generate) + ((Phase.shrink,) if shrink else ())
@@ -176,7 +181,7 @@ def try_law(
 
 
 def walk(machine: type[Any], steps: Sequence[Step]) -> None:
-    """One run of a state machine by the given steps; its invariants are checked after each."""
+    """Run a state machine once with the given steps. Its invariants are checked after each."""
     run = machine()
     invariants = run.invariants() if callable(run.invariants) else run.invariants  # a method before 6.140
     for rule, arguments in steps:
@@ -188,7 +193,7 @@ def walk(machine: type[Any], steps: Sequence[Step]) -> None:
 
 @dataclass
 class _Count:
-    """How many examples were tried until the first one broke; what comes later is Hypothesis looking again."""
+    """How many examples were tried until the first one failed. Later ones are repetitions by Hypothesis."""
 
     tried: int = 0
     broken_at: int = 0
@@ -216,7 +221,7 @@ def _property(tried: Law, components: Components, count: _Count) -> Hold:
 
 
 def _counting(machine: type[Any], components: Components, count: _Count) -> type[Any]:
-    """The machine on these components, counting how often it began anew."""
+    """Return the machine on these components, counting how often it was started."""
 
     def begin(self: Any) -> None:
         count.tried += 1
@@ -226,7 +231,7 @@ def _counting(machine: type[Any], components: Components, count: _Count) -> type
 
 
 def by_requirement() -> Iterator[tuple[str, Law]]:
-    """(behaviour id, law) of every law."""
+    """Yield (behaviour id, law) for every law."""
     for declared in laws().values():
         for requirement in declared.requirements:
             yield requirement, declared

@@ -1,7 +1,8 @@
-"""A bench for laws: a producer of the given components, scripted brokers, and a network whose knobs the law turns.
+"""A bench for laws: a producer of the given components, scripted brokers, and a network that the law controls.
 
-It is the same core, network and brokers as in a simulated trial, without a plan around it: the law says what happens
-when. Time moves only in ``run``. Jitter is a constant that the law chooses, so that it knows each bound exactly.
+It has the same core, network and brokers as a simulated trial, but no plan: the law decides what happens
+when. Time advances only in ``run``. Jitter is a constant that the law chooses, so that it knows each bound
+exactly.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ E = TypeVar("E", bound=TraceEvent)
 
 TOPIC = "t"
 START_MS = 1_000
-#: So many rounds at one moment are a client that spins: a defect, whatever else it does.
+#: A client that needs more rounds than this at one time is in an endless loop, which is a defect.
 MAX_ROUNDS_AT_ONCE = 200
 
 
 class Spinning(AssertionError):
-    """The client asks to be called again at once, for ever."""
+    """The client asks to be called again at once, forever."""
 
 
 class Bench:
-    """One producer against ``nodes`` brokers with topic ``TOPIC``; times in virtual milliseconds from START_MS."""
+    """One producer against ``nodes`` brokers with topic ``TOPIC``. Times are in virtual milliseconds from START_MS."""
 
     def __init__(
         self,
@@ -70,7 +71,7 @@ class Bench:
 
     @property
     def now_ms(self) -> int:
-        """The virtual time, rounded down, as the core is told it."""
+        """The virtual time, rounded down, as the core sees it."""
         return self.scheduler.now_ns // NS_PER_MS
 
     def run(self, for_ms: int) -> None:
@@ -78,7 +79,7 @@ class Bench:
         self.run_until(lambda: False, for_ms)
 
     def run_until(self, seen: Callable[[], bool], limit_ms: int = 600_000) -> bool:
-        """Let time pass until ``seen()``, at most ``limit_ms``; whether it was seen."""
+        """Let time pass until ``seen()``, at most ``limit_ms``. Return whether it was seen."""
         until_ns = self.scheduler.now_ns + limit_ms * NS_PER_MS
         while not seen():
             event_ns = self.scheduler.next_ns()
@@ -92,7 +93,7 @@ class Bench:
         return True
 
     def rounds(self) -> None:
-        """Rounds of the core at this moment, until it has nothing more to do now."""
+        """Run rounds of the core at the current time, until it has nothing more to do."""
         for _ in range(MAX_ROUNDS_AT_ONCE):
             self._due_ms = self.core.run_once(self.now_ms)
             published = self.core.publish(self.now_ms)
@@ -112,7 +113,7 @@ class Bench:
         topic: str = TOPIC,
         callback: Callback | None = None,
     ) -> Delivery:
-        """Hand a record over, now."""
+        """Hand over a record now."""
         delivery, _ = self.core.send(
             topic,
             key,
@@ -126,14 +127,14 @@ class Bench:
         return delivery
 
     def warm(self, **where: Any) -> Delivery:
-        """Send one record and see it stored: connected, metadata and producer id known."""
+        """Send one record and wait until it is stored, so that connection, metadata and producer id are known."""
         delivery = self.send(b"warm", **where)
         assert self.run_until(lambda: delivery.is_done, 60_000), "the first record had no result in a minute"
         assert delivery.error is None, f"the first record failed: {delivery.error}"
         return delivery
 
     def flush(self, limit_ms: int = 600_000) -> bool:
-        """Flush; whether it came back within the limit."""
+        """Flush. Return whether it ended within the limit."""
         batches = self.core.begin_flush()
         self._due_ms = self.now_ms
         done = self.run_until(lambda: all(map(_is_published, batches)), limit_ms)
@@ -141,33 +142,33 @@ class Bench:
         return done
 
     def close(self, timeout_ms: int | None = None, limit_ms: int = 600_000) -> bool:
-        """Close; whether the producer was closed within the limit."""
+        """Close. Return whether the producer was closed within the limit."""
         self.core.close(self.now_ms, timeout_ms)
         self._due_ms = self.now_ms
         closed = self.run_until(lambda: self.core.is_closed, limit_ms)
         self.core.publish(self.now_ms)
         return closed
 
-    # what there is to see
+    # what can be observed
 
     def proxy(self, node_id: int = 1) -> SimulatedProxy:
-        """StopIteration where the bench has no such node."""
+        """Return the proxy of a node. Raise StopIteration if the bench has no such node."""
         return next(proxy for proxy in self.network.proxies if proxy.node_id == node_id)
 
     def told(self, kind: type[E]) -> list[E]:
-        """The trace events of one kind, in order."""
+        """Return the trace events of one kind, in order."""
         return [event for event in self.trace if isinstance(event, kind)]
 
     def requests(self, api: str) -> list[RequestSent]:
-        """The requests of one API that the client wrote."""
+        """Return the requests of one API that the client wrote."""
         return [event for event in self.told(RequestSent) if event.api == api]
 
     def frames(self, api: str, kind: FrameKind = FrameKind.REQUEST) -> Iterator[Frame]:
-        """The frames of one API that the witness saw."""
+        """Return the frames of one API that the witness saw."""
         return (frame for frame in self.network.rows if frame.api == api and frame.kind is kind)
 
     def log(self, topic: str = TOPIC) -> list[LogRecord]:
-        """What the brokers hold."""
+        """Return the log that the brokers hold."""
         return list(self.cluster.read_log(topic))
 
 

@@ -1,7 +1,7 @@
-"""Stand-ins: what a law judges beside the client, with one thing wrong.
+"""Stand-ins: variants, with one defect, of what laws judge beside the client.
 
-For laws that no variant of the client can break, because they judge the tables of its state machines or scripted
-brokers. Each shows that its law can fail, as a mutant does for the others.
+Some laws judge the tables of the client's state machines or the scripted brokers, so that no variant of the
+client can break them. Each stand-in shows that its law can fail, as a mutant does for the other laws.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Beside(Components):
 
 
 class WithoutMaximum(ScriptedCluster):
-    """Takes any transaction timeout."""
+    """A cluster that accepts any transaction timeout."""
 
     def handle(self, node_id: int, conn: int, payload: bytes, now_ns: int) -> Answer:
         self.settings.transaction_max_timeout_ms = 2**31 - 1
@@ -41,7 +41,7 @@ class WithoutMaximum(ScriptedCluster):
 
 
 class RefusesAll(ScriptedCluster):
-    """Finds the transaction timeout of every producer too long."""
+    """A cluster that refuses the transaction timeout of every producer."""
 
     def handle(self, node_id: int, conn: int, payload: bytes, now_ns: int) -> Answer:
         self.inject_error(Api.INIT_PRODUCER_ID, INVALID_TRANSACTION_TIMEOUT, 1)
@@ -49,13 +49,13 @@ class RefusesAll(ScriptedCluster):
 
 
 def _with_a_wrong_end() -> Mapping[str, Machine[Any, Any]]:
-    """A success that comes late makes a failed batch a stored one."""
+    """Return tables in which a late success turns a failed batch into a stored one."""
     wrong = {(states.BatchState.FAILED, states.BatchEvent.SUCCEED): states.BatchState.SUCCEEDED}
     batch = replace(states.BATCH, transitions={**states.BATCH.transitions, **wrong})
     return {**MACHINES, batch.name: batch}
 
 
-#: Law -> what breaks it.
+#: Maps a law to the stand-in that breaks it.
 STAND_INS: Mapping[str, Beside] = {
     "state_transitions/a_broker_refuses_transactions_longer_than_its_maximum": Beside(brokers=WithoutMaximum),
     "state_transitions/a_producer_without_transactions_has_no_timeout_to_refuse": Beside(brokers=RefusesAll),

@@ -1,4 +1,4 @@
-"""Every law on the true client: a law that is broken prints the smallest example that breaks it."""
+"""Every law on the true client. A broken law prints the smallest example that breaks it."""
 
 from __future__ import annotations
 

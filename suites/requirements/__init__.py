@@ -1,7 +1,7 @@
-"""The behaviours of Kafka clients that this project judges: one table, a module a group.
+"""The behaviours of Kafka clients that this project judges. They form one table, with one module per group.
 
-Laws and checks name the ids they judge, the reference client's places are named here, and docs/requirements.md is
-generated from both, so that what is claimed, what is built and what is checked cannot drift apart.
+Laws and checks name the ids that they judge. This table names the places in the reference client.
+docs/requirements.md is generated from both, so that what is claimed, built and checked cannot drift apart.
 """
 
 from __future__ import annotations
@@ -43,5 +43,5 @@ GROUPS = (*CLIENT_GROUPS, DELIVERY, LIVENESS)
 
 
 def behaviours() -> dict[str, Behaviour]:
-    """Every behaviour by its id."""
+    """Return every behaviour by its id."""
     return {behaviour.id: behaviour for group in GROUPS for behaviour in group.behaviours}

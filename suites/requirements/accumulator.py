@@ -1,4 +1,4 @@
-"""PRD-ACC: from records to batches, and which of them may be sent when; the memory they take."""
+"""PRD-ACC: how records become batches, which batches may be sent when, and the memory that they take."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ ACCUMULATOR = Group(
     (
         should(
             "PRD-ACC-01",
-            "A record joins the last open batch of its partition, or opens the next when that has no room; a record "
-            "beyond batch.size is a batch by itself.",
+            "A record joins the last open batch of its partition, or opens the next one if that batch has no room. A "
+            "record larger than batch.size is a batch by itself.",
             "RecordAccumulator, MemoryRecordsBuilder",
             "clients/reference/producer/record_accumulator.py: RecordAccumulator.append",
             "clients/reference/producer/producer_batch.py: ProducerBatch.has_room",
@@ -19,7 +19,7 @@ ACCUMULATOR = Group(
         should(
             "PRD-ACC-02",
             "A partition is ready if its leader is known, it is neither muted nor backing off, and its first batch is "
-            "full, followed, past linger, or wanted by flush, close or a wait for memory.",
+            "full, followed by another, past linger, or requested by flush, close or a wait for memory.",
             "RecordAccumulator",
             "clients/reference/producer/batch_drain.py: BatchDrain.ready",
             scope=REFERENCE,
@@ -32,57 +32,58 @@ ACCUMULATOR = Group(
         ),
         should(
             "PRD-ACC-04",
-            "A batch to be sent again stands first in its queue and waits for its backoff, not for linger.",
+            "A batch to be sent again is first in its queue and waits for its backoff, not for linger.",
             "KIP-580; RecordAccumulator",
             "clients/reference/producer/record_accumulator.py: RecordAccumulator.reenqueue",
             "clients/reference/producer/producer_batch.py: ProducerBatch.backs_off_until",
         ),
         should(
             "PRD-ACC-05",
-            "A Produce request has one batch a partition at most, and no more than max.request.size unless its only "
-            "batch is larger.",
+            "A Produce request has at most one batch per partition, and at most max.request.size bytes unless its "
+            "only batch is larger.",
             "RecordAccumulator",
             "clients/reference/producer/batch_drain.py: BatchDrain.drain",
             "clients/reference/producer/sender.py: Sender._send_produce_request",
         ),
         should(
             "PRD-ACC-06",
-            "Each node's partitions take turns in being first, so that none starves.",
+            "The partitions of each node take turns in being first, so that none starves.",
             "RecordAccumulator",
             "clients/reference/producer/batch_drain.py: BatchDrain._drain_node",
         ),
         should(
             "PRD-ACC-07",
-            "Batches without a known leader stay, make the client ask for their topic, and go on ageing.",
+            "Batches without a known leader stay queued, make the client request their topic, and continue to age.",
             "RecordAccumulator, Sender",
             "clients/reference/producer/batch_drain.py: BatchDrain.ready",
             "clients/reference/producer/sender.py: Sender._send_producer_data",
         ),
         must(
             "PRD-ACC-08",
-            "With one request in flight a partition sends nothing while a batch of it is out, and so keeps its order.",
+            "With one request in flight, a partition sends nothing while one of its batches is in flight, and so "
+            "keeps its order.",
             "Sender, RecordAccumulator",
             "clients/reference/config/producer_config.py: ProducerConfig.guarantee_message_order",
             "clients/reference/producer/batch_drain.py: BatchDrain.mute",
         ),
         should(
             "PRD-ACC-09",
-            "Without free memory a send waits its turn, first come first served, for what is left of max.block.ms, "
-            "and then fails as buffer exhausted.",
+            "Without free memory, a send waits in first-come, first-served order for the rest of max.block.ms, and "
+            "then fails as buffer exhausted.",
             "BufferPool",
             "clients/reference/producer/buffer_pool.py: BufferPool",
             "clients/reference/producer/blocked_sends.py: BlockedSends",
         ),
         should(
             "PRD-ACC-10",
-            "A record that max.request.size or buffer.memory has no room for is refused, and never sent.",
+            "A record that exceeds max.request.size or buffer.memory is refused, and never sent.",
             "KafkaProducer",
             "clients/reference/producer/producer.py: ProducerCore._refusal",
             "clients/reference/producer/record_size.py: size_of_record",
         ),
         must(
             "PRD-ACC-11",
-            "Memory comes back exactly once, however a batch ends; a producer at rest has all of it.",
+            "Memory is returned exactly once, however a batch ends. An idle producer has all of it.",
             "KAFKA-19012; BufferPool, Sender",
             "clients/reference/producer/buffer_pool.py: BufferPool.give_back",
             "clients/reference/producer/record_accumulator.py: RecordAccumulator.release",
@@ -91,16 +92,16 @@ ACCUMULATOR = Group(
         ),
         must(
             "PRD-ACC-12",
-            "The bytes of a batch stay as they are while any request with them can still be written, even when the "
-            "batch has expired.",
+            "The bytes of a batch do not change while any request with them can still be written, even if the batch "
+            "has expired.",
             "KAFKA-19012; Sender",
             "clients/reference/producer/producer_batch.py: ProducerBatch.payload",
             "clients/reference/producer/sender.py: Sender._let_go",
         ),
         should(
             "PRD-ACC-13",
-            "Nodes that cannot be sent to now hold up no others, and the loop sleeps no longer than until the first of "
-            "them can.",
+            "Nodes that cannot be sent to now do not delay others, and the loop sleeps no longer than until the first "
+            "of them is ready.",
             "Sender, NetworkClient",
             "clients/reference/producer/sender.py: Sender._usable_nodes",
             "clients/reference/network/network_client.py: NetworkClient.usable_at_ms",

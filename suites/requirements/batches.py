@@ -1,4 +1,4 @@
-"""PRD-SPL, PRD-EXP and PRD-FIN: batches that are split, that expire, and how each takes one final state."""
+"""PRD-SPL, PRD-EXP and PRD-FIN: how batches are split, expire, and take one final state."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ SPLIT = Group(
     (
         should(
             "PRD-SPL-01",
-            "A batch of several records that is too large for the broker goes back to the head of its queue as smaller "
-            "ones, in order.",
+            "A batch of several records that is too large for the broker returns to the head of its queue as smaller "
+            "batches, in order.",
             "KIP-126, KAFKA-8350; RecordAccumulator",
             "clients/reference/producer/batch_split.py: split",
             "clients/reference/producer/record_accumulator.py: RecordAccumulator.split_and_reenqueue",
@@ -24,7 +24,7 @@ SPLIT = Group(
         ),
         should(
             "PRD-SPL-03",
-            "Splitting costs no retry and gives no more time; a batch that has expired is not split.",
+            "A split costs no retry and does not extend the delivery timeout. A batch that has expired is not split.",
             "ProducerBatch, Sender",
             "clients/reference/producer/sender.py: Sender._can_split",
             "clients/reference/producer/batch_split.py: _inherit",
@@ -32,14 +32,14 @@ SPLIT = Group(
         ),
         must(
             "PRD-SPL-04",
-            "The parts of an idempotent batch have sequences without a gap, which later batches follow.",
+            "The parts of an idempotent batch have sequences without a gap, and later batches continue them.",
             "RecordAccumulator",
             "clients/reference/producer/transaction_manager.py: TransactionManager.was_split",
             "clients/reference/producer/sequences.py: PartitionSequences.replace",
         ),
         should(
             "PRD-SPL-05",
-            "A split raises the estimate of how well the topic compresses, so that later batches are made smaller.",
+            "A split raises the estimate of the topic's compression ratio, so that later batches are made smaller.",
             "CompressionRatioEstimator",
             "clients/reference/producer/compression_ratio_estimator.py: CompressionRatioEstimator.was_split",
             scope=REFERENCE,
@@ -60,15 +60,15 @@ EXPIRY = Group(
     (
         should(
             "PRD-EXP-01",
-            "Every record ends within delivery.timeout.ms of its batch's creation, whatever it waits for.",
+            "Every record ends within delivery.timeout.ms of the creation of its batch, whatever it waits for.",
             "KIP-91; ProducerBatch, Sender",
             "clients/reference/producer/producer_batch.py: ProducerBatch.has_expired",
             "clients/reference/producer/sender.py: Sender._expire",
         ),
         should(
             "PRD-EXP-02",
-            "Batches expire in the queue and in flight, with a timeout that tells how many records, which partition "
-            "and how long.",
+            "Batches expire in the queue and in flight, with a timeout that names the number of records, the "
+            "partition and the elapsed time.",
             "Sender, RecordAccumulator",
             "clients/reference/producer/sender.py: Sender._expire",
             "clients/reference/producer/batch_queues.py: BatchQueues.take_expired",
@@ -76,15 +76,16 @@ EXPIRY = Group(
         ),
         must(
             "PRD-EXP-03",
-            "An expired batch is not sent again and a late answer changes nothing, so what failed may be in the log.",
+            "An expired batch is not sent again and a late answer changes nothing, so the failed batch may be in the "
+            "log.",
             "Sender, ProducerBatch",
             "clients/reference/producer/sender.py: Sender._handle_produce_response",
             "clients/reference/producer/producer_batch.py: ProducerBatch.outcome_of",
         ),
         should(
             "PRD-EXP-04",
-            "A delivery.timeout.ms below linger.ms and request.timeout.ms together is refused, or raised to them where "
-            "it was not set.",
+            "A delivery.timeout.ms below the sum of linger.ms and request.timeout.ms is refused, or raised to the sum "
+            "if it was not set.",
             "KafkaProducer",
             "clients/reference/config/producer_config.py: _settle_delivery_timeout",
         ),
@@ -125,14 +126,14 @@ FINAL_STATE = Group(
         ),
         should(
             "PRD-FIN-02",
-            "Results that come after a failure or an abort change nothing.",
+            "Results that arrive after a failure or an abort change nothing.",
             "ProducerBatch",
             "clients/reference/states.py: BATCH",
             "clients/reference/producer/producer_batch.py: ProducerBatch.succeed",
         ),
         should(
             "PRD-FIN-03",
-            "A result after a success, and an abort of what has ended, are internal errors.",
+            "A result after a success, and an abort of a batch that has ended, are internal errors.",
             "ProducerBatch",
             "clients/reference/states.py: BATCH",
             "clients/reference/producer/producer_batch.py: ProducerBatch.abort",
@@ -140,7 +141,7 @@ FINAL_STATE = Group(
         ),
         must(
             "PRD-FIN-04",
-            "Until it ends, a batch is in its queue, in flight or replaced by its parts, and in one of these only.",
+            "Until it ends, a batch is in exactly one place: in its queue, in flight, or replaced by its parts.",
             "Sender, IncompleteBatches",
             "clients/reference/producer/invariants.py: misplaced",
             "clients/reference/producer/producer_batch.py: ProducerBatch.was_split",

@@ -1,4 +1,4 @@
-"""What a row of the table of behaviours says, and how rows are written down."""
+"""The fields of a behaviour, and the functions that declare one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ REFERENCE = "reference"
 class Behaviour:
     """One behaviour of a Kafka client that can be judged.
 
-    ``scope`` says whom it can be judged on: any client, by the wire, the log and its answers, or only the reference
-    client, by its trace. ``implemented`` names places of this repository as "path: name". ``not_yet`` is the reason
-    why it does not count as judged, None where it does; ``not_yet_in_part`` says which part of it is not judged.
+    ``scope`` says on which clients it can be judged: on any client, by the wire, the log and its answers, or
+    only on the reference client, by its trace. ``implemented`` names places in this repository as "path:
+    name". ``not_yet`` is the reason why the behaviour does not count as judged, or None if it does.
+    ``not_yet_in_part`` says which part of it is not judged.
     """
 
     id: str
@@ -47,7 +48,7 @@ def must(
     not_yet: str | None = None,
     not_yet_in_part: str | None = None,
 ) -> Behaviour:
-    """A rule of the protocol, or a promise of safety: whoever differs is wrong."""
+    """Declare a rule of the protocol or a safety promise. A client that differs is wrong."""
     return Behaviour(id, Level.MUST, statement, source, scope, implemented, not_yet, not_yet_in_part)
 
 
@@ -60,5 +61,5 @@ def should(
     not_yet: str | None = None,
     not_yet_in_part: str | None = None,
 ) -> Behaviour:
-    """What the Java client does: whoever differs is different."""
+    """Declare a behaviour of the Java client. A client that differs is merely different."""
     return Behaviour(id, Level.SHOULD, statement, source, scope, implemented, not_yet, not_yet_in_part)

@@ -10,7 +10,7 @@ CLOSING = Group(
     (
         must(
             "PRD-CLS-01",
-            "flush() ends all lingering, and returns once whatever was sent until then has ended.",
+            "flush() ends all lingering, and returns once every record sent so far has a result.",
             "KafkaProducer, RecordAccumulator",
             "clients/reference/transport/kafka_producer.py: KafkaProducer.flush",
             "clients/reference/producer/producer.py: ProducerCore.begin_flush",
@@ -18,13 +18,13 @@ CLOSING = Group(
         ),
         should(
             "PRD-CLS-02",
-            "flush() in a callback is refused, for it would wait for itself.",
+            "flush() in a callback is refused, because it would wait for itself.",
             "KafkaProducer",
             "clients/reference/transport/kafka_producer.py: KafkaProducer.flush",
         ),
         must(
             "PRD-CLS-03",
-            "close() takes no new record, sends what there is, waits for the answers, and then disconnects.",
+            "close() takes no new record, sends all remaining records, waits for the answers, and then disconnects.",
             "KafkaProducer, Sender",
             "clients/reference/transport/kafka_producer.py: KafkaProducer.close",
             "clients/reference/producer/producer.py: ProducerCore.close",
@@ -32,7 +32,8 @@ CLOSING = Group(
         ),
         should(
             "PRD-CLS-04",
-            "close() with a limit returns by it; what has not ended by then fails, callbacks included.",
+            "close() with a timeout returns within it. Records that have not ended by then fail, and their callbacks "
+            "run.",
             "KafkaProducer, Sender",
             "clients/reference/producer/producer.py: ProducerCore.close",
             "clients/reference/producer/sender.py: Sender.abort_all",
@@ -40,21 +41,21 @@ CLOSING = Group(
         ),
         should(
             "PRD-CLS-05",
-            "close() may be called again; send() after it is an illegal state.",
+            "close() may be called again. send() after it is an illegal state.",
             "KafkaProducer",
             "clients/reference/states.py: LIFE",
             "clients/reference/producer/producer.py: ProducerCore.send",
         ),
         should(
             "PRD-CLS-06",
-            "close() aborts a transaction that is open.",
+            "close() aborts an open transaction.",
             "Sender",
             "clients/reference/producer/sender.py: Sender.abort_undrained",
             not_yet="there are no transactions yet",
         ),
         should(
             "PRD-CLS-07",
-            "close() ends the waiting of sends that are blocked for metadata or memory.",
+            "close() ends the wait of sends that are blocked on metadata or memory.",
             "ProducerMetadata, BufferPool",
             "clients/reference/producer/producer.py: ProducerCore.close",
             "clients/reference/producer/blocked_sends.py: BlockedSends.give_up",

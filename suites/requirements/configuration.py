@@ -1,4 +1,4 @@
-"""CLI-CFG: which settings a client accepts, and the rules between them."""
+"""CLI-CFG: the settings that a client accepts, and the rules between them."""
 
 from __future__ import annotations
 
@@ -10,35 +10,37 @@ CONFIGURATION = Group(
     (
         should(
             "CLI-CFG-01",
-            "Idempotence that was asked for refuses acks other than all, no retries, and more than five in flight.",
+            "Idempotence that was set explicitly refuses acks other than all, zero retries, and more than five "
+            "requests in flight.",
             "ProducerConfig",
             "clients/reference/config/producer_config.py: _settle_idempotence",
         ),
         should(
             "CLI-CFG-02",
-            "Idempotence by default gives way to acks and retries that contradict it; too many in flight switch it off "
-            "before 4.0 and are refused since.",
+            "Idempotence by default gives way to acks and retries that contradict it. More than five requests in "
+            "flight switch it off before 4.0 and are refused since.",
             "ProducerConfig",
             "clients/reference/config/producer_config.py: _settle_idempotence",
             "clients/reference/config/producer_config.py: CHANGES",
         ),
         should(
             "CLI-CFG-03",
-            "A transactional.id needs idempotence, and names the client where client.id does not.",
+            "A transactional.id requires idempotence, and is the default for client.id.",
             "ProducerConfig",
             "clients/reference/config/producer_config.py: _settle_transactions",
             "clients/reference/config/producer_config.py: _settle_client_id",
         ),
         must(
             "CLI-CFG-04",
-            "heartbeat.interval.ms is less than session.timeout.ms, and the broker refuses sessions beyond its bounds.",
+            "heartbeat.interval.ms is less than session.timeout.ms, and the broker refuses session timeouts outside "
+            "its bounds.",
             "KIP-735; Heartbeat, GroupCoordinatorConfig",
             "clients/reference/config/consumer_config.py: _settle_heartbeat",
             not_yet_in_part="no broker is asked for a session: there is no consumer yet",
         ),
         should(
             "CLI-CFG-05",
-            "Without a group.id there is no subscribing and no committing, and auto-commit is off or an error.",
+            "Without a group.id, subscribing and committing are not allowed, and auto-commit is off or an error.",
             "KIP-289; ConsumerConfig",
             "clients/reference/config/consumer_config.py: _settle_auto_commit",
             "clients/reference/config/consumer_config.py: ConsumerConfig.require_group",
@@ -52,8 +54,8 @@ CONFIGURATION = Group(
         ),
         should(
             "CLI-CFG-07",
-            "Values of the wrong type or out of range are refused, as are bootstrap servers that cannot be read or of "
-            "which none can be resolved; unknown names are not applied silently.",
+            "Values of the wrong type or out of range are refused. So are bootstrap servers that cannot be parsed or "
+            "of which none can be resolved. Unknown names are not applied silently.",
             "ClientUtils, ConfigDef",
             "clients/reference/config/config_keys.py: read_keys",
             "clients/reference/config/config_keys.py: bootstrap_servers",
@@ -69,7 +71,7 @@ CONFIGURATION = Group(
         ),
         should(
             "CLI-CFG-09",
-            "isolation.level, auto.offset.reset and acks take their listed values and no others.",
+            "isolation.level, auto.offset.reset and acks accept their listed values and no others.",
             "KIP-1106; ConsumerConfig, ProducerConfig",
             "clients/reference/config/config_keys.py: one_of",
             "clients/reference/config/consumer_config.py: KEYS",

@@ -1,4 +1,4 @@
-"""NET-CON: how a connection to a node comes to life, ends, and is tried again."""
+"""NET-CON: how a connection to a node is opened, ends, and is tried again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CONNECTIONS = Group(
     (
         should(
             "NET-CON-01",
-            "A new connection first learns the broker's API versions; before it is READY it carries no other request.",
+            "A new connection first learns the broker's API versions. It carries no other request before it is READY.",
             "KIP-35; ClusterConnectionStates, NetworkClient",
             "clients/reference/states.py: CONNECTION",
             "clients/reference/network/network_client.py: NetworkClient._handle_connected",
@@ -33,8 +33,8 @@ CONNECTIONS = Group(
         ),
         must(
             "NET-CON-04",
-            "A request has a version that both sides know; where there is none it fails as unsupported without a "
-            "byte on the wire, and the connection lives on.",
+            "A request has a version that both sides know. If there is none, it fails as unsupported without a byte "
+            "on the wire, and the connection stays open.",
             "KIP-35, KIP-896; NodeApiVersions",
             "clients/reference/network/api_versions.py: ApiVersions.version_for",
             "harness/wire/versions.py: negotiate",
@@ -42,15 +42,16 @@ CONNECTIONS = Group(
         ),
         should(
             "NET-CON-05",
-            "Attempts to reach one node are spaced by reconnect.backoff.ms, doubled and jittered up to "
-            "reconnect.backoff.max.ms; no other node waits for it.",
+            "Connection attempts to one node are spaced by reconnect.backoff.ms, doubled and jittered up to "
+            "reconnect.backoff.max.ms. Other nodes do not wait for it.",
             "KIP-144; ClusterConnectionStates",
             "clients/reference/network/connection_states.py: ClusterConnectionStates.disconnected",
             "clients/reference/common/backoff.py: ExponentialBackoff",
         ),
         should(
             "NET-CON-06",
-            "Only becoming READY ends the series; to be accepted and dropped makes the next wait longer.",
+            "Only reaching READY resets the backoff. A connection that is accepted and then dropped makes the next "
+            "wait longer.",
             "ClusterConnectionStates",
             "clients/reference/network/connection_states.py: ClusterConnectionStates.ready",
         ),
@@ -62,16 +63,16 @@ CONNECTIONS = Group(
         ),
         should(
             "NET-CON-08",
-            "An attempt that has not connected within socket.connection.setup.timeout.ms is given up; the limit "
-            "doubles, with jitter, from failure to failure.",
+            "An attempt that has not connected within socket.connection.setup.timeout.ms is given up. The limit "
+            "doubles, with jitter, with each failure in a row.",
             "KIP-601; ClusterConnectionStates",
             "clients/reference/network/connection_states.py: ClusterConnectionStates.setup_expiries",
             "clients/reference/network/network_client.py: NetworkClient._handle_slow_set_ups",
         ),
         should(
             "NET-CON-09",
-            "All addresses of a host name get their turn; after a lost connection the name is resolved anew and the "
-            "address last used comes last.",
+            "All addresses of a host name are tried in turn. After a lost connection the name is resolved again, and "
+            "the address last used is tried last.",
             "KIP-302, KIP-602, KAFKA-12193, KAFKA-15817; ClusterConnectionStates",
             "clients/reference/network/node_addresses.py: NodeAddresses",
         ),
@@ -84,8 +85,8 @@ CONNECTIONS = Group(
         ),
         should(
             "NET-CON-11",
-            "Refused credentials are reported to callers as an authentication error that is not retried for them; "
-            "the next connection waits for the backoff.",
+            "Refused credentials are reported to callers as an authentication error that is not retried. The next "
+            "connection waits for the backoff.",
             "KIP-152; NetworkClient",
             "clients/reference/network/connection_states.py: ClusterConnectionStates.authentication_failed",
             "clients/reference/network/network_client.py: NetworkClient.authentication_error",
@@ -93,32 +94,33 @@ CONNECTIONS = Group(
         ),
         should(
             "NET-CON-12",
-            "After an answer with throttle_time_ms the node gets no request until that time is over; the end of a "
-            "throttle is never brought forward, and the connection stays.",
+            "After an answer with throttle_time_ms the node gets no request until that time has passed. The end of a "
+            "throttle is never brought forward, and the connection stays open.",
             "KIP-219; ClusterConnectionStates, NetworkClient",
             "clients/reference/network/connection_states.py: ClusterConnectionStates.throttle",
             "clients/reference/network/throttling.py: client_throttle_ms",
         ),
         should(
             "NET-CON-13",
-            "A request for any broker goes to the ready node with the least in flight, else to one that is "
-            "connecting, else to the one not tried for longest; throttled and backing-off nodes are left out.",
+            "A request for any broker goes to the ready node with the fewest requests in flight, else to one that is "
+            "connecting, else to the one not tried for the longest time. Throttled and backing-off nodes are left "
+            "out.",
             "NetworkClient",
             "clients/reference/network/network_client.py: NetworkClient.least_loaded_node",
             "clients/reference/network/least_loaded.py: least_loaded",
         ),
         should(
             "NET-CON-14",
-            "A connection unused for connections.max.idle.ms is closed, one a poll, the oldest first, and no "
-            "request fails of it.",
+            "A connection unused for connections.max.idle.ms is closed, one per poll, the oldest first, and no "
+            "request fails because of it.",
             "Selector",
             "clients/reference/network/idle_connections.py: IdleConnections",
             "clients/reference/network/network_client.py: NetworkClient._handle_idle_connection",
         ),
         should(
             "NET-CON-15",
-            "With no node left to ask, on REBOOTSTRAP_REQUIRED, or after too long without metadata, all connections "
-            "are closed and the bootstrap servers are asked again.",
+            "If there is no node left to ask, on REBOOTSTRAP_REQUIRED, or after too long without metadata, all "
+            "connections are closed and the bootstrap servers are asked again.",
             "KIP-899, KIP-1102; NetworkClient, Metadata",
             "clients/reference/metadata/metadata.py: Metadata.rebootstrap",
             "clients/reference/network/network_client.py: NetworkClient._handle_rebootstrap",
@@ -126,11 +128,11 @@ CONNECTIONS = Group(
         ),
         should(
             "NET-CON-16",
-            "The group coordinator has a connection of its own, so that data cannot hold up a heartbeat.",
+            "The group coordinator has its own connection, so that data cannot delay a heartbeat.",
             "AbstractCoordinator",
             "clients/reference/network/network_client.py: coordinator_node",
             "clients/reference/network/network_client.py: NetworkClient.add_node",
-            not_yet_in_part="no heartbeat is held up or not: there is no consumer yet",
+            not_yet_in_part="there is no consumer yet that sends heartbeats",
         ),
     ),
 )

@@ -1,8 +1,8 @@
-"""What judges each behaviour, on whom, and which mutant's own defect it is.
+"""Which checks, laws and mutants judge each behaviour, and on which clients.
 
-A check of evidence judges any client, unless it needs the reference client's trace; a law judges the reference client.
-A mutant counts for the behaviours that its own defect breaks (``Mutant.breaks``), and for no other that its catchers
-happen to name.
+A check of evidence judges any client, unless it needs the reference client's trace. A law judges the
+reference client. A mutant counts for the behaviours that its own defect breaks (``Mutant.breaks``), and not
+for others that happen to be named by the laws and checks that catch it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TRACE = "trace"
 
 
 class Judged(StrEnum):
-    """On whom a behaviour is judged."""
+    """On which clients a behaviour is judged."""
 
     ANY_CLIENT = "any client"
     REFERENCE = "the reference client alone"
@@ -30,10 +30,10 @@ class Judged(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """A behaviour with the names of all that stands for it.
+    """A behaviour with the names of everything that judges it.
 
-    ``checks`` judge any client, ``trace_checks`` and ``laws`` (``suite/name``) the reference client; ``mutants`` are
-    those whose own defect it is.
+    ``checks`` judge any client. ``trace_checks`` and ``laws`` (``suite/name``) judge the reference client.
+    ``mutants`` are those whose own defect breaks the behaviour.
     """
 
     behaviour: Behaviour
@@ -44,7 +44,7 @@ class Covered:
 
     @property
     def judged(self) -> Judged:
-        """What is not implemented counts as not yet, even where a law or check judges a part of it."""
+        """A behaviour that is not implemented counts as not yet judged, even if a law or check judges part of it."""
         if self.behaviour.not_yet:
             return Judged.NOT_YET
         if self.checks:
@@ -54,7 +54,7 @@ class Covered:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many behaviours are judged on whom, and how many of them have a mutant of their own."""
+    """How many behaviours are judged on which clients, and how many of them have a mutant."""
 
     total: int
     any_client: int
@@ -76,7 +76,7 @@ def coverage() -> dict[str, tuple[Group, tuple[Covered, ...]]]:
 
 
 def tally(rows: Iterable[Covered]) -> Tally:
-    """What the summary says of these behaviours; one that is judged nowhere yet has no mutant that counts."""
+    """Return the counts for these behaviours. A behaviour that is not judged yet does not count as having a mutant."""
     rows = list(rows)
     count = {judged: sum(row.judged is judged for row in rows) for judged in Judged}
     return Tally(
@@ -89,12 +89,12 @@ def tally(rows: Iterable[Covered]) -> Tally:
 
 
 def laws_by_id() -> Mapping[str, tuple[str, ...]]:
-    """Behaviour id -> laws that name it."""
+    """Map each behaviour id to the laws that name it."""
     return _grouped((requirement, law.id) for requirement, law in by_requirement())
 
 
 def checks_by_id(*, on_trace: bool | None = None) -> Mapping[str, tuple[str, ...]]:
-    """Behaviour id -> checks that name it: all, or those that need a trace, or those that do not."""
+    """Map each behaviour id to the checks that name it: all, those that need a trace, or those that do not."""
     return _grouped(
         (requirement.id, name)
         for name, check in registry.checks().items()

@@ -1,4 +1,4 @@
-"""E2E-DEL: what arrives. These ids come on top of those of the producer, for the checks of delivery name them."""
+"""E2E-DEL: what is delivered. These ids exist beside those of the producer because the delivery checks name them."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ DELIVERY = Group(
     (
         must(
             "E2E-DEL-01",
-            "At least once: a record acknowledged under acks=all is in the log after the faults have gone.",
+            "At least once: a record acknowledged under acks=all is in the log after the faults have ended.",
             "KIP-679",
             "clients/reference/producer/producer.py: ProducerCore",
         ),
         must(
             "E2E-DEL-02",
-            "Idempotent: an acknowledged record is in the log once, and a partition has them in the order of sending.",
+            "Idempotent: an acknowledged record is in the log once, and each partition keeps the order of sending.",
             "KIP-98",
             "clients/reference/producer/transaction_manager.py: TransactionManager",
             "clients/reference/producer/sequences.py: PartitionSequences",
         ),
         must(
             "E2E-DEL-03",
-            "Not idempotent: a second copy comes from an answer that was lost or late, another order from more than "
-            "one request in flight.",
+            "Not idempotent: a second copy is caused by a lost or late answer, and a changed order by more than one "
+            "request in flight.",
             "KafkaProducer",
             "clients/reference/producer/sender.py: Sender",
         ),
@@ -36,7 +36,7 @@ DELIVERY = Group(
         ),
         must(
             "E2E-DEL-05",
-            "Read, process, write in transactions, or with offsets kept beside the results: one output for one input.",
+            "Read, process, write in transactions, or with offsets stored with the results: one output per input.",
             "KIP-98, KIP-447",
             not_yet="there are no transactions and no consumer yet",
         ),

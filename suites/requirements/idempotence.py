@@ -19,28 +19,28 @@ IDEMPOTENCE = Group(
         ),
         must(
             "PRD-IDM-02",
-            "Sequences of a partition start at 0, count records, and follow 2147483647 with 0.",
+            "Sequences of a partition start at 0, count records, and wrap from 2147483647 to 0.",
             "TransactionManager, DefaultRecordBatch",
             "clients/reference/producer/sequences.py: PartitionSequences.assign",
             "harness/wire/records/model.py: increment_sequence",
         ),
         must(
             "PRD-IDM-03",
-            "A batch that is sent again has the producer id, epoch and sequence of the first time.",
+            "A batch that is sent again has the producer id, epoch and sequence of the first attempt.",
             "RecordAccumulator",
             "clients/reference/producer/producer_batch.py: ProducerBatch.assign_sequence",
             "clients/reference/producer/batch_drain.py: BatchDrain._prepare",
         ),
         must(
             "PRD-IDM-04",
-            "No more than five batches of a partition are out, for the broker remembers five.",
+            "At most five batches of a partition are in flight, because the broker remembers five.",
             "KAFKA-5494; ProducerConfig, ProducerStateEntry",
             "clients/reference/config/producer_config.py: MAX_IN_FLIGHT_IDEMPOTENT",
             "clients/reference/producer/sequences.py: PartitionSequences.most_in_flight",
         ),
         must(
             "PRD-IDM-05",
-            "A batch that is in the log already is acknowledged with its first offset and is not written twice.",
+            "A batch that is already in the log is acknowledged with its first offset and is not written twice.",
             "ProducerStateEntry, Sender",
             "clients/reference/producer/sender.py: Sender._succeed_batch",
             "harness/brokers/scripted/producer_state.py: ProducerStateEntry.find_duplicate",
@@ -53,8 +53,8 @@ IDEMPOTENCE = Group(
         ),
         must(
             "PRD-IDM-07",
-            "When one of several batches out must be sent again, all that follow are too, by sequence, and the first "
-            "goes alone until it is written.",
+            "If one of several batches in flight must be sent again, all that follow it are sent again too, by "
+            "sequence, and the first is sent alone until it is written.",
             "RecordAccumulator",
             "clients/reference/producer/batch_queues.py: BatchQueues.insert_in_sequence_order",
             "clients/reference/producer/transaction_manager.py: TransactionManager.pick",
@@ -62,37 +62,38 @@ IDEMPOTENCE = Group(
         ),
         should(
             "PRD-IDM-08",
-            "OUT_OF_ORDER_SEQUENCE_NUMBER for a batch with others before it only means to send it again.",
+            "OUT_OF_ORDER_SEQUENCE_NUMBER for a batch with others in flight before it only causes a retry.",
             "TransactionManager",
             "clients/reference/producer/sequences.py: PartitionSequences.is_broken_at",
             "clients/reference/producer/transaction_manager.py: TransactionManager.can_retry",
         ),
         should(
             "PRD-IDM-09",
-            "The same error for the batch that comes next bumps the epoch: the partition starts again at 0, and the "
-            "producer lives on.",
+            "The same error for the next expected batch bumps the epoch: the partition starts again at 0, and the "
+            "producer stays alive.",
             "KIP-360; TransactionManager",
             "clients/reference/producer/sequences.py: PartitionSequences.is_broken_at",
             "clients/reference/producer/transaction_manager.py: TransactionManager.request_restart",
         ),
         must(
             "PRD-IDM-10",
-            "Other partitions finish what they have out under the old epoch before they start at 0 under the new one.",
+            "Other partitions finish their batches in flight under the old epoch before they start at 0 under the new "
+            "one.",
             "KAFKA-12152; TransactionManager",
             "clients/reference/producer/sequences.py: PartitionSequences.epoch_was_raised",
             "clients/reference/producer/sequences.py: PartitionSequences.restart",
         ),
         should(
             "PRD-IDM-11",
-            "After epoch 32767 comes a new producer id.",
+            "After epoch 32767 the producer gets a new producer id.",
             "TransactionManager",
             "clients/reference/producer/transaction_manager.py: TransactionManager._bump_epoch",
             "clients/reference/states.py: PRODUCER_ID",
         ),
         should(
             "PRD-IDM-12",
-            "UNKNOWN_PRODUCER_ID is sent again, as it was where the log's start is unknown, else with sequences that "
-            "start again.",
+            "A batch refused with UNKNOWN_PRODUCER_ID is sent again, unchanged if the log's start offset is unknown, "
+            "else with sequences that start again.",
             "TransactionManager",
             "clients/reference/producer/transaction_manager.py: TransactionManager.can_retry",
         ),
@@ -111,14 +112,16 @@ IDEMPOTENCE = Group(
         ),
         must(
             "PRD-IDM-15",
-            "A producer that the broker has forgotten goes on with its next sequence; nothing is lost or fatal.",
+            "A producer that the broker has forgotten continues with its next sequence, without a lost record or a "
+            "fatal error.",
             "ProducerAppendInfo",
             "harness/brokers/scripted/producer_state.py: ProducerStateManager.entry",
             "clients/reference/producer/sequences.py: PartitionSequences.assign",
         ),
         must(
             "PRD-IDM-16",
-            "Sending again by the application is a new record: after a reported failure it may be the second copy.",
+            "A record that the application sends again is a new record: after a reported failure it may be the second "
+            "copy.",
             "KafkaProducer",
             "clients/reference/producer/producer.py: ProducerCore.send",
         ),

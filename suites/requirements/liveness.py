@@ -1,4 +1,4 @@
-"""E2E-LIV: progress. This id comes on top of those of the producer, for the check ``stuck`` names it."""
+"""E2E-LIV: progress. This id exists beside those of the producer because the check ``stuck`` names it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LIVENESS = Group(
     (
         must(
             "E2E-LIV-01",
-            "Once the faults have gone, a client with records pending makes progress within its own largest timeout.",
+            "Once the faults have ended, a client with pending records makes progress within its own largest timeout.",
             "KIP-91, KafkaProducer",
             "clients/reference/producer/sender.py: Sender",
         ),

@@ -1,4 +1,4 @@
-"""MET: what a client knows of the cluster, when it asks, and who waits for it."""
+"""MET: what a client knows about the cluster, when it asks, and which calls wait for it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ METADATA = Group(
     (
         should(
             "MET-01",
-            "Metadata is never older than metadata.max.age.ms before it is asked for again.",
+            "Metadata is requested again before it is older than metadata.max.age.ms.",
             "Metadata",
             "clients/reference/metadata/metadata.py: Metadata.next_update_ms",
         ),
         should(
             "MET-02",
-            "After a refresh that failed the next one waits for retry.backoff.ms, doubled and jittered up to "
+            "After a failed refresh, the next one waits for retry.backoff.ms, doubled and jittered up to "
             "retry.backoff.max.ms.",
             "KIP-580; Metadata",
             "clients/reference/metadata/metadata.py: Metadata.failed",
@@ -24,13 +24,13 @@ METADATA = Group(
         ),
         should(
             "MET-03",
-            "Refreshes that were asked for and bring no change also wait longer from one to the next.",
+            "Requested refreshes that bring no change are also spaced further apart each time.",
             "Metadata",
             "clients/reference/metadata/metadata.py: Metadata._space_questions",
         ),
         should(
             "MET-04",
-            "What is known of a partition is not replaced by metadata with an older leader epoch.",
+            "The known state of a partition is not replaced by metadata with an older leader epoch.",
             "KIP-320; Metadata",
             "clients/reference/metadata/topic_metadata.py: LeaderEpochs.believes",
         ),
@@ -42,27 +42,27 @@ METADATA = Group(
         ),
         should(
             "MET-06",
-            "An answer without brokers is a failed refresh; what was known stays.",
+            "An answer without brokers is a failed refresh. The known metadata is kept.",
             "NetworkClient",
             "clients/reference/metadata/metadata.py: Metadata.update",
         ),
         should(
             "MET-07",
-            "Who waits for a topic is not satisfied by the answer to a request that did not ask for it.",
+            "A wait for a topic does not end with the answer to a request that did not ask for the topic.",
             "Metadata",
             "clients/reference/metadata/metadata.py: MetadataQuestion",
             "clients/reference/metadata/metadata.py: Metadata._answered",
         ),
         should(
             "MET-08",
-            "An error that tells of stale metadata leads to a refresh after the backoff at most.",
+            "An error that indicates stale metadata leads to a refresh within the backoff.",
             "Sender, Errors",
             "clients/reference/metadata/metadata.py: Metadata.request_update",
             "clients/reference/producer/sender.py: Sender._complete_batch",
         ),
         should(
             "MET-09",
-            "A newer leader named in the error of a Produce answer is taken over at once, and the batch goes there "
+            "A newer leader named in the error of a Produce answer takes effect at once, and the batch is sent there "
             "without a backoff.",
             "KIP-951; Metadata, Sender",
             "clients/reference/metadata/leadership.py: Leadership.learn",
@@ -71,14 +71,13 @@ METADATA = Group(
         ),
         should(
             "MET-10",
-            "A producer asks no longer for a topic that it has not sent to for metadata.max.idle.ms.",
+            "A producer stops requesting a topic that it has not sent to for metadata.max.idle.ms.",
             "KIP-526; ProducerMetadata",
             "clients/reference/metadata/metadata.py: Metadata.next_question",
         ),
         should(
             "MET-11",
-            "A send waits for the metadata of its topic, after max.block.ms in vain it has failed, with a timeout that "
-            "names both.",
+            "A send waits for the metadata of its topic. After max.block.ms it fails with a timeout that names both.",
             "KIP-19; KafkaProducer",
             "clients/reference/producer/blocked_sends.py: BlockedSends",
         ),
@@ -91,7 +90,7 @@ METADATA = Group(
         ),
         should(
             "MET-13",
-            "A topic that may not be written or whose name is invalid fails its sends as soon as that is known.",
+            "If a topic may not be written or its name is invalid, its sends fail as soon as that is known.",
             "Metadata, KafkaProducer",
             "clients/reference/producer/blocked_sends.py: BlockedSends._settle",
         ),
@@ -103,7 +102,7 @@ METADATA = Group(
         ),
         should(
             "MET-15",
-            "A producer lets the broker create the topics that it asks for; a consumer does as it was configured.",
+            "A producer lets the broker create the topics that it requests. A consumer follows its configuration.",
             "KIP-361; MetadataRequest",
             "clients/reference/common/requests.py: metadata_request",
             "clients/reference/network/metadata_updater.py: MetadataUpdater",
@@ -111,7 +110,7 @@ METADATA = Group(
         ),
         should(
             "MET-16",
-            "An error that no refresh can mend, or close(), ends the wait for metadata at once.",
+            "An error that no refresh can fix, or close(), ends the wait for metadata at once.",
             "ProducerMetadata",
             "clients/reference/metadata/metadata.py: Metadata.take_fatal_error",
             "clients/reference/producer/blocked_sends.py: BlockedSends.progress",

@@ -1,4 +1,4 @@
-"""PRD-ISP: interceptors, serializers and partitioners, and what a record is."""
+"""PRD-ISP: interceptors, serializers and partitioners, and the parts of a record."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ PLUGINS = Group(
     (
         should(
             "PRD-ISP-01",
-            "Interceptors see a record in their configured order, before it is serialized or waits for anything; "
-            "after one that raises the next sees the record as the one before left it.",
+            "Interceptors see a record in their configured order, before it is serialized or waits for anything. "
+            "After one that raises, the next sees the record as the previous one left it.",
             "KIP-42; ProducerInterceptors",
             "clients/reference/producer/interceptors.py: Interceptors.on_send",
             "clients/reference/transport/kafka_producer.py: KafkaProducer.send",
@@ -19,8 +19,8 @@ PLUGINS = Group(
         ),
         should(
             "PRD-ISP-02",
-            "Interceptors hear of every record's end once, before the record's own callback, also of a record that "
-            "never came into a batch, and always with metadata.",
+            "Interceptors are notified of every record's end once, before the record's own callback, always with "
+            "metadata, and also for a record that never entered a batch.",
             "KafkaProducer, ProducerInterceptors",
             "clients/reference/producer/interceptors.py: Acknowledgement",
             "clients/reference/producer/interceptors.py: Interceptors.on_send_error",
@@ -28,8 +28,8 @@ PLUGINS = Group(
         ),
         should(
             "PRD-ISP-03",
-            "Plug-ins are configured before their first use and closed with the producer; one that fails on the way "
-            "fails the producer and closes those before it.",
+            "Plug-ins are configured before their first use and closed with the producer. If one fails during setup, "
+            "the producer fails and closes those before it.",
             "AbstractConfig, KafkaProducer",
             "clients/reference/config/plugins.py: Plugins",
             "clients/reference/producer/producer_plugins.py: ProducerPlugins",
@@ -37,15 +37,15 @@ PLUGINS = Group(
         ),
         should(
             "PRD-ISP-04",
-            "The key is serialized, then the value; what cannot be serialized is raised by send() and takes no memory.",
+            "The key is serialized, then the value. If serialization fails, send() raises and no memory is taken.",
             "KafkaProducer",
             "clients/reference/producer/producer_plugins.py: ProducerPlugins.serialize",
             "clients/reference/producer/serializers.py: TypedSerializer",
         ),
         should(
             "PRD-ISP-05",
-            "Plug-ins that want the cluster's id get it before the first record is serialized and after the "
-            "interceptors have seen it.",
+            "Plug-ins that need the cluster's id get it after the interceptors have seen the first record and before "
+            "it is serialized.",
             "KIP-78; ClusterResourceListeners",
             "clients/reference/producer/producer_plugins.py: ProducerPlugins.cluster_updated",
             "clients/reference/metadata/metadata.py: Metadata.update",
@@ -53,8 +53,8 @@ PLUGINS = Group(
         ),
         should(
             "PRD-ISP-06",
-            "A record goes where it says, else where the configured partitioner says, else by the murmur2 hash of "
-            "its key (an empty key is one), else to the sticky partition.",
+            "A record goes to its own partition if it names one, else where the configured partitioner says, else by "
+            "the murmur2 hash of its key (an empty key is a key), else to the sticky partition.",
             "KafkaProducer, BuiltInPartitioner",
             "clients/reference/producer/producer.py: ProducerCore._choose_partition",
             "clients/reference/producer/partitioner.py: partition_for_key",
@@ -62,8 +62,8 @@ PLUGINS = Group(
         ),
         should(
             "PRD-ISP-07",
-            "Records without a key stay on a partition for about batch.size bytes; the next one is drawn with less "
-            "weight for long queues and none for brokers long unavailable.",
+            "Records without a key stay on a partition for about batch.size bytes. The next one is drawn with less "
+            "weight for long queues and none for brokers that have been unavailable for long.",
             "KIP-480, KIP-794; BuiltInPartitioner",
             "clients/reference/producer/partitioner.py: Partitioner",
             "clients/reference/producer/record_accumulator.py: RecordAccumulator.load_of",
@@ -71,7 +71,7 @@ PLUGINS = Group(
         ),
         must(
             "PRD-ISP-08",
-            "Absent and empty are different for key, value and header value; headers keep their order, and may repeat.",
+            "Absent and empty are different for key, value and header value. Headers keep their order, and may repeat.",
             "DefaultRecord, ProducerRecord",
             "harness/wire/records/encoding.py: write_record",
             "harness/wire/records/decoding.py: read_records",
@@ -79,8 +79,8 @@ PLUGINS = Group(
         ),
         should(
             "PRD-ISP-09",
-            "A record without a timestamp gets the client's time; negative timestamps and partitions are refused; "
-            "with LogAppendTime the broker's time is returned.",
+            "A record without a timestamp gets the client's time. Negative timestamps and partitions are refused. "
+            "With LogAppendTime the broker's time is returned.",
             "ProducerRecord, RecordMetadata",
             "clients/reference/producer/record_size.py: size_of_record",
             "clients/reference/producer/producer_batch.py: ProducerBatch.metadata_of",

@@ -1,4 +1,4 @@
-"""PRD-SND: what becomes of a batch that was sent: answers, errors, retries."""
+"""PRD-SND: what happens to a batch after it was sent: answers, errors, retries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SENDER = Group(
     (
         must(
             "PRD-SND-01",
-            "A record that was written is told its own offset, counted on from its batch's, and its timestamp.",
+            "A written record is reported with its own offset, counted from its batch's offset, and its timestamp.",
             "ProducerBatch, FutureRecordMetadata",
             "clients/reference/producer/producer_batch.py: RecordMetadata",
             "clients/reference/producer/producer_batch.py: ProducerBatch.metadata_of",
@@ -33,21 +33,21 @@ SENDER = Group(
         ),
         must(
             "PRD-SND-04",
-            "Every partition of an answer stands for itself: one that failed changes nothing for the others.",
+            "Every partition of an answer is handled independently: one that failed changes nothing for the others.",
             "Sender",
             "clients/reference/producer/sender.py: Sender._handle_produce_response",
         ),
         should(
             "PRD-SND-05",
-            "A batch that the answer leaves out waits for its delivery timeout; an answer for what was not asked is an "
-            "internal error.",
+            "A batch that the answer leaves out waits for its delivery timeout. An answer for a partition that was "
+            "not in the request is an internal error.",
             "Sender",
             "clients/reference/producer/sender.py: Sender._handle_produce_response",
             "clients/reference/producer/sender.py: Sender._answers",
         ),
         must(
             "PRD-SND-06",
-            "What was out on a lost connection is sent again, though the broker may have written it.",
+            "Batches in flight on a lost connection are sent again, although the broker may have written them.",
             "Sender",
             "clients/reference/producer/sender.py: Sender._error_of_lost_request",
             "clients/reference/producer/sender.py: Sender._can_retry",
@@ -60,44 +60,45 @@ SENDER = Group(
         ),
         should(
             "PRD-SND-08",
-            "A batch that the broker found damaged is sent again as it was made.",
+            "A batch that the broker found corrupt is sent again unchanged.",
             "Errors, Sender",
             "clients/reference/producer/sender.py: Sender._can_retry",
             "harness/wire/error_table.py: ERRORS",
         ),
         must(
             "PRD-SND-09",
-            "Too few replicas before and after the append are both retried; the latter leaves a copy, which only "
-            "idempotence keeps from becoming two.",
+            "Too few replicas before and after the append are both retried. The latter leaves a copy, and only "
+            "idempotence prevents a second one.",
             "Errors, ReplicaManager",
             "clients/reference/producer/sender.py: Sender._can_retry",
             "clients/reference/producer/producer_batch.py: ProducerBatch.attempt_ended",
         ),
         should(
             "PRD-SND-10",
-            "An error about the leader brings new metadata, and the batches go in order to the new leader.",
+            "An error about the leader triggers a metadata refresh, and the batches are sent in order to the new "
+            "leader.",
             "Sender",
             "clients/reference/producer/sender.py: Sender._complete_batch",
             "clients/reference/producer/record_accumulator.py: RecordAccumulator.reenqueue",
         ),
         should(
             "PRD-SND-11",
-            "Batches for a topic that is gone are retried until their delivery timeout, and other topics see nothing "
-            "of it.",
+            "Batches for a deleted topic are retried until their delivery timeout, and other topics are not affected.",
             "Sender",
             "clients/reference/producer/sender.py: Sender._can_retry",
             "clients/reference/producer/sender.py: Sender._expire",
         ),
         should(
             "PRD-SND-12",
-            "Where a batch is refused for some of its records, those get the broker's reason, the others one that says "
-            "so.",
+            "If a batch is refused because of some of its records, those get the broker's reason, and the others one "
+            "that says so.",
             "KIP-467; Sender",
             "clients/reference/producer/batch_errors.py: by_record",
         ),
         must(
             "PRD-SND-13",
-            "Callbacks of a partition run once each and in the order of sending; one that raises stops no other.",
+            "Callbacks of a partition run once each and in the order of sending. One that raises does not stop the "
+            "others.",
             "ProducerBatch",
             "clients/reference/producer/producer_batch.py: ProducerBatch.publish",
             "clients/reference/producer/producer.py: ProducerCore.publish",
@@ -111,15 +112,15 @@ SENDER = Group(
         ),
         must(
             "PRD-SND-15",
-            "Where topics go by id, a batch for the id of a deleted topic is refused, and is written to its successor "
-            "only when metadata has named that.",
+            "If topics are addressed by id, a batch for the id of a deleted topic is refused, and is written to its "
+            "successor only after metadata has named the successor.",
             "KIP-516; Sender",
             "clients/reference/producer/sender.py: Sender._send_produce_request",
             "clients/reference/metadata/metadata.py: Metadata.topic_id",
         ),
         must(
             "PRD-SND-16",
-            "acks says what an acknowledgement stands for: nothing, the leader's log, or all replicas in sync.",
+            "acks determines what an acknowledgement means: nothing, the leader's log, or all in-sync replicas.",
             "KIP-679; ProduceRequest",
             "clients/reference/common/requests.py: produce_request",
             "clients/reference/config/producer_config.py: ProducerConfig",

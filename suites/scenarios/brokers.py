@@ -1,6 +1,7 @@
-"""Producing while brokers restart, die, stand still, move their leaders or change their minds.
+"""Producing while brokers restart, die, stall, move leaders or change their settings.
 
-Each takes a cluster to itself. Those that are about one broker of several need three, and are unsupported on fewer.
+Each scenario needs a cluster of its own. Those about one broker of several need three brokers, and are
+unsupported on fewer.
 """
 
 from __future__ import annotations
@@ -13,19 +14,19 @@ from harness.model.verdicts import Guarantee
 from suites.scenarios.effects import broker_errors, connections, consequence, responses
 from suites.scenarios.situation import BOTH_WORLDS, LIVE, NODES, Schedule, situation
 
-#: What has to be done meanwhile: 10,000 records over the whole of a rolling restart.
+#: A load that lasts for a whole rolling restart: 10,000 records.
 LONG = Workload(records=10_000, chunk=100, interval_ms=400)
 
 
 _scenario = partial(situation, "broker", alone=True, each_fault=False, worlds=LIVE)
 
 
-#: Scenarios about one broker of several, or about partitions that go elsewhere.
+#: Scenarios about one broker of several, or about partitions that move.
 _of_several = partial(_scenario, needs_brokers=len(NODES))
 
 
 def _once(kind: str, duration_ms: int, *, one: bool = True, **params: int) -> Schedule:
-    """One fault at a moment of the first half of load, on one broker or on all."""
+    """Return a schedule with one fault in the first half of the load, on one broker or on all."""
 
     def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
         start = Elapsed(dice.between(500, 3_000))
@@ -41,7 +42,7 @@ def _rolling(dice: Dice) -> tuple[FaultSpec, ...]:
 
 ROLLING_RESTART = _of_several(
     "rolling-restart",
-    "One broker after the other is shut down in good order and started again, under 10,000 records.",
+    "One broker after the other is shut down cleanly and started again, under 10,000 records.",
     _rolling,
     connections.another_way,
     "MET-08",
@@ -57,7 +58,7 @@ ROLLING_RESTART = _of_several(
 
 RESTARTED = _of_several(
     "restarted",
-    "A broker is shut down in good order, and is back half a second later.",
+    "A broker is shut down cleanly, and is back half a second later.",
     _once("broker_restart", 500),
     connections.another_way,
     "MET-08",
@@ -70,7 +71,7 @@ RESTARTED = _of_several(
 
 KILLED = _of_several(
     "killed",
-    "A broker is killed, and is back two seconds later on the log that it had.",
+    "A broker is killed, and is back two seconds later with its previous log.",
     _once("broker_kill", 2_000),
     connections.another_way,
     "MET-02",
@@ -84,7 +85,7 @@ KILLED = _of_several(
 
 PAUSED = _of_several(
     "paused",
-    "A broker stands still for longer than the request timeout.",
+    "A broker stalls for longer than the request timeout.",
     _once("broker_pause", 4_500),
     responses.overdue,
     "NET-TMO-01",
@@ -97,7 +98,7 @@ PAUSED = _of_several(
 
 HALF_OPEN = _of_several(
     "half-open",
-    "For so long that they time out twice, a broker takes connections and requests, and answers nothing.",
+    "A broker accepts connections and requests but answers nothing, for so long that requests time out twice.",
     _once("broker_pause", 7_500),
     connections.in_vain,
     "NET-CON-01",
@@ -109,7 +110,7 @@ HALF_OPEN = _of_several(
 
 PAUSED_TOO_LONG = _scenario(
     "paused-too-long",
-    "All brokers stand still for longer than the delivery timeout.",
+    "All brokers stall for longer than the delivery timeout.",
     _once("broker_pause", 11_000, one=False),
     consequence.outwaited,
     "PRD-EXP-01",
@@ -122,12 +123,12 @@ PAUSED_TOO_LONG = _scenario(
     worlds=BOTH_WORLDS,
 )
 
-#: A move is over by then: the next one may want another leader.
+#: A move has ended by then, so that the next one may choose another leader.
 MOVE_MS = 3_000
 
 LEADERS_MOVE = _of_several(
     "leaders-move",
-    "Twice every partition goes to another leader, with sends in flight.",
+    "Every partition gets another leader twice, with sends in flight.",
     lambda dice: tuple(
         FaultSpec("leader_move", Elapsed(MOVE_MS * turn + dice.between(300, 900)), 600) for turn in range(2)
     ),
@@ -142,7 +143,7 @@ LEADERS_MOVE = _of_several(
 
 TOO_FEW_REPLICAS = _of_several(
     "too-few-replicas",
-    "A broker goes, and those that are left are too few for acks=all.",
+    "A broker stops, and the remaining replicas are too few for acks=all.",
     _once("min_isr", 1_500),
     broker_errors.too_few_replicas,
     "PRD-IDM-03",
@@ -154,7 +155,7 @@ TOO_FEW_REPLICAS = _of_several(
 
 SMALLER_BATCHES = _scenario(
     "smaller-batches",
-    "For two seconds the topic takes batches of a few records only.",
+    "For two seconds the topic accepts only batches of a few records.",
     lambda dice: (
         FaultSpec("message_size_limit", Elapsed(1_500), 2_000, {"bytes": dice.between(500, 1_500)}),
     ),
@@ -169,7 +170,7 @@ SMALLER_BATCHES = _scenario(
 
 TOPIC_GROWS = _scenario(
     "topic-grows",
-    "The topic gets two more partitions in the middle of load.",
+    "The topic gets two more partitions during the load.",
     lambda dice: (FaultSpec("topic_growth", Elapsed(dice.between(500, 2_000)), 3_000, {"partitions": 2}),),
     connections.new_partitions,
     "MET-01",
@@ -191,7 +192,7 @@ PRODUCERS_FORGOTTEN = _scenario(
 
 OVER_QUOTA = _scenario(
     "over-quota",
-    "For five seconds the client may produce a part of what it is given, and is told to hold back.",
+    "For five seconds the client exceeds its quota, and is told to hold back.",
     lambda dice: (
         FaultSpec(
             "quota", Elapsed(dice.between(0, 500)), 5_000, {"bytes_per_s": dice.between(4_000, 10_000)}
@@ -204,10 +205,10 @@ OVER_QUOTA = _scenario(
     config={"compression.type": "none"},
 )
 
-#: Brokers that lose what they had acknowledged: of the promises about the log only that of at most once is left.
+#: Brokers that lose acknowledged records. Of the promises about the log, only that of at-most-once still applies.
 LOG_TRIMMED = _scenario(
     "log-trimmed",
-    "In the middle of load the log is trimmed to its end.",
+    "The log is trimmed to its end during the load.",
     lambda dice: (FaultSpec("log_trim", FrameSeen("Produce", after_ms=dice.between(500, 3_000)), 1_000),),
     connections.trimmed,
     "PRD-SND-01",
@@ -218,7 +219,7 @@ LOG_TRIMMED = _scenario(
 
 TOPIC_RECREATED = _scenario(
     "topic-recreated",
-    "The topic is deleted, and a second later there is another one of its name.",
+    "The topic is deleted, and created again under the same name a second later.",
     lambda dice: (FaultSpec("topic_recreate", Elapsed(dice.between(500, 2_500)), 1_000),),
     broker_errors.no_topic,
     "MET-05",

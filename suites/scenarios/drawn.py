@@ -1,4 +1,4 @@
-"""What all generated scenarios draw besides their faults: how many of them, the records, the batching."""
+"""What all generated scenarios draw besides their faults: the number of faults, the records, the batching."""
 
 from __future__ import annotations
 
@@ -16,15 +16,18 @@ GUARANTEES: Final = (Guarantee.AT_MOST_ONCE, Guarantee.AT_LEAST_ONCE, Guarantee.
 FAULTS: Final = (2, 2, 2, 2, 3, 6)
 #: The load phase of a schedule that is short enough for the live world.
 SHORT_LOAD_MS: Final = 6_000
-#: In how many commands the records go out; each divides the load phase.
+#: How many commands send the records. Each number divides the load phase.
 CHUNKS = (4, 5)
 RECORDS_PER_TRIAL = (100, 105)
-#: What any fault at all may be about.
+#: The behaviours that any fault may concern.
 ANYTHING: Final = (*AGAIN, "PRD-SND-14", "PRD-EXP-01", "PRD-CLS-01", "PRD-CLS-03")
 
 
 def any_workload(load_ms: int) -> Callable[[Dice], Workload]:
-    """Draws some hundred records over that load phase: few enough for thousands of trials, of any shape."""
+    """Return a function that draws about a hundred records of any shape over the load phase.
+
+    The load is small enough for thousands of trials.
+    """
 
     def drawn(dice: Dice) -> Workload:
         chunks = dice.choice(CHUNKS)
@@ -42,7 +45,7 @@ def any_workload(load_ms: int) -> Callable[[Dice], Workload]:
 
 
 def any_batching(dice: Dice) -> Config:
-    """How many records go together, and how many requests are under way."""
+    """Draw how many records are batched together, and how many requests are in flight."""
     return {
         "batch.size": dice.choice((1_024, 4_096, 16_384, 16_384)),
         "linger.ms": dice.between(0, 20),

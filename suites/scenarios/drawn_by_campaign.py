@@ -1,7 +1,8 @@
-"""What stands behind the tables of faults in a campaign file: any fault that a promise can be judged under.
+"""The scenario that a table of faults in a campaign file configures: any fault under which promises can be judged.
 
-The file says which kinds, how many, how long and how strong; by itself it has those of the network. Where brokers
-break a promise themselves, or lie about what they did, no client could be judged, whatever it does.
+The file gives the kinds, their number, duration and strength. Without a table it has network faults. Faults
+under which brokers break a promise themselves, or misreport what they did, are refused, because no client
+could be judged under them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from harness.wire.error_table import ERRORS
 from suites.scenarios.drawn import ANYTHING, FAULTS, GUARANTEES
 from suites.scenarios.effects import broker_errors, consequence
 
-#: Kinds under which brokers forget what they had acknowledged, and the scenario that knows it.
+#: Kinds under which brokers forget acknowledged records or state, and the scenario that covers each.
 FORGETFUL = {
     "log_trim": "broker/log-trimmed",
     "producer_id_expiry": "broker/producers-forgotten",
@@ -22,7 +23,7 @@ FORGETFUL = {
 
 
 def unfair(fault: FaultSpec) -> str | None:
-    """Why nobody can be judged under this fault; None if everybody can."""
+    """Return why no client can be judged under this fault, or None if every client can."""
     if scenario := FORGETFUL.get(fault.kind):
         return f"brokers forget what they had acknowledged; the scenario {scenario} reckons with it"
     if fault.kind == "changed_error":
@@ -52,7 +53,7 @@ NETWORK = FaultTable(
 
 SCENARIO = DrawnScenario(
     name="generated/campaign",
-    summary="Faults as a table of a campaign file has them; without one, some of the network.",
+    summary="Faults as a table in a campaign file defines them, or network faults without one.",
     schedule=NETWORK.schedule,
     consequence=consequence.hit,
     exercises=(*ANYTHING, "NET-TMO-01", "NET-INF-06"),

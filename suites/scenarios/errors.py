@@ -1,7 +1,7 @@
-"""Producing while brokers answer with errors: put into single answers at the witness, each as true as it can be.
+"""Producing while brokers answer with errors, which are put into single answers at the witness, as true as possible.
 
-An error behind which a batch may be stored comes behind an append. One that says that nothing was stored comes where
-nothing was: a lie about that would make duplicates for which no client is to blame.
+An error after which a batch may be stored is used after an append. An error that says that nothing was stored
+is used if nothing was stored. A false one would cause duplicates for which no client is to blame.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from suites.scenarios.effects import broker_errors
 from suites.scenarios.frames import LOAD_MS
 from suites.scenarios.situation import LIVE, NODES, Schedule, situation
 
-#: From before the client is there until long after it is.
+#: From before the client starts until long afterwards.
 FROM_START_MS = 30_000
-#: What brokers say of a producer id while they have no block of ids to give from.
+#: The error of brokers that have no block of producer ids to assign from.
 LOADING = 14
 EVERY = 1_000_000
-#: Less than the head of a batch.
+#: Less than the header of a batch.
 TOO_SMALL_BYTES = 50
 
 
@@ -29,7 +29,7 @@ _scenario = partial(situation, "frame", each_fault=False, worlds=LIVE)
 
 
 def _refused_as(code: int) -> Schedule:
-    """For a second nothing is stored, for the topic takes no batch at all; and this is what the answers say of it."""
+    """Return a schedule in which the topic accepts no batch for a second, and answers give ``code`` as the reason."""
 
     def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
         start, duration_ms = Elapsed(dice.between(700, 2_500)), dice.between(800, 1_200)
@@ -43,7 +43,7 @@ def _refused_as(code: int) -> Schedule:
 
 
 def _too_large_once_each(dice: Dice) -> tuple[FaultSpec, ...]:
-    """One batch of each partition; not its parts too, for a client could not know any more that they were stored."""
+    """Refuse one batch of each partition, but not its parts: the client could no longer know that they were stored."""
     return tuple(
         FaultSpec(
             "error_response",
@@ -57,7 +57,7 @@ def _too_large_once_each(dice: Dice) -> tuple[FaultSpec, ...]:
 
 OLD_BROKER = _scenario(
     "old-broker",
-    "The first two ApiVersions answers say UNSUPPORTED_VERSION in version 0.",
+    "The first two ApiVersions answers are UNSUPPORTED_VERSION in version 0.",
     lambda dice: (FaultSpec("unsupported_version", PhaseBegan("startup"), FROM_START_MS, {"count": 2}),),
     broker_errors.asked_lower,
     "NET-CON-01",
@@ -67,7 +67,7 @@ OLD_BROKER = _scenario(
 
 INIT_PRODUCER_ID_FAILS = _scenario(
     "init-producer-id-fails",
-    "The first answers to InitProducerId say that there is no producer id yet.",
+    "The first answers to InitProducerId report that no producer id is available yet.",
     lambda dice: (
         FaultSpec(
             "error_response",
@@ -85,7 +85,7 @@ INIT_PRODUCER_ID_FAILS = _scenario(
 
 ERROR_AFTER_APPEND = _scenario(
     "error-after-append",
-    "Five Produce answers say that the broker does not lead, or has too few replicas: behind an append.",
+    "Five Produce answers report, after the append, that the broker is not the leader or has too few replicas.",
     lambda dice: (
         FaultSpec(
             "error_response",
@@ -113,7 +113,7 @@ ERROR_AFTER_APPEND = _scenario(
 
 MESSAGE_TOO_LARGE = _scenario(
     "message-too-large",
-    "A batch of each partition is answered as too large, though it was stored: a copy of it is no client's fault.",
+    "A stored batch of each partition is answered as too large. A copy of it is not the client's fault.",
     _too_large_once_each,
     broker_errors.too_large,
     "PRD-SPL-01",
@@ -124,7 +124,7 @@ MESSAGE_TOO_LARGE = _scenario(
 
 OUT_OF_ORDER = _scenario(
     "out-of-order",
-    "For a second batches are refused and not stored, and the answers say that their sequence is out of order.",
+    "For a second batches are refused and not stored, and the answers report a sequence that is out of order.",
     _refused_as(broker_errors.OUT_OF_ORDER),
     broker_errors.out_of_order,
     "PRD-IDM-07",
@@ -138,7 +138,7 @@ OUT_OF_ORDER = _scenario(
 
 UNKNOWN_PRODUCER_ID = _scenario(
     "unknown-producer-id",
-    "For a second batches are refused and not stored, and the answers say that their producer is unknown.",
+    "For a second batches are refused and not stored, and the answers report an unknown producer.",
     _refused_as(broker_errors.UNKNOWN_PRODUCER),
     broker_errors.unknown_producer,
     "PRD-IDM-07",
@@ -150,7 +150,7 @@ UNKNOWN_PRODUCER_ID = _scenario(
 
 STALE_METADATA = _scenario(
     "stale-metadata",
-    "For two seconds Metadata names one broker as the leader of all partitions, which it is not.",
+    "For two seconds Metadata wrongly names one broker as the leader of all partitions.",
     lambda dice: (
         FaultSpec(
             "stale_metadata", Elapsed(dice.between(300, 1_500)), 2_500, {"leader_id": dice.choice(NODES)}
@@ -168,8 +168,8 @@ STALE_METADATA = _scenario(
 
 THROTTLED = _scenario(
     "throttled",
-    "For three seconds each Produce answer says a throttle time of two seconds or so.",
-    # Much longer than what a busy machine keeps on its way, or nothing tells when a request was sent.
+    "For three seconds each Produce answer has a throttle time of about two seconds.",
+    # Much longer than a busy machine delays frames, or it would be unknown when a request was sent.
     lambda dice: (
         FaultSpec(
             "throttle", Elapsed(1_000), 3_000, {"api": Api.PRODUCE, "throttle_ms": dice.between(1_500, 2_500)}

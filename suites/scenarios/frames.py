@@ -1,6 +1,7 @@
-"""Producing while single frames meet a fault at the witness: one answer lost, late, doubled; one request a ghost.
+"""Producing while single frames meet a fault at the witness: a lost, late or duplicated answer, or a delayed request.
 
-Each names its frames by number, counted from the beginning of load, on one partition: the same frame for every client.
+Each fault names its frames by number on one partition, counted from the beginning of the load, so that every
+client meets it at the same frame.
 """
 
 from __future__ import annotations
@@ -12,22 +13,22 @@ from harness.model.spec import Elapsed, FaultSpec, FrameMatch, Workload
 from suites.scenarios.effects import connections, responses
 from suites.scenarios.situation import AGAIN, LIVE, Schedule, situation
 
-#: Three of them, spread over the load: each is behind those before it by at least so many frames of its kind.
+#: Three faults, spread over the load, each at least this many frames of its kind after the previous ones.
 TIMES = 3
 APART = (3, 9)
 #: Beyond the profile's request.timeout.ms of 3 s, within its delivery.timeout.ms of 30 s.
 BEYOND_TIMEOUT_MS = 4_000
 LOAD_MS = 6_000
-#: Whatever is held from the first half of the load on, is held for longer than anybody waits.
+#: A frame held from the first half of the load on is held for longer than any client waits.
 HELD_MS = 8_000
-#: So many partitions that those of one broker share its connection, also where three brokers lead them.
+#: So many partitions that those of one broker share its connection, even with three brokers.
 SHARED = Workload(partitions=9)
 
 
 def _on_produce(
     kind: str, direction: str, duration_ms: int, *, times: int = TIMES, **params: int
 ) -> Schedule:
-    """Single Produce frames, each of one partition."""
+    """Return a schedule of faults on single Produce frames, each of one partition."""
 
     def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
         faults, first = [], 0
@@ -45,7 +46,7 @@ _scenario = partial(situation, "frame", each_fault=False, worlds=LIVE)
 
 LOST_ANSWER = _scenario(
     "lost-answer",
-    "Three Produce answers are lost, each alone, on connections that live on.",
+    "Three Produce answers are lost, each alone, on connections that stay open.",
     _on_produce("dropped_frame", "response", LOAD_MS),
     responses.unanswered,
     "NET-TMO-01",
@@ -57,7 +58,7 @@ LOST_ANSWER = _scenario(
 
 LOST_REQUEST = _scenario(
     "lost-request",
-    "Three Produce requests are lost, each alone, on connections that live on.",
+    "Three Produce requests are lost, each alone, on connections that stay open.",
     _on_produce("dropped_frame", "request", LOAD_MS),
     responses.unasked,
     "NET-TMO-01",
@@ -69,7 +70,7 @@ LOST_REQUEST = _scenario(
 
 LATE_ANSWER = _scenario(
     "late-answer",
-    "Three Produce answers come a second later than their request times out.",
+    "Three Produce answers arrive a second after their request has timed out.",
     _on_produce("late_frame", "response", LOAD_MS, delay_ms=BEYOND_TIMEOUT_MS),
     responses.overdue,
     "NET-TMO-01",
@@ -80,7 +81,7 @@ LATE_ANSWER = _scenario(
 
 TIMEOUT_WITH_ANSWERS_IN_FLIGHT = _scenario(
     "timeout-with-answers-in-flight",
-    "One Produce answer is late beyond its timeout, and with it those of the requests behind it.",
+    "One Produce answer is later than its timeout, and so are those of the requests after it.",
     _on_produce("late_frame", "response", LOAD_MS, times=1, delay_ms=BEYOND_TIMEOUT_MS),
     responses.left_behind,
     "NET-TMO-01",
@@ -95,7 +96,7 @@ TIMEOUT_WITH_ANSWERS_IN_FLIGHT = _scenario(
 
 GHOST_REQUEST = _scenario(
     "ghost-request",
-    "Produce requests are held until their clients have given them up; then the broker gets and applies them.",
+    "Produce requests are held until their clients have given them up. Then the broker receives and applies them.",
     _on_produce("held_frame", "request", HELD_MS),
     responses.ghosts,
     "NET-TMO-01",
@@ -118,7 +119,7 @@ TORN_ANSWER = _scenario(
 
 RESET_BEHIND_ANSWER = _scenario(
     "reset-behind-answer",
-    "Three connections end right behind a whole Produce answer, by RST at the broker (a proxy makes it a FIN).",
+    "Three connections end right after a whole Produce answer, by RST at the broker (a proxy makes it a FIN).",
     _on_produce("closed_at_frame", "response", LOAD_MS, reset=1),
     connections.another_way,
     "NET-CON-07",
@@ -130,7 +131,7 @@ RESET_BEHIND_ANSWER = _scenario(
 
 SLICED_ANSWERS = _scenario(
     "sliced-answers",
-    "Three Produce answers come byte by byte.",
+    "Three Produce answers arrive byte by byte.",
     _on_produce("sliced_frame", "response", LOAD_MS, size_bytes=1, gap_us=1_000),
     responses.in_pieces,
     "NET-INF-01",
@@ -140,7 +141,7 @@ SLICED_ANSWERS = _scenario(
 
 SWAPPED_ANSWERS = _scenario(
     "swapped-answers",
-    "Three Produce answers come behind the answer that follows them.",
+    "Three Produce answers arrive after the answer that follows them.",
     _on_produce("swapped_responses", "response", LOAD_MS),
     responses.out_of_turn,
     "NET-INF-01",
@@ -152,7 +153,7 @@ SWAPPED_ANSWERS = _scenario(
 
 DOUBLED_ANSWERS = _scenario(
     "doubled-answers",
-    "Three Produce answers come twice.",
+    "Three Produce answers arrive twice.",
     _on_produce("duplicated_response", "response", LOAD_MS),
     responses.doubled,
     "NET-INF-01",
@@ -162,7 +163,7 @@ DOUBLED_ANSWERS = _scenario(
 
 STRANGE_ANSWERS = _scenario(
     "strange-answers",
-    "Three Produce answers have a correlation id that nobody asked with.",
+    "Three Produce answers have a correlation id that no request used.",
     _on_produce("wrong_correlation_id", "response", LOAD_MS),
     responses.from_nobody,
     "NET-INF-01",

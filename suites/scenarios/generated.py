@@ -1,9 +1,9 @@
-"""Schedules that nobody thought of: faults of any kind at any moment of the load, overlapping as they come.
+"""Random schedules: faults of any kind at any time of the load, which may overlap.
 
-Everything is drawn from the scenario's own streams, so a seed is a schedule. ``generated/network`` has only kinds
-that the live world has as well, and is short; ``generated/any`` adds kinds of the simulated world, small limits
-that are reached, and brokers that are far away for a while. One fault that hit something is enough: at random, one
-may come too late.
+Everything is drawn from the scenario's own random streams, so a seed determines a schedule.
+``generated/network`` has only kinds that the live world has too, and is short. ``generated/any`` adds kinds
+of the simulated world, small limits that are reached, and brokers that are far away for a while. One fault
+with an effect is enough, since a random fault may come too late.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ UNLIMITED = 2_147_483_647
 #: How much longer than its request timeout a producer's delivery timeout is at least, linger included.
 SHORTLY_MS = 200
 
-#: Kinds that hit something whenever they begin with a request under way, and how long they then last at least.
+#: Kinds that always affect something if they begin with a request in transit, and their shortest duration.
 SURE = ("latency", "disconnect", "reset", "dropped_response", "refuse")
 SURE_MS = 1_000
 
@@ -56,7 +56,8 @@ def _bandwidth(dice: Dice) -> dict[str, int]:
 
 
 def _slicer(dice: Dice) -> dict[str, int]:
-    # One byte at a time costs an event a byte: without a delay it is over soon, with one pieces are larger.
+    # Single bytes cost an event each. They are sent without a delay so that they end soon; larger pieces may
+    # have one.
     size_bytes = dice.choice((1, 3, 7, 64, 256))
     return {"size_bytes": size_bytes, "delay_us": 0 if size_bytes < 64 else dice.between(0, 100_000)}
 
@@ -70,7 +71,7 @@ def _torn_frame(dice: Dice) -> dict[str, int]:
 
 
 def _error_response(dice: Dice) -> dict[str, int]:
-    # Codes that a client may retry; the last two may come behind an append.
+    # Codes that a client may retry. Codes 7 and 20 may be used after an append.
     code = dice.choice((3, 5, 6, 7, 19, 20))
     after_append = int(code in (7, 20)) * dice.between(0, 1)
     return {"api": 0, "code": code, "count": dice.between(1, 3), "after_append": after_append}
@@ -81,7 +82,7 @@ def _throttle(dice: Dice) -> dict[str, int]:
 
 
 def _size_limit(dice: Dice) -> dict[str, int]:
-    # Never below one record: that would be refused for good, and rightly.
+    # Never below one record, which would rightly be refused permanently.
     return {"bytes": dice.between(400, 2_000)}
 
 
@@ -93,8 +94,9 @@ NETWORK: Mapping[str, Params] = {
     "refuse": _none,
 }
 
-#: Kinds under which every promise still holds. Brokers that forget records (``topic_recreate``, ``log_trim``) or
-#: sequences (``producer_id_expiry``) break promises themselves, and are left to scenarios that know it.
+#: Kinds under which every promise still holds. Brokers that forget records (``topic_recreate``, ``log_trim``)
+#: or sequences (``producer_id_expiry``) break promises themselves, and are left to scenarios that account for
+#: it.
 ANY: Mapping[str, Params] = dict(NETWORK) | {
     "bandwidth": _bandwidth,
     "slicer": _slicer,
@@ -134,7 +136,7 @@ def _sequences(dice: Dice) -> tuple[FaultSpec, ...]:
 
 
 def _sure(dice: Dice, kinds: Mapping[str, Params], load_ms: int) -> FaultSpec:
-    """A fault that meets a request on its way: with it every schedule says something about the client."""
+    """Draw a fault that meets a request in transit, so that every schedule proves something about the client."""
     kind = dice.choice(SURE)
     return FaultSpec(
         kind, on_its_way(dice, load_ms, PRODUCE), dice.between(SURE_MS, 2 * SURE_MS), kinds[kind](dice)
@@ -156,7 +158,7 @@ def _any_config(dice: Dice) -> Config:
     request_ms = dice.choice((1_000, 3_000, 5_000))
     return any_batching(dice) | {
         "buffer.memory": dice.choice((32_768, 33_554_432, 33_554_432)),
-        # The shortest is over before most faults are.
+        # The shortest timeout passes before most faults end.
         "delivery.timeout.ms": dice.choice((request_ms + SHORTLY_MS, 6_000, 12_000, 30_000)),
         "request.timeout.ms": request_ms,
         "retries": dice.choice((2, UNLIMITED, UNLIMITED, UNLIMITED)),
@@ -193,7 +195,7 @@ ANY_SCENARIO = Scenario(
 
 SEQUENCES_SCENARIO = Scenario(
     name="generated/sequences",
-    summary="Brokers refuse batches that they have not stored, for a sequence that is the next one.",
+    summary="Brokers refuse batches that they have not stored, although their sequence is the next one.",
     schedule=_sequences,
     consequence=broker_errors.sequence_refused,
     exercises=("PRD-IDM-07", "PRD-IDM-08", "PRD-IDM-09", "PRD-IDM-10", "PRD-IDM-12"),

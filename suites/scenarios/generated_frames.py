@@ -1,8 +1,8 @@
-"""Schedules that nobody thought of, of faults on single frames: any request or answer lost, late, torn, doubled.
+"""Random schedules of faults on single frames: any request or answer lost, late, torn or duplicated.
 
-Whatever becomes of frames, no broker lies in them: every promise still holds. The first fault meets Produce, so that
-every schedule says something about a producer; the others may meet whatever it asks brokers, from the first question
-on.
+Whatever happens to frames, no broker misreports anything, so every promise still holds. The first fault meets
+a Produce frame, so that every schedule proves something about a producer. The others may meet any of its
+requests to brokers, from the first one on.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from suites.scenarios.effects import consequence
 
 APIS = ("Produce", "Produce", "Produce", "Metadata", "ApiVersions", "InitProducerId")
 DIRECTIONS = ("request", "response")
-#: Which frames of those that fit: the more, the likelier that none comes.
+#: Which of the matching frames: the higher the number, the likelier that there is none.
 FIRST, COUNT = (1, 4), (1, 3)
-#: Two of the bursts in which records go out begin within it.
+#: Two of the bursts in which records are sent begin within this time.
 SURE_MS, LONGEST_MS = 3_000, 9_000
-#: The size field, the correlation id, what follows, and right behind the frame.
+#: In the size field, in the correlation id, in the rest, and right after the frame.
 TORN_AT = (0, 1, 3, 4, 7, 11, 40, -1)
 
 Params = Callable[[Dice], dict[str, int]]
@@ -69,7 +69,7 @@ def _fault(
 ) -> FaultSpec:
     kind = dice.choice(sorted(KINDS))
     directions, params = KINDS[kind]
-    # Of neighbours that are to go behind the next one, only the last can.
+    # Of consecutive answers that are each to follow the next one, only the last can.
     count = 1 if kind == "swapped_responses" else dice.between(*COUNT)
     match = FrameMatch(dice.choice(apis), dice.choice(directions), dice.between(*first), count)
     return FaultSpec(kind, start, dice.between(least_ms, LONGEST_MS), params(dice), frames=match)
@@ -77,7 +77,7 @@ def _fault(
 
 SCENARIO = Scenario(
     name="generated/frames",
-    summary="Two to six faults on single frames, requests or answers of any kind, overlapping as they come.",
+    summary="Two to six faults on single frames, requests or answers of any kind, which may overlap.",
     schedule=_schedule,
     consequence=consequence.hit,
     exercises=(*ANYTHING, "NET-TMO-01", "NET-INF-06"),

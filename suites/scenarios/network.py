@@ -1,7 +1,7 @@
-"""Producing while the network is slow, silent, torn or away: every byte of a lane, or every connection, for a while.
+"""Producing while the network is slow, silent, torn or down: every byte of a lane, or every connection, for a while.
 
-As in :mod:`suites.scenarios.produce`, a fault that must meet a request on its way starts by the traffic. What lasts for
-longer than the request timeout comes once, and early: there has to be a time after it.
+As in :mod:`suites.scenarios.produce`, traffic triggers a fault that must meet a request in transit. A fault
+that lasts longer than the request timeout occurs once, and early, so that there is time after it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from suites.scenarios.situation import AGAIN, Schedule, situation
 from suites.scenarios.windows import QUIET_START_MS, moments
 
 LOAD_MS = DEFAULT_WORKLOAD.load_ms
-#: Beyond the profile's request.timeout.ms of 3 s, and the second in which some clients look at their clocks.
+#: Beyond the profile's request.timeout.ms of 3 s, plus the second in which some clients check their clocks.
 BEYOND_TIMEOUT_MS = (4_200, 4_800)
-#: Between two bursts nothing is on its way.
+#: Between two bursts nothing is in transit.
 BURSTS_MS = 1_500
-#: Where the size of what is sent matters, it must not hang on how well it compresses.
+#: If the size of requests matters, it must not depend on compression.
 UNCOMPRESSED: Config = {"compression.type": "none"}
 
 
@@ -32,7 +32,7 @@ _scenario = partial(situation, "network")
 def _once(
     kind: str, duration_ms: tuple[int, int], params: Callable[[Dice], dict[str, int]] | None = None
 ) -> Schedule:
-    """One fault, when a Produce request is seen in the first seconds of the load."""
+    """Return a schedule with one fault, which starts at a Produce request in the first seconds of the load."""
 
     def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
         start = FrameSeen("Produce", "request", nth=dice.between(1, 3), after_ms=dice.between(300, 1_000))
@@ -47,7 +47,7 @@ def _often(
     duration_ms: tuple[int, int],
     params: Callable[[Dice], dict[str, int]] | None = None,
 ) -> Schedule:
-    """``count`` faults, spread over the load."""
+    """Return a schedule with ``count`` faults, spread over the load."""
 
     def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
         span_ms = (LOAD_MS - 2 * QUIET_START_MS) // count
@@ -62,7 +62,7 @@ def _often(
 
 BANDWIDTH = _scenario(
     "bandwidth",
-    "For two seconds requests leave at a rate at which they queue up.",
+    "For two seconds requests leave at a rate so low that they queue up.",
     _once(
         "bandwidth",
         (1_800, 2_200),
@@ -79,7 +79,7 @@ BANDWIDTH = _scenario(
 
 SLICER = _scenario(
     "slicer",
-    "For two seconds requests and answers trickle in small pieces.",
+    "For two seconds requests and answers arrive slowly in small pieces.",
     _once(
         "slicer",
         (1_800, 2_200),
@@ -95,7 +95,7 @@ SLICER = _scenario(
 
 TORN_REQUEST = _scenario(
     "torn-request",
-    "Three times requests break off on their way, and the connections end there.",
+    "Three times requests are cut off in transit, and their connections end there.",
     _often(
         "torn_frame",
         3,
@@ -112,7 +112,7 @@ TORN_REQUEST = _scenario(
 
 HALF_OPEN = _scenario(
     "half-open",
-    "The brokers' end of every connection is gone, and for longer than the request timeout nobody tells the client.",
+    "The brokers' end of every connection is gone, and the client is not told for longer than the request timeout.",
     _once("half_open", BEYOND_TIMEOUT_MS),
     consequence.stalled,
     "NET-TMO-01",
@@ -124,7 +124,7 @@ HALF_OPEN = _scenario(
 
 PARTITION_SILENT = _scenario(
     "partition-silent",
-    "For seconds all bytes are swallowed, both ways, on connections that stay open.",
+    "For seconds all bytes are swallowed in both directions, on connections that stay open.",
     _once("partition", (2_000, 4_500)),
     consequence.held_up,
     "NET-TMO-02",
@@ -136,7 +136,7 @@ PARTITION_SILENT = _scenario(
 
 PARTITION_ONE_WAY = _scenario(
     "partition-one-way",
-    "For seconds requests arrive, and answers do not.",
+    "For seconds requests arrive, but answers do not.",
     _once("partition", (1_500, 2_500), lambda _: {"upstream": 0}),
     consequence.answers_swallowed,
     "PRD-IDM-03",
@@ -146,7 +146,7 @@ PARTITION_ONE_WAY = _scenario(
 
 REFUSED = _scenario(
     "refused",
-    "For four seconds and more every attempt to connect is refused.",
+    "For four seconds or more every connection attempt is refused.",
     _once("refuse", (4_000, 5_000)),
     consequence.held_up,
     "NET-CON-05",
@@ -158,7 +158,7 @@ REFUSED = _scenario(
 
 CONNECT_TIMEOUT = _scenario(
     "connect-timeout",
-    "For longer than the setup timeout attempts to connect are neither accepted nor refused.",
+    "For longer than the setup timeout connection attempts are neither accepted nor refused.",
     _once("connect_timeout", (4_500, 6_000)),
     consequence.held_up,
     "NET-CON-05",
@@ -169,7 +169,7 @@ CONNECT_TIMEOUT = _scenario(
 
 HUNG_UP = _scenario(
     "hung-up",
-    "For a few seconds whoever connects is hung up on at once, as by a proxy whose broker is gone.",
+    "For a few seconds every connection is closed at once after it is accepted, as by a proxy without its broker.",
     _once("hang_up", (2_000, 3_000)),
     consequence.held_up,
     "NET-CON-05",
@@ -181,7 +181,7 @@ HUNG_UP = _scenario(
 
 IDLE_KILL = _scenario(
     "idle-kill",
-    "Three times, between two bursts of records, the idle connections are killed on the way.",
+    "Three times, between two bursts of records, idle connections are killed in the network.",
     lambda dice: tuple(
         FaultSpec(
             "idle_kill",
@@ -201,7 +201,7 @@ IDLE_KILL = _scenario(
 
 LATE_RESPONSES = _scenario(
     "late-responses",
-    "All answers are held back for longer than the request timeout, and then come at once.",
+    "All answers are held back for longer than the request timeout, and then arrive at once.",
     _once("late_response", BEYOND_TIMEOUT_MS),
     consequence.answers_held_back,
     "NET-TMO-01",
@@ -213,7 +213,7 @@ LATE_RESPONSES = _scenario(
 
 GHOST_REQUESTS = _scenario(
     "ghost-requests",
-    "All requests are held back until their client has given them up; then the brokers get and apply them.",
+    "All requests are held back until their client has given them up. Then the brokers receive and apply them.",
     _once("ghost_request", BEYOND_TIMEOUT_MS),
     responses.ghosts,
     "NET-TMO-01",
@@ -225,7 +225,7 @@ GHOST_REQUESTS = _scenario(
 
 DROPPED_REQUESTS = _scenario(
     "dropped-requests",
-    "Twice for a second requests are swallowed on their way, then the connections are closed.",
+    "Twice for a second requests are swallowed in transit, then the connections are closed.",
     _often("dropped_request", 2, (900, 1_300)),
     consequence.held_up,
     "PRD-SND-06",

@@ -1,8 +1,8 @@
 """Producing while the network misbehaves: 2,400 keyed records over six seconds, several partitions, acks=all.
 
-A fault that must meet a request on its way starts by the number of a Produce request, not by the clock: it hits the
-same place in every client's life, however fast the client or the machine is. The same seed gives every client and
-both guarantees the same schedule.
+A fault that must meet a request in transit is triggered by the number of a Produce request, not by the clock.
+It meets every client at the same place, however fast the client or the machine is. The same seed gives every
+client and both guarantees the same schedule.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ def _latency(dice: Dice) -> tuple[FaultSpec, ...]:
 
 
 def cuts(dice: Dice, kind: str) -> tuple[FaultSpec, ...]:
-    """Three ends of all connections, with something on its way on each."""
-    # On loopback a request is answered within a millisecond, and a cut would hit nothing in flight. With more latency
-    # upstream than lies between two commands, a later request is on its way whenever one reaches the broker.
+    """Return three faults that end all connections, each with something in transit."""
+    # On loopback a request is answered within a millisecond, and a cut would affect nothing in flight. The
+    # added upstream latency is longer than the time between two commands, so a later request is in transit
+    # whenever one reaches the broker.
     bed = FaultSpec(
         kind="latency",
         start=Elapsed(200),
@@ -55,7 +56,7 @@ def _dropped_response(dice: Dice) -> tuple[FaultSpec, ...]:
 
 CALM = Scenario(
     name="produce/calm",
-    summary="No fault at all: what a client gets wrong here it gets wrong everywhere.",
+    summary="No fault at all. A client that makes a mistake here makes it everywhere.",
     schedule=_calm,
     consequence=consequence.traffic,
     exercises=("NET-CON-01", "PRD-IDM-02", "PRD-SND-01", "PRD-CLS-01", "PRD-CLS-03"),

@@ -1,4 +1,4 @@
-"""How a scenario is written down: its topic and name, its faults, by what they show, and what it is about."""
+"""How a scenario is declared: its topic and name, its faults, how they show, and the behaviours that it covers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Schedule = Callable[[Dice], tuple[FaultSpec, ...]]
 BOTH_WORLDS: Final = frozenset({"live", "simulated"})
 LIVE: Final = frozenset({"live"})
 NODES: Final = (1, 2, 3)
-#: What is lost is sent again: stored at least once, or once, and never for no reason.
+#: Lost requests are sent again: stored at least once, or exactly once, and never without a reason.
 AGAIN: Final = ("PRD-SND-06", "E2E-DEL-01", "E2E-DEL-02", "E2E-DEL-03")
 
 
@@ -28,5 +28,5 @@ def situation(
     *exercises: str,
     **settings: Any,
 ) -> Scenario:
-    """``topic/name``, which is about the behaviour ids ``exercises``; ``settings`` are further fields of a scenario."""
+    """Return the scenario ``topic/name`` for the behaviour ids ``exercises``. ``settings`` are its other fields."""
     return Scenario(f"{topic}/{name}", summary, schedule, shows_by, exercises, **settings)

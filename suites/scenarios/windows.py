@@ -1,22 +1,22 @@
-"""Laying faults into the load phase: windows by the clock, with quiet around them, or moments by the traffic."""
+"""Placing faults in the load phase: windows by the clock, with quiet around them, or times triggered by traffic."""
 
 from __future__ import annotations
 
 from harness.model.dice import Dice
 from harness.model.spec import FrameSeen
 
-#: Every client gets this long to connect, learn the cluster and send in peace: the trial's own control.
+#: Every client gets this long to connect, learn the cluster and send without a fault, as the trial's own control.
 QUIET_START_MS = 700
-#: What is left of the load after the last window, so that the client also sends again in peace.
+#: How much load remains after the last window, so that the client also sends again without a fault.
 QUIET_END_MS = 200
 
 
 def windows(
     dice: Dice, *, count: int, duration_ms: tuple[int, int], gap_ms: int, load_ms: int
 ) -> list[tuple[int, int]]:
-    """``count`` windows ``(start_ms, duration_ms)`` in order of time, at least ``gap_ms`` apart.
+    """Return ``count`` windows ``(start_ms, duration_ms)`` in order of time, at least ``gap_ms`` apart.
 
-    Durations are drawn from the given range, then the room that is left is spread over the gaps. Raises
+    Durations are drawn from the given range, then the remaining room is spread over the gaps. Raise
     ValueError if the longest windows would not fit.
     """
     room = load_ms - QUIET_START_MS - QUIET_END_MS - gap_ms * (count - 1)
@@ -27,14 +27,14 @@ def windows(
     return [(QUIET_START_MS + spare[i] + sum(durations[:i]) + gap_ms * i, durations[i]) for i in range(count)]
 
 
-#: Which Produce request after its time starts a fault: any client that is at work sends so many within a second.
+#: Which Produce request after its time starts a fault. Any active client sends this many within a second.
 REQUESTS = (1, 3)
 
 
 def moments(dice: Dice, *, count: int, span_ms: int, load_ms: int) -> list[FrameSeen]:
-    """``count`` moments, at least ``span_ms`` apart, each when the witness sees a Produce request on its way.
+    """Return ``count`` triggers, at least ``span_ms`` apart, each when the witness sees a Produce request.
 
-    Raises ValueError if they would not fit.
+    Raise ValueError if they would not fit.
     """
     return [
         FrameSeen("Produce", "request", nth=dice.between(*REQUESTS), after_ms=start_ms)

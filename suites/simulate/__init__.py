@@ -1,1 +1,1 @@
-"""``kafka-trial simulate``: drawn trials in virtual time, by the thousand."""
+"""``kafka-trial simulate``: thousands of drawn trials in virtual time."""

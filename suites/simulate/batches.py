@@ -1,4 +1,4 @@
-"""Many simulated trials: in this process or in several, each trial run, judged and, where it is to be kept, stored."""
+"""Many simulated trials, in this process or in several. Each is run, judged and, if it is to be kept, stored."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ from harness.system.interpreter import freeze_loaded
 from harness.system.processes import owner_env
 from suites.simulate.generated import specs
 
-#: So many seeds go to a process at a time: enough to outweigh the way there, few enough for progress to be seen.
+#: How many seeds a process gets at a time: enough to outweigh the transfer, few enough for visible progress.
 BATCH = 50
 
-#: New objects until the collector looks: about those of ten trials, of which nearly all are gone by then.
+#: How many new objects trigger the garbage collector: about those of ten trials, nearly all of which are dead
+#: by then.
 YOUNG_OBJECTS = 100_000
 
 
 class Keep(StrEnum):
-    """Which trials leave their evidence; ``failed`` is whatever would not be allowed to pass, and what differs."""
+    """Which trials keep their evidence. ``failed``: those that would not be allowed to pass, or that differ."""
 
     FAILED = "failed"
     ALL = "all"
@@ -48,7 +49,7 @@ class Keep(StrEnum):
 
 
 class Job(NamedTuple):
-    """What to run: seeds of a scenario, for each client, and where what is kept goes."""
+    """What to run: seeds of a scenario, for each client, and where kept evidence goes."""
 
     scenario: str
     guarantees: tuple[Guarantee, ...]
@@ -59,7 +60,7 @@ class Job(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """One trial: its spec if it was kept, its verdict, and how long it lasted in virtual time."""
+    """One trial: its spec if it was kept, its verdict, and its duration in virtual time."""
 
     kept: TrialSpec | None
     verdict: TrialVerdict
@@ -75,13 +76,16 @@ def tried(job: Job, seeds: Sequence[int]) -> list[Tried]:
 
 @cache
 def collect_rarely() -> None:
-    """Once a process: the collector leaves out all that is loaded, and comes once in several trials."""
+    """Make the collector skip everything loaded, and run only once in several trials. Applies once per process."""
     freeze_loaded()
     gc.set_threshold(YOUNG_OBJECTS)
 
 
 def in_batches(job: Job, seeds: range, processes: int) -> Iterator[list[Tried]]:
-    """Run all seeds, in ``processes`` processes; each batch as it ends. Whoever stops iterating stops the rest."""
+    """Run all seeds in ``processes`` processes, and yield each batch as it ends.
+
+    If the caller stops iterating, the remaining batches are stopped.
+    """
     batches = (seeds[at : at + BATCH] for at in range(0, len(seeds), BATCH))
     if processes <= 1:
         for batch in batches:
@@ -106,9 +110,10 @@ def in_batches(job: Job, seeds: range, processes: int) -> Iterator[list[Tried]]:
 
 
 def prepare_processes() -> None:
-    """The processes to come carry our mark, so that none outlives us, and leave every signal to us.
+    """Mark the processes to come as ours, so that none outlives us, and leave every signal to this process.
 
-    A signal to the whole group (Ctrl-C) would tear them from their batch. Blocked here, it is blocked in all of them.
+    A signal to the whole group (Ctrl-C) would interrupt them in a batch. It is blocked here, and so in all of
+    them.
     """
     os.environ.update(owner_env())
     stops = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -1,4 +1,4 @@
-"""``kafka-trial simulate``: generated trials in virtual time, as many as one wants, judged as live ones are."""
+"""``kafka-trial simulate``: generated trials in virtual time, as many as requested, judged like live ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from suites.simulate.batches import Job, Keep, Tried, in_batches
 DEFAULT_SCENARIO = "generated/any"
 PROGRESS_S = 2.0
 MAX_SEED = 2**62
-#: So many of what was kept are told one by one; the folder has them all.
+#: How many kept trials are printed one by one. The folder has them all.
 SHOWN = 20
 
 
@@ -43,7 +43,7 @@ def register(app: typer.Typer) -> None:
 
 @dataclass
 class Tally:
-    """What has come out so far."""
+    """The results so far."""
 
     counts: Counter[str] = field(default_factory=Counter)
     kept: list[TrialSpec] = field(default_factory=list)
@@ -51,7 +51,7 @@ class Tally:
     virtual_ns: int = 0
 
     def add(self, tried: Tried) -> None:
-        """One more trial."""
+        """Add one trial."""
         self.counts[tried.verdict.verdict] += 1
         self.virtual_ns += tried.virtual_ns
         if tried.kept is not None:
@@ -72,11 +72,13 @@ def simulate(
         typer.Option("-b", "--broker", help="scripted:VERSIONxNODES; else drawn, one to three nodes."),
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, max=MAX_SEED, help="The first seed; each trial has the next.")
+        int, typer.Option(min=0, max=MAX_SEED, help="The first seed; each trial takes the next.")
     ] = 1,
-    trials: Annotated[int, typer.Option(min=1, help="How many seeds, each once a client.")] = 1_000,
-    max_time: Annotated[float | None, typer.Option(min=0, help="Stop after so many seconds.")] = None,
-    keep: Annotated[Keep, typer.Option(help="Whose evidence stays in the run's folder.")] = Keep.FAILED,
+    trials: Annotated[int, typer.Option(min=1, help="How many seeds; each runs once per client.")] = 1_000,
+    max_time: Annotated[float | None, typer.Option(min=0, help="Stop after this many seconds.")] = None,
+    keep: Annotated[
+        Keep, typer.Option(help="Which trials keep their evidence in the run's folder.")
+    ] = Keep.FAILED,
     jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, max=64, help="Processes.")] = 1,
     out_dir: Annotated[Path, typer.Option(help="Where runs are kept.")] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
@@ -113,7 +115,10 @@ def simulate(
 
 @contextmanager
 def signals_as_interrupts() -> Iterator[list[int]]:
-    """SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt in here; gives the numbers of those that came."""
+    """SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt in this context.
+
+    Yields the numbers of the received signals.
+    """
     received: list[int] = []
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -138,7 +143,7 @@ def _client(name: str) -> ClientRef:
 def _carry_out(
     job: Job, seeds: range, processes: int, tally: Tally, max_time: float | None, quiet: bool
 ) -> str:
-    """Fill the tally; why it ended."""
+    """Run all seeds into the tally. Return why it ended."""
     began = told = time.monotonic()
     try:
         for batch in in_batches(job, seeds, processes):
@@ -156,7 +161,7 @@ def _carry_out(
 
 
 def _conclude(store: RunStore, seed: int, tally: Tally, reason: str) -> None:
-    """The run's plan is what was kept: the rest left nothing that could be judged again."""
+    """Store the kept trials as the run's plan, since the others left no evidence that could be judged again."""
     store.replace_plan(Plan(seed, tuple(tally.kept)))
     store.stop(reason)
     if tally.verdicts:

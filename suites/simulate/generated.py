@@ -1,4 +1,4 @@
-"""Generated trials: which spec belongs to the n-th seed. A pure function, so that a seed is a trial."""
+"""Generated trials: which spec belongs to the n-th seed. A pure function, so that a seed determines a trial."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ NODES = (1, 3)
 
 
 def drawn_broker(seed: int, least: int = 1) -> str:
-    """A cluster of one to three nodes, of ``least`` or more."""
+    """Return a drawn cluster of one to three nodes, with at least ``least``."""
     low, high = NODES
     return f"scripted:{BROKER_VERSION}x{Dice(seed, 'broker').between(max(low, least), high)}"
 
 
 def spec_of(scenario: Scenario, client: ClientRef, seed: int, broker: str | None = None) -> TrialSpec:
-    """The trial of a seed: its guarantee goes round those of the scenario, its broker is drawn unless it is given."""
+    """Return the trial of a seed.
+
+    Its guarantee cycles through those of the scenario. Its broker is drawn unless given.
+    """
     guarantee = scenario.guarantees[seed % len(scenario.guarantees)]
     once = replace(scenario, guarantees=(guarantee,))
     [spec] = make_plan(
@@ -33,5 +36,5 @@ def spec_of(scenario: Scenario, client: ClientRef, seed: int, broker: str | None
 def specs(
     scenario: Scenario, clients: Sequence[ClientRef], seeds: Sequence[int], broker: str | None = None
 ) -> Iterator[TrialSpec]:
-    """The trials of several seeds, the same one for every client."""
+    """Return the trials of several seeds, the same one for every client."""
     return (spec_of(scenario, client, seed, broker) for seed in seeds for client in clients)

@@ -1,1 +1,1 @@
-"""Checks of what the client told, held against the log: they judge any client."""
+"""Checks of the client's reports against the log. They judge any client."""

@@ -2,28 +2,31 @@
 
 ## What it does
 
-Compares what was sent with what is in the log, and where it was acknowledged with where it is: value against its
-checksum, batch against its CRC, key against the key of that record, headers against none, acknowledged partition and
-offset against the place in the log, and acknowledgements with one another.
+Compares what was sent with what is in the log, and the acknowledged place of each record with its real place.
+It compares each value with its checksum, each batch with its CRC, each key with the key of that record, and
+headers with none. It also compares the acknowledged partition and offset with the place in the log, and
+acknowledgements with one another.
 
 ## Why it is bad
 
-A damaged value is garbage that every consumer reads from now on. A wrong offset or partition in an acknowledgement
-breaks whoever stores positions, and shows that the client has mixed up whose answer it got.
+Every consumer reads a damaged value from then on. A wrong offset or partition in an acknowledgement breaks
+applications that store positions, and shows that the client has assigned an answer to the wrong record.
 
 ## How it is judged per guarantee
 
-Forbidden under all. An acknowledgement without an offset is no claim and is not judged; with several copies (allowed
-under at-least-once) the place of any of them will do. A record that is nowhere in the log is ``lost``, not corrupted.
+Forbidden under all guarantees. An acknowledgement without an offset makes no claim and is not judged. If a
+record has several copies, which at-least-once allows, the place of any copy is accepted. A record that is
+nowhere in the log is ``lost``, not corrupted.
 
 ## What it needs
 
-The history and the raw record batches of the log; and the faults, for a topic that was created again gives its places
-a second time.
+The history and the raw record batches of the log. It also needs the faults, because a topic that was created
+again assigns its places a second time.
 
 ## References
 
-PRD-ACC-12 (KAFKA-19012), PRD-SND-01. Jepsen's ``inconsistent-offsets``; ``offset already taken`` in Redpanda's suite.
+PRD-ACC-12 (KAFKA-19012), PRD-SND-01. Jepsen's ``inconsistent-offsets``; ``offset already taken`` in
+Redpanda's suite.
 """
 
 from __future__ import annotations
@@ -46,7 +49,7 @@ CORRUPTED = Anomaly("corrupted", "{count:place}: {what}")
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """One finding a reason, each counting places."""
+    """Return one finding per reason. Each counts places."""
     by_reason: dict[str, list[Corruption]] = defaultdict(list)
     given_anew = _given_anew(evidence)
     for corruption in accounting.corruptions(evidence):
@@ -58,7 +61,7 @@ def find(evidence: Evidence) -> list[Finding]:
 
 @grants("place-given-anew")
 def _given_anew(evidence: Evidence) -> set[int]:
-    """The first records to be acknowledged at a place of a topic that had been created again."""
+    """Return the first record acknowledged at each place after the topic had been created again."""
     first: dict[tuple[int, int, int], Operation] = {}
     for send in sorted(evidence.acknowledged.values(), key=lambda send: send.complete_ns or 0):
         age = sum(moment_ns <= (send.complete_ns or 0) for moment_ns in recreations(evidence))
@@ -79,7 +82,7 @@ def _sample(found: Corruption) -> Sample:
 
 CHECK = Check(
     name="corrupted",
-    summary="Records that are in the log otherwise than they were sent, or elsewhere than they were acknowledged.",
+    summary="Records whose content in the log differs from what was sent, or whose place was acknowledged wrongly.",
     requirements=(
         Requirement("PRD-ACC-12", Level.MUST, arises=attempts_without_success),
         Requirement("PRD-SND-01", Level.MUST, arises=told_offsets),

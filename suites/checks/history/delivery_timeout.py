@@ -2,24 +2,25 @@
 
 ## What it does
 
-Measures, for every record that has a result, the time from the call to the result, and holds it against
-max.block.ms (the call itself) plus delivery.timeout.ms (from then on).
+Measures the time from call to result for every record that has a result. It compares this time with
+max.block.ms (for the call itself) plus delivery.timeout.ms (from then on).
 
 ## Why it is bad
 
-The application is left waiting: it can neither go on nor start again, and back-pressure reaches places that have
-nothing to do with Kafka. The total limit exists so that nobody has to add up linger, retries and timeouts.
+The application is left waiting. It can neither go on nor start again, and back-pressure reaches places that
+have nothing to do with Kafka. The total limit exists so that an application does not have to add up linger,
+retries and timeouts.
 
 ## How it is judged per guarantee
 
-The same under all; the limit concerns the waiting, not the record. A client that cannot set delivery.timeout.ms does
-not claim it: unsupported. The level is SHOULD: the limit is the Java client's, and is asked of others because they
-were given it as a setting and took it.
+The same under all guarantees, since the limit concerns the waiting time and not the record. A client that
+cannot set delivery.timeout.ms does not claim the limit, and the check is unsupported. The level is SHOULD:
+the limit is the Java client's, and it is expected of other clients because they accepted it as a setting.
 
 ## What it needs
 
-The history with the moment of each call and result. Five seconds of slack are allowed, for machines are noisy. A
-result that is late by no more than the client's process stood still in the record's life is inconclusive.
+The history, with the time of each call and result. Five seconds of slack are allowed for machine noise. A
+late result is inconclusive if stalls of the client's process during the record's life account for the delay.
 
 ## References
 
@@ -46,19 +47,19 @@ LATE = Anomaly(
 )
 SETTING = "delivery.timeout.ms"
 SLACK_MS = 5_000
-#: A client may count its delivery timeout from a little earlier than the call, or round it down.
+#: A client may start its delivery timeout slightly before the call, or round it down.
 ROUNDED_MS = 1_000
 
 
 def limit_ms(evidence: Evidence) -> int:
-    """How long a record may take from its call to its result, slack included."""
+    """Return how long a record may take from its call to its result, including slack."""
     config = evidence.record.spec.config
     return int(config[SETTING]) + int(config["max.block.ms"]) + SLACK_MS
 
 
 @grants("late-by-a-stall", "slack-of-delivery")
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding, counting late records. Unsupported where the client cannot set the limit."""
+    """Return at most one finding, which counts late records. Unsupported if the client cannot set the limit."""
     require_settable(evidence, SETTING)
     limit = limit_ms(evidence)
     over_ns = (limit + 1) * NS_PER_MS
@@ -89,7 +90,7 @@ def _took_ms(send: Operation) -> int:
 
 
 def _tried_patience(evidence: Evidence) -> int:
-    """Records that had no result for as long as the limit, within a second: of the others it says nothing."""
+    """Count the records that had no result for as long as the limit, within a second. Other records do not test it."""
     limit_ns = (int(evidence.record.spec.config[SETTING]) - ROUNDED_MS) * NS_PER_MS
     return sum(
         send.complete_ns is None or _took_ns(send) >= limit_ns for send in evidence.operations.values()

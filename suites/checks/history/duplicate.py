@@ -2,34 +2,41 @@
 
 ## What it does
 
-Looks for records that are in the log more than once, and for the Produce request that brought each further copy.
+Looks for records that are in the log more than once, and for the Produce request that wrote each additional copy.
 
 ## Why it is bad
 
-An order is executed twice, an amount is booked twice. A client that claims idempotence promises that this cannot
-happen; one that does not may still write a record again only because it could not know that it was written.
+An order is executed twice, or an amount is booked twice. A client that claims idempotence promises that this
+cannot happen. A client that does not claim it may still write a record again only if it could not know that
+the record was written.
 
 ## How it is judged per guarantee
 
-- **idempotent, transactional**: forbidden. One further copy is enough, whatever its cause.
-- **at-least-once**: allowed if explained. Each further copy must come from a Produce request that the witness saw,
-  and at that moment the client had a reason to send again: the earlier request had been answered with an error, its
-  connection had ended before the answer can have arrived, or no answer came within request.timeout.ms. If nothing was
-  wrong with that request, but another attempt failed on the record's path since it was handed over (another batch of
-  its partition, another request on the connection, another partition of the request), and no longer than
-  request.timeout.ms before the earlier request went, the copy was avoidable: a difference, no failure. If nothing
-  failed there either, or the record had been reported as written, it is a failure.
+- **idempotent, transactional**: forbidden. One additional copy is enough, whatever its cause.
+- **at-least-once**: allowed if explained. Each additional copy must have been written by a Produce request
+  that the witness saw, and the client must have had a reason to send the record again at that time: the
+  earlier request had been answered with an error, its connection had ended before the answer can have
+  arrived, or no answer arrived within request.timeout.ms. If nothing was wrong with that request, but another
+  attempt failed on the record's path, the copy was avoidable: a difference, not a failure. The other attempt
+  may concern another batch of the partition, another request on the connection, or another partition of the
+  request. It must have failed after the record was handed over, and no longer than request.timeout.ms before
+  the earlier request was sent. If nothing failed there either, or the record had been reported as written, it
+  is a failure.
 - **at-most-once**: not judged; no catalogued behaviour forbids it.
 
 ## What it needs
 
-The log and, for at-least-once, the witness's frames and the faults as they were. Attempts are ordered by when the
-client can have sent them, not by when their bytes reached the witness: what a fault held back may have been sent long
-before, on a connection that the client has left since. Where something passed unread on the way to the partition's
-broker in the record's life, an unexplained copy is inconclusive; so it is where the client's process stood still and
-its clock may have run out over an answer that it had not read yet; and so it is where the harness itself did not keep
-time in the record's life, which ends when the record is reported as written. Two moments of different connections are
-compared with half a second of slack.
+The log and, for at-least-once, the witness's frames and the faults as they happened. Attempts are ordered by
+when the client can have sent them, not by when their bytes reached the witness. Bytes that a fault delayed
+may have been sent long before, on a connection that the client has left since.
+
+An unexplained copy is inconclusive in three cases:
+
+- Something passed unread on the way to the partition's broker during the record's life.
+- The client's process stalled, and a request may have timed out although its answer had arrived unread.
+- The harness itself was late during the record's life, which ends when the record is reported as written.
+
+Two times from different connections are compared with half a second of slack.
 
 ## References
 
@@ -75,9 +82,10 @@ _Explained = Mapping[int, Explanation]
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding of each anomaly: surplus copies where all are forbidden, else records by what explains them.
+    """Return at most one finding of each anomaly.
 
-    Inconclusive where what is not known might explain all that nothing else does.
+    It counts surplus copies if all copies are forbidden, and otherwise records by what explains them.
+    Inconclusive if unknown facts might explain every copy that is otherwise unexplained.
     """
     duplicates = accounting.duplicates(evidence)
     if evidence.record.spec.guarantee is Guarantee.AT_LEAST_ONCE:
@@ -117,7 +125,7 @@ def _avoidable(stories: _Explained, duplicates: dict[int, list[LogRecord]]) -> l
 
 
 def _doubt(evidence: Evidence, n: int, story: Explanation, copies: list[LogRecord]) -> Reason | None:
-    """What may explain the copies of this record though it is not known; None where nothing can."""
+    """Return the unknown fact that may explain the copies of this record, or None if there is none."""
     send, said = evidence.operations.get(n), SAID[story.why]
     begin_ns = send.invoke_ns if send else 0
     until_ns = max((attempt.asked_ns for attempt in story.attempts), default=begin_ns)
@@ -142,7 +150,10 @@ def _doubt(evidence: Evidence, n: int, story: Explanation, copies: list[LogRecor
 
 @grants("request-timeout-unknown")
 def _waited(evidence: Evidence, story: Explanation) -> bool:
-    """True if one attempt can have been sent while the one before it waited: an unknown clock may have run out."""
+    """True if an attempt can have been sent while the previous one waited.
+
+    An unknown timeout may have passed by then.
+    """
     known = sending(evidence)
     for earlier, later in pairwise(story.attempts):
         reached_ns = known.reached_ns(earlier)
@@ -153,9 +164,9 @@ def _waited(evidence: Evidence, story: Explanation) -> bool:
 
 @grants("client-stalled-over-answer")
 def _stalled_ms(evidence: Evidence, story: Explanation) -> int:
-    """For how long the client stood still from an answer's arrival until its request had timed out, 0 if it ran.
+    """Return how long the client stalled from an answer's arrival until the request had timed out, or 0 if it ran.
 
-    When it runs again, its clock has run out over an answer that lies unread in its socket.
+    When the client runs again, its request has timed out although the answer is in its socket, unread.
     """
     known = sending(evidence)
     for earlier, later in pairwise(story.attempts):
@@ -170,13 +181,13 @@ def _stalled_ms(evidence: Evidence, story: Explanation) -> int:
 
 
 def _sent_again(evidence: Evidence) -> int:
-    """Attempts that failed, or records that are in the log again: without either nothing asks for a second copy."""
+    """Count failed attempts and records that are in the log again. Only these can lead to a second copy."""
     return failed_attempts(evidence) + len(accounting.duplicates(evidence))
 
 
 CHECK = Check(
     name="duplicate",
-    summary="Records that are in the log more than once, against the promise or for no reason.",
+    summary="Records that are in the log more than once, although the client promised otherwise or had no reason.",
     requirements=(
         Requirement("E2E-DEL-02", Level.MUST, EXACTLY_ONCE, arises=_sent_again),
         Requirement("E2E-DEL-03", Level.MUST, AT_LEAST_ONCE, arises=_sent_again),

@@ -2,26 +2,29 @@
 
 ## What it does
 
-Holds the moment at which the client reported a record as written against the moment at which the broker's answer for
-it passed the witness.
+Compares the time at which the client reported a record as written with the time at which the broker's answer
+for it passed the witness.
 
 ## Why it is bad
 
-With acks=all an acknowledgement is the broker's word, not the client's hope. A client that speaks before the broker
-has answered may be lucky for years; the record that is lost on the one day on which it is not has been reported safe.
+With acks=all, an acknowledgement reports what the broker confirmed, not what the client expects. A client
+that acknowledges before the broker has answered may get away with it for years. If the write then fails once,
+the lost record has already been reported as safe.
 
 ## How it is judged per guarantee
 
-- **at-least-once, idempotent, transactional**: forbidden. An answer that says so must have passed, for one of the
-  record's copies, before the client reported it; it need not be lost for this to be wrong.
+- **at-least-once, idempotent, transactional**: forbidden. For one of the record's copies, an answer that
+  confirms it must have passed before the client reported the record. A record need not be lost for this to be
+  a violation.
 - **at-most-once**: not judged.
 
 ## What it needs
 
-The history, the log and the witness's frames; settings acks=all. Five milliseconds of slack, for the answer is stamped
-after its bytes went on. DUPLICATE_SEQUENCE says that a batch is written too, and names no offset: it counts for the
-batch with the same producer id, epoch and sequence. Where something passed unread on the way to the record's broker
-before it was reported, the answer may have been in that: inconclusive.
+The history, the log and the witness's frames; the setting acks=all. Five milliseconds of slack are allowed,
+because the answer is stamped after its bytes went on. DUPLICATE_SEQUENCE also confirms that a batch is
+written but names no offset. It counts for the batch with the same producer id, epoch and sequence. If
+something passed unread on the way to the record's broker before the record was reported, it may have
+contained the answer: inconclusive.
 
 ## References
 
@@ -53,14 +56,14 @@ _SEQUENCES = 2**31
 
 
 class _Numbered(NamedTuple):
-    """A batch by its sequence."""
+    """A batch, identified by its sequence."""
 
     partition: int
     sequence: tuple[int, ...]
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding, counting records. Unsupported unless acks=all."""
+    """Return at most one finding, which counts records. Unsupported unless acks=all."""
     require_acks_all(evidence)
     answered = _answers(evidence)
     found = evidence.copies
@@ -79,7 +82,10 @@ def find(evidence: Evidence) -> list[Finding]:
 
 
 def _answers(evidence: Evidence) -> dict[BatchPlace | _Numbered, int]:
-    """When each batch was first answered as written, by its place or, where the answer named none, by its sequence."""
+    """Map each batch to when it was first confirmed as written.
+
+    A batch is identified by its place, or by its sequence if the answer named no place.
+    """
     first: dict[BatchPlace | _Numbered, int] = {}
     for attempt in attempts(evidence):
         if attempt.answered_ns is None:
@@ -97,7 +103,7 @@ def _answers(evidence: Evidence) -> dict[BatchPlace | _Numbered, int]:
 
 @grants("duplicate-sequence-answer", "answer-stamped-late")
 def _said_in_time(copy: LogRecord, send: Operation, answered: dict[BatchPlace | _Numbered, int]) -> bool:
-    """True if an answer that this copy is written passed before the client said so."""
+    """True if an answer confirming this copy passed before the client reported the record."""
     latest_ns = (send.complete_ns or 0) + SLACK_NS
     if answered.get(batch_place(copy), latest_ns + 1) <= latest_ns:
         return True
@@ -107,7 +113,7 @@ def _said_in_time(copy: LogRecord, send: Operation, answered: dict[BatchPlace | 
 
 
 def _unread(evidence: Evidence, send: Operation, copies: list[LogRecord]) -> int:
-    """How much passed unread that may have been the answer."""
+    """Return how many unread items may have contained the answer."""
     until_ns = (send.complete_ns or 0) + SLACK_NS
     return max(unread_about(evidence, copy.partition, send.invoke_ns, until_ns) for copy in copies)
 

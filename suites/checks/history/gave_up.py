@@ -2,50 +2,59 @@
 
 ## What it does
 
-Looks for records that the client reported as failed, or as unknown, although it had been told to retry without limit:
-while their delivery timeout had not passed, or although it had the network to itself for long enough to deliver them.
+Looks for records that the client reported as failed or as unknown although it had been told to retry without
+limit. The client either gave them up before their delivery timeout had passed, or had an undisturbed network
+for long enough to deliver them.
 
 ## Why it is bad
 
-A lost connection is what retries are for. A client that gives up at once hands the problem to the application, which
-cannot know whether the record was written: sending it again may duplicate it, leaving it may lose it. A producer
-that declares itself dead over a lost answer stops a service that a second's patience would have kept.
+Retries exist for lost connections. A client that gives up at once hands the problem to the application, which
+cannot know whether the record was written: sending it again may duplicate it, and leaving it may lose it. A
+producer that fails permanently after a lost answer stops a service that waiting for a second would have kept
+running.
 
 ## How it is judged per guarantee
 
-- **at-least-once, idempotent, transactional**: forbidden where the client was given its limits. A client that cannot
-  set the number of retries or the delivery timeout is judged by what it could be given: that it gave records up is
-  a difference, told with their share.
-- **at-most-once**: not judged; there retries are off.
+- **at-least-once, idempotent, transactional**: forbidden if the client was given its limits. A client that
+  cannot set the number of retries or the delivery timeout is judged by the settings that it accepted. That it
+  gave up records is then a difference, reported with their share.
+- **at-most-once**: not judged; retries are off.
 
-Where retries are limited, giving up is what was asked for: unsupported.
+If retries are limited, the client was asked to give up: unsupported.
 
 ## What it needs
 
-The history, the faults as they were, and the witness's frames. A batch's time may count from its first record
-(KIP-91): a record that ends together, and with the same error, as the one before it in its partition whose time was
-over was not given up.
+The history, the faults as they happened, and the witness's frames. A batch's delivery timeout may count from
+its first record (KIP-91). A record was therefore not given up if it ended together, and with the same error,
+as the record before it in its partition whose delivery timeout had passed.
 
-Nor were the records of a batch that the broker refused as too large, one record or many: patience does not help them,
-and whether the client should have made smaller batches is for ``unsplit`` to say. Nor those that failed because a
-broker took their sequence for a wrong one, though it was right: that is for ``unmended``. Nor was a record reported
-as unknown that is in the log, and whose batch the broker, asked once more, called too large: nobody can find out that
-it was stored (the size is looked at first, a smaller batch is another batch). Records behind such a batch in its
-partition, which their client fails with it although nothing was wrong with theirs, are a difference:
-``gave-up-behind-refusal`` (franz-go keeps the order so).
+These records were not given up either:
 
-A record whose time was over was given up too if the network was there for long enough to deliver it: request.timeout.ms
-and reconnect.backoff.max.ms, one after the other, and five seconds more, with no fault on the way to its broker. A
-connection on which an answer came that was not for the oldest request is no such way until it ends, for no broker does
-that and nothing says how a client goes on. Records that lived then may wait until their time is over: that is a
-difference, ``given-up-out-of-turn`` (the Java client does so, and on other connections as well). A client process or a
-broker that stood still makes this inconclusive for the records that lived then, and so does a machine on which the
-harness was late, be it by many short stalls. A call that fails after max.block.ms was refused, not given up.
+- The records of a batch that the broker refused as too large, whether one or many. Waiting does not help
+  them, and ``unsplit`` judges whether the client should have made smaller batches.
+- Records that failed because a broker refused their sequence although it was right. ``unmended`` judges those.
+- A record reported as unknown that is in the log, and whose batch the broker called too large when it was
+  sent again. The client cannot find out that it was stored: the broker checks the size first, and a smaller
+  batch is a different batch.
+
+Records behind a refused batch in its partition that the client fails together with it, although their own
+batches were fine, are a difference: ``gave-up-behind-refusal`` (franz-go keeps the order this way).
+
+A record whose delivery timeout had passed was given up too if the network was available for long enough to
+deliver it: request.timeout.ms plus reconnect.backoff.max.ms plus five seconds, with no fault on the way to
+its broker. A connection on which an answer arrived that was not for the oldest request does not count as
+available until it ends, since real brokers never do that and no specification says how a client continues.
+Records that were pending then may wait until their delivery timeout. That is a difference,
+``given-up-out-of-turn`` (the Java client does so, also for records on other connections).
+
+A stall of the client process or of a broker makes the result inconclusive for records that were pending at
+that time. So does a machine on which the harness was late, even by many short stalls. A call that fails after
+max.block.ms was refused, not given up.
 
 ## References
 
-PRD-SND-06 (a lost connection is retried like a retriable error), KIP-91. librdkafka before 2.5.0 gives up so now and
-then: "Unable to reconstruct MessageSet", issue 4736, which names 2.2.0 as the first.
+PRD-SND-06 (a lost connection is retried like a retriable error), KIP-91. librdkafka before 2.5.0 occasionally
+gives up like this: "Unable to reconstruct MessageSet", issue 4736, which names 2.2.0 as the first.
 """
 
 from __future__ import annotations
@@ -98,11 +107,11 @@ BEHIND = Anomaly(
 )
 TIMEOUT = "delivery.timeout.ms"
 LIMITS = ("retries", TIMEOUT)
-#: A client may count its delivery timeout from a little earlier than the call, or round it down.
+#: A client may start its delivery timeout slightly before the call, or round it down.
 SLACK_MS = 1_000
-#: For what the settings do not bound: finding the cluster again, and the machine's own load.
+#: For what the settings do not bound: finding the cluster again, and load on the machine.
 RECOVERY_SLACK_MS = 5_000
-#: The records of a batch end together; their results are stamped one after the other.
+#: The records of a batch end together, but their results are stamped one after the other.
 TOGETHER_NS = 50 * NS_PER_MS
 NEVER_NS = 2**63
 
@@ -110,7 +119,7 @@ _Spans = list[tuple[int, int]]
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding, counting records that were given up. Unsupported if the client was told to give up."""
+    """Return at most one finding, which counts the records that were given up. Unsupported if retries are limited."""
     require_unlimited_retries(evidence)
     limits = _Limits(evidence)
     elsewhere = {send.n for refusal in refusals(evidence) for send in refusal.failed} | set(
@@ -171,7 +180,7 @@ class _Limits:
 
     @cached_property
     def delivery_ns(self) -> int:
-        """How long a record may take, less what clients round."""
+        """How long a record may take, minus the amount that clients round."""
         return (int(self._config[TIMEOUT]) - SLACK_MS) * NS_PER_MS
 
     @cached_property
@@ -180,12 +189,12 @@ class _Limits:
         return (int(request_ms) + int(backoff_ms) + RECOVERY_SLACK_MS) * NS_PER_MS
 
     def in_time(self, send: Operation) -> bool:
-        """True if it ended before its delivery timeout, and not with a batch whose time was over."""
+        """True if the record ended before its delivery timeout and not together with an expired batch."""
         return _took_ns(send) < self.delivery_ns and not self._blocked(send) and send.n not in self._expired
 
     @grants("network-was-not-free", "process-stalled")
     def in_peace(self, send: Operation, *, but_for_stalls: bool = False) -> bool:
-        """True if it failed although its way was free for long enough; ``but_for_stalls``: had nothing stood still."""
+        """True if the record failed although its path was free for long enough. ``but_for_stalls`` ignores stalls."""
         spans = self._troubles(home(self.evidence, send))
         if not but_for_stalls:
             stalls = (client_stalls, broker_stalls, late_harness)
@@ -202,9 +211,9 @@ class _Limits:
     @cached_property
     @grants("expired-with-its-batch")
     def _expired(self) -> set[int]:
-        """The records that ended with a batch whose time was over: one by one from its first record on.
+        """The records that ended together with an expired batch, one by one from its first record on.
 
-        One that was acknowledged, or ended at another time or otherwise, ends the batch.
+        A record that was acknowledged, or that ended at another time or with another result, ends the batch.
         """
         found: set[int] = set()
         roots: dict[int | None, Operation] = {}
@@ -223,7 +232,10 @@ class _Limits:
         return found
 
     def _troubles(self, partition: int | None) -> _Spans:
-        """When the way to a partition's broker was not free: faults, and connections whose answers tell nothing."""
+        """Return when the path to a partition's broker was not free.
+
+        It is not free during faults, and while the answers of its connection are out of order.
+        """
         path = paths(self.evidence).get(partition) if partition is not None else None
         brokers = None if path is None else path.brokers
         spans = [
@@ -250,7 +262,10 @@ def _took_ns(send: Operation) -> int:
 
 @grants("behind-too-large")
 def _behind(evidence: Evidence, given_up: Iterable[Operation]) -> set[int]:
-    """The records that their client failed with the batch ahead of them: of its partition, in its moment, as it did."""
+    """Return the records that the client failed together with the batch before them.
+
+    They have its partition, end at the same time, and have the same error.
+    """
     refused = [refusal for refusal in refusals(evidence) if refusal.failed]
     return {
         send.n
@@ -265,10 +280,11 @@ def _behind(evidence: Evidence, given_up: Iterable[Operation]) -> set[int]:
 
 @grants("answers-out-of-turn")
 def _stranded(evidence: Evidence, delivery_ns: int) -> set[int]:
-    """The records that lived while a client had to do with an answer that was not for its oldest request.
+    """Return the records that were pending while a client had to handle an answer that was not for its oldest request.
 
-    On whichever connection: a client that is thrown out of reading one may lose what it had read of the others. It may
-    wait for the batches that it had then until their time is over, and with others behind them.
+    The connection does not matter: a client that fails while reading one answer may lose answers that it had
+    read on other connections. It may keep the batches that it had then, and others after them, until their
+    delivery timeout.
     """
     closed = {attempt.conn: attempt.closed_ns for attempt in attempts(evidence)}
     spans = [
@@ -287,7 +303,7 @@ def _stranded(evidence: Evidence, delivery_ns: int) -> set[int]:
 
 @grants("stored-then-too-large")
 def _unknowable(evidence: Evidence) -> set[int]:
-    """The records in the log whose batch was sent again and then refused for its size."""
+    """Return the records in the log whose batch was sent again and then refused for its size."""
     made = attempts(evidence)
     if not any(attempt.error_code == TOO_LARGE for attempt in made):
         return set()
@@ -305,7 +321,7 @@ def _is_too_large_later(attempt: Attempt, again: dict[Attempt, Attempt]) -> bool
 
 
 def _longest_peace_ns(begin_ns: int, end_ns: int, spans: Iterable[tuple[int, int]]) -> int:
-    """The longest stretch of a record's life that lies in none of these."""
+    """Return the longest part of a record's life that lies in none of these intervals."""
     longest_ns, free_from_ns = 0, begin_ns
     for trouble_begin_ns, trouble_end_ns in sorted(spans):
         longest_ns = max(longest_ns, min(trouble_begin_ns, end_ns) - free_from_ns)
@@ -315,7 +331,7 @@ def _longest_peace_ns(begin_ns: int, end_ns: int, spans: Iterable[tuple[int, int
 
 CHECK = Check(
     name="gave-up",
-    summary="Records that the client gave up, over a network that came back.",
+    summary="Records that the client gave up although the network recovered.",
     requirements=(Requirement("PRD-SND-06", Level.MUST, arises=failed_attempts),),
     guarantees=DURABLE,
     channels=frozenset({"history", "frames", "faults"}),

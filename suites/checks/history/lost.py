@@ -6,21 +6,21 @@ Looks for records that the client reported as written, with acks=all, and that a
 
 ## Why it is bad
 
-The application was told that the record is safe and has forgotten it. Nobody will send it again; this is the one
-failure that no consumer can notice and no retry can mend.
+The application was told that the record is safe and has discarded it. It will not send the record again. No
+consumer can notice this failure, and no retry can repair it.
 
 ## How it is judged per guarantee
 
 - **at-least-once, idempotent, transactional**: forbidden. One is enough.
-- **at-most-once**: not judged; such a client does not promise that what it sent arrives.
+- **at-most-once**: not judged; such a client does not promise that records arrive.
 
-A record without a result, or with an error, may be missing under every guarantee. A record that was damaged on the
-way counts as lost as well: what was acknowledged is not there.
+A record without a result, or with an error, may be missing under every guarantee. A record that was damaged
+in transit counts as lost too, because the acknowledged record is not in the log.
 
 ## What it needs
 
-The client's history, and every partition read back to its end on a listener that no fault touches, after healing.
-Settings: acks=all; with less the broker itself may lose what it has acknowledged.
+The client's history, and every partition read to its end after healing, on a listener that no fault touches.
+Setting: acks=all; with less, the broker itself may lose what it has acknowledged.
 
 ## References
 
@@ -42,7 +42,7 @@ LOST = Anomaly("lost", "{count:acknowledged record} not in the log")
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding, with one count a lost record. Unsupported unless acks=all."""
+    """Return at most one finding, which counts lost records. Unsupported unless acks=all."""
     require_acks_all(evidence)
     lost = accounting.lost(evidence)
     if not lost:

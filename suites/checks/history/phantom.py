@@ -2,28 +2,29 @@
 
 ## What it does
 
-Looks for records in the log that should not be there: a value that nobody sent, somebody else's value, a number that
-was never handed to the client, and a record of which the client said that it was certainly not written.
+Looks for records in the log that should not be there: a value that was never sent, a value of another trial,
+a number that was never handed to the client, and a record that the client reported as certainly not written.
 
 ## Why it is bad
 
-A consumer acts on something that never happened. The last kind is the worst: the application was told of a definite
-failure, made it good in some other way, and now it has happened twice.
+A consumer acts on something that never happened. The last kind is the worst: the application was told that
+the write definitely failed and compensated in another way, so the effect has now happened twice.
 
 ## How it is judged per guarantee
 
-Forbidden under all. A record whose result is *unknown* (a timeout, a lost connection) may be in the log or not: an
-expired record that turns up later is allowed. Which errors are definite is the client's own claim, told by its
-adapter; this check holds it to that.
+Forbidden under all guarantees. A record whose result is *unknown* (a timeout, a lost connection) may be in
+the log or not: an expired record that turns up later is allowed. The client itself declares, through its
+adapter, which errors are definite. This check tests that claim.
 
 ## What it needs
 
-The history, and the log of a topic that only this trial writes to. Values carry run, topic, producer, number and a
-checksum.
+The history, and the log of a topic that only this trial writes to. Values contain the run, topic, producer,
+number and a checksum.
 
 ## References
 
-PRD-ACC-12, PRD-SND-01; PRD-EXP-03 for what is allowed. Jepsen's aborted read (``G1a``) for a producer that failed.
+PRD-ACC-12, PRD-SND-01; PRD-EXP-03 for what is allowed. Jepsen's aborted read (``G1a``) for a producer that
+failed.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ UNEXPECTED = Anomaly("phantom", "{count:log record} {why}")
 
 @grants("result-unknown")
 def find(evidence: Evidence) -> list[Finding]:
-    """One finding a reason, each counting log records."""
+    """Return one finding per reason. Each counts log records."""
     by_reason: dict[str, list[Phantom]] = defaultdict(list)
     for phantom in accounting.phantoms(evidence):
         by_reason[phantom.why].append(phantom)
@@ -64,7 +65,7 @@ def _sample(phantom: Phantom) -> Sample:
 
 CHECK = Check(
     name="phantom",
-    summary="Records in the log that nobody sent, or that the client reported as certainly not written.",
+    summary="Records in the log that were never sent, or that the client reported as certainly not written.",
     requirements=(
         Requirement("PRD-ACC-12", Level.MUST, arises=attempts_without_success),
         Requirement("PRD-SND-01", Level.MUST, arises=told_offsets),

@@ -2,32 +2,33 @@
 
 ## What it does
 
-Compares, in each partition, the order in which acknowledged records were sent with the order of their first copies
-in the log.
+Compares, in each partition, the order in which acknowledged records were sent with the order of their first
+copies in the log.
 
 ## Why it is bad
 
-Whoever reads the partition sees the newer state overwritten by the older one. Order within a partition is what Kafka
-offers instead of a global order; a client that breaks it breaks every consumer that relies on it.
+A reader of the partition sees a newer state overwritten by an older one. Kafka offers order within a
+partition instead of a global order. A client that breaks this order breaks every consumer that relies on it.
 
 ## How it is judged per guarantee
 
-- **idempotent, transactional**: forbidden; sequence numbers exist for this, with up to five requests in flight.
-- **at-least-once, max.in.flight.requests.per.connection=1**: forbidden; nothing can overtake.
-- **at-least-once, more in flight**: allowed if explained: after the overtaken record had been handed over, and before
-  the broker had the request that brought it, an attempt failed that can have been its own, or one can have failed
-  unseen on a way to its broker. Where that attempt was certainly of other records, of its partition or beside it on the
-  connection, the overtaking was avoidable: a difference, no failure. So it is where two records of one batch stand in
-  the wrong order: no broker turns a batch round. Where nothing failed there at all it is a failure.
+- **idempotent, transactional**: forbidden. Sequence numbers exist for this, with up to five requests in flight.
+- **at-least-once, max.in.flight.requests.per.connection=1**: forbidden, since no request can overtake another.
+- **at-least-once, more in flight**: allowed if explained. After the overtaken record had been handed over,
+  and before the broker had the request that delivered it, an attempt failed that can have been the record's
+  own, or an attempt can have failed unseen on the way to its broker. If that attempt was certainly for other
+  records, in its partition or beside it on the connection, the overtaking was avoidable: a difference, not a
+  failure. The same holds if two records of one batch are in the wrong order, since no broker reverses a
+  batch. If nothing failed there at all, it is a failure.
 - **at-most-once**: as at-least-once.
 
-Only first copies count: a late duplicate is no reordering.
+Only first copies count: a late duplicate is not a reordering.
 
 ## What it needs
 
-The history and the log; to explain, the witness's frames and the faults as they were. Where something passed unread on
-the way to the partition's broker in the record's life, an unexplained overtaking is inconclusive. That the client's
-process stood still excuses no order.
+The history and the log. To explain an overtaking, the witness's frames and the faults as they happened. If
+something passed unread on the way to the partition's broker during the record's life, an unexplained
+overtaking is inconclusive. A stall of the client's process does not excuse a wrong order.
 
 ## References
 
@@ -65,7 +66,7 @@ IN_FLIGHT = "max.in.flight.requests.per.connection"
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding of each anomaly; it counts the records that were overtaken."""
+    """Return at most one finding of each anomaly, which counts the overtaken records."""
     inversions = accounting.inversions(evidence)
     if not inversions:
         return []
@@ -88,7 +89,7 @@ def _found(anomaly: Anomaly, inversions: list[Inversion]) -> list[Finding]:
 
 
 def _doubt(evidence: Evidence, found: Inversion) -> Reason | None:
-    """What may explain it though it is not known; None where nothing can."""
+    """Return the unknown fact that may explain the overtaking, or None if there is none."""
     send = evidence.operations[found.n]
     until_ns = send.invoke_ns if send.complete_ns is None else send.complete_ns
     of, told = UNEXPLAINED.code, f"record {found.n} was overtaken without any failed request"
@@ -108,7 +109,7 @@ def _sample(found: Inversion) -> Sample:
 
 
 def _ordered(evidence: Evidence) -> int:
-    """Partitions with more than one acknowledged batch: with fewer there is no order to keep."""
+    """Count the partitions with more than one acknowledged batch. Partitions with fewer have no order to keep."""
     batches = defaultdict[int, set[int]](set)
     for place in _acknowledged_places(evidence):
         batches[place.partition].add(place.base_offset)
@@ -121,13 +122,13 @@ def _acknowledged_places(evidence: Evidence) -> Iterable[BatchPlace]:
 
 
 def _put_to_the_test(evidence: Evidence) -> int:
-    """Attempts that failed where a partition has an order to keep."""
+    """Count the failed attempts, if a partition has an order to keep."""
     return failed_attempts(evidence) if _ordered(evidence) else 0
 
 
 CHECK = Check(
     name="reordered",
-    summary="Acknowledged records that stand in a partition behind records that were sent after them.",
+    summary="Acknowledged records that are in a partition behind records that were sent after them.",
     requirements=(
         Requirement("PRD-SND-14", Level.MUST, arises=_ordered),
         Requirement("E2E-DEL-02", Level.MUST, EXACTLY_ONCE, arises=_ordered),

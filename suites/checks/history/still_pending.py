@@ -2,24 +2,26 @@
 
 ## What it does
 
-Looks for records that never got a result, though the faults are gone and the client had every chance: its own
-delivery timeout has passed, or it has said that its flush or its close was a success. Then for records that got their
-result only after a flush or close had said that all was done, and for a flush or close that never came back. And for
-a client library that ended its own process, by an error that its application cannot catch.
+Looks for records that never got a result, although the faults are gone and the client had every chance: its
+own delivery timeout has passed, or its flush or close has reported success. Also looks for records that got
+their result only after a flush or close had returned successfully, for a flush or close that never returned,
+and for a client library that ended its own process with an error that its application cannot catch.
 
 ## Why it is bad
 
-A future that never completes leaks memory, blocks shutdown, and hides a loss: nobody is told, so nobody retries.
+A future that never completes leaks memory, blocks shutdown, and hides a loss: the application gets no report,
+so it does not retry.
 
 ## How it is judged per guarantee
 
-Forbidden under all. A result may be a success, a failure or "unknown"; none at all is what is wrong. ``flush()`` and
-``close()`` promise that everything sent before has a result when they return.
+Forbidden under all guarantees. A result may be a success, a failure or "unknown"; having no result at all is
+the violation. ``flush()`` and ``close()`` promise that every record sent before has a result when they
+return.
 
 ## What it needs
 
-The history to the end of the trial. A record whose time has not run out yet when the trial ends, or that is missing
-while something stalled, is inconclusive: the client, a broker or the harness, since the oldest of these records was
+The history to the end of the trial. The result is inconclusive if a record's delivery timeout has not passed
+when the trial ends, or if the client, a broker or the harness stalled since the oldest of these records was
 handed over, or since the call that does not return.
 
 A client without a delivery timeout is judged by ``stuck``.
@@ -57,19 +59,22 @@ CRASHED_ITSELF = Anomaly(
 NO_LIMIT = ReasonKind("no-limit", "{of}: {told}, but the client has no {setting} that could have passed")
 TIME_LEFT = ReasonKind("time-left", "{of}: {told}, but the oldest had {left_ms} ms left when the trial ended")
 
-#: Results and the end of a flush may be stamped by different threads of a client.
+#: Different threads of a client may stamp results and the end of a flush.
 SLACK_MS = 1_000
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most a finding of each kind. Inconclusive if the client still had time, or client or broker stood still."""
+    """Return at most one finding of each kind.
+
+    Inconclusive if the client still had time, or if the client, a broker or the harness stalled.
+    """
     if crash := _crashed(evidence):
         return [crash]
     return [*_never(evidence), *_too_late(evidence), *_hung(evidence)]
 
 
 def _crashed(evidence: Evidence) -> Finding | None:
-    """What ended the process is said before anybody asks how long its records have been waiting."""
+    """Return the crash of the client's process. It is reported before pending records are considered."""
     crash = next(
         (event for event in evidence.history if isinstance(event, Fatal) and event.error == CRASHED), None
     )
@@ -122,14 +127,14 @@ def _hung(evidence: Evidence) -> list[Finding]:
     samples: Iterator[Sample] = ({"op": event.op, "invoke_ns": event.mono_ns} for event in hung)
     found = HUNG.found(len(hung), samples, ops=tuple(event.op for event in hung))
     called_ns = min(event.mono_ns for event in hung)
-    # The heartbeats of a process that does not run any more are missed until then.
+    # The heartbeats of a process that has stopped are missed up to the end of the trial.
     since_ns = min(called_ns, (evidence.record.phases.final_ns or called_ns) - 1)
     _doubt_if_stalled(evidence, since_ns, FOR_EVER, found)
     return [found]
 
 
 def _done(evidence: Evidence) -> list[OpComplete]:
-    """The flushes and closes that said that all was done."""
+    """Return the flushes and closes that reported success."""
     ops = (
         event
         for event in evidence.history
@@ -140,14 +145,14 @@ def _done(evidence: Evidence) -> list[OpComplete]:
 
 @grants("said-by-another-thread")
 def _is_late(send: Operation, done: list[tuple[int, int]]) -> bool:
-    """True for a result that came after the last moment of a flush or close that was called behind its send."""
+    """True if the result arrived after the end of a flush or close that was called after the send."""
     complete_ns = send.complete_ns or 0
     return any(send.invoke_ns < invoke_ns and complete_ns > until_ns for invoke_ns, until_ns in done)
 
 
 @grants("stalled-while-pending")
 def _doubt_if_stalled(evidence: Evidence, begin_ns: int, end_ns: int, found: Finding) -> None:
-    """Raise Inconclusive if anything stalled in that time."""
+    """Raise Inconclusive if anything stalled in this interval."""
     if (stall := stalled_by(evidence, begin_ns, end_ns)) is not None:
         kind, stalled_ms = stall
         raise Inconclusive(kind.reason(of=found.anomaly, told=found.message, stalled_ms=stalled_ms))
@@ -155,7 +160,10 @@ def _doubt_if_stalled(evidence: Evidence, begin_ns: int, end_ns: int, found: Fin
 
 @grants("client-stalled-while-pending")
 def _doubt_if_starved(evidence: Evidence, begin_ns: int, found: Finding) -> None:
-    """Raise Inconclusive if the client stalled from then on; one that says that all is done waits for no broker."""
+    """Raise Inconclusive if the client stalled after ``begin_ns``.
+
+    Stalls of a broker do not count here, since a client that has reported success waits for no broker.
+    """
     if stall_ns := stalled_ns(client_stalls(evidence), begin_ns, FOR_EVER):
         stalled_ms = stall_ns // NS_PER_MS
         raise Inconclusive(CLIENT_STALLED.reason(of=found.anomaly, told=found.message, stalled_ms=stalled_ms))
@@ -174,7 +182,7 @@ def _doubt_unless_overdue(evidence: Evidence, oldest_ns: int, found: Finding) ->
 
 CHECK = Check(
     name="still-pending",
-    summary="Records that never got a result, or only after a flush or close that said that all was done.",
+    summary="Records that never got a result, or only after a flush or close had returned successfully.",
     requirements=(Requirement("PRD-CLS-01", Level.MUST), Requirement("PRD-CLS-03", Level.MUST)),
     guarantees=EVERY,
     channels=frozenset({"history"}),

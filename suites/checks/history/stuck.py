@@ -2,37 +2,41 @@
 
 ## What it does
 
-Looks for a time after the faults in which the client did nothing for its records: no acknowledgement, no Produce
-request, no answer to one, though records were pending all the while, for longer than the largest timeout that the
-client said it applied (``stuck``). And for a time of this length in which more than ten batches were answered as
-written, and no record had a result of any kind (``livelock``).
+Looks for a time after the faults in which the client did nothing for its records: no acknowledgement, no
+Produce request and no answer to one, although records were pending throughout, for longer than the largest
+timeout that the client said it applied (``stuck``). Also looks for a time of this length in which more than
+ten batches were answered as written but no record got a result of any kind (``livelock``).
 
 ## Why it is bad
 
-The network is back, and the client is not. Its application waits for results that never arrive, its buffer fills, and
-only a restart helps: a fault of a second has become an outage without end, and no error says so.
+The network has recovered, but the client has not. Its application waits for results that never arrive, its
+buffer fills, and only a restart helps. A fault of one second has become an endless outage that no error
+reports.
 
 ## How it is judged per guarantee
 
-Forbidden under all, whichever settings the client lacks. The bound is the largest of the client's own timeouts
-(delivery.timeout.ms, request.timeout.ms, max.block.ms, linger.ms, metadata.max.age.ms, retry and reconnect backoffs,
-the limit on a connection's set-up) and ten seconds; thirty seconds stand for a timeout that it could not be given.
+Forbidden under all guarantees, whichever settings the client lacks. The bound is the largest of the client's
+own timeouts (delivery.timeout.ms, request.timeout.ms, max.block.ms, linger.ms, metadata.max.age.ms, retry and
+reconnect backoffs, the limit on connection setup) plus ten seconds. A timeout that the client could not be
+given counts as thirty seconds.
 
 ## What it needs
 
-The history, and the frames at the witness. Other requests than Produce are no progress, and neither are records that
-fail. The time begins when the network has healed; for as long as an answer told the client to hold back, it had a
-reason to do nothing. What the client's process (by its heartbeat), a broker (by its answers) or the harness stalled in
-that very time is taken off; if the rest is below the bound, the trial is inconclusive. An answer that the client
-awaited for longer than the bound excuses nothing if it applied a request.timeout.ms: it had to give that request up. A
-client that ended its own process is ``still-pending``'s to judge. Records and calls that never end follow from it,
-where it lasted to the end of the trial, or where they were handed over or called before it was over.
+The history, and the frames at the witness. Requests other than Produce do not count as progress, and neither
+do records that fail. The time begins when the network has healed. While an answer told the client to hold
+back, the client had a reason to do nothing. Stalls within this time of the client's process (by its
+heartbeat), a broker (by its answers) or the harness are subtracted; if the rest is below the bound, the trial
+is inconclusive. If the client applied a request.timeout.ms, an answer that it awaited for longer than the
+bound is not an excuse: it should have given up that request. ``still-pending`` judges a client that ended its
+own process. Records and calls that never end follow from a stuck client if it was stuck to the end of the
+trial, or if they were handed over or called before it recovered.
 
 ## References
 
-``no progress after heal`` in Jepsen's reports. sarama 1.60.0 does so after a reset, rarely: one partition stays closed.
-platformatic-kafka 2.12.1 goes round for ever with three brokers: what it has put into one request by metadata that was
-old stays together, so that the leader of one of its partitions stores that again each time and refuses the others.
+``no progress after heal`` in Jepsen's reports. sarama 1.60.0 does so after a reset, rarely: one partition
+stays closed. platformatic-kafka 2.12.1 loops forever with three brokers: batches that it put into one request
+because of stale metadata stay together, so the leader of one of its partitions stores that batch again each
+time and refuses the others.
 """
 
 from __future__ import annotations
@@ -70,7 +74,7 @@ from suites.analysis.findings import of_send
 from suites.analysis.promises import EVERY
 from suites.analysis.sending import REQUEST_TIMEOUT, sending
 
-#: So many batches may be answered as written, one after the other, and no record has a result.
+#: How many batches may be answered as written, one after the other, while no record gets a result.
 FEW_ROUNDS = 10
 
 STUCK = Anomaly(
@@ -88,7 +92,7 @@ LIVELOCK = Anomaly(
 
 
 class Stall(NamedTuple):
-    """A time without progress, and how much of it the client was not told to hold back."""
+    """A time without progress. ``idle_ms`` leaves out the time for which the client was told to hold back."""
 
     span: Span
     idle_ms: int
@@ -96,7 +100,10 @@ class Stall(NamedTuple):
 
 @grants("largest-timeout")
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding, counting the records that waited. Inconclusive if a stall may explain all that is found."""
+    """Return at most one finding, which counts the waiting records.
+
+    Inconclusive if stalls may explain every finding.
+    """
     limit_ms = bound_ms(evidence.record.spec.config, evidence.record.not_set)
     doubt: Inconclusive | None = None
     for anomaly, found in ((STUCK, stall(evidence)), (LIVELOCK, circle(evidence))):
@@ -117,7 +124,10 @@ def find(evidence: Evidence) -> list[Finding]:
 
 @grants("follows-from-stuck")
 def _explained(evidence: Evidence, span: Span) -> tuple[str, ...]:
-    """What can all have come of it: records and calls without an end, handed over or called before it was over."""
+    """Return the anomalies that can all follow from it.
+
+    These are records and calls without an end that were handed over or called before the stall ended.
+    """
     pending_ns = [send.invoke_ns for send in evidence.operations.values() if send.complete_ns is None]
     returned = {event.id for event in evidence.history if isinstance(event, OpComplete)}
     hung_ns = [
@@ -146,7 +156,7 @@ def stall(evidence: Evidence) -> Stall | None:
 @view
 @grants("a-few-rounds")
 def circle(evidence: Evidence) -> Stall | None:
-    """The longest time without a result of any kind in which many batches were answered as written."""
+    """Return the longest time without any result in which many batches were answered as written."""
     results = (send.complete_ns for send in evidence.operations.values() if send.complete_ns is not None)
     heard_ns = sorted(_heard_ns(evidence))
     rounds = (
@@ -158,7 +168,10 @@ def circle(evidence: Evidence) -> Stall | None:
 
 
 def _heard_ns(evidence: Evidence) -> Iterator[int]:
-    """When batches were answered as written; neither a timeout nor a lost connection can have kept these answers."""
+    """Yield when batches were answered as written.
+
+    Answers that a timeout or a lost connection can have kept from the client are left out.
+    """
     known = sending(evidence)
     for attempt in attempts(evidence):
         is_told = attempt.accepted and attempt.answered_ns is not None
@@ -167,7 +180,7 @@ def _heard_ns(evidence: Evidence) -> Iterator[int]:
 
 
 def _waits(evidence: Evidence, moments_ns: Iterable[int]) -> Iterator[Stall]:
-    """The times between these moments, after healing and before the close, with records pending all the while."""
+    """Yield the intervals between these times, after healing and before the close, with records pending throughout."""
     phases = evidence.record.phases
     if phases.heal_ns is None or phases.final_ns is None or _crashed(evidence):
         return
@@ -185,13 +198,13 @@ def _waits(evidence: Evidence, moments_ns: Iterable[int]) -> Iterator[Stall]:
 @view
 @grants("told-to-hold-back")
 def _held_back(evidence: Evidence) -> list[Span]:
-    """The times for which answers told the client to do nothing."""
+    """Return the intervals in which answers told the client to hold back."""
     throttled = (frame for frame in evidence.frames if frame.throttle_ms > 0)
     return merged(Span(frame.t_ns, frame.t_ns + frame.throttle_ms * NS_PER_MS) for frame in throttled)
 
 
 def waiting_when_healed(evidence: Evidence) -> int:
-    """How many records had no result yet when the last fault was over."""
+    """Return how many records had no result yet when the last fault ended."""
     healed_ns = last_fault_end_ns(evidence)
     return 0 if healed_ns is None else len(_pending_at(evidence, healed_ns))
 
@@ -212,7 +225,7 @@ def _crashed(evidence: Evidence) -> bool:
 
 @grants("stalled-while-stuck")
 def _doubt_if_stalled(evidence: Evidence, found: Stall, limit_ms: int, finding: Finding) -> None:
-    """Raise Inconclusive if the time without progress suffices only with that in which something stalled."""
+    """Raise Inconclusive if the time without progress exceeds the limit only because something stalled."""
     answers = slow_answers(evidence)
     if REQUEST_TIMEOUT not in evidence.record.not_set:
         answers = [answer for answer in answers if answer.length_ms <= limit_ms]
@@ -234,13 +247,13 @@ def _longer(spans: Iterable[Span], least_ms: int) -> list[Span]:
 
 
 def _inside_ms(stalls: Iterable[Span], span: Span) -> int:
-    """How much of ``span`` lies in these; where they overlap it counts once."""
+    """Return how much of ``span`` lies in these stalls. Overlaps count once."""
     return stalled_ns(merged(stalls), *span) // NS_PER_MS
 
 
 CHECK = Check(
     name="stuck",
-    summary="Records that the client left alone, or sent round and round, though the network had healed.",
+    summary="Records that the client ignored or sent in an endless loop, although the network had healed.",
     requirements=(Requirement("E2E-LIV-01", Level.MUST, arises=waiting_when_healed),),
     guarantees=EVERY,
     channels=frozenset({"history", "frames", "faults"}),

@@ -1,1 +1,1 @@
-"""Checks of the client's own trace, where it writes one."""
+"""Checks of the client's own trace, for clients that write one."""

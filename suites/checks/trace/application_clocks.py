@@ -1,4 +1,4 @@
-"""The clocks of what the application waits for: send() and close(); a part of the check ``deadlines``."""
+"""The clocks of application calls, send() and close(). Part of the check ``deadlines``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _TIMED_OUT = "REQUEST_TIMED_OUT"
 
 
 class ApplicationClocks(Clocks):
-    """What the application waits for: send() and close()."""
+    """The clocks of the calls that an application waits for: send() and close()."""
 
     machines = ("life",)
 
@@ -22,7 +22,7 @@ class ApplicationClocks(Clocks):
         self.handlers = {SendBlocked: self._blocked, SendUnblocked: self._unblocked}
 
     def _blocked(self, event: SendBlocked) -> None:
-        """The one limit counts from where the first of its waits began (MET-14)."""
+        """The single limit counts from the start of the first wait (MET-14)."""
         self._since_ms.setdefault(event.send, event.at_ms)
 
     def _unblocked(self, event: SendUnblocked) -> None:

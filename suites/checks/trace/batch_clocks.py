@@ -1,4 +1,4 @@
-"""The clocks of batches: linger, retries and delivery; a part of the check ``deadlines``."""
+"""The clocks of batches: linger, retries and delivery. Part of the check ``deadlines``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Batch:
 
 
 class BatchClocks(Clocks):
-    """Linger, the backoff of retries, and the delivery timeout of every batch."""
+    """The clocks of linger, retry backoff and the delivery timeout of every batch."""
 
     machines = ("life",)
 
@@ -57,7 +57,7 @@ class BatchClocks(Clocks):
             SendUnblocked: self._unblocked,
         }
 
-    # what hurries a batch
+    # events that make a batch due early
 
     def _blocked(self, event: SendBlocked) -> None:
         self._waiting_for_memory += event.waiting_for == "memory"
@@ -79,7 +79,7 @@ class BatchClocks(Clocks):
         self._batches[name] = _Batch(name.rpartition("#")[0], event.at_ms)
 
     def _filled(self, event: BatchClosed) -> None:
-        """Why it takes no more records must be true, as far as the trace can tell."""
+        """Check that the stated reason for closing the batch is true, if the trace shows it."""
         batch = self._batches.get(event.batch)
         if batch is None:
             return
@@ -92,7 +92,9 @@ class BatchClocks(Clocks):
                 "PRD-ACC-03", event, event.batch, f"lingered for {age_ms} of {self.limits.linger_ms} ms"
             )
         elif not self._is_true(event.reason, batch):
-            self.accuse("PRD-ACC-02", event, event.batch, f"was closed as {event.reason!r}, which is not so")
+            self.accuse(
+                "PRD-ACC-02", event, event.batch, f"was closed as {event.reason!r}, which is not true"
+            )
 
     def _is_true(self, reason: str, batch: _Batch) -> bool:
         if reason == "memory":
@@ -114,10 +116,12 @@ class BatchClocks(Clocks):
         batch.sent_ms, batch.is_queued, batch.news_when_sent = event.at_ms, False, self._news
         if event.attempt == 1 and batch.reason == "along" and not self._somebody_goes(event.at_ms):
             age_ms = event.at_ms - batch.created_ms
-            self.accuse("PRD-ACC-03", event, event.batch, f"went after {age_ms} ms along with nobody")
+            self.accuse(
+                "PRD-ACC-03", event, event.batch, f"was sent after {age_ms} ms along with no other batch"
+            )
 
     def _somebody_goes(self, at_ms: int) -> bool:
-        """Is there a batch, waiting or sent right now, that could go by itself?"""
+        """True if a batch that waits, or was sent at this time, could be sent on its own."""
         limit_ms = at_ms - self.limits.linger_ms
         return any(
             (each.is_queued or each.sent_ms == at_ms)
@@ -130,7 +134,10 @@ class BatchClocks(Clocks):
         )
 
     def _is_retry_due(self, batch: _Batch, at_ms: int) -> bool:
-        """A retry goes by itself when its backoff is over, or leaders have changed; one sent now was judged already."""
+        """True if the retry may be sent on its own: its backoff has passed or leaders have changed.
+
+        A retry that was sent at this time has been judged already.
+        """
         is_due = at_ms >= batch.retry_at_ms or self._news != batch.news_when_sent
         return batch.retry_at_ms > 0 and (is_due or batch.sent_ms == at_ms)
 
@@ -146,7 +153,7 @@ class BatchClocks(Clocks):
     # delivery
 
     def _split(self, event: BatchSplit) -> None:
-        """The parts are as old as the whole (PRD-SPL-03)."""
+        """The parts have the age of the whole batch (PRD-SPL-03)."""
         whole = self._batches.pop(event.batch, None)
         if whole is not None:
             for place in range(1, event.parts + 1):

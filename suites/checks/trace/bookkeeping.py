@@ -2,26 +2,30 @@
 
 ## What it does
 
-Keeps, from the client's trace, the books on every batch: made once, in one place at a time, sent again only for a
-reason that allows it and only as often as allowed, replaced by its parts where it was split, ended once.
+Keeps account of every batch in the client's trace. Each batch must be created once, be in one place at a
+time, be sent again only for a reason that allows it and only as often as allowed, be replaced by its parts if
+it was split, and end once.
 
 ## Why it is bad
 
-A batch that is in two places is sent twice; one that is in none never gets a result. A client that sends again what was
-refused for good, or what it has given up, writes records whose fate the application has been told already.
+A batch that is in two places is sent twice; one that is in no place never gets a result. A client that
+resends a batch that was permanently refused, or that it has given up, writes records whose result has already
+been reported to the application.
 
 ## How it is judged per guarantee
 
-- **all**: forbidden. With max.in.flight.requests.per.connection=1 no partition may have two batches out.
+- **all**: forbidden. With max.in.flight.requests.per.connection=1, no partition may have two batches in flight.
 
 ## What it needs
 
-The client's own trace; where a client tells none it is not asked. Settings: retries, delivery.timeout.ms,
-max.in.flight.requests.per.connection, acks. That every batch ended is asked only of a client that was closed.
+The client's own trace; clients without one are not judged. Settings: retries, delivery.timeout.ms,
+max.in.flight.requests.per.connection, acks. That every batch ended is required only of a client that was
+closed.
 
 ## References
 
-PRD-FIN-04 (IncompleteBatches), PRD-ACC-04, -08, PRD-SND-02, -03, PRD-EXP-02, -03 (KIP-91), PRD-SPL-01, -03 (KIP-126).
+PRD-FIN-04 (IncompleteBatches), PRD-ACC-04, -08, PRD-SND-02, -03, PRD-EXP-02, -03 (KIP-91), PRD-SPL-01, -03
+(KIP-126).
 """
 
 from __future__ import annotations
@@ -63,14 +67,19 @@ from suites.checks.trace.trace_model import (
 )
 
 UNLIMITED = 2**31 - 1
-#: Beside the retriable errors: what an idempotent producer is told of its sequences, and mends by itself (KIP-360).
+#: Errors about sequences, in addition to the retriable ones, that an idempotent producer repairs by itself
+#: (KIP-360).
 _MENDED = frozenset({"OUT_OF_ORDER_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID"})
 _QUEUED, _OUT = "queued", "in flight"
 
 
 @dataclass(slots=True)
 class _Batch:
-    """One batch: ``order`` is its number, and its place in the whole; ``place`` is "queued", "in flight" or its end."""
+    """One batch.
+
+    ``order`` is its number, followed by its place in the whole batch if it is a part. ``place`` is "queued",
+    "in flight" or its final state.
+    """
 
     partition: str
     order: tuple[int, ...]
@@ -86,14 +95,14 @@ class _Batch:
 
 @dataclass(slots=True)
 class _Partition:
-    """The batches of a partition that wait, and the newest one that was sent."""
+    """The queued batches of a partition, and the newest batch that was sent."""
 
     queued: dict[str, _Batch] = field(default_factory=dict)
     newest: _Batch | None = None
 
 
 class Bookkeeping(Monitor):
-    """All batches by name; limits as configured."""
+    """The account of all batches by name, with the configured limits."""
 
     def __init__(self, *, retries: int, delivery_timeout_ms: int, one_in_flight: bool, answers: bool) -> None:
         super().__init__()
@@ -125,7 +134,7 @@ class Bookkeeping(Monitor):
                 ResponseReceived: self._answered,
             }
 
-    # where a batch is
+    # the place of a batch
 
     def _created(self, event: BatchCreated) -> None:
         name = event.batch
@@ -142,7 +151,7 @@ class Bookkeeping(Monitor):
         known.queued[name] = batch
 
     def _filled(self, event: BatchClosed) -> None:
-        """A batch takes no more records; a part appears here for the first time."""
+        """A batch takes no more records. For a part, this is its first event."""
         if event.reason == "part":
             self._parts[event.batch] = event.record_count
         elif batch := self._known(event, event.batch):
@@ -170,7 +179,7 @@ class Bookkeeping(Monitor):
     def _known(self, event: TraceEvent, name: str) -> _Batch | None:
         batch = self._batches.get(name)
         if batch is None:
-            self.accuse("PRD-FIN-04", event, name, "is a batch that nobody made")
+            self.accuse("PRD-FIN-04", event, name, "is a batch that was never created")
         return batch
 
     # attempts
@@ -200,7 +209,7 @@ class Bookkeeping(Monitor):
         batch.sent, batch.news_when_sent, batch.record_count = True, self._news, event.record_count
 
     def _in_turn(self, event: BatchSent, batch: _Batch) -> None:
-        """No batch overtakes an older one that waits, and with one in flight none goes beside another."""
+        """Check that no batch overtakes an older queued one, or another batch if only one may be in flight."""
         partition = self._partitions[batch.partition]
         if not batch.sent and partition.queued:
             oldest = min(partition.queued.values(), key=_order)
@@ -231,16 +240,18 @@ class Bookkeeping(Monitor):
             return
         error = BY_NAME.get(event.error)
         if not (event.error in _MENDED or (error and error.retriable)):
-            self.accuse("PRD-SND-03", event, event.batch, f"goes again after {event.error}, which is final")
+            self.accuse("PRD-SND-03", event, event.batch, f"is retried after {event.error}, which is final")
         if event.attempts != batch.attempts + 1:
             what = f"counts {event.attempts} attempts, which are {batch.attempts + 1}"
             self.accuse("PRD-SND-02", event, event.batch, what)
         if event.at_ms >= batch.created_ms + self._delivery_timeout_ms:
-            self.accuse("PRD-EXP-03", event, event.batch, "goes again although its time is over")
+            self.accuse(
+                "PRD-EXP-03", event, event.batch, "is retried although its delivery timeout has passed"
+            )
         batch.attempts, batch.retry_at_ms = event.attempts, event.retry_at_ms
 
     def _learned(self, event: LeadershipUpdated | MetadataUpdated) -> None:
-        """A newer leader need not wait for the backoff of an older one (KIP-951)."""
+        """After a newer leader is known, a retry need not wait for the backoff from an older one (KIP-951)."""
         if not isinstance(event, MetadataUpdated) or event.leaders_changed:
             self._news += 1
 
@@ -258,7 +269,7 @@ class Bookkeeping(Monitor):
             self.accuse(rule, event, event.batch, f"says that it is {event.age_ms} ms old, and is {age_ms}")
 
     def _split(self, event: BatchSplit) -> None:
-        """The parts are in its place, with its age and attempts, and have all its records between them."""
+        """The parts take the place of the batch, with its age and attempts, and together contain all its records."""
         whole = self._known(event, event.batch)
         if whole is None:
             return
@@ -268,7 +279,9 @@ class Bookkeeping(Monitor):
             what = f"with {event.record_count} records was split into {counts}"
             self.accuse("PRD-SPL-01", event, event.batch, what)
         if event.at_ms >= whole.created_ms + self._delivery_timeout_ms:
-            self.accuse("PRD-SPL-03", event, event.batch, "was split although its time is over")
+            self.accuse(
+                "PRD-SPL-03", event, event.batch, "was split although its delivery timeout has passed"
+            )
         if whole.place != "SPLIT":
             self.accuse("PRD-FIN-04", event, event.batch, f"was split while it is {whole.place}")
         for place, (name, count) in enumerate(zip(names, counts, strict=True), 1):
@@ -283,7 +296,7 @@ class Bookkeeping(Monitor):
             self.accuse("PRD-FIN-04", event, event.batch, what)
 
     def ended(self) -> None:
-        """A closed producer has given every batch its end."""
+        """A closed producer must have ended every batch."""
         if self._closed_ms is None:
             return
         for name, batch in self._batches.items():
@@ -314,7 +327,7 @@ ANOMALY = breach_anomaly("bookkeeping")
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """A finding a requirement, with one count an event that the books do not allow."""
+    """Return one finding per requirement, which counts the events that break the account."""
     monitor = Bookkeeping(
         retries=number(evidence, "retries", UNLIMITED),
         delivery_timeout_ms=number(evidence, "delivery.timeout.ms", 120_000),

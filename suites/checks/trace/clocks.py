@@ -1,7 +1,7 @@
-"""Limits of time as the settings have them, and what the monitors that keep them have in common.
+"""Time limits from the settings, and the base class of the monitors that check them.
 
-A clock follows the client's events and knows nothing that they do not tell, so a limit is judged only where the client
-alone decides when it is over.
+A clock knows only what the client's events show. A limit is therefore judged only if the client alone decides
+when it ends.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from suites.checks.trace.trace_model import Breach, Handler, Monitor
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The settings that are limits of time, in ms; ``slack_ms`` is how late what is due may be."""
+    """The settings that limit times, in ms. ``slack_ms`` is how late an event may be."""
 
     request_ms: int = 30_000
     setup_ms: int = 10_000
@@ -38,7 +38,10 @@ class Limits:
 
 @lru_cache(maxsize=1_024)
 def growing_ms(base_ms: int, max_ms: int, earlier: int) -> tuple[int, int]:
-    """The shortest and the longest wait after so many earlier failures: twice as long each time, 20 % either way."""
+    """Return the shortest and the longest backoff after this many earlier failures.
+
+    It doubles each time, with a jitter of 20 % either way.
+    """
     if max_ms <= base_ms:
         return max_ms, max_ms
     plain_ms = min(base_ms << min(earlier, 31), max_ms)
@@ -46,9 +49,9 @@ def growing_ms(base_ms: int, max_ms: int, earlier: int) -> tuple[int, int]:
 
 
 class Clocks(Monitor):
-    """A monitor of limits: ``late`` are its breaches that a machine that stood still could explain.
+    """A monitor of time limits. ``late`` holds the breaches that a stalled machine could explain.
 
-    ``moved`` is called with the moves of ``machines``.
+    ``moved`` is called with the state changes of ``machines``.
     """
 
     machines: tuple[str, ...] = ()
@@ -62,14 +65,17 @@ class Clocks(Monitor):
         self.late.append(Breach(requirement, at_ms, subject, what))
 
     def moved(self, event: StateChanged) -> None:
-        """A machine of the client moved."""
+        """Handle a state change of one of ``machines``."""
 
     def overdue(self, now_ms: int) -> None:
-        """The trace ends at ``now_ms``: what should have happened by then is late."""
+        """Report what should have happened by ``now_ms``, when the trace ends."""
 
 
 def together(parts: list[Clocks]) -> dict[type[TraceEvent], Handler]:
-    """One handler a kind of event, for all parts that look at it; moves go only to those who know the machine."""
+    """Return one handler per kind of event, for all parts that handle it.
+
+    State changes go only to the parts that name their machine.
+    """
     handlers: dict[type[TraceEvent], list[Handler]] = {}
     movers: dict[str, list[Handler]] = {}
     for part in parts:

@@ -2,30 +2,32 @@
 
 ## What it does
 
-Runs a clock beside every limit of time that the client has, from its trace: requests, set-ups, backoffs, throttling and
-idleness of connections; the age and the backoff of metadata; linger, retries and delivery of batches; blocked sends;
-close. Nothing may come before its time, and nothing that the client alone decides may come after it.
+Checks every time limit of the client with a clock that runs on its trace: requests, connection setup,
+backoffs, throttling and idleness of connections; the age and the backoff of metadata; linger, retries and
+delivery of batches; blocked sends; close. Nothing may happen before its time, and nothing that the client
+alone decides may happen after it.
 
 ## Why it is bad
 
-A client that is early asks brokers more often than they bear, or gives up what would have succeeded; one that is late
-leaves the application waiting for results that it was promised.
+A client that is early sends requests to brokers more often than they can bear, or gives up what would have
+succeeded. One that is late leaves the application waiting for results that it was promised.
 
 ## How it is judged per guarantee
 
-- **all**: forbidden. In the simulated world what is due may be 2 ms late; in the live one 1,500 ms, and what is late
-  within 5 seconds of a stall is inconclusive.
+- **all**: forbidden. In the simulated world an event may be 2 ms late. In the live world it may be 1,500 ms
+  late, and lateness within 5 seconds of a stall is inconclusive.
 
 ## What it needs
 
-The client's own trace; where a client tells none it is not asked. That a new connection or a retry comes soon is not
-asked, for others decide it too. Nor is it told whether flush() or a full batch is true as the reason for cutting linger
-short. That metadata is asked for too early is judged until metadata.max.idle.ms have passed.
+The client's own trace; clients without one are not judged. That a new connection or a retry happens soon is
+not required, because it does not depend on the client alone. Whether flush() or a full batch is the true
+reason for cutting linger short is not judged either. Metadata requests that are too early are judged until
+metadata.max.idle.ms has passed.
 
 ## References
 
-NET-TMO-01, -04, NET-CON-05 to -08, -12, -14 (KIP-144, KIP-601, KIP-219), MET-01 to -03, -11, -14 (KIP-580), PRD-ACC-02
-to -04, -09, PRD-EXP-01, -02, -05 (KIP-91), PRD-CLS-04, -07.
+NET-TMO-01, -04, NET-CON-05 to -08, -12, -14 (KIP-144, KIP-601, KIP-219), MET-01 to -03, -11, -14 (KIP-580),
+PRD-ACC-02 to -04, -09, PRD-EXP-01, -02, -05 (KIP-91), PRD-CLS-04, -07.
 """
 
 from __future__ import annotations
@@ -59,12 +61,12 @@ from suites.checks.trace.trace_model import (
 
 DEADLINES = breach_anomaly("deadlines")
 SIMULATED_SLACK_MS, LIVE_SLACK_MS = 2, 1_500
-#: What a stall has held up is made good within this.
+#: The time within which a client catches up after a stall.
 LOOK_BACK_MS = 5_000
 
 
 class Deadlines(Monitor):
-    """All clocks, in one pass; ``early`` is what came before its time or is no such time, ``late`` the rest."""
+    """All clocks, in one pass. ``early`` holds what happened too early or with a wrong length, ``late`` the rest."""
 
     def __init__(self, limits: Limits) -> None:
         super().__init__()
@@ -88,12 +90,12 @@ class Deadlines(Monitor):
         return [breach for part in self._parts for breach in part.late]
 
 
-#: The close() of a trial has this long, in either world.
+#: The close() of a trial has this timeout, in either world.
 CLOSE_TIMEOUT_MS = 10_000
 
 
 def limits_of(evidence: Evidence) -> Limits:
-    """The limits as the trial's settings and its world have them."""
+    """Return the limits from the trial's settings and its world."""
 
     def ms(name: str, default: int) -> int:
         return number(evidence, name, default)
@@ -123,7 +125,7 @@ def limits_of(evidence: Evidence) -> Limits:
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """A finding a requirement, with one count a limit that was not kept."""
+    """Return one finding per requirement, which counts the limits that were not kept."""
     limits = limits_of(evidence)
     monitor = Deadlines(limits)
     breaches = monitor.watch(events_of(evidence))
@@ -140,13 +142,13 @@ def find(evidence: Evidence) -> list[Finding]:
 
 @grants("stalled-before-deadline")
 def _stalled(evidence: Evidence, late: Breach) -> tuple[ReasonKind, int] | None:
-    """What stalled shortly before something came late; the trace has the monotonic clock of the machine."""
+    """Return what stalled shortly before a late event. The trace uses the machine's monotonic clock."""
     return stalled_by(evidence, (late.at_ms - LOOK_BACK_MS) * NS_PER_MS, late.at_ms * NS_PER_MS)
 
 
 CHECK = Check(
     name="deadlines",
-    summary="Limits of time that came early, or that the client let pass.",
+    summary="Events that happened before their time, or that the client let become late.",
     requirements=(
         *(judged(f"NET-TMO-0{n}", SHOULD) for n in (1, 4)),
         *(judged(f"NET-CON-{n}", SHOULD) for n in ("05", "06", "07", "08", "12", "14")),

@@ -2,14 +2,15 @@
 
 ## What it does
 
-Rebuilds, from the client's trace, the queue of requests of every connection: what is written to which node in which
-state, which answer completes which request, and what becomes of the rest when the connection ends.
+Rebuilds the request queue of every connection from the client's trace: which requests are written to which
+node in which state, which answer completes which request, and what happens to the remaining requests when the
+connection ends.
 
 ## Why it is bad
 
-A response that completes the wrong request tells an application that a record is safe which is not. A request that ends
-twice, or never, does the same in a hundred other ways; and a client that does not leave a node alone which asked for
-it, or is down, keeps it down.
+A response that completes the wrong request reports a record as safe that is not. A request that ends twice,
+or never, has similar effects. A client that keeps sending to a node that is down, or that asked it to wait,
+keeps that node down.
 
 ## How it is judged per guarantee
 
@@ -17,9 +18,9 @@ it, or is down, keeps it down.
 
 ## What it needs
 
-The client's own trace; where a client tells none it is not asked. Settings: max.in.flight.requests.per.connection,
-reconnect.backoff.ms and its maximum, acks (without acknowledgements a Produce request ends when it is written, which no
-event tells).
+The client's own trace; clients without one are not judged. Settings: max.in.flight.requests.per.connection,
+reconnect.backoff.ms and its maximum, acks (without acknowledgements a Produce request ends when it is
+written, and no event reports that).
 
 ## References
 
@@ -57,7 +58,7 @@ from suites.checks.trace.trace_model import (
 )
 
 RESERVED_FIRST_ID, INT32_MIN = 2**31 - 8, -(2**31)
-#: The first version of each API that a broker answers before it looks away (KIP-219).
+#: The first version of each API whose answer a broker sends before it mutes the connection (KIP-219).
 THROTTLES_SINCE = {"Produce": 6, "Metadata": 6, "FindCoordinator": 2, "ApiVersions": 2, "InitProducerId": 1}
 _DEAD = frozenset({"DISCONNECTED", "AUTHENTICATION_FAILED"})
 _TIMED_OUT = "REQUEST_TIMEOUT"
@@ -66,7 +67,7 @@ _NEVER_ENDED = "requests of its last connection never ended"
 
 @dataclass(slots=True)
 class _Node:
-    """A node as its connection stands. ``unwritten`` is the newest request without an answer (acks=0)."""
+    """A node and the state of its connection. ``unwritten`` is the newest request without an answer (acks=0)."""
 
     state: str = "DISCONNECTED"
     queue: deque[tuple[int, str, int]] = field(default_factory=deque)  # correlation id, API, version
@@ -80,7 +81,10 @@ class _Node:
 
 
 class InFlight(Monitor):
-    """The queues of all nodes; ``limit`` requests a connection, ``acks`` as configured, backoff in ms."""
+    """The queues of all nodes.
+
+    ``limit`` is per connection, ``answers_produce`` is False for acks=0, backoffs are in ms.
+    """
 
     def __init__(self, limit: int, *, answers_produce: bool, backoff_ms: int, backoff_max_ms: int) -> None:
         super().__init__()
@@ -119,7 +123,7 @@ class InFlight(Monitor):
             node.failures = 0
 
     def _attempt(self, event: ConnectAttempt) -> None:
-        """Never before the shortest that the backoff may be, but for a node that moved (NET-CON-10)."""
+        """Check that a retry waits at least the shortest backoff, unless the node has moved (NET-CON-10)."""
         node = self._nodes[event.node]
         port = event.address.rpartition(":")[2] or node.port
         if (event.host, port) != (node.host, node.port or port):
@@ -163,7 +167,7 @@ class InFlight(Monitor):
             node.unwritten = event.correlation_id
 
     def _count(self, event: RequestSent) -> None:
-        """One up a client, into the negative before the ids that SASL has for itself."""
+        """Check that correlation ids rise by one per client, and turn negative before the ids reserved for SASL."""
         last, self._last_id = self._last_id, event.correlation_id
         if last is None:
             return
@@ -192,7 +196,7 @@ class InFlight(Monitor):
         node = self._nodes[event.node]
         what = f"lost {event.api} {event.correlation_id}"
         if node.state not in _DEAD:
-            self._tell("NET-INF-06", event, event.node, f"{what} on a connection that lives")
+            self._tell("NET-INF-06", event, event.node, f"{what} on a connection that is open")
         if event.timed_out is not (node.end == _TIMED_OUT):
             self._tell(
                 "NET-TMO-02", event, event.node, f"{what} with timed_out={event.timed_out} at {node.end}"
@@ -206,7 +210,10 @@ class InFlight(Monitor):
             self._tell("NET-INF-06", event, event.node, f"{what} where {due} was due")
 
     def ended(self) -> None:
-        """A connection that ended has nothing in flight; one that lives may have, for closing drops it silently."""
+        """A connection that ended has nothing in flight.
+
+        An open one may have, because closing drops requests silently.
+        """
         for node_id, node in self._nodes.items():
             if node.queue and node.state in _DEAD:
                 what = f"{len(node.queue)} {_NEVER_ENDED}"
@@ -220,7 +227,7 @@ ANOMALY = breach_anomaly("in-flight")
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """A finding a requirement, with one count an event that does not fit its connection's queue."""
+    """Return one finding per requirement, which counts the events that do not fit their connection's queue."""
     monitor = InFlight(
         number(evidence, "max.in.flight.requests.per.connection", 5),
         answers_produce=str(evidence.record.spec.config.get("acks", "all")) != "0",

@@ -1,4 +1,4 @@
-"""The clocks of metadata: its age, and how its questions are spaced; a part of the check ``deadlines``."""
+"""The clocks of metadata: its age, and the spacing of its requests. Part of the check ``deadlines``."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from suites.checks.trace.clocks import Clocks, Limits, growing_ms
 
 
 class MetadataClocks(Clocks):
-    """When the next question may come, and when it must.
+    """When the next metadata request may be sent, and by when it must be sent.
 
-    A topic that is new may be asked for at once: it shows as a send that waits for metadata. A topic that comes back
-    after metadata.max.idle.ms need not show, so from then on nothing is early.
+    A new topic may be requested at once; it shows as a send that waits for metadata. A topic that returns
+    after metadata.max.idle.ms need not show, so from then on no request is too early.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -50,7 +50,7 @@ class MetadataClocks(Clocks):
         self._equivalent = 0 if event.leaders_changed else self._equivalent + 1
         least_ms, most_ms = self._growing_ms(0)
         self._due_by_ms = at_ms + most_ms
-        if self._has_new_topic:  # it came while the question was under way, and is asked for at once
+        if self._has_new_topic:  # the topic became new during the request, and is requested at once
             self._not_before = 0, "MET-02"
             return
         same_ms = at_ms + self._growing_ms(self._equivalent - 1)[0] if self._equivalent else 0

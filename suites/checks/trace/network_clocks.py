@@ -1,4 +1,4 @@
-"""The clocks of connections and of the requests on them; a part of the check ``deadlines``."""
+"""The clocks of connections and of the requests on them. Part of the check ``deadlines``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Request:
 
 @dataclass(slots=True)
 class _Node:
-    """A node's connection; ``unwritten_ms`` is when the newest request without an answer was handed over (acks=0)."""
+    """A node's connection. ``unwritten_ms`` is when the newest request without an answer was handed over (acks=0)."""
 
     state: str = "DISCONNECTED"
     host: str = ""
@@ -50,7 +50,7 @@ class _Node:
 
 
 class ConnectionClocks(Clocks):
-    """Set-up, backoff, request timeout, throttling and idleness of every node."""
+    """Setup, backoff, request timeout, throttling and idleness of every node."""
 
     machines = ("connection", "life")
 
@@ -66,7 +66,7 @@ class ConnectionClocks(Clocks):
             RequestLost: self._lost,
         }
 
-    # the walk of a connection
+    # the states of a connection
 
     def moved(self, event: StateChanged) -> None:
         if event.machine == "life":
@@ -110,7 +110,7 @@ class ConnectionClocks(Clocks):
         node.may_connect_ms = max(node.may_connect_ms, event.at_ms + event.delay_ms)
 
     def _attempt(self, event: ConnectAttempt) -> None:
-        """A node at another address has no past (NET-CON-10)."""
+        """A node at another address starts without a history (NET-CON-10)."""
         node, limits = self._nodes[event.node], self.limits
         port = event.address.rpartition(":")[2] or node.port
         if (event.host, port) != (node.host, node.port or port):
@@ -133,7 +133,7 @@ class ConnectionClocks(Clocks):
             self.too_late("NET-CON-08", at_ms, f"node {name}", what)
 
     def _ended(self, event: ConnectionEnded) -> None:
-        """Why the client ended it must be true; whatever ended it, nothing on it may have been late."""
+        """Check the client's reason for ending a connection, and that no request on it was late."""
         node, at_ms, subject = self._nodes[event.node], event.at_ms, f"node {event.node}"
         if event.state == "SETUP_TIMEOUT":
             if at_ms - node.attempt_ms <= node.setup_ms:
@@ -200,7 +200,10 @@ class ConnectionClocks(Clocks):
                 return
 
     def _idle_late(self, node: _Node, at_ms: int, node_id: int) -> None:
-        """Only where every use of the connection is an event: without answers the end of a write is none."""
+        """Check idleness only if every use of the connection is an event.
+
+        Without answers, no event reports the end of a write.
+        """
         limits = self.limits
         if limits.connections_max_idle_ms < 0 or not limits.answers_produce or node.queue:
             return

@@ -1,4 +1,4 @@
-"""Situations of the trace checks that no trial of the suites brings about, and why; laws judge their behaviours."""
+"""Situations of the trace checks that no trial of the suites produces, and why. Laws judge their behaviours."""
 
 from __future__ import annotations
 
@@ -14,4 +14,4 @@ NEVER: Mapping[str, str] = {
     "PRD-IDM-11": "no trial raises an epoch 32,767 times",
     "PRD-SND-03": "the errors that generated brokers give are retriable, for a final one would end promises rightly",
 }
-"""Behaviour id -> why its situation never arises."""
+"""Maps a behaviour id to the reason why its situation never arises."""

@@ -2,13 +2,13 @@
 
 ## What it does
 
-Follows, from the client's trace, each partition's chain of sequence numbers: which numbers every batch was sent under,
-at each attempt, and what was out, refused or unknown at that moment.
+Follows each partition's chain of sequence numbers in the client's trace: which numbers every batch was sent
+with, at each attempt, and which batches were in flight, refused or unknown at that time.
 
 ## Why it is bad
 
-A broker knows a repeated batch by its numbers alone. A batch that goes again under other numbers is stored twice; other
-records under numbers that were used are dropped as a repetition, and reported as safe.
+A broker recognizes a repeated batch by its numbers alone. A batch that is sent again with other numbers is
+stored twice. Other records with numbers that were used are dropped as duplicates, and reported as safe.
 
 ## How it is judged per guarantee
 
@@ -17,7 +17,7 @@ records under numbers that were used are dropped as a repetition, and reported a
 
 ## What it needs
 
-The client's own trace; where a client tells none it is not asked.
+The client's own trace; clients without one are not judged.
 
 ## References
 
@@ -54,7 +54,7 @@ from suites.checks.trace.trace_model import (
     flag,
 )
 
-#: Numbers go round there.
+#: Sequence numbers wrap around here.
 ROUND = 2**31
 LAST_EPOCH = 2**15 - 1
 
@@ -64,7 +64,7 @@ Identity = tuple[int, int]
 
 @dataclass(slots=True, eq=False)
 class _Link:
-    """A batch under its numbers; ``out`` while an attempt has no end."""
+    """A batch with its numbers. ``out`` is True while an attempt has no end."""
 
     name: str
     identity: Identity
@@ -79,9 +79,9 @@ class _Link:
 
 @dataclass(slots=True)
 class _Chain:
-    """One partition: the batches under numbers that have no end, and the next number.
+    """One partition: the numbered batches without an end, and the next number.
 
-    ``has_gap``: one of them ended badly, and what the broker has of it is not known.
+    ``has_gap`` is True if a batch failed and it is unknown whether the broker stored it.
     """
 
     identity: Identity | None = None
@@ -93,7 +93,7 @@ class _Chain:
 
 
 class Sequences(Monitor):
-    """Every partition's chain, and the identity that the client has."""
+    """The chain of every partition, and the client's identity."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -116,10 +116,10 @@ class Sequences(Monitor):
             chain = self._chains[partition] = _Chain()
         return chain
 
-    # who the client is
+    # the client's identity
 
     def _assigned(self, event: ProducerIdAssigned) -> None:
-        """A local bump is one epoch more of the same producer id, which has 32767 of them (PRD-IDM-09)."""
+        """Check that a local bump raises the epoch of the same producer id by one, up to 32767 (PRD-IDM-09)."""
         had, has = self._identity, (event.producer_id, event.producer_epoch)
         self._identity = has
         if event.bumped_locally and (had is None or has != (had[0], had[1] + 1) or has[1] > LAST_EPOCH):
@@ -130,7 +130,7 @@ class Sequences(Monitor):
             self.accuse("PRD-IDM-10", event, "the producer", f"went back from {had} to {has}")
 
     def _restarted(self, event: SequencesRestarted) -> None:
-        """What has no end begins again at 0, in order, once nothing of it is out (PRD-IDM-10)."""
+        """Check that batches without an end begin again at 0, in order, once none of them is in flight (PRD-IDM-10)."""
         chain = self._chain(event.partition)
         if out := [link.name for link in chain.links if link.out]:
             self.accuse("PRD-IDM-10", event, event.partition, f"began again while {out[0]} was out")
@@ -163,7 +163,7 @@ class Sequences(Monitor):
             self.accuse("PRD-IDM-04", event, name, f"is number {out} that is out at a time")
 
     def _begin(self, event: BatchSent, chain: _Chain, identity: Identity) -> _Link:
-        """The first attempt: the next numbers, and nothing before it that goes again or has no known end."""
+        """Check a first attempt: it has the next numbers, and no earlier batch is to be retried or unresolved."""
         name = event.batch
         if chain.identity is None:
             chain.identity = identity
@@ -174,12 +174,12 @@ class Sequences(Monitor):
             what = f"was sent from {event.base_sequence} where {chain.next} was next"
             self.accuse("PRD-IDM-13" if event.base_sequence < chain.next else "PRD-IDM-02", event, name, what)
         if waiting := next((link for link in chain.links if not link.out), None):
-            self.accuse("PRD-IDM-07", event, name, f"was sent before {waiting.name}, which goes again")
+            self.accuse("PRD-IDM-07", event, name, f"was sent before {waiting.name}, which is retried")
         elif chain.state == "RETRYING" and chain.links:
-            self.accuse("PRD-IDM-07", event, name, f"was sent beside {chain.links[0].name}, which goes again")
+            self.accuse("PRD-IDM-07", event, name, f"was sent beside {chain.links[0].name}, which is retried")
         if chain.has_gap:
             if chain.links or chain.acked_end != chain.next:
-                self.accuse("PRD-EXP-06", event, name, "was sent behind a batch whose fate is not known")
+                self.accuse("PRD-EXP-06", event, name, "was sent after a batch whose outcome is unknown")
             chain.has_gap = False
         link = self._links[name] = _Link(name, identity, event.base_sequence, event.record_count)
         chain.links.append(link)
@@ -187,7 +187,7 @@ class Sequences(Monitor):
         return link
 
     def _repeat(self, event: BatchSent, chain: _Chain, link: _Link, identity: Identity) -> None:
-        """A later attempt: the same numbers, and only the lowest of those without an end goes."""
+        """Check a later attempt: it has the same numbers, and is the lowest batch without an end."""
         if (identity, event.base_sequence) != (link.identity, link.base):
             what = (
                 f"was sent as {identity} from {event.base_sequence}, and is {link.identity} from {link.base}"
@@ -204,7 +204,7 @@ class Sequences(Monitor):
             self._parts[event.batch] = event.record_count
 
     def _split(self, event: BatchSplit) -> None:
-        """The parts have the numbers of the whole, one after the other (PRD-SPL-04)."""
+        """The parts have the numbers of the whole batch, one after the other (PRD-SPL-04)."""
         whole = self._links.get(event.batch)
         if whole is None:
             return
@@ -233,7 +233,10 @@ class Sequences(Monitor):
 
     @staticmethod
     def _ended(event: StateChanged, chain: _Chain, link: _Link) -> None:
-        """Stored, even where that is learned late, or not: then the chain has a gap, maybe."""
+        """Record whether the batch was stored, even if that is learned late.
+
+        If it was not, the chain may have a gap.
+        """
         link.out = False
         was_in_chain = link in chain.links
         if was_in_chain:
@@ -248,11 +251,16 @@ class Sequences(Monitor):
 
 
 ANOMALY = breach_anomaly("sequence")
-NOT_IDEMPOTENT = ReasonKind("not-idempotent", "enable.idempotence=false numbers nothing")
+NOT_IDEMPOTENT = ReasonKind(
+    "not-idempotent", "with enable.idempotence=false batches have no sequence numbers"
+)
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """A finding a requirement, with one count a batch or bump that breaks a chain. Unsupported without idempotence."""
+    """Return one finding per requirement, which counts batches and bumps that break a chain.
+
+    Unsupported without idempotence.
+    """
     if not flag(evidence, "enable.idempotence", default=True):
         raise Unsupported(NOT_IDEMPOTENT.reason())
     return accusation(ANOMALY, Sequences().watch(events_of(evidence)))
@@ -260,7 +268,7 @@ def find(evidence: Evidence) -> list[Finding]:
 
 CHECK = Check(
     name="sequence",
-    summary="Batches under sequence numbers that are not the next ones, not their own, or not to be used now.",
+    summary="Batches with sequence numbers that are not the next, not their own, or not to be used now.",
     requirements=(
         judged("PRD-EXP-06", MUST, EXACTLY_ONCE),
         judged("PRD-EXP-07", MUST, EXACTLY_ONCE),

@@ -1,8 +1,9 @@
-"""When what a behaviour is about arose, by the client's own trace, for every behaviour that a trace check judges.
+"""How often the situation of each behaviour arose, from the client's own trace.
 
-A behaviour that was not called for did not hold: that a batch which is too large is split shows only where one was. One
-pass over the trace counts for all of them; what a behaviour asks is the least that a client which breaks it must have
-met. Counts are situations, never outcomes: a client that does the wrong thing in one has met it as well.
+A behaviour is exercised only if its situation arose: that a batch which is too large is split shows only if
+there was one. One pass over the trace counts the situations of every behaviour that a trace check judges. The
+situation of a behaviour is the least that a client which breaks it must have met. Counts are of situations,
+never of outcomes: a client that does the wrong thing in a situation has met it as well.
 """
 
 from __future__ import annotations
@@ -46,18 +47,18 @@ EVERY = frozenset(Guarantee)
 
 
 def judged(id: str, level: Level, guarantees: frozenset[Guarantee] = EVERY) -> Requirement:
-    """A requirement of a trace check; it arises where the trace of a trial has what it is about."""
+    """Return a requirement of a trace check. It arises if the trace of a trial has its situation."""
     return Requirement(id, level, guarantees, lambda evidence: situations(evidence)[id])
 
 
 @view
 def situations(evidence: Evidence) -> Counter[str]:
-    """Behaviour id -> how often its situation arose in the trial."""
+    """Map each behaviour id to how often its situation arose in the trial."""
     return _Situations(evidence).counted(events_of(evidence))
 
 
 class _Situations:
-    """What the client has met so far; ``count`` is by behaviour id."""
+    """The situations that the client has met so far. ``count`` is by behaviour id."""
 
     def __init__(self, evidence: Evidence) -> None:
         config = evidence.record.spec.config
@@ -114,7 +115,7 @@ class _Situations:
         for id in ids:
             self.count[id] += 1
 
-    # machines
+    # state machines
 
     def _moved(self, event: StateChanged) -> None:
         machine = event.machine

@@ -1,8 +1,8 @@
-"""What checks of the client's own trace have in common: its events, the catalogue's tables, and how a breach is told.
+"""What the checks of the client's own trace share: its events, the catalogue's tables, and how a breach is reported.
 
-The tables are those that the behaviours NET-CON, PRD-FIN and PRD-IDM describe, and not the client's own: what is not in
-them is a move that nobody may make. A monitor goes once over the events, in the order of deciding, and keeps only what
-its rules need; it must never accuse a client that is right.
+The tables are those of the behaviours NET-CON, PRD-FIN and PRD-IDM, and not the client's own. A move that is
+not in them is not allowed. A monitor goes over the events once, in the order in which they were decided, and
+keeps only what its rules need. It must never accuse a correct client.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from harness.model.rows import Finding
 from harness.model.verdicts import Level
 
 ALL_EVENTS = tuple(TraceEvent.__subclasses__())
-_ANY_EVENT: Any = Union[ALL_EVENTS]  # noqa: UP007 - made of a list that only the run time knows
+_ANY_EVENT: Any = Union[ALL_EVENTS]  # noqa: UP007 - made of a list that is known only at run time
 _TAGS = frozenset(event.__struct_config__.tag for event in ALL_EVENTS)
 
 Moves = Mapping[tuple[str, str], str]
-"""State and cause to the next state, by the stable names of the trace."""
+"""Maps state and cause to the next state, by the stable names of the trace."""
 
 
 def _moves(table: str) -> Moves:
@@ -98,7 +98,7 @@ MOVES: Mapping[str, Moves] = {
         CLOSING  force    CLOSED
     """),
 }
-"""By machine, every move that may be made: all others are defects of the client."""
+"""Maps each machine to its allowed moves. All other moves are defects of the client."""
 
 INITIAL = {
     "connection": "DISCONNECTED",
@@ -108,14 +108,14 @@ INITIAL = {
     "life": "OPEN",
 }
 FINAL = frozenset({"SUCCEEDED", "FAILED", "ABORTED"})
-"""The final states of a batch; SPLIT is none, for its parts go on."""
+"""The final states of a batch. SPLIT is not final, since the parts go on."""
 
 MUST, SHOULD = Level.MUST, Level.SHOULD
 
 
 @view
 def events_of(evidence: Evidence) -> Sequence[TraceEvent]:
-    """The trace as typed events, whether it is still in memory or was read from a file; unknown ones are left out."""
+    """Return the trace as typed events, from memory or from a file. Unknown events are left out."""
     rows: Sequence[Any] = evidence.trace
     if not rows or isinstance(rows[0], TraceEvent):
         return rows
@@ -124,18 +124,18 @@ def events_of(evidence: Evidence) -> Sequence[TraceEvent]:
 
 
 def number(evidence: Evidence, name: str, default: int) -> int:
-    """A setting of the trial that is a whole number."""
+    """Return a setting of the trial that is a whole number."""
     return int(evidence.record.spec.config.get(name, default))
 
 
 def flag(evidence: Evidence, name: str, *, default: bool) -> bool:
-    """A setting of the trial that is true or false."""
+    """Return a setting of the trial that is true or false."""
     return str(evidence.record.spec.config.get(name, default)).lower() == "true"
 
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """One event that a behaviour does not allow: which behaviour, when, whose, and what is wrong with it."""
+    """One event that a behaviour does not allow: the behaviour, the time, the subject, and what is wrong."""
 
     requirement: str
     at_ms: int
@@ -147,7 +147,7 @@ Handler = Callable[[Any], None]
 
 
 class Monitor:
-    """Looks at events of the kinds in ``handlers``, one after the other; ``breaches`` is what it found wrong."""
+    """Handles events of the kinds in ``handlers``, one after the other. ``breaches`` holds what is wrong."""
 
     handlers: Mapping[type[TraceEvent], Handler]
 
@@ -155,7 +155,7 @@ class Monitor:
         self.breaches: list[Breach] = []
 
     def watch(self, events: Sequence[TraceEvent]) -> list[Breach]:
-        """The breaches of a whole trace."""
+        """Return the breaches of a whole trace."""
         handler_of = self.handlers.get
         for event in events:
             handler = handler_of(type(event))
@@ -165,19 +165,19 @@ class Monitor:
         return self.breaches
 
     def ended(self) -> None:
-        """The trace is over; what is still owed is a breach."""
+        """Report what is still owed at the end of the trace."""
 
     def accuse(self, requirement: str, event: TraceEvent, subject: str, what: str) -> None:
         self.breaches.append(Breach(requirement, event.at_ms, subject, what))
 
 
 def breach_anomaly(code: str) -> Anomaly:
-    """The anomaly of a check of the trace, which tells the first breach of each requirement."""
+    """Return the anomaly of a trace check, which reports the first breach of each requirement."""
     return Anomaly(code, "{count:violation} of {behaviour}, the first: {told}")
 
 
 def accusation(anomaly: Anomaly, breaches: Sequence[Breach]) -> list[Finding]:
-    """One finding for each requirement that was violated, with one count for each breach."""
+    """Return one finding for each violated requirement, which counts its breaches."""
     of: dict[str, list[Breach]] = {}
     for breach in breaches:
         of.setdefault(breach.requirement, []).append(breach)

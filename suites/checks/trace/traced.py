@@ -5,5 +5,5 @@ from __future__ import annotations
 from suites.checks.trace import bookkeeping, deadlines, in_flight, sequence, transition
 
 TRACE_CHECKS = (transition.CHECK, in_flight.CHECK, bookkeeping.CHECK, sequence.CHECK, deadlines.CHECK)
-#: What a scenario names that is run by clients with a trace; for all others nothing is asked.
+#: The behaviours that a scenario names for clients with a trace. Other clients are not judged by them.
 TRACED = tuple(sorted({each.id for check in TRACE_CHECKS for each in check.requirements}))

@@ -2,14 +2,15 @@
 
 ## What it does
 
-Follows every state machine of the client through its trace: each connection, each batch, the producer id, each
-partition's sequence numbers, the producer itself. Every move must be in the catalogue's table and begin where the last
-one ended; a batch must take exactly one final state.
+Follows every state machine of the client through its trace: each connection, each batch, the producer id,
+each partition's sequence numbers, and the producer itself. Every move must be in the catalogue's table and
+begin where the previous one ended. A batch must take exactly one final state.
 
 ## Why it is bad
 
-A move that no table has is a state that nobody thought about: a request on a connection that has not told its versions,
-a result for a record that had one already, a sequence that goes on after a gap. It may do no harm today.
+A move that is in no table leads to a state that was not designed for: a request on a connection whose
+versions are unknown, a second result for a record, a sequence that continues after a gap. It may do no harm
+today.
 
 ## How it is judged per guarantee
 
@@ -17,11 +18,12 @@ a result for a record that had one already, a sequence that goes on after a gap.
 
 ## What it needs
 
-The client's own trace; where a client tells none it is not asked.
+The client's own trace; clients without one are not judged.
 
 ## References
 
-NET-CON-01, NET-CON-11 (KIP-35, KIP-152), PRD-FIN-01 to PRD-FIN-03 (ProducerBatch.finalState), PRD-IDM-11 (KIP-360).
+NET-CON-01, NET-CON-11 (KIP-35, KIP-152), PRD-FIN-01 to PRD-FIN-03 (ProducerBatch.finalState), PRD-IDM-11
+(KIP-360).
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ _FORGOTTEN = frozenset({"DISCONNECTED", "AUTHENTICATION_FAILED"})
 
 
 class Transitions(Monitor):
-    """Where every machine stands, and which batches were reported to have ended."""
+    """The current state of every machine, and which batches were reported as ended."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,13 +72,13 @@ class Transitions(Monitor):
         last = states.get(subject) or INITIAL[machine]
         states[subject] = after
         if MOVES[machine].get((before, event.cause)) != after:
-            self._illegal(event, f"went from {before} to {after} by {event.cause}, which no table has")
+            self._illegal(event, f"went from {before} to {after} by {event.cause}, which is in no table")
         elif last != before and not self._is_new_address(event, last):
             self._illegal(event, f"left {before} by {event.cause}, where it was {last}")
 
     @staticmethod
     def _is_new_address(event: StateChanged, last: str) -> bool:
-        """A node at a new address begins anew, whatever became of the old one (NET-CON-10)."""
+        """True if the node has a new address. It then starts anew, whatever happened at the old one (NET-CON-10)."""
         return event.machine == "connection" and event.cause == "connect" and last in _FORGOTTEN
 
     def _illegal(self, event: StateChanged, what: str) -> None:
@@ -99,13 +101,13 @@ ANOMALY = breach_anomaly("transition")
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """A finding a requirement, with one count a move or end that may not be."""
+    """Return one finding per requirement, which counts the moves and ends that are not allowed."""
     return accusation(ANOMALY, Transitions().watch(events_of(evidence)))
 
 
 CHECK = Check(
     name="transition",
-    summary="Moves of the client's state machines that no table has, and batches with more than one end.",
+    summary="Moves of the client's state machines that are in no table, and batches with more than one end.",
     requirements=(
         judged("NET-CON-01", SHOULD),
         judged("PRD-FIN-01", MUST),

@@ -1,1 +1,1 @@
-"""Checks that judge any client by what it leaves: frames, log and results; no trace."""
+"""Checks that judge any client by its frames, log and results. They need no trace."""

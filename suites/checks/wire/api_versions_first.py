@@ -2,12 +2,13 @@
 
 ## What it does
 
-Looks at the first request of each connection: it asks for the broker's API versions.
+Checks that the first request of each connection asks for the broker's API versions.
 
 ## Why it is bad
 
-During a rolling upgrade the same address answers with other versions from one connection to the next. A client that
-remembers what an earlier connection was told sends requests that the broker does not know, and is disconnected.
+During a rolling upgrade, the same address may support different versions from one connection to the next. A
+client that reuses the versions from an earlier connection sends requests that the broker does not know, and
+is disconnected.
 
 ## How it is judged per guarantee
 
@@ -15,12 +16,12 @@ remembers what an earlier connection was told sends requests that the broker doe
 
 ## What it needs
 
-The witness's frames. SaslHandshake and SaslAuthenticate may come before. Connections without a request are not
-judged.
+The witness's frames. SaslHandshake and SaslAuthenticate may precede the request. Connections without a
+request are not judged.
 
 ## References
 
-NET-CON-01 (KIP-35). kafkajs and platformatic-kafka ask once and remember it.
+NET-CON-01 (KIP-35). kafkajs and platformatic-kafka ask once and remember the answer.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ SASL = frozenset({"SaslHandshake", "SaslAuthenticate"})
 @view
 @grants("sasl-first")
 def first_requests(evidence: Evidence) -> list[Frame]:
-    """The first request of each connection that has one, SASL aside."""
+    """Return the first request of each connection that has one, not counting SASL."""
     first: dict[int, Frame] = {}
     for frame in sorted((*evidence.frames, *evidence.stopped), key=lambda frame: frame.arrived_ns):
         if frame.kind is FrameKind.REQUEST and frame.api not in SASL:
@@ -51,7 +52,7 @@ def first_requests(evidence: Evidence) -> list[Frame]:
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding, counting connections."""
+    """Return at most one finding, which counts connections."""
     first = first_requests(evidence)
     skipped = [frame for frame in first if frame.api != FIRST]
     if not skipped:

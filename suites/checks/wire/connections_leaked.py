@@ -2,12 +2,12 @@
 
 ## What it does
 
-Counts the connections that a client has open to one broker at a time, and those that never end.
+Counts the connections that a client has open to one broker at the same time, and those that never end.
 
 ## Why it is bad
 
-Each open connection takes a file descriptor, buffers and a place in max.connections.per.ip from a broker. A client
-that opens another one and forgets the last takes them from all others.
+Each open connection uses a file descriptor, buffers and a place in max.connections.per.ip on a broker. A
+client that opens new connections and forgets old ones takes these resources from all other clients.
 
 ## How it is judged per guarantee
 
@@ -15,11 +15,11 @@ that opens another one and forgets the last takes them from all others.
 
 ## What it needs
 
-The witness's frames and the faults as they were. franz-go opens up to five connections to a broker, one for each kind
-of request, and other clients fewer. Each may be replaced by another one before its end is seen, and twice as many are
-allowed again: 20. Connections that were opened while a fault of the network was on their way, or within a second
-after it, may have ended out of the witness's sight; they count only among those that never end, for all
-connections end when the client's process does.
+The witness's frames and the faults as they happened. franz-go opens up to five connections to a broker, one
+for each kind of request; other clients open fewer. Each may be replaced by another before its end is seen,
+and the limit doubles that again: 20. Connections that were opened while a network fault was on their path, or
+within a second after it, may have ended unseen by the witness. They count only among those that never end,
+because all connections end when the client's process does.
 
 ## References
 
@@ -40,18 +40,20 @@ from suites.analysis.excuses import grants
 from suites.analysis.way import Fault, way
 
 OPEN = Anomaly(
-    "connections-open", "{count:connection} open to one broker at a time, of {limit}", Level.SHOULD
+    "connections-open",
+    "{count:connection} open to one broker at the same time; the limit is {limit}",
+    Level.SHOULD,
 )
 ENDLESS = Anomaly(
-    "connections-leaked", "{count:connection} to one broker never ended, of {limit}", Level.SHOULD
+    "connections-leaked", "{count:connection} to one broker never ended; the limit is {limit}", Level.SHOULD
 )
-#: Five a broker, each replaced before its end is seen, and twice that.
+#: Five per broker, each replaced before its end is seen, and then doubled.
 LIMIT = 20
 AFTER_NS = 1_000 * NS_PER_MS
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding of each kind, of the broker that has most."""
+    """Return at most one finding of each kind, for the broker with the most connections."""
     ended = {frame.conn for frame in evidence.frames if frame.kind is FrameKind.CLOSE}
     endless: dict[int, list[Frame]] = {}
     for frame in _opened(evidence):
@@ -68,7 +70,7 @@ def find(evidence: Evidence) -> list[Finding]:
 
 
 def reconnections(evidence: Evidence) -> int:
-    """How many connections to a broker were opened after one to it had ended."""
+    """Return how many connections to a broker were opened after an earlier one to it had ended."""
     ended: set[int] = set()
     count = 0
     for frame in sorted(evidence.frames, key=lambda frame: frame.t_ns):
@@ -84,8 +86,8 @@ def _opened(evidence: Evidence) -> list[Frame]:
 
 
 def _most_open(evidence: Evidence) -> list[Frame]:
-    """The connections that were open to one broker when there were most; of those that were opened in peace."""
-    # A rule of the witness for single frames does nothing to connections.
+    """Return the connections to one broker at the time when most were open, out of those opened without a fault."""
+    # A rule of the witness for single frames does not affect connections.
     faults = [fault for fault in way(evidence).faults if fault.effects]
     is_open: dict[int, dict[int, Frame]] = {}
     most: list[Frame] = []
@@ -107,7 +109,7 @@ def _may_be_open(connections: int) -> bool:
 
 @grants("opened-beside-fault")
 def _is_during(faults: Iterable[Fault], opened: Frame) -> bool:
-    """True if it was opened while one of these was on its way, or so shortly after it that its end may be hidden."""
+    """True if it was opened during one of these faults on its path, or so soon after it that its end may be hidden."""
     return any(
         fault.is_on(opened.broker) and fault.begin_ns <= opened.t_ns <= fault.end_ns + AFTER_NS
         for fault in faults
@@ -120,7 +122,7 @@ def _sample(frame: Frame) -> Sample:
 
 CHECK = Check(
     name="connections-leaked",
-    summary="More connections to a broker than any client has a use for.",
+    summary="More connections to a broker than any client needs.",
     requirements=(Requirement("NET-CON-05", Level.SHOULD, arises=reconnections),),
     guarantees=frozenset(Guarantee),
     channels=frozenset({"frames", "faults"}),

@@ -1,7 +1,7 @@
-"""Which answers a client had certainly read by when, by what it says itself: its results, and the dates of its records.
+"""When a client had certainly read an answer, judged by its own results and the timestamps of its records.
 
-A client that acknowledges a record has read the answer with its place. A request with a record that was dated
-afterwards was sent with that answer in hands, however long either was on its way.
+A client that acknowledges a record has read the answer with the record's place. A request with a record that
+is dated later was sent with that answer in hand, however long either was in transit.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ Place = tuple[int, int | None]
 
 @view
 def read_by_ns(evidence: Evidence) -> Mapping[tuple[int, int | None], int]:
-    """Connection and correlation id of a Produce answer -> when the client had read it, at the latest.
+    """Map (connection, correlation id) of a Produce answer to the latest time by which the client had read it.
 
-    Only an answer that is the only one with the place of some batch counts, and only where every record of that batch
-    was acknowledged after it had passed.
+    Only an answer that alone names the place of some batch counts, and only if every record of that batch was
+    acknowledged after the answer had passed.
     """
     told_ns = _told_ns(evidence)
     answers = [
@@ -43,14 +43,14 @@ def read_by_ns(evidence: Evidence) -> Mapping[tuple[int, int | None], int]:
 
 
 def made_after(evidence: Evidence, request: Frame, at_ns: int) -> bool:
-    """True if a batch of this request has a record that the client dated after this moment."""
+    """True if a batch of this request has a record that the client dated after ``at_ns``."""
     _, most_ns = wall_offsets_ns(evidence)
     dates_ms = [part.max_timestamp_ms for part in request.produce if part.max_timestamp_ms is not None]
     return most_ns > 0 and any(date_ms * NS_PER_MS - most_ns > at_ns for date_ms in dates_ms)
 
 
 def _told_ns(evidence: Evidence) -> Mapping[Place, int]:
-    """Place of a batch -> when the last of its records was acknowledged, of batches of which all were."""
+    """Map the place of each batch whose records were all acknowledged to the time of its last acknowledgement."""
     told: dict[Place, int] = {}
     other: set[Place] = set()
     for n, copies in evidence.copies.items():

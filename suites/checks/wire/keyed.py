@@ -1,4 +1,4 @@
-"""Which partition a key belongs to, as the log has it."""
+"""Which partition a key belongs to, according to the log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UNKNOWN = -1
 
 @view
 def key_places(evidence: Evidence) -> Mapping[str, Mapping[int, list[int]]]:
-    """Key -> partition -> the numbers of its records there, in log order. Records without a key are left out."""
+    """Map key -> partition -> the numbers of its records there, in log order. Records without a key are left out."""
     workload = evidence.record.spec.workload
     found: dict[str, dict[int, list[int]]] = {}
     for n, copies in evidence.copies.items():
@@ -23,7 +23,7 @@ def key_places(evidence: Evidence) -> Mapping[str, Mapping[int, list[int]]]:
 
 
 def partitions_of_keys(evidence: Evidence) -> Callable[[int], int]:
-    """From a record's number to the one partition in which its key is found; :data:`UNKNOWN` if there is none."""
+    """Return a function from a record's number to the one partition that holds its key, or :data:`UNKNOWN`."""
     workload, places = evidence.record.spec.workload, key_places(evidence)
 
     def partition_of(n: int) -> int:

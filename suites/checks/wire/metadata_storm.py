@@ -6,8 +6,8 @@ Counts the Metadata requests of a client in the busiest second.
 
 ## Why it is bad
 
-Every client of a cluster asks for metadata when a leader is lost, at the same time. Clients that repeat the question
-without a pause keep brokers busy with it that have to recover.
+When a leader is lost, every client of a cluster asks for metadata at the same time. Clients that repeat the
+request without a pause keep brokers busy that have to recover.
 
 ## How it is judged per guarantee
 
@@ -15,11 +15,11 @@ without a pause keep brokers busy with it that have to recover.
 
 ## What it needs
 
-The witness's frames. The Java client asks once in retry.backoff.ms, less 20 % of jitter. Others ask on each
-connection, or once for each partition that failed, so the bound is generous: ten times that rate, and at least 100 in
-a second; and five more for each connection that was opened, and for each answer with an error, in that second or the
-one before it. Where the client cannot be given retry.backoff.ms, the bound is 100 and those. In trials of eleven
-clients none asked more than seven times in a second.
+The witness's frames. The Java client asks once per retry.backoff.ms, less 20 % of jitter. Other clients ask
+on each connection, or once for each partition that failed, so the bound is generous: ten times that rate, and
+at least 100 per second. Five more are allowed for each connection that was opened, and for each answer with
+an error, in that second or the one before it. If the client cannot be given retry.backoff.ms, the bound is
+100 plus these. In trials of eleven clients, none asked more than seven times in a second.
 
 ## References
 
@@ -38,13 +38,13 @@ from harness.plugins.check import Check, Requirement
 from suites.analysis.excuses import grants
 from suites.checks.wire.rate import SECOND_NS, busiest_second
 
-STORM = Anomaly("metadata-storm", "{count:Metadata request} in a second, of {limit} at most", Level.SHOULD)
+STORM = Anomaly("metadata-storm", "{count:Metadata request} in a second; the limit is {limit}", Level.SHOULD)
 METADATA, BACKOFF = "Metadata", "retry.backoff.ms"
 LEAST_A_SECOND, TIMES_JAVA, FOR_EACH_REASON = 100, 10, 5
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding: the requests of the busiest second."""
+    """Return at most one finding: the requests of the busiest second."""
     asked = _questions(evidence)
     most, end_ns = busiest_second(frame.arrived_ns for frame in asked)
     limit = usual(evidence) + FOR_EACH_REASON * _reasons(evidence, end_ns)
@@ -65,7 +65,7 @@ def _questions(evidence: Evidence) -> list[Frame]:
 
 @grants("generous-rate-of-metadata")
 def usual(evidence: Evidence) -> int:
-    """How many questions a second need no reason."""
+    """Return how many requests per second need no reason."""
     record = evidence.record
     if BACKOFF in record.not_set or BACKOFF not in record.spec.config:
         return LEAST_A_SECOND
@@ -83,7 +83,7 @@ def _reasons(evidence: Evidence, end_ns: int) -> int:
 
 
 def _failed(evidence: Evidence) -> int:
-    """How many Metadata requests were answered with an error, or not at all."""
+    """Return how many Metadata requests were answered with an error or not at all."""
     answered = {
         (frame.conn, frame.correlation_id)
         for frame in evidence.frames
@@ -98,7 +98,7 @@ def _repeated(evidence: Evidence) -> int:
 
 CHECK = Check(
     name="metadata-storm",
-    summary="Metadata requests far more often than any pause between them allows.",
+    summary="Metadata requests far more often than any backoff between them allows.",
     requirements=(
         Requirement("MET-02", Level.SHOULD, arises=_failed),
         Requirement("MET-03", Level.SHOULD, arises=_repeated),

@@ -2,29 +2,31 @@
 
 ## What it does
 
-Holds Produce requests, batches and results against the settings that the client says it applied: acks, the codec, the
-time of records, and an offset for each record that is acknowledged.
+Compares Produce requests, batches and results with the settings that the client says it applied: acks, the
+codec, the time of records, and an offset for each acknowledged record.
 
 ## Why it is bad
 
-acks decides what an acknowledgement is worth; that it was not applied shows only when a broker dies. Records that are
-dated wrongly are deleted too early or too late. Without its offset an application cannot find a record again.
+acks decides what an acknowledgement is worth; that it was not applied shows only when a broker dies. Records
+with wrong timestamps are deleted too early or too late. Without its offset an application cannot find a
+record again.
 
 ## How it is judged per guarantee
 
-- **all**: another value of acks than the one set is forbidden. Another codec, timestamps outside the trial, and an
-  acknowledgement without an offset are a SHOULD.
+- **all**: a value of acks other than the one set is forbidden. A different codec, timestamps outside the
+  trial, and an acknowledgement without an offset violate a SHOULD.
 
 ## What it needs
 
-The witness's frames, the history and the log. Settings that the client could not be given are not judged, and the codec
-is not where a batch does not say one. A batch that is not compressed is a difference too: the eleven clients of
-docs/clients.md compress every batch, whether or not it pays. Timestamps are judged by the client's own wall clock, from
-its first event to its last, with 5 s of slack each way; where its events lack it, they are not. Offsets are judged
-where acks asks for an answer: a record that a broker took for a repetition (DUPLICATE_SEQUENCE_NUMBER) may have none,
-so nothing is said of the records of such a batch (of its partition, where the log does not have its bytes). An adapter
-that says so (the feature `unplaced`) may name neither partition nor offset of some records; of all, no adapter may. A
-record that is not in the log at all has no offset; `lost` tells of it.
+The witness's frames, the history and the log. Settings that the client could not be given are not judged, and
+neither is the codec of a batch that does not state one. An uncompressed batch is a difference too: the eleven
+clients of docs/clients.md compress every batch, whether or not it pays. Timestamps are judged by the client's
+own wall clock, from its first event to its last, with 5 s of slack each way; if its events lack it,
+timestamps are not judged. Offsets are judged if acks asks for an answer. A record that a broker took for a
+duplicate (DUPLICATE_SEQUENCE_NUMBER) may have no offset, so the records of such a batch are not judged (or
+those of its partition, if the log does not have its bytes). An adapter that declares the feature `unplaced`
+may report neither partition nor offset for some records, but no adapter may omit them for all. A record that
+is not in the log at all has no offset; `lost` reports it.
 
 ## References
 
@@ -66,14 +68,14 @@ NO_OFFSET = Anomaly("offset-missing", "{count:record} acknowledged without an of
 ACKS, CODEC = "acks", "compression.type"
 ALL = ("all", "-1")
 WANTED_ACKS = {"all": -1, "-1": -1, "1": 1, "0": 0}
-#: The feature of a client whose application cannot always know where a record went.
+#: The feature of a client that cannot always tell its application where a record went.
 UNPLACED = "unplaced"
 DUPLICATE = BY_NAME["DUPLICATE_SEQUENCE_NUMBER"].code
 SLACK_MS = 5_000
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding a setting."""
+    """Return at most one finding per setting."""
     return [*_acks(evidence), *_codec(evidence), *_times(evidence), *_offsets(evidence)]
 
 
@@ -117,7 +119,7 @@ def _times(evidence: Evidence) -> Iterator[Finding]:
 
 @grants("follows-from-header")
 def _explained(evidence: Evidence, outside: list[Sent]) -> tuple[str, ...]:
-    """Records that are dated wrongly follow from it if all of them are in these batches."""
+    """Return the code for misdated records if all of them are in these batches, since they then follow from it."""
     batches = {(each.part.partition, each.part.crc) for each in outside}
     return (MISDATED.code,) if all(place in batches for place in misdated_batches(evidence)) else ()
 
@@ -136,14 +138,14 @@ def _offsets(evidence: Evidence) -> Iterator[Finding]:
 
 @grants("lost-has-no-offset")
 def _is_lost(evidence: Evidence, send: Operation) -> bool:
-    """True for a record that ``lost`` accuses: a record that is not in the log has no offset."""
+    """True for a record that ``lost`` reports. A record that is not in the log has no offset."""
     is_judged = evidence.record.spec.guarantee in DURABLE and str(_setting(evidence, ACKS)) in ALL
     return is_judged and send.n not in evidence.copies
 
 
 @grants("adapter-tells-no-place")
 def _may_be_unplaced(evidence: Evidence) -> bool:
-    """True for a client whose adapter says that it cannot always tell where a record went."""
+    """True if the client's adapter declares that it cannot always tell where a record went."""
     features = evidence.record.client.get("features")
     return isinstance(features, list) and UNPLACED in features
 
@@ -151,7 +153,10 @@ def _may_be_unplaced(evidence: Evidence) -> bool:
 @view
 @grants("repetition-without-offset")
 def _repetitions(evidence: Evidence) -> frozenset[int]:
-    """The records of the batches that a broker took for repetitions; of their partitions where they are not found."""
+    """Return the records of the batches that a broker took for duplicates.
+
+    If a batch is not found in the log, return all records of its partition.
+    """
     repeated = [each.part for each in sent(evidence) if each.error_code == DUPLICATE]
     found: set[int] = set()
     for part in repeated:
@@ -168,14 +173,14 @@ def _in_partition(evidence: Evidence, partition: int) -> set[int]:
 
 @grants("setting-not-given")
 def _setting(evidence: Evidence, name: str) -> object:
-    """As the client says it applied it; None where it did not."""
+    """Return the setting as the client says it applied it, or None if it was not given."""
     record = evidence.record
     return None if name in record.not_set else record.spec.config.get(name)
 
 
 @grants("slack-of-timestamps")
 def _span_ms(evidence: Evidence) -> tuple[int, int] | None:
-    """The wall-clock time of the client's life, with slack."""
+    """Return the wall-clock interval of the client's life, with slack, or None if its events lack wall-clock times."""
     least_ns, most_ns = wall_offsets_ns(evidence)
     if most_ns == 0:
         return None
@@ -212,7 +217,7 @@ def _sample(each: Sent) -> Sample:
 
 CHECK = Check(
     name="not-as-configured",
-    summary="Requests, batches and results that are not as the applied settings have them.",
+    summary="Requests, batches and results that do not match the applied settings.",
     requirements=(
         Requirement("PRD-SND-16", Level.MUST, arises=lambda evidence: len(_with_acks(evidence))),
         Requirement(

@@ -1,7 +1,7 @@
-"""What the witness can say of the client's side of a lane: delays that are certain, and the wall clock.
+"""What the witness knows about the client's side of a lane: delays that are certain, and the wall clock.
 
-The witness sees a request after the client has sent it, and an answer before the client has it. By how much is known
-only where a ``latency`` fault was in effect: then at least by its delay.
+The witness sees a request after the client has sent it, and an answer before the client has it. The
+difference is known only if a ``latency`` fault was in effect. It is then at least the fault's delay.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from harness.model.evidence import Evidence, view
 from harness.model.units import NS_PER_MS
 
 LATENCY = "latency"
-#: A fault's window is the outer one: the calls that begin and end it lie in it. So long after the first call began, and
-#: as long again as the last call took, the fault is there for certain; it may be gone as soon as its end was asked for.
+#: The interval of a fault includes the calls that begin and end it. The fault is certainly in effect once
+#: this margin, plus the duration of the last call, has passed since the first call began. It may end as soon
+#: as its end was requested.
 MARGIN_NS = 500 * NS_PER_MS
 
 
 class Delay(NamedTuple):
-    """What a ``latency`` fault certainly adds between two moments, on the lanes of ``brokers`` (empty: of all)."""
+    """The minimum delay of a ``latency`` fault between two times, on the lanes of ``brokers`` (empty: all lanes)."""
 
     begin_ns: int
     end_ns: int
@@ -29,7 +30,7 @@ class Delay(NamedTuple):
 
 @view
 def delays(evidence: Evidence) -> list[Delay]:
-    """The windows in which answers and requests are certainly late."""
+    """Return the intervals in which answers and requests are certainly late."""
     found = []
     for row in evidence.faults:
         if row.spec.kind == LATENCY and row.effective_ns is not None and row.requested_ns is not None:
@@ -51,7 +52,7 @@ def delays(evidence: Evidence) -> list[Delay]:
 
 
 def sent_by_ns(evidence: Evidence, broker: int, seen_ns: int) -> int:
-    """The latest moment at which the client can have sent what the witness saw at ``seen_ns``."""
+    """Return the latest time at which the client can have sent what the witness saw at ``seen_ns``."""
     least_ns = max(
         (
             delay.upstream_ns
@@ -66,7 +67,7 @@ def sent_by_ns(evidence: Evidence, broker: int, seen_ns: int) -> int:
 
 
 def had_from_ns(evidence: Evidence, broker: int, seen_ns: int) -> int:
-    """The earliest moment at which the client can have had what passed the witness at ``seen_ns``."""
+    """Return the earliest time at which the client can have had what passed the witness at ``seen_ns``."""
     least_ns = max(
         (
             delay.downstream_ns
@@ -82,13 +83,16 @@ def had_from_ns(evidence: Evidence, broker: int, seen_ns: int) -> int:
 
 @view
 def wall_offsets_ns(evidence: Evidence) -> tuple[int, int]:
-    """The least and the most that the client's wall clock was ahead of the monotonic one; (0, 0) if it tells none."""
+    """Return by how much, at least and at most, the client's wall clock was ahead of its monotonic clock.
+
+    (0, 0) if the client reports no wall clock.
+    """
     offsets = [event.wall_ns - event.mono_ns for event in evidence.history if event.wall_ns]
     return (min(offsets), max(offsets)) if offsets else (0, 0)
 
 
 class _Edge(NamedTuple):
-    """When a fault was being put on the lanes of ``brokers`` (empty: of all), or taken away."""
+    """The interval in which a fault was being applied to or removed from the lanes of ``brokers`` (empty: all)."""
 
     begin_ns: int
     end_ns: int
@@ -97,7 +101,7 @@ class _Edge(NamedTuple):
 
 @view
 def _edges(evidence: Evidence) -> list[_Edge]:
-    """Both edges of each fault, as wide as its calls can have been."""
+    """Return both edges of each fault, as wide as its calls can have been."""
     found = []
     for row in evidence.faults:
         if row.effective_ns is not None:

@@ -2,29 +2,30 @@
 
 ## What it does
 
-Looks for records that changed their partition when they were sent again, and for keys whose records are in more than
-one partition though the topic kept its partitions.
+Looks for records that changed their partition when they were sent again, and for keys whose records are in
+more than one partition although the topic kept its partitions.
 
 ## Why it is bad
 
-A broker looks for duplicates, and keeps order, within a partition. A retry that goes to another one is stored twice
-even if it has the identity of the first attempt. The records of a key have an order only as long as all of them are
-in one partition.
+A broker detects duplicates, and keeps order, within a partition. A retry that goes to another partition is
+stored twice even if it has the identity of the first attempt. The records of a key are ordered only as long
+as all of them are in one partition.
 
 ## How it is judged per guarantee
 
 - **idempotent, transactional**: a record in two partitions is in the log more than once, which is forbidden.
-- **at-least-once, at-most-once**: the Java client sends the same batch to the same partition; the level is SHOULD.
+- **at-least-once, at-most-once**: the Java client sends the same batch to the same partition; the level is
+  SHOULD.
 - **all**: that a key keeps its partition is a SHOULD, as is the choice of partitions as a whole.
 
 ## What it needs
 
-The witness's frames, the log and the faults as they were. Two batches on the wire are copies of one batch if CRC,
-number of records and timestamps are the same; two records of the log if they have the same number. Records without a
-key may go anywhere, but not twice. Where the topic got more partitions, each key may move once for each time,
-beginning with a record that was not settled when that began; it has moved again where a record that was handed over a
-second after another one was written is in another partition. A record that was not settled when the topic grew may be
-in its old and its new partition.
+The witness's frames, the log and the faults as they happened. Two batches on the wire are copies of one batch
+if CRC, number of records and timestamps are the same; two records of the log are copies if they have the same
+number. Records without a key may go anywhere, but not twice. If the topic got more partitions, each key may
+move once per growth, beginning with a record that was not settled when the growth began. A key has moved
+again if a record is in another partition and was handed over more than a second after an earlier record was
+written. A record that was not settled when the topic grew may be in its old and its new partition.
 
 ## References
 
@@ -56,12 +57,13 @@ KEY_MOVED = Anomaly(
     "{count:key} with records in several partitions, of a topic that kept its partitions",
     Level.SHOULD,
 )
-#: Brokers tell of new partitions one after the other; a client that asks another one may learn of them twice.
+#: Brokers announce new partitions one after the other, so a client that asks several brokers may learn of
+#: them twice.
 SETTLE_NS = 1_000 * NS_PER_MS
 
 
 class _Bytes(NamedTuple):
-    """What two copies of one batch have in common."""
+    """The properties that two copies of one batch share."""
 
     topic: str
     crc: int
@@ -71,7 +73,7 @@ class _Bytes(NamedTuple):
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding of each kind: batches on the wire, records in the log, keys."""
+    """Return at most one finding of each kind: batches on the wire, records in the log, and keys."""
     grown_ns = growths_ns(evidence)
     found: list[Finding] = []
     if batches := [
@@ -100,7 +102,7 @@ def find(evidence: Evidence) -> list[Finding]:
 def _for_retries(
     evidence: Evidence, anomaly: Anomaly, count: int, samples: Iterable[Sample]
 ) -> Iterator[Finding]:
-    """The finding, for each requirement that it violates under this guarantee."""
+    """Yield the finding for each requirement that it violates under this guarantee."""
     samples = list(samples)
     ids = ["PRD-SND-02"]
     if evidence.record.spec.guarantee in EXACTLY_ONCE:
@@ -110,7 +112,7 @@ def _for_retries(
 
 
 def _copies(evidence: Evidence) -> Iterable[list[Sent]]:
-    """The attempts that carry the same bytes."""
+    """Return the attempts grouped by equal bytes."""
     found: dict[_Bytes, list[Sent]] = {}
     for each in sent(evidence):
         part = each.part
@@ -122,7 +124,7 @@ def _copies(evidence: Evidence) -> Iterable[list[Sent]]:
 
 @grants("open-while-topic-grew")
 def _was_open_at(evidence: Evidence, n: int, moments_ns: list[int]) -> bool:
-    """True if the record had no result yet at one of the moments, or was not handed over before the first."""
+    """True if the record had no result yet at one of the times, or was not handed over before the first."""
     send = evidence.operations.get(n)
     return send is not None and any(
         send.complete_ns is None or send.complete_ns >= at_ns for at_ns in moments_ns
@@ -131,7 +133,7 @@ def _was_open_at(evidence: Evidence, n: int, moments_ns: list[int]) -> bool:
 
 @grants("key-moves-with-growth")
 def _may_move(evidence: Evidence, places: Mapping[int, list[int]], grown_ns: list[int]) -> bool:
-    """True if the key has one partition more for each growth, at most, and was in one partition before the first."""
+    """True if the key has at most one more partition per growth and was in one partition before the first."""
     settled = [
         partition
         for partition, numbers in places.items()
@@ -145,7 +147,10 @@ def _may_move(evidence: Evidence, places: Mapping[int, list[int]], grown_ns: lis
 
 
 def _certain_moves(evidence: Evidence, places: Mapping[int, list[int]]) -> int:
-    """How often the key moved at least: from a record that was written to one that was handed over a while later."""
+    """Return how often the key moved at least.
+
+    A move leads from a record that was written to one that was handed over more than ``SETTLE_NS`` later.
+    """
     written = sorted(
         (send.complete_ns, send.invoke_ns, partition)
         for partition, numbers in places.items()
@@ -163,7 +168,7 @@ def _certain_moves(evidence: Evidence, places: Mapping[int, list[int]]) -> int:
 
 
 def _listed(places: Mapping[int, list[int]]) -> str:
-    """``partition: records`` of each."""
+    """Return ``partition: records`` for each partition."""
     return ", ".join(f"{partition}: {len(numbers)}" for partition, numbers in sorted(places.items()))
 
 
@@ -179,18 +184,18 @@ def _of_sent(each: Sent) -> Sample:
 
 
 def _failed(evidence: Evidence) -> int:
-    """How many attempts had no success, so that there was a reason to send again."""
+    """Return how many attempts had no success, so that there was a reason to send again."""
     return sum(each.error_code != 0 for each in sent(evidence))
 
 
 def _keys(evidence: Evidence) -> int:
-    """How many keys have more than one record in the log."""
+    """Return how many keys have more than one record in the log."""
     return sum(sum(map(len, places.values())) > 1 for places in key_places(evidence).values())
 
 
 CHECK = Check(
     name="partition-moved",
-    summary="Batches, records or keys that are in one partition, and then in another.",
+    summary="Batches, records or keys that move from one partition to another.",
     requirements=(
         Requirement("E2E-DEL-02", Level.MUST, EXACTLY_ONCE, arises=_failed),
         Requirement("PRD-SND-02", Level.SHOULD, EVERY, arises=_failed),

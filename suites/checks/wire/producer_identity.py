@@ -2,13 +2,13 @@
 
 ## What it does
 
-Looks at the producer id, epoch and sequence of every batch on the wire: batches that lack one of them, producer ids
-that no broker gave, and a producer id or epoch that changes although nothing failed.
+Checks the producer id, epoch and sequence of every batch on the wire. It looks for batches that lack one of
+them, producer ids that no broker assigned, and a producer id or epoch that changes although nothing failed.
 
 ## Why it is bad
 
-Producer id, epoch and sequence are all that a broker has to recognize a batch that is sent again. A batch without
-them is stored as often as it is sent, and so is a batch that is sent again under another identity.
+A broker recognizes a batch that is sent again only by producer id, epoch and sequence. A batch without them
+is stored as often as it is sent, and so is a batch that is sent again under another identity.
 
 ## How it is judged per guarantee
 
@@ -17,14 +17,16 @@ them is stored as often as it is sent, and so is a batch that is sent again unde
 
 ## What it needs
 
-The witness's frames, the history and the faults as they were. A change of identity is allowed when something failed
-before, and the identity before was not used for longer than request.timeout.ms and five seconds after that: a Produce
-or InitProducerId request that was answered with an error, late, or not at all; a connection that ended, unless the
-client left one that never carried such requests; a record without success; or a fault in effect. So is another producer
-id after the last epoch, 32767. A producer id is given by an InitProducerId response that passed before its first batch;
-where the witness could not read a frame before that, there may have been another one: inconclusive. So is a change
-before which something stalled, or a record waited behind other requests for longer than request.timeout.ms, which a
-client may count from when a request waits for its turn. A batch that the witness could not read is not judged.
+The witness's frames, the history and the faults as they happened. A change of identity is allowed if
+something failed before it, and the previous identity was used for no longer than request.timeout.ms plus five
+seconds after the failure. These count as failures: a Produce or InitProducerId request that was answered with
+an error, late, or not at all; a connection that ended, unless the client closed one that never carried such
+requests; a record without success; and a fault in effect. A new producer id after the last epoch, 32767, is
+allowed too. A producer id is assigned by an InitProducerId response that passed before its first batch. If
+the witness could not read a frame before that batch, there may have been another such response: inconclusive.
+A change is also inconclusive if something stalled before it, or if a record waited behind other requests for
+longer than request.timeout.ms, since a client may start that timeout when a request is queued. A batch that
+the witness could not read is not judged.
 
 ## References
 
@@ -63,16 +65,16 @@ WAITED = ReasonKind(
     "record-waited", "{of}: {told}, but records had waited behind other requests for {waited_ms} ms"
 )
 LAST_EPOCH = 32_767
-#: A client acts on a failure within its request timeout and this.
+#: A client reacts to a failure within its request timeout plus this.
 GRACE_MS = 5_000
 
 Stretch = tuple[int, int]
-#: Why a finding is inconclusive, and for how long that lasted.
+#: Why a finding is inconclusive, and how long that condition lasted.
 Doubt = tuple[ReasonKind, dict[str, int]]
 
 
 class Identity(NamedTuple):
-    """A producer id and epoch, when a batch first had it, and its last batch before the next identity."""
+    """A producer id and epoch, the time of its first batch, and that of its last batch before the next identity."""
 
     producer_id: int
     epoch: int
@@ -81,7 +83,7 @@ class Identity(NamedTuple):
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding of each kind."""
+    """Return at most one finding of each kind."""
     batches = [each for each in sent(evidence) if each.part.records is not None]
     missing = [each for each in batches if not is_numbered(each.part)]
     found = []
@@ -98,7 +100,7 @@ def find(evidence: Evidence) -> list[Finding]:
 
 
 def _identities(batches: list[Sent]) -> list[Identity]:
-    """In the order of their first use."""
+    """Return the identities in the order of their first use."""
     used: dict[tuple[int, int], list[int]] = {}
     newest: list[int] = []
     for each in batches:
@@ -112,7 +114,7 @@ def _identities(batches: list[Sent]) -> list[Identity]:
 
 
 def _invented(evidence: Evidence, identities: list[Identity]) -> list[Identity]:
-    """The first identity of each producer id that no broker can have given by then, in order of time."""
+    """Return the first identity of each producer id that no broker can have assigned by then, in order of time."""
     given_ns = sorted(
         frame.t_ns
         for frame in evidence.frames
@@ -132,14 +134,14 @@ def _invented(evidence: Evidence, identities: list[Identity]) -> list[Identity]:
 
 @grants("unread-identity")
 def _unread_before(evidence: Evidence, invented: Identity) -> int:
-    """How much passed unread by which a broker may have given this producer id."""
+    """Return how many unread items may have contained the broker's assignment of this producer id."""
     return sum(each.begin_ns <= invented.first_ns for each in unread(evidence))
 
 
 def _changed_without_reason(
     evidence: Evidence, identities: list[Identity]
 ) -> Iterator[tuple[Identity, Identity]]:
-    """The identities before and after such a change."""
+    """Yield the identities before and after each such change."""
     failures = _failures(evidence) if len(identities) > 1 else []
     for before, after in pairwise(identities):
         if not _is_spent(before, after) and not _has_failed(failures, before, after):
@@ -148,18 +150,21 @@ def _changed_without_reason(
 
 @grants("last-epoch")
 def _is_spent(before: Identity, after: Identity) -> bool:
-    """True if the epoch could not be raised any more, and another producer id follows."""
+    """True if the epoch could not be raised further and another producer id follows."""
     return before.epoch == LAST_EPOCH and before.producer_id != after.producer_id
 
 
 @grants("failure-before-new-identity")
 def _has_failed(failures: list[Stretch], before: Identity, after: Identity) -> bool:
-    """True if something failed before the change that may still have been acted on after the last batch before it."""
+    """True if a failure preceded the change and the client may still have reacted to it after the previous batch."""
     return any(begin_ns <= after.first_ns and end_ns >= before.last_ns for begin_ns, end_ns in failures)
 
 
 def _told(evidence: Evidence, changed: list[tuple[Identity, Identity]]) -> list[Finding]:
-    """Inconclusive where each change may have been over a request that timed out in the client, and was not late."""
+    """Return the finding for these changes.
+
+    Inconclusive if each change may follow from a request that timed out only at the client.
+    """
     doubts = {
         after: _stalled(evidence, before, after) or _waited(evidence, before, after)
         for before, after in changed
@@ -174,7 +179,7 @@ def _told(evidence: Evidence, changed: list[tuple[Identity, Identity]]) -> list[
 
 @grants("stall-before-new-identity")
 def _stalled(evidence: Evidence, before: Identity, after: Identity) -> Doubt | None:
-    """What stalled before the change: the client may have given up what was answered late."""
+    """Return what stalled before the change. The client may have given up a request that was answered late."""
     since_ns = before.last_ns - _timeout_ns(evidence) - GRACE_MS * NS_PER_MS
     stall = stalled_by(evidence, since_ns, after.first_ns)
     return None if stall is None else (stall[0], {"stalled_ms": stall[1]})
@@ -182,7 +187,7 @@ def _stalled(evidence: Evidence, before: Identity, after: Identity) -> Doubt | N
 
 @grants("waited-before-new-identity")
 def _waited(evidence: Evidence, before: Identity, after: Identity) -> Doubt | None:
-    """How long requests were out while a record waited, if so long that another one may have timed out unsent."""
+    """Return how long requests were outstanding while a record waited, if another request may have timed out unsent."""
     pending = [
         send.invoke_ns
         for send in evidence.operations.values()
@@ -199,7 +204,7 @@ def _timeout_ns(evidence: Evidence) -> int:
 
 
 def _failures(evidence: Evidence) -> list[Stretch]:
-    """From each failure to the moment by which a client has acted on it."""
+    """Return the interval from each failure to the time by which a client has reacted to it."""
     timeout_ns = _timeout_ns(evidence)
     spans = [*_failed_requests(evidence, timeout_ns)]
     requests = (frame for frame in (*evidence.frames, *evidence.stopped) if frame.kind is FrameKind.REQUEST)
@@ -215,7 +220,7 @@ def _failures(evidence: Evidence) -> list[Stretch]:
 
 
 def _ended(frame: Frame, produced: AbstractSet[int]) -> bool:
-    """True for the end of a connection, but for one that its client leaves and that never carried these requests."""
+    """True for the end of a connection, unless the client closed one that never carried these requests."""
     return frame.kind is FrameKind.CLOSE and (frame.conn in produced or frame.closed_by != CLIENT)
 
 

@@ -9,14 +9,14 @@ SECOND_NS = 1_000_000_000
 
 
 class Busiest(NamedTuple):
-    """How often in the busiest second, and when that ended; 0 and 0 for nothing."""
+    """The number of events in the busiest second, and when that second ended. Both are 0 if there are no events."""
 
     times: int
     end_ns: int
 
 
 def busiest_second(moments_ns: Iterable[int]) -> Busiest:
-    """The second, between any two moments, in which most of them lie."""
+    """Return the second that contains the most of these times."""
     ordered = sorted(moments_ns)
     begin, found = 0, Busiest(0, 0)
     for index, at_ns in enumerate(ordered):

@@ -2,13 +2,13 @@
 
 ## What it does
 
-Reads the timestamp of each record in the log, and compares it with the time between the record's call and the last
-request with its batch.
+Reads the timestamp of each record in the log, and compares it with the time between the record's call and the
+last request with its batch.
 
 ## Why it is bad
 
-Retention, and every search by time, go by the timestamp of the single record. The header of a batch tells only the
-first and the largest, so one wrong record in the middle is seen in the log alone.
+Retention, and every search by time, use the timestamp of the single record. The header of a batch contains
+only the first and the largest timestamp, so a wrong record in the middle is visible only in the log.
 
 ## How it is judged per guarantee
 
@@ -16,12 +16,13 @@ first and the largest, so one wrong record in the middle is seen in the log alon
 
 ## What it needs
 
-The log, the history and the witness's frames. Topics have CreateTime, so the timestamp is the client's. A client may
-date a record when it is handed over, when its batch begins, or when it encodes the batch, also for another attempt: the
-bounds are the record's call and the moment at which the last request with the stored batch, known by its CRC, came to
-the witness. Where no such request was seen, the bound is the client's last event. Both are taken on the client's own
-wall clock, with 5 s of slack each way; where its events lack it, nothing is said. In two thousand trials of twelve
-clients no record was dated more than 1.3 ms outside.
+The log, the history and the witness's frames. Topics have CreateTime, so the timestamp is the client's. A
+client may date a record when it is handed over, when its batch begins, or when it encodes the batch, also for
+another attempt. The bounds are the record's call and the time at which the last request with the stored
+batch, identified by its CRC, arrived at the witness. If no such request was seen, the upper bound is the
+client's last event. Both bounds are taken on the client's own wall clock, with 5 s of slack each way; if its
+events lack it, nothing is judged. In two thousand trials of twelve clients, no record was dated more than 1.3
+ms outside.
 
 ## References
 
@@ -60,7 +61,7 @@ class Dated(NamedTuple):
 
     @property
     def outside_ms(self) -> int:
-        """By how much the timestamp misses its bounds; 0 or less: it lies in them."""
+        """How far the timestamp is outside its bounds. 0 or less if it is within them."""
         at_ms = self.record.timestamp_ms
         return max(self.least_ms - at_ms, at_ms - self.most_ms)
 
@@ -68,7 +69,7 @@ class Dated(NamedTuple):
 @view
 @grants("dated-by-a-later-attempt")
 def dated(evidence: Evidence) -> list[Dated]:
-    """The records of this trial's own in the log; none where the client tells no wall clock."""
+    """Return this trial's own records in the log. Empty if the client reports no wall clock."""
     least_ns, most_ns = wall_offsets_ns(evidence)
     if most_ns == 0:
         return []
@@ -88,7 +89,7 @@ def dated(evidence: Evidence) -> list[Dated]:
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding, counting records."""
+    """Return at most one finding, which counts records."""
     outside = [each for each in dated(evidence) if not _may_be_dated_so(each)]
     if not outside:
         return []
@@ -97,7 +98,7 @@ def find(evidence: Evidence) -> list[Finding]:
 
 
 def misdated_batches(evidence: Evidence) -> set[tuple[int, int | None]]:
-    """Partition and CRC of the batches with such a record."""
+    """Return (partition, CRC) of the batches with such a record."""
     outside = (each.record for each in dated(evidence) if not _may_be_dated_so(each))
     return {(record.partition, record.batch_crc) for record in outside}
 

@@ -1,4 +1,4 @@
-"""Records that one producer session stored twice under different sequences: their retry was numbered anew."""
+"""Records that one producer session stored twice under different sequences, because a retry got new sequences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.workloads.produce import accounting
 
 @view
 def renumbered(evidence: Evidence) -> Mapping[int, list[LogRecord]]:
-    """Record number -> its copies of one producer id, epoch and partition, where their sequences differ."""
+    """Map a record number to its copies, if copies of one producer id, epoch and partition have different sequences."""
     found: dict[int, list[LogRecord]] = {}
     for n, copies in accounting.duplicates(evidence).items():
         sessions: dict[tuple[int, int, int], set[int]] = {}

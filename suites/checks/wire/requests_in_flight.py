@@ -2,30 +2,32 @@
 
 ## What it does
 
-Counts the Produce requests that a client has sent on one connection and that it can have no answer to yet.
+Counts the Produce requests that a client has sent on one connection and cannot have an answer to yet.
 
 ## Why it is bad
 
-Whoever sets max.in.flight.requests.per.connection to 1 relies on it for order: a request that is sent before the one
-before it is answered may be stored where that one is sent again after it. An idempotent producer is known to a broker
-by its last five batches of a partition; with more of them out, a repetition may not be recognized.
+An application that sets max.in.flight.requests.per.connection to 1 relies on it for order. If a request is
+sent before the previous one is answered, it may be stored first when the previous one is sent again. A broker
+remembers the last five batches of an idempotent producer per partition. With more of them outstanding, it may
+not recognize a duplicate.
 
 ## How it is judged per guarantee
 
-- **all**: more requests on a connection than max.in.flight.requests.per.connection are a difference (SHOULD). With a
-  limit of 1, two unanswered batches of one partition are forbidden.
-- **idempotent, transactional**: more than five unanswered batches of one partition are forbidden, whatever the
-  setting.
+- **all**: more requests on a connection than max.in.flight.requests.per.connection are a difference (SHOULD).
+  With a limit of 1, two unanswered batches of one partition are forbidden.
+- **idempotent, transactional**: more than five unanswered batches of one partition are forbidden, whatever
+  the setting.
 
 ## What it needs
 
-The witness's frames, the history and the faults as they were. The count is a lower bound. What is unanswered at the
-witness when a request passes was unanswered at the client when it sent that request, since a request passes after it
-was sent and an answer before it is received. Where a `latency` fault was certainly in effect, its delays are added. A
-client may give up a request that is older than request.timeout.ms and keep the connection, and a request cannot be
-older than its youngest record; so only requests whose records are all younger than the timeout count. Nothing counts
-on a connection after an answer that was out of turn or came twice, with acks=0, or in the rows of older runs, which
-lack timestamps. A client that cannot be given the limit, or the timeout, is not judged by the limit.
+The witness's frames, the history and the faults as they happened. The count is a lower bound. A request that
+is unanswered at the witness when another passes was unanswered at the client when it sent the other, since a
+request passes after it was sent and an answer before it is received. If a `latency` fault was certainly in
+effect, its delays are added. A client may give up a request that is older than request.timeout.ms and keep
+the connection, and a request cannot be older than its youngest record; so only requests whose records are all
+younger than the timeout count. Nothing counts on a connection after an answer that was out of order or
+duplicated, with acks=0, or in the rows of older runs, which lack timestamps. A client that cannot be given
+the limit, or the timeout, is not judged by the limit.
 
 ## References
 
@@ -51,10 +53,13 @@ from suites.checks.wire.on_the_way import had_from_ns, sent_by_ns, wall_offsets_
 from suites.checks.wire.sent import sent
 
 REQUESTS = Anomaly(
-    "too-many-in-flight", "{count:request} sent with up to {most} in flight, of {limit}", Level.SHOULD
+    "too-many-in-flight",
+    "{count:request} sent with up to {most} in flight; the limit is {limit}",
+    Level.SHOULD,
 )
 BATCHES = Anomaly(
-    "too-many-batches", "{count:request} sent with up to {most} batches of a partition in flight, of {limit}"
+    "too-many-batches",
+    "{count:request} sent with up to {most} batches of a partition in flight; the limit is {limit}",
 )
 LIMIT, TIMEOUT = "max.in.flight.requests.per.connection", "request.timeout.ms"
 
@@ -62,7 +67,7 @@ Lane = tuple[str, int]
 
 
 class InFlight(NamedTuple):
-    """A request, and how many were in flight when it was sent, itself included: in all, and at most a partition."""
+    """A request, and how many requests and batches per partition were in flight when it was sent, including itself."""
 
     frame: Frame
     requests: int
@@ -71,7 +76,7 @@ class InFlight(NamedTuple):
 
 @view
 def in_flight(evidence: Evidence) -> list[InFlight]:
-    """The Produce requests that are answered, with what was certainly in flight beside them."""
+    """Return the Produce requests that ask for an answer, with what was certainly in flight at the same time."""
     requests: dict[int, tuple[Frame, int | None, set[Lane], int | None]] = {}
     for each in sent(evidence):
         frame, part = each.frame, each.part
@@ -92,7 +97,11 @@ def in_flight(evidence: Evidence) -> list[InFlight]:
 
 
 class _Request(NamedTuple):
-    """``sent_ns`` is the latest moment at which it can have been sent, ``had_ns`` the earliest with its answer."""
+    """A Produce request.
+
+    ``sent_ns`` is the latest time at which it can have been sent. ``had_ns`` is the earliest time at which
+    the client can have had its answer.
+    """
 
     frame: Frame
     sent_ns: int
@@ -104,7 +113,7 @@ class _Request(NamedTuple):
 @view
 @grants("confused-by-answers")
 def _confused_ns(evidence: Evidence) -> dict[int, int]:
-    """Connection -> when its client may have taken an answer for another one's."""
+    """Map each connection to when its client may have matched an answer to the wrong request."""
     doubled: dict[int, int] = {}
     for frame in evidence.frames:
         if frame.kind is FrameKind.RESPONSE and frame.fate is Fate.MARKED:
@@ -138,12 +147,12 @@ def _is_unanswered(other: _Request, request: _Request) -> bool:
 
 @grants("given-up-in-flight")
 def _may_be_given_up(request: _Request, wall_ms: int, timeout_ms: int) -> bool:
-    """True if even its youngest record is older than the request timeout."""
+    """True if even the youngest record of the request is older than the request timeout."""
     return wall_ms - request.youngest_ms >= timeout_ms
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding a requirement, counting requests."""
+    """Return at most one finding per requirement, which counts requests."""
     if TIMEOUT in evidence.record.not_set:
         return []
     sends, found = in_flight(evidence), []
@@ -169,7 +178,7 @@ def _of_batches(over: list[InFlight], requirement: str, limit: int) -> Finding:
 
 @grants("limit-not-given")
 def _limit(evidence: Evidence) -> int | None:
-    """The limit that the client says it applies; None if there is none."""
+    """Return the limit that the client says it applies, or None if there is none."""
     record = evidence.record
     if LIMIT in record.not_set or LIMIT not in record.spec.config:
         return None
@@ -191,7 +200,10 @@ def _several(counts: Iterable[int]) -> int:
 
 
 def _requests(evidence: Evidence) -> int:
-    """How often the limit was reached as far as is known: with 1, by every request; else by a second one in flight."""
+    """Return how often the limit is known to have been reached.
+
+    With a limit of 1, every request reaches it; otherwise a second request in flight does.
+    """
     limit, counts = _limit(evidence), [each.requests for each in in_flight(evidence)]
     if limit is None or TIMEOUT in evidence.record.not_set:
         return 0
@@ -208,7 +220,7 @@ def _batches(evidence: Evidence) -> int:
 
 CHECK = Check(
     name="requests-in-flight",
-    summary="More requests unanswered than the client was told, or more batches than a broker remembers.",
+    summary="More unanswered requests than the client's limit, or more batches than a broker remembers.",
     requirements=(
         Requirement("NET-INF-03", Level.SHOULD, EVERY, arises=_requests),
         Requirement("PRD-ACC-08", Level.MUST, EVERY, arises=_muted),

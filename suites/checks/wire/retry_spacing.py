@@ -2,28 +2,31 @@
 
 ## What it does
 
-Measures how soon a batch is sent again after an answer with an error, and how often one batch is sent in a second.
+Measures how soon a batch is sent again after an answer with an error, and how often one batch is sent in a
+second.
 
 ## Why it is bad
 
-A broker answers with a retriable error because it needs time. A client that does not wait repeats its load at the
-speed of the network, on the broker that can bear it least, and uses up its retries before anything can have changed.
+A broker answers with a retriable error because it needs time. A client that does not wait repeats its load at
+the speed of the network, on the broker that can bear it least, and uses up its retries before anything can
+have changed.
 
 ## How it is judged per guarantee
 
-- **all**: SHOULD. The Java client waits retry.backoff.ms, less 20 % of jitter. More attempts of one batch in a second
-  than twice what that allows, and more than 50, are a storm for any client.
+- **all**: SHOULD. The Java client waits retry.backoff.ms, less 20 % of jitter. A batch with more attempts in
+  a second than twice what that allows, and more than 50, is a storm for any client.
 
 ## What it needs
 
-The witness's frames. The pause is counted from the moment at which the answer passed the witness to the moment at which
-the next attempt was there; the client waited less than that, but for a millisecond of its clock. A batch is known by
-its CRC, and by its sequence where it has one; a client that encodes it again is not judged. The pause is judged only
-where the client applies retry.backoff.ms. Where there are several brokers, or one that was away, an error that says
-that the leader has changed may be followed by an attempt at once, and any error by one at another broker (KIP-951).
-After a lost connection only the storm is judged, for only the client knows when it noticed; also after a refusal that
-came when the client had closed the connection, or may have given the request up. The bound of a storm follows from the
-setting: one attempt in 0.8 of retry.backoff.ms, twice; where the client cannot be given it, 50 in a second, one in 20
+The witness's frames. The pause is measured from when the answer passed the witness to when the next attempt
+arrived there. The client waited for less than that, except for a millisecond of its clock. A batch is
+identified by its CRC, and by its sequence if it has one; a client that encodes it again is not judged. The
+pause is judged only if the client applies retry.backoff.ms. If there are several brokers, or one was away, an
+error that indicates a new leader may be followed by an attempt at once, and any error by an attempt at
+another broker (KIP-951). After a lost connection only the storm is judged, because only the client knows when
+it noticed the loss. The same holds after a refusal that arrived when the client had closed the connection or
+may have given up the request. The bound of a storm follows from the setting: twice the rate of one attempt
+per 0.8 of retry.backoff.ms. If the client cannot be given the setting, the bound is 50 per second, one per 20
 ms.
 
 ## References
@@ -52,24 +55,24 @@ from suites.checks.wire.sent import Sent, sent
 
 HASTY = Anomaly(
     "retry-too-soon",
-    "{count:attempt} sent again within {least_ms} ms of an error, of {limit_ms} ms",
+    "{count:attempt} sent again within {least_ms} ms of an error; the least is {limit_ms} ms",
     Level.SHOULD,
 )
 STORM = Anomaly(
-    "retry-storm", "{count:batch} sent up to {most:time} in a second, of {limit} at most", Level.SHOULD
+    "retry-storm", "{count:batch} sent up to {most:time} in a second; the limit is {limit}", Level.SHOULD
 )
 BACKOFF = "retry.backoff.ms"
-#: What the jitter may take off a pause.
+#: The smallest share of a pause that remains after jitter.
 LEAST_OF_BACKOFF = 0.8
-#: A client that counts whole milliseconds may begin with the one in which the answer came.
+#: A client that counts whole milliseconds may start with the one in which the answer arrived.
 CLOCK_MS = 1
-#: No client has a reason to send one batch more often in a second.
+#: No client has a reason to send one batch more often than this in a second.
 MANY_A_SECOND = 50
 
 
 @view
 def attempts_by_batch(evidence: Evidence) -> Mapping[tuple[object, ...], list[Sent]]:
-    """The attempts of each batch, in order."""
+    """Return the attempts of each batch, in order."""
     found: dict[tuple[object, ...], list[Sent]] = {}
     for each in sent(evidence):
         part = each.part
@@ -81,7 +84,7 @@ def attempts_by_batch(evidence: Evidence) -> Mapping[tuple[object, ...], list[Se
 
 @view
 def pauses_ms(evidence: Evidence) -> list[tuple[int, Sent]]:
-    """How long after an error a batch was sent again, and that attempt."""
+    """Return how long after an error a batch was sent again, together with that attempt."""
     return [
         ((after.asked_ns - before.answer.t_ns) // NS_PER_MS, after)
         for made in attempts_by_batch(evidence).values()
@@ -96,7 +99,7 @@ def pauses_ms(evidence: Evidence) -> list[tuple[int, Sent]]:
 
 @grants("another-leader", "too-large-at-once")
 def _may_go_at_once(evidence: Evidence, before: Sent, after: Sent) -> bool:
-    """True for a batch that goes in parts, and for one whose leader may be another, or of another epoch."""
+    """True for a batch that is sent in parts, and for one whose leader or leader epoch may have changed."""
     if before.error_code == TOO_LARGE or after.frame.broker != before.frame.broker:
         return True
     return error_for(before.error_code or 0).invalid_metadata and _leaders_may_change(evidence)
@@ -109,7 +112,7 @@ def _leaders_may_change(evidence: Evidence) -> bool:
 
 
 def _is_heard(evidence: Evidence, before: Sent, after: Sent) -> bool:
-    """False if the client may have given the request up, or lost its connection, ahead of the answer."""
+    """False if the client may have given up the request or lost its connection before the answer."""
     attempt = _attempts(evidence).get((before.frame.conn, before.asked_ns, before.part.partition))
     if attempt is None:
         return True
@@ -120,12 +123,12 @@ def _is_heard(evidence: Evidence, before: Sent, after: Sent) -> bool:
 
 @view
 def _attempts(evidence: Evidence) -> Mapping[tuple[int, int, int], Attempt]:
-    """Connection, moment and partition -> the attempt."""
+    """Map (connection, time, partition) to the attempt."""
     return {(each.conn, each.asked_ns, each.part.partition): each for each in attempts(evidence)}
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding of each kind: attempts that came too soon, batches that were sent too often."""
+    """Return at most one finding of each kind: attempts sent too soon, and batches sent too often."""
     found = []
     applied_ms = backoff_ms(evidence)
     limit = MANY_A_SECOND
@@ -155,7 +158,7 @@ def _is_long_enough(pause_ms: int, least_ms: int) -> bool:
 
 @grants("burst-of-retries")
 def _too_often(made: list[Sent], limit: int) -> int:
-    """How many there were in the busiest second; 0 if that is within the limit."""
+    """Return the number of attempts in the busiest second, or 0 if it is within the limit."""
     if len(made) <= limit:
         return 0
     most = busiest_second([each.asked_ns for each in made]).times
@@ -163,7 +166,7 @@ def _too_often(made: list[Sent], limit: int) -> int:
 
 
 def backoff_ms(evidence: Evidence) -> int | None:
-    """The retry.backoff.ms that the client applies; None if it was not given one."""
+    """Return the retry.backoff.ms that the client applies, or None if it was not given one."""
     record = evidence.record
     if BACKOFF in record.not_set or BACKOFF not in record.spec.config:
         return None
@@ -183,7 +186,7 @@ def _sample(each: Sent, number: int) -> Sample:
 
 
 def _retries(evidence: Evidence) -> int:
-    """How many attempts followed another one of the same batch."""
+    """Return how many attempts followed another one of the same batch."""
     return sum(len(attempts) - 1 for attempts in attempts_by_batch(evidence).values())
 
 

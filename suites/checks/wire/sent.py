@@ -1,10 +1,11 @@
 """Batches as they were sent: each partition of each Produce request, with the answer that passed back to the client.
 
-A request that a rule of the witness stopped was sent all the same, so it counts. An answer that was stopped, that came
-when the client had closed the connection, or that carries another correlation id, is no answer. ``variants`` groups the
-batches of an idempotent producer by the sequence that they carry: batches with one sequence and one CRC are one
-variant, and two variants are a batch that was encoded again, or two batches. What a variant contains is known only
-where it is in the log.
+A request that a rule of the witness stopped counts, because the client sent it. An answer does not count if
+it was stopped, if it arrived after the client had closed the connection, or if it has another correlation id.
+
+``variants`` groups the batches of an idempotent producer by their sequence. Batches with the same sequence
+and CRC are one variant. Two variants are a batch that was encoded again, or two different batches. The
+content of a variant is known only if it is in the log.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from suites.analysis.attempts import CLIENT, PRODUCE
 from suites.analysis.excuses import grants
 
 TOO_LARGE = BY_NAME["MESSAGE_TOO_LARGE"].code
-#: A broker says these of a batch that it cannot place. It may have stored an earlier attempt, but not this one.
+#: A broker answers with these errors if it cannot place a batch. It may have stored an earlier attempt, but
+#: not this one.
 OUT_OF_PLACE = frozenset({BY_NAME["OUT_OF_ORDER_SEQUENCE_NUMBER"].code, BY_NAME["UNKNOWN_PRODUCER_ID"].code})
 
 
@@ -35,16 +37,16 @@ class Sent(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def asked_ns(self) -> int:
-        """When it was at the witness: the client had sent it by then."""
+        """When the request arrived at the witness. The client had sent it by then."""
         return self.frame.arrived_ns
 
     @property
     def error_code(self) -> int | None:
-        """None: no answer passed."""
+        """The error of the answer. None if no answer passed."""
         return None if self.answered is None else self.answered.error_code
 
     def is_refused_by(self, at_ns: int) -> bool:
-        """True if an answer had passed by then which says for certain that this attempt was not stored."""
+        """True if an answer had passed by then that certainly means that this attempt was not stored."""
         code = self.error_code
         if self.answer is None or self.answer.t_ns > at_ns or not code:
             return False
@@ -52,7 +54,7 @@ class Sent(msgspec.Struct, frozen=True, gc=False):
 
 
 class Chain(NamedTuple):
-    """What numbers its batches by itself: a partition, for one producer id and epoch."""
+    """A sequence of batches with its own numbering: a partition, for one producer id and epoch."""
 
     topic: str
     partition: int
@@ -61,7 +63,7 @@ class Chain(NamedTuple):
 
 
 class Variant(msgspec.Struct, frozen=True, gc=False):
-    """Attempts with the same sequence, size and bytes, in order of time; ``end`` is the sequence that follows."""
+    """Attempts with the same sequence, size and bytes, in order of time. ``end`` is the next sequence."""
 
     chain: Chain
     base: int
@@ -78,19 +80,22 @@ class Variant(msgspec.Struct, frozen=True, gc=False):
         return self.sent[0].asked_ns
 
     def is_too_large_at(self, at_ns: int) -> bool:
-        """True if by then an answer had passed that refused it for its size: its parts may have its sequences."""
+        """True if an answer had passed by then that refused the batch for its size.
+
+        Its parts may reuse its sequences.
+        """
         return any(
             each.error_code == TOO_LARGE and each.answer is not None and each.answer.t_ns <= at_ns
             for each in self.sent
         )
 
     def may_be_stored_at(self, at_ns: int) -> bool:
-        """True if, for all that the client was told by then, this batch may be in the log."""
+        """True if the batch may be in the log, given the answers that the client had by then."""
         return any(not each.is_refused_by(at_ns) for each in self.sent if each.asked_ns <= at_ns)
 
 
 class Stored(NamedTuple):
-    """A batch of the log: where it begins, and the numbers of its records, None for one that is not ours."""
+    """A batch of the log: its base offset, and the numbers of its records (None for a record of another producer)."""
 
     base_offset: int
     numbers: tuple[int | None, ...]
@@ -98,7 +103,7 @@ class Stored(NamedTuple):
 
 @view
 def sent(evidence: Evidence) -> list[Sent]:
-    """All of them, in the order in which they came to the witness."""
+    """Return all sent batches, in the order in which they arrived at the witness."""
     requests = [
         frame
         for frame in (*evidence.frames, *evidence.stopped)
@@ -122,7 +127,7 @@ def sent(evidence: Evidence) -> list[Sent]:
 @view
 @grants("higher-epoch")
 def variants(evidence: Evidence) -> Mapping[Chain, list[Variant]]:
-    """The batches with a sequence, by chain, in the order of their first attempts."""
+    """Return the batches with a sequence, by chain, in the order of their first attempts."""
     found: dict[tuple[Chain, int, int, int | None], list[Sent]] = {}
     for each in sent(evidence):
         part = each.part
@@ -137,7 +142,7 @@ def variants(evidence: Evidence) -> Mapping[Chain, list[Variant]]:
 
 @view
 def stored(evidence: Evidence) -> Mapping[tuple[int, int | None], list[Stored]]:
-    """The batches of the log, by partition and CRC."""
+    """Return the batches of the log, by partition and CRC."""
     batches: dict[tuple[int, int], tuple[int | None, list[int | None]]] = {}
     for record, n in zip(evidence.log, evidence.numbers, strict=True):
         if not record.control:

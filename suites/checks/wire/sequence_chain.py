@@ -2,32 +2,32 @@
 
 ## What it does
 
-Follows the sequence numbers that batches carry on the wire: in each partition, for each producer id and epoch, the
-first batch begins at 0 and each of the others where the one before it ends. And it looks for records that are in the
-log twice under different numbers of one producer id and epoch.
+Follows the sequence numbers of batches on the wire. In each partition, for each producer id and epoch, the
+first batch begins at 0 and each later batch begins where the previous one ends. It also looks for records
+that are in the log twice under different sequence numbers of one producer id and epoch.
 
 ## Why it is bad
 
-A broker refuses a batch that leaves numbers out (OUT_OF_ORDER_SEQUENCE_NUMBER), and what follows it. A batch that is
-sent again under other numbers is a new batch to the broker, which stores it once more.
+A broker refuses a batch that skips numbers (OUT_OF_ORDER_SEQUENCE_NUMBER), and all batches after it. A batch
+that is sent again with other numbers is a new batch to the broker, which stores it once more.
 
 ## How it is judged per guarantee
 
 - **idempotent, transactional**: forbidden.
-- **at-least-once, at-most-once**: not judged; there batches have no sequences.
+- **at-least-once, at-most-once**: not judged; batches have no sequences.
 
 ## What it needs
 
-The witness's frames, the log and the history. The order in which batches came to the witness does not matter. Numbers
-that no batch carried are missing only if the partition has fewer records that failed, or that never had a result,
-than there are such numbers, handed over before the batch with the later numbers was at the witness: a batch may be
-given up on its way there. A batch that a broker refused as out of place left numbers out too, if a later one begins
-with those and reaches into it. A frame that the witness could not read, on the way to a broker of the partition, may
-have carried them: inconclusive. Where a topic was created again, its old batches say nothing of the new
-ones.
+The witness's frames, the log and the history. The order in which batches arrived at the witness does not
+matter. A batch may be given up before it reaches the witness. Numbers that no batch carried are therefore
+missing only if there are more of them than records of the partition that failed or never had a result,
+counting records handed over before the batch with the later numbers arrived at the witness. A batch that a
+broker refused as out of order skipped numbers too, if a later batch begins with these numbers and reaches
+into it. A frame that the witness could not read, on the way to a broker of the partition, may have carried
+them: inconclusive. If a topic was created again, its old batches are not compared with the new ones.
 
-If all records of a trial that are in the log twice were numbered anew, `duplicate` is told with `sequence-changed`, not
-as a cause of its own.
+If all records of a trial that are in the log twice got new numbers, `duplicate` is reported as a consequence
+of `sequence-changed`, not as a cause of its own.
 
 ## References
 
@@ -56,12 +56,12 @@ from suites.checks.wire.keyed import UNKNOWN, partitions_of_keys
 from suites.checks.wire.renumbered import renumbered
 from suites.checks.wire.sent import OUT_OF_PLACE, Chain, Variant, variants
 
-GAP = Anomaly("sequence-gap", "{count:sequence number} left out, of {chains:chain}")
+GAP = Anomaly("sequence-gap", "{count:sequence number} left out, in {chains:chain}")
 CHANGED = Anomaly("sequence-changed", "{count:record} stored again under another sequence")
 
 
 class _Gap(NamedTuple):
-    """The numbers from ``start`` to before ``behind``."""
+    """The missing numbers, from ``start`` up to the base sequence of ``behind``."""
 
     start: int
     behind: Variant
@@ -72,7 +72,7 @@ class _Gap(NamedTuple):
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding of each kind: numbers that are missing, records that were numbered anew."""
+    """Return at most one finding of each kind: missing numbers, and records that got new numbers."""
     found = []
     gaps: list[_Gap] = []
     for chain, batches in variants(evidence).items():
@@ -96,7 +96,7 @@ def find(evidence: Evidence) -> list[Finding]:
 
 @grants("follows-from-new-numbers")
 def _explained(evidence: Evidence, changed: Mapping[int, list[LogRecord]]) -> tuple[str, ...]:
-    """The duplicates of the trial, if every copy of each of them is another batch of one chain."""
+    """Return ``duplicate`` if every copy of each duplicate is another batch of one chain."""
     if not accounting.duplicates(evidence).keys() <= changed.keys():
         return ()
     for copies in changed.values():
@@ -107,7 +107,7 @@ def _explained(evidence: Evidence, changed: Mapping[int, list[LogRecord]]) -> tu
 
 
 def _gaps(batches: list[Variant]) -> Iterator[_Gap]:
-    """In the order of their numbers, from 0."""
+    """Yield the gaps in the order of their numbers, from 0."""
     end = 0
     for batch in sorted(batches, key=lambda batch: batch.base):
         if batch.base > end:
@@ -116,10 +116,10 @@ def _gaps(batches: list[Variant]) -> Iterator[_Gap]:
 
 
 def _jumps(batches: list[Variant]) -> Iterator[_Gap]:
-    """Numbers that a batch left out, which was refused as out of place, and with which others then went.
+    """Yield gaps before a batch that was refused as out of order, whose numbers later batches then used.
 
-    What goes later begins in the gap and reaches into the batch: so nothing on its way had the numbers that were left
-    out.
+    The later batch begins in the gap and reaches into the refused one, so no batch in transit had the skipped
+    numbers.
     """
     end = 0
     for at, batch in enumerate(batches):
@@ -132,9 +132,10 @@ def _jumps(batches: list[Variant]) -> Iterator[_Gap]:
 
 @grants("given-up-with-its-numbers")
 def _are_given_up(evidence: Evidence, chain: Chain, missing: list[_Gap]) -> bool:
-    """True if there are as many records without success that can have had these numbers.
+    """True if there are as many unsuccessful records that can have had these numbers.
 
-    They are of the chain's partition, or of an unknown one, and were handed over before what has the later numbers.
+    They are of the chain's partition, or of an unknown one, and were handed over before the batch with the
+    later numbers.
     """
     until_ns = max(gap.behind.first_ns for gap in missing)
     given_up = sum(
@@ -147,7 +148,7 @@ def _are_given_up(evidence: Evidence, chain: Chain, missing: list[_Gap]) -> bool
 
 @view
 def _given_up(evidence: Evidence) -> Mapping[int, list[Operation]]:
-    """Partition -> its records without success; -1 for those of unknown partition."""
+    """Map each partition to its unsuccessful records. The key -1 holds those of unknown partition."""
     by_key = partitions_of_keys(evidence)
     found: dict[int, list[Operation]] = {}
     for n, send in evidence.operations.items():
@@ -158,7 +159,7 @@ def _given_up(evidence: Evidence) -> Mapping[int, list[Operation]]:
 
 @grants("unread-numbers")
 def _unread_numbers(evidence: Evidence, gaps: list[_Gap]) -> int:
-    """How much passed unread on the way of these partitions: what had the numbers may have been in it."""
+    """Return how many unread items of these partitions may have contained the missing numbers."""
     return max(unread_about(evidence, gap.behind.chain.partition, 0, FOR_EVER) for gap in gaps)
 
 
@@ -179,7 +180,7 @@ def _batches(evidence: Evidence) -> int:
 
 
 def _retries(evidence: Evidence) -> int:
-    """How many attempts are another of the same batch."""
+    """Return how many attempts repeat the same batch."""
     return sum(len(batch.sent) - 1 for chain in variants(evidence).values() for batch in chain)
 
 

@@ -6,35 +6,36 @@ Looks for sequence numbers that two different batches carry, although the first 
 
 ## Why it is bad
 
-The sequence is how a broker recognizes a batch that is sent again. If the first batch is in the log, the broker takes
-the second for a repetition, acknowledges it, and stores nothing: acknowledged records are lost. The first batch then
-gets other numbers, and is stored twice or after records that were sent later.
+A broker recognizes a batch that is sent again by its sequence. If the first batch is in the log, the broker
+takes the second for a duplicate, acknowledges it, and stores nothing: acknowledged records are lost. The
+first batch then gets other numbers, and is stored twice or after records that were sent later.
 
 ## How it is judged per guarantee
 
 - **idempotent, transactional**: forbidden.
-- **at-least-once, at-most-once**: not judged; there batches have no sequences.
+- **at-least-once, at-most-once**: not judged; batches have no sequences.
 
 ## What it needs
 
-The witness's frames, the log and the history. A batch that is encoded again with the same records (new timestamps,
-other compression) is the same batch. Two batches with the same numbers are different if one has more records than the
-other; or if one was on its way before a record was handed to the client that the other contains; or if the client
-reports records as written in a place where the log has others. The last two rest on the batch that is in the log;
-where neither is, and both have as many records, nothing is said. A new epoch begins new sequences.
+The witness's frames, the log and the history. A batch that is encoded again with the same records (new
+timestamps, other compression) is the same batch. Two batches with the same numbers are different in any of
+these cases: one has more records than the other; one was in transit before a record of the other was handed
+to the client; or the client reports records as written in a place where the log has others. The last two
+depend on the batch that is in the log. If neither is in the log and both have the same number of records,
+nothing is judged. A new epoch begins new sequences.
 
-The numbers of a batch may be used again once every attempt of it was refused with an error that means "not stored",
-and the parts of a batch that was too large for the broker have its numbers.
+The numbers of a batch may be used again once every attempt of it was refused with an error that means "not
+stored". The parts of a batch that was too large for the broker have its numbers.
 
-What follows from it is told with it, not as causes of their own: `lost`, `duplicate`, `reordered`, `sequence-changed`,
-and `corrupted` where only the places of acknowledgements are wrong; each only if all such records of the trial are in a
-partition in which numbers were used again, and were numbered or acknowledged after that, in that epoch or a later one
-of the same producer id.
+The consequences are reported with this finding and not as causes of their own: `lost`, `duplicate`,
+`reordered`, `sequence-changed`, and `corrupted` if only the places of acknowledgements are wrong. This holds
+only if all such records of the trial are in a partition in which numbers were used again, and were numbered
+or acknowledged after that, in that epoch or a later one of the same producer id.
 
 ## References
 
-PRD-IDM-13. kafkajs 2.2.4 gives the numbers of a request that failed to the next one; sarama 1.60.1 did so after a
-failure that raised its epoch; franz-go issue 1217.
+PRD-IDM-13. kafkajs 2.2.4 gives the numbers of a request that failed to the next one; sarama 1.60.1 did so
+after a failure that raised its epoch; franz-go issue 1217.
 """
 
 from __future__ import annotations
@@ -59,7 +60,10 @@ REUSED = Anomaly("sequence-reused", "{count:sequence} carried by two different b
 
 
 class Reuse(NamedTuple):
-    """``later`` carries sequences of ``earlier``, which is another batch, and ``how`` that is known."""
+    """A ``later`` batch that carries sequences of a different ``earlier`` batch.
+
+    ``how`` tells how the difference is known.
+    """
 
     earlier: Variant
     later: Variant
@@ -68,7 +72,7 @@ class Reuse(NamedTuple):
 
 @view
 def reuses(evidence: Evidence) -> list[Reuse]:
-    """All pairs, by chain; sequences that overlap are a reuse as well."""
+    """Return all pairs, by chain. Overlapping sequences count as reuse too."""
     return [
         Reuse(earlier, later, how)
         for chain in variants(evidence).values()
@@ -78,7 +82,7 @@ def reuses(evidence: Evidence) -> list[Reuse]:
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding, counting the sequences that were used again."""
+    """Return at most one finding, which counts the reused sequences."""
     found = reuses(evidence)
     if not found:
         return []
@@ -88,7 +92,7 @@ def find(evidence: Evidence) -> list[Finding]:
 
 
 def _overlapping(chain: list[Variant]) -> Iterator[tuple[Variant, Variant]]:
-    """Pairs with a sequence in common, the earlier one first."""
+    """Yield pairs with a common sequence, the earlier batch first."""
     ordered = sorted(chain, key=lambda variant: variant.base)
     for at, low in enumerate(ordered):
         for high in ordered[at + 1 :]:
@@ -104,7 +108,7 @@ def _is_allowed(earlier: Variant, later: Variant) -> bool:
 
 @grants("encoded-again")
 def _difference(evidence: Evidence, earlier: Variant, later: Variant) -> str:
-    """How the two are known to be different batches; "" if they may be one."""
+    """Return how the two are known to be different batches, or "" if they may be one."""
     if (earlier.base, earlier.records) != (later.base, later.records):
         return "sizes differ"
     place = earlier.chain.partition
@@ -121,7 +125,7 @@ def _difference(evidence: Evidence, earlier: Variant, later: Variant) -> str:
 
 
 def _told(evidence: Evidence, partition: int, base_offset: int, count: int) -> set[int]:
-    """The records that the client places there."""
+    """Return the records that the client reports in this range of places."""
     places = _places(evidence)
     return {n for at in range(base_offset, base_offset + count) for n in places.get((partition, at), ())}
 
@@ -137,7 +141,10 @@ def _places(evidence: Evidence) -> dict[tuple[int, int], list[int]]:
 
 @grants("follows-from-reuse")
 def _explained(evidence: Evidence, found: list[Reuse]) -> tuple[str, ...]:
-    """The codes of what can all have come of it; a higher epoch of the partition is what a broken chain ends in."""
+    """Return the codes of the anomalies that can all follow from the reuse.
+
+    A record under a higher epoch of the partition counts too, since a broken chain ends in one.
+    """
     since: dict[tuple[int, int], tuple[int, int]] = {}
     since_ns: dict[int, int] = {}
     for reuse in found:
@@ -158,7 +165,7 @@ def _explained(evidence: Evidence, found: list[Reuse]) -> tuple[str, ...]:
         return send.partition in since_ns and (send.complete_ns or 0) >= since_ns[send.partition]
 
     lost = [was_told_later(send) for send in accounting.lost(evidence)]
-    # The broker answers with the place of the batch that it takes for the same.
+    # The broker answers with the place of the batch that it takes for the same one.
     misplaced = [
         found.what in (accounting.ELSEWHERE, accounting.SHARED)
         and found.n is not None
@@ -195,7 +202,7 @@ def _sample(reuse: Reuse) -> Sample:
 
 
 def _in_doubt(evidence: Evidence) -> int:
-    """How many batches may or may not have been stored, for all that their client was told."""
+    """Return how many batches may or may not have been stored, given what their client was told."""
     return sum(each.error_code != 0 for each in sent(evidence) if is_numbered(each.part))
 
 

@@ -2,13 +2,14 @@
 
 ## What it does
 
-Looks for requests on a connection whose last answers asked the client to hold back for a time that is not over.
+Looks for requests on a connection whose previous answers asked the client to hold back for a time that has
+not passed.
 
 ## Why it is bad
 
-A broker that is over its quota answers at once and asks the client to wait (KIP-219). It mutes the connection for the
-same time, so what is sent meanwhile waits unread, and may time out: the client gives up requests that nothing is
-wrong with.
+A broker whose quota is exceeded answers at once and asks the client to wait (KIP-219). It mutes the
+connection for the same time. Requests sent meanwhile wait unread and may time out, so the client gives up
+requests that have nothing wrong with them.
 
 ## How it is judged per guarantee
 
@@ -16,13 +17,14 @@ wrong with.
 
 ## What it needs
 
-The witness's frames, the history, the log and the faults as they were. Only answers of versions that ask for it count
-(Produce 6, Metadata 6, FindCoordinator, ApiVersions and InitProducerId 2, 2 and 1). A request is too early if the
-client sent it with the answer in its hands, and it came to the witness before the time was over that began when the
-answer passed. That the client had the answer is certain where the request carries a record that is dated after the
-result of a record which this answer alone acknowledges. Else it is where a second more has passed than the faults on
-the way can have kept both: the answer from the client, and the request from the witness. An answer that a fault may
-have lost is judged by results alone, and nothing is said of what follows an answer that came out of turn on its
+The witness's frames, the history, the log and the faults as they happened. Only answers of versions that ask
+the client to wait count (Produce 6, Metadata 6, FindCoordinator, ApiVersions and InitProducerId 2, 2 and 1).
+A request is too early if the client sent it after it had read the answer, and it arrived at the witness
+before the throttle time had passed, counted from when the answer passed. The client certainly had the answer
+if the request carries a record that is dated after the result of a record which this answer alone
+acknowledges. Otherwise it certainly had the answer once a second more has passed than the faults on the path
+can have delayed both: the answer to the client, and the request to the witness. An answer that a fault may
+have lost is judged by results alone. Nothing is judged after an answer that arrived out of order on its
 connection.
 
 ## References
@@ -53,37 +55,37 @@ IGNORED = Anomaly(
     "{count:request} sent though the broker had asked to hold back, by up to {most_ms} ms",
     Level.SHOULD,
 )
-#: The first version of each API that a broker answers before it mutes the connection.
+#: The first version of each API whose answer a broker sends before it mutes the connection.
 SINCE = {"Produce": 6, "Metadata": 6, "FindCoordinator": 2, "ApiVersions": 2, "InitProducerId": 1}
-#: What no fault holds takes no longer, both ways together, on a machine that is busy.
+#: The longest time that bytes without a fault take for both directions together, on a busy machine.
 SLACK_NS = 1_000 * NS_PER_MS
-#: Clients count whole milliseconds, and may begin with the one in which they began to read.
+#: Clients count whole milliseconds, and may start with the one in which they began to read.
 EARLY_NS = 20 * NS_PER_MS
 
 
 class Throttle(NamedTuple):
-    """An answer that asks to hold back, and the requests on its connection that came too early."""
+    """An answer that asks the client to hold back, and the requests on its connection that were sent too early."""
 
     answer: Frame
     early: tuple[Frame, ...]
 
 
 class _Heard(NamedTuple):
-    """When the client had an answer at the latest: by its own results, and by the faults; None: that tells nothing."""
+    """By when the client had an answer, judged by its own results and by the faults. None if unknown."""
 
     told_ns: int | None
     reached_ns: int | None
 
     @grants("throttle-unheard")
     def is_before(self, at_ns: int) -> bool:
-        """True if the client certainly had it some time before that moment."""
+        """True if the client certainly had the answer some time before ``at_ns``."""
         told = self.told_ns is not None and self.told_ns < at_ns
         return told or (self.reached_ns is not None and self.reached_ns + SLACK_NS < at_ns)
 
 
 @view
 def throttles(evidence: Evidence) -> list[Throttle]:
-    """Those of which the client had heard before their time was over."""
+    """Return the throttles that the client knew of before their time had passed."""
     faults, confused, known = way(evidence), out_of_turn_ns(evidence), connections(evidence)
     told, requests = read_by_ns(evidence), _requests(evidence)
     found = []
@@ -101,12 +103,12 @@ def throttles(evidence: Evidence) -> list[Throttle]:
 
 @grants("throttled-out-of-turn")
 def _over_ns(answer: Frame, confused_ns: int) -> int:
-    """Until when it is certain that the client has to hold back: not when an answer has come out of turn."""
+    """Return until when the client certainly has to hold back. An answer out of order ends this."""
     return min(answer.t_ns + answer.throttle_ms * NS_PER_MS, confused_ns)
 
 
 def _requests(evidence: Evidence) -> dict[int, list[Frame]]:
-    """Connection -> its requests, as they came."""
+    """Map each connection to its requests, in order of arrival."""
     requests: dict[int, list[Frame]] = {}
     for frame in (*evidence.frames, *evidence.stopped):
         if frame.kind is FrameKind.REQUEST:
@@ -120,7 +122,7 @@ def _requests(evidence: Evidence) -> dict[int, list[Frame]]:
 def _early(
     evidence: Evidence, made: Sequence[Frame], since_ns: int, until_ns: int, heard: _Heard
 ) -> tuple[Frame, ...]:
-    """The requests that came in this time, and that the client can only have sent when it had the answer."""
+    """Return the requests in this interval that the client can only have sent after it had the answer."""
     begin = bisect_right(made, since_ns, key=lambda frame: frame.arrived_ns)
     end = bisect_right(made, until_ns, key=lambda frame: frame.arrived_ns)
     return tuple([frame for frame in made[begin:end] if _knew(evidence, frame, heard)])
@@ -134,7 +136,7 @@ def _knew(evidence: Evidence, request: Frame, heard: _Heard) -> bool:
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding, counting requests."""
+    """Return at most one finding, which counts requests."""
     early: dict[int, tuple[int, Frame, Frame]] = {}
     for throttle in throttles(evidence):
         over_ns = throttle.answer.t_ns + throttle.answer.throttle_ms * NS_PER_MS
@@ -173,7 +175,7 @@ def _sample(left_ms: int, frame: Frame, answer: Frame) -> Sample:
 
 CHECK = Check(
     name="throttle-ignored",
-    summary="Requests to a broker that has asked to be left alone for longer.",
+    summary="Requests to a broker that had asked the client to wait longer.",
     requirements=(Requirement("NET-CON-12", Level.SHOULD, arises=lambda evidence: len(throttles(evidence))),),
     guarantees=frozenset(Guarantee),
     channels=frozenset({"frames", "history", "log", "faults"}),

@@ -2,14 +2,14 @@
 
 ## What it does
 
-Looks for Produce requests that no application can have asked for: to another topic than the plan's, or sent when the
-client had said that it was closed.
+Looks for Produce requests that no application can have asked for: requests to a topic other than the plan's,
+or requests sent after the client had reported that it was closed.
 
 ## Why it is bad
 
-A batch for another topic puts the records of one application into the data of another one, and its own readers miss
-them. An application that has closed its producer may hand the work to another process: what the closed one sends
-afterwards comes between, twice or out of order.
+A batch for another topic puts the records of one application into the data of another, and its own readers
+miss them. An application that has closed its producer may hand the work to another process. Records that the
+closed producer sends afterwards are mixed with the new ones, duplicated or out of order.
 
 ## How it is judged per guarantee
 
@@ -17,12 +17,13 @@ afterwards comes between, twice or out of order.
 
 ## What it needs
 
-The witness's frames, the history and the faults as they were. A trial has one topic. Where requests carry topic ids,
-the witness knows the name from the Metadata answers that passed; an id without a name is not judged. The client is
-closed when its close() returns well, else when it says that it shuts down. A request was sent afterwards if it came to
-the witness more than 500 ms later, and later than a fault can have held it; what comes while a fault is on the way to
-its broker is not judged. A request that asks for no answer (acks=0) may have been written before and wait in a buffer,
-so it is not judged either.
+The witness's frames, the history and the faults as they happened. A trial has one topic. If requests carry
+topic ids, the witness knows the name from the Metadata answers that passed; an id without a name is not
+judged. The client is closed when its close() returns successfully, or else when it reports its shutdown. A
+request was sent afterwards if it arrived at the witness more than 500 ms later, and later than a fault can
+have delayed it. Requests that arrive while a fault is on the path to their broker are not judged. Neither is
+a request that asks for no answer (acks=0), because it may have been written before and have waited in a
+buffer.
 
 ## References
 
@@ -51,7 +52,7 @@ AFTER_CLOSE = Anomaly(
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding a requirement, counting batches."""
+    """Return at most one finding per requirement, which counts batches."""
     found = []
     if strange := [each for each in _named(evidence) if each.part.topic != evidence.record.topic]:
         topics = tuple(sorted({each.part.topic for each in strange}))
@@ -69,7 +70,7 @@ def find(evidence: Evidence) -> list[Finding]:
 
 @view
 def closed_at_ns(evidence: Evidence) -> int | None:
-    """When the client had said that it was closed; None: it never did."""
+    """Return when the client had reported that it was closed, or None if it never did."""
     for event in evidence.history:
         if isinstance(event, OpComplete) and event.op == "close" and event.outcome == [Outcome.OK.value]:
             return event.mono_ns
@@ -84,7 +85,7 @@ def _named(evidence: Evidence) -> list[Sent]:
 
 
 def _is_id(topic: str) -> bool:
-    """True where the witness knows only the topic's id."""
+    """True if the witness knows only the topic's id."""
     try:
         return str(UUID(topic)) == topic
     except ValueError:
@@ -100,7 +101,7 @@ def _sent_after_close(evidence: Evidence) -> list[Sent]:
 
 @grants("held-over-close", "buffered-over-close")
 def _may_be_from_before(each: Sent, closed_ns: int, faults: Way) -> bool:
-    """True if it may have been sent before the client was closed: held on its way, or in a buffer without an answer."""
+    """True if it may have been sent before the client was closed: delayed by a fault, or buffered with acks=0."""
     return (
         each.frame.acks == 0
         or faults.sent_ns(each.frame.broker, each.asked_ns) <= closed_ns + SLACK_NS

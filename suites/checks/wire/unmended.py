@@ -2,32 +2,33 @@
 
 ## What it does
 
-Looks for records that an idempotent producer failed because a broker said that their sequence was out of order, or
-their producer unknown, although they were the next of their partition, or were stored already.
+Looks for records that an idempotent producer failed because a broker answered that their sequence was out of
+order, or their producer unknown, although they were the next of their partition or were already stored.
 
 ## Why it is bad
 
-The broker has lost something, and the producer has not: it knows what was acknowledged, and may begin anew under a
-higher epoch (KIP-360). A producer that declares itself dead instead stops its service until somebody builds it again,
-and hands everything that it still had to the application.
+The broker has lost state, but the producer has not: it knows what was acknowledged, and may continue under a
+higher epoch (KIP-360). A producer that fails permanently instead stops its service until the application
+creates a new one, and hands all its unsent records back to the application.
 
 ## How it is judged per guarantee
 
-- **idempotent, transactional**: the Java client mends its numbers and goes on; others end. The level is SHOULD: it is a
-  difference, unless the client documents the same.
+- **idempotent, transactional**: the Java client repairs its numbers and goes on; other clients end. The level
+  is SHOULD: it is a difference, unless the client documents the same behaviour.
 - **at-least-once, at-most-once**: not judged; there are no sequences.
 
 ## What it needs
 
-The history, the log and the witness's frames: which batch was answered so, and that it began where the last
-acknowledged one of its partition ended; or that it is in the log, and was sent again because its answer alone was lost
-while answers behind it came. What failed over it are the records of its partition that were handed over by then; all of
-them if the client acknowledges nothing that it was handed later. Records whose delivery timeout was over are left out,
-and so are all where retries are limited.
+The history, the log and the witness's frames. They show which batch got this answer, and that it began where
+the last acknowledged batch of its partition ended; or that it is in the log, and was sent again because only
+its answer was lost while later answers arrived. The records that failed because of it are those of its
+partition that were handed over by then, or all records if the client acknowledges no record that was handed
+over later. Records whose delivery timeout had passed are left out. The check does not apply if retries are
+limited.
 
 ## References
 
-PRD-IDM-09, PRD-IDM-12 (KIP-360). librdkafka calls it fatal where it happens to the first batch on its way.
+PRD-IDM-09, PRD-IDM-12 (KIP-360). librdkafka treats it as fatal if it happens to the first batch in transit.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ UNMENDED = Anomaly(
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding, counting the records. Unsupported where retries are limited."""
+    """Return at most one finding, which counts the records. Unsupported if retries are limited."""
     require_unlimited_retries(evidence)
     failed = failed_over_it(evidence)
     if not failed:
@@ -62,14 +63,14 @@ def find(evidence: Evidence) -> list[Finding]:
 
 
 def _with(error: str) -> Callable[[Evidence], int]:
-    """Counts the batches that were refused with this error though their sequence was right."""
+    """Return a function that counts the batches refused with this error although their sequence was right."""
     code = BY_NAME[error].code
     return lambda evidence: sum(attempt.error_code == code for attempt in contradicted(evidence))
 
 
 CHECK = Check(
     name="unmended",
-    summary="Records that failed because the broker took a right sequence for a wrong one.",
+    summary="Records that failed because the broker refused a correct sequence.",
     requirements=(
         Requirement("PRD-IDM-09", Level.SHOULD, EXACTLY_ONCE, _with("OUT_OF_ORDER_SEQUENCE_NUMBER")),
         Requirement("PRD-IDM-12", Level.SHOULD, EXACTLY_ONCE, _with("UNKNOWN_PRODUCER_ID")),

@@ -2,28 +2,29 @@
 
 ## What it does
 
-Looks for batches of several records that the broker refused as too large (MESSAGE_TOO_LARGE), and whose records then
-failed together, although each of them alone would have fitted.
+Looks for batches of several records that the broker refused as too large (MESSAGE_TOO_LARGE), and whose
+records then failed together, although each of them alone would have fitted.
 
 ## Why it is bad
 
-The broker objects to the batch, and it was the client that made the batch. The application is told that records are
-too large which are not: a few small ones that shared their batch with others. Whoever takes that word for it drops
-records that nothing is wrong with.
+The broker refuses the batch, and the client made the batch. The application is told that records are too
+large when they are not: they are small records that shared a batch with others. An application that believes
+the report drops records that have nothing wrong with them.
 
 ## How it is judged per guarantee
 
-- **at-least-once, idempotent, transactional**: the Java client makes smaller batches and sends those; others fail the
-  whole. The level is SHOULD: it is a difference, unless the client documents the same.
-- **at-most-once**: not judged; there the parts may fail of something else at once.
+- **at-least-once, idempotent, transactional**: the Java client makes smaller batches and sends those; other
+  clients fail the whole batch. The level is SHOULD: it is a difference, unless the client documents the same
+  behaviour.
+- **at-most-once**: not judged; the parts may fail at once for another reason.
 
 ## What it needs
 
-The history, the log and the witness's frames. The records of a refused batch are those of its partition that failed
-within a second behind the refusal, all with the same error, and as many as the batch had. Where a batch of one record
-was refused too while the same limit was in force, nobody knows which would have fitted: nothing is said of the batches
-of that time. Nor is it of records whose delivery timeout was over, nor where retries are limited: then parts may fail
-at once of something else.
+The history, the log and the witness's frames. The records of a refused batch are those of its partition that
+failed within a second after the refusal, all with the same error, and as many as the batch had. If a batch of
+one record was refused too while the same limit was in force, it is unknown which records would have fitted,
+and the batches of that time are not judged. Neither are records whose delivery timeout had passed. The check
+does not apply if retries are limited, because parts may then fail at once for another reason.
 
 ## References
 
@@ -48,12 +49,12 @@ UNSPLIT = Anomaly(
     "{count:record} of {batches} batches that were too large failed together ({errors})",
     Level.SHOULD,
 )
-#: A client may count its delivery timeout from a little earlier than the call, or round it down.
+#: A client may start its delivery timeout slightly before the call, or round it down.
 SLACK_MS = 1_000
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding, counting the records. Unsupported where retries are limited."""
+    """Return at most one finding, which counts the records. Unsupported if retries are limited."""
     require_unlimited_retries(evidence)
     config = evidence.record.spec.config
     known = refusals(evidence)
@@ -75,7 +76,7 @@ def find(evidence: Evidence) -> list[Finding]:
 
 @grants("beside-single-too-large")
 def _limit(evidence: Evidence, refusal: Refusal) -> int | None:
-    """Which change of the topic's limit was in force when a batch was refused; None: the topic's own."""
+    """Return which change of the topic's limit was in force when a batch was refused, or None for the original."""
     refused_ns = refusal.attempt.answered_ns or refusal.attempt.sent_ns
     return next(
         (
@@ -90,7 +91,7 @@ def _limit(evidence: Evidence, refusal: Refusal) -> int | None:
 
 
 def _refused_several(evidence: Evidence) -> int:
-    """Batches of several records that were refused for their size."""
+    """Return how many batches of several records were refused for their size."""
     return sum(not refusal.is_of_one for refusal in refusals(evidence))
 
 

@@ -1,5 +1,6 @@
-"""Where excuses end: defects just outside of what a check forgives, and which excuse each of them shows.
+"""The limits of excuses: defects just outside of what a check forgives, and which excuse each of them tests.
 
-A check forgives where a defect cannot be told from bad luck. Each perturbation here puts the same defect beside that
-bad luck: on another connection, in another partition, before it began or long after it was over.
+A check forgives if a defect cannot be distinguished from bad luck. Each perturbation here puts the same
+defect next to that bad luck: on another connection, in another partition, before it began or long after it
+ended.
 """

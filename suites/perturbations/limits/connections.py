@@ -1,4 +1,4 @@
-"""Where the excuses of too many connections, and of too many requests on one, end."""
+"""The limits of the excuses for too many connections, and too many requests on one connection."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from suites.perturbations.perturbation import Perturbation, channels
 NOT_LEADER = 6
 OPEN, REQUESTS, BATCHES = ("connections-open",), ("too-many-in-flight",), ("too-many-batches",)
 CONNECTIONS = LIMIT + 6
-#: For so long after a fault the ends of connections may be hidden.
+#: For this long after a fault, the ends of connections may be hidden.
 HIDDEN_MS = 1_000
 #: Until the answers to requests in flight pass.
 ANSWERED_MS = 20
 
 
 def _opened(evidence: Evidence, spot: Spot, first_ms: int) -> list[Frame]:
-    """A few connections more than a client may need, which all end 200 ms after the last was opened."""
+    """Return a few more connections than a client may need, which all end 200 ms after the last was opened."""
     stage = Stage(evidence, spot)
     rows: list[Frame] = []
     for n in range(CONNECTIONS):
@@ -55,7 +55,7 @@ def _beyond(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _after_fault(evidence: Evidence, spot: Spot) -> Evidence:
-    """A fault was over a second before."""
+    """A fault ended more than a second before."""
     stage, first_ms = Stage(evidence, spot), HIDDEN_MS + 2 * MORE_MS
     waited = stage.faulted(
         stage.pause(first_ms + 500), [During("latency", 0, MORE_MS, (("upstream_ms", 1),))]
@@ -70,14 +70,17 @@ def _limit(evidence: Evidence) -> int | None:
 
 
 def _dated(evidence: Evidence, stage: Stage, part: ProducePart, at_ms: float) -> ProducePart:
-    """With records that were made right before."""
+    """Return the part with records that were created right before."""
     wall_ms = (stage.ns(at_ms) + wall_offsets_ns(evidence)[1]) // NS_PER_MS
     dated: ProducePart = changed(part, first_timestamp_ms=wall_ms, max_timestamp_ms=wall_ms)
     return dated
 
 
 def _in_flight(evidence: Evidence, spot: Spot, count: int, every_ms: float, answered_ms: float) -> Evidence:
-    """So many requests of a batch go on a connection of its own; each is refused so long after the first went."""
+    """Send ``count`` requests of a batch on a separate connection.
+
+    Each is refused ``answered_ms`` after the first one.
+    """
     stage = Stage(evidence, spot)
     sent = asked(evidence, stage.batch.exchange)
     told = refusal(sent, NOT_LEADER)
@@ -90,7 +93,7 @@ def _in_flight(evidence: Evidence, spot: Spot, count: int, every_ms: float, answ
 
 
 def _dates(evidence: Evidence) -> list[Spot]:
-    """Where batches say when their records were made, by the clock of a client that tells it."""
+    """Return the batches with timestamps of their records, if the client reports its wall clock."""
     if wall_offsets_ns(evidence)[1] == 0:
         return []
     stages = ((spot, Stage(evidence, spot)) for spot in spots(evidence))
@@ -107,14 +110,14 @@ def _limited(evidence: Evidence) -> list[Spot]:
 
 
 def _young(evidence: Evidence, spot: Spot) -> Evidence:
-    """One more than is allowed, spread over the request timeout but for a fifth of it."""
+    """Send one more request than allowed, spread over four fifths of the request timeout."""
     count = (_limit(evidence) or 0) + 1
     spread_ms = timeout_ms(evidence) * 4 // 5
     return _in_flight(evidence, spot, count, spread_ms / count, spread_ms)
 
 
 def _before_confusion(evidence: Evidence, spot: Spot) -> Evidence:
-    """One more than is allowed; afterwards two answers are swapped on the connection."""
+    """Send one more request than allowed. Afterwards two answers are swapped on the connection."""
     stage, found = Stage(evidence, spot), metadata(evidence)
     assert found is not None
     count = (_limit(evidence) or 0) + 1
@@ -130,7 +133,7 @@ def _before_confusion(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _without_limit(evidence: Evidence, spot: Spot) -> Evidence:
-    """One batch more than a broker remembers, from a client that could not be given the limit."""
+    """Send one batch more than a broker remembers, from a client that could not be given the limit."""
     return lacking(_in_flight(evidence, spot, REMEMBERED + 1, 1, ANSWERED_MS), IN_FLIGHT)
 
 
@@ -139,7 +142,7 @@ def _numbered(evidence: Evidence) -> list[Spot]:
 
 
 def _begins_by_asking(evidence: Evidence) -> list[int]:
-    """Connections that begin with ApiVersions and carry other requests."""
+    """Return the connections that begin with ApiVersions and carry other requests."""
     first: dict[int, list[str | None]] = {}
     for row in evidence.frames:
         if row.correlation_id is not None:
@@ -148,7 +151,7 @@ def _begins_by_asking(evidence: Evidence) -> list[int]:
 
 
 def _sasl_instead(evidence: Evidence, conn: int) -> Evidence:
-    """What asked for the versions is SaslHandshake."""
+    """Replace ApiVersions with SaslHandshake."""
     own = {"api": "SaslHandshake", "api_key": 17, "api_version": 1}
     return with_frames(
         evidence,
@@ -176,14 +179,14 @@ def _kind(
 PERTURBATIONS = (
     _kind(
         "connections-a-few-too-many",
-        "has 26 connections to a broker at a time",
+        "has 26 connections to a broker at the same time",
         spots,
         _beyond,
         OPEN,
     ),
     _kind(
         "connections-too-many-after-fault",
-        "opens 26 connections to a broker when a fault has been over for longer than a second",
+        "opens 26 connections to a broker more than a second after a fault has ended",
         spots,
         _after_fault,
         OPEN,
@@ -191,21 +194,21 @@ PERTURBATIONS = (
     ),
     _kind(
         "in-flight-for-most-of-the-timeout",
-        "has one request too many in flight, none of them as old as the request timeout",
+        "has one request too many in flight, all younger than the request timeout",
         _limited,
         _young,
         REQUESTS,
     ),
     _kind(
         "in-flight-before-answers-out-of-turn",
-        "has one request too many in flight, before answers come out of turn on the connection",
+        "has one request too many in flight, before answers are out of order on the connection",
         lambda evidence: _limited(evidence) if metadata(evidence) else [],
         _before_confusion,
         REQUESTS,
     ),
     _kind(
         "in-flight-beyond-what-is-remembered",
-        "has six batches of a partition in flight, and no setting for less",
+        "has six batches of a partition in flight, and cannot set a lower limit",
         _numbered,
         _without_limit,
         BATCHES,

@@ -1,6 +1,6 @@
-"""Where a finding ends to follow from another one: what is in another partition, another batch, or came afterwards.
+"""The limits of the consequences of a finding: in another partition, in another batch, or later.
 
-What is explained is told as well, but is no cause of its own; here it has to be one.
+An explained finding is reported too, but is not a cause of its own. Here it must be one.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from suites.perturbations.pauses import paused
 from suites.perturbations.perturbation import Perturbation, channels
 
 BEYOND_MS = 2_000
-#: Beyond it a trial would last too long.
+#: A longer wait would make the trial too long.
 LONGEST_MS = 150_000
 Pair = tuple[Spot, Spot]
 
 
 def _lost_beside(evidence: Evidence, place: Pair) -> Evidence:
-    """The numbers of a batch are given to another one, and a batch of another partition is never sent."""
+    """Give the numbers of a batch to another one, and never send a batch of another partition."""
     lost = never_sent(evidence, [place[1]])
     return given_away(AFTER_APPEND, is_known=True)(lost, place[0])
 
 
 def _doubled_beside(evidence: Evidence, place: Pair) -> Evidence:
-    """A batch is stored once more under new numbers, and behind it one of another partition."""
+    """Store a batch once more under new numbers, and after it one of another partition."""
     numbered, other = (settled(evidence)[spot] for spot in place)
     twice = sent_once_more(evidence, other.records, numbered)
     return sent_once_more(twice, numbered.records, settled(twice)[numbered.spot])
 
 
 def _apart(evidence: Evidence) -> list[Pair]:
-    """A numbered batch, and one of another partition that had its answer later."""
+    """Return each numbered batch with one of another partition that was answered later."""
     numbered = [spot for spot, each in settled(evidence).items() if each.records[0].producer_id >= 0]
     found = []
     for spot in numbered:
@@ -50,13 +50,13 @@ def _apart(evidence: Evidence) -> list[Pair]:
 
 
 def _after_calm(evidence: Evidence) -> list[Spot]:
-    """Batches of records that were handed over after a pause, where nothing was wrong in the whole trial."""
+    """Return batches of records that were handed over after a pause, if the whole trial had no fault."""
     limit_ms = bound_ms(evidence.record.spec.config, evidence.record.not_set)
     return list(after_pause(evidence)) if not evidence.faults and limit_ms < LONGEST_MS else []
 
 
 def _after_stuck(evidence: Evidence, spot: Spot) -> Evidence:
-    """The client leaves its records alone for too long and goes on; then a batch of later records has no result."""
+    """The client ignores its records for too long and goes on. Then a batch of later records has no result."""
     at_ns = after_pause(evidence)[spot]
     limit_ms = bound_ms(evidence.record.spec.config, evidence.record.not_set)
     waited = paused(evidence, at_ns, (limit_ms + BEYOND_MS) * NS_PER_MS)
@@ -69,7 +69,7 @@ PERTURBATIONS = (
     Perturbation(
         "lost-beside-a-reuse",
         channels("frames", "log", "history"),
-        "gives the numbers of a batch away in one partition, and loses records of another one",
+        "gives the numbers of a batch away in one partition, and loses records of another",
         ("lost",),
         _apart,
         _lost_beside,
@@ -78,7 +78,7 @@ PERTURBATIONS = (
     Perturbation(
         "doubled-beside-a-renumbered-batch",
         channels("frames", "log", "history"),
-        "stores a batch once more under new numbers, and one of another partition in its partition",
+        "stores a batch once more under new numbers, and stores one of another partition in its partition",
         ("duplicate",),
         _apart,
         _doubled_beside,
@@ -87,7 +87,7 @@ PERTURBATIONS = (
     Perturbation(
         "no-result-after-stuck",
         channels("frames", "log", "history"),
-        "leaves its records alone for too long, and has no result for records of afterwards",
+        "ignores its records for too long, and has no result for later records",
         ("still-pending",),
         _after_calm,
         _after_stuck,

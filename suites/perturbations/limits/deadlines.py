@@ -1,4 +1,4 @@
-"""Where a stall stops to excuse what is late in a client's trace."""
+"""The limit of the excuse that a stall gives for late events in a client's trace."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STALL_MS, LONG_BEFORE_MS = 3_000, 20_000
 
 
 def _after_stall(evidence: Evidence, at: int) -> Evidence:
-    """The batch of this event never expires, and the harness had stalled long before the trial's load."""
+    """The batch of this event never expires, and the harness stalled long before the trial's load."""
     begin_ns = (evidence.record.phases.load_ns or 0) - LONG_BEFORE_MS * NS_PER_MS
     stalled = with_record(evidence, harness_stalls=((begin_ns, begin_ns + STALL_MS * NS_PER_MS),))
     return NEVER_EXPIRED.apply(stalled, at)
@@ -23,7 +23,7 @@ PERTURBATIONS = (
     Perturbation(
         "trace-never-expired-long-after-a-stall",
         NEVER_EXPIRED.channels,
-        "leaves a batch without a result long after its delivery timeout, and longer after a stall",
+        "leaves a batch without a result long after its delivery timeout, with a stall even longer before",
         NEVER_EXPIRED.caught_by,
         NEVER_EXPIRED.places,
         _after_stall,

@@ -1,4 +1,4 @@
-"""Where the excuses of an end end: of a closed client that sends, and of records that wait for their results."""
+"""The limits of the excuses about endings: requests after a close, and records that wait for their results."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from suites.perturbations.pauses import paused, quiet
 from suites.perturbations.perturbation import Perturbation, channels
 
 NOT_LEADER = 6
-#: What a process says may come so much later than it knew it; what a fault let go has arrived by then.
+#: How late a process may report something, and by when bytes that a fault released have arrived.
 LATE_MS, MORE_MS = 1_000, 500
 AFTER_CLOSE_MS = 800
 STALL_MS, HOLD_BACK_MS, BEYOND_MS = 3_000, 5_000, 2_000
-#: Beyond it a trial would last too long.
+#: A longer wait would make the trial too long.
 LONGEST_MS = 150_000
 EXPIRED = "TimeoutException"
 
@@ -35,7 +35,7 @@ def _done(evidence: Evidence, op: str) -> OpComplete | None:
 
 
 def _closing(evidence: Evidence) -> list[Spot]:
-    """Batches of a client that closed well, with no fault near that."""
+    """Return batches of a client that closed successfully, with no fault nearby."""
     closed = _done(evidence, "close")
     ends = (row.effective_ns[1] for row in evidence.faults if row.effective_ns is not None)
     if closed is None or closed.mono_ns - LATE_MS * NS_PER_MS < max(ends, default=0):
@@ -44,7 +44,7 @@ def _closing(evidence: Evidence) -> list[Spot]:
 
 
 def _after_close(evidence: Evidence, spot: Spot, after_ms: int, *faults: During) -> Evidence:
-    """A batch goes so long after the close returned, and is refused; faults count from the close."""
+    """Send a batch ``after_ms`` after the close returned, which is refused. Times of faults count from the close."""
     closed = _done(evidence, "close")
     assert closed is not None
     stage = Stage(evidence, spot)
@@ -76,13 +76,13 @@ def _others_held(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _held_before(evidence: Evidence, spot: Spot) -> Evidence:
-    """What held bytes on their way was over when the client was closed, and 900 ms before the request came."""
+    """The fault that delayed bytes ended when the client was closed, 900 ms before the request arrived."""
     return _after_close(evidence, spot, 2 * AFTER_CLOSE_MS, _held(-100, AFTER_CLOSE_MS - 100))
 
 
 @view
 def _last_ns(evidence: Evidence) -> int:
-    """When everything was answered and said, and no fault was in effect any more."""
+    """Return when everything was answered and reported, and no fault was in effect any more."""
     ends = (row.effective_ns[1] for row in evidence.faults if row.effective_ns is not None)
     told = (send.complete_ns or 0 for send in evidence.operations.values())
     frames = (frame.t_ns for frame in evidence.frames if frame.api == "Produce")
@@ -90,7 +90,7 @@ def _last_ns(evidence: Evidence) -> int:
 
 
 def _tail(evidence: Evidence) -> list[Spot]:
-    """The batch that was answered last, where all records had a success and the client lives on."""
+    """Return the batch that was answered last, if every record succeeded and the client lives on."""
     batches = settled(evidence)
     if not batches or len(evidence.acknowledged) < len(evidence.operations):
         return []
@@ -106,7 +106,7 @@ def _bound_ms(evidence: Evidence) -> int:
 
 
 def _left_alone(evidence: Evidence, spot: Spot, for_ms: int) -> Evidence:
-    """The batch never has a result, flush and close say that they failed, and the trial waits for so long.
+    """The batch never gets a result, flush and close report failure, and the trial waits for ``for_ms``.
 
     The network has healed as soon as no fault is in effect any more.
     """
@@ -131,14 +131,14 @@ def _beyond_bound(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _beside_stall(evidence: Evidence, spot: Spot) -> Evidence:
-    """The client's process does not run for a part of that time, and the rest is too long as well."""
+    """The client's process does not run for part of that time, and the rest is too long as well."""
     begin_ns = _last_ns(evidence) + LATE_MS * NS_PER_MS
     alone = _left_alone(evidence, spot, _bound_ms(evidence) + STALL_MS + BEYOND_MS)
     return _stalled(alone, begin_ns, begin_ns + STALL_MS * NS_PER_MS)
 
 
 def _stalled(evidence: Evidence, begin_ns: int, end_ns: int) -> Evidence:
-    """No heartbeat between these moments, and one at each of them."""
+    """Leave no heartbeat between these times, and one at each of them."""
     told = [event for event in evidence.history if isinstance(event, Stats)]
     before = next(event for event in reversed(told) if event.mono_ns <= begin_ns)
     kept = [
@@ -161,7 +161,7 @@ def _beating_tail(evidence: Evidence) -> list[Spot]:
 
 
 def _after_throttle(evidence: Evidence, spot: Spot) -> Evidence:
-    """The last answer tells the client to hold back for five seconds; that is over for longer than the bound."""
+    """The last answer tells the client to hold back for five seconds, which ended longer ago than the bound."""
     answer = settled(evidence)[spot].exchange.answer or 0
     throttled = with_frame(evidence, answer, throttle_ms=HOLD_BACK_MS)
     return _left_alone(throttled, spot, HOLD_BACK_MS + _bound_ms(evidence) + BEYOND_MS)
@@ -181,7 +181,7 @@ def _flushing(evidence: Evidence) -> bool:
 
 @view
 def after_pause(evidence: Evidence) -> dict[Spot, int]:
-    """Batches of records that were handed over after a moment at which there can be a pause, and that moment."""
+    """Return batches of records that were handed over after a possible pause, with the time of the pause."""
     moments = [at_ns for at_ns in quiet(evidence) if _beats_by(evidence, at_ns)]
     if not moments or not _flushing(evidence) or broker_stalls(evidence):
         return {}
@@ -206,7 +206,7 @@ def _never_told(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _told_after_flush(evidence: Evidence, spot: Spot) -> Evidence:
-    """The results of the batch come a second and a half after a flush returned that promised them."""
+    """The results of the batch arrive a second and a half after a flush returned that promised them."""
     stalled = _once_stalled(evidence, spot)
     flush = _done(stalled, "flush")
     assert flush is not None
@@ -244,7 +244,7 @@ PERTURBATIONS = (
     ),
     _kind(
         "sent-after-close-as-others-are-held",
-        "sends a request after its close, as a fault holds bytes on the way to another broker",
+        "sends a request after its close, while a fault delays bytes to another broker",
         AFTER_CLOSE,
         _closing,
         _others_held,
@@ -252,7 +252,7 @@ PERTURBATIONS = (
     ),
     _kind(
         "sent-after-close-after-bytes-were-held",
-        "sends a request after its close, when a fault that held bytes is over for almost a second",
+        "sends a request after its close, almost a second after a fault that delayed bytes has ended",
         AFTER_CLOSE,
         _closing,
         _held_before,
@@ -260,42 +260,42 @@ PERTURBATIONS = (
     ),
     _kind(
         "stuck-beyond-its-largest-timeout",
-        "leaves a batch alone for two seconds longer than its largest timeout allows",
+        "ignores a batch for two seconds longer than its largest timeout allows",
         STUCK,
         _tail,
         _beyond_bound,
     ),
     _kind(
         "stuck-beside-a-stall",
-        "leaves a batch alone for so long in the time in which its process runs",
+        "ignores a batch for two seconds longer than allowed, not counting a stall of its process",
         STUCK,
         _beating_tail,
         _beside_stall,
     ),
     _kind(
         "stuck-after-holding-back",
-        "leaves a batch alone for so long after the time is over for which it was told to hold back",
+        "ignores a batch for two seconds longer than allowed, counted from the end of a throttle",
         STUCK,
         _tail,
         _after_throttle,
     ),
     _kind(
         "no-result-just-overdue",
-        "has no result for a batch two seconds after every limit of its time",
+        "has no result for a batch two seconds after all its limits",
         PENDING,
         _limited_tail,
         _overdue,
     ),
     _kind(
         "no-result-long-after-a-stall",
-        "has no result for a batch though its flush succeeded, and stalled only before that was handed over",
+        "has no result for a batch although its flush succeeded, and stalled only before the batch was handed over",
         PENDING,
         _young,
         _never_told,
     ),
     _kind(
         "result-after-flush-long-after-a-stall",
-        "reports results a second and a half after its flush, and stalled only before they were handed over",
+        "reports results a second and a half after its flush, and stalled only before the records were handed over",
         ("false-flush",),
         _young,
         _told_after_flush,

@@ -1,4 +1,4 @@
-"""Where the excuses of records elsewhere, and of refused sequences, end: growth that comes later, time that is left."""
+"""The limits of the excuses for other partitions and for refused sequences: later growth, and time that is left."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from suites.perturbations.perturbation import Perturbation, Place, channels
 DELIVERY, RETRIES = "delivery.timeout.ms", "retries"
 OUT_OF_ORDER = 45
 REFUSED = "OutOfOrderSequenceException"
-#: So much of its delivery timeout a record has left.
+#: How much of its delivery timeout a record has left.
 LEFT_MS = 2_000
-#: Beyond it a trial would last too long.
+#: A longer wait would make the trial too long.
 LONGEST_MS = 60_000
 
 
 def _grown_later(evidence: Evidence) -> Evidence:
-    """The topic gets one more partition when all is over."""
+    """The topic gets one more partition after everything else."""
     end_ns = max(event.mono_ns for event in evidence.history)
     window = end_ns + 1, end_ns + NS_PER_MS
     start = Elapsed(max(0, (window[0] - (evidence.record.phases.load_ns or 0)) // NS_PER_MS))
@@ -43,7 +43,7 @@ def _grown_later(evidence: Evidence) -> Evidence:
 
 
 def _before_growth(of: Perturbation) -> Callable[[Evidence, Place], Evidence]:
-    """The same, and the topic grows only afterwards."""
+    """Return a function that applies the perturbation and lets the topic grow afterwards."""
     return lambda evidence, place: _grown_later(of.apply(evidence, place))
 
 
@@ -58,7 +58,7 @@ def _has_time(evidence: Evidence) -> bool:
 
 
 def _last(evidence: Evidence) -> list[Spot]:
-    """The last numbered batch of each partition, where it can wait before it goes."""
+    """Return the last numbered batch of each partition, if it can wait before it is sent."""
     if not _has_time(evidence):
         return []
     known, moments = settled(evidence), set(quiet(evidence))
@@ -73,12 +73,12 @@ def _last(evidence: Evidence) -> list[Spot]:
 
 
 def _can_wait(batch: Batch, at_ns: int, moments: AbstractSet[int]) -> bool:
-    """True if there can be a pause then, and all of its records were handed over before."""
+    """True if a pause is possible at that time and all of its records were handed over before."""
     return at_ns in moments and all(send.invoke_ns < at_ns for send in batch.sends)
 
 
 def _fatal(evidence: Evidence, spot: Spot) -> Evidence:
-    """A batch waits until its records have two seconds left; then a broker refuses it, and they fail at once."""
+    """A batch waits until its records have two seconds left. Then a broker refuses it, and they fail at once."""
     batch = settled(evidence)[spot]
     at_ns = request_of(evidence, batch).arrived_ns - 1
     first_ns = min(send.invoke_ns for send in batch.sends)
@@ -132,7 +132,7 @@ PERTURBATIONS = (
     Perturbation(
         "ended-over-refusal-with-time-left",
         channels("history", "frames", "log"),
-        "fails records two seconds before their time is over, because their sequence was refused though next",
+        "fails records two seconds before their delivery timeout, because their sequence was refused although correct",
         ("unmended",),
         _last,
         _fatal,

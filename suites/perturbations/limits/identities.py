@@ -1,4 +1,4 @@
-"""Where the excuses of a changed producer id or epoch end: what failed or stalled too early, too late or elsewhere."""
+"""The limits of the excuses for a changed producer id or epoch: failures and stalls at another time or place."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from suites.perturbations.producer_ids import INVENTED_ID, Numbers, renumbered
 INIT = "InitProducerId"
 CHANGED, INVENTED = ("identity-changed",), ("identity-invented",)
 NOT_LEADER = 6
-#: The check gives a client so long, beyond its request timeout, to act on a failure.
+#: How long the check lets a client react to a failure, in addition to its request timeout.
 GRACE_MS = 5_000
 BEFORE_LAST_EPOCH = 32_766
 STALL_MS = 3_000
@@ -36,7 +36,7 @@ def _long_ms(evidence: Evidence) -> int:
 
 
 def _from(evidence: Evidence, spot: Spot, begin: Callable[[ProducePart], tuple[int, int]]) -> Evidence:
-    """From a batch on, its partition goes by another producer id or epoch, and its sequences begin at 0."""
+    """From a batch on, its partition uses another producer id or epoch, and its sequences begin at 0."""
     first = asked(evidence, settled(evidence)[spot].exchange)
     base = first.base_sequence or 0
 
@@ -49,7 +49,7 @@ def _from(evidence: Evidence, spot: Spot, begin: Callable[[ProducePart], tuple[i
 
 
 def _raised(evidence: Evidence, spot: Spot) -> Evidence:
-    """From a batch on, its partition goes by the next epoch."""
+    """From a batch on, its partition uses the next epoch."""
     return _from(evidence, spot, lambda part: (part.producer_id or 0, (part.producer_epoch or 0) + 1))
 
 
@@ -58,7 +58,7 @@ def _numbered(evidence: Evidence, spot: Spot) -> bool:
 
 
 def _peaceful(evidence: Evidence, since_ns: int, until_ns: int) -> bool:
-    """True if no connection ended, no request was refused or late, and no fault began in this time."""
+    """True if no connection ended, no request was refused or late, and no fault began in this interval."""
     rows = (frame for frame in evidence.frames if since_ns <= frame.t_ns <= until_ns)
     begun = (row.effective_ns[0] for row in evidence.faults if row.effective_ns is not None)
     sent_ns = [evidence.frames[each.request].t_ns for each in exchanges(evidence) if each.answer is None]
@@ -70,9 +70,10 @@ def _peaceful(evidence: Evidence, since_ns: int, until_ns: int) -> bool:
 
 
 def _pairs(evidence: Evidence) -> list[Pair]:
-    """Numbered batches before which there can be a pause, with the next one of their partition, and peace between.
+    """Return numbered batches before which a pause is possible, each with the next one of its partition.
 
-    A pause before the first heartbeat of a client that sends some is a time in which its process did not run.
+    Nothing fails between the two. A pause before the first heartbeat of a client that sends heartbeats is a
+    time in which its process did not run.
     """
     known, batches = openings(evidence), settled(evidence)
     tells = any(isinstance(event, Stats) for event in evidence.history)
@@ -87,13 +88,13 @@ def _pairs(evidence: Evidence) -> list[Pair]:
 
 
 def _beating(evidence: Evidence) -> list[Pair]:
-    """The same, where the client tells heartbeats before."""
+    """Return the same pairs, if the client sends heartbeats before."""
     known = set(beats(evidence))
     return [place for place in _pairs(evidence) if place[0] in known]
 
 
 def _long_after_failure(evidence: Evidence, place: Pair) -> Evidence:
-    """A batch is refused, waits, and is stored; the next one of its partition goes by another epoch."""
+    """A batch is refused, waits, and is stored. The next one of its partition uses another epoch."""
     stage = Stage(evidence, place[0])
     sent = asked(evidence, stage.batch.exchange)
     frames = stage.exchange(sent, refusal(sent, NOT_LEADER), 0, 1)
@@ -126,14 +127,14 @@ def _before_failure(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _parts(evidence: Evidence, request: Frame) -> tuple[ProducePart, ...]:
-    """What a request carries now."""
+    """Return what a request carries now."""
     same = (request.conn, request.correlation_id, FrameKind.REQUEST)
     rows = (row for row in evidence.frames if (row.conn, row.correlation_id, row.kind) == same)
     return next(rows).produce
 
 
 def _after_hang_up(evidence: Evidence, place: Pair) -> Evidence:
-    """The client leaves a connection that never carried a batch, and then its epoch changes."""
+    """The client closes a connection that never carried a batch, and then its epoch changes."""
     stage = Stage(evidence, place[0])
     waited = stage.pause(_long_ms(evidence))
     left_ms = _long_ms(evidence) - MORE_MS
@@ -141,7 +142,7 @@ def _after_hang_up(evidence: Evidence, place: Pair) -> Evidence:
 
 
 def _calm(evidence: Evidence) -> list[Spot]:
-    """Numbered batches of calm times, but for the first of a partition: before those there is no other identity."""
+    """Return numbered batches of calm times, except the first of a partition, which has no previous identity."""
     return [
         spot
         for spot, batch in calm(evidence).items()
@@ -150,12 +151,12 @@ def _calm(evidence: Evidence) -> list[Spot]:
 
 
 def _is_undisturbed(evidence: Evidence, spot: Spot) -> bool:
-    """True if nothing failed, from the beginning to the batch, that a client could act on."""
+    """True if nothing failed before the batch that a client could react to."""
     return _peaceful(evidence, 0, request_of(evidence, settled(evidence)[spot]).t_ns)
 
 
 def _before_last_epoch(evidence: Evidence, spot: Spot) -> Evidence:
-    """The epoch could be raised once more, and the partition goes by another producer id, which a broker gives."""
+    """The epoch could be raised once more, but the partition uses another producer id, which a broker assigned."""
     late = renumbered(
         evidence, lambda _, part: (part.producer_id or 0, BEFORE_LAST_EPOCH, part.base_sequence or 0)
     )
@@ -168,7 +169,7 @@ def _inits(evidence: Evidence) -> list[Frame]:
 
 
 def _given(evidence: Evidence, at_ns: int) -> Evidence:
-    """A broker gives one more producer id."""
+    """A broker assigns one more producer id."""
     asks, tells = (
         next(row for row in _inits(evidence) if row.kind is kind)
         for kind in (FrameKind.REQUEST, FrameKind.RESPONSE)
@@ -186,14 +187,14 @@ def _with_init(evidence: Evidence) -> list[Spot]:
 
 
 def _given_later(evidence: Evidence, spot: Spot) -> Evidence:
-    """The partition goes by a producer id that no broker gave, and a broker gives one afterwards."""
+    """The partition uses a producer id that no broker assigned, and a broker assigns one afterwards."""
     at_ns = request_of(evidence, settled(evidence)[spot]).t_ns + SOON_NS
     invented = _from(evidence, spot, lambda _: (INVENTED_ID, 0))
     return _given(invented, at_ns)
 
 
 def _unread_later(evidence: Evidence, spot: Spot) -> Evidence:
-    """The same, and something passes afterwards that cannot be read."""
+    """The same, and unreadable bytes pass afterwards."""
     invented = _from(evidence, spot, lambda _: (INVENTED_ID, 0))
     batch = request_of(evidence, settled(evidence)[spot])
     conn = max(frame.conn for frame in (*evidence.frames, *evidence.stopped)) + 1
@@ -226,7 +227,7 @@ def _kind(
 PERTURBATIONS = (
     _kind(
         "new-epoch-long-after-failure",
-        "raises its epoch when a refusal is over for longer than its request timeout and five seconds",
+        "raises its epoch when a refusal is longer ago than its request timeout and five seconds",
         _pairs,
         _long_after_failure,
         also=("history",),
@@ -239,34 +240,34 @@ PERTURBATIONS = (
     ),
     _kind(
         "new-epoch-after-idle-hang-up",
-        "raises its epoch after it left a connection that never carried a batch",
+        "raises its epoch after it closed a connection that never carried a batch",
         _pairs,
         _after_hang_up,
         also=("history",),
     ),
     _kind(
         "new-epoch-long-after-stall",
-        "raises its epoch when its process has run again for longer than its request timeout and five seconds",
+        "raises its epoch when a stall of its process is longer ago than its request timeout and five seconds",
         _beating,
         _long_after_stall,
         also=("history",),
     ),
     _kind(
         "new-id-before-last-epoch",
-        "takes another producer id though its epoch could be raised once more",
+        "takes another producer id although its epoch could be raised once more",
         _with_init,
         _before_last_epoch,
     ),
     _kind(
         "id-given-afterwards",
-        "goes by a producer id that a broker gives only afterwards",
+        "uses a producer id that a broker assigns only afterwards",
         _with_init,
         _given_later,
         INVENTED,
     ),
     _kind(
         "invented-id-before-unread",
-        "goes by a producer id that no broker gave, before something passes unread",
+        "uses a producer id that no broker assigned, before unreadable bytes pass",
         _calm,
         _unread_later,
         INVENTED,

@@ -1,4 +1,4 @@
-"""Where the excuses of an overtaken record end: what failed, but did not hold this record up."""
+"""The limits of the excuses for an overtaken record: failures that did not delay this record."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ EVERYWHERE = ("frames", "log", "history")
 
 
 def _pairs(evidence: Evidence) -> list[Pair]:
-    """Batches and their followers, where nothing else failed."""
+    """Return batches and their successors, if nothing else failed."""
     return followers(evidence, calm(evidence))
 
 
 def _overtaken(evidence: Evidence, place: Pair) -> Evidence:
-    """The first of the two goes right after the second one."""
+    """Send the first of the two right after the second one."""
     batches = settled(evidence)
     return sent_later(evidence, batches[place[0]], batches[place[1]])
 
 
 def _before_fault(evidence: Evidence, place: Pair) -> Evidence:
-    """A fault begins when the request has gone, and is over before anything else happens."""
+    """A fault begins when the request was sent, and ends before anything else happens."""
     begin_ns = request_of(evidence, settled(evidence)[place[1]]).t_ns + NS_PER_MS // 10
     window = begin_ns, begin_ns + NS_PER_MS // 10
     start = Elapsed(max(0, (begin_ns - (evidence.record.phases.load_ns or 0)) // NS_PER_MS))
@@ -48,7 +48,7 @@ def _before_fault(evidence: Evidence, place: Pair) -> Evidence:
 
 
 def _refused_first(evidence: Evidence, place: Pair, refused: Batch) -> Evidence:
-    """``refused`` is tried by a connection of its own, right before the second batch goes, and is not stored."""
+    """``refused`` is tried on a separate connection, right before the second batch is sent, and is not stored."""
     batches = settled(evidence)
     request, answer = (of(evidence, batches[place[1]]) for of in (request_of, answer_to))
     part, at_ns = asked(evidence, refused.exchange), request.t_ns - SOON_NS
@@ -74,7 +74,7 @@ def _are_waiting(evidence: Evidence, batch: Batch, at_ns: int) -> bool:
 
 
 def _waiting(evidence: Evidence) -> list[Pair]:
-    """Pairs whose second batch was handed over a while before it went."""
+    """Return pairs whose second batch was handed over a while before it was sent."""
     second = settled(evidence)
     return [
         place
@@ -84,7 +84,7 @@ def _waiting(evidence: Evidence) -> list[Pair]:
 
 
 def _other(evidence: Evidence, place: Pair) -> Batch | None:
-    """A batch of another partition that waits when the second of the pair goes, and goes no sooner."""
+    """Return a batch of another partition that waits when the second of the pair is sent, and is sent no sooner."""
     at_ns = request_of(evidence, settled(evidence)[place[1]]).t_ns
     for other in calm(evidence).values():
         is_later = request_of(evidence, other).t_ns >= at_ns
@@ -115,7 +115,7 @@ def _kind(
 PERTURBATIONS = (
     _kind(
         "overtaken-before-refusals",
-        "sends a batch after the next one of its partition, and connections are refused only then",
+        "sends a batch after the next one of its partition, and connections are refused only afterwards",
         ("unexplained-reorder", "reordered"),
         _pairs,
         _before_fault,
@@ -124,7 +124,7 @@ PERTURBATIONS = (
     ),
     _kind(
         "overtaken-by-a-retry",
-        "sends a batch after the next one of its partition, which alone had been refused",
+        "sends a batch after the next one of its partition, although only that one was refused",
         ("avoidable-reorder", "unexplained-reorder", "reordered"),
         _waiting,
         _beside_refused,
@@ -132,7 +132,7 @@ PERTURBATIONS = (
     ),
     _kind(
         "overtaken-beside-refusal-elsewhere",
-        "sends a batch after the next one of its partition, as one of another partition is refused elsewhere",
+        "sends a batch after the next one of its partition, while a batch of another partition is refused elsewhere",
         ("unexplained-reorder", "reordered"),
         lambda evidence: [place for place in _pairs(evidence) if _other(evidence, place) is not None],
         _elsewhere,

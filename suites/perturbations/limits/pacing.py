@@ -1,4 +1,4 @@
-"""Where the excuses of haste end: retries, storms and throttling just beyond what a client may do."""
+"""The limits of the excuses for haste: retries, storms and throttling just beyond what a client may do."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ BACKOFF = "retry.backoff.ms"
 NOT_LEADER, TOO_MANY_BYTES, NOT_ENOUGH_REPLICAS = 6, 18, 19
 SOON, STORM = ("retry-too-soon",), ("retry-storm",)
 METADATA_STORM, IGNORED = ("metadata-storm",), ("throttle-ignored",)
-#: What goes beyond a limit goes beyond it by so much.
+#: The factor by which a limit is exceeded.
 BEYOND = 1.3
 SECOND_MS = 1_000
-#: A client has read an answer after a second, and begins again 20 ms early at most.
+#: A client has read an answer within a second, and starts again at most 20 ms early.
 READ_MS, LEFT_MS = 1_300, 100
-#: Reasons for asking count for two seconds.
+#: Reasons for a Metadata request count for two seconds.
 FORGOTTEN_MS = 2_200
 REASONS = 40
 
 
 def _backoff_ms(evidence: Evidence) -> int:
-    """What the client applies; 0: nothing."""
+    """Return the backoff that the client applies, or 0 for none."""
     record = evidence.record
     return 0 if BACKOFF in record.not_set else int(record.spec.config.get(BACKOFF, 0))
 
@@ -42,7 +42,10 @@ def _backing_off(evidence: Evidence) -> list[Spot]:
 
 
 def _refused_once(code: int, share: float, by_another: bool = False) -> Callable[[Evidence, Spot], Evidence]:
-    """A batch is refused, and goes again after this share of the backoff; first by another connection, if so."""
+    """Return a perturbation in which a batch is refused and sent again after this share of the backoff.
+
+    With ``by_another``, the first attempt uses another connection.
+    """
 
     def apply(evidence: Evidence, spot: Spot) -> Evidence:
         stage = Stage(evidence, spot)
@@ -58,7 +61,7 @@ def _refused_once(code: int, share: float, by_another: bool = False) -> Callable
 
 
 def _limit(evidence: Evidence) -> int:
-    """How many attempts of a batch are a storm for no client."""
+    """Return how many attempts of a batch are not a storm for any client."""
     backoff_ms = _backoff_ms(evidence)
     least_ms = int(backoff_ms * retry_spacing.LEAST_OF_BACKOFF)
     allowed = 2 * SECOND_MS // max(1, least_ms) if backoff_ms else 0
@@ -70,13 +73,13 @@ def _few_needed(evidence: Evidence) -> list[Spot]:
 
 
 def _attempts(evidence: Evidence) -> Iterator[int]:
-    """Moments of so many attempts, in milliseconds, that they are just a storm; they take less than a second."""
+    """Yield times of attempts, in milliseconds, that just make a storm and take less than a second."""
     count = int(_limit(evidence) * BEYOND)
     return (n * (SECOND_MS - 100) // count for n in range(count))
 
 
 def _burst(evidence: Evidence, spot: Spot) -> Evidence:
-    """A batch is refused a little more often in a second than twice what its backoff allows."""
+    """A batch is refused slightly more often in a second than twice what its backoff allows."""
     stage = Stage(evidence, spot)
     sent = asked(evidence, stage.batch.exchange)
     told = refusal(sent, NOT_ENOUGH_REPLICAS)
@@ -85,7 +88,7 @@ def _burst(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _reconnecting(evidence: Evidence, spot: Spot) -> Evidence:
-    """So often does it go on a connection of its own, which ends without an answer."""
+    """It is sent as often on separate connections, which end without an answer."""
     stage = Stage(evidence, spot)
     sent = asked(evidence, stage.batch.exchange)
     rows: list[Frame] = []
@@ -101,7 +104,7 @@ def _with_metadata(evidence: Evidence) -> list[Spot]:
 
 
 def _asking(evidence: Evidence, spot: Spot) -> Evidence:
-    """Connections are opened and left, and two seconds later there are a few more questions than are usual."""
+    """Connections are opened and closed, and two seconds later there are a few more Metadata requests than usual."""
     stage, found = Stage(evidence, spot), metadata(evidence)
     assert found is not None
     request = request_of(evidence, stage.batch)
@@ -120,14 +123,14 @@ def _asking(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _near(evidence: Evidence, stage: Stage) -> int:
-    """Reasons that are there already and may count: in the two seconds before the pause."""
+    """Return how many reasons exist already and may count, in the two seconds before the pause."""
     begin_ns = openings(evidence)[stage.batch.spot] - FORGOTTEN_MS * NS_PER_MS
     rows = (row for row in evidence.frames if row.t_ns >= begin_ns)
     return sum(row.kind is FrameKind.OPEN or bool(row.error_codes) for row in rows)
 
 
 def _throttled(evidence: Evidence, spot: Spot) -> tuple[Stage, Evidence]:
-    """A batch is refused and the client told to hold back; it sends the batch when all but 100 ms of that is over."""
+    """A batch is refused with a throttle time, and sent again 100 ms before that time has passed."""
     stage = Stage(evidence, spot)
     sent = asked(evidence, stage.batch.exchange)
     asks, tells = stage.exchange(sent, refusal(sent, NOT_LEADER), 0, 1)
@@ -144,7 +147,7 @@ def _nearly_over(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _oldest_version(evidence: Evidence, spot: Spot) -> Evidence:
-    """By the first version in which a broker asks for it."""
+    """The same, with the first version in which a broker asks for it."""
     _, throttled = _throttled(evidence, spot)
     return with_frames(
         throttled,
@@ -162,7 +165,7 @@ def _lost_elsewhere(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _out_of_turn_later(evidence: Evidence, spot: Spot) -> Evidence:
-    """After the request that was too early two answers are swapped on its connection."""
+    """After the request that was too early, two answers are swapped on its connection."""
     stage, throttled = _throttled(evidence, spot)
     found = metadata(evidence)
     assert found is not None
@@ -181,7 +184,7 @@ def _telling_metadata(evidence: Evidence) -> list[Spot]:
 
 
 def _quick(evidence: Evidence) -> list[Spot]:
-    """Batches that were answered at once, so that nothing else is on its way when more follows them."""
+    """Return batches that were answered at once, so that nothing else is in transit when more is sent after them."""
     batches = settled(evidence)
     found = []
     for spot in spots(evidence):
@@ -214,63 +217,63 @@ PERTURBATIONS = (
     ),
     _kind(
         "again-at-once-though-leader-stays",
-        "sends a batch again at once after an error that does not say that the leader changed",
+        "sends a batch again at once after an error that does not indicate a new leader",
         _backing_off,
         _refused_once(NOT_ENOUGH_REPLICAS, 0),
         SOON,
     ),
     _kind(
         "again-at-once-by-another-connection",
-        "sends a refused batch again at once, to the same broker by another connection",
+        "sends a refused batch again at once, to the same broker on another connection",
         _backing_off,
         _refused_once(NOT_ENOUGH_REPLICAS, 0, by_another=True),
         SOON,
     ),
     _kind(
         "again-at-once-as-if-too-large",
-        "sends a batch again at once that was refused for another reason than MESSAGE_TOO_LARGE",
+        "sends a batch again at once that was refused for a reason other than MESSAGE_TOO_LARGE",
         _backing_off,
         _refused_once(TOO_MANY_BYTES, 0),
         SOON,
     ),
     _kind(
         "again-too-often-in-a-second",
-        "sends a refused batch a third more often in a second than any client has a reason for",
+        "sends a refused batch a third more often in a second than any client needs to",
         _few_needed,
         _burst,
         STORM,
     ),
     _kind(
         "again-too-often-after-lost-connections",
-        "sends a batch so often on connections that end at once",
+        "sends a batch equally often on connections that end at once",
         _few_needed,
         _reconnecting,
         STORM,
     ),
     _kind(
         "metadata-storm-long-after-reasons",
-        "asks for Metadata a third more often than is usual, two seconds after its reasons",
+        "asks for Metadata a third more often than usual, two seconds after its reasons",
         _with_metadata,
         _asking,
         METADATA_STORM,
     ),
     _kind(
         "throttle-ended-too-early",
-        "sends a request 100 ms before the time is over for which it was asked to hold back",
+        "sends a request 100 ms before the end of a throttle time",
         spots,
         _nearly_over,
         IGNORED,
     ),
     _kind(
         "throttle-ignored-in-oldest-version",
-        "does so in the first version in which brokers ask before they mute",
+        "sends it so early in the first version in which brokers ask before they mute",
         spots,
         _oldest_version,
         IGNORED,
     ),
     _kind(
         "throttle-ignored-as-others-lose-answers",
-        "does so while a fault loses the answers of another broker",
+        "sends it so early while a fault loses the answers of another broker",
         spots,
         _lost_elsewhere,
         IGNORED,
@@ -278,7 +281,7 @@ PERTURBATIONS = (
     ),
     _kind(
         "throttle-ignored-before-answers-out-of-turn",
-        "does so before answers come out of turn on the connection",
+        "sends it so early before answers are out of order on the connection",
         _telling_metadata,
         _out_of_turn_later,
         IGNORED,

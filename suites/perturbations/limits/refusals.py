@@ -1,4 +1,4 @@
-"""Where a fault stops to excuse a retry: refusals that the client heard, whatever went on elsewhere."""
+"""The limit of the excuse that a fault gives for a retry: refusals that the client had received."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _has_backoff(evidence: Evidence) -> list[Spot]:
 
 
 def _beside_fault(evidence: Evidence, spot: Spot) -> Evidence:
-    """The batch is refused on a connection of its own, and sent again at once, while another broker is cut off."""
+    """The batch is refused on a separate connection and sent again at once, while another broker is cut off."""
     stage = Stage(evidence, spot)
     calm = stage.faulted(stage.pause(AGAIN_MS), [During("reset", -MORE_MS, MORE_MS, brokers=(ELSEWHERE,))])
     sent = asked(evidence, stage.batch.exchange)

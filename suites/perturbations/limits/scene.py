@@ -1,8 +1,9 @@
 """A scene in a pause: a client sends one batch twice, and faults and connections are as the scene says.
 
-The pause is before the request of a batch whose records were handed over already. In it the batch goes a first time, is
-stored and answered; when the pause is over it goes as it went, and is stored again. All moments of a scene are
-milliseconds since the pause began; but ``answered_ms`` and the others of the first request count from that request.
+The pause is before the request of a batch whose records had already been handed over. In it the batch is sent
+a first time, stored and answered. After the pause it is sent as it was originally, and stored again. All
+times of a scene are in milliseconds since the pause began, except ``answered_ms`` and the other times of the
+first request, which count from that request.
 """
 
 from __future__ import annotations
@@ -31,22 +32,22 @@ from suites.perturbations.pauses import paused, quiet
 from suites.perturbations.relaying import NEW, relaid
 
 REQUEST_TIMEOUT = "request.timeout.ms"
-#: What checks allow between two moments; and a scene's distance from that.
+#: What checks allow between two times, and the distance of a scene from that.
 SLACK_MS, MORE_MS = 500, 100
 NEAR_NS = 600 * NS_PER_MS
-#: Beyond it a scene would last too long, and a broker that answers so late would have stalled.
+#: With a longer timeout a scene would take too long, and a broker that answers so late would count as stalled.
 LONGEST_TIMEOUT_MS = 5_000
-#: No broker of a trial.
+#: The id of a broker that is in no trial.
 ELSEWHERE = 99
 
 
 def timeout_ms(evidence: Evidence) -> int:
-    """The request timeout of the trial."""
+    """Return the request timeout of the trial."""
     return int(evidence.record.spec.config[REQUEST_TIMEOUT])
 
 
 def lead_ms(evidence: Evidence) -> int:
-    """When a first request goes: what was before the pause is then longer ago than a request may wait."""
+    """Return when a first request is sent. Events before the pause are then longer ago than a request may wait."""
     return timeout_ms(evidence) + 3 * SLACK_MS
 
 
@@ -63,11 +64,12 @@ class During:
 
 @dataclass(frozen=True)
 class Scene:
-    """``again_ms``: so long after the first request the second one goes, on the connection that it went by.
+    """The second request is sent ``again_ms`` after the first one, on the connection of the original request.
 
-    ``closed_ms`` None: the first goes by that connection too, else by one of its own, which the client closes then.
-    ``acked_ms``: when the client says that the batch is written, None: as it did, after the second. ``stalled_ms``:
-    between these moments its process does not run. ``partition``: where the first goes, None: where the batch is.
+    ``closed_ms``: when the client closes the separate connection of the first request. None: the first
+    request uses the same connection as the second. ``acked_ms``: when the client reports the batch as
+    written. None: as originally, after the second. ``stalled_ms``: the times between which its process does
+    not run. ``partition``: where the first request goes. None: the batch's own partition.
     """
 
     again_ms: int
@@ -84,7 +86,7 @@ Scenes = Callable[[Evidence], Scene]
 
 @view
 def openings(evidence: Evidence) -> dict[Spot, int]:
-    """Settled batches -> where a pause can begin before their request, with all of their records handed over.
+    """Map settled batches to where a pause can begin before their request, with all of their records handed over.
 
     Nothing happens soon after it that could be taken for a reason.
     """
@@ -103,17 +105,17 @@ def openings(evidence: Evidence) -> dict[Spot, int]:
 
 
 def spots(evidence: Evidence) -> list[Spot]:
-    """Where a scene can be played."""
+    """Return the places at which a scene can be played."""
     return list(openings(evidence))
 
 
 def played(scenes: Scenes) -> Callable[[Evidence, Spot], Evidence]:
-    """Plays a scene, which may depend on the trial's settings."""
+    """Return a function that plays a scene, which may depend on the trial's settings."""
     return lambda evidence, spot: Stage(evidence, spot).play(scenes(evidence))
 
 
 class Stage:
-    """One place of a trial, and what can be put there."""
+    """One place of a trial, and what can be inserted there."""
 
     def __init__(self, evidence: Evidence, spot: Spot) -> None:
         self._evidence, self.batch = evidence, settled(evidence)[spot]
@@ -123,11 +125,11 @@ class Stage:
         self.conn = max(frame.conn for frame in (*evidence.frames, *evidence.stopped)) + 1
 
     def ns(self, since_ms: float) -> int:
-        """The moment so long after the first request, or would-be request."""
+        """Return the time ``since_ms`` after the first request, even if there is none."""
         return self._at_ns + int((self._lead_ms + since_ms) * NS_PER_MS)
 
     def play(self, scene: Scene) -> Evidence:
-        """The evidence with the scene in it."""
+        """Return the evidence with the scene in it."""
         calm = self.pause(scene.again_ms)
         calm = self.faulted(calm, scene.faults)
         fresh = tuple([changed(record, offset=NEW) for record in self._records(calm)])
@@ -148,7 +150,7 @@ class Stage:
         return self.stalled(acted, *scene.stalled_ms) if scene.stalled_ms else acted
 
     def pause(self, again_ms: int) -> Evidence:
-        """The evidence in which the batch goes so much later than its first request would."""
+        """Return the evidence in which the batch is sent that much later than its first request would be."""
         return paused(self._evidence, self._at_ns, (self._lead_ms + again_ms) * NS_PER_MS)
 
     def _records(self, calm: Evidence) -> tuple[LogRecord, ...]:
@@ -161,7 +163,10 @@ class Stage:
     def _put_first(
         self, calm: Evidence, fresh: tuple[LogRecord, ...], partition: int | None
     ) -> tuple[Evidence, int]:
-        """The log with these ahead of the batch, or at the end of another partition; and their base offset."""
+        """Put these records before the batch, or at the end of another partition.
+
+        Return the log and their base offset.
+        """
         if partition is None:
             partition, at = self.batch.partition, self._index(calm)
         else:
@@ -173,7 +178,7 @@ class Stage:
     def exchange(
         self, sent: ProducePart, told: ProducePart, at_ms: float, answered_ms: float, conn: int | None = None
     ) -> Iterator[Frame]:
-        """A Produce request of one partition and its answer, by the batch's connection or by another one."""
+        """Yield a Produce request of one partition and its answer, on the batch's connection or on another one."""
         request = request_of(self._evidence, self.batch)
         answer = self._evidence.frames[self.batch.exchange.answer or 0]
         self._ids += 1
@@ -184,7 +189,10 @@ class Stage:
         yield changed(answer, t_ns=self.ns(answered_ms), produce=(told,), error_codes=codes, **own)
 
     def connection(self, opened_ms: float, closed_ms: float, conn: int) -> Iterator[Frame]:
-        """A connection that begins as the batch's own did, 50 ms before something is sent, and that the client ends."""
+        """Yield the frames of a connection that the client ends.
+
+        It begins as the batch's own connection did, 50 ms before anything is sent.
+        """
         of = request_of(self._evidence, self.batch).conn
         rows = [frame for frame in self._evidence.frames if frame.conn == of]
         hello = [row for row in rows if row.kind is FrameKind.OPEN or row.api == "ApiVersions"]
@@ -199,7 +207,7 @@ class Stage:
         return moved
 
     def faulted(self, evidence: Evidence, faults: Sequence[During]) -> Evidence:
-        """These faults were planned and in effect as well."""
+        """Return the evidence in which these faults were planned and in effect as well."""
         rows = list(evidence.faults)
         for fault in faults:
             window = self.ns(fault.begin_ms), self.ns(fault.end_ms)
@@ -212,7 +220,7 @@ class Stage:
         return replace(planned, faults=tuple(rows))
 
     def stalled(self, evidence: Evidence, begin_ms: int, end_ms: int) -> Evidence:
-        """No heartbeat between these moments, and one at each of them."""
+        """Leave no heartbeat between these times, and one at each of them."""
         begin_ns, end_ns = self.ns(begin_ms), self.ns(end_ms)
         beats = [event for event in evidence.history if isinstance(event, Stats)]
         before = [beat for beat in beats if beat.mono_ns <= begin_ns][-1]
@@ -229,24 +237,27 @@ class Stage:
 
 
 def beats(evidence: Evidence) -> list[Spot]:
-    """Where a scene can be played with a client that tells heartbeats."""
+    """Return the places at which a scene can be played for a client that sends heartbeats."""
     found = openings(evidence)
     first = next((event.mono_ns for event in evidence.history if isinstance(event, Stats)), None)
     return [spot for spot, at_ns in found.items() if first is not None and first < at_ns]
 
 
 def lacking(evidence: Evidence, setting: str) -> Evidence:
-    """The same from a client that could not be given the setting."""
+    """Return the same evidence from a client that could not be given the setting."""
     return with_record(evidence, not_set=evidence.record.not_set | {setting: "there is no such setting"})
 
 
 def refusal(part: ProducePart, code: int) -> ProducePart:
-    """The answer that refuses a part."""
+    """Return the answer that refuses a part."""
     return ProducePart(part.topic, part.partition, base_offset=-1, error_code=code)
 
 
 def of_other_partition(evidence: Evidence, batch: Batch) -> Batch | None:
-    """A batch of another partition that goes later, and whose records were handed over when ``batch`` went."""
+    """Return a batch of another partition that is sent later than ``batch``.
+
+    Its records had been handed over when ``batch`` was sent.
+    """
     at_ns = request_of(evidence, batch).arrived_ns - 1
     for other in settled(evidence).values():
         later = request_of(evidence, other).arrived_ns >= at_ns
@@ -257,7 +268,7 @@ def of_other_partition(evidence: Evidence, batch: Batch) -> Batch | None:
 
 
 def metadata(evidence: Evidence) -> tuple[Frame, Frame] | None:
-    """A Metadata request and an answer to one; None where the client asked for none."""
+    """Return a Metadata request and an answer to one, or None if the client sent none."""
     rows = [frame for frame in evidence.frames if frame.api == "Metadata"]
     asks = [row for row in rows if row.kind is FrameKind.REQUEST]
     tells = [row for row in rows if row.kind is FrameKind.RESPONSE]

@@ -1,4 +1,4 @@
-"""Where the excuses of a repeated or missing sequence end: what the client did not know yet, or what others lost."""
+"""The limits of the excuses for a repeated or missing sequence: facts that the client did not know yet."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ def _numbered(evidence: Evidence) -> dict[Spot, Batch]:
 
 
 def _later(evidence: Evidence) -> list[Spot]:
-    """Numbered batches that are not the first of their partition."""
+    """Return numbered batches that are not the first of their partition."""
     return [spot for spot, batch in _numbered(evidence).items() if batch.records[0].sequence > 0]
 
 
 def given_away(code: int, is_known: bool) -> Callable[[Evidence, Spot], Evidence]:
-    """A batch of other records goes first under the numbers of a batch, and is refused.
+    """Return a perturbation in which other records are sent first under the numbers of a batch, and are refused.
 
-    Its answer passes before that batch is sent where it ``is_known`` by then, else when that batch has its own.
+    The answer passes before the batch is sent if it ``is_known`` by then, and otherwise when the batch has
+    its own.
     """
 
     def apply(evidence: Evidence, spot: Spot) -> Evidence:
@@ -60,7 +61,7 @@ def given_away(code: int, is_known: bool) -> Callable[[Evidence, Spot], Evidence
 
 
 def _from_zero(evidence: Evidence, spot: Spot) -> Evidence:
-    """From a batch on, the sequences of its partition begin at 0 again, under the epoch that they had."""
+    """From a batch on, the sequences of its partition begin at 0 again, under the same epoch."""
     base = asked(evidence, settled(evidence)[spot].exchange).base_sequence or 0
 
     def numbers(_: int, part: ProducePart) -> Numbers | None:
@@ -73,7 +74,7 @@ def _from_zero(evidence: Evidence, spot: Spot) -> Evidence:
 
 @view
 def _young(evidence: Evidence) -> dict[Spot, int]:
-    """Numbered batches -> right before their last record was handed over, where nothing was on their connection."""
+    """Map numbered batches to the time right before their last record was handed over, if their connection was idle."""
     found = {}
     for spot, batch in _numbered(evidence).items():
         at_ns = max(send.invoke_ns for send in batch.sends) - BEHIND_NS
@@ -88,7 +89,7 @@ def _young(evidence: Evidence) -> dict[Spot, int]:
 
 
 def _to_younger(evidence: Evidence, spot: Spot) -> Evidence:
-    """A batch is refused in doubt, and one of as many records has its numbers that was not there yet."""
+    """A batch is refused in doubt, and another with as many records, one of them new, has its numbers."""
     batch, at_ns = settled(evidence)[spot], _young(evidence)[spot]
     own = asked(evidence, batch.exchange)
     other = changed(own, crc=other_crc(own.crc))
@@ -112,13 +113,13 @@ def _gap(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _ended(send: Operation) -> Operation:
-    """In doubt: it may be in the log, and it is."""
+    """Return a result in doubt: the record may be in the log, and it is."""
     ended: Operation = changed(send, outcome=Outcome.INFO, offset=-1, error=EXPIRED)
     return ended
 
 
 def _with_ended(evidence: Evidence, place: Pair) -> Evidence:
-    """A sequence is left out before the first of two batches, and a record of the second has no success."""
+    """A sequence number is skipped before the first of two batches, and a record of the second has no success."""
     return with_results(_gap(evidence, place[0]), [_ended(settled(evidence)[place[1]].sends[0])])
 
 
@@ -127,7 +128,10 @@ def _all_ended(evidence: Evidence) -> bool:
 
 
 def _pairs(holds: Callable[[Evidence, Batch, Batch], bool]) -> Callable[[Evidence], list[Pair]]:
-    """A later batch of a partition and another batch for which ``holds``, where every record had a success."""
+    """Return a function that finds a later batch of a partition and another one for which ``holds``.
+
+    Every record of the trial must have succeeded.
+    """
 
     def places(evidence: Evidence) -> list[Pair]:
         if _all_ended(evidence):
@@ -148,13 +152,13 @@ def _is_elsewhere(_: Evidence, batch: Batch, other: Batch) -> bool:
 
 
 def _is_younger(evidence: Evidence, batch: Batch, other: Batch) -> bool:
-    """True for a batch of the partition whose first record was handed over when the other had gone."""
+    """True for a batch of the partition whose first record was handed over after the other batch was sent."""
     sent_ns = request_of(evidence, batch).arrived_ns
     return other.partition == batch.partition and min(send.invoke_ns for send in other.sends) > sent_ns
 
 
 def _unread_elsewhere(evidence: Evidence, spot: Spot) -> Evidence:
-    """A sequence is left out, and something passes unread on the way to another broker."""
+    """A sequence number is skipped, and unreadable bytes pass to another broker."""
     left_out = _gap(evidence, spot)
     known = next(frame for frame in evidence.frames if frame.kind is FrameKind.OPEN)
     own: dict[str, Any] = {"conn": max(row.conn for row in evidence.frames) + 1, "broker": ELSEWHERE}
@@ -168,13 +172,13 @@ def _unread_elsewhere(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _stored_again(evidence: Evidence, spot: Spot) -> Evidence:
-    """A batch is stored once more under the next sequences of the epoch that it has."""
+    """A batch is stored once more under the next sequences of its epoch."""
     batch = settled(evidence)[spot]
     return sent_once_more(evidence, batch.records, batch)
 
 
 def _refused_places(evidence: Evidence) -> list[Spot]:
-    """Numbered batches of calm times."""
+    """Return numbered batches of calm times."""
     batches = _numbered(evidence)
     return [spot for spot in batches if in_calm(evidence, batches[spot])]
 
@@ -203,7 +207,7 @@ PERTURBATIONS = (
     ),
     _kind(
         "numbers-given-away-before-refusal",
-        "gives the numbers of a batch to another one before that batch is refused for certain",
+        "gives the numbers of a batch to another one before that batch is certainly refused",
         _refused_places,
         given_away(NOT_ENOUGH_REPLICAS, is_known=False),
         REUSED,
@@ -217,7 +221,7 @@ PERTURBATIONS = (
     ),
     _kind(
         "numbers-given-to-younger-records",
-        "gives the numbers of a batch in doubt to as many records, of which one was not there yet",
+        "gives the numbers of a batch in doubt to as many records, one of which was handed over later",
         lambda evidence: list(_young(evidence)),
         _to_younger,
         REUSED,
@@ -240,7 +244,7 @@ PERTURBATIONS = (
     ),
     _kind(
         "sequence-gap-beside-failed-elsewhere",
-        "leaves out a sequence, as a record of another partition fails",
+        "skips a sequence number, while a record of another partition fails",
         _pairs(_is_elsewhere),
         _with_ended,
         GAP,
@@ -248,7 +252,7 @@ PERTURBATIONS = (
     ),
     _kind(
         "sequence-gap-before-failed",
-        "leaves out a sequence before a record is handed over that fails",
+        "skips a sequence number before a record is handed over that fails",
         _pairs(_is_younger),
         _with_ended,
         GAP,
@@ -256,7 +260,7 @@ PERTURBATIONS = (
     ),
     _kind(
         "sequence-gap-beside-unread-elsewhere",
-        "leaves out a sequence, as something passes unread on the way to another broker",
+        "skips a sequence number, while unreadable bytes pass to another broker",
         lambda evidence: [] if _all_ended(evidence) else _later(evidence),
         _unread_elsewhere,
         GAP,

@@ -1,4 +1,4 @@
-"""Where the excuses of settings, dates and places end: what could not be set, dated or told, and what could."""
+"""The limits of the excuses for settings, timestamps and places: what could not be set, dated or reported."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from suites.perturbations.perturbation import Perturbation, channels
 
 CODEC, ACKS = "compression.type", "acks"
 DUPLICATE = BY_NAME["DUPLICATE_SEQUENCE_NUMBER"].code
-#: Beyond the slack of a comparison of clocks.
+#: More than the slack of a comparison of clocks.
 MORE_MS = 1_000
-#: The stamp of an answer may be this much later than its bytes went on, twice over.
+#: Twice the delay that the stamp of an answer may have after its bytes went on.
 EARLY_NS = 12 * NS_PER_MS
 Pair = tuple[Spot, Spot]
 
@@ -46,7 +46,7 @@ def _acks_without_codec(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _dated(evidence: Evidence) -> list[Spot]:
-    """Batches that say when their records were made, of a client that tells its clock."""
+    """Return batches with timestamps of their records, for a client that reports its wall clock."""
     if wall_offsets_ns(evidence)[1] == 0:
         return []
     batches = settled(evidence).items()
@@ -54,14 +54,14 @@ def _dated(evidence: Evidence) -> list[Spot]:
 
 
 def _life_ms(evidence: Evidence) -> tuple[int, int]:
-    """From the client's first event to its last, by its own clock."""
+    """Return the times of the client's first and last event, by its own clock."""
     least_ns, most_ns = wall_offsets_ns(evidence)
     moments_ns = [event.mono_ns for event in evidence.history]
     return (min(moments_ns) + least_ns) // NS_PER_MS, (max(moments_ns) + most_ns) // NS_PER_MS
 
 
 def _with_date(evidence: Evidence, spot: Spot, at_ms: int) -> Evidence:
-    """All records of a batch are dated so, in its header and in the log."""
+    """Date all records of a batch ``at_ms``, in its header and in the log."""
     batch = settled(evidence)[spot]
     sent = changed(asked(evidence, batch.exchange), first_timestamp_ms=at_ms, max_timestamp_ms=at_ms)
     log = [changed(each, timestamp_ms=at_ms) if each in batch.records else each for each in evidence.log]
@@ -78,7 +78,7 @@ def _after_life(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _one_date(evidence: Evidence, spot: Spot, at_ms: int) -> Evidence:
-    """The second record of a batch is dated so."""
+    """Date the second record of a batch ``at_ms``."""
     first = settled(evidence)[spot].records[1]
     own = place(first)
     log = [changed(each, timestamp_ms=at_ms) if place(each) == own else each for each in evidence.log]
@@ -101,7 +101,7 @@ def _several_dated(evidence: Evidence) -> list[Spot]:
 
 
 def _misdated_elsewhere(evidence: Evidence, pair_of: Pair) -> Evidence:
-    """A whole batch is dated outside of the trial, and so is one record of another batch whose header says nothing."""
+    """A whole batch is dated outside of the trial, and so is one record of another batch with a correct header."""
     return _before_call(_before_life(evidence, pair_of[0]), pair_of[1])
 
 
@@ -124,7 +124,7 @@ def _are_apart(one: Batch, other: Batch) -> bool:
 
 
 def _places(evidence: Evidence) -> list[Spot]:
-    """Batches whose every record was acknowledged with its place."""
+    """Return batches whose every record was acknowledged with its place."""
     acks = str(evidence.record.spec.config.get(ACKS))
     if acks not in ("all", "-1", "1") or ACKS in evidence.record.not_set:
         return []
@@ -142,7 +142,7 @@ def _without_offset(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _beside_repetition(evidence: Evidence, places: Pair) -> Evidence:
-    """Another batch is sent again and taken for a repetition, in another partition or in this one."""
+    """Another batch is sent again and taken for a duplicate, in another partition or in this one."""
     other = settled(evidence)[places[1]]
     sent = asked(evidence, other.exchange)
     rows = pair(
@@ -183,7 +183,7 @@ def _half_without_place(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _early(evidence: Evidence, spot: Spot) -> Evidence:
-    """The records of a batch, which waited for long, are acknowledged 12 ms before its answer passes."""
+    """The records of a batch that waited for long are acknowledged 12 ms before its answer passes."""
     stage = Stage(evidence, spot)
     request, answer = request_of(evidence, stage.batch), answer_to(evidence, stage.batch)
     at_ns = stage.ns(0) + answer.t_ns - request.arrived_ns - EARLY_NS
@@ -192,7 +192,7 @@ def _early(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _shared(evidence: Evidence, places: Pair) -> Evidence:
-    """Two records are acknowledged at one place, and the topic is created again only afterwards."""
+    """Two records are acknowledged with the same place, and the topic is created again only afterwards."""
     one, other = (settled(evidence)[each].sends[0] for each in places)
     told = with_results(evidence, [changed(other, partition=one.partition, offset=one.offset)])
     end_ns = max(event.mono_ns for event in evidence.history)
@@ -293,7 +293,7 @@ PERTURBATIONS = (
     _kind(
         "ack-without-offset-beside-repetition",
         ("history", "frames"),
-        "acknowledges a record without its offset, as another batch is taken for a repetition",
+        "acknowledges a record without its offset, while another batch is taken for a duplicate",
         MISSING,
         _pairs,
         _beside_repetition,
@@ -302,7 +302,7 @@ PERTURBATIONS = (
     _kind(
         "ack-without-offset-beside-a-lost-record",
         ("history", "frames", "log"),
-        "acknowledges a record without its offset, and without theirs the records of a batch that it never sends",
+        "acknowledges a record without its offset, and so all records of a batch that it never sends",
         MISSING,
         _two_placed,
         _beside_lost,
@@ -311,7 +311,7 @@ PERTURBATIONS = (
     _kind(
         "ack-shortly-before-its-answer",
         ("history", "frames", "log"),
-        "acknowledges records 12 ms before the answer for them passes",
+        "acknowledges records 12 ms before their answer passes",
         ("early-ack",),
         spots,
         _early,
@@ -321,7 +321,7 @@ PERTURBATIONS = (
     _kind(
         "shared-place-before-recreation",
         ("history", "faults"),
-        "acknowledges two records at one place, before the topic is created again",
+        "acknowledges two records with the same place, before the topic is created again",
         ("corrupted",),
         _with_places,
         _shared,

@@ -1,4 +1,7 @@
-"""Which perturbations show where an excuse ends, by the name under which a check grants it; and what shows none yet."""
+"""Which perturbations test the limit of each excuse, by the name under which a check grants it.
+
+``OPEN`` lists the excuses without one.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ PERTURBATIONS: tuple[Perturbation, ...] = (
     *settings.PERTURBATIONS,
 )
 
-#: Excuse -> the perturbations just outside of it.
+#: Maps an excuse to the perturbations just outside of it.
 LIMITS: Mapping[str, tuple[str, ...]] = {
     "a-few-rounds": ("livelock",),
     "adapter-tells-no-place": ("ack-of-a-partition-alone", "acks-without-place"),
@@ -160,5 +163,5 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "unseen-attempt": ("again-long-after-refusals", "again-before-refusals", "overtaken-before-refusals"),
 }
 
-#: Excuse -> why nothing shows yet where it ends.
+#: Maps an excuse without a perturbation to the reason.
 OPEN: Mapping[str, str] = {}

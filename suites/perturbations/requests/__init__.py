@@ -1,6 +1,6 @@
 """Requests that a client must not send: too many, too soon, too late, to the wrong place, or against its settings.
 
-Each module has the perturbations of one of these topics.
+Each module contains the perturbations of one of these topics.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Connections that leak by the hundred, and connections on which ApiVersions was not the first request."""
+"""Connections that leak by the hundred, and connections whose first request was not ApiVersions."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ CONNECTIONS = 500
 
 
 def _can_leak(evidence: Evidence) -> bool:
-    """True where none of the client's own connections ended: what ends one would end the others as well."""
+    """True if none of the client's own connections ended, since the cause would end the leaked ones too."""
     produced = [frame.t_ns for frame in evidence.frames if frame.api == PRODUCE]
     ends = (frame.t_ns for frame in evidence.frames if frame.kind is FrameKind.CLOSE)
     return len(opening(evidence)) > 0 and not any(produced[0] <= t_ns <= produced[-1] for t_ns in ends)
 
 
 def _leaked(evidence: Evidence, _: str) -> Evidence:
-    """500 connections, opened evenly while the client works and used for nothing else; they end with the process."""
+    """Open 500 connections evenly while the client works. They are used for nothing else and end with the process."""
     hello = opening(evidence)
     opened_ns = hello[0].t_ns
     until_ns = max(frame.t_ns for frame in evidence.frames if frame.api == PRODUCE)
@@ -53,7 +53,7 @@ def _leaked(evidence: Evidence, _: str) -> Evidence:
 
 
 def _with_versions(evidence: Evidence) -> list[int]:
-    """Connections that carry Produce, and that began with ApiVersions."""
+    """Return connections that carry Produce and began with ApiVersions."""
     first: dict[int, str | None] = {}
     produce = set()
     for frame in evidence.frames:

@@ -23,7 +23,7 @@ IN_FLIGHT = "max.in.flight.requests.per.connection"
 
 @view
 def _in_flight(evidence: Evidence) -> int:
-    """The largest number of Produce requests that waited at a time on one connection, and were all answered there."""
+    """Return the most Produce requests that waited together on one connection and were all answered there."""
     rows = [frame for frame in evidence.frames if frame.api == PRODUCE]
     answered = {_key(frame) for frame in rows if frame.kind is FrameKind.RESPONSE}
     waiting: Counter[int] = Counter()
@@ -46,12 +46,12 @@ def _several_in_flight(evidence: Evidence) -> bool:
 
 
 def _one_configured(evidence: Evidence, _: str) -> Evidence:
-    """The client was configured with one request in flight, and accepted it."""
+    """The client was configured with one request in flight, and accepted the setting."""
     return with_config(evidence, max_in_flight_requests_per_connection=1)
 
 
 def _burst(evidence: Evidence) -> list[Spot]:
-    """Batches whose request is the only one of its millisecond, so that others fit between it and its answer."""
+    """Return batches whose request is the only one in its millisecond, so that others fit before its answer."""
     limit = int(evidence.record.spec.config.get(IN_FLIGHT, 5))
     moments = Counter(
         (frame.conn, frame.t_ns // NS_PER_MS) for frame in evidence.frames if frame.kind is FrameKind.REQUEST

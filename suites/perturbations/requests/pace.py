@@ -1,4 +1,4 @@
-"""Requests at a pace that overloads a broker: storms of retries and of Metadata, and throttling that is ignored."""
+"""Requests at a rate that overloads a broker: storms of retries and of Metadata, and ignored throttling."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ THROTTLE_MS = 10_000
 
 
 def _next_request(evidence: Evidence, at_ns: int) -> int:
-    """The index of the first Produce request at or after a moment."""
+    """Return the index of the first Produce request at or after a time."""
     frames = enumerate(evidence.frames)
     return next(
         at
@@ -43,7 +43,7 @@ def _storm(evidence: Evidence, at_ns: int) -> Evidence:
 def _repeated(
     evidence: Evidence, request: Frame, answer: Frame, at_ns: int, count: int, every_ns: int
 ) -> list[Frame]:
-    """``count`` copies of a request, each answered before the next one is sent."""
+    """Return ``count`` copies of a request, each answered before the next one is sent."""
     first = inserted_id(evidence)
     own = {"came_ns": None, "fault": None, "fate": None}
     frames = []
@@ -56,7 +56,7 @@ def _repeated(
 
 @view
 def _metadata(evidence: Evidence) -> tuple[Frame, Frame] | None:
-    """A Metadata request of the trial and its answer."""
+    """Return a Metadata request of the trial and its answer."""
     asked_for: dict[tuple[int, int | None], Frame] = {}
     for frame in evidence.frames:
         if frame.api == "Metadata":
@@ -69,7 +69,7 @@ def _metadata(evidence: Evidence) -> tuple[Frame, Frame] | None:
 
 
 def _metadata_storm(evidence: Evidence, at_ns: int) -> Evidence:
-    """2,000 Metadata requests in a second, on the connection of the next Produce request."""
+    """2,000 Metadata requests are sent in a second, on the connection of the next Produce request."""
     found = _metadata(evidence)
     assert found is not None
     conn = evidence.frames[_next_request(evidence, at_ns)]
@@ -81,9 +81,9 @@ def _metadata_storm(evidence: Evidence, at_ns: int) -> Evidence:
 
 
 def _sent_on(evidence: Evidence) -> list[Spot]:
-    """Batches whose answer was followed by another request on its connection, after one second and within nine.
+    """Return batches whose answer was followed by another request on its connection, after one to nine seconds.
 
-    Nothing is on the way that can keep the answer from the client.
+    No fault on the path can keep the answer from the client.
     """
     asked_ns: dict[int, list[int]] = {}
     for frame in evidence.frames:

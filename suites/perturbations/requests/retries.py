@@ -16,12 +16,12 @@ from suites.perturbations.exchanges import Spot, asked, calm, request_of, settle
 from suites.perturbations.perturbation import Perturbation, channels
 
 FRAMES = channels("frames")
-#: An error after which the leader is the same, and one that is final.
+#: An error that keeps the leader, and one that is final.
 NOT_ENOUGH_REPLICAS, NOT_AUTHORIZED = 19, 29
 
 
 def _retried_after(code: int) -> Callable[[Evidence, Spot], Evidence]:
-    """A batch is refused once, and sent again a millisecond after the refusal; then the broker accepts it."""
+    """Return a perturbation in which a batch is refused once and sent again a millisecond later, successfully."""
 
     def apply(evidence: Evidence, spot: Spot) -> Evidence:
         batch = settled(evidence)[spot]
@@ -35,9 +35,9 @@ def _retried_after(code: int) -> Callable[[Evidence, Spot], Evidence]:
 
 
 def _idle_before(evidence: Evidence) -> list[Spot]:
-    """Batches that waited in the client for some milliseconds while their connection had no request in flight.
+    """Return batches that waited for some milliseconds in the client while their connection was idle.
 
-    Nothing is on the way that can keep a refusal from the client.
+    No fault on the path can keep a refusal from the client.
     """
     found, waiting, idle_since = [], Counter[int](), dict[int, int]()
     idle: dict[int, bool] = {}
@@ -61,7 +61,7 @@ PERTURBATIONS = (
     Perturbation(
         "retry-without-pause",
         FRAMES,
-        "sends a batch again in the moment in which it is refused",
+        "sends a batch again as soon as it is refused",
         ("retry-too-soon", "retry-storm"),
         _idle_before,
         _retried_after(NOT_ENOUGH_REPLICAS),

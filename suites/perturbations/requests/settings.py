@@ -42,7 +42,7 @@ def _acks_told(evidence: Evidence, batch: Batch) -> bool:
 
 
 def _recompressed(evidence: Evidence, _: str) -> Evidence:
-    """Everything is compressed by another codec, on the wire and in the log."""
+    """Everything is compressed with another codec, on the wire and in the log."""
     asked = evidence.record.spec.config[COMPRESSION]
     other = "lz4" if asked == "gzip" else "gzip"
 
@@ -85,7 +85,7 @@ PERTURBATIONS = (
     Perturbation(
         "wrong-compression",
         channels("frames", "log"),
-        "compresses by another codec than compression.type",
+        "compresses with a codec other than compression.type",
         ("codec-not-applied",),
         once(_compresses_as_asked),
         _recompressed,

@@ -18,12 +18,12 @@ from suites.perturbations.perturbation import Perturbation, channels
 
 #: NOT_LEADER_OR_FOLLOWER.
 NOT_LEADER = 6
-#: Longer than any latency delays what was sent before.
+#: Longer than any latency delays requests that were sent before.
 AFTER_CLOSE_NS = 15_000 * NS_PER_MS
 
 
 def _after_close(evidence: Evidence, spot: Spot) -> Evidence:
-    """After close() has returned, a request for a batch is sent again and refused, on a connection of its own."""
+    """After close() has returned, a request for a batch is sent again and refused, on a separate connection."""
     closed = completed(evidence, "close")
     assert closed is not None
     batch = settled(evidence)[spot]

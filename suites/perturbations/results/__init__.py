@@ -1,6 +1,6 @@
-"""Results that a client must not leave: records given up too early, results never reported, or at the wrong time.
+"""Results that a client must not leave: records given up too early, and results missing or at the wrong time.
 
-Each module has the perturbations of one of these topics.
+Each module contains the perturbations of one of these topics.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Records that a client gives up too early: before any time limit is over, or although they were acknowledged."""
+"""Records that a client gives up too early: before any limit has passed, or although they were acknowledged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from suites.perturbations.perturbation import Perturbation, Place, channels, onc
 
 HISTORY = channels("history")
 RETRIES = "retries"
-#: How soon a client gives up that does not try to deliver.
+#: When a client gives up that does not try to deliver.
 SOON_NS = 5 * NS_PER_MS
 
 
@@ -28,7 +28,7 @@ def _gave_up(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _gave_up_after_ack(evidence: Evidence, spot: Spot) -> Evidence:
-    """The records of a batch are reported as unknown at the moment at which they were acknowledged."""
+    """The records of a batch are reported as unknown at the time at which they were acknowledged."""
     unknown = [
         ended(send, send.complete_ns or 0, "NetworkException") for send in settled(evidence)[spot].sends
     ]
@@ -46,12 +46,12 @@ def _without_retries(evidence: Evidence) -> Evidence:
 
 
 def _gave_all_up_unlimited(evidence: Evidence, place: str) -> Evidence:
-    """As before, by a client that cannot be told how often to try."""
+    """As before, by a client whose retries cannot be set."""
     return _without_retries(_gave_all_up(evidence, place))
 
 
 def _half_given_up(evidence: Evidence, _: str) -> Evidence:
-    """Every second record is given up, by a client that cannot be told how often to try."""
+    """Every second record is given up, by a client whose retries cannot be set."""
     half = [send for n, send in evidence.operations.items() if n % 2]
     return _without_retries(with_results(evidence, _given_up(half)))
 
@@ -95,7 +95,7 @@ PERTURBATIONS = (
     Perturbation(
         "gave-all-up-without-retries",
         channels("history", "record"),
-        "cannot be told how often to retry, and gives up all records but one after 5 ms",
+        "has no setting for retries, and gives up all records but one after 5 ms",
         ("gave-up-early", "gave-up"),
         once(mostly_acked),
         _gave_all_up_unlimited,
@@ -105,7 +105,7 @@ PERTURBATIONS = (
     Perturbation(
         "gave-half-up-without-retries",
         channels("history", "record"),
-        "cannot be told how often to retry, and gives up every second record after 5 ms",
+        "has no setting for retries, and gives up every second record after 5 ms",
         ("gave-up-early", "gave-up"),
         once(mostly_acked),
         _half_given_up,

@@ -1,4 +1,4 @@
-"""Results and calls that end at the wrong time: results after flush or close, beyond every limit; calls without end."""
+"""Results and calls that end at the wrong time: after flush or close, beyond every limit, or never."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def _succeeded(evidence: Evidence, op: str) -> Sequence[str]:
 
 
 def _results_after(op: str) -> Callable[[Evidence, Spot], Evidence]:
-    """The client reports the last batch two seconds after a flush or close has returned, which promised the results."""
+    """Return a perturbation in which the last batch is reported two seconds after a flush or close has returned.
+
+    The flush or close had promised the results.
+    """
 
     def apply(evidence: Evidence, spot: Spot) -> Evidence:
         done = completed(evidence, op)
@@ -54,7 +57,7 @@ def _never_returned(evidence: Evidence, op: str) -> Evidence:
 
 
 def _later_than_allowed(evidence: Evidence, spot: Spot) -> Evidence:
-    """The client reports the last batch when every time limit is over, and the flush waits for it."""
+    """The client reports the last batch after every limit has passed, and the flush waits for it."""
     batch, by_ns = settled(evidence)[spot], too_late_ns(evidence)
     last_ns = max(send.complete_ns or 0 for send in batch.sends)
     at_ns = max(last_ns, answer_to(evidence, batch).t_ns) + 1
@@ -62,7 +65,7 @@ def _later_than_allowed(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _last_in_calm(evidence: Evidence) -> Sequence[Spot]:
-    """The last batch, if it is calm, the client has the limit, and a heartbeat was before its answer.
+    """Return the last batch, if it is calm, the client has the limit, and there was a heartbeat before its answer.
 
     A wait of that length without a heartbeat would be a stall of the process.
     """
@@ -116,7 +119,7 @@ PERTURBATIONS = (
     Perturbation(
         "late-result",
         channels("history", "frames", "log"),
-        "reports what became of a batch when every time limit is over",
+        "reports the result of a batch after every limit has passed",
         ("delivery-timeout",),
         _last_in_calm,
         _later_than_allowed,

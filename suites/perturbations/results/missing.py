@@ -1,4 +1,4 @@
-"""Results that are never reported: of a batch, of one record, of all records after some moment."""
+"""Results that are never reported: for a batch, for one record, or for all records after some time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from suites.perturbations.perturbation import Perturbation, channels
 HISTORY = channels("history")
 REQUEST_TIMEOUT = "request.timeout.ms"
 PENDING = ("still-pending", "stuck")
-#: More than few.
+#: More than ``FEW_ROUNDS``.
 ROUNDS = 12
 
 
@@ -41,7 +41,7 @@ def _no_result_for_one(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _crashed(evidence: Evidence, spot: Spot) -> Evidence:
-    """An error of the library ends the process while the last batch waits; the history has that end and no result."""
+    """An error of the library ends the process while the last batch waits. The history has that end and no result."""
     batch = settled(evidence)[spot]
     at_ns = max(send.invoke_ns for send in batch.sends)
     kept: list[AnyEvent] = [event for event in evidence.history if event.mono_ns <= at_ns]
@@ -59,7 +59,7 @@ def _crashed(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _idle_in_flush(evidence: Evidence) -> Sequence[int]:
-    """A moment of the flush without a request in flight: what does not happen then is up to the client alone."""
+    """Return a time during the flush without a request in flight: only the client can make progress then."""
     flush, done = flush_call(evidence), completed(evidence, "flush")
     if flush is None or done is None or not mostly_acked(evidence):
         return ()
@@ -68,7 +68,7 @@ def _idle_in_flush(evidence: Evidence) -> Sequence[int]:
 
 
 def _awaited_in_flush(evidence: Evidence) -> Sequence[int]:
-    """The beginning of the flush, if a request is in flight then and the client has a request timeout."""
+    """Return the beginning of the flush, if a request is in flight then and the client has a request timeout."""
     flush = flush_call(evidence)
     if flush is None or not _flushed(evidence) or REQUEST_TIMEOUT in evidence.record.not_set:
         return ()
@@ -76,7 +76,7 @@ def _awaited_in_flush(evidence: Evidence) -> Sequence[int]:
 
 
 def _all_pending(evidence: Evidence, at_ns: int) -> Evidence:
-    """The last quarter of the records has no result: neither flush nor close succeeds, and the trial waits a minute."""
+    """The last quarter of the records has no result: flush and close fail, and the trial waits a minute."""
     flush = flush_call(evidence)
     assert flush is not None
     quarter = len(evidence.operations) * 3 // 4
@@ -99,7 +99,7 @@ def _all_pending(evidence: Evidence, at_ns: int) -> Evidence:
 
 
 def _in_circles(evidence: Evidence, at_ns: int) -> Evidence:
-    """The same, and meanwhile it sends a batch a dozen times that the broker knows and answers as written."""
+    """The same, while the client sends one known batch a dozen times, which is answered as written."""
     waited = _all_pending(evidence, at_ns)
     asks, tells = _last_exchange(evidence, at_ns)
     first, every_ns = inserted_id(evidence), too_late_ns(evidence) // ROUNDS
@@ -113,14 +113,14 @@ def _in_circles(evidence: Evidence, at_ns: int) -> Evidence:
 
 
 def _last_exchange(evidence: Evidence, at_ns: int) -> tuple[Frame, Frame]:
-    """The request of a settled batch that was answered last before this moment, and its answer."""
+    """Return the request of the settled batch that was answered last before this time, and its answer."""
     batches = (batch for batch in settled(evidence).values() if answer_to(evidence, batch).t_ns < at_ns)
     last = max(batches, key=lambda batch: answer_to(evidence, batch).t_ns)
     return request_of(evidence, last), answer_to(evidence, last)
 
 
 def _idle_and_numbered(evidence: Evidence) -> Sequence[int]:
-    """The same moment, where the broker recognizes what is sent again, and the last connection lives on."""
+    """Return the same time, if the broker recognizes repeated batches and the last connection stays open."""
     moments = _idle_in_flush(evidence)
     if not moments or not settled(evidence):
         return ()
@@ -137,7 +137,7 @@ PERTURBATIONS = (
     Perturbation(
         "no-result",
         HISTORY,
-        "never reports what became of a batch, though its flush succeeds",
+        "never reports the result of a batch, although its flush succeeds",
         PENDING,
         spots(),
         _no_result,
@@ -145,7 +145,7 @@ PERTURBATIONS = (
     Perturbation(
         "no-result-for-one",
         HISTORY,
-        "never reports what became of one record of a batch",
+        "never reports the result of one record of a batch",
         PENDING,
         spots(),
         _no_result_for_one,
@@ -153,7 +153,7 @@ PERTURBATIONS = (
     Perturbation(
         "stuck",
         HISTORY,
-        "never reports what became of the last quarter of its records, and neither flush nor close succeeds",
+        "never reports the results of the last quarter of its records, and neither flush nor close succeeds",
         PENDING,
         _idle_in_flush,
         _all_pending,
@@ -161,7 +161,7 @@ PERTURBATIONS = (
     Perturbation(
         "stuck-on-an-answer",
         HISTORY,
-        "waits for an answer long after its request.timeout.ms, and never reports what became of its records",
+        "waits for an answer long after its request.timeout.ms, and never reports the results of its records",
         PENDING,
         _awaited_in_flush,
         _all_pending,
@@ -169,7 +169,7 @@ PERTURBATIONS = (
     Perturbation(
         "livelock",
         channels("history", "frames"),
-        "sends one batch a dozen times, which is answered as written, and no record has a result for so long",
+        "sends one batch a dozen times, which is answered as written, while no record gets a result",
         ("livelock",),
         _idle_and_numbered,
         _in_circles,

@@ -1,6 +1,6 @@
-"""The trace of a client with a defect inside: what it says of its own decisions, if it has a trace.
+"""The trace of a client with an internal defect: what it reports of its own decisions, if it has a trace.
 
-The other channels stay as they are: these defects have not had an effect outside of the client yet.
+The other channels stay as they are, since these defects have not had an effect outside of the client yet.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def _drains(event: StateChanged) -> bool:
 
 
 def _lingered(evidence: Evidence) -> list[int]:
-    """The creation of batches that were closed for their linger.ms, as soon as it was over."""
+    """Return the creation events of batches that were closed for linger.ms, as soon as it had passed."""
     linger_ms = int(evidence.record.spec.config.get("linger.ms", 5))
     events = trace_of(evidence)
     closed = {
@@ -61,7 +61,7 @@ NEVER_EXPIRED = on_trace(
 PERTURBATIONS = (
     on_trace(
         "trace-illegal-move",
-        "takes a batch for stored that was never sent",
+        "takes a batch as stored that was never sent",
         "transition",
         of(StateChanged, _succeeds),
         with_fields(before="CLOSED"),
@@ -76,7 +76,7 @@ PERTURBATIONS = (
     on_trace("trace-two-ends", "ends a batch twice", "transition", of(BatchEnded), twice),
     on_trace(
         "trace-other-end",
-        "reports a batch as failed that it takes for stored",
+        "reports a batch as failed that it takes as stored",
         "transition",
         of(BatchEnded, lambda event: not event.error),
         with_fields(error="NETWORK_EXCEPTION"),
@@ -101,7 +101,7 @@ PERTURBATIONS = (
     ),
     on_trace(
         "trace-retried-too-soon",
-        "sends a batch again before its backoff is over",
+        "sends a batch again before its backoff has passed",
         ("bookkeeping", "deadlines"),
         of(BatchRetried),
         plus("retry_at_ms", LONG_MS),
@@ -117,7 +117,7 @@ PERTURBATIONS = (
     ),
     on_trace(
         "trace-sequence-overlap",
-        "gives out a sequence twice",
+        "assigns a sequence twice",
         "sequence",
         of(BatchSent, _numbered),
         plus("base_sequence", -1),
@@ -141,7 +141,7 @@ PERTURBATIONS = (
     ),
     on_trace(
         "trace-linger-cut-short",
-        "closes a batch as lingered before its linger.ms are over",
+        "closes a batch as lingered before its linger.ms have passed",
         "deadlines",
         _lingered,
         plus("at_ms", SHORT_MS),

@@ -40,7 +40,7 @@ def _sent_early(evidence: Evidence, at: int) -> Evidence:
 
 
 def _answered_before_others(evidence: Evidence) -> list[int]:
-    """Answers except the last of each node: a client that is closed may forget what waits."""
+    """Return answers except the last of each node, since a client that is closed may forget waiting requests."""
     events = trace_of(evidence)
     last = {event.node: at for at, event in enumerate(events) if isinstance(event, ResponseReceived)}
     return [at for at in of(ResponseReceived)(evidence) if at not in last.values()]
@@ -51,7 +51,7 @@ def _becomes_ready(event: StateChanged) -> bool:
 
 
 def _throttled(evidence: Evidence) -> list[int]:
-    """Answers of Produce after which the node was sent something within a second."""
+    """Return answers of Produce after which the node was sent a request within a second."""
     events = trace_of(evidence)
     found = []
     for at, event in enumerate(events):
@@ -74,7 +74,7 @@ def _goes_on(events: Sequence[TraceEvent], after: ResponseReceived) -> bool:
 
 
 def _raised(evidence: Evidence, at: int) -> Evidence:
-    """The client tries to connect again at the moment at which the connection ended."""
+    """The client tries to connect again at the time at which the connection ended."""
     events = trace_of(evidence)
     ended = events[at]
     again = next(
@@ -92,7 +92,7 @@ def _node(event: TraceEvent) -> str:
 
 
 def _reconnects(evidence: Evidence) -> list[int]:
-    """Ends of connections after which the client later tried the same address of the node again."""
+    """Return ends of connections after which the client later tried the same address of the node again."""
     events = trace_of(evidence)
     tried: dict[str, tuple[str, str]] = {}
     found: list[tuple[int, str, tuple[str, str]]] = []
@@ -132,7 +132,7 @@ PERTURBATIONS = (
     ),
     on_trace(
         "trace-answer-of-another",
-        "takes the answer to one request for that of the next",
+        "takes the answer to one request as that of the next",
         "in-flight",
         of(ResponseReceived),
         plus("correlation_id", 1),
@@ -170,7 +170,7 @@ PERTURBATIONS = (
     ),
     on_trace(
         "trace-no-backoff",
-        "tries a node again in the moment in which its connection ended",
+        "tries a node again as soon as its connection has ended",
         ("in-flight", "deadlines"),
         _reconnects,
         _raised,

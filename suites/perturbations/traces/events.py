@@ -1,4 +1,4 @@
-"""Changes of a trace: one event is left out, told twice, or has other fields."""
+"""Changes of a trace: one event is missing, duplicated, or has other fields."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ TRACE = channels("trace")
 
 @view
 def trace_of(evidence: Evidence) -> Events:
-    """The events of the trace."""
+    """Return the events of the trace."""
     return tuple(events_of(evidence))
 
 
 def of(kind: type[E], holds: Callable[[E], bool] = lambda event: True) -> Callable[[Evidence], list[int]]:
-    """The places of events of a kind for which ``holds``: their indexes."""
+    """Return a function that finds the indexes of events of a kind for which ``holds``."""
 
     def places(evidence: Evidence) -> list[int]:
         return [at for at, event in enumerate(trace_of(evidence)) if isinstance(event, kind) and holds(event)]
@@ -36,7 +36,7 @@ def of(kind: type[E], holds: Callable[[E], bool] = lambda event: True) -> Callab
 
 
 def put(change: Callable[[TraceEvent], Sequence[TraceEvent]]) -> Callable[[Evidence, int], Evidence]:
-    """Other events replace one."""
+    """Return a perturbation that replaces one event by others."""
 
     def apply(evidence: Evidence, at: int) -> Evidence:
         events = trace_of(evidence)
@@ -46,16 +46,16 @@ def put(change: Callable[[TraceEvent], Sequence[TraceEvent]]) -> Callable[[Evide
 
 
 def with_fields(**fields: object) -> Callable[[Evidence, int], Evidence]:
-    """An event has these fields."""
+    """Return a perturbation that gives an event these fields."""
     return put(lambda event: (changed(event, **fields),))
 
 
 def plus(name: str, by: int) -> Callable[[Evidence, int], Evidence]:
-    """A field of an event is larger by ``by``."""
+    """Return a perturbation that increases a field of an event by ``by``."""
     return put(lambda event: (changed(event, **{name: getattr(event, name) + by}),))
 
 
-#: An event is missing, and an event is there twice.
+#: Remove an event, and duplicate an event.
 gone = put(lambda event: ())
 twice = put(lambda event: (event, event))
 
@@ -69,7 +69,7 @@ def on_trace(
     verdict: Verdict = Verdict.FAIL,
     exactly_once: bool = False,
 ) -> Perturbation:
-    """A perturbation of the trace alone, which a check of traces must catch."""
+    """Return a perturbation of only the trace, which a check of traces must catch."""
     codes = (check,) if isinstance(check, str) else check
     guarantees = EXACTLY_ONCE if exactly_once else EVERY
     return Perturbation(name, TRACE, defect, codes, places, apply, verdict, guarantees)

@@ -1,1 +1,1 @@
-"""Suite *delivery*: what each guarantee promises, under generated fault schedules."""
+"""Suite *delivery*: the promises of each guarantee, under generated fault schedules."""

@@ -1,4 +1,4 @@
-"""What the answers to Produce mean: stored, once more, over, or to be asked of another broker."""
+"""What the answers to Produce requests mean: stored, retriable, final, or to be sent to another broker."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ REPEATABLE = st.sampled_from(["NOT_ENOUGH_REPLICAS_AFTER_APPEND", "REQUEST_TIMED
 
 
 def inject(bench: Bench, error: str, count: int, partition: int | None = None, **more: bool) -> None:
-    """Have the next answers to Produce say this."""
+    """Make the next answers to Produce requests return this error."""
     bench.cluster.inject_error(Api.PRODUCE, BY_NAME[error].code, count, partition, **more)
 
 
 def end_of(bench: Bench, delivery: Delivery) -> str:
-    """How a record ends: the name of its error, "" where it is stored."""
+    """Return the name of the error that a record ends with, or "" if it is stored."""
     assert bench.run_until(lambda: delivery.is_done, 2 * DELIVERY_TIMEOUT_MS), "a record never ends"
     return delivery.error.name if delivery.error else ""
 
 
 def values(bench: Bench) -> list[str | None]:
-    """What the log has after the first record, which warmed the bench."""
+    """Return the values in the log after the first record, which warmed the bench."""
     return [row.value for row in bench.log() if row.value != "warm"]
 
 
@@ -60,7 +60,7 @@ def values(bench: Bench) -> list[str | None]:
 def what_may_succeed_later_is_sent_again(
     components: Components, error: str, count: int, idempotent: bool
 ) -> None:
-    """A refusal that may pass is answered by another attempt, until the batch is stored, once."""
+    """A batch that was refused with a retriable error is sent again until it is stored, once."""
     bench = Bench(components, TIMES | {"enable.idempotence": idempotent})
     bench.warm()
     sent = len(bench.told(BatchSent))
@@ -72,7 +72,7 @@ def what_may_succeed_later_is_sent_again(
 
 @law("PRD-IDM-05", error=REPEATABLE, count=st.integers(1, 3))
 def what_was_stored_and_refused_is_stored_once(components: Components, error: str, count: int) -> None:
-    """With idempotence a batch that was stored although its answer says otherwise is repeated, and stored once."""
+    """With idempotence, a batch that was stored although its answer is an error is retried, and stored once."""
     bench = Bench(components, TIMES)
     bench.warm()
     inject(bench, error, count, after_append=True)
@@ -93,7 +93,10 @@ def what_was_stored_and_refused_is_stored_once(components: Components, error: st
 def too_few_replicas_are_waited_for(
     components: Components, is_stored: bool, refusals: int, idempotent: bool
 ) -> None:
-    """Too few replicas are waited for, before the append and after; then all but idempotence stores copies."""
+    """Too few replicas are retried, before the append and after it.
+
+    In the second case only idempotence prevents copies.
+    """
     bench = Bench(components, TIMES | {"enable.idempotence": idempotent})
     bench.warm()
     error = "NOT_ENOUGH_REPLICAS_AFTER_APPEND" if is_stored else "NOT_ENOUGH_REPLICAS"
@@ -105,7 +108,7 @@ def too_few_replicas_are_waited_for(
 
 @law("PRD-SND-03", error=FINAL, retries=st.sampled_from([1, 2**31 - 1]))
 def what_was_refused_for_good_is_over(components: Components, error: str, retries: int) -> None:
-    """An error that no attempt can mend is told after the one attempt, under its name; the next record goes on."""
+    """An error that no retry can fix is reported by its name after one attempt, and the next record is sent."""
     bench = Bench(components, TIMES | {"retries": retries})
     bench.warm()
     sent = len(bench.told(BatchSent))
@@ -118,7 +121,7 @@ def what_was_refused_for_good_is_over(components: Components, error: str, retrie
 
 @law("PRD-SND-02", error=RETRIABLE, retries=st.integers(0, 3))
 def after_the_last_retry_it_is_over(components: Components, error: str, retries: int) -> None:
-    """A batch has as many further attempts as retries says, and then fails with the last error."""
+    """A batch is retried as often as ``retries`` allows, and then fails with the last error."""
     bench = Bench(components, TIMES | {"retries": retries, "enable.idempotence": False})
     bench.warm()
     sent = len(bench.told(BatchSent))
@@ -129,7 +132,7 @@ def after_the_last_retry_it_is_over(components: Components, error: str, retries:
 
 @law("PRD-SND-04", error=FINAL, refused=st.integers(0, 2))
 def a_partition_answers_for_itself(components: Components, error: str, refused: int) -> None:
-    """In one request some partitions are refused and others stored: each record hears of its own."""
+    """If some partitions of a request are refused and others stored, each record gets its own partition's result."""
     bench = Bench(components, TIMES | {"linger.ms": 50, "enable.idempotence": False}, partitions=3)
     bench.warm(partition=0)
     inject(bench, error, 1, refused)
@@ -163,7 +166,7 @@ def a_partition_without_an_answer_is_not_stored(components: Components, left_out
 
 @law("NET-INF-01", "PRD-FIN-01", wrong=st.integers(1, 3))
 def an_answer_to_another_request_is_none(components: Components, wrong: int) -> None:
-    """An answer with another correlation id is no answer: the connection ends, and the batch goes again."""
+    """An answer with another correlation id is not an answer: the connection ends, and the batch is sent again."""
     bench = Bench(components, TIMES)
     bench.warm()
 
@@ -184,7 +187,7 @@ def an_answer_to_another_request_is_none(components: Components, wrong: int) -> 
 
 @law("PRD-SND-07", "NET-CON-04", lowest=st.integers(14, 20), room=st.integers(0, 3))
 def without_a_common_version_nothing_is_written(components: Components, lowest: int, room: int) -> None:
-    """Where broker and client share no version of Produce, records fail as unsupported and the connection lives."""
+    """If broker and client share no version of Produce, records fail as unsupported and the connection stays open."""
     bench = Bench(components, TIMES | {"enable.idempotence": False})
     _offer(bench, lowest, lowest + room)
     assert end_of(bench, bench.send()) == "UNSUPPORTED_VERSION"
@@ -202,7 +205,7 @@ def a_request_has_a_version_that_both_know(components: Components, low: int, roo
 
 
 def _offer(bench: Bench, low: int, high: int) -> Meddler:
-    """Have the brokers offer these versions of Produce."""
+    """Make the brokers offer these versions of Produce."""
 
     def narrowed(_: Seen, body: Any) -> Any:
         keys = tuple(
@@ -217,7 +220,7 @@ def _offer(bench: Bench, low: int, high: int) -> Meddler:
 @law("PRD-SND-12", keyed=st.lists(st.booleans(), min_size=1, max_size=6))
 @example(keyed=[True, False])
 def only_bad_records_are_blamed(components: Components, keyed: list[bool]) -> None:
-    """Of a batch with records that a compacted topic cannot have, those are named, the rest fail because of them."""
+    """If a batch has records that a compacted topic cannot have, those are named, and the rest fail because of them."""
     bench = Bench(components, TIMES | {"linger.ms": 50}, topic_config={"cleanup.policy": "compact"})
     bench.warm(key=b"k")
     sent = [bench.send(b"v", key=b"k" if has_key else None) for has_key in keyed]
@@ -229,12 +232,15 @@ def only_bad_records_are_blamed(components: Components, keyed: list[bool]) -> No
     said = [str(delivery.error) for delivery in sent]
     blamed = {each.split(":")[-1] for each, has_key in zip(said, keyed, strict=True) if not has_key}
     others = {each.split(":")[-1] for each, has_key in zip(said, keyed, strict=True) if has_key}
-    assert not blamed & others, f"bad records and good ones hear the same: {blamed & others}"
+    assert not blamed & others, f"bad records and good ones got the same error: {blamed & others}"
 
 
 @law("PRD-SND-10", "MET-09", linger_ms=st.integers(0, 20), count=st.integers(1, 5))
 def a_named_leader_is_followed_at_once(components: Components, linger_ms: int, count: int) -> None:
-    """A refusal that names the new leader sends the batch there, without a backoff or a Metadata answer, in order."""
+    """After a refusal that names the new leader, the batch is sent there in order, without a backoff.
+
+    The client does not wait for a Metadata answer.
+    """
     bench = Bench(components, TIMES | {"linger.ms": linger_ms, "retry.backoff.ms": 1_000}, nodes=3)
     bench.warm()
     old, _ = bench.cluster.leader(TOPIC, 0)
@@ -251,19 +257,19 @@ def a_named_leader_is_followed_at_once(components: Components, linger_ms: int, c
 
 @law("MET-08", "PRD-SND-10", error=st.sampled_from(["NOT_LEADER_OR_FOLLOWER", "LEADER_NOT_AVAILABLE"]))
 def a_leader_error_asks_for_metadata(components: Components, error: str) -> None:
-    """A broker that is not the leader makes the client ask who is, after no more than a backoff."""
+    """A broker that is not the leader makes the client request metadata within a backoff."""
     bench = Bench(components, TIMES)
     bench.warm()
     bench.run(2_000)
     questions = len(bench.requests("Metadata"))
     inject(bench, error, 1)
     assert end_of(bench, bench.send(b"again")) == ""
-    assert len(bench.requests("Metadata")) > questions, "nobody asked who leads"
+    assert len(bench.requests("Metadata")) > questions, "metadata was not requested"
 
 
 @law("PRD-SND-11", partitions=st.integers(1, 3))
 def a_deleted_topic_fails_alone(components: Components, partitions: int) -> None:
-    """Records for a topic that is gone fail by their delivery timeout; those for other topics go on."""
+    """Records for a deleted topic fail by their delivery timeout, and those for other topics are still sent."""
     bench = Bench(components, TIMES | {"linger.ms": 5}, partitions=partitions)
     bench.cluster.create_topic("other", 1)
     bench.warm(partition=0)
@@ -279,7 +285,7 @@ def a_deleted_topic_fails_alone(components: Components, partitions: int) -> None
 
 @law("PRD-SND-15", "MET-05", count=st.integers(1, 4), epochs=st.integers(0, 3))
 def a_recreated_topic_is_written_under_its_new_id(components: Components, count: int, epochs: int) -> None:
-    """A topic that was created anew is refused under its old id, looked up, and written under the new one."""
+    """A topic that was recreated is refused under its old id, looked up, and written under the new id."""
     bench = Bench(components, TIMES, nodes=2)
     for number in range(epochs):
         bench.cluster.move_leader(TOPIC, 0, bench.cluster.node_ids[number % 2], 0)
@@ -295,7 +301,7 @@ def a_recreated_topic_is_written_under_its_new_id(components: Components, count:
 
 @law("PRD-IDM-06", count=st.integers(1, 3))
 def a_duplicate_counts_as_stored(components: Components, count: int) -> None:
-    """DUPLICATE_SEQUENCE_NUMBER means that the batch is there, at an offset that nobody says."""
+    """DUPLICATE_SEQUENCE_NUMBER means that the batch is stored, at an unknown offset."""
     bench = Bench(components, TIMES)
     bench.warm()
     inject(bench, "DUPLICATE_SEQUENCE_NUMBER", 1, after_append=True)
@@ -308,7 +314,7 @@ def a_duplicate_counts_as_stored(components: Components, count: int) -> None:
 
 @law("PRD-SND-16", acks=st.sampled_from(["0", "1", "all"]))
 def acks_are_what_was_asked_for(components: Components, acks: str) -> None:
-    """Requests carry the acks of the configuration, and records are stored whatever these are."""
+    """Requests carry the configured acks, and records are stored with every value of it."""
     bench = Bench(components, TIMES | {"acks": acks, "enable.idempotence": acks == "all"})
     meddler = Meddler(bench)
     bench.warm()

@@ -1,4 +1,4 @@
-"""Which broker is asked, under which address, and what it costs the others that one is slow or gone."""
+"""Which broker is asked, under which address, and how a slow or missing broker affects the others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NODE, REACHABLE = 1, "broker-1"
     at=st.integers(0, 3),
 )
 def every_address_gets_its_turn(components: Components, dead: list[str], at: int) -> None:
-    """The addresses of a name are tried in turn until one answers; after a loss the name is looked up again."""
+    """The addresses of a name are tried in turn until one answers. After a loss the name is looked up again."""
     addresses = [*dead[:at], REACHABLE, *dead[at:]]
     bench = Bench(components, names={REACHABLE: addresses})
     bench.warm()
@@ -44,7 +44,10 @@ def every_address_gets_its_turn(components: Components, dead: list[str], at: int
 
 @law("NET-CON-02", known=st.integers(0, 3), named=st.booleans())
 def an_older_broker_is_asked_again(components: Components, known: int, named: bool) -> None:
-    """A broker that does not know the version of ApiVersions is asked on the same connection with one that it knows."""
+    """A broker that does not know the version of ApiVersions is asked again, with one that it knows.
+
+    The second request uses the same connection.
+    """
     bench = Bench(components)
 
     def older(seen: Seen, body: Any) -> Any:
@@ -65,7 +68,7 @@ def an_older_broker_is_asked_again(components: Components, known: int, named: bo
 
 @law("NET-CON-13", throttle_ms=st.integers(200, 2_000), topics=st.integers(1, 4))
 def a_throttled_node_is_asked_nothing(components: Components, throttle_ms: int, topics: int) -> None:
-    """What any broker can answer is not asked of one that wants to be left alone, while others are free."""
+    """A request that any broker can answer is not sent to a throttling broker while others are free."""
     bench = Bench(components, {"retry.backoff.ms": 10}, nodes=3)
     bench.warm()
     throttling = bench.cluster.leader(TOPIC, 0)[0]
@@ -78,7 +81,7 @@ def a_throttled_node_is_asked_nothing(components: Components, throttle_ms: int, 
         bench.send(topic=f"new-{number}", partition=0)
         bench.run(20)
     asked = [event for event in bench.requests("Metadata") if event.at_ms >= until_ms - throttle_ms + 50]
-    assert asked, "nobody was asked"
+    assert asked, "no node was asked"
     early = [event for event in asked if event.node == throttling and event.at_ms < until_ms]
     assert not early, f"node {throttling} was asked {early[0].api} while it throttles"
 
@@ -87,7 +90,7 @@ def a_throttled_node_is_asked_nothing(components: Components, throttle_ms: int, 
 def a_slow_broker_holds_up_its_own_partitions_alone(
     components: Components, delay_ms: int, down: bool, count: int
 ) -> None:
-    """Records for other brokers go on while one takes nothing."""
+    """Records for other brokers are sent while one broker accepts nothing."""
     bench = Bench(components, {"max.in.flight.requests.per.connection": 1}, nodes=2, partitions=2)
     leaders = {bench.cluster.leader(TOPIC, partition)[0]: partition for partition in range(2)}
     assert len(leaders) == 2
@@ -112,7 +115,7 @@ def a_slow_broker_holds_up_its_own_partitions_alone(
 
 @law("MET-15", creates=st.booleans())
 def topics_may_be_created_by_being_used(components: Components, creates: bool) -> None:
-    """A producer asks for topics so that brokers which create them may do it; else the send fails in time."""
+    """A producer requests topics in a way that lets brokers create them. Otherwise the send fails in time."""
     bench = Bench(components, {"max.block.ms": 3_000})
     bench.cluster.settings.auto_create_topics_enable = creates
     meddler = Meddler(bench)
@@ -125,7 +128,7 @@ def topics_may_be_created_by_being_used(components: Components, creates: bool) -
 
 @law("MET-06", empty=st.integers(1, 3), partitions=st.integers(1, 3))
 def an_answer_without_brokers_forgets_nothing(components: Components, empty: int, partitions: int) -> None:
-    """A Metadata answer that names no broker is a failure: what is known is still used, and it is asked for again."""
+    """A Metadata answer without brokers is a failure: the known metadata is still used, and it is requested again."""
     bench = Bench(components, {"metadata.max.age.ms": 1_000, "linger.ms": 0}, partitions=partitions)
     bench.warm()
     left = [empty]
@@ -147,7 +150,7 @@ def an_answer_without_brokers_forgets_nothing(components: Components, empty: int
 def an_older_answer_is_none_about_a_newer_topic(
     components: Components, delay_ms: int, between_ms: int, topics: int
 ) -> None:
-    """A topic that is wanted while a question is on its way is asked for by the next one."""
+    """A topic that becomes wanted while a metadata request is in flight is included in the next request."""
     bench = Bench(components, {"max.block.ms": 3_000, "retry.backoff.ms": 10})
     bench.warm()
     for number in range(topics):
@@ -171,7 +174,7 @@ def an_older_answer_is_none_about_a_newer_topic(
 def a_closed_producer_stays_closed(
     components: Components, count: int, again: int, timeout_ms: int | None
 ) -> None:
-    """close() ends every record, may be repeated, and leaves a producer that takes no record."""
+    """close() ends every record, may be repeated, and leaves a producer that accepts no record."""
     bench = Bench(components, {"linger.ms": 60_000, "delivery.timeout.ms": 120_000})
     sent = [bench.send() for _ in range(count)]
     bench.run(1_000)

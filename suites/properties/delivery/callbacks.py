@@ -1,4 +1,7 @@
-"""What an application may not do inside a callback. On real threads, for that is where it would wait for itself."""
+"""What an application may not do inside a callback.
+
+This runs on real threads, since only there it would wait for itself.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,16 @@ from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import RecordMetadata
 from suites.properties.property import law
 
-#: Nobody listens there, so a send fails when max.block.ms is over.
+#: No broker listens there, so a send fails after max.block.ms.
 NOWHERE = {"bootstrap.servers": "127.0.0.1:9", "max.block.ms": 1}
 
 
 @law("PRD-CLS-02", "PRD-CLS-05")
 def flush_in_a_callback_is_refused(components: Components) -> None:
-    """flush() in a callback raises an illegal-state error rather than wait for itself; close() there does not wait."""
+    """flush() in a callback raises an illegal-state error instead of waiting for itself.
+
+    close() there does not wait.
+    """
     told: list[object] = []
     kind = getattr(components, "producer", KafkaProducer)
     producer = kind(NOWHERE, components=components)

@@ -1,4 +1,4 @@
-"""Who may talk to a broker, and on which connection."""
+"""Which connections to a broker are allowed: authentication, and a separate one for the coordinator."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REQUEST_MS = 5_000
 
 
 def guarded(until_ms: int) -> type[SimulatedSelector]:
-    """A selector whose brokers let nobody in until then."""
+    """Return a selector whose brokers refuse every authentication until ``until_ms``."""
 
     class Guarded(SimulatedSelector):
         def poll(self) -> Polled:
@@ -40,7 +40,7 @@ def guarded(until_ms: int) -> type[SimulatedSelector]:
 
 
 class SlowProduce:
-    """Brokers of ``bench`` that take their time for a Produce request, and for no other."""
+    """Brokers of ``bench`` that answer Produce requests, and no others, after a delay."""
 
     def __init__(self, bench: Bench, delay_ms: int) -> None:
         self._cluster, self._delay_ns = bench.cluster, delay_ms * NS_PER_MS
@@ -59,7 +59,7 @@ class SlowProduce:
 def a_refused_authentication_is_told_and_backed_off(
     components: Components, closed_ms: int, idempotent: bool, jitter: float
 ) -> None:
-    """Who waits has a final authentication error at once; the node is tried again, but never before its backoff."""
+    """Waiting calls get a final authentication error at once. The next attempt never precedes its backoff."""
     bench = Bench(
         components,
         {"enable.idempotence": idempotent, "retry.backoff.ms": 0, "retry.backoff.max.ms": 0},
@@ -79,7 +79,7 @@ def a_refused_authentication_is_told_and_backed_off(
         for count, (ended_ms, began_ms) in enumerate(zip(ends, begins[1:], strict=False)):
             least_ms = min(50 * 2**count, 1_000) * (1 + 0.2 * jitter)
             assert began_ms - ended_ms >= min(round(least_ms), 1_000), f"{subject} was tried again at once"
-    if not idempotent:  # for an idempotent producer the refusal is the end
+    if not idempotent:  # an idempotent producer ends with the refusal
         bench.run(2_000)
         later = bench.send()
         assert bench.run_until(lambda: later.is_done, 10_000) and later.error is None
@@ -87,7 +87,7 @@ def a_refused_authentication_is_told_and_backed_off(
 
 @law("NET-CON-16", backlog=st.integers(1, 5), nodes=st.integers(1, 3))
 def a_coordinator_has_a_connection_of_its_own(components: Components, backlog: int, nodes: int) -> None:
-    """While the data connection to a broker is stuck, a question to the same broker as coordinator is answered."""
+    """While the data connection to a broker is stuck, a request to the same broker as coordinator is answered."""
     bench = Bench(
         components,
         {"linger.ms": 0, "batch.size": 0, "max.in.flight.requests.per.connection": backlog},

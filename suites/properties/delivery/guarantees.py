@@ -1,7 +1,7 @@
-"""What each guarantee promises, whatever the network and the brokers do: one law a guarantee.
+"""The promises of each guarantee under any behaviour of network and brokers, with one law per guarantee.
 
-The evidence of a drawn trial is judged by all checks that judge live trials. A trial that fails is printed as a plan,
-which ``kafka-trial replay`` runs again.
+All checks that judge live trials judge the evidence of a drawn trial. A trial that fails is printed as a plan
+that ``kafka-trial replay`` can run again.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from suites.properties.delivery.schedules import REFERENCE, brought_about, trial
 from suites.properties.property import example, law
 from suites.scenarios.generated import ANY_SCENARIO
 
-#: A random schedule may have no effect, and a check may not be able to tell; neither is an accusation.
+#: A random schedule may have no effect, and a check may be unable to decide. Neither is an accusation.
 NO_ACCUSATION = (Verdict.PASS, Verdict.NOT_EXERCISED, Verdict.INCONCLUSIVE, Verdict.UNSUPPORTED)
-#: What a client promises whatever its guarantee, beside the checks of its trace.
+#: What a client promises under every guarantee, in addition to the checks of its trace.
 PROMISED = (
     "E2E-DEL-01",
     "E2E-DEL-02",
@@ -43,7 +43,7 @@ PROMISED = (
 
 
 class Made:
-    """A client kind of given components, for a law that knows no names."""
+    """A client kind made of given components, for a law that does not know names."""
 
     def __init__(self, components: Components) -> None:
         self._components = components
@@ -66,7 +66,7 @@ def _keeps_its_promises(components: Components, spec: TrialSpec) -> None:
 
 @law("E2E-DEL-03", *PROMISED, spec=trials(Guarantee.AT_MOST_ONCE))
 def at_most_once(components: Components, spec: TrialSpec) -> None:
-    """Without retries no record is in the log twice, what failed for certain is not there, and every send ends."""
+    """Without retries no record is in the log twice, no record that certainly failed is in it, and every send ends."""
     _keeps_its_promises(components, spec)
 
 

@@ -1,4 +1,4 @@
-"""An idempotent producer's identity and numbers where they come to an end, or brokers know nothing of them."""
+"""The identity and sequence numbers of an idempotent producer when they run out or brokers have forgotten them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NO_LOG_START = -1
 
 
 def batch_of(components: Components, number: int, records: int) -> ProducerBatch:
-    """A batch that is about to be drained for the first time."""
+    """Return a batch that is about to be drained for the first time."""
     batch = components.batch(("t", 0), number, BatchBuilder(), None, 1_000, 0, lambda event: None, 10_000)
     for _ in range(records):
         batch.append(0, None, b"", (), None)
@@ -42,7 +42,7 @@ def batch_of(components: Components, number: int, records: int) -> ProducerBatch
 )
 @example(left=3, counts=[2, 2, 2])
 def sequence_numbers_go_round(components: Components, left: int, counts: list[int]) -> None:
-    """Numbers count on by records from batch to batch, and after 2147483647 comes 0."""
+    """Numbers continue by records from batch to batch, and wrap from 2147483647 to 0."""
     manager = components.transaction_manager(wire.config(), float, lambda event: None)
     manager.producer_id = ProducerId(7, 0)
     first = batch_of(components, 1, 1)
@@ -59,7 +59,7 @@ def sequence_numbers_go_round(components: Components, left: int, counts: list[in
 
 @law("PRD-IDM-09", "PRD-IDM-14", before=st.integers(1, 5), count=st.integers(1, 5))
 def a_broken_chain_begins_anew(components: Components, before: int, count: int) -> None:
-    """What comes next and is refused as out of order goes again from 0 under the next epoch, and nothing fails."""
+    """The next expected batch, refused as out of order, is resent from 0 under the next epoch, and nothing fails."""
     bench = Bench(components, {"linger.ms": 2})
     for _ in range(before):
         bench.warm()
@@ -74,7 +74,7 @@ def a_broken_chain_begins_anew(components: Components, before: int, count: int) 
 
 @law("PRD-IDM-03", "PRD-IDM-10", gap_ms=st.integers(2, 20), count=st.integers(1, 4))
 def what_may_be_stored_keeps_its_numbers(components: Components, gap_ms: int, count: int) -> None:
-    """A batch that may be stored goes again under its own numbers, also where an earlier one broke the chain."""
+    """A batch that may be stored is sent again with its own numbers, even if an earlier batch broke the chain."""
     bench = Bench(components, {"linger.ms": 0, "reconnect.backoff.ms": 10})
     bench.warm()
     bench.cluster.expire_producers(bench.scheduler.now_ns)
@@ -95,7 +95,7 @@ def what_may_be_stored_keeps_its_numbers(components: Components, gap_ms: int, co
     "PRD-IDM-07", "PRD-SND-14", gap_ms=st.integers(2, 20), count=st.integers(1, 4), refusals=st.integers(1, 3)
 )
 def the_first_of_a_chain_goes_alone(components: Components, gap_ms: int, count: int, refusals: int) -> None:
-    """A broker takes any number from a producer that it does not know: so no batch goes beside the first."""
+    """No batch is sent beside the first, because a broker accepts any number from a producer that it does not know."""
     bench = Bench(components, {"linger.ms": 0}, partitions=2)
     bench.warm(partition=0)
     bench.cluster.inject_error(Api.PRODUCE, NOT_ENOUGH_REPLICAS, refusals, 1)
@@ -113,7 +113,7 @@ def the_first_of_a_chain_goes_alone(components: Components, gap_ms: int, count: 
 @law("PRD-IDM-15", before=st.integers(1, 6), count=st.integers(1, 6), idle_ms=IDLE_MS)
 @example(before=2, count=2, idle_ms=700_000)
 def a_forgotten_producer_goes_on(components: Components, before: int, count: int, idle_ms: int) -> None:
-    """Where brokers have forgotten an idle producer, it goes on with its next number, and loses nothing."""
+    """If brokers have forgotten an idle producer, it continues with its next number, and loses nothing."""
     bench = Bench(components)
     for _ in range(before):
         bench.warm()
@@ -128,7 +128,7 @@ def a_forgotten_producer_goes_on(components: Components, before: int, count: int
 
 @law("PRD-IDM-14", before=st.integers(1, 4), ahead=st.integers(1, 5))
 def a_new_epoch_begins_at_0_and_ends_the_old_one(components: Components, before: int, ahead: int) -> None:
-    """Under a raised epoch the first sequence is 0: brokers refuse any other, and whatever has the old epoch."""
+    """Under a raised epoch the first sequence is 0. Brokers refuse any other, and every batch with the old epoch."""
     bench = Bench(components, {"linger.ms": 0})
     meddler = Meddler(bench)
     for _ in range(before):
@@ -157,7 +157,7 @@ def _stamp(seen: Seen) -> tuple[int, int]:
 
 
 def _stamped(seen: Seen, epoch: int, base_sequence: int) -> Seen:
-    """The request with another epoch and sequence."""
+    """Return the request with another epoch and sequence."""
     [topic] = seen.body.topic_data
     [partition] = topic.partition_data
     [batch] = read_batches(_records(seen))
@@ -167,7 +167,7 @@ def _stamped(seen: Seen, epoch: int, base_sequence: int) -> Seen:
 
 
 def _says(bench: Bench, seen: Seen) -> ErrorCode:
-    """A broker's answer to a request that was there before."""
+    """Return a broker's answer to a request that it has received before."""
     payload = encode_request(seen.body, 7, "law")[SIZE_BYTES:]
     answer = bench.cluster.handle(seen.node_id, 0, payload, bench.scheduler.now_ns)
     assert answer.frame is not None
@@ -180,7 +180,7 @@ def _says(bench: Bench, seen: Seen) -> ErrorCode:
 def a_batch_refused_behind_others_goes_again_as_it_was(
     components: Components, gap_ms: int, behind: int, refusals: int
 ) -> None:
-    """Out of order behind a batch that must go again: each goes again under its epoch and sequence, in turn."""
+    """If a batch is refused as out of order behind one to be retried, each is sent again unchanged and in order."""
     bench = Bench(components, {"linger.ms": 0})
     bench.warm()
     bench.proxy().down.delay("law", ROUND_TRIP_MS * NS_PER_MS)
@@ -210,7 +210,7 @@ def a_batch_refused_behind_others_goes_again_as_it_was(
 @example(log_start=NO_LOG_START, before=2, count=2)
 @example(log_start=0, before=2, count=2)
 def an_unknown_producer_goes_again(components: Components, log_start: int, before: int, count: int) -> None:
-    """UNKNOWN_PRODUCER_ID: the batch goes again, as it was where the log's start is not told, else from sequence 0."""
+    """After UNKNOWN_PRODUCER_ID a batch is resent, unchanged if the log's start is unknown, else from sequence 0."""
     bench = Bench(components, {"linger.ms": 5})
     for _ in range(before):
         bench.warm()
@@ -238,7 +238,7 @@ def an_unknown_producer_goes_again(components: Components, log_start: int, befor
 
 @law("PRD-IDM-04", more=st.integers(1, 6), slow_ms=st.integers(2_000, 8_000))
 def no_more_than_five_batches_are_out(components: Components, more: int, slow_ms: int) -> None:
-    """Five batches of a partition are out at most, also where its new leader has a connection of its own."""
+    """At most five batches of a partition are in flight, even if its new leader has another connection."""
     settings = {"linger.ms": 0, "batch.size": 0, "metadata.max.age.ms": 100, "request.timeout.ms": 10_000}
     bench = Bench(components, settings, nodes=3)
     bench.warm()
@@ -269,7 +269,7 @@ def no_more_than_five_batches_are_out(components: Components, more: int, slow_ms
 def what_the_application_repeats_is_a_new_record(
     components: Components, idempotent: bool, count: int
 ) -> None:
-    """A record that was reported as failed and is sent again is stored again, whatever became of the first one."""
+    """A record that was reported as failed and is sent again is stored again, whatever happened to the first one."""
     settings = {"request.timeout.ms": 1_000, "delivery.timeout.ms": 1_000, "linger.ms": 0}
     bench = Bench(components, settings | {"enable.idempotence": idempotent})
     bench.warm()

@@ -12,21 +12,24 @@ from suites.properties.property import example, law
 from suites.properties.simulation import Bench
 
 BATCH_BYTES, VALUE_BYTES = 1_000, 90
-#: A keyless record in a batch: its value, its lengths and its offsets, and no more than so many bytes of those.
+#: The largest size of a keyless record in a batch: its value, its lengths and its offsets.
 MOST_RECORD_BYTES = VALUE_BYTES + 20
-#: Multiples of it, modulo 1, spread evenly from the first ones on: no partition is left out by chance.
+#: Multiples of it, modulo 1, are spread evenly from the start, so that no partition is left out by chance.
 GOLDEN = (5**0.5 - 1) / 2
 KEYS = st.lists(st.binary(max_size=12), min_size=1, max_size=8)
 
 
 def partition_of(delivery: Delivery) -> int:
-    """Where a record was put, which must have been at once."""
+    """Return the partition of a record that must have been placed at once."""
     assert delivery.batch is not None, f"the record is in no batch: {delivery.error}"
     return delivery.batch.partition[1]
 
 
 def murmur2(key: bytes) -> int:
-    """MurmurHash2 of 32 bits, from its description: words of four bytes, mixed, and the rest (seed of Kafka)."""
+    """Return the 32-bit MurmurHash2 of a key with Kafka's seed.
+
+    It is written from the algorithm's description: words of four bytes, mixed, and the rest.
+    """
     multiplier, bits = 0x5BD1E995, 2**32
     hashed = 0x9747B28C ^ len(key)
     rest = len(key) % 4
@@ -46,7 +49,10 @@ def murmur2(key: bytes) -> int:
 def a_key_has_the_partition_that_java_gives_it(
     components: Components, keys: list[bytes], partitions: int, named: int
 ) -> None:
-    """A record goes to the partition that it names, else where the 31 low bits of its key's hash say, also if empty."""
+    """A record goes to the partition that it names, else to that of the low 31 bits of its key's hash.
+
+    This holds for an empty key too.
+    """
     bench = Bench(components, partitions=partitions)
     bench.warm()
     for key in keys:

@@ -1,4 +1,4 @@
-"""What the application plugs into a producer: the order in which it is called, and that its faults harm nobody."""
+"""Plug-ins of the application: the order in which they are called, and that their faults have no wider effect."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from clients.reference.producer.producer_plugins import ProducerPlugins
 from suites.properties.property import example, law
 
 ADDRESS = {"bootstrap.servers": "localhost:9092", "client.id": "mine"}
-#: Nobody listens there, so a send fails when max.block.ms is over.
+#: No broker listens there, so a send fails after max.block.ms.
 NOWHERE = {"bootstrap.servers": "127.0.0.1:9", "client.id": "mine", "max.block.ms": 1}
 MANNERS = st.lists(st.sampled_from(["good", "raises", "returns nothing"]), max_size=5)
 
 
 class Plugin:
-    """Every kind of plug-in in one; ``manner`` is how it behaves, ``diary`` what was called, in order."""
+    """Every kind of plug-in in one. ``manner`` is how it behaves, ``diary`` records the calls in order."""
 
     def __init__(self, name: str, diary: list[tuple[str, Any]], manner: str = "good") -> None:
         self._name, self._diary, self._manner = name, diary, manner
@@ -63,7 +63,7 @@ class Plugin:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """What plug-ins do wrong is logged; here they do it by the thousand."""
+    """Disable the log for faults of plug-ins, which occur by the thousand here."""
     logger = logging.getLogger("kafka-trial.reference")
     before, logger.disabled = logger.disabled, True
     try:
@@ -91,7 +91,7 @@ def _chain(components: Components, manners: list[str]) -> tuple[ProducerPlugins,
 @law("PRD-ISP-01", manners=MANNERS)
 @example(manners=["good", "raises", "returns nothing", "good"])
 def interceptors_pass_the_last_good_record_on(components: Components, manners: list[str]) -> None:
-    """Interceptors run in the order of the setting; one that fails is passed over with the record as it was."""
+    """Interceptors run in the configured order. One that fails is skipped, and the record stays as it was."""
     with _quiet():
         plugins, diary = _chain(components, manners)
         record = plugins.interceptors.on_send(ProducerRecord(topic="t", value=[]))
@@ -105,7 +105,7 @@ def interceptors_pass_the_last_good_record_on(components: Components, manners: l
 def interceptors_hear_of_each_end_first(
     components: Components, manners: list[str], fails: bool, partition: int | None
 ) -> None:
-    """Each interceptor hears of a record's end once, with a place, before the application's callback does."""
+    """Each interceptor is notified of a record's end once, with a place, before the application's callback."""
     with _quiet():
         plugins, diary = _chain(components, manners)
         diary.clear()
@@ -131,7 +131,7 @@ def interceptors_hear_of_each_end_first(
 def plug_ins_are_configured_first_and_closed_once(
     components: Components, good: int, serializer: bool, bad: str | None
 ) -> None:
-    """Plug-ins are configured first and closed once, with the producer, or when a later one cannot be made."""
+    """Plug-ins are configured first and closed once, with the producer or when a later plug-in cannot be created."""
     diary: list[tuple[str, Any]] = []
     chain: list[Any] = [Plugin(f"i{index}", diary) for index in range(good)]
     chain += [] if bad is None else ["no.such:Class"] if bad == "no class" else [Plugin("bad", diary, bad)]
@@ -174,7 +174,7 @@ class Plain:
 def the_key_is_serialized_first(
     components: Components, key_manner: str, value_manner: str, key: int | None, value: int | None
 ) -> None:
-    """The key is serialized, then the value; what either cannot take is raised by send() and takes no memory."""
+    """The key is serialized, then the value. If either fails, send() raises and no memory is taken."""
     diary: list[tuple[str, Any]] = []
     producer = _producer(
         components,
@@ -210,7 +210,7 @@ def the_key_is_serialized_first(
 def whoever_asks_hears_the_cluster_id(
     components: Components, manners: list[str], cluster_id: str | None
 ) -> None:
-    """Interceptors and serializers that ask for it are told the cluster's id, whatever the one before them does."""
+    """Interceptors and serializers that ask for the cluster's id are told it, whatever the previous one does."""
     with _quiet():
         diary: list[tuple[str, Any]] = []
         chain = [Plugin(f"i{index}", diary, manner) for index, manner in enumerate(manners)]

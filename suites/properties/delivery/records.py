@@ -1,4 +1,4 @@
-"""What is stored of a record, what its sender is told of it, and which records are none."""
+"""What is stored of a record, what its sender is told, and which records are refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CODECS = st.sampled_from(["none", "gzip", "snappy", "lz4", "zstd"])
 
 @dataclass(frozen=True)
 class Given:
-    """A record as the application gives it; its age in ms is before the brokers' now."""
+    """A record as the application gives it. Its age in ms is relative to the brokers' time."""
 
     key: bytes | None
     value: bytes | None
@@ -72,7 +72,7 @@ def send(bench: Bench, given: Given, **more: Any) -> Any:
 def what_was_sent_is_stored_and_told(
     components: Components, records: list[Given], codec: str, appends: bool, refusals: int
 ) -> None:
-    """Records are stored as given, also by a later attempt; each callback comes in turn, with its record's place."""
+    """Records are stored as given, also by a later attempt. Callbacks run in order, each with its record's place."""
     kind = "LogAppendTime" if appends else "CreateTime"
     bench = Bench(components, {"compression.type": codec}, topic_config={"message.timestamp.type": kind})
     bench.warm(partition=0)
@@ -112,7 +112,7 @@ def what_was_sent_is_stored_and_told(
 def a_record_beyond_the_limit_fails_at_once(
     components: Components, limit_bytes: int, beyond_bytes: int, memory: bool
 ) -> None:
-    """A record beyond max.request.size or buffer.memory fails without waiting, and one without sense is refused."""
+    """A record beyond max.request.size or buffer.memory fails without waiting, and an invalid one is refused."""
     setting = "buffer.memory" if memory else "max.request.size"
     bench = Bench(components, {setting: limit_bytes, "batch.size": 100})
     bench.warm()

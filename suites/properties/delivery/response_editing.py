@@ -1,4 +1,4 @@
-"""Brokers whose requests are kept and whose answers are changed on the way: what a broker may say, but ours do not."""
+"""Brokers whose requests are recorded and whose answers are edited, to what a broker may answer but these do not."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Seen(NamedTuple):
 
 
 Edit = Callable[[Seen, Any], Any]
-"""From a request and the answer to it, another answer."""
+"""Returns another answer, given a request and the answer to it."""
 
 
 class Meddler:
-    """Stands between the network and the brokers of ``bench``; ``edits`` change the answers of their APIs.
+    """Sits between the network and the brokers of ``bench``. ``edits`` change the answers of their APIs.
 
-    As many answers to Produce as ``misnumbered`` says have another correlation id than their request.
+    ``misnumbered`` is the number of answers to Produce requests that get a wrong correlation id.
     """
 
     def __init__(self, bench: Bench, edits: Mapping[Api, Edit] | None = None) -> None:
@@ -57,5 +57,5 @@ class Meddler:
         return Answer(encode_response(edit(seen, said), correlation_id), answer.at_ns, answer.close)
 
     def of(self, api: Api) -> list[Seen]:
-        """The requests of one API, in order of arrival."""
+        """Return the requests of one API, in order of arrival."""
         return [seen for seen in self.seen if seen.api is api]

@@ -1,7 +1,7 @@
 """Trials drawn by Hypothesis: the vocabulary of generated/any, with choices that shrink.
 
-The very functions that a seed's dice decide are decided by Hypothesis here, so that both draw from the same world; a
-trial that breaks a promise is made smaller choice by choice, and is a plan that can be run again.
+Hypothesis decides the same functions that a seed's dice decide, so that both draw from the same world. A
+trial that breaks a promise is shrunk choice by choice, and is a plan that can be run again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ REFERENCE = ClientRef("reference", project_version())
 
 
 class DrawnDice(Dice):
-    """Dice whose numbers Hypothesis chooses, the lowest and the first option being the simplest."""
+    """Dice whose numbers Hypothesis chooses. The lowest number and the first option are the simplest."""
 
     def __init__(self, draw: st.DrawFn) -> None:
         self._draw = draw
@@ -41,7 +41,7 @@ class DrawnDice(Dice):
 
 @st.composite
 def trials(draw: st.DrawFn, guarantee: Guarantee) -> TrialSpec:
-    """A trial of generated/any under ``guarantee`` on one to three nodes."""
+    """Draw a trial of generated/any under ``guarantee`` on one to three nodes."""
     dice = DrawnDice(draw)
     scenario = replace(
         ANY_SCENARIO,
@@ -59,11 +59,11 @@ def trials(draw: st.DrawFn, guarantee: Guarantee) -> TrialSpec:
 
 
 def brought_about(scenario: str, guarantee: Guarantee) -> TrialSpec:
-    """The trial of a named scenario, which brings its situation about with any seed."""
+    """Return the trial of a named scenario, which produces its situation with any seed."""
     return spec_of(replace(registry.scenario(scenario), guarantees=(guarantee,)), REFERENCE, 0)
 
 
 def _fewer(draw: st.DrawFn, faults: tuple[FaultSpec, ...]) -> tuple[FaultSpec, ...]:
-    """All of the faults, or, when a failure is made smaller, only some."""
+    """Return all of the faults, or only some of them while a failure is shrunk."""
     kept = tuple(fault for fault in faults if draw(st.integers(0, 7)) or len(faults) == 1)
     return kept or faults[:1]

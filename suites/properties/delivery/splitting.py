@@ -1,4 +1,4 @@
-"""Batches that are too large for the broker: what becomes of them, and what is learned from them."""
+"""Batches that are too large for the broker: how they are split, and what the client learns from them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from suites.properties.property import example, law
 from suites.properties.simulation import TOPIC, Bench
 from suites.properties.state_transitions import wire
 
-#: A batch with one such record is below the smallest limit, and two of them are below the largest.
+#: A batch with one such record is below the smallest limit, and one with two is below the largest.
 LIMIT_BYTES = st.integers(260, 900)
 SIZES = st.lists(st.integers(0, 100), min_size=2, max_size=20)
 TOO_LARGE = "MESSAGE_TOO_LARGE"
@@ -80,7 +80,7 @@ def a_record_too_large_fails_alone(components: Components, size_bytes: int, othe
 def a_split_ends_the_hope_of_compression(
     components: Components, ratios: list[float], split_ratio: float
 ) -> None:
-    """The estimate of compression falls slowly and rises at once, and after a split is at least 1 again."""
+    """The estimate of compression falls slowly and rises at once, and after a split it is at least 1 again."""
     config = wire.config(compression_type="gzip")
     metadata = components.metadata(config, float, lambda event: None)
     made = components.accumulator(config, metadata, None, float, lambda event: None, components.batch)
@@ -122,7 +122,7 @@ def futures_of_a_split_batch_wait_for_their_parts(
 @law("PRD-SPL-05", size_bytes=st.integers(60, 120), share=st.integers(25, 50))
 @example(size_bytes=100, share=40)
 def batches_are_smaller_after_a_split(components: Components, size_bytes: int, share: int) -> None:
-    """After a split no batch is filled beyond batch.size in the hope that it will compress."""
+    """After a split no batch is filled beyond batch.size in the expectation that it will compress."""
     settings = {
         "compression.type": "gzip",
         "batch.size": BATCH_BYTES,

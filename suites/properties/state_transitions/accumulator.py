@@ -1,4 +1,4 @@
-"""The accumulator: which batch a record joins, which batches may go and when; no partition and no byte is lost."""
+"""The accumulator: which batch a record joins, which batches may be sent when, and that nothing is lost."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class Line:
 
 
 def outgoing(partition: int, number: int, size_bytes: int) -> Outgoing:
-    """A record with its number in its value."""
+    """Return a record with its number in its value."""
     value = b"%06d" % number + bytes(size_bytes)
     whole = size_of_record(None, value, (), 0, partition)
     return Outgoing(TOPIC, partition, None, value, (), 0, None, whole, Delivery(0))
 
 
 class World:
-    """What an accumulator needs: settings, and metadata that gives partitions to nodes as the law likes."""
+    """What an accumulator needs: settings, and metadata that assigns partitions to nodes as the law chooses."""
 
     def __init__(self, components: Components) -> None:
         self.components = components
@@ -70,7 +70,7 @@ class World:
         )
 
     def lead(self, leaders: dict[int, int], epoch: int, now_ms: int) -> None:
-        """Metadata says who leads."""
+        """Update the metadata with these leaders."""
         self.metadata.request_update()
         question = self.metadata.next_question(now_ms)
         nodes = {node_id: (f"node{node_id}", 9092) for node_id in NODES}
@@ -95,7 +95,10 @@ class World:
     walks=WALKS,
 )
 class BatchesGoWhenTheyMayAndInOrder(RuleBasedStateMachine):
-    """A partition's oldest batch goes when it is full, old or wanted; what failed waits its backoff, in front."""
+    """A partition's oldest batch is sent when full, old or requested.
+
+    A failed one waits for its backoff, at the front.
+    """
 
     components = Components()
 
@@ -121,7 +124,10 @@ class BatchesGoWhenTheyMayAndInOrder(RuleBasedStateMachine):
 
     @rule(partition=st.integers(0, PARTITIONS - 1), size_bytes=SIZES)
     def append(self, partition: int, size_bytes: int) -> None:
-        """The newest open batch has it if it has room, else the next; where no memory is left nothing happens."""
+        """The newest open batch takes the record if it has room, else the next one.
+
+        Without free memory nothing happens.
+        """
         record = outgoing(partition, self.sent, size_bytes)
         line = self.lines[partition].queue
         newest = line[-1] if line and line[-1].state.value == "OPEN" else None
@@ -148,7 +154,7 @@ class BatchesGoWhenTheyMayAndInOrder(RuleBasedStateMachine):
     # when
 
     def _may_go_ms(self, line: Line) -> int:
-        """When the first batch of a queue may go: after its backoff, at once where something urges it, or by linger."""
+        """Return when the first batch of a queue may be sent: after its backoff, at once if urgent, or after linger."""
         first = line.queue[0]
         if first in self.backoff:
             since_epoch, until_ms = self.backoff[first]
@@ -159,7 +165,7 @@ class BatchesGoWhenTheyMayAndInOrder(RuleBasedStateMachine):
 
     @rule()
     def look(self) -> None:
-        """The nodes that have something to be sent to, and when to look again, are exactly those of the rules."""
+        """The nodes with sendable batches, and the time of the next check, are exactly those of the rules."""
         found = self.accumulator.ready(self.now_ms)
         nodes, later = set(), []
         for index, line in self.lines.items():
@@ -176,7 +182,7 @@ class BatchesGoWhenTheyMayAndInOrder(RuleBasedStateMachine):
 
     @rule(nodes=st.sets(st.sampled_from(NODES), min_size=1))
     def drain(self, nodes: set[int]) -> None:
-        """One batch a partition, the oldest; together no more than max.request.size, but for a first one."""
+        """One batch per partition, the oldest. Together at most max.request.size, except for a single first one."""
         for node_id, batches in self.accumulator.drain(nodes, self.now_ms).items():
             partitions = [batch.partition[1] for batch in batches]
             assert len(set(partitions)) == len(partitions), "two batches of a partition"
@@ -200,14 +206,14 @@ class BatchesGoWhenTheyMayAndInOrder(RuleBasedStateMachine):
         self.sent_under[batch] = self.epoch
         self.out.append(batch)
 
-    # what becomes of those that are out
+    # what happens to batches in flight
 
     def _take(self, which: int) -> ProducerBatch | None:
         return self.out.pop(which % len(self.out)) if self.out else None
 
     @rule(which=WHICH)
     def fails(self, which: int) -> None:
-        """It goes again: before all younger ones, after its backoff."""
+        """The batch is sent again: before all younger ones, after its backoff."""
         batch = self._take(which)
         if batch is not None:
             attempts = batch.attempts
@@ -234,7 +240,7 @@ class BatchesGoWhenTheyMayAndInOrder(RuleBasedStateMachine):
             return
         raise AssertionError("the memory of a batch was taken back twice")
 
-    # what happens around it
+    # what happens around the accumulator
 
     @rule(partition=st.integers(0, PARTITIONS - 1), muted=st.booleans())
     def mute(self, partition: int, muted: bool) -> None:
@@ -243,7 +249,7 @@ class BatchesGoWhenTheyMayAndInOrder(RuleBasedStateMachine):
 
     @rule(partition=st.integers(0, PARTITIONS - 1), leader=st.sampled_from([*NODES, -1]))
     def move(self, partition: int, leader: int) -> None:
-        """A partition has another leader, or none: for a newer leader nobody waits out the old one's backoff."""
+        """A partition has another leader, or none. With a newer leader, the backoff from the old one does not apply."""
         self.epoch += 1
         self.leaders[partition] = leader
         self.world.lead(self.leaders, self.epoch, self.now_ms)
@@ -256,7 +262,7 @@ class BatchesGoWhenTheyMayAndInOrder(RuleBasedStateMachine):
 
     @rule(passed_ms=st.sampled_from([1, LINGER_MS - 1, LINGER_MS, BACKOFF_MS, BACKOFF_MAX_MS, 1_000]))
     def wait(self, passed_ms: int) -> None:
-        """Who is too old ends where it is, neither early nor late."""
+        """Expired batches end where they are, neither early nor late."""
         self.now_ms += passed_ms
         queued = [batch for line in self.lines.values() for batch in line.queue]
         due = min((self.made_ms[batch] + DELIVERY_TIMEOUT_MS for batch in queued), default=None)
@@ -270,7 +276,7 @@ class BatchesGoWhenTheyMayAndInOrder(RuleBasedStateMachine):
             batch.fail(SendError("too old", outcome=Outcome.FAIL), self.now_ms)
             self._let_go(batch)
 
-    # what is always true
+    # invariants
 
     @invariant()
     def every_batch_is_in_one_place(self) -> None:
@@ -281,7 +287,7 @@ class BatchesGoWhenTheyMayAndInOrder(RuleBasedStateMachine):
         assert self.accumulator.pool.available_bytes == MEMORY_BYTES - lent
 
     def teardown(self) -> None:
-        """An abort ends the rest, and all memory is there."""
+        """An abort ends the remaining batches, and all memory is free again."""
         if hasattr(self, "accumulator"):
             for batch in self.accumulator.abort_queued(lambda _: SendError("over"), self.now_ms):
                 self.accumulator.release(batch)
@@ -297,7 +303,7 @@ class BatchesGoWhenTheyMayAndInOrder(RuleBasedStateMachine):
     sizes=st.lists(SIZES, min_size=6, max_size=6),
 )
 def no_partition_starves(components: Components, partitions: int, rounds: int, sizes: list[int]) -> None:
-    """With room for one batch a request, each partition has its turn in as many requests as there are partitions."""
+    """With room for one batch per request, each partition has its turn in as many requests as there are partitions."""
     world = World(components)
     accumulator = world.make(max_request_size=1, linger_ms=0, buffer_memory=100_000)
     world.lead(dict.fromkeys(range(partitions), NODES[0]), 0, 0)

@@ -1,4 +1,4 @@
-"""The account of buffer.memory: who waits is served in turn, and what was lent comes back once."""
+"""The account of buffer.memory: waiting calls are served in turn, and lent memory is returned once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WHICH = st.integers(0, 7)
 
 
 def pool_of(components: Components, total_bytes: int) -> BufferPool:
-    """The pool of the client that is on trial: its accumulator makes it."""
+    """Return the buffer pool of the client under test, which its accumulator creates."""
     config = wire.config(buffer_memory=total_bytes, batch_size=1)
     metadata = components.metadata(config, float, lambda event: None)
     accumulator = components.accumulator(config, metadata, None, float, lambda event: None, components.batch)
@@ -27,7 +27,7 @@ def pool_of(components: Components, total_bytes: int) -> BufferPool:
 
 @dataclass(slots=True, eq=False)
 class Place:
-    """A place in the line; ``grant`` is there once it was served."""
+    """A place in the queue. ``grant`` is set once it was served."""
 
     size_bytes: int
     grant: Grant | None = None
@@ -40,7 +40,7 @@ class Place:
 
 @machine_law("PRD-ACC-09", "PRD-ACC-11", walks=WALKS)
 class MemoryIsLentInTurnAndReturnedOnce(RuleBasedStateMachine):
-    """Memory goes to those who wait in the order of their coming, never beyond the total, and comes back once."""
+    """Waiting calls get memory in order of arrival, never beyond the total, and it is returned once."""
 
     components = Components()
 
@@ -54,7 +54,7 @@ class MemoryIsLentInTurnAndReturnedOnce(RuleBasedStateMachine):
 
     @rule(size_bytes=BYTES)
     def allocate(self, size_bytes: int) -> None:
-        """At once where nobody waits and enough is free, else at the end of the line."""
+        """Memory is granted at once if no call waits and enough is free, else at the end of the queue."""
         free = self._free_bytes()
         grant = self.pool.take(size_bytes)
         assert (grant is not None) is (not self.line and size_bytes <= free), f"{size_bytes} of {free} bytes"
@@ -77,7 +77,7 @@ class MemoryIsLentInTurnAndReturnedOnce(RuleBasedStateMachine):
 
     @rule(which=WHICH)
     def give_back_twice(self, which: int) -> None:
-        """That is a defect of the caller, and changes nothing."""
+        """A second return is a defect of the caller, and changes nothing."""
         if self.returned:
             before = self.pool.available_bytes
             try:
@@ -89,7 +89,7 @@ class MemoryIsLentInTurnAndReturnedOnce(RuleBasedStateMachine):
 
     @rule(which=WHICH)
     def give_up(self, which: int) -> None:
-        """Whoever leaves the line lets those behind step forward."""
+        """When a call leaves the queue, those after it move up."""
         if self.line:
             place = self.line.pop(which % len(self.line))
             assert place.waiter is not None
@@ -98,7 +98,7 @@ class MemoryIsLentInTurnAndReturnedOnce(RuleBasedStateMachine):
 
     @rule(which=WHICH, more_bytes=BYTES)
     def grow(self, which: int, more_bytes: int) -> None:
-        """A batch that needs more is a newcomer: it never passes those who wait."""
+        """A batch that needs more memory counts as a new arrival: it never passes waiting calls."""
         if self.lent:
             grant = self.lent[which % len(self.lent)]
             may = not self.line and more_bytes <= self._free_bytes()
@@ -119,13 +119,13 @@ class MemoryIsLentInTurnAndReturnedOnce(RuleBasedStateMachine):
         return self.total_bytes - sum(grant.size_bytes for grant in self.lent)
 
     def _serve(self) -> None:
-        """First come, first served, and nobody waits for what is free."""
+        """First come, first served, and no call waits for memory that is free."""
         while self.line and self.line[0].grant is not None:
             grant = self.line.pop(0).grant
             assert grant is not None
             self.lent.append(grant)
         overtakers = [place for place in self.line if place.grant is not None]
-        assert not overtakers, "somebody was served out of turn"
+        assert not overtakers, "a call was served out of turn"
         if self.line:
             assert self.line[0].size_bytes > self._free_bytes(), "the first in line waits for what is free"
 
@@ -136,7 +136,7 @@ class MemoryIsLentInTurnAndReturnedOnce(RuleBasedStateMachine):
         assert self.pool.waiting == len(self.line)
 
     def teardown(self) -> None:
-        """Once everybody has given back, all of it is there."""
+        """Once all memory was returned, all of it is free."""
         if hasattr(self, "pool"):
             while self.lent:
                 self.give_back(0)

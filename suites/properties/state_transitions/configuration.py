@@ -1,4 +1,4 @@
-"""The producer's settings: each is refused or in force, and the rules between them hold, release by release."""
+"""The producer's settings: each is refused or applied, and the rules between them hold, release by release."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ ODD = st.sampled_from(["", "soon", "1e3", "0x10", "5 ms", 1.0, 2.5, True, False,
 
 
 def around(low: int, high: int) -> st.SearchStrategy[Any]:
-    """Whole numbers in the range, at its ends and beyond; as numbers and as text."""
+    """Draw whole numbers in the range, at its ends and beyond it, as numbers and as text."""
     numbers = st.integers(low, high) | st.sampled_from([low - 1, low, low + 1, high - 1, high, high + 1])
     return numbers | numbers.map(str) | numbers.map(lambda value: f" {value} ")
 
 
 def config_kind(components: Components) -> type[ProducerConfig]:
-    """The class that reads the settings of the client that is on trial."""
+    """Return the class that reads the settings of the client under test."""
     kind: type[ProducerConfig] = getattr(components, "config", ProducerConfig)
     return kind
 
 
 def configure(components: Components, given: model.Settings, release: model.Release) -> ProducerConfig:
-    """A configuration by the client that is on trial."""
+    """Return a configuration by the client under test."""
     return configure_and_listen(components, given, release)[0]
 
 
 def configure_and_listen(
     components: Components, given: model.Settings, release: model.Release
 ) -> tuple[ProducerConfig, list[str]]:
-    """The configuration, and what the client's log said meanwhile."""
+    """Return the configuration, and what the client logged meanwhile."""
     settings = {"bootstrap.servers": "broker:9092"} | dict(given)
     ear = Ear()
     propagated, LOG.propagate = LOG.propagate, False
@@ -65,7 +65,7 @@ class Ear(logging.Handler):
 
 
 def refused(components: Components, given: model.Settings, release: model.Release) -> str | None:
-    """Why settings are refused, None where they are accepted."""
+    """Return why settings are refused, or None if they are accepted."""
     try:
         configure(components, given, release)
     except ConfigException as refusal:
@@ -91,7 +91,7 @@ IDEMPOTENCE: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 def idempotence_that_was_asked_for_refuses_what_breaks_it(
     components: Components, given: dict[str, Any], release: model.Release
 ) -> None:
-    """With enable.idempotence=true other acks than all, no retries and more than five in flight are refused."""
+    """With enable.idempotence=true, acks other than all, zero retries and more than five in flight are refused."""
     given = given | {"enable.idempotence": True}
     refusal = refused(components, given, release)
     if model.idempotence(given, release) is None:
@@ -106,7 +106,7 @@ def idempotence_that_was_asked_for_refuses_what_breaks_it(
 def idempotence_by_default_gives_way(
     components: Components, given: dict[str, Any], release: model.Release
 ) -> None:
-    """Idempotence by default: contradictions switch it off and are logged, too many in flight are refused since 4.0."""
+    """Contradictions switch default idempotence off and are logged. Too many in flight are refused since 4.0."""
     given = {name: value for name, value in given.items() if name != "enable.idempotence"}
     expected = model.idempotence(given, release)
     refusal = refused(components, given, release)
@@ -121,7 +121,7 @@ def idempotence_by_default_gives_way(
 
 @law("CLI-CFG-02", release=RELEASE)
 def defaults_are_those_of_the_release(components: Components, release: model.Release) -> None:
-    """What was not set has the default that the release has."""
+    """A setting that was not given has the default of the release."""
     config = configure(components, {}, release)
     for name, expected in model.defaults(release).items():
         assert getattr(config, name) == expected, f"{name} in {release}: {getattr(config, name)!r}"
@@ -136,7 +136,7 @@ def defaults_are_those_of_the_release(components: Components, release: model.Rel
 def transactions_need_idempotence(
     components: Components, idempotence: bool | None, contradiction: bool, release: model.Release
 ) -> None:
-    """A transactional.id is refused for want of idempotence exactly where the producer would not be idempotent."""
+    """A transactional.id is refused for lack of idempotence exactly if the producer would not be idempotent."""
     given: dict[str, Any] = {} if idempotence is None else {"enable.idempotence": idempotence}
     given |= {"acks": "1"} if contradiction else {}
     refusal = refused(components, given | {"transactional.id": "t"}, release)
@@ -162,7 +162,7 @@ def a_producer_has_a_name(
     number: int,
     release: model.Release,
 ) -> None:
-    """client.id is what was set, else it is made of the transactional.id, else of the producer's number."""
+    """client.id is the given value, else made from the transactional.id, else from the producer's number."""
     given: dict[str, Any] = {"bootstrap.servers": "broker:9092"}
     given |= {} if client_id is None else {"client.id": client_id}
     defaults_of = model.text_of(release)
@@ -192,7 +192,7 @@ MILLIS = st.integers(0, 40_000) | st.sampled_from([120_000, 600_000, model.INT_M
 def a_delivery_timeout_covers_linger_and_one_request(
     components: Components, given: dict[str, Any], short_by_ms: int | None, release: model.Release
 ) -> None:
-    """delivery.timeout.ms is at least linger.ms + request.timeout.ms: refused where set, raised where not."""
+    """delivery.timeout.ms is at least linger.ms + request.timeout.ms: refused if given, raised if not."""
     if short_by_ms is not None:
         least = given.get("linger.ms", 0) + given.get("request.timeout.ms", 30_000)
         given = {"linger.ms": 0} | given
@@ -224,7 +224,7 @@ NUMBERS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 def a_combination_is_refused_by_a_rule_or_in_force(
     components: Components, flags: dict[str, Any], numbers: dict[str, Any], release: model.Release
 ) -> None:
-    """Whatever is set together: it is refused exactly where a rule says so, and then all of it, else it is in force."""
+    """Any combination of settings is refused as a whole exactly if a rule says so, and else applied."""
     given = numbers | flags
     out_of_range = [
         name for name in given.keys() & model.RANGES.keys() if model.number(name, given[name]) is None
@@ -243,13 +243,13 @@ def a_combination_is_refused_by_a_rule_or_in_force(
         assert getattr(config, name.replace(".", "_")) == value, f"{name} of {given} in {release}"
 
 
-#: No rule between settings is broken by any value of one more.
+#: No value of one more setting breaks a rule between settings.
 FREE = {"enable.idempotence": False, "linger.ms": 0, "request.timeout.ms": 0}
 
 
 @law("CLI-CFG-07", name=st.sampled_from(sorted(model.RANGES)), data=st.data())
 def a_number_is_in_its_range_or_refused(components: Components, name: str, data: st.DataObject) -> None:
-    """A value that is no whole number, or out of the setting's range, is refused by name; others are in force."""
+    """A value that is not a whole number, or out of the setting's range, is refused by name. Others are applied."""
     value = data.draw(around(*model.RANGES[name]) | ODD, label=name)
     expected = model.number(name, value)
     refusal = refused(components, FREE | {name: value}, NEWEST)
@@ -265,7 +265,7 @@ def a_number_is_in_its_range_or_refused(components: Components, name: str, data:
 def a_flag_is_true_or_false_or_refused(
     components: Components, name: str, value: bool, case: int, odd: Any
 ) -> None:
-    """A flag takes true and false, also as text in any case; all else is refused by name."""
+    """A flag accepts true and false, also as text in any case. All other values are refused by name."""
     written: Any = [value, str(value), str(value).lower(), str(value).upper()][case]
     config = configure(components, {name: written}, NEWEST)
     assert getattr(config, name.replace(".", "_")) is value
@@ -281,7 +281,7 @@ def a_flag_is_true_or_false_or_refused(
     pick=st.integers(0, 4),
 )
 def a_choice_is_one_of_those_listed(components: Components, name: str, odd: Any, pick: int) -> None:
-    """acks, like every setting with listed values, takes these and refuses all others by name."""
+    """acks, like every setting with listed values, accepts these and refuses all others by name."""
     listed = model.CHOICES[name]
     assert refused(components, {name: listed[pick % len(listed)]}, NEWEST) is None
     if not isinstance(odd, str) or odd.lower() not in listed:
@@ -304,7 +304,7 @@ BAD = st.sampled_from(["a", "a:", ":9092", "a:port", "a:65536", "a:-1", "9092:"]
 def bootstrap_servers_are_read_or_refused(
     components: Components, good: list[str], bad: list[str], as_text: bool, release: model.Release
 ) -> None:
-    """Entries are host and port; one that is not refuses all, as do none at all and, since 4.2, the same one twice."""
+    """Entries are host and port. A bad entry refuses all of them, as does an empty list and, since 4.2, a duplicate."""
     entries = [*good, *bad]
     servers: Any = ",".join(entries) if as_text else entries
     is_refused = bad or not good or (release >= (4, 2) and len(set(good)) < len(good))
@@ -331,7 +331,7 @@ def bootstrap_servers_are_read_or_refused(
     name=st.text("abcdefgh.", min_size=1, max_size=12).filter(lambda name: name not in model.RANGES),
 )
 def an_unknown_setting_is_not_passed_over(components: Components, name: str) -> None:
-    """A name that no setting has is refused by name, for it could only be a setting that was never applied."""
+    """An unknown setting is refused by name, since it could only be a setting that was never applied."""
     try:
         configure(components, {name: 1}, NEWEST)
     except UsageError as refusal:

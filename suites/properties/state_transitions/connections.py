@@ -1,4 +1,4 @@
-"""Connections: the walk of every node through its states, when it may be tried again, and when it is left alone."""
+"""Connections: the path of every node through its states, when it may be tried again, and when it is not used."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WHICH = st.integers(0, 1)
 
 @dataclass(slots=True)
 class Expected:
-    """What the catalogue says of one node. ``failures`` and ``slow`` count in a row; ``since_ms`` is the last move."""
+    """The expected state of a node. ``failures`` and ``slow`` count in a row; ``since_ms`` is the last change."""
 
     state: str = DISCONNECTED
     failures: int = 0
@@ -43,7 +43,7 @@ class Expected:
 
 
 def between(base_ms: int, max_ms: int, earlier: int) -> tuple[int, int]:
-    """The shortest and the longest delay after so many earlier failures: twice as long each time, 20 % either way."""
+    """Return the shortest and the longest delay after this many failures. It doubles each time, 20 % either way."""
     if max_ms <= base_ms:
         return max_ms, max_ms
     plain_ms = min(base_ms * 2**earlier, max_ms)
@@ -63,7 +63,7 @@ def between(base_ms: int, max_ms: int, earlier: int) -> tuple[int, int]:
     walks=WALKS,
 )
 class ConnectionsWalkTheirStates(RuleBasedStateMachine):
-    """Every node goes through its states as the network wills, waits after failures, and pauses where it is asked."""
+    """Every node follows the network through its states, waits after failures, and pauses when it is throttled."""
 
     components = Components()
 
@@ -99,13 +99,13 @@ class ConnectionsWalkTheirStates(RuleBasedStateMachine):
         )
 
     def _know_nodes(self) -> None:
-        """Metadata has answered: nothing is to be asked, and the nodes are where the model has them."""
+        """Answer with metadata: no request is due, and the nodes are where the model has them."""
         question = self.metadata.next_question(self.now_ms)
         nodes = {node_id: (f"node{node_id}", node.port) for node_id, node in self.nodes.items()}
         self.metadata.update(question, wire.metadata(wire.metadata_versions()[1], nodes, {}), self.now_ms)
 
     def _calm(self) -> None:
-        """A lost connection made the client ask for metadata, which goes before all else: answer it."""
+        """Answer the metadata request that a lost connection caused, since it precedes everything else."""
         if self.metadata.is_asking or self.metadata.next_update_ms() < 10**11:
             self._know_nodes()
 
@@ -113,11 +113,11 @@ class ConnectionsWalkTheirStates(RuleBasedStateMachine):
         self.client.poll(self.now_ms)
         self._calm()
 
-    # what the application does
+    # actions of the application
 
     @rule(node_id=st.sampled_from(NODES))
     def want(self, node_id: int) -> None:
-        """A caller wants the node: ready is true exactly where it is, and a new attempt begins only when it may."""
+        """ready() is true exactly if the node is ready, and a new attempt begins only when it may."""
         node, before = self.nodes[node_id], len(self.wire.connects)
         ready = self.client.ready(node_id, self.now_ms)
         assert ready is (node.state is READY and self.now_ms >= node.throttled_until_ms), (node, self.now_ms)
@@ -135,7 +135,7 @@ class ConnectionsWalkTheirStates(RuleBasedStateMachine):
             assert node.state is not DISCONNECTED or waited_ms < most, f"not even after {waited_ms} ms"
 
     def _backoff(self, node: Expected) -> tuple[int, int]:
-        """Nothing is waited for where nothing has failed, nor for an address that is new."""
+        """No wait is due without a failure, or for a new address."""
         is_new = not node.failures or node.port != node.tried_port
         return (0, 0) if is_new else self._backoff_ms(node)
 
@@ -146,13 +146,13 @@ class ConnectionsWalkTheirStates(RuleBasedStateMachine):
 
     @rule(node_id=st.sampled_from(NODES), port=st.sampled_from(PORTS))
     def move_broker(self, node_id: int, port: int) -> None:
-        """Metadata tells of a new address: the old one's failures do not count there."""
+        """Metadata announces a new address. The failures of the old one do not count there."""
         node = self.nodes[node_id]
         if node.state is DISCONNECTED:
             node.port = port
             self._know_nodes()
 
-    # what the network does
+    # events of the network
 
     def _in(self, *states: str) -> list[int]:
         return [node_id for node_id in NODES if self.nodes[node_id].state in states]
@@ -164,7 +164,7 @@ class ConnectionsWalkTheirStates(RuleBasedStateMachine):
     @precondition(lambda self: self._in(CONNECTING))
     @rule(which=WHICH)
     def connected(self, which: int) -> None:
-        """TCP is up: API versions are asked for, and nothing else."""
+        """TCP is connected: the client requests the API versions, and nothing else."""
         node_id = self._one(CONNECTING, which=which)
         node, before = self.nodes[node_id], len(self.wire.frames)
         self.wire.connected(node_id)
@@ -177,7 +177,7 @@ class ConnectionsWalkTheirStates(RuleBasedStateMachine):
     @precondition(lambda self: self._in(CHECKING))
     @rule(which=WHICH, throttle_ms=st.sampled_from([0, 0, 1, 300]))
     def versions(self, which: int, throttle_ms: int) -> None:
-        """The broker tells its versions: the node is ready, and its failures are forgotten."""
+        """The broker answers with its versions: the node is ready, and its failures are forgotten."""
         node_id = self._one(CHECKING, which=which)
         node = self.nodes[node_id]
         message = wire.api_versions(node.asked, throttle_ms=throttle_ms)
@@ -221,7 +221,7 @@ class ConnectionsWalkTheirStates(RuleBasedStateMachine):
 
     @rule(node_id=st.sampled_from(NODES))
     def give_up(self, node_id: int) -> None:
-        """disconnect() ends a connection and counts as a failure, and does nothing to one that has ended."""
+        """disconnect() ends a connection and counts as a failure. It has no effect on one that has ended."""
         node = self.nodes[node_id]
         self.client.disconnect(node_id, self.now_ms, "the law wills it")
         self._poll()
@@ -237,11 +237,11 @@ class ConnectionsWalkTheirStates(RuleBasedStateMachine):
         least, most = self._backoff_ms(node)
         assert least <= waits_ms <= most, f"waits {waits_ms} ms after failure {node.failures}"
 
-    # what time does
+    # passing of time
 
     @rule(passed_ms=st.integers(0, 30) | st.integers(0, 1_200) | st.just(LONG_MS))
     def wait(self, passed_ms: int) -> None:
-        """A set-up that takes too long ends, never early; so does a question for versions."""
+        """A setup that takes too long ends, never early. So does a request for versions."""
         self.now_ms += passed_ms
         self._poll()
         for node_id in self._in(CONNECTING, CHECKING):
@@ -261,7 +261,7 @@ class ConnectionsWalkTheirStates(RuleBasedStateMachine):
                 assert waited_ms > least, f"{node.state} for {waited_ms} ms, at least {least}"
                 self._ended(node)
 
-    # what is always true
+    # invariants
 
     @invariant()
     def open_sockets_are_those_of_nodes_in_use(self) -> None:

@@ -20,14 +20,14 @@ RESETS = ("latest", "earliest", "none")
 
 
 def configure(components: Components, given: model.Settings, release: model.Release) -> ConsumerConfig:
-    """A configuration by the client that is on trial."""
+    """Return a configuration by the client under test."""
     kind: type[ConsumerConfig] = getattr(components, "consumer_config", ConsumerConfig)
     settings = {"bootstrap.servers": "broker:9092"} | dict(given)
     return kind.from_mapping(settings, defaults_of=model.text_of(release))
 
 
 def refused(components: Components, given: model.Settings, release: model.Release) -> str | None:
-    """Why settings are refused, None where they are accepted."""
+    """Return why settings are refused, or None if they are accepted."""
     try:
         configure(components, given, release)
     except ConfigException as refusal:
@@ -47,7 +47,7 @@ def refused(components: Components, given: model.Settings, release: model.Releas
 def a_heartbeat_is_more_frequent_than_sessions_end(
     components: Components, given: dict[str, Any], release: model.Release
 ) -> None:
-    """A heartbeat.interval.ms that is not less than session.timeout.ms is refused, counting what was not set."""
+    """A heartbeat.interval.ms that is not less than session.timeout.ms is refused, defaults included."""
     heartbeat_ms = given.get("heartbeat.interval.ms", 3_000)
     session_ms = given.get("session.timeout.ms", 45_000 if release >= (3, 0) else 10_000)
     refusal = refused(components, given, release)
@@ -71,7 +71,7 @@ def a_heartbeat_is_more_frequent_than_sessions_end(
 def without_a_group_nothing_is_committed(
     components: Components, group_id: str | None, auto_commit: bool | None, release: model.Release
 ) -> None:
-    """No group.id: auto-commit is off, an error where it was asked for, and what needs a group is refused."""
+    """Without a group.id, auto-commit is off, or an error if requested, and calls that need a group are refused."""
     given: dict[str, Any] = {} if group_id is None else {"group.id": group_id}
     given |= {} if auto_commit is None else {"enable.auto.commit": auto_commit}
     if group_id is None and auto_commit:
@@ -105,7 +105,7 @@ GROUP_SETTINGS: dict[str, st.SearchStrategy[Any]] = {
 def a_protocol_refuses_the_settings_of_the_other(
     components: Components, given: dict[str, Any], protocol: str | None
 ) -> None:
-    """What the brokers decide under group.protocol=consumer cannot be set there; classic has no remote assignor."""
+    """Settings that brokers decide under group.protocol=consumer are refused there; classic has no remote assignor."""
     others = (
         {"partition.assignment.strategy", "heartbeat.interval.ms", "session.timeout.ms"}
         if protocol == "consumer"
@@ -135,7 +135,7 @@ def a_protocol_refuses_the_settings_of_the_other(
 def isolation_and_reset_take_their_listed_values(
     components: Components, isolation: Any, reset: Any, release: model.Release
 ) -> None:
-    """isolation.level and auto.offset.reset take what is listed (by_duration: since 4.0), refuse all else by name."""
+    """isolation.level and auto.offset.reset accept listed values (by_duration since 4.0), and refuse others by name."""
     is_level = isolation in ("read_committed", "read_uncommitted")
     is_duration = release >= (4, 0) and str(reset).removeprefix("by_duration:") in DURATIONS
     for name, value, is_listed in (

@@ -1,4 +1,4 @@
-"""Correlation ids over all connections of a client, at the end of their range."""
+"""Correlation ids across all connections of a client, at the end of their range."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RESERVED, LOWEST = 2**31 - 8, -(2**31)
 @law("NET-INF-02", before=st.integers(1, 12), count=st.integers(1, 8))
 @example(before=3, count=6)
 def correlation_ids_go_round(components: Components, before: int, count: int) -> None:
-    """Ids rise by one over all connections; after the last one below those of SASL comes the lowest negative number."""
+    """Ids rise by one across all connections. The lowest negative number follows the last one below those of SASL."""
     bench = Bench(components, {"linger.ms": 0}, nodes=2, partitions=2)
     bench.warm(partition=0)
     bench.core._client._exchanges.next_correlation_id = due = RESERVED - before

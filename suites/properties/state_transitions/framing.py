@@ -1,4 +1,4 @@
-"""One connection's bytes: whole frames come out, in order, one a poll, however the bytes came in."""
+"""The bytes of one connection: whole frames are read, in order, one per poll, in whatever pieces the bytes arrived."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _poll(channel: Channel) -> tuple[list[bytes], ChannelState | None]:
 def fragments_make_whole_frames(
     components: Components, frames: list[bytes], places: list[int], polls: list[bool]
 ) -> None:
-    """Frames that arrive in any pieces come out whole, in order, at most one a poll."""
+    """Frames that arrive in any pieces are read whole, in order, at most one per poll."""
     channel = _open(components)
     seen: list[bytes] = []
     for index, piece in enumerate(_pieces(_stream(frames), places)):
@@ -66,7 +66,7 @@ def fragments_make_whole_frames(
 def a_torn_frame_is_an_end(
     components: Components, frames: list[bytes], places: list[int], missing: int
 ) -> None:
-    """What was whole before the end is told first; a frame that was cut is never told, only the end is."""
+    """Whole frames before the end are reported first. A cut frame is never reported, only the end is."""
     stream = _stream(frames)
     last_bytes = SIZE_BYTES + len(frames[-1])
     torn = stream[: len(stream) - 1 - (missing - 1) % last_bytes]
@@ -89,7 +89,7 @@ def a_torn_frame_is_an_end(
     size=st.integers(-(2**31), -1) | st.integers(2**30, 2**31 - 1),
 )
 def an_impossible_size_ends_the_connection(components: Components, frames: list[bytes], size: int) -> None:
-    """A negative or absurd size is told as an invalid receive, behind the frames before it, and nothing is awaited."""
+    """A negative or absurd size is reported as an invalid receive, after earlier frames, and ends the reading."""
     channel = _open(components)
     channel.feed(_stream(frames) + size.to_bytes(SIZE_BYTES, "big", signed=True) + b"x" * 8)
     assert not channel.wants_to_read

@@ -1,4 +1,4 @@
-"""An idempotent producer before a broker that checks its sequences: one copy of each record, in order, always."""
+"""An idempotent producer against a broker that checks its sequences: one copy of each record, in order, always."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FIRST_EPOCH = st.sampled_from([0, 0, 32_766, 32_767])
 
 @dataclass(slots=True)
 class Sent:
-    """A record: its number is its value, and its place in the order of its partition."""
+    """A record. Its number is its value, and its place in the order of its partition."""
 
     number: int
     partition: int
@@ -54,7 +54,7 @@ class Sent:
     offsets: list[int] = field(default_factory=list)
 
     def tell(self, metadata: RecordMetadata | None, error: SendError | None) -> None:
-        """The record's callback."""
+        """Handle the record's callback."""
         self.told.append(error is None)
         if metadata is not None:
             self.offsets.append(metadata.offset)
@@ -81,7 +81,7 @@ class Sent:
     walks=WALKS,
 )
 class EachRecordIsStoredOnceAndInOrder(RuleBasedStateMachine):
-    """Whatever brokers answer and networks do, the log has each acknowledged record once, in the order of sending."""
+    """Whatever brokers and networks do, the log has each acknowledged record once, in the order of sending."""
 
     components = Components()
 
@@ -136,7 +136,7 @@ class EachRecordIsStoredOnceAndInOrder(RuleBasedStateMachine):
 
     @rule()
     def rounds(self) -> None:
-        """Let the client do all that it can do now; all but Produce is answered at once."""
+        """Let the client do everything that it can do now. All requests except Produce are answered at once."""
         for _ in range(MAX_ROUNDS):
             self.next_ms = self.core.run_once(self.now_ms)
             self.core.publish(self.now_ms)
@@ -167,12 +167,12 @@ class EachRecordIsStoredOnceAndInOrder(RuleBasedStateMachine):
         )
 
     def _waiting(self) -> list[wire.Request]:
-        """Produce requests that the broker has not answered, oldest first."""
+        """Return the Produce requests that the broker has not answered, oldest first."""
         return list(self.wire.requests.get(NODE, ()))
 
     @rule(fates=st.tuples(FATE, FATE))
     def answer(self, fates: tuple[str, str]) -> None:
-        """The broker answers the oldest Produce request, each partition for itself."""
+        """The broker answers the oldest Produce request, with a separate result per partition."""
         if self._waiting():
             request = self._waiting()[0]
             results = []
@@ -183,9 +183,10 @@ class EachRecordIsStoredOnceAndInOrder(RuleBasedStateMachine):
             self.rounds()
 
     def _result(self, fate: str, index: int, records: bytes) -> tuple[int, int, int]:
-        """(error code, offset, log start) by the will of the law; nothing is said of what is stored that is not so.
+        """Return (error code, offset, log start) as the law decides, with no false claim about stored records.
 
-        Nor of what is still to be stored: a broker that has lost its place refuses the late copy of a batch as well.
+        Nor about records that are still to be stored: a broker that has lost its place refuses the late copy
+        of a batch too.
         """
         log = self.log[index]
         [batch] = read_batches(records)
@@ -205,7 +206,7 @@ class EachRecordIsStoredOnceAndInOrder(RuleBasedStateMachine):
 
     @rule(reached=st.integers(0, 3), comes_later=st.booleans())
     def lose(self, reached: int, comes_later: bool) -> None:
-        """The connection ends: some requests reached the broker before, the others never, or later."""
+        """The connection ends. Some requests reached the broker before, the others never or later."""
         if NODE in self.wire.open:
             waiting = self._waiting()
             for request in waiting[:reached]:
@@ -217,7 +218,7 @@ class EachRecordIsStoredOnceAndInOrder(RuleBasedStateMachine):
 
     @rule()
     def arrive_late(self) -> None:
-        """A request of a connection that is long over is still carried out."""
+        """A request from a connection that ended long ago is still processed."""
         if self.late:
             self._store(self.late.pop(0))
 
@@ -228,18 +229,21 @@ class EachRecordIsStoredOnceAndInOrder(RuleBasedStateMachine):
 
     @rule(passed_ms=st.sampled_from([1, 5, 10, 20, 45, 401, 900]))
     def wait(self, passed_ms: int) -> None:
-        """Backoffs end, and sometimes a request's time, or a batch's."""
+        """Backoffs end, and sometimes a request or a batch times out."""
         self.now_ms += passed_ms
         before = self._waiting()
         self.rounds()
         if NODE not in self.wire.open:
             self.late += before[:1]
 
-    # what is always true
+    # invariants
 
     @invariant()
     def the_log_has_each_record_once_and_in_order(self) -> None:
-        """A new producer id cannot keep out a late request of the old one: then what nobody was told of may be late."""
+        """The log has each record once and in order.
+
+        A new producer id cannot keep out a late request of the old one. Unacknowledged records may then be late.
+        """
         acked = {b"%03d" % sent.number for sent in self.sent if sent.told == [True]}
         has_new_id = len(self.producer_ids) > 2
         for index, log in self.log.items():
@@ -261,7 +265,7 @@ class EachRecordIsStoredOnceAndInOrder(RuleBasedStateMachine):
                     assert value not in log, f"record {sent.number} was certainly not stored, and is"
 
     def teardown(self) -> None:
-        """Nothing goes wrong any more: everything comes to its end, and the books are right."""
+        """Nothing fails any more: every record ends, and the trace is consistent."""
         if not hasattr(self, "core"):
             return
         end_ms = self.now_ms + 4 * DELIVERY_TIMEOUT_MS

@@ -1,4 +1,4 @@
-"""Requests in flight: which may be written, which answer ends which, and how the others end."""
+"""Requests in flight: which may be written, which answer ends which request, and how the others end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PRODUCE_VERSION = wire.OFFERED[Api.PRODUCE][1]
 
 @dataclass(slots=True)
 class Expected:
-    """One request: its queue's node, how long it may take, and how it has ended, in the order of its ends."""
+    """One request: its node, its timeout, and how it has ended, in the order of its ends."""
 
     node_id: int
     timeout_ms: int
@@ -96,7 +96,7 @@ class RequestsEndOnceAndInOrder(RuleBasedStateMachine):
             self._know_nodes()
 
     def _connect(self, node_id: int) -> None:
-        """As quickly as may be; the walk has a law of its own."""
+        """Connect as quickly as possible. The states of a connection have their own law."""
         self.round()
         self._calm()
         self.client.ready(node_id, self.now_ms)
@@ -108,7 +108,7 @@ class RequestsEndOnceAndInOrder(RuleBasedStateMachine):
             self.wire.received(node_id, asked.answer(wire.api_versions(asked.version)))
             self.client.poll(self.now_ms)
 
-    # what the application does
+    # actions of the application
 
     @rule(
         node_id=st.sampled_from(NODES),
@@ -117,7 +117,7 @@ class RequestsEndOnceAndInOrder(RuleBasedStateMachine):
         is_careful=st.sampled_from([True, True, True, False]),
     )
     def send(self, node_id: int, timeout_ms: int, expects_response: bool, is_careful: bool) -> None:
-        """A request to a node that has no room, or is not ready, is the caller's defect."""
+        """A request to a node that has no room, or is not ready, is a defect of the caller."""
         if is_careful:
             self.connect(node_id)
         self._calm()
@@ -168,7 +168,7 @@ class RequestsEndOnceAndInOrder(RuleBasedStateMachine):
 
     @rule(node_id=st.sampled_from(NODES), how=st.sampled_from(ENDS))
     def end(self, node_id: int, how: str) -> None:
-        """disconnect() ends what is in flight in the next round, as a loss does; close() drops it without a word."""
+        """disconnect() ends the requests in flight in the next round, as a loss does. close() drops them silently."""
         if how == "disconnect":
             self.client.disconnect(node_id, self.now_ms, "the law wills it")
             self._lose(node_id, LOST)
@@ -186,7 +186,7 @@ class RequestsEndOnceAndInOrder(RuleBasedStateMachine):
             self.round()
             assert node_id not in self.wire.open, "a response to nothing was taken"
 
-    # what the network does
+    # events of the network
 
     @rule(hold=st.booleans())
     def write(self, hold: bool) -> None:
@@ -201,7 +201,7 @@ class RequestsEndOnceAndInOrder(RuleBasedStateMachine):
         known=st.sampled_from([True, True, True, False]),
     )
     def answer(self, node_id: int, throttle_ms: int, known: bool) -> None:
-        """The oldest request is answered: it ends, and no other. What else comes ends the connection."""
+        """The oldest request is answered: it ends, and no other does. Any other frame ends the connection."""
         queue = self.queues[node_id]
         if node_id not in self.wire.open or not queue or not queue[0].expects_response:
             return
@@ -228,16 +228,16 @@ class RequestsEndOnceAndInOrder(RuleBasedStateMachine):
 
     @rule(count=st.integers(1, 5))
     def answers(self, count: int) -> None:
-        """A good stretch: so many requests of each node are answered."""
+        """Answer ``count`` requests of each node."""
         self.write(hold=False)
         for node_id in NODES * count:
             self.answer(node_id, 0, True)
 
     def _settle_writes(self) -> None:
-        """Nothing is answered before it was written: have it written, and noticed."""
+        """Write everything first, since no request is answered before it was written."""
         self.wire.wrote()
         self.round()
-        for node_id in NODES:  # an acks=0 request leaves no question behind at the broker
+        for node_id in NODES:  # an acks=0 request leaves no open request at the broker
             waits = {each.correlation_id for each in self.queues[node_id]}
             frames = self.wire.requests.get(node_id)
             while frames and frames[0].correlation_id not in waits:
@@ -251,7 +251,10 @@ class RequestsEndOnceAndInOrder(RuleBasedStateMachine):
 
     @rule()
     def round(self) -> None:
-        """What was written and expects nothing ends; then who waited too long ends its whole connection."""
+        """Requests that were written and expect no answer end.
+
+        Then a request that waited too long ends its connection.
+        """
         written = [
             (self.queues[node_id].pop(), WRITTEN)
             for node_id in self.wire.polled.completed_sends
@@ -273,14 +276,14 @@ class RequestsEndOnceAndInOrder(RuleBasedStateMachine):
         self.round()
 
     def connect(self, node_id: int) -> None:
-        """An application that waits until the node is ready, if waiting helps."""
+        """Connect as an application does that waits until the node is ready, if waiting helps."""
         self.round()
         if node_id not in self.wire.open:
             self._connect(node_id)
             self._calm()
 
     def _check_ends(self) -> None:
-        """All that is due has ended, as it should, and for each node in the order of sending."""
+        """Everything that is due has ended correctly, and for each node in the order of sending."""
         for request, how in self.ended:
             request.ends.append(how)
             assert len(request.ends) == 1, f"{request} ended twice"

@@ -1,4 +1,4 @@
-"""What the client knows of the cluster: which answers it believes, what it forgets, and when it asks again."""
+"""What the client knows about the cluster: which answers it accepts, what it forgets, and when it asks again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VIEW = st.lists(st.tuples(st.sampled_from([*BROKERS, NO_LEADER]), st.integers(0,
 
 @dataclass(slots=True)
 class Asked:
-    """A question that is on its way: what it asks, and which topics were wanted when it left."""
+    """A metadata request in flight: what it asks, and which topics were wanted when it was sent."""
 
     question: MetadataQuestion
     wanted: frozenset[str]
@@ -55,7 +55,7 @@ class Known:
     walks=WALKS,
 )
 class NewsOfTheClusterIsBelievedWhenItIsNewer(RuleBasedStateMachine):
-    """Older leader epochs are ignored, new topics asked for at once, failures spaced, and old answers renewed."""
+    """Older leader epochs are ignored, new topics requested at once, failures spaced, and old answers renewed."""
 
     components = Components()
 
@@ -81,11 +81,11 @@ class NewsOfTheClusterIsBelievedWhenItIsNewer(RuleBasedStateMachine):
         self.wishes = True
         self.generation = dict.fromkeys(TOPICS, 1)
 
-    # what the application wants
+    # actions of the application
 
     @rule(topic=st.sampled_from(TOPICS))
     def use(self, topic: str) -> None:
-        """A new topic is asked for at once, whatever the backoff."""
+        """A new topic is requested at once, whatever the backoff."""
         self.metadata.add(topic, self.now_ms)
         if topic not in self.used_ms:
             self.unserved.add(topic)
@@ -94,7 +94,7 @@ class NewsOfTheClusterIsBelievedWhenItIsNewer(RuleBasedStateMachine):
 
     @rule()
     def doubt(self) -> None:
-        """A leader error, a lost connection: ask again, as soon as the backoff allows."""
+        """After a leader error or a lost connection, the client asks again as soon as the backoff allows."""
         self.metadata.request_update()
         self.wishes = True
 
@@ -102,12 +102,12 @@ class NewsOfTheClusterIsBelievedWhenItIsNewer(RuleBasedStateMachine):
     def wait(self, passed_ms: int) -> None:
         self.now_ms += passed_ms
 
-    # questions
+    # metadata requests
 
     @precondition(lambda self: self.asked is None)
     @rule()
     def ask(self) -> None:
-        """A question is due at the latest when something is wanted and the backoff over, or the answer too old."""
+        """A request is due as soon as metadata is wanted and the backoff has passed, or the answer is too old."""
         due = self.metadata.is_update_due(self.now_ms)
         too_old = self.answered_ms is None or self.now_ms - self.answered_ms >= MAX_AGE_MS
         wanted = bool(self.unserved) or self.wishes or too_old
@@ -133,7 +133,7 @@ class NewsOfTheClusterIsBelievedWhenItIsNewer(RuleBasedStateMachine):
     @precondition(lambda self: self.asked is not None)
     @rule(empty=st.booleans())
     def fail(self, empty: bool) -> None:
-        """No answer, or one without brokers: nothing is wiped, and the next question waits longer and longer."""
+        """After no answer, or one without brokers, nothing is deleted, and the waits for the next request grow."""
         assert self.asked is not None
         if empty:
             body = wire.metadata(self.version, {}, {})
@@ -153,7 +153,7 @@ class NewsOfTheClusterIsBelievedWhenItIsNewer(RuleBasedStateMachine):
         anew=st.sets(st.sampled_from(TOPICS), max_size=1),
     )
     def answer(self, views: tuple[list[tuple[int, int]], ...], gone: set[str], anew: set[str]) -> None:
-        """A broker answers as it sees the cluster: behind the times, or with a topic that was made anew."""
+        """A broker answers with its view of the cluster, which may be outdated, or with a recreated topic."""
         assert self.asked is not None
         for topic in anew:
             self.generation[topic] += 1
@@ -184,7 +184,7 @@ class NewsOfTheClusterIsBelievedWhenItIsNewer(RuleBasedStateMachine):
     @precondition(lambda self: self.asked is None and self.used_ms)
     @rule(views=st.tuples(VIEW, VIEW, VIEW), anew=st.sets(st.sampled_from(TOPICS), max_size=2))
     def hear(self, views: tuple[list[tuple[int, int]], ...], anew: set[str]) -> None:
-        """A doubt, a question and its answer, as soon as may be."""
+        """Request metadata and answer it as soon as possible."""
         self.doubt()
         self.now_ms = max(self.now_ms, self.not_before_ms) + int(BACKOFF_MAX_MS * 1.2)
         self.ask()
@@ -192,7 +192,7 @@ class NewsOfTheClusterIsBelievedWhenItIsNewer(RuleBasedStateMachine):
             self.answer(views, set(), anew)
 
     def _learn(self, asked: Asked, shown: dict[str, wire.TopicAnswer], ids: dict[str, UUID]) -> None:
-        """A partition's news counts unless its epoch is older than the newest of the same topic."""
+        """News about a partition counts unless its epoch is older than the newest of the same topic."""
         self.unserved -= asked.wanted
         before = self.known
         self.known = dict(before) if asked.question.partial else {}
@@ -214,7 +214,7 @@ class NewsOfTheClusterIsBelievedWhenItIsNewer(RuleBasedStateMachine):
 
     @rule(topic=st.sampled_from(TOPICS), leader=st.sampled_from([*BROKERS, 9]), newer=st.integers(-1, 2))
     def told_beside(self, topic: str, leader: int, newer: int) -> None:
-        """A Produce answer names a leader: adopted at once if its epoch is newer and its address known."""
+        """A Produce answer names a leader: it is adopted at once if its epoch is newer and its address known."""
         known = self.known.get(topic)
         if known is None or 0 not in known.partitions or not self.metadata.nodes.keys() >= set(BROKERS):
             return
@@ -227,7 +227,7 @@ class NewsOfTheClusterIsBelievedWhenItIsNewer(RuleBasedStateMachine):
             known.partitions[0] = (leader, epoch)
             self.newest[topic, 0] = (known.topic_id, epoch)
 
-    # what is always true
+    # invariants
 
     @invariant()
     def the_client_knows_what_it_should(self) -> None:

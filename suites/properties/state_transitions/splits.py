@@ -1,4 +1,4 @@
-"""Batches that are too large for a broker: their parts are the same records, in order, as old as the whole."""
+"""Batches that are too large for a broker: their parts have the same records, in order, and the age of the whole."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RECORDS = st.lists(st.sampled_from([0, 20, 100, 300]), min_size=2, max_size=12)
 def drained(
     components: Components, sizes: list[int], told: list[int], attempts: int
 ) -> tuple[RecordAccumulator, ProducerBatch]:
-    """An accumulator, and its batch of records of these sizes, in flight for the last of so many attempts."""
+    """Return an accumulator and its batch of records of these sizes, in flight for the attempt ``attempts``."""
     world = World(components)
     accumulator = world.make(
         batch_size=BATCH_BYTES, buffer_memory=10_000, max_request_size=10_000, linger_ms=0
@@ -46,7 +46,7 @@ def drained(
 
 
 def values(batch: ProducerBatch) -> list[int]:
-    """The numbers of a batch's records."""
+    """Return the numbers of a batch's records."""
     [read] = read_batches(batch.payload())
     return [int((record.value or b"")[:6]) for record in read.records]
 
@@ -66,7 +66,7 @@ def values(batch: ProducerBatch) -> list[int]:
 def a_split_batch_lives_on_in_its_parts(
     components: Components, sizes: list[int], attempts: int, base_sequence: int, since_ms: int, stored: bool
 ) -> None:
-    """The parts have the records in order, the whole's time, attempts and numbers, and tell each caller once."""
+    """The parts have the records in order, and the whole's time, attempts and numbers. Each caller is told once."""
     told: list[int] = []
     accumulator, whole = drained(components, sizes, told, attempts)
     if whole.record_count < 2:

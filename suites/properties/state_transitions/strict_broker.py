@@ -1,7 +1,7 @@
-"""One broker that keeps partitions and checks sequence numbers, written from the protocol's rules alone.
+"""A broker that keeps partitions and checks sequence numbers, written only from the protocol's rules.
 
-It remembers of each producer and partition the epoch and the last five batches. It is no simulation of a broker, only
-the judge of what an idempotent producer sends.
+It remembers the epoch and the last five batches of each producer and partition. It does not simulate a
+broker. It only judges what an idempotent producer sends.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REMEMBERED, ROUND = 5, 2**31
 
 @dataclass(slots=True)
 class Known:
-    """A producer's past in one partition: the epoch, and (base, last, offset) of its newest batches."""
+    """A producer's history in one partition: the epoch, and (base, last, offset) of its newest batches."""
 
     epoch: int
     batches: deque[tuple[int, int, int]] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
@@ -33,13 +33,13 @@ class Known:
 
 @dataclass(slots=True)
 class Partition:
-    """What is stored, and what is known of those who stored it."""
+    """The stored records of a partition, and what it knows of their producers."""
 
     values: list[bytes] = field(default_factory=list)
     producers: dict[int, Known] = field(default_factory=dict)
 
     def append(self, records: bytes) -> tuple[int, int]:
-        """(error code, base offset): stored, known already, or refused."""
+        """Append a batch. Return (error code, base offset), which also covers known and refused batches."""
         [batch] = read_batches(records)
         head = batch.header
         base, last = head.base_sequence, (head.base_sequence + len(batch.records) - 1) % ROUND
@@ -64,14 +64,14 @@ class Partition:
 
 
 def batches_of(body: Any) -> Iterator[tuple[str, int, bytes]]:
-    """(topic, partition, records) of a Produce request by name."""
+    """Yield (topic, partition, records) of a Produce request by name."""
     for topic in body.topic_data:
         for partition in topic.partition_data:
             yield topic.name, partition.index, bytes(partition.records)
 
 
 def produce_response(version: int, results: list[tuple[str, int, int, int, int]]) -> Any:
-    """A Produce response of (topic, partition, error code, base offset, log start offset)."""
+    """Return a Produce response of (topic, partition, error code, base offset, log start offset)."""
     message = message_class(Api.PRODUCE, version, "response")
     topic_type, partition_type = (
         nested(message, f"{name}ProduceResponse") for name in ("Topic", "Partition")

@@ -1,4 +1,4 @@
-"""Every state and every event of every machine, against the catalogue's tables; the batch's also in its own person."""
+"""Every state and event of every machine, against the catalogue's tables. For batches, also on the real object."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def every_pair_is_the_catalogues(components: Components) -> None:
 def batch_of(
     components: Components, records: int, told: list[tuple[int, bool]], trace: Trace = no_trace
 ) -> ProducerBatch:
-    """An open batch with so many records; ``told`` gets (index, was it stored) from each callback."""
+    """Return an open batch with ``records`` records. Each callback adds (index, whether it was stored) to ``told``."""
     batch = components.batch(("t", 0), 1, BatchBuilder(), Grant(1_000), 1_000, 0, trace, 10_000)
     for index in range(records):
         tell = partial(_tell, told, index)
@@ -79,7 +79,7 @@ STEPS = ("close", "drain", "reenqueue", "succeed", "fail", "abort")
 
 
 def take(batch: ProducerBatch, step: str) -> bool | None:
-    """Ask the batch for a step; what it says."""
+    """Ask the batch for a step, and return its answer."""
     if step == "close":
         batch.close(0, "full")
     elif step == "drain":
@@ -103,7 +103,7 @@ def take(batch: ProducerBatch, step: str) -> bool | None:
 @example(steps=["drain", "succeed", "succeed"])
 @example(steps=["drain", "reenqueue", "drain", "fail", "abort"])
 def a_batch_takes_one_final_state(components: Components, steps: list[str]) -> None:
-    """A batch moves as the table says whatever it is asked, ends once, and its first end is what callers are told."""
+    """A batch follows the table whatever it is asked, ends once, and reports its first end to callers."""
     told: list[tuple[int, bool]] = []
     events: list[TraceEvent] = []
     batch = batch_of(components, RECORDS, told, events.append)

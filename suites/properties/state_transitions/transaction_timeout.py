@@ -1,4 +1,4 @@
-"""transaction.timeout.ms against the broker's maximum, where it is judged: in the answer to InitProducerId."""
+"""transaction.timeout.ms against the broker's maximum, which the broker applies in its InitProducerId answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MILLIS = st.integers(0, 2**31 - 1)
 
 
 def ask(components: Components, version: int, message: Any, maximum_ms: int) -> Any:
-    """What a broker whose transaction.max.timeout.ms is ``maximum_ms`` says to an InitProducerId request."""
+    """Return the answer of a broker with transaction.max.timeout.ms of ``maximum_ms`` to an InitProducerId request."""
     brokers: type[ScriptedCluster] = getattr(components, "brokers", ScriptedCluster)
     cluster = brokers("4.3.1", {NODE: ("broker", 9092)}, Dice(0, "transaction-timeout"))
     cluster.settings.transaction_max_timeout_ms = maximum_ms
@@ -64,7 +64,7 @@ def a_broker_refuses_transactions_longer_than_its_maximum(
 def a_producer_without_transactions_has_no_timeout_to_refuse(
     components: Components, version: int, maximum_ms: int
 ) -> None:
-    """The idempotent producer's own InitProducerId names no transactional id, and no maximum refuses it."""
+    """The idempotent producer's InitProducerId names no transactional id, so no maximum refuses it."""
     request = init_producer_id_request(version)
     assert request.transactional_id is None
     answer = ask(components, version, request, maximum_ms)

@@ -1,7 +1,7 @@
-"""A network that does what it is told: the Selector port for laws, and answers in the bytes of real brokers.
+"""A network under the control of a law: the Selector port, and answers in the bytes of real brokers.
 
-``Wire`` remembers what the client did (connects, frames, closes), and its ``poll`` hands over what a law has put there.
-Nothing happens by itself and nothing takes time.
+``Wire`` records what the client did (connects, frames, closes), and its ``poll`` returns what a law has put
+there. Nothing happens by itself, and nothing takes time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OFFERED: Mapping[int, tuple[int, int]] = {
     Api.API_VERSIONS: (0, 4),
     Api.INIT_PRODUCER_ID: (0, 4),
 }
-"""What the brokers of laws offer; Produce by name, so that no law needs topic ids."""
+"""What the brokers of laws offer. Produce is offered by name, so that no law needs topic ids."""
 
 SIZE_BYTES = 4
 
@@ -42,14 +42,14 @@ class Request:
     body: Any
 
     def answer(self, message: Any, correlation_id: int | None = None) -> bytes:
-        """The payload of a response to it."""
+        """Return the payload of a response to the request."""
         given = self.correlation_id if correlation_id is None else correlation_id
         return encode_response(message, given)[SIZE_BYTES:]
 
 
 @dataclass(slots=True)
 class Wire:
-    """The Selector port; ``requests`` are the unanswered ones by node, oldest first."""
+    """The Selector port. ``requests`` are the unanswered ones by node, oldest first."""
 
     addresses: dict[str, tuple[Address, ...]] = field(default_factory=dict)
     requests: dict[int, deque[Request]] = field(default_factory=dict)
@@ -89,12 +89,12 @@ class Wire:
         self._gone(node_id)
 
     def mute(self, node_id: int) -> None:
-        """Nothing is read that a law did not put there."""
+        """Do nothing: the only bytes to read are those that a law provides."""
 
     def unmute(self, node_id: int) -> None:
         """See ``mute``."""
 
-    # what a law lets happen
+    # what a law can make happen
 
     def connected(self, node_id: int) -> None:
         """The connection is made."""
@@ -102,18 +102,18 @@ class Wire:
         self.polled.connected.append(node_id)
 
     def ended(self, node_id: int, state: ChannelState = ChannelState.READY) -> None:
-        """The connection ends, or never came to be."""
+        """The connection ends, or could not be made."""
         self._gone(node_id)
         self.polled.disconnected[node_id] = Disconnection(state, "as the law wills")
 
     def wrote(self, node_id: int | None = None) -> None:
-        """What is being written is written, to all nodes or to one."""
+        """All bytes in progress are written, to all nodes or to one."""
         done = [each for each in self.writing if node_id in (None, each)]
         self.polled.completed_sends.extend(done)
         self.writing[:] = [each for each in self.writing if each not in done]
 
     def received(self, node_id: int, payload: bytes) -> None:
-        """The answer to the oldest request, or what pretends to be one."""
+        """The answer to the oldest request arrives, or a false one."""
         if queue := self.requests.get(node_id):
             queue.popleft()
         self.polled.received.append((node_id, payload))
@@ -130,20 +130,20 @@ class Wire:
 
 
 def config(**settings: Any) -> ProducerConfig:
-    """A configuration from settings by Java name with underscores."""
+    """Return a configuration from settings by Java name with underscores."""
     named = {name.replace("_", "."): value for name, value in settings.items()}
     return ProducerConfig.from_mapping({"bootstrap.servers": "boot:9092", "client.id": "law"} | named)
 
 
 def response(api: Api, version: int, **values: Any) -> Any:
-    """A response message; ``throttle_ms`` and ``error_code`` as plain numbers."""
+    """Return a response message. ``throttle_ms`` and ``error_code`` are plain numbers."""
     values["throttle_time"] = timedelta(milliseconds=values.pop("throttle_ms", 0))
     values["error_code"] = ErrorCode(values.get("error_code", 0))
     return make(message_class(api, version, "response"), **values)
 
 
 def api_versions(version: int, *, error_code: int = 0, throttle_ms: int = 0) -> Any:
-    """What a broker offers."""
+    """Return what a broker offers."""
     message = message_class(Api.API_VERSIONS, version, "response")
     entry = nested(message, "ApiVersion")
     keys = tuple(
@@ -153,7 +153,7 @@ def api_versions(version: int, *, error_code: int = 0, throttle_ms: int = 0) -> 
     return response(Api.API_VERSIONS, version, error_code=error_code, throttle_ms=throttle_ms, api_keys=keys)
 
 
-#: Of one topic: error code, and (index, leader, epoch) of its partitions.
+#: The answer for one topic: error code, and (index, leader, epoch) of its partitions.
 TopicAnswer = tuple[int, Iterable[tuple[int, int, int]]]
 
 
@@ -165,7 +165,7 @@ def metadata(
     topic_ids: Mapping[str, Any] | None = None,
     error_code: int = 0,
 ) -> Any:
-    """A cluster as a broker shows it."""
+    """Return a Metadata response: the cluster as a broker shows it."""
     message = message_class(Api.METADATA, version, "response")
     broker, topic, partition = (
         nested(message, f"MetadataResponse{name}") for name in ("Broker", "Topic", "Partition")
@@ -208,5 +208,5 @@ def metadata(
 
 
 def metadata_versions() -> tuple[int, int]:
-    """The versions of Metadata that laws answer in."""
+    """Return the versions of Metadata that laws answer in."""
     return OFFERED[Api.METADATA]

@@ -1,4 +1,4 @@
-"""When batches go: linger and what cuts it short, the backoff of retries, leaders that nobody knows."""
+"""When batches are sent: linger and what cuts it short, the backoff of retries, and unknown leaders."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _pull(bench: Bench, trigger: str) -> None:
 def each_reason_makes_a_batch_sendable(
     components: Components, trigger: str, linger_ms: int, after_ms: int
 ) -> None:
-    """A batch goes when it is full, followed by another, over its linger, or when memory, flush or close want it to."""
+    """A batch is sent when it is full, followed by another, past its linger, or requested by memory, flush or close."""
     assume(after_ms < linger_ms - 2 * TRIP_MS)
     settings = {"linger.ms": linger_ms, "batch.size": 1_000, "buffer.memory": 2_000}
     bench = still_bench(components, settings, partitions=3)
@@ -92,7 +92,7 @@ def each_reason_makes_a_batch_sendable(
 @example(reason=BACKING_OFF, wait_ms=500)
 @example(reason=NO_LEADER, wait_ms=500)
 def what_must_wait_waits(components: Components, reason: str, wait_ms: int) -> None:
-    """A full batch stays while its partition is muted, backs off, or has no leader, and goes when that is over."""
+    """A full batch waits while its partition is muted, backs off, or has no leader, and is sent afterwards."""
     settings = {
         "max.in.flight.requests.per.connection": 1,
         "retry.backoff.ms": wait_ms,
@@ -137,7 +137,7 @@ def what_must_wait_waits(components: Components, reason: str, wait_ms: int) -> N
     gaps_ms=st.lists(st.integers(0, 500), min_size=1, max_size=8),
 )
 def a_batch_lingers_and_then_goes(components: Components, linger_ms: int, gaps_ms: list[int]) -> None:
-    """A batch that is not full goes linger.ms after its first record, with all that came meanwhile, not later."""
+    """A batch that is not full is sent linger.ms after its first record, with all records added meanwhile."""
     bench = still_bench(components, {"linger.ms": linger_ms})
     bench.warm()
     expected: list[tuple[int, int]] = []
@@ -177,7 +177,7 @@ def a_retry_waits_its_backoff(
     idempotent: bool,
     linger_ms: int,
 ) -> None:
-    """A refused batch goes again after its backoff, which doubles, not after its linger, and before what is younger."""
+    """A refused batch is sent again after its doubling backoff, not after its linger, and before younger batches."""
     settings = {
         "retry.backoff.ms": base_ms,
         "retry.backoff.max.ms": max_ms,
@@ -212,7 +212,7 @@ def a_retry_waits_its_backoff(
 def a_batch_without_a_leader_waits_and_ages(
     components: Components, down_ms: int, delivery_ms: int, backoff_ms: int
 ) -> None:
-    """Where nobody leads a partition its batches wait and age, and metadata is asked for again and again."""
+    """If a partition has no leader, its batches wait and age, and metadata is requested again and again."""
     settings = {
         "delivery.timeout.ms": delivery_ms,
         "request.timeout.ms": 200,
@@ -252,7 +252,7 @@ def a_batch_without_a_leader_waits_and_ages(
 def a_leaderless_topic_is_asked_for_until_it_is_led(
     components: Components, down_ms: int, records: int
 ) -> None:
-    """A batch without a leader keeps its topic in the questions for metadata, also where the application is idle."""
+    """A batch without a leader keeps its topic in the metadata requests, even if the application is idle."""
     settings = {
         "metadata.max.idle.ms": 5_000,
         "metadata.max.age.ms": 500,
@@ -279,7 +279,7 @@ def a_leaderless_topic_is_asked_for_until_it_is_led(
 def a_split_is_no_retry_and_no_second_life(
     components: Components, retries: int, records: int, heals: bool
 ) -> None:
-    """A batch that is split has used no retry, its parts expire when it would have, and an expired one is not split."""
+    """A split uses no retry, its parts expire when the whole would have, and an expired batch is not split."""
     settings = {
         "retries": retries,
         "enable.idempotence": False,
@@ -316,7 +316,7 @@ def a_split_is_no_retry_and_no_second_life(
 
 @law("PRD-SPL-03", "PRD-EXP-03", wait_ms=st.integers(0, 400), answer_ms=st.integers(500, 900))
 def an_expired_batch_is_not_split(components: Components, wait_ms: int, answer_ms: int) -> None:
-    """MESSAGE_TOO_LARGE for a batch that has expired meanwhile changes nothing any more."""
+    """MESSAGE_TOO_LARGE for a batch that has expired meanwhile has no effect."""
     settings = {
         "delivery.timeout.ms": 1_000,
         "request.timeout.ms": 1_000,

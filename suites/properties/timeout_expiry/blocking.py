@@ -1,4 +1,7 @@
-"""Blocked sends: max.block.ms is one limit for both waits, and only it, a final answer or close() ends them in vain."""
+"""Blocked sends: max.block.ms limits both waits together.
+
+Only it, a final answer or close() ends them with an error.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ FILLING = b"x" * 800
 def no_send_waits_longer_for_metadata(
     components: Components, block_ms: int, why: str, gaps_ms: list[int]
 ) -> None:
-    """A send without metadata fails at max.block.ms, with a callback and a sentence that names topic and limit."""
+    """A send without metadata fails at max.block.ms, with a callback and a message that names topic and limit."""
     bench = still_bench(components, {"max.block.ms": block_ms})
     topic, partition = ("missing", None) if why is NO_TOPIC else (TOPIC, 7 if why is NO_PARTITION else None)
     if why is SILENT:
@@ -71,7 +74,7 @@ def no_send_waits_longer_for_metadata(
 def a_partition_that_appears_is_found(
     components: Components, block_ms: int, grows_ms: int, backoff_ms: int
 ) -> None:
-    """A record for a partition that does not exist yet keeps metadata fresh, and goes out once there is one."""
+    """A record for a missing partition keeps metadata fresh, and is sent once the partition exists."""
     settings = {"max.block.ms": block_ms, "retry.backoff.ms": backoff_ms, "retry.backoff.max.ms": backoff_ms}
     assume(not 0 <= block_ms - grows_ms <= 2 * backoff_ms + 2 * TRIP_MS)
     bench = still_bench(components, settings)
@@ -95,7 +98,7 @@ def a_partition_that_appears_is_found(
     warm=st.booleans(),
 )
 def a_refused_topic_fails_at_once(components: Components, name: str, block_ms: int, warm: bool) -> None:
-    """A topic name that brokers call invalid fails its send with their answer, and other topics go on."""
+    """A topic name that brokers call invalid fails its send with their answer, and other topics are still written."""
     bench = still_bench(components, {"max.block.ms": block_ms})
     if warm:
         bench.warm()
@@ -107,7 +110,7 @@ def a_refused_topic_fails_at_once(components: Components, name: str, block_ms: i
 
 
 def _fill(bench: Bench) -> list[Delivery]:
-    """All of buffer.memory is in batches that brokers refuse again and again."""
+    """Fill all of buffer.memory with batches that brokers refuse again and again."""
     bench.warm()
     refuse_for_good(bench)
     return [bench.send(FILLING) for _ in range(BATCHES)]
@@ -121,7 +124,7 @@ def _fill(bench: Bench) -> list[Delivery]:
     answer_ms=st.integers(0, 4_000),
 )
 def one_limit_covers_both_waits(components: Components, block_ms: int, answer_ms: int) -> None:
-    """Time spent waiting for metadata is missing when memory is waited for: together they take max.block.ms."""
+    """Waiting for metadata counts towards the wait for memory: together they take max.block.ms."""
     assume(abs(answer_ms - block_ms) > TRIP_MS)
     bench = still_bench(components, FULL | {"max.block.ms": block_ms})
     bench.cluster.create_topic("other", 1)
@@ -148,7 +151,7 @@ def one_limit_covers_both_waits(components: Components, block_ms: int, answer_ms
 def memory_is_waited_for_in_turn(
     components: Components, block_ms: int, gaps_ms: list[int], frees_ms: int, large: bool
 ) -> None:
-    """Sends wait for memory first come, first served, each until its own limit, and none disturbs the others."""
+    """Sends wait for memory in first-come, first-served order, each until its own limit."""
     settings = FULL | {"max.block.ms": block_ms, "retry.backoff.ms": 20, "retry.backoff.max.ms": 20}
     bench = still_bench(components, settings)
     filling = _fill(bench)
@@ -205,7 +208,7 @@ def close_releases_blocked_sends(
 
 @law("MET-16", waits_ms=st.integers(0, 5_000), senders=st.integers(1, 3))
 def refused_credentials_wake_who_waits(components: Components, waits_ms: int, senders: int) -> None:
-    """A fatal error of metadata ends at once the sends that wait for it."""
+    """A fatal metadata error ends at once the sends that wait for metadata."""
     network = wire.Wire()
     core = ProducerCore(wire.config(max_block_ms=LONG_MS), network, jitter=float, components=components)
     calls: list[str] = []

@@ -1,4 +1,4 @@
-"""When things are due, written from the catalogue: what laws of time have in common."""
+"""When events are due, written from the catalogue. The laws about time share this."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.apis import Api
 from suites.properties.simulation import Bench
 
-#: The name under which laws turn the knobs of the network.
+#: The name under which laws control the network.
 LAW = "law"
-#: What is due may be seen this much later.
+#: How much later than due an event may be seen.
 LATE_MS = 1
-#: A way to the broker and back, or a connection with its first question, takes less than this.
+#: A round trip to the broker, or a connection with its first request, takes less than this.
 TRIP_MS = 2
 LONG_MS = 3_600_000
 
@@ -27,7 +27,7 @@ JITTER = st.floats(-1, 1)
 BACKOFF_MS = st.integers(0, 300)
 BACKOFF_MAX_MS = st.integers(0, 2_000)
 
-#: Settings under which no clock runs but those that a law winds up.
+#: Settings under which only the clocks that a law sets are running.
 STILL = {
     "request.timeout.ms": LONG_MS,
     "delivery.timeout.ms": 3 * LONG_MS,
@@ -43,12 +43,12 @@ STILL = {
 def still_bench(
     components: Components, settings: Mapping[str, Any] | None = None, *, jitter: float = 0.0, **world: Any
 ) -> Bench:
-    """A bench on which only the clocks of ``settings`` run."""
+    """Return a bench on which only the clocks of ``settings`` run."""
     return Bench(components, STILL | dict(settings or {}), jitter=lambda: jitter, **world)
 
 
 def delay_ms(base_ms: int, max_ms: int, earlier: int, jitter: float) -> float:
-    """The wait after so many earlier failures: twice as long each time, 20 % either way, never above the most."""
+    """Return the wait after this many failures: doubled each time, with 20 % jitter, never above the maximum."""
     if max_ms <= base_ms:
         return max_ms
     plain_ms = min(base_ms << min(earlier, 40), max_ms)
@@ -56,13 +56,13 @@ def delay_ms(base_ms: int, max_ms: int, earlier: int, jitter: float) -> float:
 
 
 def happens_at(at_ms: int, due_ms: float, what: str, late_ms: int = LATE_MS) -> None:
-    """Neither before it is due, to the millisecond, nor later than it may be."""
+    """Assert that an event is neither early, to the millisecond, nor later than allowed."""
     assert at_ms > due_ms - 1, f"{what} {due_ms - at_ms} ms too early"
     assert at_ms <= due_ms + 1 + late_ms, f"{what} {at_ms - due_ms} ms too late"
 
 
 def ended_ms(bench: Bench, deliveries: list[Delivery], limit_ms: int = LONG_MS) -> list[int]:
-    """When each delivery had its result; fails if one has none within the limit."""
+    """Return when each delivery had its result. Fails if one has none within the limit."""
     moments: dict[int, int] = {}
 
     def all_done() -> bool:
@@ -78,13 +78,13 @@ def ended_ms(bench: Bench, deliveries: list[Delivery], limit_ms: int = LONG_MS) 
 
 
 def nothing_raised(bench: Bench) -> None:
-    """No answer found the client in a state that its own tables do not know."""
+    """Assert that no answer found the client in a state that its own tables do not know."""
     raised = [event.what for event in bench.told(Misbehaved) if event.who.startswith("completion")]
     assert not raised, raised[0]
 
 
 def hold(bench: Bench) -> None:
-    """No answer arrives until ``let_go``, which brings them all."""
+    """Hold back all answers until ``let_go``, which delivers them."""
     bench.proxy().down.delay(LAW, LONG_MS * NS_PER_MS)
     bench.proxy().retime()
 
@@ -96,15 +96,15 @@ def let_go(bench: Bench) -> None:
 
 
 def times(bench: Bench, kind: type[TraceEvent], which: Callable[[TraceEvent], bool] = bool) -> list[int]:
-    """When events of a kind were told."""
+    """Return the times of events of a kind."""
     return [event.at_ms for event in bench.told(kind) if which(event)]
 
 
 def sent_ms(bench: Bench) -> list[int]:
-    """When batches were sent, the bench's first one left out."""
+    """Return when batches were sent, except for the bench's first one."""
     return times(bench, BatchSent)[1:]
 
 
 def refuse_for_good(bench: Bench, code: int = REQUEST_TIMED_OUT) -> None:
-    """Every batch is refused from now on, and may be sent again."""
+    """Refuse every batch from now on, with an error that may be retried."""
     bench.cluster.inject_error(Api.PRODUCE, code, 10**9)

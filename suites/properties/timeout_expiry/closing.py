@@ -27,7 +27,7 @@ GAPS = st.lists(st.integers(0, 300), min_size=1, max_size=6)
 
 
 def _buffered(bench: Bench, gaps_ms: list[int], calls: list[bool] | None = None) -> list[Delivery]:
-    """Records in batches that linger, in two partitions."""
+    """Send records into batches that linger, in two partitions."""
     sent = []
     for number, gap_ms in enumerate(gaps_ms):
         bench.run(gap_ms)
@@ -40,7 +40,7 @@ def _buffered(bench: Bench, gaps_ms: list[int], calls: list[bool] | None = None)
 def flush_waits_for_what_was_sent_before(
     components: Components, gaps_ms: list[int], silent_ms: int, later: int
 ) -> None:
-    """flush() makes everything sendable at once and has no limit: it is over when all sent before have results."""
+    """flush() makes everything sendable at once and has no limit: it ends when all earlier sends have results."""
     bench = still_bench(components, {"linger.ms": LINGER_MS, "request.timeout.ms": 30_000}, partitions=2)
     bench.warm()
     sent = _buffered(bench, gaps_ms)
@@ -73,7 +73,7 @@ def flush_waits_for_what_was_sent_before(
 def close_without_limit_finishes_all(
     components: Components, gaps_ms: list[int], silent_ms: int, batch_bytes: int, in_flight: int, is_cut: bool
 ) -> None:
-    """close() refuses new sends, sends what is buffered at once, and is over when everything has its result."""
+    """close() refuses new sends, sends buffered records at once, and ends when every record has its result."""
     settings = {
         "linger.ms": LINGER_MS,
         "request.timeout.ms": 30_000,
@@ -115,7 +115,10 @@ def close_without_limit_finishes_all(
 def close_keeps_its_limit(
     components: Components, limit_ms: int, gaps_ms: list[int], answer_ms: int, silent: bool
 ) -> None:
-    """close(limit) is over by its limit and not before it while anything is unfinished, which then fails, told once."""
+    """close(limit) ends by its limit, and not before while a record is unfinished.
+
+    Such a record fails, reported once.
+    """
     bench = still_bench(components, {"linger.ms": LINGER_MS}, partitions=2)
     bench.warm()
     calls: list[bool] = []
@@ -137,5 +140,5 @@ def close_keeps_its_limit(
     told = len(calls)
     before = len(bench.told(BatchSent))
     bench.run(20_000)
-    assert len(calls) == told and len(bench.told(BatchSent)) == before, "it lives on after close()"
+    assert len(calls) == told and len(bench.told(BatchSent)) == before, "the producer is active after close()"
     assert bench.told(StateChanged)[-1].machine == "life"

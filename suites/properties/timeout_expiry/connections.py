@@ -1,4 +1,4 @@
-"""Connections: how long they may take to be made, when they are tried again, when idle, when all begins anew."""
+"""Connections: how long setup may take, when they are tried again, when they are idle, and when to rebootstrap."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ REFUSED, CUT_AT_ONCE = "refused", "accepted and closed"
 def each_failure_in_a_row_waits_longer(
     components: Components, base_ms: int, max_ms: int, jitter: float, failures: list[str]
 ) -> None:
-    """After a lost connection, and after each failed attempt, the next one waits twice as long, to the millisecond."""
+    """After a lost connection, and after each failed attempt, the wait doubles, exact to the millisecond."""
     assume(base_ms > TRIP_MS)
     settings = {"reconnect.backoff.ms": base_ms, "reconnect.backoff.max.ms": max_ms, "retry.backoff.ms": 0}
     bench = still_bench(components, settings, jitter=jitter)
@@ -91,7 +91,7 @@ def _connected(bench: Bench) -> list[StateChanged]:
 def a_ready_connection_forgets_failures(
     components: Components, base_ms: int, losses: int, jitter: float
 ) -> None:
-    """A connection that was usable and is lost is tried again after the shortest wait, never at once, each time."""
+    """A usable connection that is lost is tried again after the shortest wait, never at once, each time."""
     settings = {
         "reconnect.backoff.ms": base_ms,
         "reconnect.backoff.max.ms": 20 * base_ms,
@@ -122,7 +122,7 @@ def a_ready_connection_forgets_failures(
 def a_set_up_without_an_end_is_given_up(
     components: Components, base_ms: int, max_ms: int, jitter: float, attempts: int
 ) -> None:
-    """A connection that does not come about is given up when its time is over, which grows with each in a row."""
+    """A connection that is not established is given up when its limit has passed, which grows with each in a row."""
     settings = {
         "socket.connection.setup.timeout.ms": base_ms,
         "socket.connection.setup.timeout.max.ms": max_ms,
@@ -147,7 +147,7 @@ def a_set_up_without_an_end_is_given_up(
 
 @law("NET-CON-08", "NET-TMO-01", setup_ms=st.integers(10, 200), request_ms=st.integers(10, 2_000))
 def the_wait_for_versions_is_a_request(components: Components, setup_ms: int, request_ms: int) -> None:
-    """Once TCP is up the set-up has its time no more: the question for versions has request.timeout.ms."""
+    """Once TCP is connected, the setup limit no longer applies: the request for versions has request.timeout.ms."""
     settings = {"socket.connection.setup.timeout.ms": setup_ms, "request.timeout.ms": request_ms}
     bench = still_bench(components, settings)
     bench.proxy().down.silence(LAW)
@@ -168,7 +168,7 @@ def the_wait_for_versions_is_a_request(components: Components, setup_ms: int, re
 def an_idle_connection_is_closed(
     components: Components, idle_ms: int, uses_ms: list[int], answer_ms: int
 ) -> None:
-    """A connection is closed when it was not used for connections.max.idle.ms, not while an answer is awaited."""
+    """A connection is closed after connections.max.idle.ms without use, but not while an answer is awaited."""
     bench = still_bench(components, {"connections.max.idle.ms": idle_ms})
     bench.warm()
     for use_ms in uses_ms:
@@ -194,7 +194,7 @@ def an_idle_connection_is_closed(
 
 @law("NET-CON-15", "MET-02", trigger_ms=st.integers(0, 5_000), request_ms=st.integers(100, 2_000))
 def no_metadata_for_too_long_begins_anew(components: Components, trigger_ms: int, request_ms: int) -> None:
-    """metadata.recovery.rebootstrap.trigger.ms after metadata became due without an answer, all begins anew."""
+    """The client rebootstraps metadata.recovery.rebootstrap.trigger.ms after metadata became due without an answer."""
     settings = {
         "metadata.recovery.strategy": "rebootstrap",
         "metadata.recovery.rebootstrap.trigger.ms": trigger_ms,
@@ -225,7 +225,7 @@ def no_metadata_for_too_long_begins_anew(components: Components, trigger_ms: int
     wait_ms=st.integers(1, 4_000),
 )
 def nobody_to_ask_begins_anew(components: Components, strategy: str, told: bool, wait_ms: int) -> None:
-    """Where no node can be used, or a broker says so, the client goes back to its bootstrap servers, if it is to."""
+    """If no node can be used, or a broker says so, the client returns to its bootstrap servers, if configured."""
     bench = still_bench(components, {"metadata.recovery.strategy": strategy, "retry.backoff.ms": 0})
     bench.warm()
     bench.run(2_000)

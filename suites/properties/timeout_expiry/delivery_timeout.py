@@ -1,4 +1,4 @@
-"""delivery.timeout.ms: every record has a result by then, wherever its batch is, and what is given up stays so."""
+"""delivery.timeout.ms: every record has a result by then, wherever its batch is, and an expired one stays expired."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SILENT, REFUSED, NO_LEADER, ERRORS, LINGERING = (
 
 
 def _trouble(bench: Bench, why: str) -> None:
-    """What keeps batches from having a result."""
+    """Prevent batches from having a result."""
     if why == SILENT:
         bench.proxy().down.silence(LAW)
     elif why == REFUSED:
@@ -77,7 +77,7 @@ def every_record_has_a_result_in_time(
     gaps_ms: list[int],
     idempotent: bool,
 ) -> None:
-    """A batch expires at delivery.timeout.ms, queued or in flight, and says how many records, where and how long."""
+    """A batch expires at delivery.timeout.ms, queued or in flight, and reports how many records, where and how long."""
     request_ms = max(delivery_ms * request_share // 100, 1)
     linger_ms = delivery_ms - request_ms if why is LINGERING else 0
     settings = {
@@ -124,7 +124,7 @@ def every_record_has_a_result_in_time(
 def what_was_given_up_stays_given_up(
     components: Components, held_ms: int, answer_ms: int, idempotent: bool
 ) -> None:
-    """A batch that expired in flight is never sent again, and a late success changes nothing of what was told."""
+    """A batch that expired in flight is never sent again, and a late success does not change the reported result."""
     assume(held_ms + answer_ms > 1_000 + 2 * TRIP_MS)
     settings = {
         "delivery.timeout.ms": 1_000,
@@ -171,7 +171,7 @@ def what_was_given_up_stays_given_up(
 def unknown_sequences_are_settled_first(
     components: Components, gap_ms: int, later: int, waits_ms: int, heals: bool
 ) -> None:
-    """After a sent idempotent batch expired in doubt, nothing new of its partition goes until its fate is settled."""
+    """After a sent idempotent batch expires in doubt, its partition sends nothing new until its outcome is known."""
     settings = {
         "delivery.timeout.ms": 1_000,
         "request.timeout.ms": 1_000,
@@ -216,7 +216,7 @@ def unknown_sequences_are_settled_first(
 
 @law("PRD-EXP-07", expired=st.integers(1, 4), before=st.integers(1, 4), after=st.integers(1, 4))
 def what_was_never_sent_leaves_no_gap(components: Components, expired: int, before: int, after: int) -> None:
-    """Batches that expire before they were ever sent use up no sequence number and no epoch."""
+    """Batches that expire before they were ever sent use no sequence number and no epoch."""
     settings = {"delivery.timeout.ms": 500, "request.timeout.ms": 400, "reconnect.backoff.ms": 20}
     bench = still_bench(components, settings)
     for _ in range(before):

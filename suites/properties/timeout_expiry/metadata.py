@@ -1,4 +1,4 @@
-"""Metadata: how old it may get, how questions are spaced, and which topics are still asked for."""
+"""Metadata: how old it may get, how requests are spaced, and which topics are still requested."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from suites.properties.timeout_expiry.clock import (
     times,
 )
 
-#: Errors of Produce after which what is known of the cluster may be wrong.
+#: Errors of Produce after which the known metadata may be wrong.
 STALE = (3, 5, 6, 9, 13, 56, 72, 74, 80, 83, 84, 100, 103)
 FINE = (7, 19, 20)
 
@@ -47,7 +47,7 @@ FINE = (7, 19, 20)
 def metadata_never_gets_too_old(
     components: Components, age_ms: int, backoff_ms: int, answer_ms: int, jitter: float
 ) -> None:
-    """In peace metadata is asked for exactly when it is metadata.max.age.ms old, whether anybody sends or not."""
+    """Without faults, metadata is requested exactly when it is metadata.max.age.ms old, with or without sends."""
     settings = {
         "metadata.max.age.ms": age_ms,
         "retry.backoff.ms": backoff_ms,
@@ -74,7 +74,7 @@ def metadata_never_gets_too_old(
 def failed_questions_are_spaced(
     components: Components, base_ms: int, max_ms: int, jitter: float, failures: int
 ) -> None:
-    """After each question without an answer the next one waits, twice as long each time, until one is answered."""
+    """After each request without an answer the wait doubles, until one is answered."""
     settings = {
         "metadata.max.age.ms": 5_000,
         "retry.backoff.ms": base_ms,
@@ -98,7 +98,7 @@ def failed_questions_are_spaced(
 
 
 def _cut_at_questions(bench: Bench, times: int) -> None:
-    """The connection is lost under the next ``times`` questions for metadata."""
+    """Cut the connection during the next ``times`` metadata requests."""
     left = times
 
     def watch(frame: Frame) -> None:
@@ -121,7 +121,7 @@ def _cut_at_questions(bench: Bench, times: int) -> None:
 def answers_that_tell_nothing_new_are_spaced(
     components: Components, base_ms: int, max_ms: int, jitter: float, answers: int, often: int
 ) -> None:
-    """Where every answer shows the leaders that are known, questions come ever more rarely, whoever wishes for them."""
+    """While every answer shows the known leaders, requests become rarer and rarer, however often one is wanted."""
     settings = {
         "retry.backoff.ms": base_ms,
         "retry.backoff.max.ms": max_ms,
@@ -154,7 +154,10 @@ def answers_that_tell_nothing_new_are_spaced(
 def a_wrong_leader_is_looked_up_at_once(
     components: Components, code: int, pause_ms: int, jitter: float
 ) -> None:
-    """After an error that speaks of stale metadata it is asked for as soon as the backoff allows, after others not."""
+    """After an error that indicates stale metadata, it is requested as soon as the backoff allows.
+
+    After others it is not.
+    """
     bench = still_bench(components, {"enable.idempotence": False, "retry.backoff.max.ms": 100}, jitter=jitter)
     bench.warm()
     updated_ms = times(bench, MetadataUpdated)[-1]
@@ -183,7 +186,7 @@ def a_wrong_leader_is_looked_up_at_once(
 def a_topic_that_nobody_uses_is_forgotten(
     components: Components, idle_ms: int, age_ms: int, gap_ms: int
 ) -> None:
-    """A topic that was not used for metadata.max.idle.ms is not asked for any more, one in use always is."""
+    """A topic that was not used for metadata.max.idle.ms is not requested any more. One in use always is."""
     bench = still_bench(components, {"metadata.max.idle.ms": idle_ms, "metadata.max.age.ms": age_ms})
     bench.cluster.create_topic("other", 1)
     bench.warm()
@@ -209,7 +212,7 @@ def a_topic_that_nobody_uses_is_forgotten(
 
 @law("MET-02", "NET-CON-05", request_ms=st.integers(50, 500), base_ms=st.integers(5, 200), jitter=JITTER)
 def silence_makes_no_storm(components: Components, request_ms: int, base_ms: int, jitter: float) -> None:
-    """While no broker answers, questions and connections are spaced by their own limits, none comes at once."""
+    """While no broker answers, requests and connections are spaced by their own limits, and none is made at once."""
     settings = {
         "request.timeout.ms": request_ms,
         "retry.backoff.ms": base_ms,

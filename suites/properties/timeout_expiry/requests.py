@@ -1,4 +1,4 @@
-"""Request timeouts: when a connection is given up for a request, with all that is on it, and what throttling adds."""
+"""Request timeouts: when a connection is given up for a request, with all its requests, and what throttling adds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ GAPS = st.lists(st.integers(0, 200), min_size=1, max_size=5)
 
 @law("NET-TMO-01", "NET-TMO-02", limit_ms=st.integers(1, 20_000), gaps_ms=GAPS)
 def a_slow_request_ends_its_connection(components: Components, limit_ms: int, gaps_ms: list[int]) -> None:
-    """A request unanswered for longer than request.timeout.ms ends its connection, with all others, oldest first."""
+    """A request unanswered for longer than request.timeout.ms ends its connection and all requests, oldest first."""
     bench = still_bench(components, {"request.timeout.ms": limit_ms, "enable.idempotence": False})
     bench.warm()
     bench.proxy().down.silence(LAW)
@@ -59,7 +59,7 @@ def a_slow_request_ends_its_connection(components: Components, limit_ms: int, ga
 @example(limit_ms=1_000, answer_ms=900)
 @example(limit_ms=1_000, answer_ms=1_100)
 def an_answer_counts_until_the_limit(components: Components, limit_ms: int, answer_ms: int) -> None:
-    """An answer within request.timeout.ms is taken, and one that comes later never is."""
+    """An answer within request.timeout.ms is accepted. A later one never is."""
     assume(abs(answer_ms - limit_ms) > TRIP_MS)
     settings = {"request.timeout.ms": limit_ms, "enable.idempotence": False, "retries": 0}
     bench = still_bench(components, settings)
@@ -81,7 +81,7 @@ def an_answer_counts_until_the_limit(components: Components, limit_ms: int, answ
 
 @law("NET-TMO-03", times_out=st.booleans(), retries=st.integers(0, 3))
 def a_timeout_is_not_a_lost_connection(components: Components, times_out: bool, retries: int) -> None:
-    """A request timeout is REQUEST_TIMED_OUT and a lost connection NETWORK_EXCEPTION, and both may be tried again."""
+    """A request timeout is REQUEST_TIMED_OUT, a lost connection is NETWORK_EXCEPTION, and both may be retried."""
     settings = {"request.timeout.ms": 500, "enable.idempotence": False, "retries": retries}
     bench = still_bench(components, settings)
     bench.warm()
@@ -112,7 +112,7 @@ def a_timeout_is_not_a_lost_connection(components: Components, times_out: bool, 
 def a_lost_connection_makes_metadata_stale(
     components: Components, limit_ms: int, backoff_ms: int, times_out: bool, jitter: float
 ) -> None:
-    """After a timeout or a disconnect metadata is asked for anew as soon as a connection may be made."""
+    """After a timeout or a disconnect, metadata is requested again as soon as a connection may be made."""
     settings = {
         "request.timeout.ms": limit_ms,
         "reconnect.backoff.ms": backoff_ms,
@@ -133,7 +133,7 @@ def a_lost_connection_makes_metadata_stale(
         bench.run_until(lambda: bool(bench.told(ConnectionEnded)))
     bench.run(backoff_ms + 10)
     later = bench.requests("Metadata")[asked:]
-    assert later, "nobody asked for metadata"
+    assert later, "metadata was not requested"
     happens_at(later[0].at_ms, bench.told(ConnectionEnded)[0].at_ms + backoff_ms, "asked", LATE_MS + TRIP_MS)
 
 
@@ -147,7 +147,7 @@ def a_lost_connection_makes_metadata_stale(
 def a_throttled_node_is_left_alone(
     components: Components, limit_ms: int, throttle_ms: int, others: int
 ) -> None:
-    """While a node throttles nothing is sent to it, its socket stays open, and no request is late for that time."""
+    """Nothing is sent to a throttling node, its socket stays open, and the time does not count against requests."""
     bench = still_bench(components, {"request.timeout.ms": limit_ms, "enable.idempotence": False})
     bench.warm()
     bench.run(1_000)
@@ -170,7 +170,7 @@ def a_throttled_node_is_left_alone(
 
 @law("NET-TMO-04", "NET-TMO-01", limit_ms=st.integers(20, 500), throttle_ms=st.integers(1, 2_000))
 def throttled_time_is_added_to_the_limit(components: Components, limit_ms: int, throttle_ms: int) -> None:
-    """A request that waits at a throttling node has request.timeout.ms and the time of throttling, and no more."""
+    """A request that waits at a throttling node has request.timeout.ms plus the throttle time, and no more."""
     bench = still_bench(components, {"request.timeout.ms": limit_ms, "enable.idempotence": False})
     bench.warm()
     bench.run(1_000)
@@ -191,7 +191,7 @@ def throttled_time_is_added_to_the_limit(components: Components, limit_ms: int, 
 @law("NET-TMO-06", "MET-11", block_ms=st.integers(1, 2_000), answer_ms=st.integers(1, 4_000))
 @example(block_ms=500, answer_ms=1_000)
 def an_answer_after_max_block_harms_nobody(components: Components, block_ms: int, answer_ms: int) -> None:
-    """A send that gave up waiting for metadata stays failed when the answer comes, and the next one finds it."""
+    """A send that gave up waiting for metadata stays failed when the answer arrives. The next one uses the answer."""
     assume(answer_ms > block_ms + TRIP_MS)
     bench = still_bench(components, {"max.block.ms": block_ms})
     bench.warm()

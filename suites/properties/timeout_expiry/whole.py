@@ -1,4 +1,4 @@
-"""All clocks at once: faults as they come, and every send has its one result in time, with no limit early or late."""
+"""All clocks at once, under any faults: every send has one result in time, and no limit is early or late."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Action = Callable[[], None]
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong: when, where, for how long; ``name`` is a method of _Faults."""
+    """What goes wrong, when, where and for how long. ``name`` is a method of _Faults."""
 
     name: str
     at_ms: int
@@ -34,7 +34,7 @@ class Fault:
 
 
 class _Faults:
-    """The faults of a bench; each method begins one and gives what ends it."""
+    """The faults of a bench. Each method begins one and returns what ends it."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
@@ -58,7 +58,7 @@ class _Faults:
         return self._direction(key, node, lambda: self.bench.proxy(node).down.delay(key, 150 * NS_PER_MS))
 
     def _silence(self, key: str, node: int, begin: Action) -> Action:
-        """What was swallowed is missing in its connection for ever, so that it has no future."""
+        """Swallowed bytes are missing from the connection forever, so the connection is cut at the end."""
         restore = self._direction(key, node, begin)
 
         def end() -> None:
@@ -120,7 +120,7 @@ class _Faults:
 
 
 def _nothing() -> None:
-    """There is nothing to end."""
+    """Do nothing, for faults without an end."""
 
 
 KINDS = sorted(name for name in vars(_Faults) if not name.startswith("_") and name != "plan")
@@ -178,7 +178,7 @@ def each_send_ends_once_and_in_time(
     jitter: float,
     trip_ms: int,
 ) -> None:
-    """Whatever goes wrong, every send has exactly one result, in time, and no limit comes early or late."""
+    """Whatever goes wrong, every send has exactly one result, in time, and no limit is early or late."""
     bench = Bench(components, settings, nodes=NODES, partitions=PARTITIONS, jitter=lambda: jitter)
     for proxy in bench.network.proxies:
         proxy.down.delay("far away", trip_ms * NS_PER_MS)

@@ -1,4 +1,4 @@
-"""Walks: runs of the laws' state machines that bring about what chance rarely does, whatever the seed.
+"""Walks: runs of the laws' state machines that produce rare situations, whatever the seed.
 
-One table a machine: the situation, and the rules that lead to it with their arguments.
+Each machine has one table of situations, with the rules and arguments that lead to each.
 """

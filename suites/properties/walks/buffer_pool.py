@@ -1,4 +1,4 @@
-"""Walks of MemoryIsLentInTurnAndReturnedOnce: a line for memory, and memory that is returned twice."""
+"""Walks of MemoryIsLentInTurnAndReturnedOnce: a queue for memory, and memory that is returned twice."""
 
 from __future__ import annotations
 

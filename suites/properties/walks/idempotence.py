@@ -1,4 +1,4 @@
-"""Walks of EachRecordIsStoredOnceAndInOrder: refusals, losses and expiries with several batches out."""
+"""Walks of EachRecordIsStoredOnceAndInOrder: refusals, losses and expiries with several batches in flight."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def wait(passed_ms: int) -> Step:
     return step("wait", passed_ms=passed_ms)
 
 
-#: The first of a chain goes alone: only behind an acknowledged one can several be out.
+#: The first batch of a chain is sent alone. Only after an acknowledged one can several be in flight.
 KNOWN = (begin(), send(), answer())
 EXPIRED = (wait(401), wait(900), wait(401))
 

@@ -1,4 +1,4 @@
-"""Walks of RequestsEndOnceAndInOrder: several requests out, and each way in which they end."""
+"""Walks of RequestsEndOnceAndInOrder: several requests in flight, and each way in which they end."""
 
 from __future__ import annotations
 

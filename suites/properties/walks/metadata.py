@@ -1,4 +1,4 @@
-"""Walks of NewsOfTheClusterIsBelievedWhenItIsNewer: older epochs, new topics, failures, topics that fall idle."""
+"""Walks of NewsOfTheClusterIsBelievedWhenItIsNewer: older epochs, new topics, failures, and idle topics."""
 
 from __future__ import annotations
 

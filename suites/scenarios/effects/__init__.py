@@ -1,1 +1,1 @@
-"""What shows that the faults of a scenario had an effect."""
+"""Evidence that the faults of a scenario had an effect."""

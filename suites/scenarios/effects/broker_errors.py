@@ -1,7 +1,7 @@
-"""What brokers told clients: errors, and what became of the records behind them; versions, throttling, identities.
+"""Errors that brokers returned and what happened to the records, and also versions, throttling and identities.
 
-An error that was told shows in the answer as it passed the witness. It counts where that was during a fault, and where
-its client acted on it: by asking the partition again, or by giving records up.
+An error shows in the answer as it passed the witness. It counts if the answer passed during a fault and the
+client acted on it: it sent another request for the partition, or gave up records.
 """
 
 from __future__ import annotations
@@ -30,42 +30,42 @@ API_VERSIONS, INIT_PRODUCER_ID = api_name(Api.API_VERSIONS), api_name(Api.INIT_P
 
 
 def over_appends(evidence: Evidence) -> Consequence:
-    """Produce answers with an error behind which a batch may be stored; its partition was asked again, or given up."""
+    """Produce answers with an error after which a batch may be stored, and whose partition was retried or given up."""
     return _refusals(evidence, OVER_APPENDS, "an error behind which a batch may be stored")
 
 
 def too_few_replicas(evidence: Evidence) -> Consequence:
-    """Produce answers that asked for more replicas, and behind which the partition was asked again, or given up."""
+    """Produce answers that reported too few replicas, and whose partition was retried or given up."""
     return _refusals(evidence, REPLICAS, "that there are too few replicas")
 
 
 def out_of_order(evidence: Evidence) -> Consequence:
-    """Produce answers with OUT_OF_ORDER_SEQUENCE_NUMBER, behind which the partition was asked again, or given up."""
+    """Produce answers with OUT_OF_ORDER_SEQUENCE_NUMBER, whose partition was retried or given up."""
     return _refusals(evidence, (OUT_OF_ORDER,), "OUT_OF_ORDER_SEQUENCE_NUMBER")
 
 
 def unknown_producer(evidence: Evidence) -> Consequence:
-    """Produce answers with UNKNOWN_PRODUCER_ID, behind which the partition was asked again, or given up."""
+    """Produce answers with UNKNOWN_PRODUCER_ID, whose partition was retried or given up."""
     return _refusals(evidence, (UNKNOWN_PRODUCER,), "UNKNOWN_PRODUCER_ID")
 
 
 def sequence_refused(evidence: Evidence) -> Consequence:
-    """Produce answers with either of these, behind which the partition was asked again, or records given up."""
+    """Produce answers with either of these errors, whose partition was retried or given up."""
     return _refusals(evidence, (OUT_OF_ORDER, UNKNOWN_PRODUCER), "that a sequence is wrong")
 
 
 def no_topic(evidence: Evidence) -> Consequence:
-    """Produce answers that know no such topic, by name or by id; the partition was asked again, or records given up."""
+    """Produce answers that reported an unknown topic, by name or by id, and whose partition was retried or given up."""
     return _refusals(evidence, NO_TOPIC, "that there is no such topic")
 
 
 def not_leader(evidence: Evidence) -> Consequence:
-    """Produce answers with NOT_LEADER_OR_FOLLOWER, behind which another broker was asked, or records given up."""
+    """Produce answers with NOT_LEADER_OR_FOLLOWER, after which another broker was asked, or records were given up."""
     return _refusals(evidence, (NOT_LEADER,), "NOT_LEADER_OR_FOLLOWER")
 
 
 def too_large(evidence: Evidence) -> Consequence:
-    """Batches that were refused as too large, behind which smaller ones of their partition came, or failures."""
+    """Batches that were refused as too large, followed by smaller ones of their partition, or by failures."""
     made = attempts(evidence)
     failed = [
         send.complete_ns
@@ -87,7 +87,7 @@ def too_large(evidence: Evidence) -> Consequence:
 
 
 def throttled(evidence: Evidence) -> Consequence:
-    """Produce answers that said a throttle time."""
+    """Produce answers with a throttle time."""
     count = sum(
         frame.throttle_ms > 0 and during(evidence, frame.t_ns)
         for frame in evidence.frames
@@ -97,7 +97,7 @@ def throttled(evidence: Evidence) -> Consequence:
 
 
 def asked_lower(evidence: Evidence) -> Consequence:
-    """Connections on which an ApiVersions answer was UNSUPPORTED_VERSION, and that were asked again, lower, or left."""
+    """Connections that got UNSUPPORTED_VERSION for ApiVersions, and then tried a lower version or ended."""
     refused: dict[int, int] = {}
     acted = set()
     for frame in evidence.frames:
@@ -114,7 +114,7 @@ def asked_lower(evidence: Evidence) -> Consequence:
 
 
 def identity_refused(evidence: Evidence) -> Consequence:
-    """InitProducerId answers with an error, behind which the client asked once more, or gave records up."""
+    """InitProducerId answers with an error, after which the client tried again or gave up records."""
     asked = [
         frame.t_ns
         for frame in evidence.frames

@@ -1,7 +1,7 @@
-"""Which ways Produce took: connections that ended and what came in their place, leaders that changed, new partitions.
+"""How Produce requests were routed: connections that ended and their replacements, new leaders, new partitions.
 
-And what the log shows of brokers that lost or forgot something. Pure counts of what passed the witness during a fault,
-or, where a fault leaves something behind, since its beginning.
+It also covers what the log shows of brokers that lost or forgot something. Pure counts of what passed the
+witness during a fault, or since its beginning if the fault leaves something behind.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from suites.scenarios.effects.fault_windows import begun, during, meets, windows
 
 
 def another_way(evidence: Evidence) -> Consequence:
-    """Connections with Produce on them that ended during a fault, and whose partitions went by another one then."""
+    """Connections with Produce requests that ended during a fault, and whose partitions then used another one."""
     made = attempts(evidence)
     ended = {
         attempt.conn: attempt.closed_ns
@@ -31,11 +31,13 @@ def another_way(evidence: Evidence) -> Consequence:
         )
         for conn, closed_ns in ended.items()
     )
-    return Consequence(count, "connections ended with Produce on them, which took another way")
+    return Consequence(
+        count, "connections with Produce requests ended, and their partitions used another one"
+    )
 
 
 def other_leaders(evidence: Evidence) -> Consequence:
-    """How often during a fault the Produce of a partition went to another broker than before."""
+    """How often during a fault a partition's Produce requests went to another broker than before."""
     count, last = 0, dict[int, int]()
     for frame in evidence.frames:
         if frame.kind is FrameKind.REQUEST and frame.api == PRODUCE:
@@ -47,7 +49,7 @@ def other_leaders(evidence: Evidence) -> Consequence:
 
 
 def in_vain(evidence: Evidence) -> Consequence:
-    """Connections that a broker's side accepted and on which it answered nothing, until the client left."""
+    """Connections that the broker's side accepted but never answered on, until the client closed them."""
     seen: dict[int, list[Frame]] = {}
     for frame in evidence.frames:
         seen.setdefault(frame.conn, []).append(frame)
@@ -58,7 +60,7 @@ def in_vain(evidence: Evidence) -> Consequence:
 
 
 def torn_requests(evidence: Evidence) -> Consequence:
-    """Connections that ended with the beginning of a request on them, whose partitions then took another way."""
+    """Connections that ended in the middle of a request, and whose partitions then used another one."""
     made = attempts(evidence)
     torn = [
         frame for frame in evidence.frames if frame.kind is FrameKind.OPAQUE and during(evidence, frame.t_ns)
@@ -66,11 +68,11 @@ def torn_requests(evidence: Evidence) -> Consequence:
     count = sum(
         any(later.sent_ns > frame.t_ns and later.conn != frame.conn for later in made) for frame in torn
     )
-    return Consequence(count, "requests broke off on their way, and Produce took another one")
+    return Consequence(count, "requests were cut off in transit, and Produce used another connection")
 
 
 def new_partitions(evidence: Evidence) -> Consequence:
-    """Batches that went to partitions which the topic did not have at first."""
+    """Batches for partitions that the topic did not have at first."""
     first = evidence.record.spec.workload.partitions
     count = sum(
         attempt.accepted and attempt.part.partition >= first and begun(evidence, attempt.sent_ns)
@@ -80,7 +82,7 @@ def new_partitions(evidence: Evidence) -> Consequence:
 
 
 def went_on_unknown(evidence: Evidence) -> Consequence:
-    """Producers whose batches a partition took before it forgot them and afterwards, with the sequence going on."""
+    """Producers that a partition accepted before and after it forgot them, with the sequence continuing."""
     spans = windows(evidence)
     known: set[tuple[int, int | None, int | None]] = set()
     went_on = set()
@@ -97,17 +99,17 @@ def went_on_unknown(evidence: Evidence) -> Consequence:
 
 
 def trimmed(evidence: Evidence) -> Consequence:
-    """Partitions whose log begins behind batches that it held, and to which the client went on to write since."""
+    """Partitions whose log begins after batches that it had, and to which the client has written since."""
     begins: dict[int, int] = {}
     for record in evidence.log:
         begins[record.partition] = min(begins.get(record.partition, record.offset), record.offset)
     written = {attempt.part.partition for attempt in attempts(evidence) if begun(evidence, attempt.sent_ns)}
     count = sum(offset > 0 and partition in written for partition, offset in begins.items())
-    return Consequence(count, "partitions went on behind a trimmed log")
+    return Consequence(count, "partitions were written to after their log was trimmed")
 
 
 def _is_in_vain(frames: list[Frame]) -> bool:
-    """True where a request passed, the client's end closed, and no answer had passed until then."""
+    """True if a request passed and the client closed the connection before any answer had passed."""
     asked = False
     for frame in frames:
         if frame.kind is FrameKind.RESPONSE:

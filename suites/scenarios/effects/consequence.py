@@ -1,6 +1,7 @@
-"""How a fault shows: counting, in the evidence, what would not be there if the fault had not bitten.
+"""How a fault shows: counts of things in the evidence that would not be there without the fault's effect.
 
-Each function is pure and counts one thing; 0 means that the trial says nothing about the client under this fault.
+Each function is pure and counts one thing. 0 means that the trial proves nothing about the client under this
+fault.
 """
 
 from __future__ import annotations
@@ -19,25 +20,25 @@ from suites.scenarios.effects.fault_windows import GRACE_NS, meets, windows
 
 #: How much longer than linger.ms a record may stay in the client before it is sent.
 LINGER_SLACK_NS = 20 * NS_PER_MS
-#: A record that is called so long before a fault's end has its result by then, if nothing is in its way.
+#: A record called this long before the end of a fault gets its result before that end if nothing delays it.
 IN_TIME_NS = 300 * NS_PER_MS
-#: What is slow: so much at least, and so many times what the trial's own records took in peace.
+#: A slow wait: at least this long, and this many times the wait of the trial's own records without a fault.
 SLOW_NS, TIMES_SLOWER = 250 * NS_PER_MS, 3
 
 
 def traffic(evidence: Evidence) -> Consequence:
-    """Produce requests that passed the witness: the client did not go around its lane."""
+    """Produce requests that passed the witness, which shows that the client did not bypass its lane."""
     seen = sum(frame.kind is FrameKind.REQUEST and frame.api == PRODUCE for frame in evidence.frames)
     return Consequence(seen, "Produce requests passed the witness")
 
 
 def hit(evidence: Evidence) -> Consequence:
-    """Faults that bit, each by the effect of its own kind."""
+    """Faults that took effect, each by the effect of its own kind."""
     return Consequence(sum(each.count > 0 for each in effects(evidence).values()), "faults had an effect")
 
 
 def delayed(evidence: Evidence) -> Consequence:
-    """Records whose whole wait lay inside a latency window and was at least as long as the latency, both ways."""
+    """Records whose whole wait was inside a latency window and at least as long as the latency, both ways."""
     slow = {
         send.n
         for begin_ns, end_ns, params in _effective(evidence, "latency")
@@ -51,7 +52,7 @@ def delayed(evidence: Evidence) -> Consequence:
 
 
 def slowed(evidence: Evidence) -> Consequence:
-    """Records of a fault's time that waited for a quarter of a second, and three times as long as those before it."""
+    """Records sent during a fault that waited for a quarter of a second, and three times as long as those before it."""
     first_ns = min((begin for begin, _ in windows(evidence)), default=0)
     in_peace = [
         wait_ns
@@ -64,11 +65,11 @@ def slowed(evidence: Evidence) -> Consequence:
         and any(begin <= send.invoke_ns <= end for begin, end in windows(evidence))
         for send in evidence.operations.values()
     )
-    return Consequence(count, "records waited longer than in peace")
+    return Consequence(count, "records waited longer than without a fault")
 
 
 def held_up(evidence: Evidence) -> Consequence:
-    """Records that were called during a fault, some while before its end, and had no result until it was over."""
+    """Records that were called during a fault, some time before its end, and had no result until it ended."""
     count = sum(
         any(
             begin <= send.invoke_ns <= end - IN_TIME_NS and (send.complete_ns or end) >= end
@@ -85,7 +86,7 @@ def stalled(evidence: Evidence) -> Consequence:
 
 
 def outwaited(evidence: Evidence) -> Consequence:
-    """Records that had no result for as long as delivery.timeout.ms, with a fault in that time: they were given up."""
+    """Records that had no result for as long as delivery.timeout.ms, with a fault in that time, and were given up."""
     return _without_result(evidence, "delivery.timeout.ms")
 
 
@@ -100,11 +101,12 @@ def _without_result(evidence: Evidence, limit: str) -> Consequence:
 
 
 def cut_under_way(evidence: Evidence) -> Consequence:
-    """Records that were under way when a connection with Produce traffic was cut.
+    """Records that were in transit when a connection with Produce traffic was cut.
 
-    Under way is: called so long before the cut that it no longer lingered, and answered never, or so long after it
-    that the answer came over a later connection, a round trip of the added latency away. Whether the request or the
-    answer was caught, and whether the request reached the witness at all, makes no difference.
+    A record is in transit if it was called so long before the cut that it no longer lingered, and got no
+    answer, or one so long afterwards that it must have arrived on a later connection, a round trip of the
+    added latency away. It makes no difference whether the request or the answer was lost, or whether the
+    request reached the witness at all.
     """
     beds = (params for _, _, params in _effective(evidence, "latency"))
     round_trip_ns = sum(sum(params.values()) for params in beds) * NS_PER_MS
@@ -118,26 +120,26 @@ def cut_under_way(evidence: Evidence) -> Consequence:
         return send.invoke_ns + lingering_ns <= cut_ns and answered_later
 
     count = sum(any(caught(send, cut_ns) for cut_ns in cuts) for send in evidence.operations.values())
-    return Consequence(count, "records were under way when their connection was cut")
+    return Consequence(count, "records were in transit when their connection was cut")
 
 
 def answers_dropped(evidence: Evidence) -> Consequence:
-    """Produce answers that passed the witness in a window that drops them, and that the client then did without.
+    """Produce answers that passed the witness while answers are dropped, and that the client then did without.
 
-    It sent the records again: the same producer id, epoch and sequence, or the same bytes, in a later request; or,
-    where a client makes new batches of what it retries, a record of the answered batch lies at a second place in the
-    log. Or it gave up: a record of that batch was never acknowledged.
+    The client sent the records again: the same producer id, epoch and sequence, or the same bytes, in a later
+    request. If a client makes new batches for retries, a record of the answered batch is at a second place in
+    the log. Or the client gave up: a record of that batch was never acknowledged.
     """
     return _did_without(evidence, "dropped_response", "dropped")
 
 
 def answers_swallowed(evidence: Evidence) -> Consequence:
-    """As with answers that are dropped, while the way back from the brokers is cut."""
+    """Produce answers that were lost while the path from the brokers was cut, and that the client did without."""
     return _did_without(evidence, "partition", "swallowed")
 
 
 def answers_held_back(evidence: Evidence) -> Consequence:
-    """As with answers that are dropped, while all answers are held back for longer than anybody waits for one."""
+    """Produce answers that were delayed for longer than any client waits, and that the client did without."""
     return _did_without(evidence, "late_response", "held back")
 
 

@@ -1,8 +1,8 @@
-"""What clients heard of their requests, or did not: answers that never came, came late, came twice, came from nobody.
+"""Answers that clients did or did not get: missing, late, duplicated, or matching no request.
 
-Pure counts, each of what passed the witness while a fault was in effect, and of what the client did about it. That a
-client did something about a silence shows in its asking the partition again, or in a record that it gave up: what a
-good client does, and what a bad one does.
+Pure counts, each of what passed the witness while a fault was in effect, and of what the client did about it.
+A client's reaction to a missing answer shows in a later request for the partition, or in a record that it
+gave up. This is what both good and bad clients do.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from harness.plugins.scenario import Consequence
 from suites.analysis.attempts import PRODUCE, Attempt, attempts
 from suites.scenarios.effects.fault_windows import during, meets
 
-#: Two clocks, the client's and the witness's, begin to count a request's time a little apart.
+#: The clocks of the client and of the witness start to count a request's time slightly apart.
 SLACK_NS = 200 * NS_PER_MS
-#: An answer that passes in pieces takes at least so long.
+#: The least time that an answer in pieces takes to pass.
 IN_PIECES_NS = 20 * NS_PER_MS
 
 
 def unanswered(evidence: Evidence) -> Consequence:
-    """Produce requests to which no answer ever passed, and whose partition was asked again, or its records given up."""
+    """Produce requests to which no answer ever passed, and whose partition was retried or given up."""
     count = sum(
         attempt.answered_ns is None and meets(evidence, *_due(evidence, attempt))
         for attempt in resumed(evidence)
@@ -32,7 +32,7 @@ def unanswered(evidence: Evidence) -> Consequence:
 
 
 def unasked(evidence: Evidence) -> Consequence:
-    """Produce requests that never passed to the broker, and whose partition was asked later, or records given up."""
+    """Produce requests that never passed to the broker, and whose partition was retried or given up."""
     asked = attempts(evidence)
     lost = [
         frame
@@ -49,13 +49,13 @@ def unasked(evidence: Evidence) -> Consequence:
 
 
 def overdue(evidence: Evidence) -> Consequence:
-    """Produce requests that had no answer for longer than request.timeout.ms, as it passed: late, or none at all."""
+    """Produce requests that had no answer at the witness for longer than request.timeout.ms: late, or none at all."""
     count = sum(_is_overdue(evidence, attempt) for attempt in attempts(evidence))
     return Consequence(count, "Produce requests had no answer for longer than request.timeout.ms")
 
 
 def left_behind(evidence: Evidence) -> Consequence:
-    """Connections that ended over an overdue Produce request, with a further one on them that had no answer either."""
+    """Connections that ended because of an overdue Produce request, with another unanswered request on them."""
     overdue_on = {attempt.conn for attempt in attempts(evidence) if _is_overdue(evidence, attempt)}
     count = sum(
         number in overdue_on
@@ -68,11 +68,11 @@ def left_behind(evidence: Evidence) -> Consequence:
         > 1
         for number, connection in connections(evidence).items()
     )
-    return Consequence(count, "connections were left over a late answer, with others on their way")
+    return Consequence(count, "connections ended because of a late answer, with other requests in flight")
 
 
 def ghosts(evidence: Evidence) -> Consequence:
-    """Produce requests that came to the broker when their client had left, and was asking by another connection."""
+    """Produce requests that reached the broker after their client had left and was using another connection."""
     count = sum(
         attempt.closed_ns is not None
         and during(evidence, attempt.sent_ns)
@@ -84,11 +84,11 @@ def ghosts(evidence: Evidence) -> Consequence:
         )
         for attempt in attempts(evidence)
     )
-    return Consequence(count, "Produce requests came to the broker behind their client's back")
+    return Consequence(count, "Produce requests reached the broker after their client had given them up")
 
 
 def out_of_turn(evidence: Evidence) -> Consequence:
-    """Produce answers that passed behind the answer to a request that was made later on the same connection."""
+    """Produce answers that passed after the answer to a later request on the same connection."""
     asked: dict[tuple[int, int | None], int] = {}
     latest: dict[int, int] = {}
     count = 0
@@ -100,17 +100,17 @@ def out_of_turn(evidence: Evidence) -> Consequence:
             behind = asked[request] < latest.get(frame.conn, -1)
             count += frame.api == PRODUCE and behind and during(evidence, frame.t_ns)
             latest[frame.conn] = max(latest.get(frame.conn, -1), asked[request])
-    return Consequence(count, "Produce answers passed out of their turn")
+    return Consequence(count, "Produce answers passed out of order")
 
 
 def doubled(evidence: Evidence) -> Consequence:
-    """Produce answers that passed twice: the witness alone can tell, for the client need not show it."""
+    """Produce answers that passed twice. Only the witness can tell, since the client need not show it."""
     count = sum(frame.fate is Fate.MARKED for frame in _answers(evidence))
     return Consequence(count, "Produce answers passed twice")
 
 
 def from_nobody(evidence: Evidence) -> Consequence:
-    """Answers that passed with a correlation id that nobody had asked with on their connection."""
+    """Answers with a correlation id that no request on their connection had used."""
     asked = {
         (frame.conn, frame.correlation_id) for frame in evidence.frames if frame.kind is FrameKind.REQUEST
     }
@@ -119,17 +119,17 @@ def from_nobody(evidence: Evidence) -> Consequence:
         for frame in evidence.frames
         if frame.kind is FrameKind.RESPONSE and during(evidence, frame.t_ns)
     )
-    return Consequence(strange, "answers passed that nobody had asked for")
+    return Consequence(strange, "answers passed that matched no request")
 
 
 def in_pieces(evidence: Evidence) -> Consequence:
-    """Produce answers that were long in passing, though the broker had given them at once."""
+    """Produce answers that took a long time to pass, although the broker had given them at once."""
     count = sum(frame.t_ns - frame.arrived_ns >= IN_PIECES_NS for frame in _answers(evidence))
     return Consequence(count, "Produce answers passed in pieces")
 
 
 def resumed(evidence: Evidence) -> list[Attempt]:
-    """The attempts whose partition was asked again later, or over which a record was given up."""
+    """Return the attempts whose partition was tried again later, or after which a record was given up."""
     last: dict[int, int] = {}
     made = attempts(evidence)
     for attempt in made:
@@ -142,7 +142,7 @@ def resumed(evidence: Evidence) -> list[Attempt]:
 
 
 def given_up_over(evidence: Evidence, t_ns: int) -> bool:
-    """True if a record that was under way at that moment was not acknowledged in the end."""
+    """True if a record that was pending at that time was never acknowledged."""
     return any(
         _was_under_way(send, t_ns) for send in evidence.operations.values() if send.outcome is not Outcome.OK
     )
@@ -159,7 +159,7 @@ def _is_overdue(evidence: Evidence, attempt: Attempt) -> bool:
 
 
 def _due(evidence: Evidence, attempt: Attempt) -> tuple[int, int]:
-    """From when to when an answer would have come in time."""
+    """Return the interval in which an answer would have been in time."""
     timeout_ns = int(evidence.record.spec.config["request.timeout.ms"]) * NS_PER_MS
     return attempt.sent_ns, attempt.sent_ns + timeout_ns
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import clients.reference
 from clients.reference.errors import BrokerError, IllegalStateError, ProducerClosedError, SendError
 from clients.reference.metadata.metadata import PartitionMetadata
 from clients.reference.producer.interceptors import ProducerRecord
@@ -213,3 +214,8 @@ def test_clients_without_an_id_are_numbered(producer):
         ids = [p.config.client_id for p in (first, named, second)]
     numbers = [int(ids[each].removeprefix("producer-")) for each in (0, 2)]
     assert numbers[1] == numbers[0] + 1 and ids[1] == "mine"
+
+
+@pytest.mark.parametrize("name", clients.reference.__all__)
+def test_each_public_name_can_be_imported(name: str) -> None:
+    assert getattr(clients.reference, name).__name__ == name

@@ -1,6 +1,6 @@
-"""Where the excuses of a second copy end: what a client may not take for a reason to send a batch again.
+"""The limits of the excuses for a second copy: what a client may not take as a reason to send a batch again.
 
-Each module has the perturbations of one kind of reason.
+Each module contains the perturbations of one kind of reason.
 """
 
 from __future__ import annotations

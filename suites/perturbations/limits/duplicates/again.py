@@ -1,4 +1,4 @@
-"""What the limits of duplicates share: a batch that is sent a second time, in a scene."""
+"""Shared code for the limits of duplicates: a batch that is sent a second time, in a scene."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from suites.perturbations.limits.scene import (
 from suites.perturbations.perturbation import Perturbation, channels
 
 UNEXPLAINED = ("unexplained-duplicate",)
-#: So long after a moment nothing that happened then matters.
+#: After this time, an event has no effect any more.
 OVER_MS = SLACK_MS + MORE_MS
 DELAY_MS = 300
 Places = Callable[[Evidence], Sequence[Spot]]
 
 
 def over_before(evidence: Evidence, kind: str, until_ms: int = -OVER_MS, **params: int) -> During:
-    """A fault from the beginning of the pause on; without ``until_ms`` it is over before the first request."""
+    """Return a fault from the beginning of the pause on. By default it ends before the first request."""
     return During(kind, -lead_ms(evidence) + OVER_MS, until_ms, tuple(params.items()))
 
 
 def patience_ms(evidence: Evidence) -> int:
-    """How long a request waits at least before its client may give it up."""
+    """Return how long a request waits at least before its client may give it up."""
     return timeout_ms(evidence) - min(SLACK_MS, timeout_ms(evidence) // 2)
 
 
@@ -46,7 +46,7 @@ def hung_up_after_answer(evidence: Evidence, *faults: During) -> Scene:
 
 
 def beside(evidence: Evidence) -> list[Spot]:
-    """Where a batch of another partition waits in the client as well."""
+    """Return the places at which a batch of another partition waits in the client too."""
     batches = settled(evidence)
     return [spot for spot in openings(evidence) if of_other_partition(evidence, batches[spot]) is not None]
 
@@ -60,7 +60,10 @@ def limit(
     caught_by: tuple[str, ...] = UNEXPLAINED,
     also: tuple[str, ...] = (),
 ) -> Perturbation:
-    """A perturbation after which one batch is in the log twice; ``also`` are further channels that it changes."""
+    """Return a perturbation after which one batch is in the log twice.
+
+    ``also`` names further channels that it changes.
+    """
     changes = channels("frames", "log", "history", *also)
     return Perturbation(name, changes, defect, caught_by, places, apply, verdict, AT_LEAST_ONCE)
 
@@ -68,5 +71,5 @@ def limit(
 def limit_in_scene(
     name: str, defect: str, scenes: Scenes, places: Places = spots, also: tuple[str, ...] = ("faults",)
 ) -> Perturbation:
-    """The same, where the defect is a scene."""
+    """Return the same kind of perturbation for a defect that is a scene."""
     return limit(name, defect, played(scenes), places, also=also)

@@ -1,4 +1,4 @@
-"""A batch is sent again because of a fault that was over long before, begins later, or is elsewhere."""
+"""A batch is sent again because of a fault that ended long before, begins later, or is elsewhere."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _harness_stalled_later(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _unread(broker: int | None, at_ms: int) -> Callable[[Evidence, Spot], Evidence]:
-    """A connection has bytes that cannot be read: one to another broker, or one long afterwards."""
+    """Return a perturbation with an unreadable connection, to another broker or long afterwards."""
 
     def apply(evidence: Evidence, spot: Spot) -> Evidence:
         stage = Stage(evidence, spot)
@@ -103,7 +103,10 @@ def _cut_before(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _out_of_turn_later(evidence: Evidence, spot: Spot) -> Evidence:
-    """The answer to the batch is in order; long after it two others are swapped, and the client hangs up."""
+    """The answer to the batch is in order.
+
+    Long after it two others are swapped, and the client closes the connection.
+    """
     stage, found, at_ms = Stage(evidence, spot), metadata(evidence), OVER_MS + MORE_MS
     assert found is not None
     ids = 2_000_000_000
@@ -118,7 +121,7 @@ def _out_of_turn_later(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _out_of_turn_elsewhere(evidence: Evidence, spot: Spot) -> Evidence:
-    """The same on another connection: the batch goes again as if its answer had been lost, and its request overdue."""
+    """The same on another connection: the batch is sent again as if its answer were lost and its request overdue."""
     stage, found = Stage(evidence, spot), metadata(evidence)
     assert found is not None
     own = {"conn": stage.conn, "came_ns": None, "fault": None, "fate": None}
@@ -137,19 +140,19 @@ def _tells_metadata(evidence: Evidence) -> list[Spot]:
 
 
 def _cut_afterwards(evidence: Evidence) -> Scene:
-    """The connection of the first request is cut, less than a slack after the second one."""
+    """The connection of the first request is cut, less than one slack after the second request."""
     return Scene(MORE_MS, closed_ms=4 * MORE_MS, faults=(During("reset", 3 * MORE_MS, 5 * MORE_MS),))
 
 
 PERTURBATIONS = (
     limit_in_scene(
         "again-shortly-before-a-cut",
-        "sends a batch again that was answered, shortly before its connection is cut",
+        "sends an answered batch again, shortly before its connection is cut",
         _cut_afterwards,
     ),
     limit_in_scene(
         "again-after-answers-were-lost",
-        "sends a batch again that was answered when no fault lost answers any more",
+        "sends an answered batch again when no fault loses answers any more",
         _answered_after_losses,
     ),
     limit_in_scene(
@@ -159,22 +162,22 @@ PERTURBATIONS = (
     ),
     limit_in_scene(
         "again-after-bytes-were-held",
-        "sends a batch again at once, when a fault that held bytes was over before it was sent",
+        "sends a batch again at once, although a fault that delayed bytes ended before it was sent",
         _held_before,
     ),
     limit_in_scene(
         "again-while-others-are-held",
-        "sends a batch again at once, while a fault holds bytes on the way to another broker",
+        "sends a batch again at once, while a fault delays bytes to another broker",
         _held_elsewhere,
     ),
     limit_in_scene(
         "again-within-latency",
-        "sends a batch again that a latency cannot have kept for the whole request timeout",
+        "sends a batch again that a latency cannot have delayed for the whole request timeout",
         _delayed,
     ),
     limit_in_scene(
         "again-long-after-refusals",
-        "sends a batch twice, when connections had been refused longer ago than a request timeout",
+        "sends a batch twice, when connections were refused longer than a request timeout before",
         _refused_before,
     ),
     limit_in_scene(
@@ -182,7 +185,7 @@ PERTURBATIONS = (
     ),
     limit(
         "again-long-after-a-cut",
-        "sends a batch twice, when another connection had been cut longer ago than a request timeout",
+        "sends a batch twice, when another connection was cut longer than a request timeout before",
         _cut_before,
         also=("faults",),
     ),
@@ -194,23 +197,23 @@ PERTURBATIONS = (
     ),
     limit(
         "again-beside-unread-elsewhere",
-        "sends a batch twice, while something unreadable passes on the way to another broker",
+        "sends a batch twice, while unreadable bytes pass to another broker",
         _unread(ELSEWHERE, 50),
     ),
     limit(
         "again-before-unread",
-        "sends a batch twice, long before something unreadable passes",
+        "sends a batch twice, long before unreadable bytes pass",
         _unread(None, MORE_MS + OVER_MS),
     ),
     limit(
         "again-before-answers-out-of-turn",
-        "sends a batch again whose answer came in its turn, when later ones do not",
+        "sends a batch again whose answer arrived in order, although later answers do not",
         _out_of_turn_later,
         places=_tells_metadata,
     ),
     limit(
         "again-before-others-were-out-of-turn",
-        "sends a batch again that was answered before another connection's answers came out of turn",
+        "sends a batch again that was answered before answers on another connection were out of order",
         _out_of_turn_elsewhere,
         places=lambda evidence: beats(evidence) if metadata(evidence) else [],
     ),

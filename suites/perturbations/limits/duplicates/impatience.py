@@ -1,4 +1,4 @@
-"""A batch is sent again by a client that did not wait: it hung up, stalled, or forgot what it had read."""
+"""A batch is sent again by a client that did not wait: it closed the connection, stalled, or forgot an answer."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ def _hung_up_long_after_fault(evidence: Evidence) -> Scene:
 
 
 def _late_answer(evidence: Evidence) -> Scene:
-    """The answer is late, and the client hangs up long after it."""
+    """The answer is late, and the client closes the connection long after it."""
     fault = over_before(evidence, "latency", 50, downstream_ms=DELAY_MS)
     closed_ms = DELAY_MS + OVER_MS + MORE_MS
     return Scene(closed_ms + MORE_MS, closed_ms=closed_ms, faults=(fault,))
 
 
 def _end_held_later(evidence: Evidence) -> Scene:
-    """A fault delays the end of the connection; whenever the client closed it, it had read the answer."""
+    """A fault delays the end of the connection. Whenever the client closed it, it had read the answer."""
     fault = During("bandwidth", OVER_MS, OVER_MS + 800, (("upstream_bytes_per_s", 1_000),))
     return Scene(OVER_MS + 750, closed_ms=OVER_MS + 700, faults=(fault,))
 
 
 def _acked_before(evidence: Evidence) -> Scene:
-    """A fault is between the acknowledgement and the second request."""
+    """A fault occurs between the acknowledgement and the second request."""
     return Scene(OVER_MS + 50, acked_ms=2, faults=(During("refuse", MORE_MS, 2 * MORE_MS),))
 
 
@@ -81,29 +81,29 @@ PERTURBATIONS = (
     ),
     limit_in_scene(
         "again-after-impatient-hang-up",
-        "hangs up on a request that has not waited for its timeout, and sends it again",
+        "closes the connection before a request has timed out, and sends the request again",
         _hung_up_too_early,
         also=(),
     ),
     limit_in_scene(
         "again-after-hanging-up-on-answer",
-        "hangs up long after it had the answer, and sends the batch again",
+        "closes the connection long after it had the answer, and sends the batch again",
         hung_up_after_answer,
         also=(),
     ),
     limit_in_scene(
         "again-after-hanging-up-in-peace",
-        "hangs up on a request when the last fault is longer ago than a request timeout, and sends it again",
+        "closes the connection when the last fault is longer ago than a request timeout, and sends the batch again",
         _hung_up_long_after_fault,
     ),
     limit_in_scene(
         "again-after-hanging-up-on-late-answer",
-        "hangs up long after it had an answer that a latency delayed, and sends the batch again",
+        "closes the connection long after it had an answer that a latency delayed, and sends the batch again",
         _late_answer,
     ),
     limit(
         "again-after-end-was-held",
-        "hangs up when it has the answer, its end is held back, and sends the batch again",
+        "closes the connection when it has the answer, while the close is delayed, and sends the batch again",
         played(_end_held_later),
         verdict=Verdict.DIFFERS,
         caught_by=("avoidable-duplicate", *UNEXPLAINED),
@@ -111,14 +111,14 @@ PERTURBATIONS = (
     ),
     limit_in_scene(
         "again-after-late-stall",
-        "sends a batch again when its process has stalled, though it had the answer long before",
+        "sends a batch again after its process has stalled, although it had the answer long before",
         _stalled_later,
         places=beats,
         also=(),
     ),
     limit(
         "again-without-timeout",
-        "has no request timeout, and sends a batch again that was answered",
+        "has no request timeout, and sends an answered batch again",
         _without_timeout,
         also=("record",),
     ),

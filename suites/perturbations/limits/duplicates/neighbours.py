@@ -1,4 +1,4 @@
-"""A batch is sent again because of what became of another batch, or of itself long before."""
+"""A batch is sent again because of what happened to another batch, or to itself long before."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ NOT_LEADER = 6
 
 
 def _refused(partition: bool, at_ms: int, scene: Scene) -> Callable[[Evidence, Spot], Evidence]:
-    """A batch is refused on another connection: this one if ``partition``, else one of another partition."""
+    """Return a perturbation in which a batch is refused on another connection.
+
+    It is this batch if ``partition``, and otherwise one of another partition.
+    """
 
     def apply(evidence: Evidence, spot: Spot) -> Evidence:
         stage = Stage(evidence, spot)
@@ -57,7 +60,7 @@ def _unanswered(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _kept(evidence: Evidence, spot: Spot) -> Evidence:
-    """The request of another partition does not reach the broker: a rule stops it."""
+    """The request of another partition does not reach the broker, because a rule stops it."""
     stage = Stage(evidence, spot)
     other = of_other_partition(evidence, stage.batch)
     assert other is not None
@@ -70,7 +73,7 @@ def _kept(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _elsewhere_before_growth(evidence: Evidence, spot: Spot) -> Evidence:
-    """The first request is for another partition; the topic gets more partitions after everything else."""
+    """The first request is for another partition. The topic gets more partitions after everything else."""
     growth = During("topic_growth", MORE_MS + 300, MORE_MS + 400, (("partitions", 1),))
     stage = Stage(evidence, spot)
     return stage.play(Scene(MORE_MS, faults=(growth,), partition=_another(evidence, spot)))
@@ -81,7 +84,7 @@ def _another(evidence: Evidence, spot: Spot) -> int:
 
 
 def _of_several(evidence: Evidence) -> list[Spot]:
-    """Where there is another partition, and records have keys that determine theirs."""
+    """Return the places in a trial with several partitions whose records have keys."""
     has_keys = evidence.record.spec.workload.keys > 0
     return spots(evidence) if len(layout(evidence)) > 1 and has_keys else []
 
@@ -89,19 +92,19 @@ def _of_several(evidence: Evidence) -> list[Spot]:
 PERTURBATIONS = (
     limit(
         "again-beside-timeout-elsewhere",
-        "sends a batch twice, while one of another partition times out on another connection",
+        "sends a batch twice, while a batch of another partition times out on another connection",
         _unanswered,
         places=beside,
     ),
     limit(
         "again-beside-kept-elsewhere",
-        "sends a batch twice, while one of another partition does not reach the broker",
+        "sends a batch twice, while a batch of another partition does not reach the broker",
         _kept,
         places=beside,
     ),
     limit(
         "again-beside-refusal-elsewhere",
-        "sends a batch twice, while one of another partition is refused on another connection",
+        "sends a batch twice, while a batch of another partition is refused on another connection",
         _refused(False, 20, Scene(MORE_MS)),
         places=beside,
     ),
@@ -113,7 +116,7 @@ PERTURBATIONS = (
     ),
     limit(
         "again-long-after-refusal",
-        "sends a batch twice, when it had been refused longer ago than a request timeout",
+        "sends a batch twice, when it was refused longer than a request timeout before",
         _refused(True, 0, Scene(MORE_MS)),
     ),
     limit(

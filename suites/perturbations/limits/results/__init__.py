@@ -1,6 +1,6 @@
-"""Where the excuses of a bad result end: of a batch that expires, is late, is refused, or is acknowledged.
+"""The limits of the excuses for a bad result: for a batch that expires, is late, is refused, or is acknowledged.
 
-Each module has the perturbations of one of these topics.
+Each module contains the perturbations of one of these topics.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where the excuses of an acknowledgement end: of a batch whose answer was an error."""
+"""The limits of the excuses for an acknowledgement: for a batch whose answer was an error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DUPLICATE_SEQUENCE, AFTER_APPEND = 46, 20
 
 
 def _duplicate_of_another(evidence: Evidence, place: Pair) -> Evidence:
-    """A batch is refused and acknowledged; the broker had called the batch before it a duplicate."""
+    """A batch is refused and acknowledged. The broker had called the batch before it a duplicate."""
     ahead, batch = (settled(evidence)[spot] for spot in place)
     part = asked(evidence, ahead.exchange)
     frames = pair(
@@ -43,7 +43,7 @@ def _numbered_pairs(evidence: Evidence) -> list[Pair]:
 
 
 def _refused_for_unread(evidence: Evidence, spot: Spot) -> Evidence:
-    """A batch is refused and acknowledged; a connection to another broker has bytes that cannot be read."""
+    """A batch is refused and acknowledged. A connection to another broker has unreadable bytes."""
     batch = settled(evidence)[spot]
     known = next(frame for frame in evidence.frames if frame.kind is FrameKind.OPEN)
     conn = max(frame.conn for frame in (*evidence.frames, *evidence.stopped)) + 1
@@ -60,7 +60,7 @@ def _refused_for_unread(evidence: Evidence, spot: Spot) -> Evidence:
 PERTURBATIONS = (
     limit(
         "ack-of-another-duplicate",
-        "takes DUPLICATE_SEQUENCE_NUMBER of one batch for the acknowledgement of the next",
+        "takes DUPLICATE_SEQUENCE_NUMBER for one batch as the acknowledgement of the next",
         _duplicate_of_another,
         _numbered_pairs,
         ("early-ack",),
@@ -69,7 +69,7 @@ PERTURBATIONS = (
     ),
     limit(
         "ack-beside-unread-elsewhere",
-        "acknowledges a batch that was refused, while something unreadable passes on another way",
+        "acknowledges a refused batch, while unreadable bytes pass to another broker",
         _refused_for_unread,
         spots(),
         ("early-ack",),

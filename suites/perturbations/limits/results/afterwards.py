@@ -1,4 +1,4 @@
-"""What the limits of results share: a trial that goes on after its last result, and the batches that end there."""
+"""Shared code for the limits of results: a trial that continues after its last result, and batches that end there."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ Pair = tuple[Spot, Spot]
 
 
 def setting_ms(evidence: Evidence, setting: str) -> int:
-    """The value of a setting, as the plan has it."""
+    """Return the planned value of a setting."""
     return int(evidence.record.spec.config[setting])
 
 
 def has_limits(evidence: Evidence) -> bool:
-    """True if delivery.timeout.ms, of a minute at most, limits all attempts, and the end of the trial is calm."""
+    """True if delivery.timeout.ms, of at most a minute, limits all attempts, and the end of the trial is calm."""
     config, not_set = evidence.record.spec.config, evidence.record.not_set
     unlimited = int(config.get(RETRIES, 2**31 - 1)) == 2**31 - 1 and _is_over(evidence)
     return (
@@ -46,28 +46,28 @@ def has_limits(evidence: Evidence) -> bool:
 
 @view
 def last_ns(evidence: Evidence) -> int:
-    """The moment after the last result and the last answer."""
+    """Return the time after the last result and the last answer."""
     told = (send.complete_ns or 0 for send in evidence.operations.values())
     frames = (frame.t_ns for frame in evidence.frames if frame.api == "Produce")
     return max((*told, *frames), default=0) + 1
 
 
 def _is_over(evidence: Evidence) -> bool:
-    """True if every fault is over before the last result, and no rule of the witness has touched a frame."""
+    """True if every fault ended before the last result, and no rule of the witness has touched a frame."""
     ends = (row.effective_ns[1] for row in evidence.faults if row.effective_ns is not None)
     touched = any(frame.fault or frame.fate for frame in (*evidence.frames, *evidence.stopped))
     return not touched and max(ends, default=0) < last_ns(evidence)
 
 
 def waited(evidence: Evidence, for_ms: int) -> Evidence:
-    """The trial goes on for so long after the last result, and nothing happens."""
+    """The trial continues for ``for_ms`` after the last result, and nothing happens."""
     return paused(evidence, last_ns(evidence), for_ms * NS_PER_MS)
 
 
 def with_fault(
     evidence: Evidence, begin_ns: int, end_ns: int, brokers: tuple[int, ...] = (), kind: str = "refuse"
 ) -> Evidence:
-    """The evidence with one fault more, at these brokers or, if there are none, at all."""
+    """Return the evidence with one more fault, at these brokers, or at all if none are given."""
     start = Elapsed(max(0, (begin_ns - (evidence.record.phases.load_ns or 0)) // NS_PER_MS))
     spec = FaultSpec(kind, start, (end_ns - begin_ns) // NS_PER_MS, {}, brokers)
     row = FaultRow(len(evidence.faults), spec, (begin_ns, end_ns), (begin_ns, end_ns), 1)
@@ -76,7 +76,7 @@ def with_fault(
 
 
 def keyed(evidence: Evidence) -> bool:
-    """True if records have keys: a failed record then has its partition."""
+    """True if records have keys, so that a failed record has a known partition."""
     return evidence.record.spec.workload.keys > 0
 
 
@@ -89,7 +89,10 @@ def _took_little(evidence: Evidence, batch: Batch) -> bool:
 def quick(
     holds: Callable[[Evidence, Batch], bool] = lambda _, __: True,
 ) -> Callable[[Evidence], list[Spot]]:
-    """Settled batches whose calls did not block for long, of a client with limits, if records have keys."""
+    """Return a function that finds settled batches whose calls did not block for long.
+
+    The client must have limits, and records must have keys.
+    """
 
     def places(evidence: Evidence) -> list[Spot]:
         if not has_limits(evidence) or not keyed(evidence):
@@ -101,7 +104,7 @@ def quick(
 
 
 def successive(evidence: Evidence) -> list[Pair]:
-    """Pairs of a settled batch and the next one of its partition, of a client with limits."""
+    """Return pairs of a settled batch and the next one of its partition, for a client with limits."""
     of: dict[int, list[Batch]] = {}
     for batch in settled(evidence).values():
         of.setdefault(batch.partition, []).append(batch)
@@ -110,7 +113,7 @@ def successive(evidence: Evidence) -> list[Pair]:
 
 
 def beats(evidence: Evidence) -> bool:
-    """True if the client has a heartbeat."""
+    """True if the client sends heartbeats."""
     return any(isinstance(event, Stats) for event in evidence.history)
 
 
@@ -124,5 +127,5 @@ def limit(
     verdict: Verdict = Verdict.FAIL,
     guarantees: frozenset[Guarantee] = DURABLE,
 ) -> Perturbation:
-    """A perturbation of results; ``changes`` are its channels."""
+    """Return a perturbation of results. ``changes`` are its channels."""
     return Perturbation(name, channels(*changes), defect, caught_by, places, apply, verdict, guarantees)

@@ -1,4 +1,4 @@
-"""Where the excuses of a batch that expires end: with another batch, with a call that blocks."""
+"""The limits of the excuses for an expired batch: expiry of another batch, and calls that block."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from suites.perturbations.limits.results.afterwards import (
 
 
 def _expire(evidence: Evidence, root: Batch, other: Batch, ends_ms: int) -> Evidence:
-    """``root`` expires under a fault that lasts as long as it waits; ``other`` ends ``ends_ms`` after that."""
+    """``root`` expires under a fault that lasts as long as it waits. ``other`` ends ``ends_ms`` after that."""
     limit_ns = setting_ms(evidence, DELIVERY) * NS_PER_MS
     called_ns = min(send.invoke_ns for send in root.sends)
     end_ns = called_ns + limit_ns
@@ -38,7 +38,7 @@ def _expire(evidence: Evidence, root: Batch, other: Batch, ends_ms: int) -> Evid
 
 
 def _much_later(evidence: Evidence) -> list[Pair]:
-    """Pairs of a batch and one of another partition that was handed over much later."""
+    """Return pairs of a batch and one of another partition that was handed over much later."""
     batches = settled(evidence)
     found: list[Pair] = []
     for spot in quick()(evidence):
@@ -78,14 +78,14 @@ def _can_block(evidence: Evidence, _: Batch) -> bool:
 PERTURBATIONS = (
     limit(
         "gave-up-before-the-batch-expired",
-        "gives up a batch 1.3 seconds before the one ahead of it expires",
+        "gives up a batch 1.3 seconds before the previous one expires",
         _expired(-APART_MS),
         successive,
         changes=("history", "faults"),
     ),
     limit(
         "gave-up-as-another-partition-expired",
-        "gives up a batch in time, because one of another partition expires",
+        "gives up a batch before its timeout, because one of another partition expires",
         _expired(0),
         _much_later,
         changes=("history", "faults"),

@@ -1,4 +1,4 @@
-"""Where the excuses of a refused batch end: of one that was too large, and of one that was not next in sequence."""
+"""The limits of the excuses for a refused batch: too large, or not the next in sequence."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TOO_LARGE, OUT_OF_ORDER = 10, 45
 
 
 def _refused(evidence: Evidence, spot: Spot, code: int, after_ms: int, base: int = 0) -> Evidence:
-    """A batch is refused and not stored, and its records fail ``after_ms`` later; ``base`` is added to its sequence."""
+    """A batch is refused and not stored, and its records fail ``after_ms`` later. ``base`` is added to its sequence."""
     batch = settled(evidence)[spot]
     exchange, sent = batch.exchange, asked(evidence, batch.exchange)
     other = changed(sent, base_sequence=(sent.base_sequence or 0) + base)
@@ -58,7 +58,10 @@ def _others_too(evidence: Evidence, place: Pair) -> Evidence:
 
 
 def _with_others(evidence: Evidence) -> list[Pair]:
-    """Pairs of a batch and one of another partition, handed over before the answer to the first and answered later."""
+    """Return pairs of a batch and one of another partition.
+
+    The second was handed over before the answer to the first, and answered later.
+    """
     batches = settled(evidence)
     found: list[Pair] = []
     for spot in quick()(evidence):
@@ -72,7 +75,7 @@ def _with_others(evidence: Evidence) -> list[Pair]:
 
 
 def _another_too_large(evidence: Evidence, place: Pair) -> Evidence:
-    """A batch is stored and reported as unknown; one of another partition is sent again and refused for its size."""
+    """A batch is stored and reported as unknown. One of another partition is sent again and refused for its size."""
     first, other = (settled(evidence)[spot] for spot in place)
     part = asked(evidence, other.exchange)
     frames = pair(
@@ -91,7 +94,7 @@ def _not_next(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _forgotten(evidence: Evidence, place: Pair) -> Evidence:
-    """A batch that was answered in its turn is sent again behind a later one, refused, and reported as unknown."""
+    """A batch that was answered in order is sent again after a later one, refused, and reported as unknown."""
     first, later = (settled(evidence)[spot] for spot in place)
     request, answer, part = (
         request_of(evidence, later),
@@ -104,7 +107,7 @@ def _forgotten(evidence: Evidence, place: Pair) -> Evidence:
 
 
 def _numbered_before(evidence: Evidence) -> list[Pair]:
-    """Pairs of a numbered batch and a later one of its partition, answered within a second of each other."""
+    """Return pairs of a numbered batch and a later one of its partition, answered within a second of each other."""
     batches = settled(evidence)
     spots = quick(numbered)(evidence)
     return [
@@ -117,7 +120,10 @@ def _numbered_before(evidence: Evidence) -> list[Pair]:
 
 
 def _unsplit(evidence: Evidence, place: Pair) -> Evidence:
-    """A batch of several records is too large and fails whole; a single record was too large under another limit."""
+    """A batch of several records is too large and fails as a whole.
+
+    A single record was too large under another limit.
+    """
     large, single = (settled(evidence)[spot] for spot in place)
     at_ns = request_of(evidence, single).t_ns
     part = changed(asked(evidence, single.exchange), records=1, crc=1)
@@ -136,7 +142,7 @@ def _unsplit(evidence: Evidence, place: Pair) -> Evidence:
 
 
 def _under_two_limits(evidence: Evidence) -> list[Pair]:
-    """Pairs of a batch of several records and one of another partition that was not in flight at the same time."""
+    """Return pairs of a batch of several records and one of another partition that was in flight at another time."""
     batches = settled(evidence)
     found: list[Pair] = []
     for spot, batch in batches.items():
@@ -153,7 +159,7 @@ def _under_two_limits(evidence: Evidence) -> list[Pair]:
 PERTURBATIONS = (
     limit(
         "gave-up-long-after-too-large",
-        "gives up records more than a second after a batch of as many was refused for its size",
+        "gives up records more than a second after a batch with as many records was refused for its size",
         _too_large_long_ago,
         quick(),
         changes=WIRE,
@@ -167,14 +173,14 @@ PERTURBATIONS = (
     ),
     limit(
         "gave-up-stored-beside-too-large",
-        "reports a batch as unknown that it has the answer to, when another one is refused for its size",
+        "reports an answered batch as unknown, when another one is refused for its size",
         _another_too_large,
         _with_others,
         changes=("history", "frames"),
     ),
     limit(
         "gave-up-over-its-own-gap",
-        "leaves a sequence out, which the broker refuses, and gives up the batch",
+        "skips a sequence number, which the broker refuses, and gives up the batch",
         _not_next,
         quick(_several_numbered),
         ("gave-up", "sequence-gap"),
@@ -183,7 +189,7 @@ PERTURBATIONS = (
     ),
     limit(
         "gave-up-over-a-forgotten-batch",
-        "sends a batch again that was answered in its turn, and gives it up when the broker does not know it",
+        "sends a batch again that was answered in order, and gives it up when the broker does not recognize it",
         _forgotten,
         _numbered_before,
         changes=("history", "frames"),
@@ -191,7 +197,7 @@ PERTURBATIONS = (
     ),
     limit(
         "unsplit-under-another-limit",
-        "lets a batch fail that is too large, when a single record was too large under another limit",
+        "lets a batch that is too large fail, when a single record was too large under another limit",
         _unsplit,
         _under_two_limits,
         ("unsplit",),

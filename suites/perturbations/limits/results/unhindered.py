@@ -1,4 +1,4 @@
-"""Where the excuses of faults and stalls end: a batch that expires or is late although nothing hinders it."""
+"""The limits of the excuses of faults and stalls: a batch that expires or is late without an obstacle."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from suites.perturbations.limits.scene import ELSEWHERE, metadata
 
 
 def _in_peace(evidence: Evidence, spot: Spot, brokers: tuple[int, ...] | None, stall_ms: int = 0) -> Evidence:
-    """A batch expires although its broker can be reached; a fault may keep it from ``brokers``, which are others."""
+    """A batch expires although its broker can be reached. A fault may affect ``brokers``, which are others."""
     sends, limit_ms = settled(evidence)[spot].sends, setting_ms(evidence, DELIVERY)
     since_ns = last_ns(evidence)
     later = waited(evidence, limit_ms + 5_000)
@@ -44,7 +44,7 @@ def _in_peace(evidence: Evidence, spot: Spot, brokers: tuple[int, ...] | None, s
 
 
 def _before_disorder(evidence: Evidence, spot: Spot) -> Evidence:
-    """A batch expires although its broker can be reached; later another connection has answers out of order."""
+    """A batch expires although its broker can be reached. Later, answers on another connection are out of order."""
     at_ns = max(send.invoke_ns for send in settled(evidence)[spot].sends) + NS_PER_MS * (
         setting_ms(evidence, DELIVERY) + 1_000
     )
@@ -72,7 +72,7 @@ def _stalled(evidence: Evidence, since_ns: int, for_ms: int) -> Evidence:
 
 
 def _has_time(evidence: Evidence, batch: Batch) -> bool:
-    """True if it has more time without a fault than recovery needs, even if five seconds of it are a stall."""
+    """True if the batch has more time without a fault than recovery needs, even with a stall of five seconds."""
     config = evidence.record.spec.config
     recovery_ms = int(config["request.timeout.ms"]) + int(config["reconnect.backoff.max.ms"]) + 5_000
     left_ns = min(send.invoke_ns for send in batch.sends) - last_ns(evidence)
@@ -80,7 +80,7 @@ def _has_time(evidence: Evidence, batch: Batch) -> bool:
 
 
 def _late(evidence: Evidence, spot: Spot) -> Evidence:
-    """The last results are later than every limit, by ten seconds more than the process had stalled."""
+    """The last results exceed every limit, by ten seconds more than the process had stalled."""
     batch = settled(evidence)[spot]
     limit_ms = setting_ms(evidence, DELIVERY) + setting_ms(evidence, MAX_BLOCK) + 5_000
     at_ns, by_ms = last_ns(evidence), limit_ms + 13_000
@@ -102,27 +102,27 @@ def _can_be_late(evidence: Evidence) -> Sequence[Spot]:
 PERTURBATIONS = (
     limit(
         "gave-up-while-others-have-faults",
-        "lets a batch expire on a free way, while that to another broker is not",
+        "lets a batch expire although its broker can be reached, while another broker cannot be",
         lambda evidence, spot: _in_peace(evidence, spot, (ELSEWHERE,)),
         quick(_has_time),
         changes=("history", "faults"),
     ),
     limit(
         "gave-up-long-after-a-stall",
-        "lets a batch expire on a free way, long after its process had stalled",
+        "lets a batch expire although its broker can be reached, long after its process had stalled",
         lambda evidence, spot: _in_peace(evidence, spot, None, 4_000),
         lambda evidence: quick(_has_time)(evidence) if beats(evidence) else [],
     ),
     limit(
         "gave-up-before-answers-out-of-turn",
-        "lets a batch expire on a free way, before answers come out of turn",
+        "lets a batch expire although its broker can be reached, before answers are out of order",
         _before_disorder,
         lambda evidence: quick(_has_time)(evidence) if metadata(evidence) else [],
         changes=("history", "frames"),
     ),
     limit(
         "late-by-more-than-it-stalled",
-        "reports a batch when every limit is over by more than its process had stalled",
+        "reports a batch later than every limit, by more than its process had stalled",
         _late,
         _can_be_late,
         ("delivery-timeout",),
