@@ -1,7 +1,8 @@
 """The environment of a client under test: what programs need to run here, and nothing else of ours.
 
 A harness often runs where secrets are in the environment (CI, a developer's shell). A client gets the variables of
-this table, what its adapter sets, and what the user names with ``--client-env``. ``docs/limits.md`` shows the table.
+this table, what its adapter sets, and what the user names with ``--client-env``.
+``docs/reference/limits.md`` shows the table.
 """
 
 from __future__ import annotations

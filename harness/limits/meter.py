@@ -3,7 +3,7 @@
 Everything that a client says or leaves is counted here before it is read (:class:`Meter`). A client that goes beyond a
 limit has broken the contract: its trial ends as a harness-error that names the limit, and the other trials go on. The
 limits that grow with the load have far more room than a client that sends every record a hundred times would take.
-``docs/limits.md`` is made from this table.
+``docs/reference/limits.md`` is made from this table.
 """
 
 from __future__ import annotations

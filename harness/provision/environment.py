@@ -3,7 +3,7 @@
 A user's shell, or CI, can tell a package client to skip its sums, to build with another program, or to run code:
 ``GOFLAGS``, ``RUSTC_WRAPPER``, ``UV_NO_BINARY``, ``JAVA_TOOL_OPTIONS`` with an agent. So each tool gets the variables
 of these tables alone. They say *where* a registry is and how to get there. *What* comes from it is compared with
-committed sums, whichever mirror delivers it. ``docs/supply_chain.md`` shows the tables.
+committed sums, whichever mirror delivers it. ``docs/reference/supply_chain.md`` shows the tables.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A law is a function of the client's components and of drawn examples; it raises AssertionError where the promise is
 broken. It is a value: the test-suite runs every law on the true client, ``kafka-trial mutants`` runs it on clients with
-one defect, and docs/requirements.md says which behaviours it checks. State machines of Hypothesis are laws too.
+one defect, and docs/reference/requirements says which behaviours it checks. State machines of Hypothesis are laws too.
 
 What chance rarely brings about is an explicit example: it is tried before all drawn ones, whatever the seed.
 """

@@ -1,7 +1,7 @@
 """The behaviours of Kafka clients that this project judges: one table, a module a group.
 
-Laws and checks name the ids they judge, the reference client's places are named here, and docs/requirements.md is
-generated from both, so that what is claimed, what is built and what is checked cannot drift apart.
+Laws and checks name the ids they judge, the reference client's places are named here, and docs/reference/requirements
+is generated from both, so that what is claimed, what is built and what is checked cannot drift apart.
 """
 
 from __future__ import annotations
