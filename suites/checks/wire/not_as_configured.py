@@ -20,11 +20,11 @@ dated wrongly are deleted too early or too late. Without its offset an applicati
 The witness's frames, the history and the log. Settings that the client could not be given are not judged, and the codec
 is not where a batch does not say one. A batch that is not compressed is a difference too: the eleven clients of
 docs/reference/clients.md compress every batch, whether or not it pays. Timestamps are judged by the client's own wall
-clock, from its first event to its last, with 5 s of slack each way; where its events lack it, they are not. Offsets
-are judged where acks asks for an answer: a record that a broker took for a repetition (DUPLICATE_SEQUENCE_NUMBER) may have none,
-so nothing is said of the records of such a batch (of its partition, where the log does not have its bytes). An adapter
-that says so (the feature `unplaced`) may name neither partition nor offset of some records; of all, no adapter may. A
-record that is not in the log at all has no offset; `lost` tells of it.
+clock, from its first event to its last, with 5 s of slack each way; where its events lack it, they are not. Offsets are
+judged where acks asks for an answer: a record that a broker took for a repetition (DUPLICATE_SEQUENCE_NUMBER) may have
+none, so nothing is said of the records of such a batch (of its partition, where the log does not have its bytes). An
+adapter that says so (the feature `unplaced`) may name neither partition nor offset of some records; of all, no adapter
+may. A record that is not in the log at all has no offset; `lost` tells of it.
 
 ## References
 
