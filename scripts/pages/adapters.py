@@ -1,4 +1,4 @@
-"""How to put a client of one's own on trial: the contract on one page, its tables made from its own types."""
+"""The adapter contract on one page, its tables made from its own types."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ MONO_NS, WALL_NS, MS = 8_031_000_000_000, 1_780_000_000_000_000_000, 1_000_000
 def pages() -> dict[str, str]:
     """File below ``docs/reference/`` -> its text."""
     parts = [
-        "# Put a client of your own on trial\n",
+        "# Adapter contract\n",
         NOTE,
         ABOUT,
         table(("language", "to fill in", "needs", "build", "COMMAND"), _languages()),
