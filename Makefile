@@ -12,7 +12,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PROVISIONED := .venv/.provisioned
 
-.PHONY: help setup quickstart test test-clients test-fast test-formats check format lock docs clean
+.PHONY: help setup quickstart test test-clients test-fast test-formats check format lock docs site clean
 
 help:  ## say what the targets do
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -46,12 +46,13 @@ test-formats: $(READY)  ## every file format, 20,000 hostile examples each; SEED
 	@seed=$${SEED:-$$RANDOM}; echo "==> SEED=$$seed"; \
 	$(BIN)/pytest -n 2 --hypothesis-profile=thorough --hypothesis-seed=$$seed tests/attacks/formats
 
-check: $(READY)  ## format, lint, types, who may import whom, drift of generated docs
+check: $(READY)  ## format, lint, types, who may import whom, drift of generated docs, broken links
 	@$(BIN)/ruff format --check
 	@$(BIN)/ruff check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python scripts/docs.py --check
+	@$(BIN)/python scripts/links.py
 
 format: $(READY)  ## put the code in shape
 	@$(BIN)/ruff format
@@ -60,9 +61,14 @@ format: $(READY)  ## put the code in shape
 docs: $(READY)  ## generate the docs that come from tables
 	@$(BIN)/python scripts/docs.py
 
+site: $(READY)  ## build the documentation as a site in site/, and check its links
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@$(BIN)/python scripts/links.py --site site
+	@echo "==> site/index.html"
+
 lock: $(READY)  ## resolve the dependencies anew: hashes, no addresses
 	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header \
 		--no-annotate --group dev pyproject.toml -o requirements.lock
 
 clean:  ## remove the environment and the caches of tools (never runs/)
-	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv site .mypy_cache .pytest_cache .ruff_cache .hypothesis

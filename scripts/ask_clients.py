@@ -2,7 +2,8 @@
 
     python scripts/ask_clients.py [NAME ...]
 
-``docs/clients.md`` is made from these files, and ``make test-clients`` compares them with what the clients say.
+``docs/reference/clients.md`` is made from these files, and ``make test-clients`` compares them with what the clients
+say.
 """
 
 from __future__ import annotations

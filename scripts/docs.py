@@ -10,6 +10,7 @@ from pages import (
     adapters,
     campaign,
     clients,
+    commands,
     faults,
     fidelity,
     limits,
@@ -18,20 +19,22 @@ from pages import (
     registered,
     requirements,
     supply_chain,
+    verdicts,
 )
 from pages.markdown import NOTE
 
 from harness.files import write_named
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+DOCS = Path(__file__).resolve().parent.parent / "docs" / "reference"
 
 
 def pages() -> dict[str, str]:
-    """File below ``docs/`` -> its text."""
+    """File below ``docs/reference/`` -> its text."""
     made = (
         adapters,
         campaign,
         clients,
+        commands,
         fidelity,
         faults,
         limits,
@@ -40,6 +43,7 @@ def pages() -> dict[str, str]:
         perturbations,
         requirements,
         supply_chain,
+        verdicts,
     )
     return {name: text for page in made for name, text in page.pages().items()}
 

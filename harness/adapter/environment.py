@@ -1,8 +1,8 @@
 """The environment of a client under test: the variables that programs need here, and no others.
 
 A harness often runs where the environment contains secrets (CI, a developer's shell). A client gets the variables of
-this table, those that its adapter sets, and those that the user names with ``--client-env``. ``docs/limits.md`` shows
-the table.
+this table, those that its adapter sets, and those that the user names with ``--client-env``.
+``docs/reference/limits.md`` shows the table.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Everything that a client outputs or leaves behind is counted here before it is read (:class:`Meter`). A client that
 exceeds a limit has broken the contract: its trial ends as a harness-error that names the limit, and the other trials
 continue. The limits that grow with the load are far above the use of a client that sends every record a hundred times.
-``docs/limits.md`` is made from this table.
+``docs/reference/limits.md`` is made from this table.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A user's shell, or CI, can make a package client skip checksums, build with another program, or run code: ``GOFLAGS``,
 ``RUSTC_WRAPPER``, ``UV_NO_BINARY``, ``JAVA_TOOL_OPTIONS`` with an agent. Each tool therefore gets only the variables of
 these tables. They determine *where* a registry is and how to reach it. *What* it delivers is compared with committed
-sums, whichever mirror is used. ``docs/supply_chain.md`` shows the tables.
+sums, whichever mirror is used. ``docs/reference/supply_chain.md`` shows the tables.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The pages below docs/ that come from tables, by topic."""
+"""The pages below docs/reference/ that come from tables, by topic."""

@@ -1,4 +1,4 @@
-"""How to put a client of one's own on trial: the contract on one page, its tables made from its own types."""
+"""The adapter contract on one page, its tables made from its own types."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ TRY = """\
 `kafka-trial check-adapter -- COMMAND` runs the test-suite below, and names the first offence of each case.
 `kafka-trial run produce/calm -- COMMAND` then tries it on real brokers that nothing disturbs: a client that
 keeps its promises passes. `kafka-trial campaign FILE -- COMMAND` tries it beside other clients. To have the
-client among the named ones, at any version, see "Add a client" in [CONTRIBUTING.md](../CONTRIBUTING.md).
+client among the named ones, at any version, see "Add a client" in [CONTRIBUTING.md](../../CONTRIBUTING.md).
 
 A program in another language is written from this page; a few hundred lines will do.
 """
@@ -101,9 +101,9 @@ MONO_NS, WALL_NS, MS = 8_031_000_000_000, 1_780_000_000_000_000_000, 1_000_000
 
 
 def pages() -> dict[str, str]:
-    """File below ``docs/`` -> its text."""
+    """File below ``docs/reference/`` -> its text."""
     parts = [
-        "# Put a client of your own on trial\n",
+        "# Adapter contract\n",
         NOTE,
         ABOUT,
         table(("language", "to fill in", "needs", "build", "COMMAND"), _languages()),

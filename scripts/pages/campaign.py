@@ -55,7 +55,7 @@ PARTS: tuple[tuple[type[msgspec.Struct], str], ...] = (
 
 
 def pages() -> dict[str, str]:
-    """File below ``docs/`` -> its text."""
+    """File below ``docs/reference/`` -> its text."""
     keys = table(("key", "what", "if it is not there"), _keys())
     parts = ["# Campaign files\n", NOTE, ABOUT, "## Keys\n", keys, "## Tables of faults\n", TABLES]
     parts += ["## Combinations\n", TOGETHER, "## Examples\n", *map(_example, sorted(EXAMPLES.glob("*.toml")))]

@@ -29,7 +29,7 @@ of each of its trials, and a check that rests on it does not judge that client.
 
 
 def pages() -> dict[str, str]:
-    """File below ``docs/`` -> its text."""
+    """File below ``docs/reference/`` -> its text."""
     told = {name: answers for name in _names() if (answers := _told(name))}
     sections = (_section(registry.client(name), answers) for name, answers in told.items())
     return {"clients.md": "\n".join([NOTE, "# Clients", "", ABOUT, _overview(told), *sections])}

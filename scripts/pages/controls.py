@@ -33,8 +33,8 @@ class Place:
 
     @property
     def link(self) -> str:
-        """As a link from a page below docs/. It names no line: those move with every edit."""
-        return f"[`{self}`](../{self.path})"
+        """As a link from a page in docs/reference/. It names no line: those move with every edit."""
+        return f"[`{self}`](../../{self.path})"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from harness.plugins.fault import FaultKind
 from harness.plugins.scenario import Scenario
 from pages.controls import Control, controls, twins
 from pages.markdown import table
-from pages.registered import chapter, lowered
+from pages.registered import chapter, without_headings
 
 HEAD = (
     "kind",
@@ -42,7 +42,7 @@ The simulated twin is the test that asserts the same kind in the simulated world
 
 
 def pages() -> dict[str, str]:
-    """File below ``docs/`` -> its text."""
+    """File below ``docs/reference/`` -> its text."""
     return {"faults.md": chapter("Faults", "faults", _section, f"{ABOUT}\n{_table()}")}
 
 
@@ -73,7 +73,7 @@ def _section(kind: FaultKind) -> str:
         f"Worlds: {_worlds(kind)}. Seen by: {', '.join(seen_by(kind))}. Controls: {shown}.\n\n"
         f"Its effect, which every verdict counts, is how many {kind.shown_by}."
     )
-    return f"{facts}\n\n{_proof(kind)}\n\n{params}\n{lowered(page_of(kind))}"
+    return f"{facts}\n\n{_proof(kind)}\n\n{params}\n{without_headings(page_of(kind))}"
 
 
 def _proof(kind: FaultKind) -> str:

@@ -18,7 +18,7 @@ A difference that is not in the first table fails the comparison.
 
 
 def pages() -> dict[str, str]:
-    """File below ``docs/`` -> its text."""
+    """File below ``docs/reference/`` -> its text."""
     parts = ["# Fidelity of the scripted brokers\n", NOTE, _ABOUT]
     parts += ["## Differences that the comparison meets\n"]
     parts += [

@@ -12,12 +12,12 @@ Machine = states.Machine[Any, Any]
 
 ABOUT = """\
 Every state machine of the reference client is a table in
-[clients/reference/states.py](../../clients/reference/states.py): what it does not have is illegal, and raises.
+[clients/reference/states.py](../../../clients/reference/states.py): what it does not have is illegal, and raises.
 """
 
 
 def pages() -> dict[str, str]:
-    """File below ``docs/`` -> its text."""
+    """File below ``docs/reference/`` -> its text."""
     found = [machine for machine in vars(states).values() if isinstance(machine, states.Machine)]
     generated = {f"machines/{_file(machine)}": _page(machine) for machine in found}
     if len(generated) < len(found):

@@ -22,7 +22,7 @@ perturbations that put a defect just outside of it.
 
 
 def pages() -> dict[str, str]:
-    """File below ``docs/`` -> its text."""
+    """File below ``docs/reference/`` -> its text."""
     rows = [_row(each) for each in PERTURBATIONS]
     head = ("perturbation", "a client that ...", "changes", "under", "at least", "caught by")
     parts = [

@@ -11,6 +11,7 @@ from harness.plugins.check import Check
 from harness.plugins.scenario import Scenario
 from harness.wire.error_table import ERRORS
 from pages.markdown import NOTE, table
+from pages.requirements import link
 from suites.checks.trace.never_arises import NEVER
 from suites.requirements.coverage import checks_by_id, laws_by_id
 
@@ -27,7 +28,7 @@ NEVER_EXERCISED = """Never exercised here, and judged by laws alone:
 
 
 def pages() -> dict[str, str]:
-    """File below ``docs/`` -> its text."""
+    """File below ``docs/reference/`` -> its text."""
     return {
         "checks.md": chapter("Checks", "checks", _check),
         "scenarios.md": chapter("Scenarios", "scenarios", _scenario, f"{SCENARIOS}\n{_never()}"),
@@ -43,26 +44,30 @@ def chapter(title: str, group: str, section: Any, opening: str = "") -> str:
     return "\n".join(parts)
 
 
-def lowered(page: str) -> str:
-    """A page's own headings, one level below the chapter's."""
-    return "\n".join(f"#{line}" if line.startswith("#") else line for line in page.splitlines()) + "\n"
+def without_headings(page: str) -> str:
+    """A docstring's page as the text of a section: its title is the section's, its own headings are bold words."""
+    lines = [line for line in page.strip().splitlines() if not line.startswith("# ")]
+    return (
+        "\n".join(f"**{line.lstrip('# ')}**" if line.startswith("#") else line for line in lines).strip()
+        + "\n"
+    )
 
 
 def _check(check: Check) -> str:
-    ids = ", ".join(f"{requirement.id} ({requirement.level})" for requirement in check.requirements)
+    ids = ", ".join(f"{link(requirement.id)} ({requirement.level})" for requirement in check.requirements)
     facts = (
         ("requirements", ids),
         ("guarantees", ", ".join(sorted(check.guarantees))),
         ("evidence", ", ".join(sorted(check.channels))),
         ("shown to bite by", f"`{check.mutant}`"),
     )
-    return table(("", ""), facts) + "\n" + lowered(page_of(check))
+    return table(("", ""), facts) + "\n" + without_headings(page_of(check))
 
 
 def _scenario(scenario: Scenario) -> str:
     load = scenario.workload
     facts = (
-        ("exercises", "; ".join(f"{id} ({_judged_by(id)})" for id in scenario.exercises)),
+        ("exercises", "; ".join(f"{link(id)} ({_judged_by(id)})" for id in scenario.exercises)),
         ("guarantees", ", ".join(scenario.guarantees)),
         ("worlds", ", ".join(sorted(scenario.worlds))),
         ("needs", ", ".join(scenario.needs) or "nothing special"),
@@ -77,7 +82,9 @@ def _scenario(scenario: Scenario) -> str:
 
 def _never() -> str:
     """The behaviours of the trace checks that no trial is about."""
-    return NEVER_EXERCISED + "\n" + table(("behaviour", "why"), NEVER.items())
+    return (
+        NEVER_EXERCISED + "\n" + table(("behaviour", "why"), ((link(id), why) for id, why in NEVER.items()))
+    )
 
 
 def _judged_by(requirement: str) -> str:

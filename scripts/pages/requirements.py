@@ -1,39 +1,71 @@
-"""The coverage page: on whom each behaviour is judged, by what, and which mutant's own defect it is."""
+"""The coverage pages, one per area: on whom each behaviour is judged, by what, and which mutant's own defect it is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from harness.model.verdicts import Level
-from harness.plugins import registry
 from pages.markdown import NOTE, code, table
 from suites.properties.property import laws
-from suites.requirements import CLIENT_GROUPS, Group
+from suites.requirements import CLIENT_GROUPS, GROUPS, Group
 from suites.requirements.behaviour import REFERENCE
 from suites.requirements.coverage import Covered, Judged, Tally, coverage, tally
 
-HEAD = ("id", "level", "behaviour", "implemented in", "judged on", "by", "mutants of its own")
+#: The folder of the pages, below ``docs/reference/``.
+FOLDER = "requirements"
+#: The repository, from a page in this folder.
+ROOT = "../../.."
 
 ABOUT = """\
-One row a behaviour. MUST is a rule of the protocol or a promise of safety; SHOULD is what the Java client does.
-"(inside)": only the reference client's own trace can show it. A behaviour is judged on *any client* where a
-[check](checks.md) of evidence names it that needs no trace; else on *the reference client alone*, by a check of its
-trace or by laws (properties tried in virtual time, `suites/properties`). A mutant is a client with one defect; it
-stands at the behaviours that are its own defect, and each law and check that is meant to catch it does.
+A behaviour is one thing that a client does or must not do. Each has an id, a level, and a page of its area.
+
+- **MUST** is a rule of the protocol or a promise of safety. **SHOULD** is what the Java client does.
+- A behaviour is judged on *any client* if a [check](../checks.md) names it that needs no trace. Otherwise it is judged
+  on *the reference client alone*, by a check of its trace or by laws: properties that are tried in virtual time
+  (`suites/properties`).
+- "Inside" marks a behaviour that only the reference client's own trace can show.
+- A mutant is a client with one defect. It is listed at the behaviours that its defect breaks, and each law and check
+  that is meant to catch it does.
 """
 
 
 def pages() -> dict[str, str]:
-    """File below ``docs/`` -> its text."""
+    """File below ``docs/reference/`` -> its text."""
     covered = coverage()
+    areas = {f"{FOLDER}/{page_of(group)}": _area(group, rows) for group, rows in covered.values()}
+    return {f"{FOLDER}/README.md": _index(covered)} | areas
+
+
+def page_of(group: Group) -> str:
+    """The file of an area, named after its title."""
+    return "-".join(group.title.lower().replace(",", "").split()) + ".md"
+
+
+def link(id: str, folder: str = f"{FOLDER}/") -> str:
+    """A behaviour's id as a link to its section, from a page in ``docs/reference/`` if nothing else is said."""
+    [group] = (group for group in GROUPS if group.prefix == id.rpartition("-")[0])
+    return f"[{id}]({folder}{page_of(group)}#{id.lower()})"
+
+
+def _index(covered: Mapping[str, tuple[Group, tuple[Covered, ...]]]) -> str:
     counted = [row for group in CLIENT_GROUPS for row in covered[group.prefix][1]]
-    parts = ["# Behaviours and what judges them\n", NOTE, ABOUT, summary(counted), _open(counted)]
-    parts += [_chapter(group, rows) for group, rows in covered.values()]
-    return {"requirements.md": "\n".join(part for part in parts if part)}
+    parts = ["# Behaviours and what judges them\n", NOTE, ABOUT, "## Areas\n", _areas(covered)]
+    parts += ["## Counts\n", summary(counted), _open(counted)]
+    return "\n".join(part for part in parts if part)
+
+
+def _areas(covered: Mapping[str, tuple[Group, tuple[Covered, ...]]]) -> str:
+    head = ("area", "ids", "behaviours", *(f"**{level}**" for level in Level), *map(str, Judged))
+    rows = []
+    for group, found in covered.values():
+        levels = (sum(row.behaviour.level is level for row in found) for level in Level)
+        judged = (sum(row.judged is each for row in found) for each in Judged)
+        rows.append((f"[{group.title}]({page_of(group)})", group.prefix, len(found), *levels, *judged))
+    return table(head, rows)
 
 
 def summary(counted: Iterable[Covered]) -> str:
-    """The page's own count of the behaviours of the client groups."""
+    """The index page's count of the behaviours of the client groups."""
     rows = list(counted)
     by_level = [
         (f"**{level}**", tally(row for row in rows if row.behaviour.level is level)) for level in Level
@@ -48,7 +80,7 @@ def summary(counted: Iterable[Covered]) -> str:
     )
     return (
         table(head, [_counts(name, sums) for name, sums in [*by_level, ("all", tally(rows))]])
-        + "\nDelivery semantics (E2E-DEL) are not counted here.\n"
+        + "\nDelivery semantics (E2E-DEL) and liveness (E2E-LIV) are not counted here.\n"
     )
 
 
@@ -63,53 +95,57 @@ def _open(counted: Iterable[Covered]) -> str:
     for row in counted:
         behaviour = row.behaviour
         if row.judged is Judged.NOT_YET:
-            rows.append((behaviour.id, behaviour.level, "all", behaviour.not_yet or "no law yet"))
+            rows.append((link(behaviour.id, ""), behaviour.level, "all", behaviour.not_yet or "no law yet"))
         elif behaviour.not_yet_in_part:
-            rows.append((behaviour.id, behaviour.level, "in part", behaviour.not_yet_in_part))
-    return "## Not yet\n\n" + table(("id", "level", "what", "because"), rows) if rows else ""
+            rows.append((link(behaviour.id, ""), behaviour.level, "in part", behaviour.not_yet_in_part))
+    return "## Not yet judged\n\n" + table(("id", "level", "what", "because"), rows) if rows else ""
 
 
-def _chapter(group: Group, rows: Iterable[Covered]) -> str:
-    return f"## {group.title} ({group.prefix})\n\n{table(HEAD, map(_row, rows))}"
+def _area(group: Group, rows: Iterable[Covered]) -> str:
+    opening = f"The ids begin with `{group.prefix}`. The [index](README.md) explains the words and counts all areas.\n"
+    return "\n".join([f"# {group.title}\n", NOTE, opening, *map(_behaviour, rows)])
 
 
-def _row(row: Covered) -> tuple[str, ...]:
+def _behaviour(row: Covered) -> str:
     behaviour = row.behaviour
     inside = " (inside)" if behaviour.scope == REFERENCE else ""
-    return (
-        behaviour.id,
-        ("**MUST**" if behaviour.level is Level.MUST else str(behaviour.level)) + inside,
-        f"{behaviour.statement} *{behaviour.source}*",
-        _listed(_place(place) for place in behaviour.implemented),
-        str(row.judged),
-        _by(row),
-        _listed(code(name, f"../clients/mutants/{name}.py") for name in row.mutants),
+    judged = "not judged yet" if row.judged is Judged.NOT_YET else f"judged on {row.judged}"
+    facts = (
+        ("Source", behaviour.source),
+        ("Not yet", behaviour.not_yet or ""),
+        ("Not yet, in part", behaviour.not_yet_in_part or ""),
+        ("Implemented in", _listed(_place(place) for place in behaviour.implemented)),
+        ("Judged by", _by(row)),
+        (
+            "Mutants of its own",
+            _listed(code(name, f"{ROOT}/clients/mutants/{name}.py") for name in row.mutants),
+        ),
     )
+    lines = "\n".join(f"- {name}: {fact}" for name, fact in facts if fact)
+    return f"## {behaviour.id}\n\n**{behaviour.level}**{inside}, {judged}. {behaviour.statement}\n\n{lines}\n"
 
 
 def _by(row: Covered) -> str:
-    """What judges it on those on whom it is judged; for what is not judged yet, why not and what judges a part."""
+    """What judges it on the clients on which it is judged, or a part of it where it is not judged yet."""
     if row.judged is Judged.ANY_CLIENT:
         return _listed(map(_check, row.checks))
-    by = _listed([*map(_check, row.trace_checks), *map(_law, row.laws)])
-    reason = row.behaviour.not_yet
-    return f"{reason}: {by}" if reason and by else reason or by
+    return _listed([*map(_check, row.trace_checks), *map(_law, row.laws)])
 
 
 def _place(place: str) -> str:
     path, _, name = place.partition(": ")
-    return code(name, f"../{path}")
+    return code(name, f"{ROOT}/{path}")
 
 
 def _law(name: str) -> str:
     law = laws()[name]
     body = law.hold or law.machine
     assert body is not None
-    return code(name, f"../{_path(body.__module__)}")
+    return code(name, f"{ROOT}/{_path(body.__module__)}")
 
 
 def _check(name: str) -> str:
-    return code(name, f"../{_path(registry.checks()[name].find.__module__)}")
+    return code(name, f"../checks.md#{name}")
 
 
 def _path(module: str) -> str:

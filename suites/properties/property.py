@@ -2,7 +2,7 @@
 
 A law is a function of the client's components and of drawn examples. It raises AssertionError if the promise
 is broken. It is a value: the test suite runs every law on the true client, ``kafka-trial mutants`` runs it on
-clients with one defect, and docs/requirements.md lists the behaviours that it checks. Hypothesis state
+clients with one defect, and docs/reference/requirements lists the behaviours that it checks. Hypothesis state
 machines are laws too.
 
 A situation that rarely arises by chance is an explicit example. Explicit examples are tried before all drawn

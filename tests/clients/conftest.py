@@ -51,7 +51,7 @@ def everybody() -> tuple[str, ...]:
 
 @pytest.fixture(scope="session")
 def told_by() -> Callable[[str], dict[str, Told]]:
-    """What a client said of itself when docs/clients.md was made, by version."""
+    """What a client said of itself when docs/reference/clients.md was made, by version."""
 
     def read(name: str) -> dict[str, Told]:
         path = LIBRARY.parent / name.replace("-", "_") / "told.json"

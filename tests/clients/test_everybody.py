@@ -38,7 +38,7 @@ def test_it_speaks_the_contract(each_client, tmp_path):
 
 @pytest.mark.long
 def test_it_says_what_is_published(each_client, told_by, tmp_path):
-    """docs/clients.md is what the clients say: if this fails, ``python scripts/ask_clients.py NAME``."""
+    """docs/reference/clients.md is what the clients say: if this fails, ``python scripts/ask_clients.py NAME``."""
     name, version = each_client
     told = asyncio.run(ask(launch(name, version), tmp_path))
     assert told.client_version == version

@@ -68,6 +68,6 @@ def test_a_control_is_read_as_it_stands(pages: Any, tmp_path: Path) -> None:
     )
     control, below = pages.controls(folder)
     assert (control.kind, control.client, control.broker, control.untouched) == ("refuse", "a", "b", "c")
-    assert control.place.link == "[`test_it.py::step`](../tests/faults/test_it.py)"
-    assert below.place.link == "[`below/test_it.py::test_it`](../tests/faults/below/test_it.py)"
+    assert control.place.link == "[`test_it.py::step`](../../tests/faults/test_it.py)"
+    assert below.place.link == "[`below/test_it.py::test_it`](../../tests/faults/below/test_it.py)"
     assert [kind for kind, _ in pages.twins(folder)] == ["reset", "refuse"]

@@ -170,28 +170,42 @@ def test_the_tally_counts_each_behaviour_once():
     assert tally(rows) == Tally(total=5, any_client=1, reference=2, not_yet=2, with_mutant=2)
 
 
-def test_the_page_says_what_the_table_says(pages):
-    page = pages.pages()["requirements.md"]
-    rows = re.findall(r"^\| ((?:NET|MET|PRD|CLI)-[\w-]+) \| (\S+)(?: \(inside\))? \|(.*)\|$", page, re.M)
-    chapters = page[page.index(f"## {GROUPS[0].title}") :]
-    assert [id for id, *_ in rows if f"| {id} " in chapters][-135:] == [
-        row.id for group in CLIENT_GROUPS for row in group.behaviours
-    ]
-    cells = [re.split(r"(?<!\\)\|", rest) for _, _, rest in rows[-135:]]
-    claimed = re.search(r"^\| all \| 135 \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", page, re.M)
-    judged = [cell[2].strip() for cell in cells]
-    assert claimed and list(map(int, claimed.groups())) == [
-        *(judged.count(each) for each in (Judged.ANY_CLIENT, Judged.REFERENCE, Judged.NOT_YET)),
-        sum("`" in cell[4] and cell[2].strip() != Judged.NOT_YET for cell in cells),
-    ]
+def test_the_pages_say_what_the_table_says(pages):
+    made = pages.pages()
+    sections = {
+        id: section.strip()
+        for name, text in made.items()
+        if name.startswith("requirements/")
+        for id, section in re.findall(r"^## ([A-Z0-9]+(?:-[A-Z0-9]+)+)\n(.*?)(?=^## |\Z)", text, re.M | re.S)
+    }
+    assert list(sections) == [row.id for row in ROWS]
+    for _, rows in coverage.coverage().values():
+        for row in rows:
+            section, behaviour = sections[row.behaviour.id], row.behaviour
+            judged = "not judged yet" if row.judged is Judged.NOT_YET else f"judged on {row.judged}"
+            assert re.match(rf"\*\*{behaviour.level}\*\*(?: \(inside\))?, {judged}\. ", section)
+            assert behaviour.statement in section and f"- Source: {behaviour.source}\n" in f"{section}\n"
+            assert all(f"[`{name}`]" in section for name in (*row.mutants, *row.checks))
 
 
-def test_the_pages_link_to_what_is_there(pages):
+def test_the_index_counts_what_the_table_has(pages):
+    index = pages.pages()["requirements/README.md"]
+    rows = [row for group in CLIENT_GROUPS for row in coverage.coverage()[group.prefix][1]]
+    sums = tally(rows)
+    counts = (sums.total, sums.any_client, sums.reference, sums.not_yet, sums.with_mutant)
+    assert f"| all | {' | '.join(map(str, counts))} |" in index
+    areas = re.findall(r"^\| \[([^\]]+)\]\(([^)]+)\) \| ([A-Z0-9-]+) \| (\d+) \|", index, re.M)
+    assert [(title, prefix, int(count)) for title, _, prefix, count in areas] == [
+        (group.title, group.prefix, len(group.behaviours)) for group in GROUPS
+    ]
+    assert all(f"requirements/{page}" in pages.pages() for _, page, *_ in areas)
+
+
+def test_a_page_of_an_area_can_be_read(pages):
+    """It has the behaviours of one area, and no table of them all."""
     for name, text in pages.pages().items():
-        for target in re.findall(r"\]\(([^)#]+)\)", text):
-            if "://" not in target:
-                below = (ROOT / "docs" / name).parent / target
-                assert below.resolve().exists() or target in pages.pages(), (name, target)
+        if name.startswith("requirements/") and not name.endswith("README.md"):
+            assert text.count("\n") < 200 and "\n|" not in text, name
 
 
 @pytest.mark.long

@@ -20,7 +20,7 @@ record again.
 
 The witness's frames, the history and the log. Settings that the client could not be given are not judged, and
 neither is the codec of a batch that does not state one. An uncompressed batch is a difference too: the eleven
-clients of docs/clients.md compress every batch, whether or not it pays. Timestamps are judged by the client's
+clients of docs/reference/clients.md compress every batch, whether or not it pays. Timestamps are judged by the client's
 own wall clock, from its first event to its last, with 5 s of slack each way; if its events lack it,
 timestamps are not judged. Offsets are judged if acks asks for an answer. A record that a broker took for a
 duplicate (DUPLICATE_SEQUENCE_NUMBER) may have no offset, so the records of such a batch are not judged (or

@@ -73,7 +73,7 @@ def test_a_provider_and_an_entry_point_can_have_the_same_name(install):
 @pytest.mark.parametrize("group", ["faults", "mutants", "clients"])
 def test_to_tell_names_imports_no_part(group):
     program = (
-        "import sys; from harness import registry\n"
+        "import sys; from harness.plugins import registry\n"
         f"assert len(registry.names({group!r})) > 10\n"
         "parts = ('faults.kinds.', 'clients.mutants.', 'clients.adapters.')\n"
         "print(*(name for name in sys.modules if name.startswith(parts)))"
@@ -95,8 +95,8 @@ import gc
 from importlib import import_module
 from pkgutil import walk_packages
 
-from harness import registry
-from harness.{module} import {kind}
+from harness.plugins import registry
+from harness.plugins.{module} import {kind}
 
 known = registry.table("{group}")
 package = import_module("suites.{group}")

@@ -1,0 +1,42 @@
+"""Verdicts with their exit codes, worst first, as the judge ranks them."""
+
+from __future__ import annotations
+
+from harness.cli.commands.explain import VERDICTS
+from harness.model.verdicts import EXIT_CODES, GLYPHS, SEVERITY
+from pages.markdown import NOTE, code, table
+
+ABOUT = """\
+Each trial has one verdict: the worst of what was found in it. The table lists the worst first. How a verdict is
+reached is in [How a verdict is made](../explanation/verdicts.md).
+"""
+
+STRICT = """\
+`--strict` turns `differs` into exit code 1.
+"""
+
+#: Exit code -> what it says. Codes of verdicts come from the judge; the others are those of the command line itself.
+CODES = (
+    (0, "Every verdict is allowed."),
+    (1, "A confirmed disagreement: a failure that is not known, or a known failure that passes."),
+    (2, "The command line, or a file that is named on it, is not valid."),
+    (3, "The harness, the environment or an adapter failed. It outranks 1."),
+    (4, "Inconclusive, or not exercised. 3 and 1 outrank it."),
+    (5, "Nothing was selected."),
+    (129, "Ended by SIGHUP, such as a terminal that was closed."),
+    (130, "Interrupted (SIGINT, Ctrl-C)."),
+    (141, "The reader of stdout went away."),
+    (143, "Terminated (SIGTERM)."),
+)
+
+
+def pages() -> dict[str, str]:
+    """``verdicts.md``."""
+    unlisted = set(EXIT_CODES.values()) - {number for number, _ in CODES}
+    if unlisted:
+        raise ValueError(f"exit codes without an explanation: {unlisted}")
+    rows = ((GLYPHS[each][0], code(each.value), VERDICTS[each], EXIT_CODES[each]) for each in SEVERITY)
+    parts = ["# Verdicts and exit codes\n", NOTE, "## Verdicts\n", ABOUT]
+    parts += [table(("", "verdict", "meaning", "exit code"), rows), STRICT]
+    parts += ["## Exit codes\n", table(("code", "meaning"), CODES)]
+    return {"verdicts.md": "\n".join(parts)}
