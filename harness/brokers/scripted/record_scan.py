@@ -54,11 +54,8 @@ def scan(plain: bytes, count: int) -> Scan | Unscanned:
 
 def _scan(data: bytes, count: int) -> Scan | Unscanned:
     at, size, unfolded = 0, len(data), _UNFOLDED
-    least: int | None = None
-    greatest = 0
-    all_have_keys = offsets_count = True
     records: list[Found] = []
-    for expected in range(count):
+    for _ in range(count):
         if (byte := data[at]) < 0x80:
             length = unfolded[byte]
             at += 1
@@ -81,12 +78,6 @@ def _scan(data: bytes, count: int) -> Scan | Unscanned:
             at += 2
         else:
             delta_ms, at = read_varint(data, at, MAX_VARLONG_BYTES)
-        if least is None:
-            least = greatest = delta_ms
-        elif delta_ms > greatest:
-            greatest = delta_ms
-        elif delta_ms < least:
-            least = delta_ms
         if (byte := data[at]) < 0x80:
             index = unfolded[byte]
             at += 1
@@ -95,35 +86,8 @@ def _scan(data: bytes, count: int) -> Scan | Unscanned:
             at += 2
         else:
             index, at = read_varint(data, at)
-        if index != expected:
-            offsets_count = False
-        if (byte := data[at]) < 0x80:
-            length = unfolded[byte]
-            at += 1
-        else:
-            length, at = read_varint(data, at)
-        key: bytes | None = None
-        if length >= 0:
-            key = data[at : at + length]
-            at += length
-        elif length == _NULL:
-            all_have_keys = False
-        else:
-            return Unscanned.RECORDS
-        if (byte := data[at]) < 0x80:
-            length = unfolded[byte]
-            at += 1
-        elif (second := data[at + 1]) < 0x80:
-            length = unfolded[byte + (second << 7)]
-            at += 2
-        else:
-            length, at = read_varint(data, at)
-        value: bytes | None = None
-        if length >= 0:
-            value = data[at : at + length]
-            at += length
-        elif length < _NULL:
-            return Unscanned.RECORDS
+        key, at = _nullable_bytes(data, at)
+        value, at = _nullable_bytes(data, at)
         headers = 0
         if data[at]:
             headers, at = _headers(data, at)
@@ -132,9 +96,35 @@ def _scan(data: bytes, count: int) -> Scan | Unscanned:
         if at != end:
             return Unscanned.RECORDS
         records.append((index, delta_ms, key, value, headers))
-    if at != size:
-        return Unscanned.RECORDS
-    return Scan(least or 0, greatest, all_have_keys, offsets_count, records)
+    return _facts(records) if at == size else Unscanned.RECORDS
+
+
+def _facts(records: list[Found]) -> Scan:
+    deltas_ms = [record[1] for record in records]
+    return Scan(
+        min(deltas_ms, default=0),
+        max(deltas_ms, default=0),
+        None not in [record[2] for record in records],
+        [record[0] for record in records] == list(range(len(records))),
+        records,
+    )
+
+
+def _nullable_bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
+    """Return the bytes at ``at``, or None for null, and the position after them. WireError for a length below -1."""
+    if (byte := data[at]) < 0x80:
+        length = _UNFOLDED[byte]
+        at += 1
+    elif (second := data[at + 1]) < 0x80:
+        length = _UNFOLDED[byte + (second << 7)]
+        at += 2
+    else:
+        length, at = read_varint(data, at)
+    if length >= 0:
+        return data[at : at + length], at + length
+    if length != _NULL:
+        raise WireError("a length below -1")
+    return None, at
 
 
 def _headers(data: bytes, at: int) -> tuple[int, int]:
