@@ -9,6 +9,7 @@ from harness.model.spec import ClientTold, Elapsed, FaultSpec, FrameSeen, PhaseB
 from harness.model.verdicts import Outcome
 from harness.planning import validate_frames
 from harness.plugins.registry import fault
+from harness.trial.script import CATCH_UP_MS
 
 #: What a client tells of a record: that it is about to send it, and how that ended.
 TOLD = ("invoke", *(outcome.value for outcome in Outcome))
@@ -16,8 +17,6 @@ TOLD = ("invoke", *(outcome.value for outcome in Outcome))
 PHASES = ("startup", "load")
 #: An hour: more than any trial takes.
 LONGEST_MS = 3_600_000
-#: How long, in either world, triggers can still come behind the load while a client catches up.
-CATCH_UP_MS = 5_000
 #: Scenarios are made for three brokers; with fewer, a fault of one that is not there hits nothing, as its verdict says.
 MADE_FOR = 3
 

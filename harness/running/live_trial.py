@@ -48,17 +48,30 @@ from harness.running.injector import Injector, sleep_until
 from harness.running.lane import Lane
 from harness.system.pulse import Pulse
 from harness.text import redaction
-from harness.trial.pacing import paced
-from harness.trial.patience import CLOSE_TIMEOUT_MS, Patience, flush_timeout_ms
+from harness.trial.patience import Patience, flush_timeout_ms
+from harness.trial.script import (
+    AwaitFaults,
+    AwaitPending,
+    AwaitResults,
+    Begin,
+    CallOffFaults,
+    Close,
+    Facts,
+    Flush,
+    HandOver,
+    Phase,
+    Script,
+    SleepUntil,
+    Step,
+    heal_script,
+    load_script,
+)
 
 T = TypeVar("T")
 
 STARTUP_TIMEOUT_S = 60.0
-#: How long the first records may take without any fault; what is still missing then is for the checks to say.
-WARM_UP_S = 20.0
 WATCH_INTERVAL_S = 0.25
 LAST_ROWS_S = 10.0
-CATCH_UP_MS = 5_000
 #: An adapter reads its commands beside whatever its client does; one that does not for so long is stuck.
 HAND_OVER_S = 30.0
 
@@ -108,6 +121,7 @@ class LiveTrial:
         mine = LiveLane(lane.proxies, lane.witness, cluster, topic, spec.workload.partitions)
         self._injector = Injector(spec.faults, mine)
         self._phases = Phases()
+        self._phase_ns = 0
         self._startup: StartupComplete | None = None
         self._not_set: dict[str, str] = {}
         self._left_out = 0
@@ -197,15 +211,8 @@ class LiveTrial:
                 configured = await client.configure(self._run_id, PRODUCER, config)
                 self._not_set = configured.not_set
                 _assert_met(unavailable.in_flight(self._spec, self._not_set))
-                with suppress(
-                    ClientCrashed
-                ):  # what became of its records is in the log, and what it said in the history
-                    await self._load(client)
-                await self._overdue(faults, client)
-            await self._heal(client)
-            self._mark(final_ns=time.monotonic_ns())
-            with suppress(ClientCrashed):
-                await client.close(CLOSE_TIMEOUT_MS)
+                await self._play(load_script(self._spec.workload), client, faults)
+            await self._play(heal_script(flush_timeout_ms(self._spec.config)), client, faults)
             self._left_out = client.left_out
         self._trace = await asyncio.to_thread(read_trace, trace, self._meter)
         await self._witnessed_to_the_end()
@@ -242,19 +249,68 @@ class LiveTrial:
         self._history.append(event)
         self._injector.heard(event)
 
-    async def _load(self, client: Conversation) -> None:
-        (_, first), *timed = paced(self._spec.workload)
-        await self._hand_over(client, first)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(WARM_UP_S):
-                await client.settled.wait()
-        load_ns = time.monotonic_ns()
-        self._mark(load_ns=load_ns)
-        self._injector.load_began(load_ns)
-        for at_ms, numbers in timed:
-            await sleep_until(load_ns + at_ms * 1_000_000)
-            await self._hand_over(client, numbers)
-        await sleep_until(load_ns + self._spec.workload.load_ms * 1_000_000)
+    async def _play(self, script: Script, client: Conversation, faults: asyncio.Task[None]) -> None:
+        """Do the script's steps. A client that crashes has its records in the log, and its words in the history."""
+        step = next(script, None)
+        while step is not None:
+            crashed = False
+            try:
+                await self._do(step, client, faults)
+            except ClientCrashed:
+                crashed = True
+            facts = Facts(
+                now_ns=time.monotonic_ns(),
+                phase_ns=self._phase_ns,
+                settled=client.settled.is_set(),
+                crashed=crashed,
+                faults_active=bool(self._injector.active),
+                faults_pending=not faults.done(),
+            )
+            with suppress(StopIteration):
+                step = script.send(facts)
+                continue
+            return
+
+    async def _do(self, step: Step, client: Conversation, faults: asyncio.Task[None]) -> None:
+        match step:
+            case HandOver(numbers):
+                await self._hand_over(client, numbers)
+            case AwaitResults(timeout_ms):
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(timeout_ms / 1000):
+                        await client.settled.wait()
+            case Begin(phase):
+                await self._begin(phase)
+            case SleepUntil(at_ns):
+                await sleep_until(at_ns)
+            case AwaitFaults(timeout_ms):
+                await asyncio.wait({faults}, timeout=timeout_ms / 1000)
+            case CallOffFaults():
+                faults.cancel()
+            case Flush(timeout_ms):
+                await client.flush(timeout_ms)
+            case AwaitPending():
+                await self._await_pending(client)
+            case Close(timeout_ms):
+                await client.close(timeout_ms)
+
+    async def _begin(self, phase: Phase) -> None:
+        if phase is Phase.HEAL:
+            await self._injector.clear()
+            await self._lane.assert_pristine()
+        self._phase_ns = time.monotonic_ns()
+        self._mark(**{f"{phase}_ns": self._phase_ns})
+        if phase is Phase.LOAD:
+            self._injector.load_began(self._phase_ns)
+
+    async def _await_pending(self, client: Conversation) -> None:
+        patience = Patience(self._spec.config, self._not_set, self._phase_ns, self._kind.api)
+        await client.until(
+            lambda: (
+                client.settled.is_set() or patience.is_over(self._history, self._frames, time.monotonic_ns())
+            ),
+            patience.longest_ms / 1000,
+        )
 
     async def _hand_over(self, client: Conversation, numbers: range) -> None:
         command = self._kind.command(self._spec, self._run_id, self._topic, numbers)
@@ -263,16 +319,6 @@ class LiveTrial:
                 await client.load(command)
         except TimeoutError:
             raise ClientBroken(f"client {self._spec.client} took no command for {HAND_OVER_S:g} s") from None
-
-    async def _overdue(self, faults: asyncio.Task[None], client: Conversation) -> None:
-        """Let running windows end by themselves; a trigger can still come while the client is catching up."""
-        give_up_ns = time.monotonic_ns() + CATCH_UP_MS * 1_000_000
-        while not faults.done():
-            catching_up = not client.settled.is_set() and time.monotonic_ns() < give_up_ns
-            if not (self._injector.active or catching_up):
-                break
-            await asyncio.wait({faults}, timeout=WATCH_INTERVAL_S)
-        faults.cancel()
 
     @asynccontextmanager
     async def _faults_prepared(self) -> AsyncIterator[None]:
@@ -304,22 +350,6 @@ class LiveTrial:
         """A client that reached a broker without the witness met no fault, and no row tells what was said there."""
         if around := self._came_around():
             raise KafkaTrialError(f"a connection went around the lane, to {', '.join(around)}")
-
-    async def _heal(self, client: Conversation) -> None:
-        await self._injector.clear()
-        await self._lane.assert_pristine()
-        healed_ns = time.monotonic_ns()
-        self._mark(heal_ns=healed_ns)
-        with suppress(ClientCrashed):
-            await client.flush(flush_timeout_ms(self._spec.config))
-            patience = Patience(self._spec.config, self._not_set, healed_ns, self._kind.api)
-            await client.until(
-                lambda: (
-                    client.settled.is_set()
-                    or patience.is_over(self._history, self._frames, time.monotonic_ns())
-                ),
-                patience.longest_ms / 1000,
-            )
 
     def _mark(self, **moments: int) -> None:
         self._phases = Phases(**(asdict(self._phases) | moments))

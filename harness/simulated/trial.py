@@ -8,6 +8,7 @@ its end, since nothing is left that could happen or since far too much does, is 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from msgspec.structs import asdict, replace
@@ -37,14 +38,27 @@ from harness.simulated.lane import SimulatedLane
 from harness.simulated.network import LANE, Network
 from harness.simulated.ports import SimulatedClient, SimulatedClientKind
 from harness.simulated.scheduler import NS_PER_MS, WALL_MS_AT_ZERO, Scheduler
-from harness.trial.pacing import paced
-from harness.trial.patience import CLOSE_TIMEOUT_MS, Patience, flush_timeout_ms
+from harness.trial import script
+from harness.trial.patience import Patience, flush_timeout_ms
+from harness.trial.script import (
+    WATCH_INTERVAL_MS,
+    AwaitFaults,
+    AwaitPending,
+    AwaitResults,
+    Begin,
+    CallOffFaults,
+    Facts,
+    HandOver,
+    Phase,
+    Script,
+    SleepUntil,
+    Step,
+    heal_script,
+    load_script,
+)
 
 #: Virtual time does not begin at 0: nothing of ours, and nothing of a client's, may take 0 for "never".
 START_NS = 1_000 * NS_PER_MS
-WARM_UP_MS = 20_000
-CATCH_UP_MS = 5_000
-WATCH_INTERVAL_MS = 250
 LAST_ROWS_MS = 2_000
 #: What an answer may be late with, as in the live world.
 GRACE_MS = 10_000
@@ -81,6 +95,8 @@ class SimulatedTrial:
         self._steps = 0
         self._fatal: Fatal | None = None
         self._network: Network | None = None
+        self._lane: SimulatedLane | None = None
+        self._phase_ns = 0
 
     def run(self) -> Evidence:
         """Collect. What brokers and clients do wrong becomes the ending."""
@@ -111,10 +127,9 @@ class SimulatedTrial:
         cluster.create_topic(self._topic, spec.workload.partitions)
         injector.startup()
         self._start(network, ",".join(f"{host}:{port}" for host, port in addresses.values()))
-        self._load(injector)
-        self._heal(network, injector, lane)
-        self._mark(final_ns=self._scheduler.now_ns)
-        self._op(Close(self._id(), CLOSE_TIMEOUT_MS))
+        self._lane = lane
+        self._play(load_script(spec.workload))
+        self._play(heal_script(flush_timeout_ms(spec.config)))
         self._client_ns = None
         self._until(lambda: not any(proxy.connections for proxy in network.proxies), LAST_ROWS_MS)
         self._log = cluster.read_log(self._topic)
@@ -135,42 +150,70 @@ class SimulatedTrial:
             raise Refused(f"{spec.client} refuses its configuration: {self._fatal and self._fatal.message}")
         self._client_ns = self._scheduler.now_ns
 
-    def _load(self, injector: SimulatedInjector) -> None:
-        (_, first), *timed = paced(self._spec.workload)
-        self._hand_over(first)
-        self._until(self._is_settled, WARM_UP_MS)
-        load_ns = self._scheduler.now_ns
-        self._mark(load_ns=load_ns)
-        injector.run()
-        for at_ms, numbers in timed:
-            self._until_ns(load_ns + at_ms * NS_PER_MS)
-            self._hand_over(numbers)
-        self._until_ns(load_ns + self._spec.workload.load_ms * NS_PER_MS)
-        give_up_ns = self._scheduler.now_ns + CATCH_UP_MS * NS_PER_MS
-        while injector.holding or injector.waiting:
-            catching_up = not self._is_settled() and self._scheduler.now_ns < give_up_ns
-            if not (injector.holding or catching_up):
-                break
-            self._until(lambda: not (injector.holding or injector.waiting), WATCH_INTERVAL_MS)
-        injector.stop_waiting()
+    def _play(self, steps: Script) -> None:
+        step = next(steps, None)
+        while step is not None:
+            self._do(step)
+            injector = self._injector
+            assert injector is not None
+            facts = Facts(
+                now_ns=self._scheduler.now_ns,
+                phase_ns=self._phase_ns,
+                settled=self._is_settled(),
+                faults_active=injector.holding,
+                faults_pending=injector.holding or injector.waiting,
+            )
+            with suppress(StopIteration):
+                step = steps.send(facts)
+                continue
+            return
 
-    def _heal(self, network: Network, injector: SimulatedInjector, lane: SimulatedLane) -> None:
-        injector.clear()
-        lane.settle()
-        for proxy in lane.proxies:
+    def _do(self, step: Step) -> None:
+        injector = self._injector
+        assert injector is not None
+        match step:
+            case HandOver(numbers):
+                self._hand_over(numbers)
+            case AwaitResults(timeout_ms):
+                self._until(self._is_settled, timeout_ms)
+            case Begin(phase):
+                self._begin(phase, injector)
+            case SleepUntil(at_ns):
+                self._until_ns(at_ns)
+            case AwaitFaults(timeout_ms):
+                self._until(lambda: not (injector.holding or injector.waiting), timeout_ms)
+            case CallOffFaults():
+                injector.stop_waiting()
+            case script.Flush(timeout_ms):
+                self._op(Flush(self._id(), timeout_ms))
+            case AwaitPending():
+                self._await_pending()
+            case script.Close(timeout_ms):
+                self._op(Close(self._id(), timeout_ms))
+
+    def _begin(self, phase: Phase, injector: SimulatedInjector) -> None:
+        if phase is Phase.HEAL:
+            injector.clear()
+            self._settle_lane()
+        self._phase_ns = self._scheduler.now_ns
+        self._mark(**{f"{phase}_ns": self._phase_ns})
+        if phase is Phase.LOAD:
+            injector.run()
+
+    def _settle_lane(self) -> None:
+        assert self._lane is not None
+        self._lane.settle()
+        for proxy in self._lane.proxies:
             if not proxy.is_pristine:
                 raise KafkaTrialError(f"the proxy of broker {proxy.node_id} still carries a fault")
-        healed_ns = self._scheduler.now_ns
-        self._mark(heal_ns=healed_ns)
-        self._op(Flush(self._id(), flush_timeout_ms(self._spec.config)))
-        self._wait_for_pending(network, healed_ns)
 
-    def _wait_for_pending(self, network: Network, healed_ns: int) -> None:
+    def _await_pending(self) -> None:
         """Where records are pending after the flush: until ``stuck`` can judge, and no longer than that takes."""
-        patience = Patience(self._spec.config, self._not_set, healed_ns, self._workload.api)
+        assert self._network is not None
+        patience = Patience(self._spec.config, self._not_set, self._phase_ns, self._workload.api)
         give_up_ns = self._scheduler.now_ns + patience.longest_ms * NS_PER_MS
         while not self._is_settled() and (now_ns := self._scheduler.now_ns) < give_up_ns:
-            if patience.is_over(self._history, network.rows, now_ns):
+            if patience.is_over(self._history, self._network.rows, now_ns):
                 break
             self._until(self._is_settled, WATCH_INTERVAL_MS)
 
