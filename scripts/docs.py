@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pages import (
     adapters,
+    api,
     campaign,
     clients,
     commands,
@@ -31,6 +32,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs" / "reference"
 def pages() -> dict[str, str]:
     """File below ``docs/reference/`` -> its text."""
     made = (
+        api,
         adapters,
         campaign,
         clients,

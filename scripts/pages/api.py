@@ -1,0 +1,36 @@
+"""The public API: each name with the module that defines it and the first paragraph of its docstring."""
+
+from __future__ import annotations
+
+from inspect import getdoc
+from typing import Any
+
+from harness import api
+from pages.markdown import NOTE, code, table
+
+ABOUT = """\
+What a package with parts of its own imports: `from harness.api import Check, Scenario`. A change to a name on this page
+has an entry in the changelog. Everything else in `harness` may change without notice.
+[Extend the harness](../how-to/extend.md) shows how a package registers its parts.
+"""
+
+
+def pages() -> dict[str, str]:
+    """``api.md``."""
+    parts = ["# Public API\n", NOTE, ABOUT]
+    for part, names in api.PARTS.items():
+        rows = ((code(name), _module(getattr(api, name)), _about(getattr(api, name))) for name in names)
+        parts += [f"## {part}\n", table(("name", "defined in", "what it is"), rows)]
+    return {"api.md": "\n".join(parts)}
+
+
+def _module(thing: Any) -> str:
+    module = getattr(thing, "__module__", "")
+    return code(module) if str(module).startswith("harness.") else ""
+
+
+def _about(thing: Any) -> str:
+    if not isinstance(thing, type) and not callable(thing):
+        return "a type alias"
+    first = (getdoc(thing) or "").split("\n\n")[0]
+    return " ".join(first.split()).replace("``", "`").replace("|", "\\|")
