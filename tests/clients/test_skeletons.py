@@ -24,7 +24,7 @@ from clients.skeletons.files import adapter_files, template, write_new
 from clients.skeletons.languages import LANGUAGES
 from harness.adapter.protocol_rules import Life, Rules
 from harness.cli.main import call
-from harness.model.contract import Command
+from harness.model.contract import Close, Configure, Flush
 from harness.model.errors import EnvironmentProblem, UsageError
 from harness.planning import campaign_file
 from harness.plugins.client import Launch
@@ -32,6 +32,7 @@ from harness.provision.cargo import find_cargo
 from harness.provision.go import go_tool
 from harness.provision.java_programs import java_program
 from harness.provision.node import node_runtime
+from harness.workloads.produce.commands import Produce
 from suites.contract import CASES, check_contract
 
 pytestmark = pytest.mark.long
@@ -270,7 +271,7 @@ def test_the_life_in_the_docs_keeps_the_rules():
     rules = Rules(began_ns=0)
     for arrow, line in re.findall(r"^([<>]) (\{.*\})$", example, re.MULTILINE):
         if arrow == ">":
-            rules.asked(msgspec.json.decode(line, type=Command))
+            rules.asked(msgspec.json.decode(line, type=Configure | Produce | Flush | Close))
         else:
             assert rules.said(line.encode(), now_ns=2**62) is not None
     assert rules.life is Life.SHUT_DOWN and rules.outstanding == 0 and rules.unknown == []

@@ -14,9 +14,9 @@ pytestmark = pytest.mark.jvm
 def test_both_clients_pass_the_eight_cells(matrix):
     assert matrix["counts"] == {"pass": 16}
     for verdict in matrix["verdicts"]:
-        delivery = verdict["delivery"]
-        assert delivery["sent"] == delivery["acked"] >= 2000, verdict["trial"]
-        assert delivery["lost"] == delivery["phantom"] == 0
+        counts = verdict["counts"]
+        assert counts["sent"] == counts["acked"] >= 2000, verdict["trial"]
+        assert counts["lost"] == counts["phantom"] == 0
         judged = {requirement["id"]: requirement["verdict"] for requirement in verdict["requirements"]}
         assert set(judged.values()) <= {"pass", "not-exercised"}, verdict["trial"]
         assert judged["E2E-DEL-01"] == "pass"
@@ -29,9 +29,9 @@ def test_dropped_responses_duplicate_at_least_once_and_never_idempotent(matrix):
     cells = [v for v in matrix["verdicts"] if v["scenario"] == "produce/dropped-response"]
     assert len(cells) == 4
     for verdict in cells:
-        delivery = verdict["delivery"]
-        extra = delivery["in_log"] - delivery["sent"]
-        assert extra == delivery["duplicated"]
+        counts = verdict["counts"]
+        extra = counts["in_log"] - counts["sent"]
+        assert extra == counts["duplicated"]
         assert (extra > 0) == (verdict["guarantee"] == "at-least-once"), verdict["trial"]
 
 
@@ -82,6 +82,6 @@ def test_a_verdict_that_was_tampered_with_is_a_disagreement(line, matrix, tmp_pa
     for other in others:  # one is enough
         shutil.rmtree(other.parent)
     verdict = json.loads(path.read_text())
-    verdict["delivery"]["lost"] += 1
+    verdict["counts"]["lost"] += 1
     path.write_text(json.dumps(verdict))
     assert line.json("report", str(run), code=3)["agreement"]["disagreements"]

@@ -46,7 +46,7 @@ ROWS: dict[str, tuple[str, bytes]] = {
     "settings": (HISTORY, b'{"name":"configured",' + _EVENT + b',"applied":{},"not_set":{' + PAIRS + b"}}\n"),
     "outcomes": (
         HISTORY,
-        b'{"name":"op_complete","op":"",' + _EVENT + b',"error":[],"invoke_ns":[],"complete_ns":[],"outcome":['
+        b'{"name":"op_complete","op":"flush",' + _EVENT + b',"error":[],"invoke_ns":[],"complete_ns":[],"outcome":['
         + TEXTS + b"]}\n",
     ),
     "parameters": (FAULTS, _FAULT + NUMBERS + b'}},"requested_ns":null,"effective_ns":null}\n'),
