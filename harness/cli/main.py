@@ -12,7 +12,8 @@ import os
 import shlex
 import traceback
 from functools import cache
-from typing import Any
+from importlib.metadata import version
+from typing import Annotated, Any
 
 import typer
 
@@ -32,7 +33,7 @@ from harness.cli.commands import (
     schema,
     shrink,
 )
-from harness.cli.console import say
+from harness.cli.console import answer, say
 from harness.cli.output import OutputClosed
 from harness.model.errors import KafkaTrialError, first_of
 from harness.plugins import registry
@@ -67,6 +68,22 @@ COMMANDS = (
 )
 for command in COMMANDS:
     command.register(app)
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        answer(f"kafka-trial {version('kafka-trial')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    is_version_asked: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    pass
 
 
 def call(argv: list[str]) -> int:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 from typing import IO
 
@@ -227,3 +228,8 @@ def test_a_run_goes_on_with_as_many_trials_at_a_time_as_before(tmp_path, monkeyp
     monkeypatch.setattr(run_plan, "go_on", lambda store, options: went_on.append(options) or 0)
     assert call(["run", "--resume", str(tmp_path), *more]) == 0
     assert [options.jobs for options in went_on] == [jobs]
+
+
+def test_the_version_is_that_of_the_distribution(capsys):
+    assert call(["--version"]) == 0
+    assert capsys.readouterr().out == f"kafka-trial {metadata.version('kafka-trial')}\n"
