@@ -7,7 +7,7 @@ from functools import partial
 
 from harness.brokers.scripted.answer import Answer
 from harness.model.dice import Dice
-from harness.simulated.connection import Answer as AnyAnswer
+from harness.simulated.ends import Answer as AnyAnswer
 from harness.wire.headers import RequestHeader, read_request_header
 from suites.properties.simulation import Bench
 from testkit.hostile import real_frame, trickle, wounded

@@ -10,40 +10,17 @@ it sends more.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple
 
+from harness.simulated.ends import Answer, Listener, Wire
 from harness.simulated.interception import Interception
 from harness.simulated.pipe import BASE_NS, Pipe
 from harness.wire.errors import FrameError
 from harness.wire.frames import SIZE_BYTES, FrameReader
 from harness.witness.transcript import BROKER, CLIENT, Transcript
 
-if TYPE_CHECKING:
-    from harness.simulated.network import Network
-    from harness.simulated.proxy import SimulatedProxy
-
 REFUSED = "Connection refused"
 RESET = "Connection reset by peer"
-
-
-class Answer(Protocol):
-    """What a broker says to one request: see harness.brokers.scripted."""
-
-    @property
-    def frame(self) -> bytes | None:
-        """The whole response frame, size included; None where nothing is said."""
-
-    @property
-    def at_ns(self) -> int:
-        """When it is ready, in virtual time; the connection's next request waits for that."""
-
-    @property
-    def close(self) -> bool:
-        """The broker hangs up, behind ``frame`` if there is one."""
-
-    @property
-    def again(self) -> bool:
-        """The request was not read yet and is to be handed over once more at ``at_ns``."""
 
 
 class Tear(NamedTuple):
@@ -86,7 +63,7 @@ class Connection:
         "up",
     )
 
-    def __init__(self, network: Network, proxy: SimulatedProxy | None) -> None:
+    def __init__(self, network: Wire, proxy: Listener | None) -> None:
         self._network = network
         self.proxy = proxy
         self.is_connected = False
@@ -111,6 +88,11 @@ class Connection:
             self.up = Pipe(network.scheduler, proxy.up, self._at_broker)
             self.down = Pipe(network.scheduler, proxy.down, self._at_client)
 
+    def _touched(self, name: str) -> None:
+        """A fault met this connection."""
+        if self.proxy is not None:
+            self.proxy.touched[name] += 1
+
     # the client's end
 
     def send(self, data: bytes) -> None:
@@ -118,7 +100,7 @@ class Connection:
         if self.error is not None or self.closed:
             raise ConnectionError(self.error or "Broken pipe")
         if self._orphan is not None:
-            self._network.proxy_touched(self, self._orphan)
+            self._touched(self._orphan)
             self._unheard = True
         elif self._opened and not self._lost:
             self.up.push(data)
@@ -292,7 +274,7 @@ class Connection:
             self.up.clear()
             self.down.clear()
             self._orphan = name
-            self._network.proxy_touched(self, name)
+            self._touched(name)
             self._proxy_end_closed()
 
     def way_is_back(self, name: str) -> None:
@@ -314,7 +296,7 @@ class Connection:
 
     def _torn(self, tear: Tear) -> None:
         self._tear = None
-        self._network.proxy_touched(self, tear.name)
+        self._touched(tear.name)
         self.cut(reset=tear.reset)
 
     def _client_end_closed(self) -> None:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from harness.simulated.ends import Passing, Wire
 from harness.simulated.scheduler import Event
 from harness.witness.actions import End, Write
 from harness.witness.outbox import Finish, Told
 from harness.witness.passage import Passage
 from harness.witness.splitter import WHOLE_LIMIT_BYTES
 from harness.witness.transcript import BROKER, CLIENT, Transcript
-
-if TYPE_CHECKING:
-    from harness.simulated.connection import Connection
-    from harness.simulated.network import Network
 
 
 def _raise(error: Exception) -> None:
@@ -23,7 +18,7 @@ def _raise(error: Exception) -> None:
 class Interception:
     """Both directions of ``connection``."""
 
-    def __init__(self, connection: Connection, network: Network, transcript: Transcript) -> None:
+    def __init__(self, connection: Passing, network: Wire, transcript: Transcript) -> None:
         self._connection, self._network, self._transcript = connection, network, transcript
         self._passages = {
             sender: Passage(sender, transcript, network.rules, WHOLE_LIMIT_BYTES, _raise)

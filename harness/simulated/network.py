@@ -7,11 +7,11 @@ broker's end, so that they are what the live witness would have written.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
 
 from harness.model.addresses import Address
 from harness.model.rows import Frame
-from harness.simulated.connection import REFUSED, Answer, Connection
+from harness.simulated.connection import REFUSED, Connection
+from harness.simulated.ends import Broker
 from harness.simulated.pipe import BASE_NS
 from harness.simulated.proxy import SimulatedProxy
 from harness.simulated.scheduler import Scheduler
@@ -21,16 +21,6 @@ from harness.witness.transcript import Transcript
 
 LANE = 0
 Watcher = Callable[[Frame], None]
-
-
-class Broker(Protocol):
-    """What the network needs of the brokers: see harness.brokers.scripted."""
-
-    def accepts(self, node_id: int) -> bool:
-        """Does a connection to the node come about now?"""
-
-    def handle(self, node_id: int, conn: int, payload: bytes, now_ns: int) -> Answer:
-        """What becomes of one request of connection ``conn``: ``payload`` is its frame without the size."""
 
 
 class Network:
@@ -105,9 +95,3 @@ class Network:
         """Undo :meth:`watch`; no matter if there is nothing to undo."""
         if watcher in self._watchers:
             self._watchers.remove(watcher)
-
-    @staticmethod
-    def proxy_touched(connection: Connection, name: str) -> None:
-        """A fault met a connection."""
-        if connection.proxy is not None:
-            connection.proxy.touched[name] += 1

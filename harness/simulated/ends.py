@@ -1,0 +1,87 @@
+"""What the parts of a simulated network need of each other: each knows the others by these interfaces only."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from harness.model.rows import Frame
+from harness.simulated.pipe import Direction
+from harness.simulated.scheduler import Scheduler
+from harness.witness.rules import Rules
+from harness.witness.transcript import Transcript
+
+
+class Answer(Protocol):
+    """What a broker says to one request: see harness.brokers.scripted."""
+
+    @property
+    def frame(self) -> bytes | None:
+        """The whole response frame, size included; None where nothing is said."""
+
+    @property
+    def at_ns(self) -> int:
+        """When it is ready, in virtual time; the connection's next request waits for that."""
+
+    @property
+    def close(self) -> bool:
+        """The broker hangs up, behind ``frame`` if there is one."""
+
+    @property
+    def again(self) -> bool:
+        """The request was not read yet and is to be handed over once more at ``at_ns``."""
+
+
+class Broker(Protocol):
+    """What the network needs of the brokers: see harness.brokers.scripted."""
+
+    def accepts(self, node_id: int) -> bool:
+        """Does a connection to the node come about now?"""
+
+    def handle(self, node_id: int, conn: int, payload: bytes, now_ns: int) -> Answer:
+        """What becomes of one request of connection ``conn``: ``payload`` is its frame without the size."""
+
+
+class Wire(Protocol):
+    """What a connection needs of the network that it is in."""
+
+    scheduler: Scheduler
+    broker: Broker
+    rules: Rules
+    news: bool
+
+    def later(self, delay_ns: int, action: Callable[[], None]) -> None:
+        """Call ``action`` after ``delay_ns``."""
+
+    def witnessed(self, node_id: int) -> tuple[Transcript, int]:
+        """Return the transcript of a new connection to a broker, and its number."""
+
+    def emit(self, rows: Iterable[Frame]) -> None:
+        """Write rows of the witness."""
+
+
+class Listener(Protocol):
+    """What a connection needs of the proxy that it leads through."""
+
+    node_id: int
+    touched: Counter[str]
+    up: Direction
+    down: Direction
+    connections: dict[Any, None]
+
+
+class Passing(Protocol):
+    """What the rules of the witness need of the connection that they act on."""
+
+    def pass_on(self, sender: str, data: bytes) -> None:
+        """Pass on what ``sender`` sent, or what replaces it."""
+
+    def pass_on_end(self, sender: str) -> None:
+        """Pass on the FIN of ``sender``."""
+
+    def end_by_witness(self) -> None:
+        """End the connection, because a rule says so."""
+
+    def nothing_waits(self) -> None:
+        """No frame is held back any more."""
