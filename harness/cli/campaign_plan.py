@@ -1,4 +1,4 @@
-"""From a campaign file to its plan, with the sentences that say what is in it and what is not."""
+"""Expands a campaign file to its plan, with sentences on what the plan includes and what it leaves out."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from harness.planning.strict_toml import at
 from harness.plugins import registry
 from harness.plugins.scenario import Scenario
 
-#: In the place of a list of versions: all that the client's adapter has been tried with.
+#: Instead of a list of versions: all versions that the client's adapter has been tested with.
 TRIED = "tried"
 
 
 @dataclass(frozen=True)
 class Expanded:
-    """A plan, and how it came about."""
+    """A plan, and sentences on how it was made."""
 
     plan: Plan
     about: tuple[str, ...]
 
 
 def expanded(file: CampaignFile, seeds: Sequence[int], clients: Sequence[ClientRef] = ()) -> Expanded:
-    """The plan of a file; ``clients`` go before its own. UsageError for a name in it that nothing has."""
+    """Return the plan of a file. ``clients`` replace those of the file. Raise UsageError for an unknown name in it."""
     brokers = _brokers(file)
     axes = Axes(
         _scenarios(file),
@@ -48,7 +48,7 @@ def expanded(file: CampaignFile, seeds: Sequence[int], clients: Sequence[ClientR
 
 
 def counts(plan: Plan) -> Iterator[str]:
-    """How many trials each client has, each scenario, and each of what the file adds to them."""
+    """Yield the number of trials per client, per scenario, and per variant that the file adds."""
     for what, names in (
         ("client", [str(spec.client) for spec in plan.trials]),
         ("scenario", [spec.scenario for spec in plan.trials]),
@@ -103,7 +103,7 @@ def _generated(file: CampaignFile, brokers: Sequence[str]) -> dict[str, DrawnSce
 
 
 def _check_configurations(axes: Axes, cells: Sequence[Cell]) -> None:
-    """UsageError for a configuration that is never tried, for nothing that it is to be tried with goes with it."""
+    """Raise UsageError for a configuration that conflicts with everything it would be combined with."""
     tried = {cell.configuration for cell in cells}
     for each in axes.left_out():
         if each.configuration not in tried:

@@ -1,4 +1,4 @@
-"""What a person sees, on stderr: sentences and the matrix. Nothing here decides anything."""
+"""Output for people, on stderr: sentences and the matrix. Nothing here makes a decision."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from harness.text.escaping import for_logs, safe_line
 
 
 class _Stderr:
-    """Whatever stderr is at the moment, without what a CI server would take for a command.
+    """The current stderr, without anything that a CI server would interpret as a command.
 
-    Where it cannot be written (a closed terminal, a pipe that nobody reads, a full disk), a run goes on without it.
+    If it cannot be written to (a closed terminal, a pipe without a reader, a full disk), the run continues without it.
     """
 
     def write(self, text: str) -> int:
@@ -43,13 +43,13 @@ class _Stderr:
 
     @property
     def _file(self) -> Any:
-        # What rich puts in its place while a table is drawn would end here again.
+        # While rich draws a table it replaces sys.stderr with a proxy that would write here again.
         return getattr(sys.stderr, "rich_proxied_file", sys.stderr)
 
 
 @contextmanager
 def _unread() -> Iterator[None]:
-    """After an error nothing more goes to stderr: what is in its buffer would fail again, at the latest at exit."""
+    """Redirect stderr to /dev/null after an error. Its buffered text would fail again, at the latest at exit."""
     try:
         yield
     except OSError:
@@ -62,20 +62,20 @@ def _unread() -> Iterator[None]:
 _stderr = cast(IO[str], _Stderr())
 console = Console(file=_stderr, highlight=False)
 if not console.is_terminal:
-    # A log file or a pipe has no width of its own; 80 columns would cut names in two.
+    # A log file or a pipe has no width; the default of 80 columns would break names.
     console = Console(file=_stderr, highlight=False, width=200)
 
-#: No name is longer in a table.
+#: The maximum length of a name in a table.
 CELL_CHARS = 200
 
-#: More than these nobody reads on a screen; all of them are in the run's summary.md.
+#: The maximum number of causes on a screen; the run's summary.md has all of them.
 MAX_CAUSES = 40
 
 
 def answer(thing: str | RenderableType) -> None:
-    """What was asked for, for a person: on stdout, unlike everything else here. A string is one line."""
+    """Print requested output for a person on stdout; everything else here goes to stderr. A string is one line."""
     is_seen = sys.stdout.isatty()
-    # Not rich's own way to stdout, on which an error would be none that is known.
+    # Rich's own output to stdout would raise an error that is not handled here.
     page = Console(
         file=StringIO(),
         force_terminal=is_seen or None,
@@ -88,28 +88,28 @@ def answer(thing: str | RenderableType) -> None:
 
 
 def say(sentence: str) -> None:
-    """One line for a person, whole however narrow the terminal."""
+    """Print one line for a person, without wrapping it at the width of the terminal."""
     console.print(Text(safe_line(sentence)), soft_wrap=True)
 
 
 def cell(text: str) -> Text:
-    """Text in a table: rich takes a mere string for markup."""
+    """Return text for a table cell; rich would interpret a plain string as markup."""
     return Text(safe_line(text, CELL_CHARS))
 
 
 def shown(verdict: str) -> str:
-    """A verdict as glyph and word, in rich's markup."""
+    """Return a verdict as glyph and word, in rich's markup."""
     glyph, style = GLYPHS[Verdict(verdict)]
     return f"[{style}]{glyph} {verdict}[/]"
 
 
 def matrix(verdicts: Sequence[TrialVerdict]) -> Table:
-    """Cells (scenario x guarantee) against clients, each with the share of records that were acknowledged.
+    """Return a table of scenarios and guarantees by client, with the share of acknowledged records in each cell.
 
-    Several seeds or brokers in a cell are counted; their share is the median, with the range where they differ.
+    Several seeds or brokers in a cell are counted; their share is the median, with the range if they differ.
     """
     clients = sorted({verdict.client for verdict in verdicts})
-    # Clients whose names begin alike must not be cut to the same few letters.
+    # Names with the same beginning must not be cut to the same few letters.
     columns = (Column(_in_two_lines(client), overflow="fold") for client in clients)
     table = Table("scenario", "guarantee", *columns, box=None, pad_edge=False)
     cells = sorted({(verdict.scenario, verdict.guarantee) for verdict in verdicts})
@@ -130,7 +130,10 @@ def _in_two_lines(client: str) -> Text:
 
 
 def summary(verdicts: Iterable[TrialVerdict], run: Path | None = None) -> None:
-    """The matrix, then why trials did not pass, by cause; with the replay of the smallest where ``run`` is known."""
+    """Print the matrix, then the causes of trials that did not pass.
+
+    If ``run`` is given, each cause has the replay command of its smallest trial.
+    """
     verdicts = list(verdicts)
     console.print(matrix(verdicts))
     if share_told(verdict.availability for verdict in verdicts):

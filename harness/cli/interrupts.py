@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM and SIGHUP: each ends a run in good order, and none ends the writing of what came out."""
+"""SIGINT, SIGTERM and SIGHUP. Each ends a run in an orderly way; none interrupts the writing of its results."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def restored() -> Iterator[None]:
-    """Afterwards signals do what they did before."""
-    if threading.current_thread() is not threading.main_thread():  # which alone can set what signals do
+    """Restore the previous signal handlers on exit."""
+    if (
+        threading.current_thread() is not threading.main_thread()
+    ):  # only the main thread can set signal handlers
         yield
         return
     before = {number: signal.getsignal(number) for number in SIGNALS}
@@ -28,22 +30,22 @@ def restored() -> Iterator[None]:
 
 
 def ignore() -> None:
-    """From now on signals do nothing."""
+    """Ignore these signals from now on."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 
 
 async def until_signal(work: Coroutine[Any, Any, None]) -> int | None:
-    """Carry ``work`` out, or cancel it in order on a signal: then the signal's number.
+    """Run ``work``, or cancel it in order on a signal and return the signal's number.
 
-    From then on signals are ignored, until :func:`restored`: what follows is to write down what came out, which is
-    short. (Handlers of the event loop would go with the loop, and leave a moment in which a signal ends the process.)
+    Signals are then ignored until :func:`restored` exits, since only the short writing of results follows. (Handlers of
+    the event loop would be removed with the loop, and for a moment a signal could end the process.)
     """
     loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
     received: list[int] = []
 
     def stop(number: int, _: FrameType | None) -> None:
-        # Further ones come into the midst of this, and would come into the midst of the cleaning up: they do nothing.
+        # Further signals arrive during cancellation or cleanup, and are ignored.
         if not received:
             received.append(number)
             loop.call_soon_threadsafe(task.cancel)

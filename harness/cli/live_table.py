@@ -1,8 +1,8 @@
-"""What a person sees while a plan is carried out, on stderr: how far it is, what came out, what takes long.
+"""The progress display on stderr while a plan runs.
 
-On a terminal a table that is drawn anew: done of planned, verdicts, time left, and the trials that have been under
-way longest with the fault that is in effect. Elsewhere nothing is drawn: a line for each trial, with the reason
-where it is no pass, and now and then one on how far it is.
+On a terminal it is a table that is redrawn: done of planned, verdicts, time left, and the trials that have run longest
+with the fault that is in effect. Elsewhere it is one line per trial, with the reason if the trial did not pass, and a
+regular progress line.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from harness.planning import estimate
 from harness.running.campaign import Campaign
 from harness.text.escaping import safe_line
 
-#: So many of the longest running trials are shown.
+#: The number of longest-running trials to show.
 SHOWN = 6
 REDRAWS_A_S = 4
-#: Without a terminal: how often at least a line says how far it is.
+#: Without a terminal: the maximum time between progress lines.
 TOLD_EVERY_S = 30.0
 
 
 class LiveTable:
-    """The progress of one run; a context manager. ``done`` are the verdicts that were there before it began."""
+    """The progress of one run; a context manager. ``done`` are the verdicts that existed before it began."""
 
     def __init__(self, plan: Plan, done: Iterable[TrialVerdict], jobs: int, quiet: bool) -> None:
         self._costs_s = {spec.trial: estimate.trial_s(spec) for spec in plan.trials}
@@ -66,18 +66,18 @@ class LiveTable:
         sys.stderr.flush()
 
     def watch(self, campaign: Campaign) -> None:
-        """Show what is under way there."""
+        """Show the running trials of this campaign."""
         self._campaign = campaign
 
     def began(self, spec: TrialSpec) -> None:
-        """A trial starts."""
-        if spec.trial not in self._costs_s:  # an attempt that was not planned at first
+        """Register a trial that starts."""
+        if spec.trial not in self._costs_s:  # an attempt that was added to the plan
             self._costs_s[spec.trial] = estimate.trial_s(spec)
             self._left_s += self._costs_s[spec.trial]
         self._since_s[spec.trial] = spec, time.monotonic()
 
     def ended(self, verdict: TrialVerdict) -> None:
-        """A trial has its verdict."""
+        """Register the verdict of a trial."""
         self._counts[verdict.verdict] += 1
         self._since_s.pop(verdict.trial, None)
         cost_s = self._costs_s.get(verdict.trial, 0.0)
@@ -103,9 +103,9 @@ class LiveTable:
             )
 
     def left_s(self) -> float:
-        """About how long it will still take: as estimated, at the pace of what is done."""
+        """Return the approximate time left: the estimate, scaled by the pace so far."""
         elapsed_s = time.monotonic() - self._began_s
-        # Before every lane has had its turn, what is done says nothing of the pace.
+        # Until every lane has finished a trial, the pace is unknown.
         is_telling = self._counts.total() - self._done_before >= self._jobs
         pace = elapsed_s / self._spent_s if is_telling and self._spent_s else 1.0 / self._jobs
         return max(0.0, self._left_s * pace)
@@ -136,7 +136,7 @@ class LiveTable:
         return Group(head, rows)
 
     def _doing(self, trial: str) -> Text:
-        """The fault that is in effect in a trial, or in which phase it is."""
+        """Return the faults that are in effect in a trial, or else its phase."""
         under_way = self._campaign.under_way.get(trial) if self._campaign else None
         if under_way is None:
             return Text("starting", style="dim")

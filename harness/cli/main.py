@@ -1,8 +1,8 @@
-"""``kafka-trial``: the command line. One file a command; other packages add theirs by entry point.
+"""``kafka-trial``: the command line. Each command has a file; other packages add commands by entry point.
 
-Data goes to stdout, everything human to stderr. An error that a user can meet is one sentence (and a hint) and
-an exit code; a traceback is a defect of ours. Exit codes: 0 all allowed, 1 a confirmed disagreement, 2 usage,
-3 harness or environment, 4 inconclusive, 5 nothing selected, 130 and 143 interrupted.
+Data is written to stdout, and text for people to stderr. An error that a user can see is one sentence (and a hint) and
+an exit code; a traceback is a defect of the harness. Exit codes: 0 all allowed, 1 a confirmed disagreement, 2 usage, 3
+harness or environment, 4 inconclusive, 5 nothing selected, 130 and 143 interrupted.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-#: In the order in which the help tells of them.
+#: In the order of the help page.
 COMMANDS = (
     run,
     campaign,
@@ -87,7 +87,7 @@ def _options(
 
 
 def call(argv: list[str]) -> int:
-    """Run one command; its exit code."""
+    """Run one command and return its exit code."""
     try:
         logging.lastResort = _Sayer(logging.WARNING)
         logging.getLogger("harness").addHandler(_Sayer(logging.INFO))
@@ -117,9 +117,10 @@ def call(argv: list[str]) -> int:
 
 
 class _Sayer(logging.Handler):
-    """What the harness does on the way (fetching, building) is told as it happens: it can take half a minute.
+    """Prints log messages of the harness (fetching, building) as they happen, since such steps can take half a minute.
 
-    What nobody else takes from a library is a warning: Python would print it as it is, with all that a client said.
+    Warnings of libraries without a handler are printed here too; Python would print them unescaped, including text from
+    clients.
     """
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -132,9 +133,9 @@ class _Sayer(logging.Handler):
 
 @cache
 def _add_commands() -> None:
-    """The commands of other packages, once a process.
+    """Add the commands of other packages, once per process.
 
-    A broken one is somebody's bug, but not a reason to refuse all the others.
+    A broken command is reported, and the other commands still work.
     """
     for name in registry.names("commands"):
         try:
@@ -144,7 +145,7 @@ def _add_commands() -> None:
 
 
 def _with_command(argv: list[str]) -> list[str]:
-    """What stands behind ``--`` is one command line, not more names."""
+    """Return ``argv`` with everything after ``--`` joined to one ``--command`` option."""
     if "--" not in argv:
         return argv
     at = argv.index("--")
@@ -159,7 +160,7 @@ def _told(error: KafkaTrialError) -> int:
 
 
 def _defect(error: Exception) -> int:
-    """What should never be seen: still one sentence, with the way to all of it."""
+    """Report an unexpected exception in one sentence, with a hint on how to get the traceback."""
     if os.environ.get(TRACEBACK):
         for line in safe_lines("".join(traceback.format_exception(error))).splitlines():
             say(line)
@@ -170,10 +171,10 @@ def _defect(error: Exception) -> int:
 
 
 def _usage(error: Any) -> str | None:
-    """The sentence of a usage error of the option parser, which brings its own copy of click's classes."""
+    """Return the message of a usage error of the option parser, which has its own copy of click's classes."""
     if not hasattr(error, "format_message"):
         return None
-    # Where a command is missing the parser prints its help page, and has no sentence.
+    # If a command is missing, the parser prints its help page and has no message.
     return str(error.format_message()) or _lacks_a_command(error.ctx)
 
 

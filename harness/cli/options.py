@@ -1,6 +1,7 @@
-"""The options that commands share, each declared once, and what they come to.
+"""The options that several commands share, each declared once, and their parsed values.
 
-What ``run`` and ``campaign`` have in common is :class:`Given`: :func:`with_given` puts all of it on a command's line.
+:class:`Given` holds the options that ``run`` and ``campaign`` have in common; :func:`with_given` adds all of them to a
+command.
 """
 
 from __future__ import annotations
@@ -25,50 +26,53 @@ AUTO = "auto"
 MAX_SEED = 2**62
 
 Jobs = Annotated[
-    str, typer.Option("-j", "--jobs", help=f"Trials at a time, 1 to {MAX_JOBS}; auto fits the machine.")
+    str,
+    typer.Option(
+        "-j", "--jobs", help=f"Trials at a time, 1 to {MAX_JOBS}; auto: as many as fit the machine."
+    ),
 ]
-OutDir = Annotated[Path, typer.Option(help="Where runs are kept.")]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Print the plan, its count and an estimate, and stop.")
-]
+OutDir = Annotated[Path, typer.Option(help="The folder for runs.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only print the plan, its size and an estimate.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 Capture = Annotated[bool, typer.Option("--capture", help="Also capture each trial's packets, where allowed.")]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Do not show progress.")]
 MaxTime = Annotated[
-    str | None, typer.Option(metavar="DURATION", help="Begin no trial after so long (90s, 10m, 1h30m).")
+    str | None, typer.Option(metavar="DURATION", help="Start no trial after this time (90s, 10m, 1h30m).")
 ]
 MaxFailures = Annotated[
-    int | None, typer.Option(min=1, help="Begin no trial after so many verdicts fail; -x is 1.")
+    int | None, typer.Option(min=1, help="Start no trial after this many fail verdicts; -x is 1.")
 ]
-FailFast = Annotated[bool, typer.Option("-x", "--fail-fast", help="Stop at the first verdict fail.")]
+FailFast = Annotated[bool, typer.Option("-x", "--fail-fast", help="Stop at the first fail verdict.")]
 Shard = Annotated[str | None, typer.Option(metavar="K/N", help="Only the K-th of N equal parts of the plan.")]
-Repeat = Annotated[int, typer.Option(min=1, max=1_000, help="Every trial so many times.")]
+Repeat = Annotated[int, typer.Option(min=1, max=1_000, help="The number of times to run each trial.")]
 Deflake = Annotated[
-    int, typer.Option(min=1, max=1_000, help="Try what failed until it was tried so often, to say k of n.")
+    int,
+    typer.Option(
+        min=1, max=1_000, help="Run failed trials again, up to this many attempts, and report k of n."
+    ),
 ]
 Baseline = Annotated[
-    str | None, typer.Option(metavar="FILE|known", help="Known failures: those are expected to fail.")
+    str | None,
+    typer.Option(metavar="FILE|known", help="The list of known failures, which are expected to fail."),
 ]
 AllowCommand = Annotated[
     bool,
-    typer.Option("--allow-command", help="Run the commands that stand in a plan from a file."),
+    typer.Option("--allow-command", help="Run the client commands in a stored plan."),
 ]
 ClientEnv = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME", help="Let clients see this environment variable as well; repeatable."),
+    typer.Option(metavar="NAME", help="Also pass this environment variable to clients; repeatable."),
 ]
-Strict = Annotated[
-    bool, typer.Option("--strict", help="Exit with 1 if a client differs, as if it had failed.")
-]
-JUnit = Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML here as well.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if a client differs, as for a failure.")]
+JUnit = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write JUnit XML to this file.")]
 Summary = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write the Markdown summary here as well.")
+    Path | None, typer.Option(metavar="FILE", help="Also write the Markdown summary to this file.")
 ]
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a plan is to be carried out, whoever made it. ``partial`` True: a budget that is used up is no lack."""
+    """How to run a plan, from any command. With ``partial``, an exhausted budget does not affect the exit code."""
 
     jobs: int
     out_dir: Path = DEFAULT_OUT
@@ -90,14 +94,14 @@ class Options:
 
     @property
     def changes_the_plan(self) -> bool:
-        """True if it asks for other trials, or other evidence or known failures, than a run that is there has."""
+        """True if the options ask for other trials, evidence or known failures than an existing run has."""
         sizes = self.repeat > 1 or self.deflake > 1 or self.shard is not None
         return sizes or self.dry_run or self.capture or self.baseline is not None
 
 
 @dataclass(frozen=True)
 class Given:
-    """How a plan is to be carried out, as it was typed."""
+    """How to run a plan, as typed on the command line."""
 
     jobs: Jobs = ""
     out_dir: OutDir = DEFAULT_OUT
@@ -125,7 +129,10 @@ class Given:
         max_failures: int | None = None,
         partial: bool = False,
     ) -> Options:
-        """What it comes to; the arguments stand for what was not typed. UsageError for what cannot be."""
+        """Return the parsed options; the arguments are defaults for what was not typed.
+
+        Raise UsageError for invalid values.
+        """
         for path in (self.junit, self.summary):
             if path is not None:
                 must_be_file(path)
@@ -151,7 +158,7 @@ class Given:
 
 
 def with_given(command: Callable[..., int]) -> Callable[..., int]:
-    """``command``, whose last parameter ``given`` is a :class:`Given`, with each option of that in its place."""
+    """Return ``command`` with the options of :class:`Given` in place of its last parameter, ``given``."""
     own = [each for each in signature(command, eval_str=True).parameters.values() if each.name != "given"]
     shared = list(signature(Given, eval_str=True).parameters.values())
 
@@ -167,7 +174,7 @@ def with_given(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def jobs_of(text: str) -> int:
-    """How many trials at a time ``-j`` asks for. UsageError for what is no such number."""
+    """Return the number of trials at a time for ``-j``. Raise UsageError if it is not valid."""
     if text == AUTO:
         return needs.shared_lanes(this_machine(), needs.kraft(1))
     if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= MAX_JOBS:
@@ -176,12 +183,12 @@ def jobs_of(text: str) -> int:
 
 
 def max_time_of(text: str | None) -> float | None:
-    """Seconds of ``--max-time``."""
+    """Return the seconds of ``--max-time``."""
     return None if text is None else duration_s(text)
 
 
 def shard_of(text: str | None) -> tuple[int, int] | None:
-    """(k, n) of ``--shard k/n``. UsageError for what is no part."""
+    """Return (k, n) of ``--shard k/n``. Raise UsageError if it is not valid."""
     if text is None:
         return None
     number, slash, of = text.partition("/")

@@ -1,4 +1,4 @@
-"""The one JSON document that ``--json`` prints, and how a run is told in it."""
+"""The JSON document that ``--json`` prints, and the description of a run in it."""
 
 from __future__ import annotations
 
@@ -19,21 +19,24 @@ from harness.text.escaping import for_json
 
 
 class OutputClosed(Exception):
-    """The reader of stdout has closed it. The option parser would handle a BrokenPipeError by itself."""
+    """The reader of stdout has closed it. The option parser would handle a BrokenPipeError itself."""
 
 
 def print_json(document: Any) -> None:
-    """One document on stdout."""
+    """Print one document on stdout."""
     put(for_json(msgspec.json.format(msgspec.json.encode(document), indent=2)) + b"\n")
 
 
 def put(data: bytes) -> None:
-    """All of ``data`` on stdout, now. OutputClosed if it is read no more, EnvironmentProblem if it cannot be."""
+    """Write all of ``data`` to stdout and flush it.
+
+    Raise OutputClosed if the reader has closed it, and EnvironmentProblem if it cannot be written to.
+    """
     try:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
     except OSError as error:
-        # What is left in its buffer would fail again at exit, and change the exit code.
+        # The rest of the buffer would fail again at exit, and change the exit code.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             raise OutputClosed from None
@@ -41,10 +44,10 @@ def put(data: bytes) -> None:
 
 
 def run_document(folder: Path, seed: int, verdicts: Sequence[TrialVerdict]) -> dict[str, Any]:
-    """The run's folder, counts by verdict, findings by cause, and the verdicts as they stand in ``verdict.json``.
+    """Return the run's folder, counts by verdict, findings by cause, and the verdicts as in ``verdict.json``.
 
-    ``availability`` has for each client under each guarantee the share of records that were acknowledged in a trial:
-    the median, the lowest and the highest.
+    ``availability`` has, for each client and guarantee, the share of records that were acknowledged in a trial: the
+    median, the lowest and the highest.
     """
     return {
         "run": str(folder),

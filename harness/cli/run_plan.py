@@ -1,4 +1,4 @@
-"""A plan carried out for the command line: install, run, conclude. ``run``, ``campaign`` and ``replay`` end here."""
+"""Running a plan for the command line: install, run, conclude. Used by ``run``, ``campaign`` and ``replay``."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from harness.text.escaping import visible
 
 
 def start(plan: Plan, options: Options, about: Sequence[str] = ()) -> int:
-    """Begin a run with this plan and carry it out; the exit code. ``about`` are sentences on how the plan was made.
+    """Start a run with this plan and return the exit code. ``about`` are sentences on how the plan was made.
 
-    Raises UsageError for a plan that cannot be, NothingSelected for an empty one, EnvironmentProblem where nothing of
-    it can be run here.
+    Raises UsageError for an invalid plan, NothingSelected for an empty one, and EnvironmentProblem if no trial of it
+    can run here.
     """
     plan = repeats.repeated(plan, options.repeat)
     if options.shard is not None:
@@ -48,14 +48,14 @@ def start(plan: Plan, options: Options, about: Sequence[str] = ()) -> int:
     known = baseline.load(options.baseline) if options.baseline else ()
     if options.dry_run:
         return _tell(plan, options, about)
-    # Before there is a folder: a version that does not exist should leave nothing behind.
+    # Install before the folder is created: an unknown version should leave nothing on disk.
     installed = _install(plan.trials, options)
     store = RunStore.create(options.out_dir, new_record(plan, options, known))
     return carry_out(store, installed, options)
 
 
 def go_on(store: RunStore, options: Options) -> int:
-    """Carry out what a run that was stopped has not done yet; the exit code."""
+    """Run the trials of a stopped run that have no verdict yet, and return the exit code."""
     plan = store.record.plan
     validate_plan.check(plan, "live")
     selection.brokers([spec.broker for spec in plan.trials])
@@ -64,9 +64,9 @@ def go_on(store: RunStore, options: Options) -> int:
 
 
 def new_record(plan: Plan, options: Options, known: tuple[baseline.Known, ...] = ()) -> RunRecord:
-    """The record of a run that begins now."""
+    """Return the record of a run that begins now."""
     now = datetime.now(UTC)
-    fraction = now.microsecond * 2**16 // 10**6  # the names of runs sort as the runs began
+    fraction = now.microsecond * 2**16 // 10**6  # sorted by name, runs are in the order in which they began
     return RunRecord(
         run_id=f"{now:%Y%m%d-%H%M%S}-{fraction:04x}",
         started_utc=now.isoformat(timespec="seconds"),
@@ -81,12 +81,15 @@ def new_record(plan: Plan, options: Options, known: tuple[baseline.Known, ...] =
 
 
 def carry_out(store: RunStore, installed: Installed, options: Options) -> int:
-    """Run the store's plan, tell what came out, and give the exit code. UsageError if another process is at it."""
+    """Run the store's plan, report the results and return the exit code.
+
+    Raise UsageError if another process runs it.
+    """
     with store.claimed():
         try:
             stopped_by, reason = _run(store, installed, options)
         except Exception as error:
-            with suppress(KafkaTrialError):  # a disk that is full is told by the error itself
+            with suppress(KafkaTrialError):  # if the disk is full, the error itself says so
                 publish(store, f"failed: {error}", options)
             raise
         verdicts = publish(store, reason, options)
@@ -94,7 +97,7 @@ def carry_out(store: RunStore, installed: Installed, options: Options) -> int:
 
 
 def publish(store: RunStore, reason: str, options: Options) -> list[TrialVerdict]:
-    """End the run for this reason: what came out, for the person who waits and for other programs; the verdicts."""
+    """End the run for this reason, report and export the results, and return the verdicts."""
     verdicts = list(store.verdicts())
     store.stop(reason)
     summary(verdicts, store.folder)
@@ -119,7 +122,7 @@ def _install(trials: Iterable[TrialSpec], options: Options) -> Installed:
 
 
 def _run(store: RunStore, installed: Installed, options: Options) -> tuple[int | None, str]:
-    """The signal that ended it, if one did, and why the run ended."""
+    """Return the signal that ended the run, if any, and the reason why it ended."""
     plan = store.record.plan
     say(f"run {store.folder}: {len(plan.trials)} trials, seed {plan.seed}, {options.jobs} at a time")
     budget = Budget(options.max_time_s, options.max_failures)
@@ -133,7 +136,7 @@ def _run(store: RunStore, installed: Installed, options: Options) -> tuple[int |
 
 
 async def _with_attempts(campaign: Campaign) -> None:
-    """The plan, and then what it accuses as often as it is to be tried."""
+    """Run the plan, then repeat its failed trials as often as requested."""
     await campaign.run()
     store = campaign.store
     record = store.record

@@ -1,4 +1,4 @@
-"""A run whose trials depend on how others came out, for the command line: ``shrink`` and ``bisect`` end here."""
+"""A run whose trials depend on the results of others, for the commands ``shrink`` and ``bisect``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from harness.storage.run_store import RunStore
 def live_run(
     store: RunStore, clients: Mapping[ClientRef, InstalledClient], options: Options
 ) -> Iterator[GrowingRun]:
-    """One with real brokers, and its progress on the screen. ``clients`` may grow meanwhile."""
+    """Yield a run with real brokers, and show its progress. ``clients`` may grow meanwhile."""
     budget = Budget(options.max_time_s)
     with LiveTable(store.record.plan, (), options.jobs, options.quiet) as table:
         campaign = Campaign(store, clients, options.jobs, table.began, table.ended, say, budget)
@@ -34,18 +34,18 @@ def live_run(
 
 @contextmanager
 def simulated_run(store: RunStore, options: Options) -> Iterator[GrowingRun]:
-    """One in virtual time."""
+    """Yield a run in virtual time."""
     budget = Budget(options.max_time_s)
     yield GrowingRun(store, lambda: simulate(store, budget), budget)
 
 
 def carry_out(run: GrowingRun, search: Coroutine[Any, Any, None]) -> int | None:
-    """Carry the search out, and write down why it ended; the number of the signal that ended it, if one did."""
+    """Run the search, store why it ended, and return the number of the signal that ended it, if any."""
     with run.store.claimed():
         try:
             stopped_by = asyncio.run(until_signal(search))
         except Exception as error:
-            with suppress(EnvironmentProblem):  # a disk that is full is told by the error itself
+            with suppress(EnvironmentProblem):  # if the disk is full, the error itself says so
                 run.store.stop(f"failed: {error}")
             raise
         run.store.stop((run.budget.used_up() or "completed") if stopped_by is None else "interrupted")

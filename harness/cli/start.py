@@ -1,4 +1,4 @@
-"""Where the console script begins: a signal that comes while the imports are still running is no traceback."""
+"""The entry point of the console script. A signal during the imports does not cause a traceback."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import NoReturn
 
 
 def main() -> NoReturn:
-    """The console script ``kafka-trial``; exit codes as in :mod:`harness.cli.main`."""
+    """Run the console script ``kafka-trial``; exit codes as in :mod:`harness.cli.main`."""
     _open_streams()
     try:
         from harness.cli.interrupts import ignore
         from harness.cli.main import call
 
         code = call(sys.argv[1:])
-        ignore()  # what is left is to remove what is left of us
+        ignore()  # only cleanup remains
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         code = 130
@@ -23,9 +23,9 @@ def main() -> NoReturn:
 
 
 def _open_streams() -> None:
-    """Put something in the place of each standard stream that is closed (``2>&-``), or evidence would get its number.
+    """Replace each closed standard stream (``2>&-``), or an evidence file would get its descriptor.
 
-    It is opened the wrong way round, so that using it fails as any broken stream does.
+    Each is opened with the wrong mode, so that using it fails as with any broken stream.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:

@@ -1,1 +1,1 @@
-"""What every part speaks of, as plain data: trials, rows of evidence, verdicts. Pure."""
+"""The plain data that every package shares: trials, rows of evidence, verdicts. Pure."""

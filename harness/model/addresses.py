@@ -1,4 +1,4 @@
-"""Where things listen: an address, and those of one lane on one broker."""
+"""Network addresses: a host with a port, and the addresses of one lane on one broker."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ Address = tuple[str, int]
 class LaneAddress:
     """The three addresses of one lane on one broker, from the client inwards.
 
-    Clients are told ``advertised`` (a proxy listens there), the proxy leads to ``witness``, the witness to
-    ``listener`` (the broker listens there).
+    Clients connect to ``advertised``, where a proxy listens. The proxy forwards to ``witness``, and the witness
+    forwards to ``listener``, where the broker listens.
     """
 
     lane: int

@@ -1,8 +1,9 @@
-"""Anomalies and reasons: what is found is a code with typed parameters, and its sentence is made from them at the end.
+"""Anomalies and reasons: codes with typed parameters, from which the sentences are made last.
 
-An :class:`Anomaly` is declared once, beside the check that finds it; a :class:`ReasonKind` beside the code that raises
-it. Both are templates: ``{count:record}`` reads "1 record" or "2 records", a number without a noun gets its separators,
-a tuple is listed. Grouping, diff and baseline read codes and parameters and never the sentence.
+An :class:`Anomaly` is declared once, next to the check that finds it, and a :class:`ReasonKind` next to the code that
+raises it. Both are templates: ``{count:record}`` becomes "1 record" or "2 records", a number without a noun gets
+thousands separators, and a tuple becomes a list. Grouping, diff and baseline read codes and parameters, never the
+sentence.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from harness.text.escaping import visible
 
 Sample = dict[str, str | int | None]
 
-#: No parameter is longer in a sentence: what a client says of itself has no bound of its own.
+#: The maximum length of a parameter in a sentence. Text that a client reports about itself is unbounded.
 TOLD_CHARACTERS = 200
-#: So many names of a list are told.
+#: The maximum number of names of a list in a sentence.
 TOLD_NAMES = 8
 
 
@@ -41,22 +42,25 @@ _SENTENCE = _Sentence()
 
 @dataclass(frozen=True)
 class ReasonKind:
-    """A reason why a trial has no other verdict: its ``code``, and the ``template`` of its sentence."""
+    """A kind of reason for a verdict: its ``code``, and the ``template`` of its sentence."""
 
     code: str
     template: str
 
     def reason(self, *, told: str = "", **params: Param) -> Reason:
-        """The reason with these parameters; ``told`` is text for the sentence alone, and groups nothing."""
+        """Return the reason with these parameters.
+
+        ``told`` is text for the sentence only; it does not take part in grouping.
+        """
         return Reason(self.code, params, _SENTENCE.format(self.template, told=told, **params))
 
 
 @dataclass(frozen=True)
 class Anomaly:
-    """A kind of finding: its ``code``, the ``template`` of its sentence, and how much it weighs.
+    """A kind of finding: its ``code``, the ``template`` of its sentence, and its ``level``.
 
-    An anomaly of level SHOULD never fails a trial, whatever the level of its requirement. ``explains`` are the codes
-    of findings that follow from this one in the same trial: they are told with it and are no cause of their own.
+    An anomaly of level SHOULD never fails a trial, whatever the level of its requirement. ``explains`` are the codes of
+    findings that follow from this one in the same trial. They are reported with it and do not count as causes.
     """
 
     code: str
@@ -73,10 +77,10 @@ class Anomaly:
         told: str = "",
         **params: Param,
     ) -> Finding:
-        """A finding of ``count`` such things; ``samples`` are trimmed, the count never is.
+        """Return a finding of ``count`` occurrences. ``samples`` are trimmed; the count never is.
 
-        ``requirement`` is the one that is violated; empty: all of those that the check judges. ``told`` is text for the
-        sentence alone; what groups findings is a parameter.
+        ``requirement`` is the requirement that is violated; empty means all those that the check judges. ``told`` is
+        text for the sentence only; anything that findings are grouped by is a parameter.
         """
         return Finding(
             self.code,
@@ -91,6 +95,6 @@ class Anomaly:
 
 
 def _short(text: str) -> str:
-    """Bounded, and in one line: a sentence that is stored is read in many places, some of which are not ours."""
+    """Return ``text`` on one line and at most ``TOLD_CHARACTERS`` long, since other tools read stored sentences."""
     told = visible(text[: TOLD_CHARACTERS + 1])
     return told if len(told) <= TOLD_CHARACTERS else f"{told[: TOLD_CHARACTERS - 1]}…"

@@ -1,4 +1,4 @@
-"""One thing that is wrong with a trial, by its identity, as a row that two judgements can compare."""
+"""Identified anomalies of a trial, as rows that two judgements can compare."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from harness.model.evidence import Evidence
 
-#: The kind of the rows that say which duplicated records nothing explains, where the online judgement stores them.
+#: The kind of the rows in which the online judgement stores the duplicated records that nothing explains.
 UNEXPLAINED = "unexplained-duplicate"
 
 
@@ -21,5 +21,5 @@ class AnomalyRow(NamedTuple):
     detail: str | None = None
 
 
-#: Finds the anomalies of one kind that no view here knows; None if it cannot tell for this trial.
+#: Finds the anomalies of a kind that no view covers; returns None if it cannot judge this trial.
 Finder = Callable[[Evidence], Iterable[AnomalyRow] | None]

@@ -1,14 +1,14 @@
-"""The verifiable-client contract: JSON lines between the harness and any client under test.
+"""The verifiable-client contract: JSON lines between the harness and a client under test.
 
-The client is a process. It reads one command a line on stdin and writes one event a line on stdout; logs go
-to stderr. The base is Apache Kafka's own contract of its verifiable clients (same event names, so that those
-still plug in); this superset adds invoke *and* complete on the system's monotonic clock, a gapless ``seq``,
-three-valued outcomes, columns (one line for many records), declared features and a heartbeat.
+The client is a process. It reads commands from stdin and writes events to stdout, one JSON object per line; logs go to
+stderr. The contract is based on that of Apache Kafka's verifiable clients and keeps its event names, so those clients
+work unchanged. It adds invoke *and* complete times on the system's monotonic clock, a gapless ``seq``, three-valued
+outcomes, columns (one line for many records), declared features and a heartbeat.
 
-Order of one life: ``startup_complete``; ``configure`` -> ``configured``; any number of ``produce`` and
-``flush``; ``close`` -> ``op_complete`` of the close, ``shutdown_complete``, exit 0. End of stdin or SIGTERM means
-``close``. A command that the client does not know is answered by ``unsupported``, never by silence.
-All times are ``CLOCK_MONOTONIC`` in nanoseconds: the one time line of clients, witness and faults.
+The order of events is: ``startup_complete``; ``configure`` -> ``configured``; any number of ``produce`` and ``flush``;
+``close`` -> ``op_complete`` of the close, ``shutdown_complete``, exit 0. The end of stdin and SIGTERM both mean
+``close``. The client answers a command that it does not know with ``unsupported``; it never ignores one. All times are
+``CLOCK_MONOTONIC`` in nanoseconds, which clients, witness and faults share.
 """
 
 from __future__ import annotations
@@ -17,27 +17,28 @@ from typing import Annotated, ClassVar
 
 import msgspec
 
-#: What a column of evidence can hold.
+#: The range of an integer in a column of evidence.
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
-#: Where a client may write what it decides, one JSON object a line (channel A). Most cannot, and need not.
+#: The environment variable that names the file for a client's decisions, one JSON object per line (channel A). It is
+#: optional, and most clients do not support it.
 TRACE_ENV = "KAFKA_TRIAL_TRACE"
 
-#: The feature of a client that does so: its trace tells each Produce request (``request_sent`` with ``api`` and
-#: ``correlation_id``) before it is sent, and last the ``state_changed`` of its ``life`` to ``CLOSED``. Each line is
-#: written at once, since a process may be killed. Without all of that it is no evidence.
+#: The feature of a client that writes that trace. The trace has each Produce request (``request_sent`` with ``api`` and
+#: ``correlation_id``) before it is sent, and ends with the ``state_changed`` of its ``life`` to ``CLOSED``. Each line
+#: is written immediately, since the process may be killed. A trace that lacks any of this is not evidence.
 TRACE_FEATURE = "trace"
 
 CONTRACT_VERSION = 2
 
-#: The errors of a ``fatal`` that are no fault of the adapter.
+#: The errors of a ``fatal`` that the adapter did not cause.
 REFUSED, CRASHED = "ConfigRefused", "ClientCrashed"
 
 Setting = str | int | bool
 
 
 class Configure(msgspec.Struct, frozen=True, tag="configure", tag_field="cmd"):
-    """Build the client. ``config`` is in the Java names; the client maps, applies and reports it."""
+    """Build the client. ``config`` uses the Java names; the client maps, applies and reports each setting."""
 
     id: int
     run_id: str
@@ -47,10 +48,11 @@ class Configure(msgspec.Struct, frozen=True, tag="configure", tag_field="cmd"):
 
 
 class LoadCommand(msgspec.Struct, frozen=True, tag_field="cmd"):
-    """A command of the load: do ``count`` elements of the work, numbered from ``first``. Each workload has its own.
+    """A load command: perform ``count`` elements of the work, numbered from ``first``.
 
-    ``op`` is what events call the work on one element, and ``element`` what messages call it. ``columns`` are the
-    columns of its results besides those of every result. Each element is invoked once, and has at most one result.
+    Each workload has its own subclass. ``op`` is the name of the work on one element in events, and ``element`` is its
+    name in messages. ``columns`` are the result columns besides those that every result has. Each element is invoked
+    once and has at most one result.
     """
 
     op: ClassVar[str]
@@ -63,12 +65,12 @@ class LoadCommand(msgspec.Struct, frozen=True, tag_field="cmd"):
 
     @property
     def count(self) -> int:
-        """How many elements."""
+        """The number of elements."""
         raise NotImplementedError
 
 
 class Flush(msgspec.Struct, frozen=True, tag="flush", tag_field="cmd"):
-    """Wait until everything sent before has a result, at most ``timeout_ms``."""
+    """Wait until every record sent so far has a result, for at most ``timeout_ms``."""
 
     id: int
     timeout_ms: int
@@ -83,12 +85,12 @@ class Close(msgspec.Struct, frozen=True, tag="close", tag_field="cmd"):
 
 Command = Configure | LoadCommand | Flush | Close
 
-#: The ops that are no work on elements.
+#: The ops that do not work on elements.
 WHOLE_OPS = ("flush", "close")
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="name"):
-    """What every event carries: its number (from 0, gapless a process) and when it was written."""
+    """The fields of every event: its number (from 0, without gaps in a process) and when it was written."""
 
     seq: Int64
     mono_ns: Int64
@@ -96,11 +98,12 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="name"):
 
 
 class StartupComplete(Event, frozen=True, kw_only=True, tag="startup_complete"):
-    """The process is up. ``client_version`` is what really runs, ``library_version`` what it wraps, if anything.
+    """The process has started.
 
-    ``features``: ``producer``, ``idempotence``, ``transactions`` as it offers them; ``trace`` for a client that writes
-    what it decides to the file that ``KAFKA_TRIAL_TRACE`` names; ``unplaced`` for one whose application cannot always
-    know where a record went.
+    ``client_version`` is the version that actually runs, and ``library_version`` that of a wrapped library, if there is
+    one. ``features`` lists ``producer``, ``idempotence`` and ``transactions`` as far as the client supports them,
+    ``trace`` for a client that writes its decisions to the file named by ``KAFKA_TRIAL_TRACE``, and ``unplaced`` for a
+    client whose application cannot always know where a record was written.
     """
 
     client: str
@@ -112,7 +115,7 @@ class StartupComplete(Event, frozen=True, kw_only=True, tag="startup_complete"):
 
 
 class Configured(Event, frozen=True, kw_only=True, tag="configured"):
-    """``applied``: Java name -> [own name, value]; ``not_set``: Java name -> why."""
+    """The client is built. ``applied``: Java name -> [own name, value]; ``not_set``: Java name -> why."""
 
     id: Int64
     applied: dict[str, tuple[str, Setting]]
@@ -120,8 +123,9 @@ class Configured(Event, frozen=True, kw_only=True, tag="configured"):
 
 
 class OpInvoke(Event, frozen=True, kw_only=True, tag="op_invoke"):
-    """The client is about to do ``op``: that of a load command (elements ``first`` .. ``first + count - 1``), flush or
-    close.
+    """The client is about to do ``op``: the op of a load command, flush or close.
+
+    A load command's elements are ``first`` .. ``first + count - 1``.
     """
 
     op: str
@@ -131,10 +135,11 @@ class OpInvoke(Event, frozen=True, kw_only=True, tag="op_invoke"):
 
 
 class OpComplete(Event, frozen=True, kw_only=True, tag="op_complete"):
-    """Results, in columns of equal length. For flush and close there is one row and ``records`` is empty.
+    """Results, in columns of equal length. Flush and close have one row, and ``records`` is empty.
 
-    ``records`` are the numbers of the elements. ``outcome``: ok, fail, info. ``error``: the client's own name for it,
-    or null. ``offset`` -1: not known. ``value`` is what an operation returned, as its workload writes it.
+    ``records`` are the numbers of the elements. ``outcome`` is ok, fail or info. ``error`` is the client's own name for
+    the error, or null. ``offset`` -1 means unknown. ``value`` is what an operation returned, in the notation of its
+    workload.
     """
 
     op: str
@@ -150,26 +155,27 @@ class OpComplete(Event, frozen=True, kw_only=True, tag="op_complete"):
 
     @property
     def is_unnumbered(self) -> bool:
-        """True of a result in the form of Kafka's own verifiable clients, which has neither number nor wall clock.
+        """True for a result in the form of Kafka's own verifiable clients: no number, no wall clock.
 
-        Its ``seq`` is that of the event before, and its ``mono_ns`` the moment at which the harness read it.
+        Its ``seq`` is that of the previous event, and its ``mono_ns`` is the time at which the harness read it.
         """
         return self.op == "send" and self.wall_ns == 0
 
 
 class Stats(Event, frozen=True, kw_only=True, tag="stats"):
-    """The heartbeat, once a second: tells a wedged client from an idle one."""
+    """The heartbeat, once per second. It distinguishes a stuck client from an idle one."""
 
     sent: Int64
     completed: Int64
 
 
 class Fatal(Event, frozen=True, kw_only=True, tag="fatal"):
-    """The client cannot go on, or could not be built.
+    """The client cannot continue, or could not be built.
 
-    In answer to ``configure``, the error ``ConfigRefused`` says that the client cannot be had with these settings:
-    the trial is then unsupported. At any time ``ClientCrashed`` says that the client's own code threw where whoever
-    uses it cannot catch it, which ends their process: that is evidence. Any other is a fault of the adapter.
+    In answer to ``configure``, the error ``ConfigRefused`` means that the client does not accept these settings; the
+    trial is then unsupported. At any time, ``ClientCrashed`` means that the client's own code threw where the
+    application cannot catch it, which ends the application's process; this is evidence. Any other error is a defect of
+    the adapter.
     """
 
     error: str
@@ -184,7 +190,7 @@ class Unsupported(Event, frozen=True, kw_only=True, tag="unsupported"):
 
 
 class ShutdownComplete(Event, frozen=True, kw_only=True, tag="shutdown_complete"):
-    """The client is closed; nothing follows."""
+    """The client is closed. No event follows."""
 
 
 AnyEvent = (

@@ -1,7 +1,7 @@
-"""Named random streams: all randomness of a plan comes from ``(seed, name)``.
+"""Named random streams: every random choice of a plan is derived from ``(seed, name)``.
 
-A stream is the SHA-256 of its seed, name and counter, so that the same plan comes out on every machine and
-Python, and one more fault in one scenario shifts no other stream (methodology section 8).
+A stream is the SHA-256 of its seed, name and counter. The same plan is therefore drawn on every machine and Python
+version, and adding a fault to one scenario changes no other stream (methodology section 8).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Dice:
         self._drawn = 0
 
     def between(self, low: int, high: int) -> int:
-        """An integer in ``[low, high]``, both ends included."""
+        """Return an integer in ``[low, high]``, both ends included."""
         if high < low:
             raise ValueError(f"empty range [{low}, {high}]")
         digest = sha256(self._prefix + str(self._drawn).encode()).digest()
@@ -29,5 +29,5 @@ class Dice:
         return low + int.from_bytes(digest[:8]) % (high - low + 1)
 
     def choice(self, options: Sequence[T]) -> T:
-        """One of ``options``, each equally likely."""
+        """Return one of ``options``, each equally likely."""
         return options[self.between(0, len(options) - 1)]

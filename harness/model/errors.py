@@ -1,7 +1,7 @@
-"""What went wrong, in one sentence, and with which exit code.
+"""The errors that a user can see: a one-sentence message and an exit code each.
 
-Every error that a user can meet derives from :class:`KafkaTrialError`; the command line prints it as one
-line (and its hint as another) and exits with its code. Anything else that escapes is a defect of ours.
+Every such error derives from :class:`KafkaTrialError`. The command line prints the message on one line and the hint on
+another, and exits with the error's code. Any other exception that escapes is a defect of the harness.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from heapq import nsmallest
 
-#: A table that is longer is not told whole, but so many of it.
+#: Of a table with more than MANY names, a message lists only HANDFUL.
 MANY, HANDFUL = 12, 5
-#: Which lists of the command line have the names of a kind.
+#: The arguments of ``kafka-trial list`` that show the names of each kind.
 LISTS = {
     "broker": "brokers",
     "check": "checks",
@@ -26,7 +26,7 @@ LISTS = {
 
 
 class KafkaTrialError(Exception):
-    """An error with a sentence for the user: ``str(error)``, and what to do about it: ``hint``."""
+    """An error for the user: ``str(error)`` is the message, and ``hint`` says how to resolve it."""
 
     exit_code = 3
 
@@ -42,47 +42,47 @@ class UsageError(KafkaTrialError):
 
 
 class EnvironmentProblem(KafkaTrialError):
-    """The machine lacks something, or refused something, that a run needs (exit 3)."""
+    """The machine lacks or refused something that a run needs (exit 3)."""
 
 
 class BrokerDied(KafkaTrialError):
-    """A broker ended by itself, or never became ready (exit 3)."""
+    """A broker process ended unexpectedly, or never became ready (exit 3)."""
 
 
 class ClientBroken(KafkaTrialError):
-    """A client under test broke the contract: no verdict about Kafka can be drawn from it (exit 3)."""
+    """A client under test broke the contract, so its trial gives no verdict about Kafka (exit 3)."""
 
 
 class ClientCrashed(KafkaTrialError):
-    """The client library under test ended its own process: there is nobody left to ask, and that is evidence."""
+    """The client library under test ended its own process. This is evidence."""
 
 
 class NothingSelected(KafkaTrialError):
-    """The selection is empty (exit 5): never a pass."""
+    """The selection is empty (exit 5). This is never a pass."""
 
     exit_code = 5
 
 
 def code_of(error: KafkaTrialError) -> str:
-    """The error's class as a code, such as ``client-broken``."""
+    """Return the error's class as a code, such as ``client-broken``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(error).__name__).lower()
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> UsageError:
-    """The error for a name that is not in a table: with a did-you-mean, the table, or some of a long one."""
+    """Return the error for an unknown name, with a suggestion, the known names, or a few of them if there are many."""
     names = sorted(map(str, known))
     if close := get_close_matches(name, names, n=1, cutoff=0.6):
         return UsageError(f"unknown {what} {name!r}; did you mean {close[0]!r}?")
     if len(names) <= MANY:
         return UsageError(f"unknown {what} {name!r}; known: {', '.join(names) or 'none'}")
-    # The plain ones are short; those that are long are variations of something.
+    # The shortest names are the basic parts; longer names are variants of them.
     some = ", ".join(sorted(nsmallest(HANDFUL, names, key=len)))
     hint = f"kafka-trial list {LISTS[what]} shows what there is" if what in LISTS else None
     return UsageError(f"unknown {what} {name!r}; some of {len(names)} are {some}", hint=hint)
 
 
 def first_of(group: BaseExceptionGroup[BaseException]) -> KafkaTrialError | None:
-    """The first error for the user in a task group's exceptions, or None if there is only something else."""
+    """Return the first KafkaTrialError in a task group's exceptions, or None if it has none."""
     matching = group.subgroup(KafkaTrialError)
     if matching is None:
         return None

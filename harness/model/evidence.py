@@ -1,7 +1,7 @@
-"""Evidence: all that one trial left behind, and the two views of it that judgement needs.
+"""Evidence: everything that one trial left, and the two views of it that judgement needs.
 
-Pure and read-only. ``sends`` folds the client's events into one row a record; ``copies`` finds each record's
-places in the log. A record that was invoked and never completed is ``info``: nobody knows.
+Pure and read-only. ``operations`` folds the client's events into one row per record; ``copies`` finds each record's
+places in the log. The outcome of a record that was invoked and never completed is ``info``: unknown.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ _OUTCOMES: dict[str, Outcome] = {outcome.value: outcome for outcome in Outcome}
 
 
 class Operation(msgspec.Struct, frozen=True, gc=False):
-    """One element of the load, such as a record, as its client reported it; ``complete_ns`` None: it has no result.
+    """One element of the load, such as a record, as its client reported it.
 
-    ``partition`` and ``offset`` are -1, and ``value`` is None, where the client did not report them.
+    ``complete_ns`` is None if the element has no result. ``partition`` and ``offset`` are -1, and ``value`` is None, if
+    the client did not report them.
     """
 
     n: int
@@ -41,32 +42,32 @@ class Operation(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def pending(self) -> bool:
-        """True if the client never gave a result."""
+        """True if the client never reported a result."""
         return self.complete_ns is None
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Everything that judgement may look at."""
+    """The complete input of judgement."""
 
     record: TrialRecord
     history: tuple[AnyEvent, ...]
     frames: tuple[Frame, ...]
     faults: tuple[FaultRow, ...]
     log: tuple[LogRecord, ...]
-    #: What the client decided, where it tells (channel A); no check of a promise may rest on it.
+    #: The client's decisions, if it traces them (channel A). No check of a promise may depend on them.
     trace: tuple[Any, ...] = ()
-    #: Frames that a fault kept from passing: whoever should have had them never did.
+    #: Frames that a fault kept from passing, so that the receiver never got them.
     stopped: tuple[Frame, ...] = ()
-    #: What the capture tells of the client's side; nothing where there was none.
+    #: The packet capture's facts about the client's side; empty without a capture.
     tcp: tuple[TcpFact, ...] = ()
 
     @cached_property
     def operations(self) -> dict[int, Operation]:
-        """Element number -> what the client reported of it, in invocation order."""
+        """Element number -> what the client reported about it, in invocation order."""
         invoked: dict[int, int] = {}
         completed: dict[int, Operation] = {}
-        # A stored event may claim any count: the plan bounds how many elements there are.
+        # A stored event may claim any count; the plan limits the number of elements.
         left = self.record.spec.workload.records
         for event in self.history:
             if isinstance(event, OpInvoke) and event.op not in WHOLE_OPS:
@@ -80,17 +81,17 @@ class Evidence:
 
     @cached_property
     def acknowledged(self) -> dict[int, Operation]:
-        """The operations that the client reported as done."""
+        """The operations with the outcome ok."""
         return {n: each for n, each in self.operations.items() if each.outcome is Outcome.OK}
 
     @cached_property
     def identities(self) -> tuple[Identity | None, ...]:
-        """The identity in each record of ``log``, None where the value is not one of ours or is damaged."""
+        """The identity in each record of ``log``; None if the value is damaged or not from kafka-trial."""
         return tuple([decode(record.value) for record in self.log])
 
     @cached_property
     def numbers(self) -> tuple[int | None, ...]:
-        """The number of each record of ``log``, None where it is not one of this trial's own."""
+        """The number of each record of ``log``; None if the record is not from this trial."""
         run_id, topic, _ = self.own
         return tuple(
             [
@@ -103,7 +104,7 @@ class Evidence:
 
     @cached_property
     def copies(self) -> dict[int, list[LogRecord]]:
-        """Record number -> its places in the log, in log order; foreign and damaged records are left out."""
+        """Record number -> its places in the log, in log order, without foreign and damaged records."""
         copies: dict[int, list[LogRecord]] = {}
         for record, n in zip(self.log, self.numbers, strict=True):
             if n is None or record.control:
@@ -116,22 +117,22 @@ class Evidence:
         return copies
 
     def is_ours(self, identity: Identity) -> bool:
-        """True if ``identity`` names this very run, trial and producer."""
+        """Return True if ``identity`` names this run, trial and producer."""
         return identity[:3] == self.own
 
     @cached_property
     def own(self) -> tuple[str, str, str]:
-        """How the identity of each of our records begins: the run, the trial, the producer."""
+        """The run, trial and producer with which the identity of each of this trial's records begins."""
         return self.record.run_id, self.record.topic, PRODUCER
 
     @cached_property
     def views(self) -> dict[Callable[..., Any], Any]:
-        """What each :func:`view` has found."""
+        """The cached results of each :func:`view`."""
         return {}
 
 
 def view(find: Callable[[Evidence], Seen]) -> Callable[[Evidence], Seen]:
-    """Have ``find`` look once at each evidence, however many ask; what it gives is not to be changed."""
+    """Make ``find`` run once per evidence and cache its result. Callers must not change the result."""
 
     @wraps(find)
     def seen(evidence: Evidence) -> Seen:
@@ -145,7 +146,7 @@ def view(find: Callable[[Evidence], Seen]) -> Callable[[Evidence], Seen]:
 
 
 def passed_and_stopped(rows: Iterable[Frame]) -> tuple[tuple[Frame, ...], tuple[Frame, ...]]:
-    """The witness's rows as ``frames`` and ``stopped`` of an Evidence."""
+    """Split the witness's rows into ``frames`` and ``stopped`` of an Evidence."""
     passed: list[Frame] = []
     stopped: list[Frame] = []
     for row in rows:

@@ -1,7 +1,8 @@
-"""What the witness saw, put together again: connections, their requests with the answers, and batches on their way.
+"""Connections, requests with their responses, and the ways of batches, reconstructed from the evidence.
 
-Three views of the evidence, each made once. They rest on what any client leaves: the witness's rows, the log, and the
-results that the client gave. Faults show their effect by them (:meth:`harness.plugins.fault.FaultKind.effect`).
+Each of the three views is made once. They need only evidence that every client leaves: the witness's rows, the log, and
+the results that the client reported. Faults use them to show their effect
+(:meth:`harness.plugins.fault.FaultKind.effect`).
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ FOR_EVER = 2**63
 
 
 class Exchange(msgspec.Struct, gc=False):
-    """A request that passed the witness, and its answer; None: none passed."""
+    """A request that passed the witness, with its response; None if no response passed."""
 
     request: Frame
     answer: Frame | None = None
 
 
 class Connection(msgspec.Struct):
-    """One connection, from its first row to its end; ``closed_ns`` is ``FOR_EVER`` where no row tells the end.
+    """One connection, from its first row to its end; ``closed_ns`` is ``FOR_EVER`` if no row shows the end.
 
-    ``closed_by`` is the side that ended it, null where a rule of the witness did. ``torn`` are its bytes that were no
-    whole frame.
+    ``closed_by`` is the side that closed it, or None if a rule of the witness did. ``torn`` are its bytes that were not
+    a whole frame.
     """
 
     number: int
@@ -39,10 +40,11 @@ class Connection(msgspec.Struct):
 
 
 class Way(msgspec.Struct, gc=False):
-    """One batch that the log holds, on its way there and back by the first request whose answer says where it lies.
+    """The way of one batch in the log to the broker and back, by the first request whose response gives its offset.
 
-    ``called_ns`` is when the last of its records was handed over, ``told_ns`` when the client gave the first result;
-    ``FOR_EVER`` where it gave none. ``acknowledged``: that of a record at least was ok.
+    ``called_ns`` is when the last of its records was passed to the client, and ``told_ns`` when the client reported the
+    first result; it is ``FOR_EVER`` if the client reported none. ``acknowledged`` is True if at least one record was
+    ok.
     """
 
     connection: Connection
@@ -55,7 +57,7 @@ class Way(msgspec.Struct, gc=False):
 
 @view
 def connections(evidence: Evidence) -> dict[int, Connection]:
-    """All connections by their number, in the order in which the witness saw them."""
+    """Return all connections by their number, in the order in which the witness saw them."""
     seen: dict[int, Connection] = {}
     open_requests: dict[tuple[int, int | None], Exchange] = {}
     for frame in evidence.frames:
@@ -80,7 +82,7 @@ def connections(evidence: Evidence) -> dict[int, Connection]:
 
 @view
 def ways(evidence: Evidence) -> list[Way]:
-    """The batches of the log whose answer passed, in the order of their requests."""
+    """Return the batches of the log whose response passed, in the order of their requests."""
     records = _records_at(evidence)
     found: list[Way] = []
     for connection in connections(evidence).values():
@@ -97,7 +99,10 @@ def ways(evidence: Evidence) -> list[Way]:
 
 @view
 def first_passed(evidence: Evidence) -> dict[int, int]:
-    """Record number -> when a request with it first came to the witness, where the log and an answer tell."""
+    """Return record number -> when a request with it first reached the witness.
+
+    The time is ``FOR_EVER`` if no response links a batch of the log with its request.
+    """
     came: dict[tuple[int, int | None], int] = {}
     for connection in connections(evidence).values():
         for exchange in connection.exchanges:
@@ -112,7 +117,7 @@ def first_passed(evidence: Evidence) -> dict[int, int]:
 
 
 def _records_at(evidence: Evidence) -> dict[tuple[int, int | None], list[Operation]]:
-    """The records of each batch of the log, by where it lies."""
+    """Return the records of each batch of the log, by its partition and base offset."""
     places: dict[tuple[int, int | None], list[Operation]] = {}
     sends = evidence.operations
     for n, copies in evidence.copies.items():

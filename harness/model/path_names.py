@@ -1,6 +1,6 @@
-"""Names that become folders, of runs and of trials: one path component each, so that nothing is written elsewhere.
+"""Names that become folders, of runs and of trials. Each is one path component, so no file is written elsewhere.
 
-A new one is of plain characters. What is there already may be called anything that does not lead out of its folder.
+A new name has plain characters only. An existing folder may have any name that does not lead out of its parent.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ import re
 
 from harness.model.errors import UsageError
 
-#: What a file system takes in one component.
+#: The maximum length of a path component in most file systems.
 LONGEST = 255
 _STRANGE = re.compile(r"[^A-Za-z0-9._@+-]")
 
 
 def component(name: str, what: str) -> str:
-    """``name``, if it is one component of a path; UsageError for one that leads elsewhere."""
+    """Return ``name`` if it is one path component. Raise UsageError if it leads elsewhere."""
     if name in ("", ".", "..") or "/" in name or "\0" in name:
         raise UsageError(
             f"{name!r} cannot be the name of a {what}: its folder would not be in that of the others"
@@ -24,7 +24,7 @@ def component(name: str, what: str) -> str:
 
 
 def folder_name(name: str, what: str) -> str:
-    """``name``, if it can be that of a new folder; UsageError for any that is strange, or leads elsewhere."""
+    """Return ``name`` if it can name a new folder. Raise UsageError for other characters or if it leads elsewhere."""
     if _STRANGE.search(name) or not name or name.startswith(".") or len(name) > LONGEST:
         raise UsageError(
             f"{name[:LONGEST]!r} cannot be the name of a {what}: "
@@ -34,6 +34,6 @@ def folder_name(name: str, what: str) -> str:
 
 
 def made_of(text: str) -> str:
-    """A name for a folder, as near to ``text`` as there is one."""
+    """Return the valid folder name that is closest to ``text``."""
     name = _STRANGE.sub("_", text)[:LONGEST]
     return f"_{name[1:]}" if name.startswith(".") else name

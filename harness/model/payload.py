@@ -1,8 +1,7 @@
-"""Record values that testify for themselves: run, trial, producer, number, padding, checksum.
+"""Record values that identify themselves: run, trial, producer, number, padding, checksum.
 
-A value read back from a log says who wrote it and whether it is whole, with no table beside it.
-The text is ``kt1|run|trial|producer|n|padding|crc``: ``crc`` is the CRC-32C of all that stands before it,
-in eight hex digits.
+A value read back from a log shows who wrote it and whether it is intact, without any other table. Its text is
+``kt1|run|trial|producer|n|padding|crc``, where ``crc`` is the CRC-32C of all preceding text in eight hex digits.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ MAGIC = "kt1"
 
 
 class Identity(NamedTuple):
-    """Who wrote a value: ``n`` numbers the records of a producer from 0."""
+    """The writer of a value. ``n`` numbers the records of a producer from 0."""
 
     run: str
     trial: str
@@ -24,25 +23,25 @@ class Identity(NamedTuple):
     n: int
 
 
-#: A client may write any number, with a checksum that fits; what is longer is none of ours.
+#: A longer number, even with a valid checksum, was not written by the harness.
 _MOST_DIGITS = 18
 
-#: How many values are remembered: simulated trials, which all have the same values, make and read each of them once.
+#: The number of cached values. All simulated trials have the same values, so each is made and read once.
 REMEMBERED = 4_096
-#: Longer ones are not: they would outlive their trial.
+#: Longer values are not cached, since they would outlive their trial.
 _REMEMBERED_CHARS = 4_096
 
 
 @lru_cache(REMEMBERED)
 def encode(identity: Identity, size_bytes: int) -> str:
-    """The value for ``identity``, padded with dots to ``size_bytes`` where the parts leave room."""
+    """Return the value for ``identity``, padded with dots to ``size_bytes`` if the parts are shorter."""
     head = "|".join((MAGIC, identity.run, identity.trial, identity.producer, str(identity.n)))
     body = f"{head}|{'.' * max(0, size_bytes - len(head) - 10)}|"
     return f"{body}{crc32c.crc32c(body.encode()):08x}"
 
 
 def decode(value: str | None) -> Identity | None:
-    """The identity in ``value``, or None if it is not one of ours or its checksum does not fit."""
+    """Return the identity in ``value``, or None if it is not from kafka-trial or its checksum is wrong."""
     return _decode(value) if len(value or "") <= _REMEMBERED_CHARS else _decode.__wrapped__(value)
 
 

@@ -1,6 +1,6 @@
 """The rows of evidence that the harness itself writes: frames, faults, the log, the trial's own record.
 
-Times are ``CLOCK_MONOTONIC`` nanoseconds (``_ns``). The rows of what the client said are the events of
+Times are ``CLOCK_MONOTONIC`` nanoseconds (``_ns``). The rows that the client reports are the events of
 :mod:`harness.model.contract`. ``SCHEMA_VERSION`` is one number for all of them.
 """
 
@@ -17,7 +17,7 @@ SCHEMA_VERSION = 3
 
 
 class FrameKind(StrEnum):
-    """What a row of the witness is about; ``OPAQUE`` are bytes that are no Kafka frame, passed on all the same."""
+    """The kind of a witness row. ``OPAQUE`` is for bytes that are not a Kafka frame; they are forwarded too."""
 
     OPEN = "open"
     REQUEST = "request"
@@ -27,9 +27,10 @@ class FrameKind(StrEnum):
 
 
 class Fate(StrEnum):
-    """What became of a frame that a rule of the witness acted on; only what was ``STOPPED`` never passed whole.
+    """What happened to a frame that a rule of the witness acted on. Only ``STOPPED`` frames did not pass whole.
 
-    The row of a ``CHANGED`` frame is of what passed in its place; with a ``MARKED`` one something happened beside it.
+    The row of a ``CHANGED`` frame describes the frame that passed instead. For a ``MARKED`` frame, the rule acted on
+    something other than the frame.
     """
 
     STOPPED = "stopped"
@@ -39,10 +40,10 @@ class Fate(StrEnum):
 
 
 class ProducePart(msgspec.Struct, frozen=True, gc=False):
-    """One partition of a Produce request (what is sent) or of its response (what was answered).
+    """One partition of a Produce request or of its response.
 
-    In a request ``base_offset`` and ``error_code`` are null; in a response the batch fields are. The timestamps are
-    those of the batch's header: of its first record, and the largest.
+    In a request ``base_offset`` and ``error_code`` are null; in a response the batch fields are null. The timestamps
+    are those of the batch header: of its first record, and the largest.
     """
 
     topic: str
@@ -62,11 +63,11 @@ class ProducePart(msgspec.Struct, frozen=True, gc=False):
 class Frame(msgspec.Struct, frozen=True, gc=False):
     """One frame (or one end of a connection) as it passed the witness at ``t_ns``.
 
-    ``conn`` numbers connections from 1 in order of arrival on a lane. ``error_codes`` are the non-zero ones of a
+    ``conn`` numbers the connections of a lane from 1 in order of arrival. ``error_codes`` are the non-zero codes of a
     response. ``closed_by`` is ``client`` or ``broker`` on a close row. ``size_bytes`` includes the size field.
-    ``fault`` names the rule that acted on the frame, and ``fate`` says how; null where none did. A frame without a
-    rule of its own is ``STOPPED`` too if it waited behind another when the connection ended. ``came_ns`` is when the
-    frame came to the witness; null where that was at ``t_ns``. ``throttle_ms``: how long a response says to hold back.
+    ``fault`` names the rule that acted on the frame, and ``fate`` says how; both are null if none did. A frame without
+    a rule of its own is also ``STOPPED`` if it waited for another frame when the connection ended. ``came_ns`` is when
+    the frame arrived at the witness; null if that was at ``t_ns``. ``throttle_ms`` is the throttle time of a response.
     ``acks`` and ``timeout_ms`` are those of a Produce request.
     """
 
@@ -94,14 +95,14 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def arrived_ns(self) -> int:
-        """When it came to the witness, whenever it left."""
+        """When the frame arrived at the witness."""
         return self.t_ns if self.came_ns is None else self.came_ns
 
 
 class FaultRow(msgspec.Struct, frozen=True):
-    """A fault as it really was: when it was asked for, when it was in effect, and what it hit.
+    """A fault as it happened: when it was requested, when it was in effect, and how much it hit.
 
-    ``effective_ns`` is null if it never took effect. ``hits`` counts frames or connections, as the kind says.
+    ``effective_ns`` is null if it never took effect. ``hits`` counts frames or connections, depending on the kind.
     """
 
     index: int
@@ -112,9 +113,9 @@ class FaultRow(msgspec.Struct, frozen=True):
 
 
 class LogRecord(msgspec.Struct, frozen=True, gc=False):
-    """One record as it lies in the partition's log, read back over INTERNAL; ``value`` null for control records.
+    """One record of the partition's log, read back over INTERNAL; ``value`` is null for control records.
 
-    ``headers`` counts the record's headers; null where the reader does not say.
+    ``headers`` is the number of record headers; null if the reader does not report it.
     """
 
     topic: str
@@ -135,7 +136,7 @@ class LogRecord(msgspec.Struct, frozen=True, gc=False):
 
 
 class Phases(msgspec.Struct, frozen=True):
-    """When each phase began and when the trial ended; null where it was never reached."""
+    """When each phase began and when the trial ended; null for a phase that was not reached."""
 
     load_ns: Int64 | None = None
     heal_ns: Int64 | None = None
@@ -144,7 +145,7 @@ class Phases(msgspec.Struct, frozen=True):
 
 
 class Ending(StrEnum):
-    """How the collecting of evidence ended: only ``COMPLETE`` evidence is judged."""
+    """How the collection of evidence ended. Only ``COMPLETE`` evidence is judged."""
 
     COMPLETE = "complete"
     UNSUPPORTED = "unsupported"
@@ -152,11 +153,11 @@ class Ending(StrEnum):
 
 
 class CaptureRecord(msgspec.Struct, frozen=True):
-    """What the capture of a trial got, or in ``lacks`` why there is none.
+    """The result of a trial's packet capture, or in ``lacks`` why there is none.
 
-    ``dropped`` packets were the kernel's to drop, ``cut`` ones longer than a read, and ``unread`` connections have
-    something that cannot be read, or is no Kafka: with any of these the capture proves nothing by what is not in it. By
-    ``clock_moved_ns`` the wall clock moved meanwhile, beside the monotonic one.
+    ``dropped`` counts packets that the kernel dropped, ``cut`` packets longer than a read, and ``unread`` connections
+    with bytes that cannot be read or are not Kafka. With any of these, the absence of something from the capture proves
+    nothing. ``clock_moved_ns`` is how far the wall clock moved against the monotonic clock during the capture.
     """
 
     packets: int = 0
@@ -164,24 +165,25 @@ class CaptureRecord(msgspec.Struct, frozen=True):
     cut: int = 0
     clock_moved_ns: int = 0
     lacks: str | None = None
-    #: Null in a record that is older than their rows.
+    #: Null in a record written before frame rows existed.
     frames: int | None = None
     unread: int = 0
 
     @property
     def is_whole(self) -> bool:
-        """True if all frames that passed on the client's side are among the rows."""
+        """True if the rows hold all frames that passed on the client's side."""
         return (
             self.lacks is None and self.frames is not None and not (self.dropped or self.cut or self.unread)
         )
 
 
 class TrialRecord(msgspec.Struct, frozen=True):
-    """``trial.json``: what was run, on what, and how collecting ended.
+    """``trial.json``: what was run, on what, and how collection ended.
 
-    ``code`` is the class of the error that ended it, ``reason`` its sentence; both are empty for complete evidence. So
-    many numbered events of the client were ``left_out`` of its history, since the contract does not know them. In
-    ``harness_stalls`` (monotonic ns) the harness itself did not keep time (:mod:`harness.system.pulse`).
+    ``code`` is the class of the error that ended it, and ``reason`` its sentence; both are empty for complete evidence.
+    ``left_out`` counts the client's numbered events that are missing from its history, since the contract does not
+    define them. ``harness_stalls`` are intervals (monotonic ns) in which the harness itself was delayed
+    (:mod:`harness.system.pulse`).
     """
 
     spec: TrialSpec
@@ -195,18 +197,18 @@ class TrialRecord(msgspec.Struct, frozen=True):
     left_out: int = 0
     client: dict[str, str | int | bool | list[str] | None] = {}
     not_set: dict[str, str] = {}
-    #: Null where none was asked for.
+    #: Null if no capture was requested.
     capture: CaptureRecord | None = None
     harness_stalls: tuple[tuple[int, int], ...] = ()
     schema_version: int = SCHEMA_VERSION
 
 
-#: A parameter of a finding or a reason: a number (never a cause's name), a name, or several names.
+#: A parameter of a finding or a reason: a number (which never names a cause), a name, or several names.
 Param = int | str | tuple[str, ...]
 
 
 class Reason(msgspec.Struct, frozen=True):
-    """Why a verdict is what it is: a code, typed parameters, and the sentence that is made from them."""
+    """Why a verdict was given: a code, typed parameters, and the sentence made from them."""
 
     code: str
     params: dict[str, Param] = {}
@@ -214,11 +216,12 @@ class Reason(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing that is wrong, with the rows that show it (at most ``MAX_SAMPLES``; ``count`` is never trimmed).
+    """One defect that a check found, with sample rows that show it.
 
-    ``anomaly`` is its code, ``message`` the sentence made from it and ``params`` (:mod:`harness.model.anomaly`).
-    ``requirement`` is the one that it violates; empty: all of those that its check judges. A finding of ``level``
-    SHOULD is a difference, whatever the level of the requirement. ``explains`` are codes of findings that follow.
+    There are at most ``MAX_SAMPLES`` samples; ``count`` is never trimmed. ``anomaly`` is the finding's code, and
+    ``message`` the sentence made from it and ``params`` (:mod:`harness.model.anomaly`). ``requirement`` is the
+    requirement that it violates; empty means all those that its check judges. A finding of ``level`` SHOULD is a
+    difference, whatever the level of the requirement. ``explains`` are the codes of findings that follow from it.
     """
 
     anomaly: str
@@ -237,7 +240,7 @@ MAX_SAMPLES = 16
 class RequirementVerdict(msgspec.Struct, frozen=True):
     """The judgement of one behaviour id in one trial, by these ``checks``.
 
-    ``not-exercised``: the situation that the behaviour is about did not arise in this trial.
+    ``not-exercised`` means that the situation that the behaviour describes did not arise in this trial.
     """
 
     id: str
@@ -250,7 +253,8 @@ class RequirementVerdict(msgspec.Struct, frozen=True):
 class FaultVerdict(msgspec.Struct, frozen=True):
     """The accounting of one fault, as published in a verdict.
 
-    ``hits`` are the frames or connections that it touched, ``effects`` what shows that it bit, as ``shown_by`` says.
+    ``hits`` counts the frames or connections that it affected, ``effects`` the observations that show that it took
+    effect; ``shown_by`` says what was counted.
     """
 
     kind: str
@@ -262,12 +266,13 @@ class FaultVerdict(msgspec.Struct, frozen=True):
 
 
 class Availability(msgspec.Struct, frozen=True):
-    """How much of its work the client got done, and how long it did not: said in every verdict.
+    """How much of its work the client completed, and its longest gaps. Part of every verdict.
 
-    Of ``offered`` records so many were acknowledged, failed, or ended unknown. ``longest_gap_ms`` is the longest time
-    without an acknowledgement while records waited. ``first_ack_ms`` and ``steady_ack_ms`` count from the end of the
-    last fault: to the first acknowledgement, and to the first from which on there was no gap that is too long
-    (:mod:`harness.judging.availability`). Null where there was none.
+    ``offered`` records were passed to the client; ``acked``, ``failed`` and ``unknown`` count their outcomes.
+    ``longest_gap_ms`` is the longest time without an acknowledgement while records waited. ``first_ack_ms`` and
+    ``steady_ack_ms`` count from the end of the last fault: to the first acknowledgement, and to the first
+    acknowledgement after which no gap was too long (:mod:`harness.judging.availability`). They are null if there was
+    none.
     """
 
     offered: Int64 = 0
@@ -280,14 +285,14 @@ class Availability(msgspec.Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """Acknowledged of offered; 1.0 where nothing was offered."""
+        """The share of offered records that were acknowledged; 1.0 if nothing was offered."""
         return self.acked / self.offered if self.offered else 1.0
 
 
 class TrialVerdict(msgspec.Struct, frozen=True):
     """``verdict.json``: the judgement of one trial. ``reason`` is the sentence of ``code`` and ``params``.
 
-    ``counts`` are those of its workload; empty where nothing was counted.
+    ``counts`` are those of its workload; empty if nothing was counted.
     """
 
     trial: str
@@ -310,7 +315,7 @@ class TrialVerdict(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, spec: TrialSpec, verdict: str, reason: Reason) -> TrialVerdict:
-        """The verdict of the trial that ``spec`` plans, with nothing but its reason."""
+        """Return the verdict of the trial that ``spec`` plans, with only a reason."""
         return cls(
             trial=spec.trial,
             client=str(spec.client),

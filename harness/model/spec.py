@@ -1,6 +1,6 @@
 """What is to be run, as plain data: triggers, faults, workloads, clients, trials, plans.
 
-Behaviour lives elsewhere (a fault's in ``faults``, a client's behind the contract); these can be stored,
+Behaviour is defined elsewhere (of a fault in ``faults``, of a client in its adapter). These objects can be stored,
 compared, generated and shrunk without importing any of it.
 """
 
@@ -10,18 +10,18 @@ import msgspec
 
 from harness.model.verdicts import Guarantee
 
-#: The version of a client that is anybody's command.
+#: The version of a client that is given as a command.
 OWN = "own"
 
 
 class Elapsed(msgspec.Struct, frozen=True, tag="elapsed", tag_field="on"):
-    """A moment ``ms`` after the load phase began."""
+    """The time ``ms`` after the load phase began."""
 
     ms: int
 
 
 class FrameSeen(msgspec.Struct, frozen=True, tag="frame", tag_field="on"):
-    """The moment when the witness saw the ``nth`` frame (from 1) of this kind, counted from ``after_ms`` of load on."""
+    """The time when the witness saw the ``nth`` such frame (from 1), counted from ``after_ms`` of the load phase."""
 
     api: str
     direction: str = "response"
@@ -31,9 +31,9 @@ class FrameSeen(msgspec.Struct, frozen=True, tag="frame", tag_field="on"):
 
 
 class ClientTold(msgspec.Struct, frozen=True, tag="client", tag_field="on"):
-    """The moment when the client had told of its ``nth`` record (from 1), counted from ``after_ms`` of load on.
+    """The time when the client reported its ``nth`` record (from 1), counted from ``after_ms`` of the load phase.
 
-    ``what``: "invoke" for a call of send, or the outcome of one: "ok", "fail", "info".
+    ``what`` is "invoke" for a call of send, or the outcome of one: "ok", "fail", "info".
     """
 
     what: str = "ok"
@@ -42,7 +42,7 @@ class ClientTold(msgspec.Struct, frozen=True, tag="client", tag_field="on"):
 
 
 class PhaseBegan(msgspec.Struct, frozen=True, tag="phase", tag_field="on"):
-    """The beginning of a phase: "startup", before the client is told its configuration, or "load"."""
+    """The beginning of a phase: "startup", before the client is configured, or "load"."""
 
     phase: str
 
@@ -51,10 +51,10 @@ Trigger = Elapsed | FrameSeen | ClientTold | PhaseBegan
 
 
 class FrameMatch(msgspec.Struct, frozen=True):
-    """Which frames a fault is for: of those that fit, ``count`` of them from the ``first`` (from 1) on.
+    """The frames that a fault acts on: ``count`` of the matching frames, from the ``first`` (from 1) on.
 
     ``version``, ``client_id``, ``partition`` (of Produce), ``error_code`` (of a response) and ``connection`` (its
-    number, from 1 in each trial) narrow it down; null is any.
+    number, from 1 in each trial) restrict the match; null matches any.
     """
 
     api: str
@@ -71,8 +71,8 @@ class FrameMatch(msgspec.Struct, frozen=True):
 class FaultSpec(msgspec.Struct, frozen=True):
     """One fault: ``kind`` starts at ``start`` on the lane of its trial and lasts ``duration_ms``.
 
-    It ends ``until`` if that comes before. ``params`` are whole numbers named with their unit, as the kind declares
-    them; ``brokers`` are node ids, empty for all. ``frames`` are for the kinds that act on single frames.
+    It ends at ``until`` if that is earlier. ``params`` are whole numbers named with their unit, as the kind declares
+    them; ``brokers`` are node ids, empty for all. ``frames`` is for the kinds that act on single frames.
     """
 
     kind: str
@@ -85,10 +85,10 @@ class FaultSpec(msgspec.Struct, frozen=True):
 
 
 class Workload(msgspec.Struct, frozen=True):
-    """What the client is asked to do during load: ``records`` in commands of ``chunk`` every ``interval_ms``.
+    """What the client does during load: ``records`` in commands of ``chunk`` every ``interval_ms``.
 
     ``kind`` names the workload (:class:`harness.plugins.workload.WorkloadKind`), and ``params`` are its own parameters,
-    as whole numbers named with their unit. Where a workload is not about records, these are its elements.
+    as whole numbers named with their unit. For a workload that does not send records, ``records`` counts its elements.
     """
 
     records: int = 2_400
@@ -102,14 +102,14 @@ class Workload(msgspec.Struct, frozen=True):
 
     @property
     def load_ms(self) -> int:
-        """How long the load phase is meant to last."""
+        """The planned duration of the load phase."""
         return -(-self.records // self.chunk) * self.interval_ms
 
 
 class ClientRef(msgspec.Struct, frozen=True):
-    """A client under test: a registered ``name`` at a ``version``, or anybody's ``command``, whose version is OWN.
+    """A client under test: a registered ``name`` at a ``version``, or a ``command`` with the version OWN.
 
-    ValueError for a command with another version: it would pass for what it is not.
+    Raises ValueError for a command with another version, since it would look like a registered client.
     """
 
     name: str
@@ -127,8 +127,8 @@ class ClientRef(msgspec.Struct, frozen=True):
 class TrialSpec(msgspec.Struct, frozen=True):
     """One client@version x one broker x one scenario x one guarantee x one seed.
 
-    ``variant`` names what a campaign file adds to the scenario (a configuration, a generated schedule), empty: nothing.
-    ``attempt`` counts from 1 how often the very same was tried.
+    ``variant`` names what a campaign file adds to the scenario (a configuration, a generated schedule); empty means
+    nothing. ``attempt`` numbers repetitions of the same trial from 1.
     """
 
     trial: str

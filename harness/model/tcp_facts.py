@@ -1,8 +1,8 @@
-"""The rows of ``tcp.jsonl``: what TCP did on the client's side of a lane, and which frames passed there, whole.
+"""The rows of ``tcp.jsonl``: TCP events on the client's side of a lane, and the whole frames that passed there.
 
-They are all that judgement has of a capture, so that yesterday's evidence can be judged without its packets. ``t_ns``
-is CLOCK_MONOTONIC like everywhere: the kernel stamps packets with the wall clock, whose distance to the monotonic one
-the capture measures when it begins and when it ends (:meth:`Recording.monotonic_ns`).
+Judgement reads only these rows of a capture, so stored evidence can be judged again without its packets. ``t_ns`` is
+CLOCK_MONOTONIC as everywhere else. The kernel stamps packets with the wall clock, so the capture measures the offset to
+the monotonic clock when it begins and when it ends (:meth:`Recording.monotonic_ns`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ import msgspec
 
 
 class What(StrEnum):
-    """A SYN from the proxy has accepted; ``REFUSED`` is a RST in the place of that; ``FRAME`` is Kafka's, and whole."""
+    """The kind of a fact.
+
+    ``SYN`` is a SYN that the proxy accepted, ``REFUSED`` one that it answered with a RST, ``FRAME`` a whole Kafka
+    frame.
+    """
 
     SYN = "syn"
     FIN = "fin"
@@ -25,17 +29,18 @@ class What(StrEnum):
 
 
 class By(StrEnum):
-    """Who sent the packet."""
+    """The side that sent the packet."""
 
     CLIENT = "client"
     PROXY = "proxy"
 
 
 class TcpFact(msgspec.Struct, frozen=True, gc=False):
-    """One fact; a side's first FIN and first RST, each retransmission, each time its window closes, each frame.
+    """One fact: a side's first FIN or first RST, a retransmission, a window that closed, or a frame.
 
-    ``conn`` numbers connections from 1 in the order of their SYNs; the witness numbers its own. A frame passed with its
-    last byte, from the client it is a request; the last two fields are a frame's, ``size_bytes`` with its size field.
+    ``conn`` numbers connections from 1 in the order of their SYNs; the witness has its own numbers. The time of a frame
+    is that of its last byte. A frame from the client is a request. The last two fields are for frames only;
+    ``size_bytes`` includes the size field.
     """
 
     t_ns: int

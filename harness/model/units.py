@@ -1,6 +1,6 @@
-"""How many of one unit are another, and how many of a thing in words.
+"""Unit conversion, and numbers as text for people.
 
-Times are counted in nanoseconds and told in milliseconds or as durations.
+Times are counted in nanoseconds and shown in milliseconds or as durations.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _DURATION = re.compile(r"(?=.)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 
 
 def duration_s(text: str) -> float:
-    """Seconds of ``30d``, ``1h30m``, ``10m``, ``90s``. UsageError for anything else: a bare number says no unit."""
+    """Return the seconds of ``30d``, ``1h30m``, ``10m`` or ``90s``. Raise UsageError for others, such as ``90``."""
     read = _DURATION.fullmatch(text)
     if read is None:
         raise UsageError(f"{text!r} is not a duration; write it as 90s, 10m, 1h30m or 30d")
@@ -26,7 +26,7 @@ def duration_s(text: str) -> float:
 
 
 def told_s(seconds: float) -> str:
-    """A duration for a person: ``45 s``, ``3 min 10 s``, ``2 h 5 min``, ``31 d``."""
+    """Return a duration as text: ``45 s``, ``3 min 10 s``, ``2 h 5 min``, ``31 d``."""
     whole = round(seconds)
     hours, minutes, rest = whole // 3_600, whole % 3_600 // 60, whole % 60
     if hours >= _MANY_HOURS:
@@ -37,7 +37,7 @@ def told_s(seconds: float) -> str:
 
 
 def told_bytes(count: int) -> str:
-    """A size for a person: ``12 B``, ``1.5 KiB``, ``30.0 GiB``."""
+    """Return a size as text: ``12 B``, ``1.5 KiB``, ``30.0 GiB``."""
     for power, unit in ((3, "GiB"), (2, "MiB"), (1, "KiB")):
         if count >= 1024**power:
             return f"{count / 1024**power:,.1f} {unit}"
@@ -45,5 +45,5 @@ def told_bytes(count: int) -> str:
 
 
 def some(count: int, noun: str) -> str:
-    """``1 trial``, ``2 trials``, ``1,000 trials``."""
+    """Return a count with its noun: ``1 trial``, ``2 trials``, ``1,000 trials``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -1,8 +1,8 @@
 """Three-valued outcomes of operations, and the verdicts drawn from them.
 
-An operation is ``ok`` (certainly happened), ``fail`` (certainly did not) or ``info`` (nobody knows). A verdict
-is never a pass by default: a fault that did not fire, a check that crashed, and nothing checked each have a
-verdict of their own.
+An operation is ``ok`` (certainly happened), ``fail`` (certainly did not happen) or ``info`` (unknown). A verdict is
+never a pass by default: a fault that did not fire, a check that crashed, and a trial without checks each have a verdict
+of their own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """What is known of one operation."""
+    """The known result of one operation."""
 
     OK = "ok"
     FAIL = "fail"
@@ -20,7 +20,7 @@ class Outcome(StrEnum):
 
 
 class Guarantee(StrEnum):
-    """What the client's settings promise."""
+    """The delivery guarantee that the client's settings promise."""
 
     AT_MOST_ONCE = "at-most-once"
     AT_LEAST_ONCE = "at-least-once"
@@ -29,14 +29,14 @@ class Guarantee(StrEnum):
 
 
 class Level(StrEnum):
-    """MUST: a protocol rule or a safety promise (norm P or S). SHOULD: what Java does (norm J)."""
+    """MUST: a protocol rule or a safety promise (norm P or S). SHOULD: the behaviour of the Java client (norm J)."""
 
     MUST = "MUST"
     SHOULD = "SHOULD"
 
 
 class Verdict(StrEnum):
-    """The judgement of a requirement or of a trial: a broken MUST is a fail, an unmet SHOULD differs."""
+    """The judgement of a requirement or of a trial. A broken MUST is a fail; an unmet SHOULD differs."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -49,9 +49,9 @@ class Verdict(StrEnum):
     HARNESS_ERROR = "harness-error"
 
 
-#: Worst first. A crashed check outranks everything (its neighbours cannot be trusted either); a confirmed
-#: disagreement is never hidden behind an inconclusive neighbour, and a difference that was seen is true whether or not
-#: the fault bit.
+#: Worst first. A crashed check outranks everything, since other results of the trial are not reliable either. A
+#: confirmed failure ranks above inconclusive results. An observed difference is valid whether or not the fault took
+#: effect.
 SEVERITY = (
     Verdict.HARNESS_ERROR,
     Verdict.FAIL,
@@ -78,22 +78,22 @@ EXIT_CODES = {
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """The one verdict for several; of nothing it is ``not-exercised``, for nothing checked is no pass."""
+    """Return the worst of several verdicts; ``not-exercised`` if there are none, since that is not a pass."""
     return min(verdicts, key=SEVERITY.index, default=Verdict.NOT_EXERCISED)
 
 
 def exit_code(verdicts: Iterable[Verdict], lacks: int = 0, *, strict: bool = False) -> int:
-    """The exit code of a run with these trial verdicts: 3 before 1 before 4, and 5 for no trial at all.
+    """Return the exit code of a run with these trial verdicts: 3 before 1 before 4, and 5 if there are no trials.
 
-    ``lacks`` is what a run that is not whole would exit with by itself (0: it is whole). ``strict``: a difference
-    counts as a failure.
+    ``lacks`` is the exit code for an incomplete run (0 if it is complete). With ``strict``, a difference counts as a
+    failure.
     """
     table = EXIT_CODES | ({Verdict.DIFFERS: 1} if strict else {})
     codes = {table[verdict] for verdict in verdicts} | ({lacks} - {0})
     return next((code for code in (3, 1, 4, 0) if code in codes), 5)
 
 
-#: The glyph of each verdict, and its style in rich's markup; a reader without colours has glyph and word.
+#: The glyph of each verdict, and its style in rich's markup. Without colours, glyph and word identify it.
 GLYPHS = {
     Verdict.PASS: ("✔", "green"),
     Verdict.FAIL: ("✗", "bold red"),

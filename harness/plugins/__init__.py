@@ -1,1 +1,1 @@
-"""What third parties can add, and the table of what is there."""
+"""The interfaces of all parts that third parties can add, and the registry of installed parts."""

@@ -1,7 +1,7 @@
-"""A check: a pure function from evidence to findings, with what it declares about itself.
+"""A check: a pure function from evidence to findings, with its declarations.
 
-It never runs while evidence is being collected, reads nothing but the evidence, and is merged only with a
-mutant that it catches. The docstring of its module is its published page.
+A check never runs while evidence is being collected and reads nothing but the evidence. It is merged only together with
+a mutant that it catches. The docstring of its module is its published page.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from harness.model.verdicts import Guarantee, Level
 
 
 class NoOpinion(Exception):
-    """A check that cannot judge this trial says why: a :class:`~harness.model.rows.Reason`, code and parameters."""
+    """Raised by a check that cannot judge this trial.
+
+    ``reason`` is the :class:`~harness.model.rows.Reason`: code and parameters.
+    """
 
     def __init__(self, reason: Reason) -> None:
         super().__init__(reason.message)
@@ -23,24 +26,24 @@ class NoOpinion(Exception):
 
 
 class Unsupported(NoOpinion):
-    """Raised by a check of something that this client, so configured, does not claim."""
+    """Raised by a check of something that the client does not claim in this configuration."""
 
 
 class Inconclusive(NoOpinion):
-    """Raised by a check that cannot tell: the trial was disturbed, the client is not to blame."""
+    """Raised by a check that cannot decide because the trial was disturbed; the client is not the cause."""
 
 
 def always(_: Evidence) -> int:
-    """The situation of a requirement that every trial is about."""
+    """Return 1: the situation of a requirement that every trial exercises."""
     return 1
 
 
 @dataclass(frozen=True)
 class Requirement:
-    """A behaviour id of the catalogue with its level, and the guarantees under which it binds.
+    """A behaviour id of the catalogue with its level, and the guarantees under which it applies.
 
-    ``arises`` counts how often the situation that the behaviour is about arose in a trial: where it never did, the
-    behaviour did not hold, it was not exercised.
+    ``arises`` counts how often the situation that the behaviour describes arose in a trial. If it never arose, the
+    behaviour was not exercised, which is not a pass.
     """
 
     id: str
@@ -51,10 +54,11 @@ class Requirement:
 
 @dataclass(frozen=True, eq=False)
 class Check:
-    """``name`` is the anomaly's; ``guarantees`` are those that forbid it; ``channels`` the evidence it reads.
+    """One check. It is equal only to itself.
 
-    ``workloads`` are those whose trials
-    it judges. ``mutant`` names the one-defect client that shows that it can fail. A check is equal to itself alone.
+    ``name`` is the name of the anomaly, ``guarantees`` are those that forbid it, ``channels`` the evidence that it
+    reads, and ``workloads`` those whose trials it judges. ``mutant`` names the one-defect client that shows that it can
+    fail.
     """
 
     name: str

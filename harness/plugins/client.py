@@ -1,4 +1,4 @@
-"""What the harness needs of a client kind: how to install and start a version of it."""
+"""The interface of a client kind: how to install and start one of its versions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.model.spec import ClientRef
 
 @dataclass(frozen=True)
 class Launch:
-    """How to start an adapter: its command line, and environment on top of the harness's own."""
+    """How to start an adapter: its command line, and variables to add to the harness's environment."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
@@ -20,7 +20,7 @@ class Launch:
 class ClientKind(Protocol):
     """Entry-point group ``kafka_trial.clients``: a client that can be put on trial at some version.
 
-    ``versions`` are those that were tried, oldest first, ``default_version`` among them; others may do as well.
+    ``versions`` are the tested versions, oldest first, and include ``default_version``. Other versions may work too.
     """
 
     name: str
@@ -30,13 +30,16 @@ class ClientKind(Protocol):
     versions: tuple[str, ...]
 
     def install(self, version: str) -> Launch:
-        """Make that version runnable (once, cached, safe beside others) and say how. Blocking.
+        """Install that version and return how to start it. Cached; safe to call concurrently. Blocking.
 
-        Raises UsageError for a version that does not exist, EnvironmentProblem for a missing tool chain.
+        Raises UsageError for a version that does not exist and EnvironmentProblem for a missing toolchain.
         """
 
     def published(self) -> list[str]:
-        """Every version that its registry lists, oldest first. Blocking; EnvironmentProblem if it cannot be asked."""
+        """Return every version that its registry lists, oldest first. Blocking.
+
+        Raises EnvironmentProblem if the registry cannot be reached.
+        """
 
 
 @dataclass(frozen=True)

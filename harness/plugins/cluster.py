@@ -1,6 +1,6 @@
-"""What the harness needs of a cluster, and of a kind of cluster.
+"""The interfaces of a running cluster and of a kind of cluster.
 
-Everything async runs on the one event loop of a run.
+All async methods run on the one event loop of a run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from harness.model.rows import LogRecord
 class Alterations(Protocol):
     """Changes to a cluster's topics, leaders and settings.
 
-    Each method returns once the change shows; KafkaTrialError if it never does.
+    Each method returns when the change is visible, and raises KafkaTrialError if it never is.
     """
 
     async def delete_topic(self, topic: str) -> None: ...
@@ -30,13 +30,13 @@ class Alterations(Protocol):
     async def forget_producers(self, topic: str, partition: int) -> None: ...
     async def alter_quota(self, name: str, value: float | None) -> None: ...
     async def delete_records(self, topic: str, partition: int) -> int | None:
-        """Delete what is below the high watermark; the error code where the leader refused it for good."""
+        """Delete the records below the high watermark. Return the error code if the leader refused it permanently."""
 
     async def move_leader(self, topic: str, partition: int, node_id: int) -> None: ...
 
 
 class Cluster(Protocol):
-    """A running cluster. ``internal`` is a listener that no fault touches; the harness alone uses it."""
+    """A running cluster. ``internal`` is a listener that no fault affects; only the harness uses it."""
 
     @property
     def version(self) -> str: ...
@@ -45,11 +45,14 @@ class Cluster(Protocol):
     @property
     def addresses(self) -> tuple[LaneAddress, ...]: ...
     def died(self) -> str | None:
-        """Why the cluster cannot be trusted any more: a node that ended by itself, with the end of its log."""
+        """Return why the cluster is no longer reliable, or None.
+
+        The reason is a node that ended unexpectedly, with the last lines of its log.
+        """
 
     @property
     def up(self) -> tuple[int, ...]:
-        """The nodes that run; one that is paused does not."""
+        """The nodes that are running. A paused node is not."""
 
     @property
     def alterations(self) -> Alterations:
@@ -59,25 +62,28 @@ class Cluster(Protocol):
         self, topic: str, partitions: int, config: Mapping[str, str] | None = None
     ) -> None: ...
     async def read_log(self, topic: str, meter: Meter | None = None) -> list[LogRecord]:
-        """Every record of every partition up to its end, control records included, read_uncommitted.
+        """Return every record of every partition, including control records, with read_uncommitted isolation.
 
-        OverLimit: it holds more than ``meter`` allows.
+        Raises OverLimit if the log holds more than ``meter`` allows.
         """
 
     async def partitions(self, topic: str) -> list[int]:
-        """The partitions of a topic, none where there is no such topic."""
+        """Return the partitions of a topic; empty if the topic does not exist."""
 
     async def leader(self, topic: str, partition: int) -> int:
-        """Which node leads a partition."""
+        """Return the node that leads a partition."""
 
     async def in_sync(self, topic: str) -> None:
-        """Return once every broker that is up says that all replicas of the topic are in sync."""
+        """Block until every running broker reports that all replicas of the topic are in sync."""
 
     def came_to(self, lane: int) -> list[tuple[int, int]]:
-        """(Node id, port it came from) of each connection to a lane's listeners since the last call, ours left out."""
+        """Return (node id, source port) of each connection accepted on a lane's listeners since the last call.
+
+        The harness's own connections are left out.
+        """
 
     async def renew(self) -> str | None:
-        """Delete all topics; None if the cluster is then as good as a new one, else why it is not."""
+        """Delete all topics. Return None if the cluster is then as good as a new one, else the reason why not."""
 
     async def stop(self, node_id: int) -> None: ...
     async def kill(self, node_id: int) -> None: ...
@@ -87,14 +93,14 @@ class Cluster(Protocol):
 
 
 class BrokerKind(Protocol):
-    """Entry-point group ``kafka_trial.brokers``: a way to have a cluster, selected as ``name:id``."""
+    """Entry-point group ``kafka_trial.brokers``: a way to provide a cluster, selected as ``name:id``."""
 
     name: str
     summary: str
     examples: tuple[str, ...]
 
     def validate(self, broker_id: str) -> None:
-        """Raise UsageError for an id that this kind cannot give, before anything is started."""
+        """Raise UsageError for an id that this kind cannot provide, before anything is started."""
 
     def cluster(self, broker_id: str, lanes: int, log_dir: Path) -> AbstractAsyncContextManager[Cluster]:
-        """Start a cluster with ``lanes`` lanes, keep broker logs in ``log_dir``, stop it whole at exit."""
+        """Start a cluster with ``lanes`` lanes and broker logs in ``log_dir``; stop all of it on exit."""

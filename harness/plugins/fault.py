@@ -1,4 +1,4 @@
-"""What the harness needs of a fault kind, and what a fault may control in a live trial."""
+"""The interface of a fault kind, and everything that a fault can control in a live trial."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.plugins.scenario import Consequence
 
 
 class Witness(Protocol):
-    """What sees and changes the frames of a lane (:class:`harness.witness.lane.WitnessLane`)."""
+    """The part of the witness that a fault uses (:class:`harness.witness.lane.WitnessLane`)."""
 
     def watch(self, callback: Callable[[Frame], None]) -> None: ...
     def unwatch(self, callback: Callable[[Frame], None]) -> None: ...
@@ -26,7 +26,7 @@ class Witness(Protocol):
 
 @dataclass(frozen=True)
 class LiveLane:
-    """What a fault may lay its hands on in the live world: the proxies, the witness, the brokers, the topic."""
+    """Everything a live fault can control: the proxies, the witness, the brokers, the topic."""
 
     proxies: tuple[Proxy, ...]
     witness: Witness
@@ -35,7 +35,7 @@ class LiveLane:
     partitions: int = 1
 
     async def assert_as_set(self) -> None:
-        """Raise EnvironmentProblem if a proxy is not as the faults have set it."""
+        """Raise EnvironmentProblem if a proxy is not in the state that the faults have set."""
         for proxy in self.proxies:
             if (what := await proxy.differs()) is not None:
                 raise EnvironmentProblem(
@@ -43,13 +43,13 @@ class LiveLane:
                 )
 
     def on(self, spec: FaultSpec) -> list[Proxy]:
-        """The proxies that a fault is for: of the brokers it names, or all."""
+        """Return the proxies that a fault applies to: those of the brokers that it names, or all."""
         return [proxy for proxy in self.proxies if not spec.brokers or proxy.address.broker in spec.brokers]
 
 
 @dataclass(frozen=True)
 class FaultParam:
-    """A parameter of a fault kind: whole number, named with its unit, with its bounds."""
+    """A parameter of a fault kind: a whole number, named with its unit, with its bounds."""
 
     name: str
     default: int
@@ -59,7 +59,7 @@ class FaultParam:
 
 
 class FaultKind(Protocol):
-    """Entry-point group ``kafka_trial.faults``: one kind of fault; its module docstring is its published page."""
+    """Entry-point group ``kafka_trial.faults``: one kind of fault. Its module docstring is its published page."""
 
     name: str
     summary: str
@@ -67,31 +67,31 @@ class FaultKind(Protocol):
     params: tuple[FaultParam, ...]
     alone: bool
     lingers_s: float
-    """How long after its end brokers may remember it where nobody can ask them; of kinds that are ``alone``."""
+    """For kinds that are ``alone``: how long brokers may remember the fault after its end, if they cannot be asked."""
     starts_nodes: bool
-    """True if it ends nodes and starts them again, which takes the machine's cores."""
+    """True if it stops and starts nodes, which uses the machine's cores."""
 
     def check(self, spec: FaultSpec, world: str) -> None:
-        """Raise UsageError, in one sentence, for parameters that cannot be had in ``world`` ("live", "simulated")."""
+        """Raise UsageError for parameters that are impossible in ``world`` ("live" or "simulated")."""
 
     async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """What must be in place before the client connects; usually nothing."""
+        """Set up what must exist before the client connects; usually nothing."""
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None: ...
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Undo ``start``; must also work after a ``start`` that failed half-way."""
+        """Undo ``start``. Must also work after a ``start`` that failed part-way."""
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """How many frames or connections of the lane the fault really touched, from the witness's rows. Pure."""
+        """Return how many frames or connections of the lane the fault affected, from the witness's rows. Pure."""
 
     def effect(self, row: FaultRow, evidence: Evidence) -> Consequence:
-        """How often the trial shows that the fault bit, and what was counted. Pure.
+        """Return how often the trial shows that the fault took effect, and what was counted. Pure.
 
-        Never what would be there without the fault: put into a calm trial, its row gives 0. A kind may leave it out;
-        then :func:`touched` stands in, and the verdict says so.
+        Anything that would also occur without the fault must not count: added to an undisturbed trial, its row gives 0.
+        A kind may omit this method; :func:`touched` then replaces it, and the verdict says so.
         """
 
 
 def touched(row: FaultRow) -> Consequence:
-    """What stands in for the effect of a kind that cannot tell it: what was in its way, whatever became of that."""
+    """Return the consequence of a kind that does not measure its effect: everything in its reach, affected or not."""
     return Consequence(row.hits, "frames or connections were in its way; this kind tells no effect")

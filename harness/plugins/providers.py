@@ -1,8 +1,9 @@
-"""Providers: where parts are found that no entry point names one by one.
+"""Providers: parts that are found without one entry point per part.
 
-An entry point of the group ``kafka_trial.providers`` has the name of another group (``faults``, ``checks``), and leads
-to a :class:`Provider`, which tells the names that it adds to that group. The built-in parts are found so, and a new one
-is a new file; a third party may name each of its parts by an entry point of its own, or have a provider too.
+An entry point of the group ``kafka_trial.providers`` has the name of another group (``faults``, ``checks``) and refers
+to a :class:`Provider`, which lists the names that it adds to that group. The built-in parts are found in this way, so a
+new built-in part is a new file. A third party may register each of its parts with an entry point, or use a provider
+too.
 """
 
 from __future__ import annotations
@@ -17,39 +18,40 @@ from typing import Any, Protocol
 
 
 class Provider(Protocol):
-    """Parts of one group, by name. What it raises is told together with the distribution that registered it."""
+    """Parts of one group, by name. Its exceptions are reported with the distribution that registered it."""
 
     def names(self) -> Iterable[str]:
-        """All names. They are often asked for where no part is needed: as little is loaded as can be."""
+        """Return all names. Often called when no part is needed, so it should import as little as possible."""
 
     def load(self, name: str) -> Any:
-        """The part of one of these names."""
+        """Return the part with one of these names."""
 
 
 @dataclass(frozen=True)
 class OneFileEach:
-    """A part is a file (or folder) of ``package``: its name is the file's, and the module's ``attribute`` is the part.
+    """Each part is a file (or folder) of ``package``: the file name is its name, ``attribute`` of the module the part.
 
-    To tell the names imports none of the files. What does not belong to it is in another package.
+    Listing the names imports none of the files. Files that are not parts belong in another package.
     """
 
     package: str
     attribute: str
 
     def names(self) -> list[str]:
-        """The names of the files."""
+        """Return the names of the files."""
         return [each.name for each in iter_modules(import_module(self.package).__path__)]
 
     def load(self, name: str) -> Any:
-        """What the file has."""
+        """Return the part that the file defines."""
         return getattr(import_module(f"{self.package}.{name}"), self.attribute)
 
 
 class Collected:
-    """Parts that carry a ``name``: each object of ``kind`` to which a module below ``package`` gives a public name.
+    """Parts that have a ``name``: each object of ``kind`` with a public name in a module below ``package``.
 
-    What begins with an underscore is not found, nor is what a module keeps in a list or makes in a function. One object
-    may have several public names, as where a module imports it. To tell the names imports all modules.
+    Objects whose name begins with an underscore are not found, nor are those that a module keeps in a list or makes in
+    a function. One object may have several public names, for example where a module imports it. Listing the names
+    imports all modules.
     """
 
     def __init__(self, package: str, kind: type[Any]) -> None:
@@ -57,11 +59,11 @@ class Collected:
         self._kind = kind
 
     def names(self) -> list[str]:
-        """The names that the objects carry."""
+        """Return the names of the objects."""
         return list(self._found)
 
     def load(self, name: str) -> Any:
-        """The object of that name."""
+        """Return the object with that name."""
         return self._found[name]
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What the harness needs of a proxy, of a server of proxies, and of a kind of server."""
+"""The interfaces of a proxy, of a proxy server, and of a kind of proxy server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.model.addresses import LaneAddress
 
 
 class Proxy(Protocol):
-    """One proxy of one lane on one broker, under our control. Every call raises on any error of the server."""
+    """A proxy of one lane on one broker that the harness controls. Every call raises if the server reports an error."""
 
     @property
     def address(self) -> LaneAddress: ...
@@ -22,10 +22,10 @@ class Proxy(Protocol):
     async def enable(self) -> None: ...
     async def disable(self) -> None: ...
     async def pristine(self) -> bool:
-        """True if the proxy is enabled and carries no toxic."""
+        """Return True if the proxy is enabled and has no toxic."""
 
     async def differs(self) -> str | None:
-        """What is not as this harness has set it; None: all is."""
+        """Return what differs from the state that this harness has set, or None if nothing does."""
 
 
 class ProxyServer(Protocol):
@@ -34,11 +34,11 @@ class ProxyServer(Protocol):
     async def create(self, address: LaneAddress) -> Proxy: ...
     async def alive(self) -> bool: ...
     async def strangers(self) -> list[str]:
-        """What others have asked of the server since the last call, as far as it tells."""
+        """Return the requests that others made to the server since the last call, if the server records them."""
 
 
 class ProxyKind(Protocol):
-    """Entry-point group ``kafka_trial.proxies``: where proxies come from."""
+    """Entry-point group ``kafka_trial.proxies``: a source of proxies."""
 
     name: str
 

@@ -1,8 +1,8 @@
-"""The tables of names: the built-in parts and a third party's are found in the same two ways.
+"""The tables of names. Built-in and third-party parts are found in the same two ways.
 
-Whatever is installed may name one part by an entry point of its group (``kafka_trial.faults``), or all that it has of
-a group by a provider (:mod:`harness.plugins.providers`). To tell the names of a group loads the providers of that
-group alone.
+A distribution registers a single part with an entry point of its group (``kafka_trial.faults``), or all its parts of a
+group with a provider (:mod:`harness.plugins.providers`). Listing the names of a group loads only the providers of that
+group.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.model.errors import KafkaTrialError, unknown
 
-if TYPE_CHECKING:  # a client's process reads these tables too, and is to be there soon
+if TYPE_CHECKING:  # client processes use these tables too, and must start quickly
     from typer import Typer
 
     from harness.plugins.check import Check
@@ -30,12 +30,12 @@ if TYPE_CHECKING:  # a client's process reads these tables too, and is to be the
 
 
 class CannotLoad(KafkaTrialError):
-    """Something that is registered is broken, or registered twice; the sentence says by which distribution."""
+    """A registered part is broken or registered twice. The message names the distribution."""
 
 
 @dataclass(frozen=True)
 class _Source:
-    """One way to a part: the entry point that names it, or the one of the provider that knows it."""
+    """One way to load a part: its own entry point, or the entry point of the provider that has it."""
 
     point: EntryPoint
     load: Callable[[], Any]
@@ -52,7 +52,7 @@ def _points(group: str) -> EntryPoints:
 
 @cache
 def _sources(group: str) -> dict[str, tuple[_Source, ...]]:
-    """Name -> all that give it, sorted by name."""
+    """Return name -> all sources of the part, sorted by name."""
     found: dict[str, list[_Source]] = defaultdict(list)
     for point in _points(group):
         found[point.name].append(_Source(point, point.load))
@@ -80,7 +80,10 @@ def _is_name(name: object) -> bool:
 
 
 def names(group: str) -> list[str]:
-    """The names of the group, sorted; none of the parts is loaded. CannotLoad if a provider cannot tell its names."""
+    """Return the names of the group, sorted, without loading a part.
+
+    Raises CannotLoad if a provider cannot list its names.
+    """
     return list(_sources(group))
 
 
@@ -103,66 +106,69 @@ def _said(error: Exception) -> str:
 
 
 def table(group: str) -> dict[str, Any]:
-    """Name -> object of the group. CannotLoad if there is one that cannot be loaded, or that is there twice."""
+    """Return name -> object of the group. Raise CannotLoad if one cannot be loaded or is registered twice."""
     return {name: _load(group, name) for name in names(group)}
 
 
 def one(group: str, what: str, name: str) -> Any:
-    """The object of that name; UsageError with a did-you-mean for ``what`` otherwise. So for the others below."""
+    """Return the object with that name. Raise UsageError with a suggestion for ``what`` if there is none.
+
+    The functions below do the same.
+    """
     if name not in _sources(group):
         raise unknown(what, name, names(group))
     return _load(group, name)
 
 
 def client(name: str) -> ClientKind:
-    """The client kind of that name."""
+    """Return the client kind with that name."""
     found: ClientKind = one("clients", "client", name)
     return found
 
 
 def broker(name: str) -> BrokerKind:
-    """The broker kind of that name."""
+    """Return the broker kind with that name."""
     found: BrokerKind = one("brokers", "broker", name)
     return found
 
 
 def proxy(name: str) -> ProxyKind:
-    """The proxy kind of that name."""
+    """Return the proxy kind with that name."""
     found: ProxyKind = one("proxies", "proxy", name)
     return found
 
 
 def fault(name: str) -> FaultKind:
-    """The fault kind of that name."""
+    """Return the fault kind with that name."""
     found: FaultKind = one("faults", "fault", name)
     return found
 
 
 def scenario(name: str) -> Scenario:
-    """The scenario of that name."""
+    """Return the scenario with that name."""
     found: Scenario = one("scenarios", "scenario", name)
     return found
 
 
 def workload(name: str) -> WorkloadKind:
-    """The workload of that name."""
+    """Return the workload with that name."""
     found: WorkloadKind = one("workloads", "workload", name)
     return found
 
 
 def command(name: str) -> Callable[[Typer], None]:
-    """The function that adds the command of that name to the command line."""
+    """Return the function that adds the command with that name to the command line."""
     found: Callable[[Typer], None] = one("commands", "command", name)
     return found
 
 
 def checks() -> dict[str, Check]:
-    """All checks by name."""
+    """Return all checks by name."""
     return table("checks")
 
 
 def statement(requirement_id: str) -> str | None:
-    """What a behaviour id says, in one sentence, by whoever has a table of them; None if nobody knows it."""
+    """Return the sentence of a behaviour id from the installed catalogues, or None if no catalogue has it."""
     for table_of in table("behaviours").values():
         if (behaviour := table_of().get(requirement_id)) is not None:
             return str(behaviour.statement)

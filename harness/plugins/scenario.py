@@ -1,7 +1,7 @@
-"""A scenario: a named situation, the guarantees it is tried under, and how its fault shows.
+"""A scenario: a named situation, the guarantees under which it is tried, and how its fault shows.
 
-A scenario says by which consequence its fault is known to have bitten; where none is seen the verdict is
-not-exercised, for a fault that did not fire proves nothing about the client (methodology section 4, "fault-bit
+A scenario names the consequence that shows that its fault took effect. If the consequence is not seen, the verdict is
+not-exercised: a fault that did not fire proves nothing about the client (methodology section 4, "fault-bit
 accounting").
 """
 
@@ -22,7 +22,7 @@ DEFAULT_WORKLOAD = Workload()
 
 @dataclass(frozen=True)
 class Consequence:
-    """How often the expected effect was seen, and the sentence that says what was counted."""
+    """How often the expected effect was seen, and a sentence that says what was counted."""
 
     count: int
     what: str
@@ -30,14 +30,14 @@ class Consequence:
 
 @dataclass(frozen=True)
 class Scenario:
-    """One named situation; ``schedule`` draws its faults, ``consequence`` counts their effect in the evidence.
+    """One named situation. ``schedule`` draws its faults; ``consequence`` counts their effect in the evidence.
 
-    ``exercises`` are the behaviour ids that the situation is about; judged is whatever a check can judge. ``config``
-    overrides the profile, in the Java names, and ``draw_config`` overrides that; ``draw_workload`` stands for
-    ``workload``. ``each_fault`` False: one fault that hit something is enough, for they come at random. ``alone`` asks
-    for a cluster of its own, ``on_request`` keeps it out of a selection that names nothing. ``needs_brokers`` and
-    ``needs_in_flight`` are what cluster and client must have at least, brokers and requests on a connection: with less
-    there is no such situation, and the trial is unsupported.
+    ``exercises`` are the behaviour ids that the situation is designed for; every check that can judge it does so.
+    ``config`` overrides the profile, in the Java names, and ``draw_config`` overrides that. ``draw_workload`` replaces
+    ``workload``. With ``each_fault`` False, one fault that hit something is enough, since its faults are random.
+    ``alone`` requests a dedicated cluster, and ``on_request`` excludes the scenario from a selection that names none.
+    ``needs_brokers`` and ``needs_in_flight`` are the minimum number of brokers of the cluster and of requests in flight
+    on a connection of the client. With fewer the situation cannot arise, and the trial is unsupported.
     """
 
     name: str
@@ -59,6 +59,6 @@ class Scenario:
 
     @property
     def needs(self) -> list[str]:
-        """What cluster and client must have beyond one of each, in words."""
+        """The requirements for more than one broker or request in flight, in words."""
         counts = {"brokers": self.needs_brokers, "requests in flight": self.needs_in_flight}
         return [f"{least} {what}" for what, least in counts.items() if least > 1]

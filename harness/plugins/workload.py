@@ -1,6 +1,6 @@
 """A workload: what a client is asked to do, how its results are counted, and which tables they fill.
 
-The runners, the judge, the Parquet writer and the reports know a workload by this interface only. Third parties
+The runners, the judge, the Parquet writer and the reports use a workload only through this interface. Third parties
 register theirs under the entry-point group ``kafka_trial.workloads``.
 """
 
@@ -18,7 +18,7 @@ from harness.model.verdicts import Guarantee, Verdict
 
 Setting = str | int | bool
 Config = dict[str, Setting]
-#: The values of a setting: whole numbers, words, or (None) true and false.
+#: The values of a setting: a range of whole numbers, words, or None for true and false.
 Values = range | tuple[str, ...] | None
 Columns = Mapping[str, str]
 ColumnData = dict[str, list[Any]]
@@ -37,9 +37,9 @@ class Param:
 
 @dataclass(frozen=True)
 class PackedTrial:
-    """What the rows of one trial's tables are made of.
+    """The data from which the rows of one trial's tables are made.
 
-    ``found``: what third parties' finders found, by kind of anomaly; a kind that is missing could not be told.
+    ``found`` holds the results of third parties' finders by kind of anomaly; a missing kind could not be judged.
     """
 
     run: str
@@ -49,7 +49,7 @@ class PackedTrial:
 
     @property
     def counted(self) -> bool:
-        """True if the judge counted operations: it does not where it ruled on nothing."""
+        """True if the judge counted operations. It does not if it judged nothing."""
         verdict = self.verdict
         ruled = verdict.requirements or verdict.verdict not in (Verdict.UNSUPPORTED, Verdict.HARNESS_ERROR)
         return self.evidence.record.ending is Ending.COMPLETE and bool(ruled)
@@ -57,7 +57,7 @@ class PackedTrial:
 
 @dataclass(frozen=True)
 class Table:
-    """One table of packed evidence: its columns (name -> type, ``?`` after it: may be null), and a trial's rows."""
+    """One table of packed evidence: its columns (name -> type, with ``?`` if it may be null) and a trial's rows."""
 
     columns: Columns
     rows: Callable[[PackedTrial], ColumnData]
@@ -67,13 +67,13 @@ class Table:
 class WorkloadKind:
     """One kind of workload.
 
-    ``command`` makes the command for these elements of the load; ``commands`` are the classes of all that it makes.
-    ``features`` are what a client must declare to be tried under a guarantee; a guarantee that is missing is not one
-    of this workload. ``config`` gives the Java-named settings that make a client promise a guarantee (its codec, and
-    what goes over its own choice), ``refused`` says why Java's client would refuse them. ``settings`` are those that a
-    campaign may vary. A request of ``api`` shows that the client is at work: generated faults start with one, and the
-    runner waits as long as there are some. ``counts`` are what a verdict publishes, ``meaning`` says in words what each
-    is. ``recounted`` is True if the report's second judgement counts them too.
+    ``command`` makes the command for the given elements of the load; ``commands`` are the classes of all commands that
+    it makes. ``features`` maps each guarantee of this workload to the feature that a client must declare for it.
+    ``config`` returns the Java-named settings that make a client promise a guarantee; its arguments include the codec
+    and the settings that override them. ``refused`` says why the Java client would refuse some settings. ``settings``
+    are those that a campaign may vary. A request of ``api`` shows that the client is working: generated faults start
+    with one, and the runner waits as long as there are some. ``counts`` are the numbers that a verdict publishes, and
+    ``meaning`` describes each of them. ``recounted`` is True if the report's second judgement counts them too.
     """
 
     name: str
@@ -92,5 +92,5 @@ class WorkloadKind:
     recounted: bool = False
 
     def values(self, given: Mapping[str, int]) -> dict[str, int]:
-        """All parameters: those given, and the defaults of the others."""
+        """Return all parameters: those given, and the defaults of the others."""
         return {param.name: given.get(param.name, param.default) for param in self.params}

@@ -1,1 +1,1 @@
-"""One module for each command of ``kafka-trial``."""
+"""The commands of ``kafka-trial``, one module each."""

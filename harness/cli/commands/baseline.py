@@ -1,4 +1,4 @@
-"""``kafka-trial baseline``: the list of known failures, kept true by what runs show."""
+"""``kafka-trial baseline``: keep the list of known failures consistent with what runs show."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from harness.model.verdicts import Verdict
 from harness.storage.run_store import RunStore
 
 Run = Annotated[Path, typer.Argument(help="A run's folder, or a folder of runs (its latest).")]
-File = Annotated[Path, typer.Option("--file", help="The list of known failures, TOML.")]
+File = Annotated[Path, typer.Option("--file", help="The list of known failures, a TOML file.")]
 Source = Annotated[str, typer.Option("--file", metavar="FILE|known", help="The list of known failures.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(help="Known failures: what is missing on the list, what is not needed, what changed.")
+    group = typer.Typer(help="Known failures: find missing, unneeded and outdated entries of the list.")
     for command in (update, prune, check):
         group.command(command.__name__)(command)
     app.add_typer(group, name="baseline", no_args_is_help=True)
 
 
 def update(run: Run, file: File, as_json: AsJson = False) -> int:
-    """Add the least entries that cover what failed in a whole run; their reasons are then yours to write."""
+    """Add the fewest entries that cover the failures of a complete run. Write their reasons yourself afterwards."""
     store = RunStore.open(run)
     verdicts = _whole(store)
     must_be_file(file)
@@ -49,7 +49,7 @@ def update(run: Run, file: File, as_json: AsJson = False) -> int:
 
 
 def prune(run: Run, file: File, as_json: AsJson = False) -> int:
-    """Remove the entries whose trials a whole run has, and that nothing in it needed."""
+    """Remove the entries whose trials are in a complete run that did not need them."""
     verdicts = _whole(RunStore.open(run))
     text = read(str(file))
     known = parse(text, str(file))
@@ -61,7 +61,7 @@ def prune(run: Run, file: File, as_json: AsJson = False) -> int:
 
 
 def check(run: Run, file: Source, as_json: AsJson = False) -> int:
-    """Say what fails and is not known, what is known and did not fail, and what has expired; exit 1 for any."""
+    """List new failures, known failures that passed, and expired entries; exit 1 if there are any."""
     store = RunStore.open(run)
     verdicts = _verdicts(store)
     entries = parse(read(file), file)
@@ -98,7 +98,10 @@ def _verdicts(store: RunStore) -> list[TrialVerdict]:
 
 
 def _whole(store: RunStore) -> list[TrialVerdict]:
-    """All verdicts of a run. UsageError for a part of one: what was not tried is neither missing nor needless."""
+    """Return all verdicts of a run.
+
+    Raise UsageError if it is incomplete, since it cannot show whether the entries for the other trials are needed.
+    """
     verdicts, planned = _verdicts(store), len(store.record.plan.trials)
     if len(verdicts) < planned:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""``kafka-trial bisect``: the version of a client in which a behaviour changed."""
+"""``kafka-trial bisect``: find the version of a client in which a behaviour changed."""
 
 from __future__ import annotations
 
@@ -32,26 +32,28 @@ def register(app: typer.Typer) -> None:
 
 
 def bisect(
-    client: Annotated[str, typer.Argument(help="Whose versions; a name without a version.")],
-    good: Annotated[str, typer.Argument(help="A version that behaves; older or newer than the bad one.")],
-    bad: Annotated[str, typer.Argument(help="A version that does not.")],
+    client: Annotated[str, typer.Argument(help="The client, without a version.")],
+    good: Annotated[
+        str, typer.Argument(help="A version without the failure; older or newer than the bad one.")
+    ],
+    bad: Annotated[str, typer.Argument(help="A version with the failure.")],
     scenario: Annotated[list[str], typer.Argument(help="Names or globs.")],
     guarantee: Annotated[
-        list[str] | None, typer.Option("-g", "--guarantee", help="Only under these; repeatable.")
+        list[str] | None, typer.Option("-g", "--guarantee", help="Only these guarantees; repeatable.")
     ] = None,
     broker: Annotated[list[str] | None, typer.Option("-b", "--broker", help="KIND:ID; repeatable.")] = None,
     anomaly: Annotated[
-        str | None, typer.Option(help="Bad is what fails by this; else what fails at all.")
+        str | None, typer.Option(help="A version is bad if it fails with this anomaly; default: any failure.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="The first seed.")] = 1,
-    seeds: Annotated[int, typer.Option(min=1, help="How many seeds each version is tried with.")] = 1,
+    seeds: Annotated[int, typer.Option(min=1, help="The number of seeds for each version.")] = 1,
     jobs: shared.Jobs = shared.AUTO,
     max_time: shared.MaxTime = None,
     out_dir: shared.OutDir = shared.DEFAULT_OUT,
     as_json: shared.AsJson = False,
     quiet: shared.Quiet = False,
 ) -> int:
-    """Find the first bad version of a client between a good one and a bad one, or the one that mended it."""
+    """Find the first bad version of a client between a good and a bad one, or the version that fixed it."""
     versions, is_mended = _versions(client, good, bad)
     scenarios = selection.scenarios(scenario, guarantee or ())
     brokers = selection.brokers(broker or ())
@@ -81,9 +83,9 @@ def bisect(
 
 
 def _versions(client: str, good: str, bad: str) -> tuple[list[str], bool]:
-    """The published versions from the good one to the bad one, and whether the good one is newer.
+    """Return the published versions from the good one to the bad one, and whether the good one is newer.
 
-    UsageError for what was never published.
+    Raise UsageError for a version that was never published.
     """
     published = registry.client(client).published()
     for version in (good, bad):

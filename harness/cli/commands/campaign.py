@@ -1,4 +1,4 @@
-"""``kafka-trial campaign``: a plan from a file, carried out as ``run`` carries out its own."""
+"""``kafka-trial campaign``: run the plan of a campaign file, in the same way as ``run`` runs its own."""
 
 from __future__ import annotations
 
@@ -23,20 +23,18 @@ def register(app: typer.Typer) -> None:
 def campaign(
     file: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE", help="A TOML file; kafka-trial schema campaign says what can be in it."
-        ),
+        typer.Argument(metavar="FILE", help="A TOML file; kafka-trial schema campaign prints its schema."),
     ],
     client: Annotated[
         list[str] | None, typer.Option("-c", "--client", help="NAME or NAME@VERSION; repeatable.")
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, max=MAX_SEED, help="The first seed.")] = None,
-    seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds, from the first upwards.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="The number of consecutive seeds.")] = None,
     command: Annotated[str | None, typer.Option(hidden=True)] = None,
     *,
     given: Given,
 ) -> int:
-    """Carry out a campaign file. Options go before what it says; so does a program of your own behind --."""
+    """Run a campaign file. Options override the file, and so does your own client's command line after --."""
     told = campaign_file.load(file)
     options = given.options(
         jobs=_jobs(told, file),
@@ -52,7 +50,7 @@ def campaign(
 
 
 def _seeds(first: int | None, count: int | None, file: CampaignFile) -> list[int]:
-    """Those of the file, unless a first one or a number of them is asked for."""
+    """Return the seeds of the file, unless options give the first seed or the number of seeds."""
     numbers = campaign_file.seeds(file)
     if first is None and count is None:
         return numbers

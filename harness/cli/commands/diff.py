@@ -1,4 +1,4 @@
-"""``kafka-trial diff``: what became of each trial between two runs, of two versions of a client, or of the same one."""
+"""``kafka-trial diff``: how each trial changed between two runs, of two versions of a client or of the same one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLUMNS = ("change", "client", "trial", "old", "new", "why")
 
 
 class Format(StrEnum):
-    """How the differences are told."""
+    """The output format of the differences."""
 
     TEXT = "text"
     MD = "md"
@@ -37,13 +37,13 @@ def register(app: typer.Typer) -> None:
 
 def diff(
     old: Annotated[Path, typer.Argument(help="The earlier run's folder, or a folder of runs (its latest).")],
-    new: Annotated[Path, typer.Argument(help="The later run's.")],
-    form: Annotated[Format, typer.Option("--format", help="For a person, a pull request, a program.")] = (
-        Format.TEXT
-    ),
-    as_json: Annotated[bool, typer.Option("--json", help="As --format json.")] = False,
+    new: Annotated[Path, typer.Argument(help="The later run's folder, or a folder of runs (its latest).")],
+    form: Annotated[
+        Format, typer.Option("--format", help="For a terminal, a pull request, or a program.")
+    ] = (Format.TEXT),
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> int:
-    """Compare two runs trial by trial; exit 1 if anything fails now that did not."""
+    """Compare two runs trial by trial; exit 1 if a trial fails now that did not fail before."""
     stores = RunStore.open(old), RunStore.open(new)
     before, after = (side(store.record.plan.trials, store.verdicts()) for store in stores)
     for store, one in zip(stores, (before, after), strict=True):
@@ -71,7 +71,7 @@ def _counted(counts: Counter[str]) -> str:
 
 
 def _versions(old: Side, new: Side) -> str:
-    """Which clients are compared in two versions."""
+    """Return which clients are compared in two versions, as text."""
     before, after = versions_of(old), versions_of(new)
     moved = [
         f"{name} {before[name][0]} with {after[name][0]}"
@@ -82,7 +82,7 @@ def _versions(old: Side, new: Side) -> str:
 
 
 def _cells(each: Difference) -> tuple[str, ...]:
-    """What became of whom, where; from what to what, and why."""
+    """Return the change, the clients, the trial, the old and new result, and the reason."""
     clients = dict.fromkeys(result.client for result in (each.old, each.new) if result)
     variant = f" {each.variant}" if each.variant else ""
     where = f"{each.scenario}[{each.guarantee}]{variant} {each.broker} seed {each.seed}"

@@ -1,4 +1,4 @@
-"""``kafka-trial doctor``: each prerequisite with its state, and the command that fixes what is missing or damaged."""
+"""``kafka-trial doctor``: the state of each prerequisite, and the command that fixes a missing or damaged one."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def register(app: typer.Typer) -> None:
 
 def doctor(
     fix: Annotated[
-        bool, typer.Option("--fix", help="Get what is missing, and install anew what is damaged.")
+        bool, typer.Option("--fix", help="Install what is missing, and reinstall what is damaged.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="An array of objects on stdout.")] = False,
 ) -> int:
-    """Say what this machine has and lacks; exit 3 if a run could not work."""
+    """Check what this machine has and what it lacks; exit 3 if a run could not work."""
     if fix:
         for name, version in fix_all(say):
             _install_again(name, version)
@@ -53,7 +53,7 @@ def doctor(
 
 
 def _install_again(name: str, version: str) -> None:
-    """A client of which an installation was removed; not one that is no longer registered, or never was."""
+    """Reinstall a client whose installation was removed, if it is still registered."""
     if name in registry.names("clients"):
         say(f"installing {name}@{version} again")
         try:

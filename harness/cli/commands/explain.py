@@ -1,4 +1,4 @@
-"""``kafka-trial explain``: the published page of a fault, check, scenario, client, broker or verdict."""
+"""``kafka-trial explain``: print the published page of a fault, check, scenario, client, broker or verdict."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from harness.plugins.scenario import Scenario
 from harness.text.escaping import for_logs, safe_lines
 
 WIDTH = 120
-#: Who can see a fault: the section of its page that says so names at least one of them.
+#: The sides that can see a fault. The section of its page on this names at least one of them.
 SIDES = ("client", "witness", "broker")
 SEEN = "## Where it is seen\n"
 VERDICTS = {
-    Verdict.PASS: "Every requirement that was judged holds, and the fault was seen to bite.",
-    Verdict.FAIL: "At least one requirement is violated; the findings say by which rows.",
-    Verdict.DIFFERS: "No promise is broken, but the client does something else than it should.",
+    Verdict.PASS: "Every requirement that was judged holds, and the fault was seen to take effect.",
+    Verdict.FAIL: "At least one requirement is violated; the findings show the rows.",
+    Verdict.DIFFERS: "No MUST is broken, but the client does not do what a SHOULD asks for.",
     Verdict.EXPECTED_FAIL: "It fails as the list of known failures says it does.",
-    Verdict.UNEXPECTED_PASS: "It is listed as a known failure and passes: the list must be mended.",
-    Verdict.NOT_EXERCISED: "Nothing was wrong, but the fault was not seen to bite: this proves nothing.",
-    Verdict.INCONCLUSIVE: "The trial was disturbed (a starved machine, for instance): nobody is to blame.",
-    Verdict.UNSUPPORTED: "The client says that it cannot do this.",
-    Verdict.HARNESS_ERROR: "The harness, the environment or the adapter failed: no word about the client.",
+    Verdict.UNEXPECTED_PASS: "It is listed as a known failure and passes: the list must be corrected.",
+    Verdict.NOT_EXERCISED: "Nothing was wrong, but the fault was not seen to take effect: this proves nothing.",
+    Verdict.INCONCLUSIVE: "The trial was disturbed (by an overloaded machine, for instance): this proves nothing.",
+    Verdict.UNSUPPORTED: "The client declares that it does not support this.",
+    Verdict.HARNESS_ERROR: "The harness, the environment or the adapter failed: this says nothing about the client.",
 }
 
 
@@ -80,19 +80,19 @@ def _pages() -> dict[str, str]:
 
 
 def page_of(entry: Any) -> str:
-    """The published page of a fault, check or other registered object: the docstring of its module."""
+    """Return the published page of a fault, check or other registered object: the docstring of its module."""
     module = sys.modules[entry.find.__module__ if isinstance(entry, Check) else type(entry).__module__]
     return getdoc(module) or ""
 
 
 def seen_by(kind: FaultKind) -> list[str]:
-    """The sides that see a fault, by its page."""
+    """Return the sides that see a fault, according to its page."""
     _, _, seen = page_of(kind).partition(SEEN)
     return [side for side in SIDES if re.search(rf"\b{side}", seen.partition("\n## ")[0])]
 
 
 def _facts(kind: FaultKind) -> str:
-    """What a plan must know of a fault: where it can be had, who sees it, and each parameter."""
+    """Return what a plan needs to know about a fault: its worlds, who sees it, and each parameter."""
     params = [f"  {p.name}: {p.low} to {p.high}, {p.default} if not given: {p.what}" for p in kind.params]
     lines = (
         f"worlds: {', '.join(sorted(kind.worlds))}",

@@ -1,4 +1,4 @@
-"""``kafka-trial judge``: judge yesterday's evidence with today's checks."""
+"""``kafka-trial judge``: judge stored evidence again with the current checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``kafka-trial list``: what there is, by name."""
+"""``kafka-trial list``: the names of the available parts, with their summaries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from harness.plugins.scenario import Scenario
 from harness.text.escaping import safe_line
 
 Row = dict[str, Any]
-#: What has many words goes over several lines, so that a name and what it means are seen at one glance.
+#: Long texts are wrapped within their column, so that names and descriptions stay side by side.
 WIDTH = 120
 
 
@@ -92,7 +92,7 @@ def list_(
 
 
 def _entries(what: str) -> dict[str, Any]:
-    """The table; mutants are clients too, but nobody looks for a client among them."""
+    """Return the table of a kind. Mutants are clients too, but they have a list of their own."""
     if what not in ("clients", "mutants"):
         return registry.table(what)
     wanted = what == "mutants"

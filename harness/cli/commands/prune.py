@@ -1,4 +1,4 @@
-"""``kafka-trial prune``: remove old runs, and installations and caches that are not used."""
+"""``kafka-trial prune``: remove old runs, and unused installations and caches."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from harness.model.units import duration_s, some, told_bytes, told_s
 from harness.provision.caches import cache_path
 from harness.text.escaping import safe_line
 
-#: The last second that a calendar of four digits has: a file can say that it is younger.
+#: The last second that a four-digit year can show; a file's time may be later.
 LAST_S = 253_402_300_799
 
 
 @dataclass(frozen=True)
 class Removed:
-    """A thing that went, or would; ``problem`` says why it did not."""
+    """Something that was removed, or would be in a dry run. ``problem`` says why removal failed."""
 
     found: Found
     size_bytes: int
@@ -45,27 +45,30 @@ def prune(
         Path | None, typer.Argument(metavar="[RUNS]", help="A folder of runs.", show_default="runs")
     ] = None,
     older_than: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="Runs that did not change for so long (30d, 12h).")
+        str | None,
+        typer.Option(metavar="DURATION", help="Remove runs that did not change for this long (30d, 12h)."),
     ] = None,
-    keep: Annotated[int | None, typer.Option(min=0, metavar="N", help="Runs, but for the last N.")] = None,
+    keep: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Remove all runs except the last N.")
+    ] = None,
     unused_for: Annotated[
         str | None,
         typer.Option(
-            metavar="DURATION", help="Clients and tools in the cache that nothing used for so long."
+            metavar="DURATION", help="Remove cached clients and tools that were not used for this long."
         ),
     ] = None,
     caches: Annotated[
-        bool, typer.Option("--caches", help="What npm and Go keep, and brokers' archives of classes.")
+        bool, typer.Option("--caches", help="Remove npm's and Go's caches and the brokers' class archives.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would go, and how large it is.")
+        bool, typer.Option("--dry-run", help="Only print what would be removed, and its size.")
     ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Remove old runs, and what the cache holds unused. Asks nothing; what is in use or not ours stays.
+    """Remove old runs and unused parts of the cache, without a question. Anything in use or foreign stays.
 
-    With --older-than and --keep a run goes only if both agree. A list of known failures needs none of the runs that
-    its reasons name.
+    With both --older-than and --keep, a run is removed only if both select it. A list of known failures does not need
+    the runs that its reasons name.
     """
     wanted = Wanted(_seconds(older_than), keep, _seconds(unused_for), caches)
     if not wanted.anything:
@@ -95,7 +98,7 @@ def _seconds(duration: str | None) -> float | None:
 
 
 def _found(folder: Path, is_named: bool, wanted: Wanted) -> list[Found]:
-    """What there is of the kinds that were asked for. A folder of runs that nobody named need not be there."""
+    """Return everything of the requested kinds. The default folder of runs need not exist."""
     things = []
     if wanted.runs and (is_named or folder.exists()):
         things += runs.found(folder)
@@ -105,7 +108,7 @@ def _found(folder: Path, is_named: bool, wanted: Wanted) -> list[Found]:
 
 
 def _removed(decision: Decision, dry_run: bool) -> Removed | Decision:
-    """What became of a thing that was to go; another decision if somebody has begun to use it."""
+    """Return the result of removing a thing; another decision if a process has begun to use it."""
     thing = decision.found
     size = removal.size_bytes(thing.path)
     try:
@@ -124,7 +127,7 @@ def _table(removed: Sequence[Removed]) -> Table:
 
 
 def _say_what_stays(removed: Sequence[Removed], kept: Sequence[Decision]) -> None:
-    """What did not go as planned, and what is in use or not ours; that the young ones stay is no news."""
+    """Report failed removals, and what stays because it is in use or foreign. Recent things are not reported."""
     for each in removed:
         if each.problem:
             say(f"error: {_shown(each.found.path)}: {each.problem}")
@@ -142,7 +145,10 @@ def _sentence(removed: Sequence[Removed], dry_run: bool) -> str:
 
 
 def _document(removed: Sequence[Removed], kept: Sequence[Decision], dry_run: bool) -> dict[str, Any]:
-    """``removed`` are those that would be, in a dry run; ``failed`` what stayed, or some of it, against the plan."""
+    """Return the JSON document.
+
+    In a dry run, ``removed`` lists what would be removed. ``failed`` lists what could not be removed completely.
+    """
     gone = [each for each in removed if not each.problem]
     return {
         "dry_run": dry_run,

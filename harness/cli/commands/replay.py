@@ -37,11 +37,11 @@ from harness.storage.run_store import RunStore
 Trial = Annotated[
     str,
     typer.Argument(
-        help="A trial's folder, its id (of the newest run that has it), a file with it as JSON, or - ."
+        help="A trial's folder, its id (in the newest run that has it), a JSON file with it, or - for stdin."
     ),
 ]
-Broker = Annotated[str | None, typer.Option("-b", "--broker", help="On this one instead: KIND:ID.")]
-#: What stands behind ``--``.
+Broker = Annotated[str | None, typer.Option("-b", "--broker", help="Use this broker instead: KIND:ID.")]
+#: The command line after ``--``.
 Again = Annotated[str | None, typer.Option(hidden=True)]
 STDIN = Path("-")
 
@@ -64,9 +64,9 @@ def replay(
     strict: shared.Strict = False,
     command: Again = None,
 ) -> int:
-    """Run a trial again, or all of a plan, simulated or live as its broker is, and judge it.
+    """Run a trial again, or all trials of a plan, simulated or live depending on the broker, and judge it.
 
-    A command that was stored without its secrets is given again: `kafka-trial replay TRIAL -- COMMAND ...`.
+    If a client's command was stored without its secrets, give it again: `kafka-trial replay TRIAL -- COMMAND ...`.
     """
     options = Options(
         shared.jobs_of(jobs), out_dir, as_json=as_json, quiet=quiet, capture=capture, strict=strict
@@ -92,7 +92,7 @@ def replay(
 
 
 def located(trial: str, out_dir: Path) -> Path:
-    """The file that holds what the user named: a trial's folder, a file, - for stdin, or a trial by its id."""
+    """Return the file that the user named: a trial's folder, a file, - for stdin, or a trial by its id."""
     try:
         return _located(trial, Path(trial), out_dir)
     except OSError as error:
@@ -110,7 +110,7 @@ def _located(trial: str, path: Path, out_dir: Path) -> Path:
         raise UsageError(f"{trial} holds no trial: there is no {TRIAL}")
     runs = sorted((file.parent for file in out_dir.glob(f"*/{RUN}")), reverse=True)
     for run in runs:
-        with suppress(OSError):  # a run with a link or a file in the place of a folder has no such trial
+        with suppress(OSError):  # a run with a link or a file instead of a folder does not have the trial
             if present(found := run / "trials" / trial / TRIAL, run):
                 return found
     known = {file.parent.name for run in runs for file in run.glob(f"trials/*/{TRIAL}")}
@@ -120,7 +120,7 @@ def _located(trial: str, path: Path, out_dir: Path) -> Path:
 
 
 def read_plan(path: Path) -> Plan:
-    """The trials in a file or on stdin: ``trial.json``, a spec, or a plan. UsageError for anything else."""
+    """Return the trials in a file or on stdin: ``trial.json``, a spec, or a plan. Raise UsageError for others."""
     try:
         if path == STDIN:
             data = sys.stdin.buffer.read()
@@ -141,7 +141,7 @@ def read_plan(path: Path) -> Plan:
 
 
 def moved(plan: Plan, broker: str | None) -> tuple[Plan, str]:
-    """The plan on another broker, if one is named, and its world. UsageError for what no world can run."""
+    """Return the plan, on another broker if one is named, and its world. Raise UsageError if no world can run it."""
     if broker is not None:
         plan = Plan(plan.seed, tuple(msgspec.structs.replace(spec, broker=broker) for spec in plan.trials))
     worlds = {"simulated" if is_simulated(spec) else "live" for spec in plan.trials}
@@ -172,7 +172,7 @@ def _simulated(store: RunStore, options: Options) -> int:
 
 
 def _tell_attempts(store: RunStore) -> None:
-    """How often each trial failed, of those attempts that were carried out."""
+    """Print how often each trial failed, of the attempts that were run."""
     verdicts = {verdict.trial: verdict.verdict for verdict in store.verdicts()}
     tried: dict[str, list[str]] = defaultdict(list)
     for spec in store.record.plan.trials:

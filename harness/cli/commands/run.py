@@ -1,4 +1,4 @@
-"""``kafka-trial run``: a plan from names on the command line, carried out and judged."""
+"""``kafka-trial run``: run and judge a plan made from names on the command line."""
 
 from __future__ import annotations
 
@@ -30,25 +30,31 @@ def register(app: typer.Typer) -> None:
 
 def run(
     scenario: Annotated[
-        list[str] | None, typer.Argument(help="Names or globs; without any, all but the generated ones.")
+        list[str] | None, typer.Argument(help="Names or globs; default: all except generated scenarios.")
     ] = None,
     client: Annotated[
         list[str] | None, typer.Option("-c", "--client", help="NAME or NAME@VERSION; repeatable.")
     ] = None,
     broker: Annotated[list[str] | None, typer.Option("-b", "--broker", help="KIND:ID; repeatable.")] = None,
     guarantee: Annotated[
-        list[str] | None, typer.Option("-g", "--guarantee", help="Only under these; repeatable.")
+        list[str] | None, typer.Option("-g", "--guarantee", help="Only these guarantees; repeatable.")
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, max=MAX_SEED, help="The seed of the plan: all randomness comes from it.")
+        int,
+        typer.Option(min=0, max=MAX_SEED, help="The seed of the plan; it determines every random choice."),
     ] = 1,
-    seeds: Annotated[int, typer.Option(min=1, help="How many seeds, from --seed upwards.")] = 1,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="The number of consecutive seeds, starting with --seed.")
+    ] = 1,
     resume: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="Go on with this run: trials without a verdict.")
+        Path | None,
+        typer.Option(metavar="RUN", help="Continue this run with its trials that have no verdict."),
     ] = None,
     rerun_failed: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="A new run of what that run did not allow or not finish."),
+        typer.Option(
+            metavar="RUN", help="Start a new run of that run's trials that failed or have no verdict."
+        ),
     ] = None,
     allow_command: AllowCommand = False,
     command: Annotated[str | None, typer.Option(hidden=True)] = None,
@@ -88,7 +94,7 @@ def run(
 
 
 def _not_allowed(store: RunStore) -> Plan:
-    """The trials of a run that were not allowed or have no verdict, each as a first attempt."""
+    """Return the trials of a run that have no allowed verdict, each as a first attempt."""
     allowed = {verdict.trial for verdict in store.verdicts() if EXIT_CODES[Verdict(verdict.verdict)] == 0}
     plan = store.record.plan
     firsts = (attempt_of(spec, 1) for spec in plan.trials if spec.trial not in allowed)

@@ -1,4 +1,4 @@
-"""``kafka-trial schema``: the JSON Schema of every row that a run leaves behind, or of a campaign file."""
+"""``kafka-trial schema``: print the JSON Schema of the files of a run, or of a campaign file."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def register(app: typer.Typer) -> None:
 def schema(
     what: Annotated[str, typer.Argument(help=", ".join(WHAT))] = RUN_FILES,
     as_json: Annotated[
-        bool, typer.Option("--json", help="As always: the schema is one JSON document.")
+        bool, typer.Option("--json", help="No effect: the schema is always one JSON document.")
     ] = True,
 ) -> int:
-    """Print the JSON Schema of every file of a run, one schema version for all, or that of a campaign file."""
+    """Print the JSON Schema of every file of a run (with one schema version), or of a campaign file."""
     if what not in WHAT:
         raise unknown("schema", what, WHAT)
     print_json(WHAT[what]())

@@ -1,4 +1,4 @@
-"""``kafka-trial shrink``: a trial that fails, made as small as it gets, in the world of its broker."""
+"""``kafka-trial shrink``: reduce a failing trial as far as possible, in the world of its broker."""
 
 from __future__ import annotations
 
@@ -46,14 +46,16 @@ def shrink(
     broker: Broker = None,
     allow_command: shared.AllowCommand = False,
     anomaly: Annotated[
-        str | None, typer.Option(help="What is to stay of what was found; else what is found most often.")
+        str | None, typer.Option(help="The anomaly to keep; default: the most frequent one.")
     ] = None,
     attempts: Annotated[
         int | None,
-        typer.Option(min=1, max=1_000, help="Try each schedule so often; else by how often the trial fails."),
+        typer.Option(
+            min=1, max=1_000, help="Attempts per schedule; default: depends on how often the trial fails."
+        ),
     ] = None,
     faults_only: Annotated[
-        bool, typer.Option("--faults-only", help="Take faults away, and leave what is left as it is.")
+        bool, typer.Option("--faults-only", help="Only remove faults; do not simplify those that remain.")
     ] = False,
     jobs: shared.Jobs = shared.AUTO,
     max_time: shared.MaxTime = None,
@@ -62,7 +64,7 @@ def shrink(
     quiet: shared.Quiet = False,
     command: Again = None,
 ) -> int:
-    """Make a trial that fails as small as it gets: fewest faults, then shorter, earlier, simpler ones."""
+    """Reduce a failing trial as far as possible: the fewest faults, then shorter, earlier and simpler ones."""
     options = Options(
         shared.jobs_of(jobs),
         out_dir,
@@ -79,7 +81,7 @@ def shrink(
     validate_plan.check(plan, world)
     own_commands.allow((spec.client for spec in plan.trials), allow_command, say)
     wanted = _wanted(path, anomaly)
-    # Before there is a folder: a version that does not exist should leave nothing behind.
+    # Install before the folder is created: an unknown version should leave nothing on disk.
     clients = install([spec.client]) if world == "live" else {}
     store = RunStore.create(out_dir, new_record(Plan(plan.seed, ()), options))
     say(f"run {store.folder}: {_faults(spec)} of {spec.trial}, {options.jobs} trials at a time")
@@ -93,7 +95,7 @@ def shrink(
 
 
 def _wanted(path: Path, anomaly: str | None) -> list[str]:
-    """The anomalies that are looked for. UsageError for a trial that is known not to have failed, or not by that."""
+    """Return the anomalies to look for. Raise UsageError if the stored verdict has no failure, or not this anomaly."""
     verdict_path = path.with_name(VERDICT)
     if path.name != TRIAL or not present(verdict_path):
         return [anomaly] if anomaly else []
@@ -117,7 +119,7 @@ def _allowed_in(world: str) -> Allowed:
 
 
 def _conclude(hunt: Hunt, store: RunStore, options: Options, stopped_by: int | None) -> int:
-    """Write the smallest down and say what was shown of it; the exit code."""
+    """Store the smallest trial, report what was shown about it, and return the exit code."""
     path = store.folder / MINIMAL
     if hunt.anomaly:
         write_json(path, typed_settings.stored_spec(_named(hunt)))
@@ -132,7 +134,7 @@ def _conclude(hunt: Hunt, store: RunStore, options: Options, stopped_by: int | N
 
 
 def _named(hunt: Hunt) -> TrialSpec:
-    """The smallest, as a trial of its own."""
+    """Return the smallest trial with a name of its own."""
     original = hunt.original.trial.removeprefix(PREFIX)
     return replace(hunt.minimal, trial=made_of(PREFIX + original), attempt=1)
 
@@ -193,7 +195,7 @@ def _document(hunt: Hunt, store: RunStore, path: Path) -> dict[str, Any]:
 
 
 def told(fault: FaultSpec) -> str:
-    """One line on a fault: what, when, for how long, with which parameters."""
+    """Return one line about a fault: its kind, start, duration and parameters."""
     brokers = f" on broker {', '.join(map(str, fault.brokers))}" if fault.brokers else ""
     params = "".join(f", {name} {value}" for name, value in fault.params.items())
     return f"{fault.kind}{brokers} for {fault.duration_ms} ms, {_when(fault.start)}{params}"
