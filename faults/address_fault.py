@@ -1,6 +1,6 @@
-"""What the kinds of fault share that act on the address to which clients connect, and end what is open.
+"""The base class of faults that act on the address to which clients connect, and end the open connections.
 
-They differ in what becomes of who connects: refused, left without an answer, or hung up on.
+They differ in what happens to new connections: they are refused, left unanswered, or closed at once.
 """
 
 from __future__ import annotations
@@ -20,44 +20,44 @@ from harness.simulated.proxy import SimulatedProxy
 
 
 class AddressFault(Fault):
-    """The defaults: connections are refused until the end; a hit is a connection that ended."""
+    """By default connections are refused until the fault ends, and a hit is a connection that ended."""
 
     worlds = BOTH_WORLDS
     shown_by = "connections ended with all of their broker, or records waited that no new one could carry"
 
     async def take(self, proxy: Proxy, name: str) -> None:
-        """Take the address away, in the name of a fault; what is open ends."""
+        """Take the address away in the name of a fault, and end the open connections."""
         await listener.close(proxy, name)
 
     async def give_back(self, proxy: Proxy, name: str) -> None:
-        """Undo :meth:`take`; no matter if nothing was taken."""
+        """Undo :meth:`take`; do nothing if nothing was taken."""
         await listener.reopen(proxy, name)
 
     def take_simulated(self, proxy: SimulatedProxy, name: str) -> None:
-        """As :meth:`take`, but for what is open; ``accept`` undoes it."""
+        """As :meth:`take`, but leave the open connections alone; ``accept`` undoes it."""
         proxy.refuse(name)
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Take the addresses away, and end what is open."""
+        """Take the addresses away, and end the open connections."""
         await each(lane.on(spec), lambda proxy: self.take(proxy, toxic_name(spec)))
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Give them back."""
+        """Give the addresses back."""
         await each(lane.on(spec), lambda proxy: self.give_back(proxy, toxic_name(spec)))
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Take the addresses away, and end what is open."""
+        """Take the addresses away, and end the open connections."""
         for proxy in lane.on(spec):
             self.take_simulated(proxy, toxic_name(spec))
             proxy.cut()
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Give them back."""
+        """Give the addresses back."""
         for proxy in lane.on(spec):
             proxy.accept(toxic_name(spec))
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Connections that ended."""
+        """Count the connections that ended."""
         return sum(1 for _ in cut(row, frames))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:

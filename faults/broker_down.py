@@ -1,7 +1,7 @@
-"""Brokers that are down for a while: taken down in one way or another, refused meanwhile, brought back, and seen to go.
+"""Brokers that are down for a while: they are ended, connections to them are refused, and they are started again.
 
-A proxy alone would accept and hang up, as Toxiproxy does in front of nobody; disabled, it refuses, as a host does whose
-process is gone.
+A proxy alone would accept and hang up, as Toxiproxy does when its upstream does not listen. A disabled proxy refuses,
+as a host does whose process has ended.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from harness.simulated.lane import SimulatedLane
 
 
 def downs(lane: LiveLane | SimulatedLane, node_id: int) -> Wanted[bool]:
-    """Who wants the broker to be down, whatever the kind of fault."""
+    """Return the faults that want the broker to be down, whatever their kind."""
     return wanted(lane.cluster, ("down", node_id))
 
 
 async def take_down(spec: FaultSpec, lane: LiveLane, how: Callable[[int], Coroutine[Any, Any, None]]) -> None:
-    """End the fault's brokers, each by ``how`` of its node id, and refuse connections to them."""
+    """End each of the fault's brokers by calling ``how`` with its node id, and refuse connections to them."""
 
     async def down(node_id: int) -> None:
         await downs(lane, node_id).put(toxic_name(spec), True, lambda _: how(node_id))
@@ -36,9 +36,9 @@ async def take_down(spec: FaultSpec, lane: LiveLane, how: Callable[[int], Corout
 
 
 async def bring_back(spec: FaultSpec, lane: LiveLane) -> None:
-    """Start on the data that they had those that no other fault wants down, and accept again.
+    """Restart the brokers that no other fault wants down, on the data that they had, and accept connections again.
 
-    Also where nothing was taken down.
+    Do nothing if no broker was taken down.
     """
     for node_id in live_nodes(spec, lane):
         await downs(lane, node_id).take_back(toxic_name(spec), partial(_up, lane, node_id))
@@ -46,7 +46,7 @@ async def bring_back(spec: FaultSpec, lane: LiveLane) -> None:
 
 
 def hung_up(row: FaultRow, frames: Iterable[Frame]) -> int:
-    """How many connections the broker's end closed during the fault."""
+    """Return how many connections the broker's side closed during the fault."""
     return sum(1 for frame in passed(row, frames, (FrameKind.CLOSE,)) if frame.closed_by == "broker")
 
 

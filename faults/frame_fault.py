@@ -1,7 +1,7 @@
-"""What the kinds of fault share that act on single frames, at the witness: which frames, and that they were hit.
+"""The base class of faults that act on single frames, at the witness.
 
-Toxiproxy sees bytes; the witness, behind it, sees frames, and holds back just those that a rule names. The rule counts
-from the moment at which the fault begins. A frame that was acted on says so in its row.
+Toxiproxy sees bytes. The witness, which sits after it, sees frames, and acts only on those that a rule selects. The
+rule counts from the moment at which the fault begins. The row of a frame records which fault acted on it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DIRECTIONS = ("request", "response")
 
 
 class FrameFault(Fault):
-    """The defaults: ``frames`` of the spec are meant; :meth:`action` is what a kind does with them."""
+    """By default the ``frames`` of the spec select the frames; :meth:`action` says what a kind does with them."""
 
     worlds = BOTH_WORLDS
     of_frames = True
@@ -32,11 +32,11 @@ class FrameFault(Fault):
     directions: tuple[str, ...] = DIRECTIONS
 
     def action(self, spec: FaultSpec) -> Action:
-        """What happens to a frame that is meant."""
+        """Return what happens to a selected frame."""
         raise NotImplementedError
 
     def match(self, spec: FaultSpec) -> FrameMatch:
-        """Which frames are meant. UsageError for none, for an unknown API, or for a direction it cannot act in."""
+        """Return which frames are selected. Raise UsageError for none, an unknown API or an unsupported direction."""
         match = spec.frames
         if match is None:
             raise UsageError(f"fault {self.name!r} needs to know which frames: give it 'frames'")
@@ -58,23 +58,23 @@ class FrameFault(Fault):
         self.match(spec)
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Count, and act."""
+        """Count frames, and act on the selected ones."""
         lane.witness.arm(toxic_name(spec), self.match(spec), self.action(spec), spec.brokers)
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Act no more; what is held goes on."""
+        """Stop acting on frames, and release those that are held."""
         lane.witness.disarm(toxic_name(spec))
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Count, and act."""
+        """Count frames, and act on the selected ones."""
         lane.arm(toxic_name(spec), self.match(spec), self.action(spec), spec.brokers)
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Act no more; what is held goes on."""
+        """Stop acting on frames, and release those that are held."""
         lane.disarm(toxic_name(spec))
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """The frames that were acted on; where the connection ended before that was done, it was not."""
+        """Count the frames that were acted on. A frame whose connection ended before that does not count."""
         name, fate = toxic_name(row.spec), self.action(row.spec).fate
         return sum(1 for frame in frames if frame.fault == name and frame.fate is fate)
 
@@ -83,5 +83,5 @@ class FrameFault(Fault):
         return len(self.acted_on(row, evidence))
 
     def acted_on(self, row: FaultRow, evidence: Evidence) -> list[Frame]:
-        """The frames that had the fate that the kind is for."""
+        """Return the frames that had the fate that the kind is for."""
         return frames.acted_on(row, evidence, toxic_name(row.spec), self.action(row.spec).fate)

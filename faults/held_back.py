@@ -1,7 +1,7 @@
-"""What the kinds of fault share that hold one direction back until they end, and then let all of it go.
+"""The base class of faults that hold one direction back until they end, and then release all of it.
 
-A delay of an hour that is taken away again: in the live world a ``latency`` toxic, on open and on later connections,
-whose delay is first set to 0, which lets go of what is held, and which is then removed.
+They add a delay of one hour and remove it again. In the live world this is a ``latency`` toxic, on open and on later
+connections. Its delay is first set to 0, which releases what is held, and then the toxic is removed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from harness.simulated.scheduler import NS_PER_MS
 
 
 class HeldBack(Fault):
-    """The defaults; a kind names its ``stream``, ``upstream`` or ``downstream``, and what it hit."""
+    """The base class: a kind sets ``stream`` to ``upstream`` or ``downstream``, and counts its hits."""
 
     worlds = BOTH_WORLDS
     stream: str
@@ -30,7 +30,7 @@ class HeldBack(Fault):
         await each(lane.on(spec), hold)
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Let go."""
+        """Release what is held."""
         await each(lane.on(spec), lambda proxy: remove(proxy, toxic_name(spec)))
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
@@ -39,6 +39,6 @@ class HeldBack(Fault):
             proxy.way(self.stream).delay(toxic_name(spec), HOUR_MS * NS_PER_MS)
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Let go."""
+        """Release what is held."""
         for proxy in lane.on(spec):
             proxy.way(self.stream).restore(toxic_name(spec))

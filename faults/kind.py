@@ -1,7 +1,7 @@
-"""What the kinds of fault share: their parameters, acting on all brokers at once, and counting what was hit.
+"""The base of every kind of fault: its parameters, acting on all brokers at once, and counting hits.
 
-A kind is its module: the docstring is its published page, ``FAULT`` its one object, which has no state of its own. In
-the live world it works on proxies (``start``, ``stop``), in the simulated one on a lane (``begin``, ``end``).
+A kind is its module. The docstring is its published page, and ``FAULT`` is its one object, which has no state. In the
+live world a kind works on proxies (``start``, ``stop``), in the simulated world on a lane (``begin``, ``end``).
 """
 
 from __future__ import annotations
@@ -27,41 +27,42 @@ from harness.simulated.lane import SimulatedLane
 
 T = TypeVar("T")
 
-#: How much later than the fault's end the witness may see a connection close that the fault closed.
+#: How long after the fault's end the witness may still see the close of a connection that the fault closed.
 GRACE_NS = 200_000_000
 
 BOTH_WORLDS = frozenset({"live", "simulated"})
 
 
 class Fault:
-    """The defaults of a kind: live world only, no parameters, nothing to prepare."""
+    """The base class of a kind. By default it works in the live world only, without parameters or preparation."""
 
     name: str
     summary: str
     worlds: frozenset[str] = frozenset({"live"})
     params: tuple[FaultParam, ...] = ()
-    #: True where it harms more than its own lane: a trial with it has its cluster to itself.
+    #: True if it affects more than its own lane: a trial with it has its cluster to itself.
     alone: bool = False
-    #: How long after its end brokers may remember it where they cannot be asked; infinite: its cluster is not reused.
+    #: How long after its end brokers may remember it, if they cannot be asked. If infinite, its cluster is not reused.
     lingers_s: float = math.inf
-    #: True if it ends nodes and starts them again, which takes the machine's cores.
+    #: True if it ends nodes and starts them again, which uses the machine's cores.
     starts_nodes: bool = False
-    #: True where it acts on the single frames that the spec names.
+    #: True if it acts on the single frames that the spec selects.
     of_frames: bool = False
-    #: What :meth:`effects` counts, as it is said behind the number.
+    #: What :meth:`effects` counts, worded to follow the number.
     shown_by: str = ""
 
     def check(self, spec: FaultSpec, world: str) -> None:
-        """Check the parameters before anything runs. UsageError, in one sentence."""
+        """Check the parameters before anything runs. Raise UsageError, with a message of one sentence."""
         self.values(spec)
 
     async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Nothing has to be there before the client."""
+        """Prepare for the fault before the client starts. By default, do nothing."""
 
     def values(self, spec: FaultSpec) -> dict[str, int]:
-        """The value of every parameter, defaults filled in. UsageError for an unknown name or one out of bounds.
+        """Return the value of every parameter, with defaults filled in.
 
-        And for frames that are named to a kind that would not look at them.
+        Raise UsageError for an unknown name, for a value out of bounds, or for ``frames`` if the kind does not act on
+        frames.
         """
         if spec.frames is not None and not self.of_frames:
             raise UsageError(
@@ -78,30 +79,30 @@ class Fault:
         return {name: spec.params.get(name, param.default) for name, param in known.items()}
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """What the witness saw of it."""
+        """Count what the witness saw of the fault."""
         raise NotImplementedError
 
     def effect(self, row: FaultRow, evidence: Evidence) -> Consequence:
-        """How often it is seen to have bitten, by :meth:`effects`; by its hits where a kind cannot tell."""
+        """Return how often the fault visibly took effect, by :meth:`effects` or, if that is None, by its hits."""
         count = self.effects(row, evidence)
         return touched(row) if count is None else Consequence(count, self.shown_by)
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int | None:
-        """The count of :meth:`effect`, of things that ``shown_by`` names; 0 in a trial without the fault."""
+        """Return the count for :meth:`effect`, of what ``shown_by`` names. It is 0 in a trial without the fault."""
         return None
 
     def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
-        """As ``hits``, where the proxies of the simulated world can be asked as well."""
+        """As ``hits``, but kinds may also ask the proxies of the simulated world."""
         return self.hits(row, frames)
 
 
 def toxic_name(spec: FaultSpec) -> str:
-    """The name of the toxics of ``spec``; different specs have different ones, so that faults can overlap."""
+    """Return the name of the toxics of ``spec``. Different specs have different names, so that faults can overlap."""
     return f"{spec.kind}-{zlib.crc32(msgspec.json.encode(spec, order='deterministic')):08x}"
 
 
 async def each(things: Iterable[T], act: Callable[[T], Coroutine[Any, Any, None]]) -> None:
-    """``act`` on all at once, on every one of them even if some fail; then raise the first error."""
+    """Run ``act`` on all things at once, on every one of them even if some fail; then raise the first error."""
     results = await asyncio.gather(*(act(thing) for thing in things), return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):
@@ -115,12 +116,12 @@ async def remove(proxy: Proxy, toxic: str) -> None:
 
 
 def passed(row: FaultRow, frames: Iterable[Frame], kinds: Iterable[FrameKind]) -> Iterator[Frame]:
-    """The frames of those kinds that passed the witness while the fault was in effect, on the brokers it was on."""
+    """Yield the frames of those kinds that passed the witness while the fault was in effect, on its brokers."""
     return _within(row, frames, kinds, grace_ns=0)
 
 
 def cut(row: FaultRow, frames: Iterable[Frame]) -> Iterator[Frame]:
-    """The ends of connections that came from the client's side, where the proxy is, while the fault was in effect."""
+    """Yield the ends of connections from the client's side, where the proxy is, while the fault was in effect."""
     closed = _within(row, frames, (FrameKind.CLOSE,), grace_ns=GRACE_NS)
     return (frame for frame in closed if frame.closed_by == "client")
 

@@ -1,9 +1,10 @@
-"""Taking a proxy's listener away for one fault, and giving it back when no fault wants it away any more.
+"""Taking a proxy's listener away for a fault, and giving it back when no fault needs it away any more.
 
-Faults may overlap. Each acts under its own name; the listener opens when the last of them lets go, so that the end of
-a short fault does not cut a long one short. A listener that is away refuses; or it leaves attempts to connect without
-an answer: then a socket of ours has the port, its queue of new connections is full, and the system drops whatever
-else knocks. Where one fault asks for the one and another for the other, connections are refused.
+Faults may overlap. Each acts under its own name, and the listener opens when the last of them releases it, so that the
+end of a short fault does not cut a long one short. A listener that is away either refuses connections or leaves them
+unanswered. To leave them unanswered, a socket of the harness takes the port and its queue of new connections is full,
+so that the operating system drops every further attempt. If one fault asks to refuse and another to leave unanswered,
+connections are refused.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ class FullQueue:
         except OSError as error:
             self.close()
             raise EnvironmentProblem("port {1} of {0} cannot be had: {2}".format(*address, error)) from error
-        # A queue of 0 has room for one. Nothing has to be waited for: on loopback it is there when the call returns.
+        # A queue of 0 has room for one. There is no need to wait: on loopback it is full when the call returns.
         self._listener.listen(0)
         self._first.setblocking(False)
         self._first.connect_ex(address)
 
     def close(self) -> None:
-        """Give the port back."""
+        """Release the port."""
         self._first.close()
         self._listener.close()
 
@@ -70,7 +71,7 @@ async def ignore(proxy: Proxy, name: str) -> None:
 
 
 async def reopen(proxy: Proxy, name: str) -> None:
-    """Let go of the listener; it opens unless somebody else holds it. Also right after a failed close."""
+    """Release the listener, which opens unless another fault needs it away. Also works right after a failed close."""
     state = _away.setdefault(proxy, _Away())
     async with state.lock:
         state.refused_by.discard(name)

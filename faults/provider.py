@@ -1,4 +1,4 @@
-"""Where the built-in kinds of fault are found."""
+"""The provider of the built-in kinds of fault."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Throwing away what passes a proxy in one direction; no connection with a hole in its stream lives on afterwards.
+"""Discarding what passes a proxy in one direction; afterwards no connection with a gap in its stream stays open.
 
-A ``timeout`` toxic reads, acknowledges on the level of TCP, and discards: nobody is ever held back by it. Removing it
-makes Toxiproxy close every connection of the proxy.
+A ``timeout`` toxic reads, acknowledges at the level of TCP, and discards, so it never slows the sender down. Removing
+it makes Toxiproxy close every connection of the proxy.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from harness.plugins.proxy import Proxy
 
 
 async def swallow(proxy: Proxy, toxic: str, stream: str, idle_ms: int = 0) -> None:
-    """Discard from now on, on open and on later connections; above 0, end each after ``idle_ms`` without a byte."""
+    """Discard data on open and later connections; if ``idle_ms`` is above 0, end each after that long without a byte."""
     await proxy.add_toxic(toxic, "timeout", stream, 1.0, timeout=idle_ms)
 
 
 async def let_through(proxy: Proxy, *toxics: str) -> None:
-    """Discard no more, and end every connection; nothing happens where nothing was discarded."""
+    """Stop discarding, and end every connection; do nothing if nothing was discarded."""
     for toxic in reversed(toxics):
         await remove(proxy, toxic)

@@ -1,21 +1,21 @@
 """Toxiproxy's toxics and the values they may have.
 
-The server checks next to nothing: what is missing is 0, what is unknown is ignored, and some values end the whole
-process (a slicer without a size, a negative bandwidth). So every attribute is given explicitly, and is checked
-here first. Toxicity is a coin tossed again at every change of a toxic's neighbours, and jitter is random as well:
-all chance belongs to the plan, so toxicity is 0 or 1 and jitter is 0.
+The server checks almost nothing: a missing attribute is 0, an unknown one is ignored, and some values crash the whole
+process (a slicer without a size, a negative bandwidth). So every attribute is given explicitly, and is checked here
+first. Toxiproxy draws toxicity anew at every change of a toxic's neighbours, and jitter is random as well. Since all
+randomness belongs to the plan, toxicity is 0 or 1 and jitter is 0.
 
-What toxics and listeners are good for, and which kind of fault does it:
+What toxics and listeners can produce, and the kind of fault that does it:
 
 ====  ======================================================  ======================================================
-(a)   applied, the response dropped                           ``dropped_response``; the connection goes on behind the
+(a)   applied, the response dropped                           ``dropped_response``; the connection goes on after the
                                                               gap: ``dropped_frame``
 (b)   applied, cut before the response: by FIN, by RST        ``torn_frame`` at byte 0, with ``reset``; at a chosen
                                                               moment: ``disconnect`` during a ``late_response``
 (c)   never reached the broker: silence, cut, refusal         ``dropped_request``; ``torn_frame`` upstream at byte 0;
                                                               ``refuse``
 (c')  reaches the broker after the client has left            ``ghost_request``
-(d)   the response comes after the client's timeout           ``late_response``
+(d)   the response arrives after the client's timeout         ``late_response``
 (e)   half open, on the client's or on the broker's side      ``half_open``
 (f)   a frame torn at a byte, either way, by FIN or RST       ``torn_frame``
 (g)   a trickle                                               ``bandwidth``, ``slicer``
@@ -23,10 +23,10 @@ What toxics and listeners are good for, and which kind of fault does it:
 (i)   connecting times out                                    ``connect_timeout``
 (j)   partitions: loud, silent, one-way                       ``partition``
 (k)   idle connections are killed                             ``idle_kill``
-(l)   a broker's crash: as behind a proxy, as without one     ``hang_up``; ``broker_kill``, where proxies refuse
+(l)   a broker's crash: behind a proxy, without a proxy       ``hang_up``; ``broker_kill``, where proxies refuse
 ====  ======================================================  ======================================================
 
-``latency`` and ``reset`` are recipes of their own.
+``latency`` and ``reset`` are not in this table.
 """
 
 from __future__ import annotations
@@ -49,24 +49,25 @@ RANGES: Mapping[str, Mapping[str, tuple[int, int]]] = {
     "reset_peer": {"timeout": (0, HOUR_MS)},
 }
 
-#: What to set a toxic to before it is removed, one after the other, so that it holds nothing back when the removal
-#: waits for it: a latency with n held chunks and no reader takes about n times 5 s to remove otherwise, with the proxy
-#: locked. Each change lets go of the chunk at hand, and the second write to a client that has left ends the connection.
-#: A bandwidth is changed to what it is: if a rate grows under a chunk, the server reads beyond its end and dies.
+#: The values to set a toxic to, one after the other, before it is removed, so that it holds nothing when the removal
+#: waits for it. Otherwise a latency with n held chunks and no reader takes about n times 5 s to remove, with the proxy
+#: locked. Each change releases the current chunk, and the second write to a client that has left ends the connection.
+#: A bandwidth is set to its current rate: if the rate grows while a chunk is sent, the server reads beyond the chunk's
+#: end and crashes.
 HARMLESS: Mapping[str, tuple[Mapping[str, int], ...]] = {
     "latency": ({"latency": 0, "jitter": 0},),
     "bandwidth": ({}, {}),
     "slicer": ({"average_size": 2**20, "size_variation": 0, "delay": 0},),
 }
 
-#: What keeps bytes, or the end of a connection, for later. With one of these behind it a toxic cannot be removed: its
-#: stage waits for the slow one; or it has ended already, and then the server takes the wrong one out of the chain and
-#: dies of an index out of range when the next is added.
+#: Toxics that keep bytes, or the end of a connection, for later. A toxic that has one of these after it cannot be
+#: removed: its stage waits for the slow one, or it has already ended. In that case the server removes the wrong toxic
+#: from the chain and crashes with an index out of range when the next one is added.
 HOLDING = frozenset({"latency", "bandwidth", "slicer", "slow_close"})
 
 
 def checked(kind: str, stream: str, toxicity: float, attributes: Mapping[str, int]) -> dict[str, int]:
-    """``attributes`` as they may be sent. UsageError, in one sentence, for anything that is not in the table."""
+    """Return ``attributes`` as they may be sent. Raise UsageError, in one sentence, for anything not in the table."""
     if kind not in RANGES or stream not in STREAMS or toxicity not in (0.0, 1.0):
         raise UsageError(f"no toxic {kind!r} on {stream!r} with toxicity {toxicity} can be asked for")
     ranges = RANGES[kind]

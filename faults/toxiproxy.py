@@ -1,12 +1,12 @@
-"""Toxiproxy under our control: one server a run, one proxy for every broker of every lane.
+"""Control of Toxiproxy: one server per run, and one proxy for every broker of every lane.
 
-The server is started for the run and ended with it, or it is the one that ``TOXIPROXY_URL`` names; then our proxies
-are removed at the end, and those that a killed run left behind at the beginning. Calls to the control API block, so
-they run in threads; every answer but yes is an error of the environment (:mod:`faults.toxiproxy_errors`).
+The server is started for the run and ended with it, unless ``TOXIPROXY_URL`` names an existing one. In that case our
+proxies are removed at the end, and those left over from a killed run at the beginning. Calls to the control API block,
+so they run in threads. Every answer other than success is an error of the environment (:mod:`faults.toxiproxy_errors`).
 
-Rules that keep the control API of 2.12 alive: a toxic that holds bytes back is made harmless before it is removed;
-toxics leave in the reverse order of their coming, so that those behind one that is removed are taken off before and put
-on again after it; and a server that has once failed to answer is not trusted again (``alive`` stays false).
+Three rules keep the control API of 2.12 alive. A toxic that holds bytes is made harmless before it is removed. Toxics
+are removed in the reverse order of their addition: those after a toxic to be removed are taken off first and put on
+again afterwards. A server that has once failed to answer is not trusted again (``alive`` stays false).
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ HOSTS = ("127.0.0.1", "localhost", "::1")
 PREFIX = "kafka-trial-"
 START_TIMEOUT_S = 10.0
 POLL_S = 0.02
-#: A socket that refuses tells of an end a little earlier than the process table does.
+#: A socket starts to refuse a little earlier than the process table shows the end of the process.
 EXIT_TIMEOUT_S = 1.0
-#: Of its log, for its last words.
+#: How much of the end of the log to read for an error message.
 TAIL_BYTES = 4_096
-#: What a change of toxics releases leaves within this time, or its connection ends because the other side is gone.
-#: Another change meanwhile would wait for it inside the server, with the proxy locked, and might wait for ever.
+#: Bytes that a change of toxics releases leave within this time, or their connection ends because the peer has left.
+#: Another change meanwhile would wait for them inside the server, with the proxy locked, possibly for ever.
 DRAIN_S = 0.05
 
 
@@ -62,7 +62,7 @@ class Toxiproxy:
         self._timeout_s = timeout_s
 
     def server(self, log_dir: Path) -> AbstractAsyncContextManager[ProxyServer]:
-        """A server for one run; its log is ``toxiproxy.log`` in ``log_dir``.
+        """Return a server for one run; its log is ``toxiproxy.log`` in ``log_dir``.
 
         Raises EnvironmentProblem if it does not start, UsageError for a ``TOXIPROXY_URL`` that is not local.
         """
@@ -81,7 +81,7 @@ async def _started(log_dir: Path, timeout_s: float) -> AsyncIterator[ProxyServer
     with port_block(1) as ports:
         process = await spawn(
             [binary, "-host", "127.0.0.1", "-port", str(ports[0])],
-            env={**os.environ, "LOG_LEVEL": "debug"},  # below that it tells of no request
+            env={**os.environ, "LOG_LEVEL": "debug"},  # requests are logged only at this level
             stdout=log,
             stderr=STDOUT,
         )
@@ -119,7 +119,7 @@ def _local_address(url: str) -> Address:
 
 
 class Server:
-    """A running server: ``process`` and ``log`` are those of a server of our own."""
+    """A running server. ``process`` and ``log`` are given only for a server that the harness started."""
 
     def __init__(self, endpoint: Endpoint, process: Child | None = None, log: Path | None = None) -> None:
         self._endpoint = endpoint
@@ -131,7 +131,7 @@ class Server:
         self._requests = Requests(log, endpoint.user_agent) if log is not None else None
 
     async def create(self, address: LaneAddress) -> Proxy:
-        """A new enabled proxy for ``address``. PortInUse if something else listens on its advertised port."""
+        """Create an enabled proxy for ``address``. Raise PortInUse if something else listens on its advertised port."""
         listen, upstream = ("{}:{}".format(*end) for end in (address.advertised, address.witness))
         name = f"{PREFIX}lane{address.lane}-broker{address.broker}-{address.advertised[1]}"
         try:
@@ -142,7 +142,7 @@ class Server:
         return LaneProxy(self, proxy, address)
 
     async def alive(self) -> bool:
-        """True if the server answers, and always has."""
+        """Return whether the server answers, and always has."""
         try:
             await self.call(self._control.version)
         except ToxiproxyError:
@@ -150,11 +150,11 @@ class Server:
         return True
 
     async def strangers(self) -> list[str]:
-        """The requests of others since the last call; a server that is not our own has no log that we could read."""
+        """Return other processes' requests since the last call; empty for a borrowed server, which has no log here."""
         return [] if self._requests is None else await asyncio.to_thread(self._requests.of_others)
 
     async def ready(self) -> None:
-        """Wait until the server answers; EnvironmentProblem if it does not, or is of another version."""
+        """Wait until the server answers. Raise EnvironmentProblem if it does not, or has another version."""
         deadline = asyncio.get_running_loop().time() + START_TIMEOUT_S
         while True:
             try:
@@ -171,7 +171,7 @@ class Server:
             )
 
     async def sweep(self) -> None:
-        """Remove proxies of ours that lead nowhere: a witness listens as long as its run lives."""
+        """Remove proxies of killed runs. Their witness no longer listens; it does so as long as its run lives."""
         for name, proxy in (await self.call(self._control.proxies)).items():
             if name.startswith(PREFIX) and not await asyncio.to_thread(_listens, proxy.upstream):
                 with suppress(NotFound):
@@ -184,7 +184,7 @@ class Server:
                 await self.call(self._created.pop().destroy)
 
     async def call(self, function: Callable[..., T], *args: object, **kwargs: object) -> T:
-        """Run a blocking control call in a thread; a server that has proved unfit once is not asked again."""
+        """Run a blocking control call in a thread. After a failure of the server, raise its error without a call."""
         if self._broken is not None:
             raise self._broken
         try:
@@ -232,7 +232,7 @@ class Toxic:
 def unlike(
     address: LaneAddress, enabled: bool, toxics: Mapping[str, Toxic], row: Mapping[str, Any]
 ) -> str | None:
-    """The first thing in the server's ``row`` of a proxy that is not as it was set. Pure."""
+    """Return the first thing in the server's ``row`` of a proxy that differs from what was set, or None. Pure."""
     for name, end in (("listen", address.advertised), ("upstream", address.witness)):
         if row.get(name) != (wanted := "{}:{}".format(*end)):
             return f"{name} is {row.get(name)}, not {wanted}"
@@ -250,7 +250,7 @@ def unlike(
 
 
 def _said(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Attributes without those that have their default, which is 0 for all of them."""
+    """Return the attributes without those that have their default value, which is 0 for all of them."""
     return {name: value for name, value in values.items() if value}
 
 
@@ -268,22 +268,22 @@ class LaneProxy:
 
     @property
     def address(self) -> LaneAddress:
-        """Where it listens and where it leads."""
+        """The address where the proxy listens and the address that it leads to."""
         return self._address
 
     async def add_toxic(self, name: str, kind: str, stream: str, toxicity: float, **attributes: int) -> None:
-        """Add a toxic to live and to later connections. UsageError for values that :mod:`faults.toxics` forbids."""
+        """Add a toxic to live and later connections. Raise UsageError for values that :mod:`faults.toxics` forbids."""
         values = checked(kind, stream, toxicity, attributes)
         async with self._lock:
             await self._put_on(name, Toxic(kind, stream, toxicity, values))
 
     async def update_toxic(self, name: str, toxicity: float | None = None, **attributes: int) -> None:
-        """Change a toxic in place. NotFound if there is none of that name."""
+        """Change a toxic in place. Raise NotFound if there is none with that name."""
         async with self._lock:
             await self._update(name, toxicity, attributes)
 
     async def remove_toxic(self, name: str) -> None:
-        """Remove a toxic; what it holds passes first, and what those behind it hold. NotFound if there is none."""
+        """Remove a toxic after what it, and the toxics after it, hold has passed. Raise NotFound if it is missing."""
         async with self._lock:
             behind = self._holding_behind(name)
             for other in reversed(behind):
@@ -307,12 +307,12 @@ class LaneProxy:
             self._enabled = False
 
     async def pristine(self) -> bool:
-        """True if the server says that the proxy is enabled and carries no toxic."""
+        """Return whether the server says that the proxy is enabled and has no toxics."""
         row = await self._server.call(self._proxy.row)
         return bool(row["enabled"]) and not row["toxics"]
 
     async def differs(self) -> str | None:
-        """What the server says of the proxy that was not set here, in a few words; None where all is as it was set."""
+        """Return in a few words how the server's state of the proxy differs from what was set here, or None."""
         async with self._lock:
             row = await self._server.call(self._proxy.row)
             return unlike(self._address, self._enabled, self._toxics, row)

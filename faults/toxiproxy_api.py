@@ -1,8 +1,8 @@
-"""Toxiproxy's control API, blocking, one server an object.
+"""Toxiproxy's control API: blocking calls, one server per object.
 
-Built on ``toxiproxy-python``: its :class:`Toxiproxy` and :class:`Proxy` are the object model. What it lacks is added
-here by overriding: an address of its own for every object (the library has one for the whole process), updates of
-toxics (PATCH), a timeout on every call, no proxy settings from the environment, and errors that say what happened
+It is built on ``toxiproxy-python``, whose :class:`Toxiproxy` and :class:`Proxy` are the object model. Overrides add
+what the library lacks: an address for every object (the library has one for the whole process), updates of toxics
+(PATCH), a timeout on every call, independence from proxy settings in the environment, and errors that say what happened
 instead of ``False`` or a JSON error. Names are restricted, because the library's URLs do not quote them.
 """
 
@@ -28,7 +28,7 @@ from faults.toxiproxy_errors import (
 )
 from harness.model.addresses import Address
 
-#: Healthy answers take milliseconds; a removal that is stuck gives up after 25 s by itself, which is too late.
+#: A healthy server answers within milliseconds. A stuck removal gives up by itself after 25 s, which is too late.
 CONNECT_TIMEOUT_S = 1.0
 READ_TIMEOUT_S = 4.0
 
@@ -36,17 +36,17 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
 
 class Endpoint:
-    """One server's API. Safe to use from several threads: nothing is shared between calls but settings."""
+    """One server's API. It is safe to use from several threads, because calls share only settings."""
 
     def __init__(self, address: Address, timeout_s: float = READ_TIMEOUT_S) -> None:
         self.address = address
-        #: Tells our requests from others in the server's log: the API asks for no credentials.
+        #: Distinguishes our requests from others in the server's log, since the API asks for no credentials.
         self.user_agent = f"kafka-trial/{secrets.token_hex(16)}"
         self._timeout_s = timeout_s
         self._url = "http://{}:{}".format(*address)
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        """The decoded answer (None if it is empty). Raises a :class:`ToxiproxyError` for all that is not success."""
+        """Return the decoded answer (None if it is empty). Raise a :class:`ToxiproxyError` for anything but success."""
         try:
             response = self._request(method, path, body)
         except requests.Timeout as error:
@@ -60,7 +60,7 @@ class Endpoint:
         raise self._error(method, path, response)
 
     def version(self) -> str:
-        """The server's version, ``2.12.0``; the one call that takes no lock."""
+        """Return the server's version, ``2.12.0``; this is the one call that takes no lock."""
         return str(self.call("GET", "/version")["version"])
 
     def _request(self, method: str, path: str, body: Any) -> requests.Response:
@@ -112,7 +112,7 @@ def _message(response: requests.Response) -> str:
 
 
 class ControlledProxy(toxiproxy.Proxy):  # type: ignore[misc]  # the library is untyped
-    """A proxy of ``endpoint``; the values are those that the server gave."""
+    """A proxy of ``endpoint``, with the values that the server returned."""
 
     def __init__(self, endpoint: Endpoint, **values: Any) -> None:
         super().__init__(**values)
@@ -120,18 +120,18 @@ class ControlledProxy(toxiproxy.Proxy):  # type: ignore[misc]  # the library is 
         self._path = f"/proxies/{self.name}"
 
     def toxics(self) -> dict[str, Toxic]:
-        """The toxics by name, as the server has them now, in the order in which they were added."""
+        """Return the server's current toxics by name, in the order in which they were added."""
         return {row["name"]: Toxic(**row) for row in self._endpoint.call("GET", f"{self._path}/toxics")}
 
     def row(self) -> dict[str, Any]:
-        """One look at the server: ``listen``, ``upstream``, ``enabled`` and ``toxics``."""
+        """Return the server's current ``listen``, ``upstream``, ``enabled`` and ``toxics`` in one call."""
         row = self._endpoint.call("GET", self._path)
         if not isinstance(row, dict) or not isinstance(row.get("toxics"), list):
             raise ToxiproxyError(f"Toxiproxy answered GET {self._path} with something that is no proxy")
         return row
 
     def add_toxic(self, **toxic: Any) -> None:
-        """Add ``name, type, stream, toxicity, attributes``; all are sent, none is left to a default."""
+        """Add ``name, type, stream, toxicity, attributes``; all of them are sent, none is left to a default."""
         _check_name(toxic["name"])
         self._endpoint.call("POST", f"{self._path}/toxics", toxic)
 
@@ -148,7 +148,7 @@ class ControlledProxy(toxiproxy.Proxy):  # type: ignore[misc]  # the library is 
         self._endpoint.call("DELETE", self._path)
 
     def enable(self) -> None:
-        """Listen."""
+        """Start listening."""
         self._switch(True)
 
     def disable(self) -> None:
@@ -167,18 +167,18 @@ class ControlledServer(toxiproxy.Toxiproxy):  # type: ignore[misc]  # the librar
         self._endpoint = endpoint
 
     def proxies(self) -> dict[str, ControlledProxy]:
-        """Every proxy by name."""
+        """Return every proxy by name."""
         rows = self._endpoint.call("GET", "/proxies")
         return {name: self._controlled(row) for name, row in rows.items()}
 
     def create(self, upstream: str, name: str, listen: str, enabled: bool = True) -> ControlledProxy:
-        """A new proxy from ``listen`` to ``upstream``, both ``host:port``."""
+        """Create a proxy from ``listen`` to ``upstream``, both ``host:port``."""
         _check_name(name)
         row = {"name": name, "listen": listen, "upstream": upstream, "enabled": enabled}
         return self._controlled(self._endpoint.call("POST", "/proxies", row))
 
     def version(self) -> str:
-        """The server's version."""
+        """Return the server's version."""
         return self._endpoint.version()
 
     def _controlled(self, row: dict[str, Any]) -> ControlledProxy:

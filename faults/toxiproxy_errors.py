@@ -1,8 +1,8 @@
-"""What Toxiproxy's control API can answer but yes, told apart.
+"""The errors that Toxiproxy's control API can answer with, one class for each.
 
-None of these is ever the fault of a client under test: each is a problem of the environment, and ends a trial as
-a harness error. ``ControlPlaneWedged`` is the one to know: in 2.12 a toxic that is added or removed while a peer
-has stopped reading can lock a proxy for good, and then the whole API (issues 558, 427, 428 of Toxiproxy).
+None of them is caused by a client under test: each is a problem of the environment, and makes a trial a harness error.
+``ControlPlaneWedged`` is the most important one: in 2.12 a toxic that is added or removed while a peer has stopped
+reading can lock a proxy for good, and then the whole API (issues 558, 427, 428 of Toxiproxy).
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from harness.model.errors import EnvironmentProblem
 
 
 class ToxiproxyError(EnvironmentProblem):
-    """The server answered with an error that has no name of its own."""
+    """The server answered with an error that has no class here."""
 
 
 class ProxyExists(ToxiproxyError):
-    """409: there is a proxy of that name."""
+    """409: a proxy with that name exists."""
 
 
 class ToxicExists(ToxiproxyError):
-    """409: the proxy carries a toxic of that name."""
+    """409: the proxy has a toxic with that name."""
 
 
 class NotFound(ToxiproxyError):
@@ -35,8 +35,8 @@ class PortInUse(ToxiproxyError):
 
 
 class ControlPlaneWedged(ToxiproxyError):
-    """The server lives but does not answer, or gives up on its own locks (503). Only ending it helps."""
+    """The server runs but does not answer, or gives up on its own locks (503). It has to be ended."""
 
 
 class ServerGone(ToxiproxyError):
-    """Nobody listens at the API's address any more."""
+    """The server no longer listens at the API's address."""

@@ -1,7 +1,7 @@
-"""Which processes used a server's API, from the server's own log: a JSON line for each request, with its user agent.
+"""Finding other users of a server's API in its log, which has a JSON line with the user agent per request.
 
-The API asks for no credentials, and every user of the machine can reach it. We cannot keep them out, but none of them
-goes unseen.
+The API asks for no credentials, and every user of the machine can reach it. They cannot be kept out, but each of their
+requests is detected.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from harness.files.log_tail import LogTail
 
-#: So many requests are told; a stranger may send any number.
+#: The maximum number of requests to report, since another process may send any number.
 MOST = 3
 TEXT_CHARS = 100
 
@@ -24,7 +24,7 @@ class Requests:
         self._log, self._user_agent = LogTail(log), user_agent
 
     def of_others(self) -> list[str]:
-        """``METHOD URL from CLIENT`` for the first few of those that came since the last call and are not ours."""
+        """Return ``METHOD URL from CLIENT`` for the first few foreign requests since the last call."""
         told: list[str] = []
         for line in self._log.new_lines():
             row = _row(line)
@@ -37,6 +37,6 @@ class Requests:
 def _row(line: bytes) -> dict[str, Any]:
     try:
         row = json.loads(line)
-    except ValueError:  # a panic's lines are no JSON
+    except ValueError:  # the lines of a panic are not JSON
         return {}
     return row if isinstance(row, dict) else {}

@@ -1,7 +1,7 @@
-"""What faults want of brokers that have it only once: a setting, a process that is down.
+"""The values that overlapping faults want for something that a broker has only once: a setting, or being down.
 
-Faults may overlap. Each wants under its own name, and what came last holds; with the end of a fault it is what the last
-of the others wants, so that the end of a short one does not end a long one.
+Each fault wants a value under its own name, and the latest one applies. When a fault ends, the latest value of the
+others applies, so that the end of a short fault does not end a long one.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ V = TypeVar("V")
 
 
 class Wanted(Generic[V]):
-    """What is wanted of one thing, by the names of those who want it."""
+    """The values wanted for one thing, by the names of the faults that want them."""
 
     def __init__(self) -> None:
         self._values: dict[str, V] = {}
         self._lock = asyncio.Lock()
 
     def add(self, name: str, value: V) -> V:
-        """Want it; this value holds from now on."""
+        """Want a value; it applies from now on."""
         self._values.pop(name, None)
         self._values[name] = value
         return value
 
     def drop(self, name: str) -> V | None:
-        """Want it no more: the value that holds from now on, None if nobody wants one. Also where nothing was added."""
+        """Stop wanting a value. Return the value that applies from now on, or None. Works also if nothing was added."""
         self._values.pop(name, None)
         return next(reversed(self._values.values()), None)
 
     async def put(self, name: str, value: V, apply: Callable[[V], Awaitable[None]]) -> None:
-        """As :meth:`add`, and ``apply`` it; nobody else does so meanwhile."""
+        """As :meth:`add`, and ``apply`` the value under a lock."""
         async with self._lock:
             await apply(self.add(name, value))
 
     async def take_back(self, name: str, apply: Callable[[V | None], Awaitable[None]]) -> None:
-        """As :meth:`drop`, and ``apply`` what holds then; nobody else does so meanwhile."""
+        """As :meth:`drop`, and ``apply`` the value that is left, under a lock."""
         async with self._lock:
             await apply(self.drop(name))
 
@@ -47,5 +47,5 @@ _wanted: WeakKeyDictionary[Any, dict[Hashable, Wanted[Any]]] = WeakKeyDictionary
 
 
 def wanted(cluster: object, thing: Hashable) -> Wanted[Any]:
-    """What is wanted of one thing of a cluster, in either world."""
+    """Return what is wanted for one thing of a cluster, in either world."""
     return _wanted.setdefault(cluster, {}).setdefault(thing, Wanted())

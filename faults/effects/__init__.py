@@ -1,5 +1,5 @@
-"""What shows that a fault bit: connections that ended, answers that were not heard, waits that grew, what brokers said.
+"""What shows that a fault took effect: connections that ended, lost responses, longer waits, errors from brokers.
 
-Each function counts, in the evidence of one trial, what would not be there without the fault: in a calm trial all of
-them give 0, wherever the fault's row is put. Pure.
+Each function counts things in the evidence of one trial that would not exist without the fault. In a calm trial all of
+them return 0, wherever the fault's row is put. They are pure.
 """

@@ -1,4 +1,4 @@
-"""Partitions after a fault on them: another leader, more of them, a log that begins later, producers forgotten."""
+"""The effects of faults on partitions: another leader, new partitions, a trimmed log, forgotten producers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.model.rows import FaultRow, FrameKind
 
 
 def moved(row: FaultRow, evidence: Evidence) -> int:
-    """Partitions whose Produce went to one of the fault's brokers before it, and to another one during it."""
+    """Count the partitions whose Produce went to one of the fault's brokers before it, and to another during it."""
     span = span_of(row)
     if span is None:
         return 0
@@ -32,9 +32,9 @@ def moved(row: FaultRow, evidence: Evidence) -> int:
 
 
 def new_partitions(row: FaultRow, evidence: Evidence, known_within_ns: int) -> int:
-    """Batches for partitions that the topic did not have at first, and to which the client had sent none before.
+    """Count the batches for partitions that the topic did not have at first and that the client had not used before.
 
-    The first of each has to come so soon after the fault.
+    The first batch for each of them has to arrive within ``known_within_ns`` after the fault.
     """
     span = span_of(row)
     if span is None:
@@ -52,7 +52,7 @@ def new_partitions(row: FaultRow, evidence: Evidence, known_within_ns: int) -> i
 
 
 def trimmed(row: FaultRow, evidence: Evidence) -> int:
-    """Partitions whose log begins later than it did: by batches of before the fault, and by none of after it."""
+    """Count the partitions whose log lost batches from before the fault, and none from after it."""
     span = span_of(row)
     if span is None:
         return 0
@@ -77,7 +77,7 @@ def trimmed(row: FaultRow, evidence: Evidence) -> int:
 
 
 def went_on(row: FaultRow, evidence: Evidence) -> int:
-    """Idempotent producers whose batches a partition took before the fault and since, with the sequence going on."""
+    """Count the idempotent producers with batches appended before the fault that went on with the sequence after it."""
     span = span_of(row)
     if span is None:
         return 0

@@ -11,9 +11,9 @@ from harness.model.rows import FaultRow
 
 
 def ended(row: FaultRow, evidence: Evidence) -> list[Connection]:
-    """Connections of the fault's brokers that ended while it was in effect, before the client was told to close.
+    """Return the connections of the fault's brokers that ended while it was in effect, before the client was closed.
 
-    By whichever side: a proxy's end is the client's at the witness.
+    Either side may have ended them: at the witness an end by the proxy looks like one by the client.
     """
     span = span_of(row)
     if span is None:
@@ -27,9 +27,9 @@ def ended(row: FaultRow, evidence: Evidence) -> list[Connection]:
 
 
 def ended_together(row: FaultRow, evidence: Evidence) -> int:
-    """Connections that were open when the fault began and ended during it: every one of their broker.
+    """Count the connections that were open when the fault began, for brokers whose connections all ended during it.
 
-    A broker of which one connection lived on was not cut off: then the client closed the others.
+    A broker that kept one connection was not cut off: then the client closed the others.
     """
     span, count = span_of(row), 0
     if span is None:
@@ -43,7 +43,7 @@ def ended_together(row: FaultRow, evidence: Evidence) -> int:
 
 
 def killed_idle(row: FaultRow, evidence: Evidence, idle_ns: int) -> int:
-    """Connections that ended from the client's side when nothing had passed there for so long, or at the end."""
+    """Count connections that ended from the client's side after ``idle_ns`` without a request, or at the end."""
     span = span_of(row)
     return sum(
         span is not None
@@ -57,7 +57,7 @@ def killed_idle(row: FaultRow, evidence: Evidence, idle_ns: int) -> int:
 
 
 def without_answer(row: FaultRow, evidence: Evidence) -> int:
-    """Connections that began during the fault and ended during it, on which nothing was answered."""
+    """Count the connections that began and ended during the fault and on which nothing was answered."""
     span = span_of(row)
     return sum(
         span is not None
@@ -68,7 +68,7 @@ def without_answer(row: FaultRow, evidence: Evidence) -> int:
 
 
 def is_reached(row: FaultRow, evidence: Evidence) -> bool:
-    """True if somebody connected to the fault's brokers, and was answered, between its beginning and its end."""
+    """Return whether a client connected to the fault's brokers during the fault and got an answer."""
     span = span_of(row)
     return span is not None and any(
         span.begin_ns + GRACE_NS < each.opened_ns < span.due_ns
@@ -79,14 +79,14 @@ def is_reached(row: FaultRow, evidence: Evidence) -> bool:
 
 
 def cut_off(row: FaultRow, evidence: Evidence) -> int:
-    """Connections as of :func:`ended_together`; where none was open, records that no new connection could carry."""
+    """Count as :func:`ended_together`; if no connection was open, count the records that none could carry."""
     if count := ended_together(row, evidence):
         return count
     return 0 if is_reached(row, evidence) else held_up(row, evidence)
 
 
 def torn_requests(row: FaultRow, evidence: Evidence, at_byte: int) -> int:
-    """Connections that ended with the beginning of a request on them, or when so many bytes had passed."""
+    """Count the connections that ended with a part of a request, or after exactly ``at_byte`` bytes."""
     span = span_of(row)
     return sum(
         span is not None
@@ -100,9 +100,9 @@ def torn_requests(row: FaultRow, evidence: Evidence, at_byte: int) -> int:
 
 
 def torn_answers(row: FaultRow, evidence: Evidence) -> int:
-    """Connections that ended behind an answer of the fault's time that their client did without.
+    """Count the connections that ended after an answer during the fault that did not reach their client.
 
-    It gave the result of a batch later or not at all, or asked nothing more behind another answer.
+    Either the client reported the batch's result later or never, or it sent nothing more after another answer.
     """
     span = span_of(row)
     if span is None:
@@ -120,7 +120,7 @@ def torn_answers(row: FaultRow, evidence: Evidence) -> int:
 
 
 def _ends_with_answer(connection: Connection, span: Span) -> bool:
-    """True if the last that passed is an answer of the fault's time to something else than Produce."""
+    """Return whether the last frame is an answer, from during the fault, to a request other than Produce."""
     last = connection.exchanges[-1] if connection.exchanges else None
     return (
         last is not None

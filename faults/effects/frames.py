@@ -1,4 +1,4 @@
-"""Frames: answers that the client did without, requests that came too late, what brokers said, what a rule acted on."""
+"""Effects on frames: lost answers, late requests, errors from brokers, and frames that a witness rule acted on."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from harness.model.rows import Fate, FaultRow, Frame, FrameKind
 
 
 def unheard(row: FaultRow, evidence: Evidence) -> int:
-    """Produce answers that passed the witness during the fault, and that the client did without.
+    """Count the Produce answers that passed the witness during the fault and that the client did not use.
 
-    Its result for those records was not ok, or came when the connection of the answer was gone: by a later answer.
+    Its result for those records was not ok, or came from a later answer, after the answer's connection had ended.
     """
     span = span_of(row)
     return sum(
@@ -29,7 +29,7 @@ def unheard(row: FaultRow, evidence: Evidence) -> int:
 
 
 def held_back(row: FaultRow, evidence: Evidence) -> int:
-    """As :func:`unheard`; or the client gave the result when the fault let go of the answer, and not before."""
+    """Count as :func:`unheard`, and also the answers whose result the client gave only when the fault released them."""
     span = span_of(row)
     if span is None:
         return 0
@@ -47,7 +47,7 @@ def held_back(row: FaultRow, evidence: Evidence) -> int:
 
 
 def unanswered(row: FaultRow, evidence: Evidence) -> int:
-    """Requests that came to the fault's brokers, and had no answer before it was over."""
+    """Count the requests that reached the fault's brokers and got no answer before it ended."""
     span = span_of(row)
     if span is None:
         return 0
@@ -65,9 +65,9 @@ def unanswered(row: FaultRow, evidence: Evidence) -> int:
 
 
 def ghosts(row: FaultRow, evidence: Evidence) -> int:
-    """Requests that came when the fault let go of them, with the end of their connection before any answer.
+    """Count the requests that arrived when the fault released them, right before the end of their connection.
 
-    The end is the client's and came right behind them: it had left while they were held.
+    The client had left while they were held: its end of the connection arrived right after them, before any answer.
     """
     span = span_of(row)
     return sum(
@@ -82,7 +82,7 @@ def ghosts(row: FaultRow, evidence: Evidence) -> int:
 
 
 def answers(row: FaultRow, evidence: Evidence, *, anywhere: bool = False) -> Iterator[Frame]:
-    """The answers of the fault's brokers that passed during it; ``anywhere``: those of all brokers."""
+    """Yield the answers of the fault's brokers that passed during it; with ``anywhere``, those of all brokers."""
     span = span_of(row)
     if span is None:
         return
@@ -96,7 +96,7 @@ def answers(row: FaultRow, evidence: Evidence, *, anywhere: bool = False) -> Ite
 
 
 def told(row: FaultRow, evidence: Evidence, codes: Collection[int], *, anywhere: bool = False) -> int:
-    """Answers during the fault with one of these error codes, also where another fault gave it another name."""
+    """Count the answers during the fault with one of these error codes, even if another fault replaced the code."""
     renamed = _renamed(evidence, codes)
     return sum(
         any(code in codes for code in frame.error_codes) or frame.fault in renamed
@@ -105,7 +105,7 @@ def told(row: FaultRow, evidence: Evidence, codes: Collection[int], *, anywhere:
 
 
 def injected(row: FaultRow, evidence: Evidence, name: str) -> Iterator[Frame]:
-    """The answers that the rule ``name`` changed; of scripted brokers, which give them without a rule, all answers."""
+    """Yield the answers that the rule ``name`` changed. Scripted brokers need no rule: for them, yield all answers."""
     is_scripted = evidence.record.spec.broker.startswith("scripted:")
     for frame in answers(row, evidence):
         if is_scripted or frame.fault == name:
@@ -113,9 +113,10 @@ def injected(row: FaultRow, evidence: Evidence, name: str) -> Iterator[Frame]:
 
 
 def acted_on(row: FaultRow, evidence: Evidence, name: str, fate: Fate) -> list[Frame]:
-    """The frames that the rule ``name`` of the witness took while the fault was in effect, and that had that fate.
+    """Return the frames that the rule ``name`` of the witness took while the fault was in effect, with that fate.
 
-    Frames of a connection that its client had left by then are left out: nobody would have had them.
+    Frames on a connection that its client had already left are excluded, since the client would not have got them
+    anyway.
     """
     span = span_of(row)
     if span is None:
@@ -133,7 +134,7 @@ def acted_on(row: FaultRow, evidence: Evidence, name: str, fate: Fate) -> list[F
 
 
 def _renamed(evidence: Evidence, codes: Collection[int]) -> frozenset[str]:
-    """The rules that give answers with these codes another one."""
+    """Return the rules that replace these codes with another one."""
     return frozenset(
         toxic_name(row.spec)
         for row in evidence.faults

@@ -11,7 +11,7 @@ from harness.model.spec import FaultSpec
 
 
 class Span(NamedTuple):
-    """From when to when a fault was in effect; ``due_ns`` is when its end began, not before which it let go."""
+    """When a fault was in effect. ``due_ns`` is when its end began; it released nothing before that."""
 
     begin_ns: int
     due_ns: int
@@ -19,7 +19,7 @@ class Span(NamedTuple):
 
 
 def span_of(row: FaultRow) -> Span | None:
-    """None for a fault that was never in effect."""
+    """Return when the fault was in effect, or None if it never was."""
     if row.effective_ns is None:
         return None
     begin_ns, end_ns = row.effective_ns
@@ -28,11 +28,11 @@ def span_of(row: FaultRow) -> Span | None:
 
 
 def is_target(spec: FaultSpec, broker: int) -> bool:
-    """True if the fault was on that broker."""
+    """Return whether the fault was on that broker."""
     return not spec.brokers or broker in spec.brokers
 
 
 def final_ns(evidence: Evidence) -> int:
-    """When the client was told to close: what ends from then on is no fault's doing."""
+    """Return when the client was told to close; connections that end from then on are not caused by a fault."""
     at_ns = evidence.record.phases.final_ns
     return FOR_EVER if at_ns is None else at_ns

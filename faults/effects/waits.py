@@ -1,7 +1,7 @@
-"""Waits that grew: of records, and of batches on their way there and back, beside what is usual in the same trial.
+"""Waits that grew: of records, and of batches on their way there and back, compared with the usual wait in the trial.
 
-What is usual is measured where no fault was. A wait that does not differ from it by more than waits differ anyway shows
-nothing.
+The usual wait is measured in the parts of the trial without a fault. A wait that differs from it by no more than waits
+differ anyway proves nothing.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from harness.model.exchanges import FOR_EVER, Way, connections, first_passed, wa
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.units import NS_PER_MS
 
-#: How long after a fault its backlog may still be at work: what is taken for peace lies outside.
+#: How long a fault's backlog may last after its end. Usual waits are measured outside of this time.
 AFTERMATH_NS = 1_000 * NS_PER_MS
-#: Waits that differ by less are the same: linger, scheduling, the clocks of two processes.
+#: Waits that differ by less are considered equal: linger, scheduling, the clocks of two processes.
 SCATTER_NS = 10 * NS_PER_MS
-#: Where a trial has no peaceful part: the longest that a record, or a broker's answer, is then taken to need by itself,
-#: and the longest that a batch does on its way, besides linger.ms.
+#: For a trial without a fault-free part: the assumed usual wait of a record or for a broker's answer, and of a batch on
+#: its way, besides linger.ms.
 UNKNOWN_NS, UNKNOWN_WAY_NS = 300 * NS_PER_MS, 50 * NS_PER_MS
-#: Of the waits in peace, so many are no longer than the usual one.
+#: The fraction of fault-free waits that are no longer than the usual one.
 USUAL = 0.9
-#: What a fault holds up was there for so many usual waits before its end.
+#: How many usual waits before the fault's end a record or request must start to count as held up.
 TIMES_USUAL = 3
 
 
 class Usual(NamedTuple):
-    """What is waited for in peace: by a record, by a batch on its way there and back, for a broker's answer."""
+    """The usual waits without a fault: of a record, of a batch on its way there and back, for a broker's answer."""
 
     record_ns: int
     there_ns: int
@@ -39,7 +39,7 @@ class Usual(NamedTuple):
 
 @view
 def usual(evidence: Evidence) -> Usual:
-    """Measured in the parts of the load that no fault touched; connecting takes longer and is none of it."""
+    """Measure the usual waits in the parts of the load without a fault, excluding the time to connect."""
     calm = _peace(evidence)
     records = [
         send.complete_ns - send.invoke_ns
@@ -67,9 +67,10 @@ def usual(evidence: Evidence) -> Usual:
 
 
 def later_there(row: FaultRow, evidence: Evidence, least_ns: Callable[[Frame], int]) -> int:
-    """Batches that were called and sent during the fault, and took as long as it asks for on their way to a broker.
+    """Count the batches sent during the fault that took at least as long as the fault demands on their way to a broker.
 
-    ``least_ns`` is that, of the request. 0 where half of them did not: then it was not the fault.
+    ``least_ns`` returns that time for a request. The result is 0 if less than half of the batches took that long, since
+    then the fault was not the cause.
     """
 
     def wait(span: Span, way: Way) -> tuple[int, int] | None:
@@ -82,7 +83,7 @@ def later_there(row: FaultRow, evidence: Evidence, least_ns: Callable[[Frame], i
 
 
 def later_back(row: FaultRow, evidence: Evidence, least_ns: Callable[[Frame], int]) -> int:
-    """As :func:`later_there`, for answers: from the witness to the client's result."""
+    """As :func:`later_there`, but for answers, from the witness to the client's result."""
 
     def wait(span: Span, way: Way) -> tuple[int, int] | None:
         answer = way.exchange.answer
@@ -94,10 +95,10 @@ def later_back(row: FaultRow, evidence: Evidence, least_ns: Callable[[Frame], in
 
 
 def held_up(row: FaultRow, evidence: Evidence, *, unsent: bool = False) -> int:
-    """Records that were called during the fault, and had no result before it was over.
+    """Count the records that were sent during the fault and got no result before it ended.
 
-    They were called so long before its end that they had one in peace. ``unsent``: only those of which no request is
-    known to have come to a broker by then.
+    Only records count that were sent early enough to have had a result without the fault. With ``unsent``, count only
+    those of which no request is known to have reached a broker by then.
     """
     span = span_of(row)
     if span is None:
@@ -129,12 +130,12 @@ def _later(
 
 
 def _more_than(usual_ns: int, asked_ns: int) -> int:
-    """The shortest wait that stands out: a delay above what is usual does by itself, however short."""
+    """Return the shortest wait that stands out. A delay above the usual wait stands out however short it is."""
     return asked_ns if asked_ns > usual_ns else usual_ns + max(asked_ns // 2, SCATTER_NS)
 
 
 def _broker_of(evidence: Evidence, send: Operation, span: Span) -> int | None:
-    """Where the record's partition was sent to last when the fault began; None where that is not known."""
+    """Return the broker that the record's partition was last sent to when the fault began, or None if it is unknown."""
     partition = send.partition
     if partition < 0 and (copies := evidence.copies.get(send.n)):
         partition = copies[0].partition
@@ -148,7 +149,7 @@ def _broker_of(evidence: Evidence, send: Operation, span: Span) -> int | None:
 
 
 def _peace(evidence: Evidence) -> Callable[[int, int], bool]:
-    """Whether a time lies in the load, and no fault in it or shortly before."""
+    """Return a function that says whether a time span lies in the load, without a fault in it or shortly before it."""
     load_ns = evidence.record.phases.load_ns or 0
     spans = [(0, load_ns - AFTERMATH_NS)]
     spans += [row.effective_ns for row in evidence.faults if row.effective_ns is not None]

@@ -1,1 +1,1 @@
-"""The kinds of fault: one file each, whose name is the kind's and whose ``FAULT`` is the kind. Nothing else is here."""
+"""The built-in kinds of fault, one file each. The file name is the name of the kind, and its ``FAULT`` is the kind."""

@@ -1,25 +1,27 @@
-"""Bytes leave slowly.
+"""The rate at which bytes pass is limited.
 
 ## What it does
-While the fault lasts, each connection carries no more than so many bytes a second in a direction; 0 is no limit.
-Order is kept and nothing is lost. When it ends, what is still on the way arrives at once.
+While the fault lasts, each connection carries no more than the given number of bytes per second in a direction. A rate
+of 0 means no limit. The order of the bytes is kept and nothing is lost. When the fault ends, everything that is still
+on the way arrives at once.
 
 ## What it probes
-The request timeout, which counts from the sending of a request and not from its arrival; batches that grow while
-the line is busy; and delivery timeouts that expire with bytes still on the way.
+The request timeout, which counts from the moment a request is sent and not from its arrival; batches that grow while
+the connection is busy; and delivery timeouts that expire while bytes are still on the way.
 
 ## How it is made
-In the live world a ``bandwidth`` toxic in each slow direction, on open and on later connections; what it holds leaves
-in tenths of a second. At the end its rate is first set so high that it holds nothing, and then it is removed. In the
-simulated world a piece of data takes its size over the rate, and those behind it wait.
+In the live world, a ``bandwidth`` toxic in each limited direction, on open and on later connections. The bytes that it
+holds leave in steps of a tenth of a second. At the end its rate is first set so high that it holds nothing, and then
+the toxic is removed. In the simulated world each piece of data takes its size divided by the rate, and the pieces after
+it wait.
 
 ## Where it is seen
-Requests come late to the witness, or answers late to the client: a hit is a frame, of a slow direction, that passed
-the witness during the fault.
+Requests arrive late at the witness, or responses arrive late at the client. A hit is a frame in a limited direction
+that passed the witness during the fault.
 
 ## What it cannot do
-Share one limit between several connections; slow down a FIN with nothing in front of it. In the live world a rate is
-whole thousands of bytes a second, for such are Toxiproxy's.
+It cannot share one limit between several connections, or slow down a FIN that has no data in front of it. In the live
+world a rate must be a multiple of 1,000 bytes per second, because that is Toxiproxy's unit.
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ class Bandwidth(Fault):
     )
 
     def check(self, spec: FaultSpec, world: str) -> None:
-        """Check the parameters; no limit either way is no fault."""
+        """Check the parameters. Raise UsageError if neither direction has a limit."""
         rates = self._rates(spec)
         if not rates:
             raise UsageError("fault 'bandwidth' needs upstream_bytes_per_s or downstream_bytes_per_s above 0")
@@ -70,7 +72,7 @@ class Bandwidth(Fault):
                 )
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Slow down."""
+        """Limit the rate."""
         rates = self._rates(spec)
 
         async def add(place: tuple[Proxy, str]) -> None:
@@ -81,7 +83,7 @@ class Bandwidth(Fault):
         await each([(proxy, stream) for proxy in lane.on(spec) for stream in rates], add)
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Go at full speed again."""
+        """Remove the limit."""
 
         async def take(place: tuple[Proxy, str]) -> None:
             proxy, stream = place
@@ -90,19 +92,19 @@ class Bandwidth(Fault):
         await each([(proxy, stream) for proxy in lane.on(spec) for stream in self._rates(spec)], take)
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Slow down."""
+        """Limit the rate."""
         for proxy in lane.on(spec):
             for stream, rate in self._rates(spec).items():
                 proxy.way(stream).throttle(toxic_name(spec), rate)
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Go at full speed again."""
+        """Remove the limit."""
         for proxy in lane.on(spec):
             proxy.up.restore(toxic_name(spec))
             proxy.down.restore(toxic_name(spec))
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Frames that passed in a slow direction."""
+        """Count the frames that passed in a limited direction."""
         return sum(1 for _ in passed(row, frames, [_SLOW[stream] for stream in self._rates(row.spec)]))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:

@@ -1,25 +1,26 @@
-"""A broker's process is killed, and started again at the end.
+"""A broker's process is killed, and started again when the fault ends.
 
 ## What it does
-When the fault begins its brokers are gone: their connections end, new ones come to nothing. What they led goes to
-in-sync replicas, in a new leader epoch; where there is none it has no leader until the broker is back. At the end
-they start again with their logs, and catch up at once.
+When the fault begins, its brokers are killed. Their connections end, and new connections fail. In-sync replicas take
+over the partitions that they led, in a new leader epoch. A partition without another in-sync replica has no leader
+until the broker is back. At the end the brokers start again with their logs, and catch up at once.
 
 ## What it probes
-The way to another leader and back, metadata from who is left, LEADER_NOT_AVAILABLE, and batches that were appended
-and never answered.
+Moving to another leader and back, metadata from the brokers that are left, LEADER_NOT_AVAILABLE, and batches that were
+appended but never answered.
 
 ## How it is made
-In the live world by SIGKILL; the proxies are disabled meanwhile, so that connections are refused as by a host whose
-process is gone (a proxy alone would accept and hang up). The broker comes back on the data that it had, which takes
-until the controller has noticed its death. In the simulated world the scripted broker hangs up and no longer accepts,
-and the controller knows at once.
+In the live world by SIGKILL. The proxies are disabled meanwhile, so that connections are refused, as on a host whose
+process has ended (a proxy alone would accept and hang up). The broker starts again on the data that it had, which takes
+until the controller has noticed its death. In the simulated world the scripted broker closes its connections and
+accepts no new ones, and the controller knows at once.
 
 ## Where it is seen
-At the witness the broker closes its connections, and those that are opened meanwhile: a hit is such an end.
+At the witness, the broker closes its connections, including those that are opened meanwhile. A hit is a connection that
+the broker closed.
 
 ## What it cannot do
-Lose a log, or elect a replica that is out of sync.
+It cannot lose a log, or elect a replica that is out of sync.
 """
 
 from __future__ import annotations
@@ -47,27 +48,27 @@ class BrokerKill(BrokerFault):
     shown_by = "connections ended, with all of their broker, or as soon as they were made"
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Kill them, and refuse."""
+        """Kill the brokers and refuse connections to them."""
         await take_down(spec, lane, lane.cluster.kill)
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Start what is down, and accept again."""
+        """Start the brokers that are down, and accept connections again."""
         await bring_back(spec, lane)
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Kill them."""
+        """Kill the brokers."""
         for node_id in nodes(spec, lane):
             downs(lane, node_id).add(toxic_name(spec), True)
             lane.cluster.kill(node_id, lane.now_ns)
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Start them again."""
+        """Start the brokers again."""
         for node_id in nodes(spec, lane):
             if not downs(lane, node_id).drop(toxic_name(spec)) and not lane.cluster.accepts(node_id):
                 lane.cluster.restart(node_id, lane.now_ns)
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Connections that the broker's end closed."""
+        """Count the connections that the broker's side closed."""
         return hung_up(row, frames)
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:

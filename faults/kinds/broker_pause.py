@@ -1,23 +1,23 @@
-"""A broker stands still, as under a long garbage collection or a stopped process.
+"""A broker is paused, as during a long garbage collection or by SIGSTOP.
 
 ## What it does
-For the duration its brokers accept connections and bytes, and neither read a request nor answer one. At the end they
-go on with what has come meanwhile, in order, also what the client has long given up on. A follower that stands still
-is waited for by acks=all.
+For the duration, the fault's brokers accept connections and bytes, but neither read nor answer a request. At the end
+they process everything that arrived meanwhile, in order, including requests that the client gave up long ago. A leader
+waits for a paused follower when acks=all.
 
 ## What it probes
-The request timeout with a connection that looks alive; batches that are appended late, after their retry; and the
-broker's own REQUEST_TIMED_OUT, behind which the batch is in the log.
+The request timeout on a connection that looks alive; batches that are appended late, after their retry; and the
+broker's own REQUEST_TIMED_OUT, after which the batch is in the log.
 
 ## How it is made
-In the live world by SIGSTOP and SIGCONT. In the simulated world the scripted brokers leave requests where they are.
+In the live world by SIGSTOP and SIGCONT. In the simulated world the scripted brokers leave requests unread.
 
 ## Where it is seen
-Requests reach the broker and are answered after the end: a hit is a request that arrived during the fault.
+Requests reach the broker, and are answered after the fault has ended. A hit is a request that arrived during the fault.
 
 ## What it cannot do
-Stop an answer that is on its way. In the simulated world the controller never takes the broker for dead; a real one
-does after ``broker.session.timeout.ms``, 9 s, and lets others lead.
+It cannot stop a response that is already on its way. In the simulated world the controller never considers the broker
+dead. A real controller does so after ``broker.session.timeout.ms``, which is 9 s, and elects other leaders.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class BrokerPause(BrokerFault):
     """The fault kind ``broker_pause``."""
 
     name = "broker_pause"
-    summary = "brokers accept everything and answer nothing; then they go on"
+    summary = "brokers accept everything and answer nothing; then they resume"
     lingers_s = 0.0
-    shown_by = "requests came, and had no answer before the brokers went on"
+    shown_by = "requests arrived, and got no answer before the brokers resumed"
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Stop them."""
+        """Pause the brokers."""
 
         async def stop(node_id: int) -> None:
             await _pauses(lane, node_id).put(toxic_name(spec), True, lambda _: _pause(lane, node_id))
@@ -55,7 +55,7 @@ class BrokerPause(BrokerFault):
         await each(live_nodes(spec, lane), stop)
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Have them go on."""
+        """Resume the brokers."""
 
         async def go_on(node_id: int) -> None:
             await _pauses(lane, node_id).take_back(toxic_name(spec), partial(_resume, lane, node_id))
@@ -63,7 +63,7 @@ class BrokerPause(BrokerFault):
         await each(live_nodes(spec, lane), go_on)
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Stop them."""
+        """Pause the brokers."""
         until_ns = lane.now_ns + spec.duration_ms * _NS_PER_MS
         for node_id in nodes(spec, lane):
             _pauses(lane, node_id).add(toxic_name(spec), True)
@@ -71,13 +71,13 @@ class BrokerPause(BrokerFault):
                 lane.cluster.pause(node_id, until_ns)
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Have them go on."""
+        """Resume the brokers."""
         for node_id in nodes(spec, lane):
             if not _pauses(lane, node_id).drop(toxic_name(spec)):
                 lane.cluster.resume(node_id)
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Requests that had to wait."""
+        """Count the requests that had to wait."""
         return sum(1 for _ in passed(row, frames, (FrameKind.REQUEST,)))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
@@ -90,7 +90,7 @@ def _pauses(lane: LiveLane | SimulatedLane, node_id: int) -> Wanted[bool]:
 
 
 async def _pause(lane: LiveLane, node_id: int) -> None:
-    if node_id in lane.cluster.up:  # it may stand still already
+    if node_id in lane.cluster.up:  # another fault may have paused it already
         await lane.cluster.pause(node_id)
 
 

@@ -1,24 +1,24 @@
-"""A broker is shut down in good order, and started again at the end.
+"""A broker is shut down cleanly, and started again when the fault ends.
 
 ## What it does
-When the fault begins its brokers hand over what they lead and end. Connections to them are refused until they are back
-on the data that they had. With ``one_by_one`` each is back, and every replica of the topic in sync, before the next one
-goes, and the fault is over when all were.
+When the fault begins, its brokers hand over the partitions that they lead and shut down. Connections to them are
+refused until they are back on the data that they had. With ``one_by_one``, each broker is back and every replica of the
+topic is in sync before the next broker shuts down. The fault ends when all of them have been restarted.
 
 ## What it probes
-What every upgrade does to a client: NOT_LEADER_OR_FOLLOWER from a broker that is going, its connections closed with
-requests on them, and the way back. One by one it is the rolling restart of an upgrade.
+What every upgrade does to a client: NOT_LEADER_OR_FOLLOWER from a broker that is shutting down, connections that close
+with requests in flight, and the way back. With ``one_by_one`` it is the rolling restart of an upgrade.
 
 ## How it is made
-By SIGTERM, which starts Kafka's controlled shutdown; the proxies are disabled meanwhile, so that connections are
-refused as by a host whose process is gone. The start is waited for until every listener is ready; one by one, also
-until every broker says that the replicas are in sync.
+By SIGTERM, which starts Kafka's controlled shutdown. The proxies are disabled meanwhile, so that connections are
+refused, as on a host whose process has ended. The fault waits until every listener of the restarted broker is ready,
+and with ``one_by_one`` also until every broker reports that the replicas are in sync.
 
 ## Where it is seen
-At the witness the broker closes its connections: a hit is such an end.
+At the witness, the broker closes its connections. A hit is a connection that the broker closed.
 
 ## What it cannot do
-Change the broker's version on the way.
+It cannot change the broker's version during the restart.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class BrokerRestart(Fault):
     )
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Shut them down, and refuse."""
+        """Shut the brokers down and refuse connections to them."""
         for part in self._turns(spec, lane):
             await take_down(part, lane, lane.cluster.stop)
             if part is not spec:
@@ -59,12 +59,12 @@ class BrokerRestart(Fault):
                 await lane.cluster.in_sync(lane.topic)
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Start what is down, and accept again."""
+        """Start the brokers that are down, and accept connections again."""
         for part in self._turns(spec, lane):
             await bring_back(part, lane)
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Connections that the broker's end closed."""
+        """Count the connections that the broker's side closed."""
         return hung_up(row, frames)
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
@@ -72,7 +72,7 @@ class BrokerRestart(Fault):
         return cuts.ended_together(row, evidence) + cuts.without_answer(row, evidence)
 
     def _turns(self, spec: FaultSpec, lane: LiveLane) -> Iterator[FaultSpec]:
-        """All at once, or a fault on one broker after the other."""
+        """Yield one fault for all brokers or, with ``one_by_one``, one fault per broker."""
         if not self.values(spec)["one_by_one"]:
             yield spec
             return

@@ -1,22 +1,23 @@
-"""Single answers say another error code.
+"""Single responses carry another error code.
 
 ## What it does
-Each of the answers that are meant says the error ``code``: of all that it speaks about, or where the answers are meant
-by an error, of what had that error. What the broker did is done.
+Each selected response carries the error ``code``, for every item that it covers. If the responses are selected by an
+error, only the items with that error get the new code. What the broker did remains done.
 
 ## What it probes
-What a client makes of an error that today's brokers no longer give. An answer that was an error already stays as true
-as it was: what was refused under one name is refused under another.
+How a client handles an error that today's brokers no longer return. A response that already was an error stays
+truthful: what was refused under one code is refused under another.
 
 ## How it is made
-By the witness, which changes the answer in the version that the client speaks.
+By the witness, which changes the response in the version that the client uses.
 
 ## Where it is seen
-At the witness the row of the answer says that it was changed, and by which fault: a hit is such a row.
+At the witness, the row of the response says that it was changed, and by which fault. A hit is such a row.
 
 ## What it cannot do
-Undo what was done: a batch that was appended is in the log, whatever its answer says. Such answers are better left to
-``error_response``. Hit an answer that says just that already: it passes as it came.
+It cannot undo what was done: a batch that was appended is in the log, whatever its response says. For such responses
+``error_response`` is the better fault. A response that already carries exactly this code passes unchanged and is not a
+hit.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class ChangedError(FrameFault):
     )
 
     def action(self, spec: FaultSpec) -> Action:
-        """Put the code in its place."""
+        """Return the action that replaces the error code."""
         was = None if spec.frames is None else spec.frames.error_code
         return changed(error_code(self.values(spec)["code"], was=was))
 

@@ -1,23 +1,24 @@
 """The connection ends at a frame.
 
 ## What it does
-With each of the frames that are meant its connection ends, on both sides, by FIN or by RST (``reset`` 1): behind the
-whole frame, or, with ``at_byte`` 0 and more, when so many bytes of it have passed (at most all but one).
+At each selected frame its connection ends on both sides, by FIN or by RST (``reset`` 1). By default it ends after the
+whole frame. With ``at_byte`` 0 or more it ends after that many bytes of the frame, at most all but one.
 
 ## What it probes
-A request that was applied and an answer that broke off at any byte: in the size field, in the header, in the body;
-the end right behind a whole answer, whose request must not be sent again.
+A request that was applied and whose response breaks off at any byte: in the size field, in the header, in the body. It
+also probes an end right after a whole response, whose request must not be sent again.
 
 ## How it is made
 By the witness, which closes both of its sockets.
 
 ## Where it is seen
-At the witness the connection ends with neither side as the one who ended it. The row of the frame says whether it was
-stopped, and by which fault: a hit is such a row.
+At the witness, the connection ends and neither side is recorded as the one that closed it. The row of the frame says
+whether it was stopped, and by which fault. A hit is such a row.
 
 ## What it cannot do
-Reset the client: the witness's RST reaches the broker, but Toxiproxy, which stands between, passes it on to the client
-as FIN (``reset`` resets clients). Make sure that what was passed on before an RST is read: a reset may overtake it.
+It cannot reset the client. The witness's RST reaches the broker, but Toxiproxy passes it on to the client as FIN
+(``reset`` resets clients). It also cannot guarantee that the bytes passed on before an RST are read, since a reset may
+overtake them.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class ClosedAtFrame(FrameFault):
     )
 
     def action(self, spec: FaultSpec) -> Action:
-        """Pass on so much, and end."""
+        """Return the action that passes on the given part of the frame and ends the connection."""
         values = self.values(spec)
         reset = bool(values["reset"])
         return end_behind(reset=reset) if values["at_byte"] < 0 else tear(values["at_byte"], reset=reset)

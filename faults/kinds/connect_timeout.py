@@ -1,28 +1,28 @@
-"""Nobody answers at the brokers' addresses.
+"""Connection attempts to the brokers' addresses get no answer.
 
 ## What it does
-Open connections end when the fault begins. For its duration an attempt to connect is neither accepted nor refused.
-At its end the attempts that still wait are accepted, in the live world when the system next repeats them: one, two,
-four seconds after each other.
+Open connections end when the fault begins. For its duration an attempt to connect is neither accepted nor refused. When
+it ends, the attempts that still wait are accepted. In the live world this happens when the operating system next
+repeats them: after one, two, four seconds.
 
 ## What it probes
-The connection setup timeout, and what a client does beside a connection that hangs: others must go on, and the
-attempt must be given up by the clock, for nothing else will end it.
+The connection setup timeout, and what a client does next to a connection that hangs. Other connections must keep
+working, and the client must give up the attempt by its own clock, because nothing else will end it.
 
 ## How it is made
-In the live world the proxy is disabled, and a socket of the harness takes its port, whose queue of new connections has
-room for one and is full at once: the system drops whatever else knocks. At the end that socket is closed and the proxy
-enabled. In the simulated world the proxy leaves attempts without an answer.
+In the live world the proxy is disabled, and a socket of the harness takes over its port. That socket's queue of new
+connections has room for one and is filled at once, so the operating system drops every further attempt. At the end that
+socket is closed and the proxy is enabled. In the simulated world the proxy leaves attempts unanswered.
 
 ## Where it is seen
-The client sees the end of what was open, and then nothing at all. Attempts to connect never reach the witness: in the
-live world a hit is a connection that ended from the client's side, and that no new one begins meanwhile can be seen
-there too. In the simulated world it is an attempt that was left without an answer.
+The client sees the end of its open connections, and then nothing at all. Attempts to connect never reach the witness.
+In the live world a hit is a connection that ended from the client's side, and the witness also shows that no new
+connection begins meanwhile. In the simulated world a hit is an attempt that was left unanswered.
 
 ## What it cannot do
-Answer some attempts and not others; leave the open connections alone. While the port changes hands, at the beginning
-and at the end, for a moment attempts are refused. An attempt that comes in that same moment may be taken for
-established by the client, and is reset when the fault ends.
+It cannot answer some attempts and not others, or leave the open connections alone. While the port changes hands, at the
+beginning and at the end, attempts are refused for a moment. A client may consider an attempt made at that same moment
+established, and it is reset when the fault ends.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ class ConnectTimeout(AddressFault):
     summary = "attempts to connect have no answer for the duration, and open connections end"
 
     async def take(self, proxy: Proxy, name: str) -> None:
-        """Cut, and answer nobody."""
+        """Cut the open connections and leave attempts to connect unanswered."""
         await listener.ignore(proxy, name)
 
     def take_simulated(self, proxy: SimulatedProxy, name: str) -> None:
-        """Answer nobody."""
+        """Leave attempts to connect unanswered."""
         proxy.ignore(name)
 
     def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
-        """Attempts to connect that had no answer."""
+        """Count the attempts to connect that got no answer."""
         return lane.touched(toxic_name(row.spec))
 
 

@@ -1,23 +1,24 @@
 """Groups and transactional ids get another coordinator.
 
 ## What it does
-When the fault begins, every partition of the brokers' internal topics (``__transaction_state``, ``__consumer_offsets``)
-that one of its brokers leads goes to the next broker, and with it the ids and groups that it coordinates. It stays
-there. With one broker, or while nobody has asked for a coordinator yet, nothing happens.
+When the fault begins, every partition of the internal topics (``__transaction_state``, ``__consumer_offsets``) that one
+of its brokers leads moves to the next broker, along with the ids and groups that this partition coordinates. It stays
+there. With a single broker, or before a client has first asked for a coordinator, nothing happens.
 
 ## What it probes
-Whether the client asks FindCoordinator again when it hears NOT_COORDINATOR, waits while the new one loads
+Whether the client asks FindCoordinator again when it gets NOT_COORDINATOR, waits while the new coordinator loads
 (COORDINATOR_LOAD_IN_PROGRESS), and repeats what was not done, in order.
 
 ## How it is made
-In the live world as ``leader_move``: another replica becomes the preferred one and is elected. In the simulated world
-the scripted brokers agree on the next broker for every key, at once.
+In the live world as in ``leader_move``: another replica becomes the preferred one and is elected. In the simulated
+world the scripted brokers agree on the next broker for every key at once.
 
 ## Where it is seen
-The old coordinator answers NOT_COORDINATOR: a hit is such an answer that passes the witness during the fault.
+The old coordinator answers NOT_COORDINATOR. A hit is such a response that passes the witness during the fault.
 
 ## What it cannot do
-Touch a producer without a transactional id: its id comes from any broker, and it has no coordinator.
+It cannot affect a producer without a transactional id: its producer id comes from any broker, and it has no
+coordinator.
 """
 
 from __future__ import annotations
@@ -44,21 +45,21 @@ class CoordinatorMove(BrokerFault):
 
     name = "coordinator_move"
     summary = "groups and transactional ids get another coordinator, and keep it"
-    #: Coordinators remember in memory whom they served.
+    #: Coordinators keep the ids and groups that they served in memory.
     lingers_s = math.inf
     shown_by = "answers said NOT_COORDINATOR"
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Move them."""
+        """Move the coordinators."""
         for topic in INTERNAL_TOPICS:
             await move_on(lane.cluster, topic, live_nodes(spec, lane))
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Move them all: scripted brokers have no internal topics that one of them could lead."""
+        """Move every coordinator, because scripted brokers have no internal topics that one of them could lead."""
         lane.cluster.settings.coordinators_moved += 1
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Answers of those who do not coordinate any more."""
+        """Count the responses of brokers that are no longer the coordinator."""
         return errors(row, frames, (ErrorCode.not_coordinator,))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:

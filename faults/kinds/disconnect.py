@@ -1,24 +1,25 @@
-"""Every connection is cut, politely (FIN).
+"""Every connection is closed cleanly (FIN).
 
 ## What it does
 All connections of the lane end at once, whatever is in flight on them. The listener stays closed for the duration of
-the fault, which may be 0: then a client can come back immediately.
+the fault, which may be 0; then a client can reconnect immediately.
 
 ## What it probes
-Requests whose fate the client cannot know: they may lie unread in a buffer, be applied and unanswered, or answered
-and unread. An at-least-once producer has to send them again, an idempotent one under the same sequence numbers.
+Requests whose fate the client cannot know: they may be unread in a buffer, applied but unanswered, or answered but
+unread. An at-least-once producer has to send them again. An idempotent producer has to send them again with the same
+sequence numbers.
 
 ## How it is made
-The proxy is disabled and, after the duration, enabled again. Nothing else closes connections that are idle and those
-that are not at one known moment.
+The proxy is disabled and, after the duration, enabled again. No other fault closes idle and busy connections alike at
+one known moment.
 
 ## Where it is seen
-The client reads the end of the stream, and a refusal while the listener is closed. At the witness the connections
-end from the client's side: a hit is a connection that did.
+The client reads the end of the stream, and is refused while the listener is closed. At the witness the connections end
+from the client's side. A hit is a connection that ended this way.
 
 ## What it cannot do
-Choose one connection of several, or the byte at which it is cut. Where the proxy holds unread bytes of the client
-(a request under way in that very moment), the system sends RST instead of FIN.
+It cannot choose one connection of several, or the byte at which the connection is cut. If the proxy holds unread bytes
+of the client (a request that is under way at that moment), the operating system sends RST instead of FIN.
 """
 
 from __future__ import annotations

@@ -1,23 +1,23 @@
 """Single frames never arrive.
 
 ## What it does
-Each of the frames that are meant is thrown away whole. The connection lives on (``end`` 0), or ends with it by FIN
-(1) or by RST (2).
+Each selected frame is dropped whole. The connection stays open (``end`` 0), or ends with the frame by FIN (1) or by RST
+(2).
 
 ## What it probes
-One answer of several in flight that is missing, with those behind it arriving: a client that pairs answers by order
-takes the next one for it, one that compares correlation ids notices. A request that was never applied beside one that
-was.
+One of several responses in flight is missing, and those after it arrive. A client that matches responses by order takes
+the next response for the missing one; a client that compares correlation ids notices. It also probes a request that was
+never applied next to one that was.
 
 ## How it is made
-By the witness, which holds a frame back until it is whole and then does not pass it on.
+By the witness, which buffers a frame until it is whole and then does not pass it on.
 
 ## Where it is seen
-The row of the frame says that it was stopped, and by which fault: a hit is such a row. The other side never sees it:
-the broker appends nothing of a dropped request, the client's request behind a dropped response times out.
+The row of the frame says that it was stopped, and by which fault. A hit is such a row. The other side never sees the
+frame: the broker appends nothing of a dropped request, and a client whose response is dropped times out.
 
 ## What it cannot do
-Hide from TCP that the bytes were taken: both sides have had them acknowledged.
+It cannot hide from TCP that the bytes were received: both sides have got an acknowledgement for them.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class DroppedFrame(FrameFault):
     name = "dropped_frame"
     summary = "single requests or responses are thrown away, with or without their connection"
     params: tuple[FaultParam, ...] = (
-        FaultParam("end", 0, 0, RST, "what becomes of the connection: 0 it lives on, 1 FIN, 2 RST"),
+        FaultParam("end", 0, 0, RST, "how the connection ends: 0 it stays open, 1 FIN, 2 RST"),
     )
 
     def action(self, spec: FaultSpec) -> Action:
-        """Throw it away."""
+        """Return the action that drops the frame."""
         end = self.values(spec)["end"]
         return drop_and_end(reset=end == RST) if end else DROP
 

@@ -1,25 +1,25 @@
 """Requests are sent, and never arrive.
 
 ## What it does
-For the duration of the fault every byte of every request is thrown away, on open connections and on new ones, which
-can still be made. At its end all connections are closed, for there is a hole in each stream.
+For the duration of the fault every byte of every request is discarded, on open connections and on new ones, which can
+still be made. At its end all connections are closed, because each stream has a gap.
 
 ## What it probes
-The counterpart of ``dropped_response``: the client sees the same silence, but here nothing was applied. Whoever
-takes the one for the other either loses records or reports failures that are none.
+The counterpart of ``dropped_response``: the client sees the same silence, but nothing was applied. A client that
+confuses the two either loses records or reports false failures.
 
 ## How it is made
-The bytes are swallowed in front of the witness; in the live world by a ``timeout`` toxic with timeout 0 upstream. A
-client is never held back by it, however much it sends. Removing it makes Toxiproxy close every connection.
+The bytes are discarded before they reach the witness; in the live world by a ``timeout`` toxic with timeout 0 upstream.
+This never slows a client down, however much it sends. Toxiproxy closes every connection when the toxic is removed.
 
 ## Where it is seen
-The client sees silence, then the end of the connection. The witness sees no request, and cannot see that there was
-one. In the live world a hit is therefore a connection that ended from the client's side during the fault or by its
-end, whether or not anything was lost on it. In the simulated world it is a piece of data that was swallowed.
+The client sees silence, then the end of the connection. The witness sees no request, and cannot know that one was sent.
+In the live world a hit is therefore a connection that ended from the client's side during the fault or at its end,
+whether or not anything was lost on it. In the simulated world a hit is a piece of data that was discarded.
 
 ## What it cannot do
-Drop one request and let the next one through (that is ``dropped_frame``). A request that is under way when the fault
-begins may be torn.
+It cannot drop one request and let the next one through (``dropped_frame`` does that). A request that is under way when
+the fault begins may be torn.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class DroppedRequest(Fault):
 
     name = "dropped_request"
     summary = "requests are thrown away on their way; then the connections are closed"
-    shown_by = "records were called, and no request with them came to a broker before it was over"
+    shown_by = "records were sent, and no request with them reached a broker before the fault ended"
     worlds = BOTH_WORLDS
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Throw requests away."""
+        """Discard requests."""
         await each(lane.on(spec), lambda proxy: swallow(proxy, toxic_name(spec), "upstream"))
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
@@ -53,7 +53,7 @@ class DroppedRequest(Fault):
         await each(lane.on(spec), lambda proxy: let_through(proxy, toxic_name(spec)))
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Throw requests away."""
+        """Discard requests."""
         for proxy in lane.on(spec):
             proxy.up.silence(toxic_name(spec))
 
@@ -64,7 +64,7 @@ class DroppedRequest(Fault):
                 proxy.cut()
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Connections that ended."""
+        """Count the connections that ended."""
         return sum(1 for _ in cut(row, frames))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
@@ -72,7 +72,7 @@ class DroppedRequest(Fault):
         return waits.held_up(row, evidence, unsent=True)
 
     def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
-        """Pieces of data that were swallowed."""
+        """Count the pieces of data that were discarded."""
         return lane.touched(toxic_name(row.spec))
 
 

@@ -1,26 +1,26 @@
-"""The broker answers, and the answers never arrive.
+"""The broker answers, and the responses never arrive.
 
 ## What it does
-For the duration of the fault requests reach the broker and are applied, and every byte of every response is thrown
-away. At its end all connections are closed. A client that waits shorter than that has closed them already.
+For the duration of the fault requests reach the broker and are applied, and every byte of every response is discarded.
+At its end all connections are closed. A client with a shorter request timeout has closed them before.
 
 ## What it probes
-The difference between at-least-once and exactly-once: the client must send again what the broker has already got.
-Without idempotence the log holds it twice; with it the broker knows the sequence numbers and answers the second
-time without appending. This is also where request timeouts show.
+The difference between at-least-once and exactly-once: the client must send again what the broker has already applied.
+Without idempotence the log holds it twice. With idempotence the broker recognizes the sequence numbers and answers the
+second request without appending. Request timeouts also show here.
 
 ## How it is made
-A ``timeout`` toxic with timeout 0 downstream, on live and on later connections: it reads, acknowledges on the level
-of TCP, and discards. Removing it makes Toxiproxy close every connection of the proxy: none with a hole in its stream
-lives on. The listener stays open, so that a client which reconnects at once meets no refusal that was not asked for.
+A ``timeout`` toxic with timeout 0 downstream, on live and on later connections. It reads, acknowledges at the level of
+TCP, and discards. When it is removed, Toxiproxy closes every connection of the proxy, so that no connection with a gap
+in its stream stays open. The listener stays open, so that a client that reconnects at once is not refused.
 
 ## Where it is seen
-The client sees silence, then the end of the connection. At the witness the responses pass as if nothing were wrong: a
+The client sees silence, then the end of the connection. At the witness the responses pass as if nothing were wrong. A
 hit is a response that passed the witness during the fault.
 
 ## What it cannot do
-Drop one response and let the next one through; drop whole frames only (the first response may be torn if the fault
-begins in the middle of it). Connections opened during the fault are as silent as the others.
+It cannot drop one response and let the next one through, or drop whole frames only (the first response may be torn if
+the fault begins in the middle of it). Connections opened during the fault are as silent as the others.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class DroppedResponse(Fault):
     worlds = BOTH_WORLDS
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Throw responses away."""
+        """Discard responses."""
         await each(lane.on(spec), lambda proxy: swallow(proxy, toxic_name(spec), "downstream"))
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
@@ -54,7 +54,7 @@ class DroppedResponse(Fault):
         await each(lane.on(spec), lambda proxy: let_through(proxy, toxic_name(spec)))
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Throw responses away."""
+        """Discard responses."""
         for proxy in lane.on(spec):
             proxy.down.silence(toxic_name(spec))
 
@@ -65,7 +65,7 @@ class DroppedResponse(Fault):
                 proxy.cut()
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Responses thrown away."""
+        """Count the responses that were discarded."""
         return sum(1 for _ in passed(row, frames, (FrameKind.RESPONSE,)))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:

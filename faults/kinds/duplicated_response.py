@@ -1,20 +1,20 @@
-"""A response comes twice.
+"""A response arrives twice.
 
 ## What it does
-Each of the responses that are meant is passed on two times, one behind the other.
+Each selected response is passed on two times in a row.
 
 ## What it probes
-Whether the client takes the second for the answer to its next request. To call the connection broken is right; to
-complete a request with it is not.
+Whether the client takes the second copy for the response to its next request. It is correct to treat the connection as
+broken; it is not correct to complete a request with the copy.
 
 ## How it is made
 By the witness, which writes the frame twice.
 
 ## Where it is seen
-At the witness the row of the response says which fault it met: a hit is such a row.
+At the witness, the row of the response says which fault acted on it. A hit is such a row.
 
 ## What it cannot do
-Come from a real broker: it is what a broken middlebox does.
+A real broker never does this; a broken middlebox does.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class DuplicatedResponse(FrameFault):
     directions = ("response",)
 
     def action(self, spec: FaultSpec) -> Action:
-        """Write it twice."""
+        """Return the action that writes the response twice."""
         return TWICE
 
 

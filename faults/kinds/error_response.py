@@ -1,25 +1,25 @@
 """The broker answers with an error code.
 
 ## What it does
-The next ``count`` answers of the API ``api`` say the error ``code``: of all partitions that they speak about, or, of
-Produce, of ``partition`` alone. Nothing is done otherwise, unless ``after_append`` is 1: then Produce has appended the
-batch first. What is left of them at the fault's end is not given any more.
+The next ``count`` responses of the API ``api`` carry the error ``code``: for every partition that they cover or, for
+Produce, for ``partition`` alone. The request is not carried out, unless ``after_append`` is 1: then Produce has
+appended the batch first. Responses that are left over when the fault ends are no longer changed.
 
 ## What it probes
-What the client makes of each code: whether it retries, with fresh metadata or a new producer id, gives up on the
-record, or on itself; and what it says of a record that is in the log all the same.
+How the client handles each code: whether it retries with fresh metadata or a new producer id, fails the record, or
+fails itself; and what it reports for a record that is in the log all the same.
 
 ## How it is made
-In the live world by the witness, which puts the code into the broker's answer, in the version that the client speaks:
-the broker has done what was asked, so ``after_append`` has to be 1 for Produce. In the simulated world the scripted
-brokers put it there themselves.
+In the live world by the witness, which puts the code into the broker's response, in the version that the client uses.
+The broker has carried out the request, so ``after_append`` has to be 1 for Produce. In the simulated world the scripted
+brokers set the code themselves.
 
 ## Where it is seen
-At the witness: a hit is an answer of that API with that code during the fault, one that the broker gave for reasons of
-its own included.
+At the witness: a hit is a response of that API with that code during the fault, including one that the broker gave for
+its own reasons.
 
 ## What it cannot do
-Make the broker mean it: behind an injected NOT_LEADER_OR_FOLLOWER it still leads.
+It cannot change the state of the broker: after an injected NOT_LEADER_OR_FOLLOWER the broker still leads.
 """
 
 from __future__ import annotations
@@ -57,7 +57,11 @@ class ErrorResponse(WitnessFault):
     )
 
     def check(self, spec: FaultSpec, world: str) -> None:
-        """UsageError for one partition of an API without, and for what a real broker would have to leave undone."""
+        """Check the parameters.
+
+        Raise UsageError if ``partition`` is set for an API other than Produce, or if a real broker would have to skip
+        the append.
+        """
         values = self.values(spec)
         if values["partition"] != -1 and values["api"] != Api.PRODUCE:
             raise UsageError(
@@ -70,7 +74,7 @@ class ErrorResponse(WitnessFault):
             )
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Have them fail."""
+        """Inject the error."""
         values = self.values(spec)
         partition = None if values["partition"] == -1 else values["partition"]
         match = FrameMatch(api_name(values["api"]), "response", count=values["count"], partition=partition)
@@ -78,19 +82,19 @@ class ErrorResponse(WitnessFault):
         lane.witness.arm(toxic_name(spec), match, action, spec.brokers)
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Have them fail no more."""
+        """Stop injecting the error."""
         lane.witness.disarm(toxic_name(spec))
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Have them fail."""
+        """Inject the error."""
         self._inject(spec, lane, self.values(spec)["count"])
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Have them fail no more."""
+        """Stop injecting the error."""
         self._inject(spec, lane, 0)
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Answers with the code."""
+        """Count the responses with the code."""
         values = self.values(row.spec)
         answers = responses(row, frames, values["api"])
         return sum(1 for frame in answers if values["code"] in frame.error_codes)

@@ -1,27 +1,28 @@
-"""Requests wait on their way, and reach the broker after the client has left.
+"""Requests are held, and reach the broker after the client has left.
 
 ## What it does
-For the duration of the fault every request is held back, on open connections and on new ones. When the fault ends all
-of them arrive, in order, and behind them the end of the connection, if the client has closed it meanwhile.
+For the duration of the fault every request is held, on open connections and on new ones. When the fault ends, all of
+them arrive in order. If the client has closed the connection meanwhile, its end arrives after them.
 
 ## What it probes
-A request that was given up for lost is applied after all: behind its retry, which went by another connection, or behind
-the client's word that it failed. Without idempotence the log holds it twice, or out of order; with it the broker
-knows the sequence numbers. Whoever reports a failure as certain because the connection is gone is wrong here.
+A request that was given up as lost is applied after all: after its retry, which used another connection, or after the
+client has reported that it failed. Without idempotence the log holds it twice, or out of order. With idempotence the
+broker recognizes the sequence numbers. A client that reports a failure as certain because the connection has ended is
+wrong here.
 
 ## How it is made
-A delay of an hour on requests, which is taken away again: in the live world a ``latency`` toxic upstream, whose delay
-is first set to 0, which lets go of what is held, and which is then removed. A FIN waits behind what is held, and so
-does the end of a connection that the client has reset.
+A delay of one hour on requests, which is removed again. In the live world this is a ``latency`` toxic upstream. Its
+delay is first set to 0, which releases what is held, and then the toxic is removed. A FIN waits after the held data,
+and so does the end of a connection that the client has reset.
 
 ## Where it is seen
 The client sees silence. At the witness requests arrive at the end of the fault, and connections end from the client's
-side right behind them: a hit is a request that arrived during the fault or by its end on such a connection. Where the
-client is still there its requests are merely late, and no hit.
+side right after them. A hit is a request that arrived during the fault or at its end on such a connection. If the
+client is still connected, its requests are merely late and are not hits.
 
 ## What it cannot do
-Make the client leave: the fault must last longer than its request timeout. Hold one request and not the next (that is
-``held_frame``).
+It cannot make the client leave: the fault must last longer than the client's request timeout. It cannot hold one
+request and not the next (``held_frame`` does that).
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ class GhostRequest(HeldBack):
 
     name = "ghost_request"
     summary = "requests are held back for the duration, and then reach the broker though the client has left"
-    shown_by = "requests came when their client had left, and had asked elsewhere"
+    shown_by = "requests arrived after their client had left, and had asked elsewhere"
     stream = "upstream"
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Requests that arrived from clients that had left."""
+        """Count the requests that arrived from clients that had left."""
         left = {frame.conn for frame in cut(row, frames)}
         return sum(frame.conn in left for frame in passed(row, frames, (FrameKind.REQUEST,)))
 

@@ -1,33 +1,36 @@
-"""One side is gone, and the other is not told.
+"""One side of the connection is gone, and the other side is not notified.
 
 ## What it does
-Every open connection loses its way in the moment the fault begins. As a rule the broker's end is closed and the
-client's stays open: it hears nothing, and what the client sends during the fault goes nowhere. At the end of the fault
-the client learns of it. With ``unaware_broker`` it is the other way round: the client's end is closed, and the broker
-keeps a connection that nobody uses until the end of the fault.
+Every open connection is severed at the moment the fault begins. By default the broker's end is closed and the client's
+end stays open: the client receives nothing, and what it sends during the fault is lost. When the fault ends, the client
+is notified. With ``unaware_broker`` it is the other way round: the client's end is closed, and the broker keeps an
+unused connection until the fault ends.
 
 ## What it probes
-Silence that is no slowness: only the request timeout, and for a connection without requests only the next use,
-tells the client. It must not wait longer than that, and not take a written frame for a delivered one. With
-``unaware_broker``: a client that comes back while the broker still keeps its old connection.
+Silence that is not slowness. The client learns of it only by its request timeout or, on a connection without requests,
+when it next uses the connection. It must not wait longer than that, and must not take a written frame for a delivered
+one. With ``unaware_broker``: a client that reconnects while the broker still keeps its old connection.
 
 ## How it is made
 In the live world a ``slow_close`` toxic holds back the FIN that the unaware side would get. Then the other end of every
-open connection is closed: by a ``timeout`` toxic towards it that is added and removed again, for in removing it
-Toxiproxy closes those connections. Connections that are opened later work; but a FIN towards the unaware side waits for
-the end of the fault on these as well. In the simulated world the proxy forgets what it carries, as a router does.
+open connection is closed by a ``timeout`` toxic towards it that is added and removed again, since Toxiproxy closes
+those connections when it removes the toxic. Connections that are opened later work, but a FIN towards the unaware side
+waits for the end of the fault on these as well. In the simulated world the proxy forgets its connections, as a router
+does.
 
 ## Where it is seen
-At the witness the connections end from the client's side (with ``unaware_broker`` when the fault ends), while the
-client's end of them lives on: a hit is a connection that ended so during the fault, those included that the client
-closed meanwhile. In the simulated world it is a connection that lost its way, and each frame that was sent nowhere.
+At the witness the connections end from the client's side (with ``unaware_broker``, when the fault ends), while the
+client's end of them stays open. A hit is a connection that ended this way during the fault, including those that the
+client closed meanwhile. In the simulated world hits are the connections that were severed, and each frame that was sent
+into the void.
 
 ## What it cannot do
-Keep the peer's kernel silent: it still acknowledges, so nobody's TCP gives up. At the end a client is told by FIN or,
-where something of it lies unread, by RST; in the simulated world by RST alone, and only if it sends. An answer that the
-proxy has already when the fault begins still arrives. Who is not told learns of it early if a fault that slowed the
-same direction before ends meanwhile, for Toxiproxy cannot take that out with a FIN held behind it. Brokers of the
-simulated world look after no connections: with ``unaware_broker`` the old ones just end there, and new ones work.
+It cannot keep the peer's kernel silent: the kernel still acknowledges, so neither side's TCP gives up. At the end a
+client is notified by FIN or, if it has unread data on its way, by RST; in the simulated world by RST alone, and only if
+it sends. A response that the proxy already holds when the fault begins still arrives. The unaware side learns of the
+end early if an earlier fault that slowed the same direction ends meanwhile, because Toxiproxy cannot remove that
+fault's toxic while a FIN is held after it. Brokers of the simulated world do not track connections: with
+``unaware_broker`` the old ones just end there, and new ones work.
 """
 
 from __future__ import annotations
@@ -50,15 +53,15 @@ class HalfOpen(Fault):
     """The fault kind ``half_open``."""
 
     name = "half_open"
-    summary = "open connections lose one end, and the other is not told"
+    summary = "open connections lose one end, and the other is not notified"
     shown_by = "connections ended, with all of their broker"
     worlds = BOTH_WORLDS
     params: tuple[FaultParam, ...] = (
-        FaultParam("unaware_broker", 0, 0, 1, "1: the broker is not told, 0: the client is not told"),
+        FaultParam("unaware_broker", 0, 0, 1, "1: the broker is not notified, 0: the client is not notified"),
     )
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Lose the way."""
+        """Sever the open connections."""
         held, severed = (
             ("upstream", "downstream") if self._unaware_broker(spec) else ("downstream", "upstream")
         )
@@ -72,7 +75,7 @@ class HalfOpen(Fault):
         await each(lane.on(spec), lose)
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Tell the side that was not told."""
+        """Notify the unaware side."""
         fin, end = _toxics(spec)
 
         async def tell(proxy: Proxy) -> None:
@@ -84,7 +87,7 @@ class HalfOpen(Fault):
         await each(lane.on(spec), tell)
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Lose the way."""
+        """Sever the open connections."""
         for proxy in lane.on(spec):
             if self._unaware_broker(spec):
                 proxy.touched[toxic_name(spec)] += len(proxy.connections)
@@ -94,13 +97,13 @@ class HalfOpen(Fault):
                 connection.orphan(toxic_name(spec))
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Have the way back, without anybody at its end."""
+        """Restore the path, without a peer at its other end."""
         for proxy in lane.on(spec):
             for connection in list(proxy.connections):
                 connection.way_is_back(toxic_name(spec))
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Connections that ended from the client's side."""
+        """Count the connections that ended from the client's side."""
         return sum(1 for _ in cut(row, frames))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
@@ -108,7 +111,7 @@ class HalfOpen(Fault):
         return cuts.ended_together(row, evidence)
 
     def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
-        """Connections that lost their way, and frames that were sent nowhere."""
+        """Count the connections that were severed, and the frames that were sent into the void."""
         return lane.touched(toxic_name(row.spec))
 
     def _unaware_broker(self, spec: FaultSpec) -> bool:

@@ -1,26 +1,26 @@
-"""Whoever connects is hung up on at once.
+"""New connections are accepted and closed at once.
 
 ## What it does
 For the duration of the fault every attempt to connect succeeds, and the connection ends a moment later, before anything
-is answered on it. Connections that were open end when it begins, as soon as their client is silent.
+is answered on it. Connections that were open when the fault begins end as soon as their client is silent.
 
 ## What it probes
-A broker's crash as it looks behind a proxy or a balancer, which accepts for a host that is gone: never refused, so a
-client that takes "connected" for "back" tries again without a pause. It must back off, and must not take the end of a
-connection for an answer.
+A broker's crash as it looks through a proxy or a load balancer, which accepts on behalf of a host that is down. The
+client is never refused, so a client that takes "connected" for "available" tries again without a pause. It must back
+off, and must not take the end of a connection for a response.
 
 ## How it is made
-In the live world a ``timeout`` toxic upstream with a patience of 1 ms, on open and on later connections; what clients
-send meanwhile is thrown away. At the end the connections that are left are closed. In the simulated world the proxy
-closes what it has accepted.
+In the live world a ``timeout`` toxic upstream with a timeout of 1 ms, on open and on later connections. What clients
+send meanwhile is discarded. At the end the connections that are left are closed. In the simulated world the proxy
+closes the connections that it has accepted.
 
 ## Where it is seen
 The client reads the end of the stream right after it has connected. At the witness connections end from the client's
-side without an answer on them: a hit is a connection that ended.
+side without a response on them. A hit is a connection that ended.
 
 ## What it cannot do
-End the connection of a client that never stops sending: Toxiproxy waits for a silence of 1 ms. Have the proxy itself
-gone: that is ``refuse``.
+It cannot end the connection of a client that never stops sending, because Toxiproxy waits for a silence of 1 ms. It
+cannot make the proxy itself unreachable (``refuse`` does that).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from harness.plugins.fault import FaultKind
 from harness.plugins.proxy import Proxy
 from harness.simulated.proxy import SimulatedProxy
 
-#: The shortest that Toxiproxy knows.
+#: The shortest timeout that Toxiproxy supports.
 PATIENCE_MS: Final = 1
 
 
@@ -48,15 +48,15 @@ class HangUp(AddressFault):
     shown_by = "connections ended with all of their broker, or as soon as they were made"
 
     async def take(self, proxy: Proxy, name: str) -> None:
-        """Hang up on everybody."""
+        """Close every connection as soon as it is silent."""
         await swallow(proxy, name, "upstream", PATIENCE_MS)
 
     async def give_back(self, proxy: Proxy, name: str) -> None:
-        """Close what is left, and let connections live again."""
+        """Close the connections that are left, and let new ones stay open."""
         await let_through(proxy, name)
 
     def take_simulated(self, proxy: SimulatedProxy, name: str) -> None:
-        """Hang up on everybody who comes."""
+        """Close every new connection."""
         proxy.hang_up(name)
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:

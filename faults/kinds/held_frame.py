@@ -1,24 +1,24 @@
 """Single frames are held until the fault ends.
 
 ## What it does
-Each of the frames that are meant stays where it is, with whatever is behind it on its connection, until the fault is
-over; then all of it goes on, also to a client or a broker that has long given the connection up.
+Each selected frame is held until the fault ends, along with everything after it on its connection. Then all of it is
+passed on, even to a client or a broker that gave the connection up long ago.
 
 ## What it probes
-The late response: an answer to a request that the client has timed out, on a connection that it may have kept. And
-the ghost request, where requests are meant: it reaches the broker, and is applied, after the client has left.
+For responses, the late response: an answer to a request that the client has timed out, on a connection that it may have
+kept. For requests, the ghost request: it reaches the broker and is applied after the client has left.
 
 ## How it is made
-By the witness, which keeps the frame. A FIN waits behind it, so that the broker reads the request before it learns
-that nobody waits for its answer.
+By the witness, which keeps the frame. A FIN waits after it, so that the broker reads the request before it learns that
+the client no longer waits for its response.
 
 ## Where it is seen
-At the witness the row of the frame has the time at which it was passed on, and says that it was late, and by which
-fault: a hit is such a row.
+At the witness, the row of the frame has the time at which it was passed on, and says that it was late, and by which
+fault. A hit is such a row.
 
 ## What it cannot do
-Hold a frame back from somebody who resets the connection meanwhile: then it is gone, its row says that it was stopped,
-and it is no hit.
+It cannot hold a frame for a peer that resets the connection meanwhile. Such a frame is lost, its row says that it was
+stopped, and it is not a hit.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class HeldFrame(FrameFault):
     shown_by = "frames were passed on when the fault ended, and not before"
 
     def action(self, spec: FaultSpec) -> Action:
-        """Keep it until the end."""
+        """Return the action that holds the frame until the fault ends."""
         return HOLD
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:

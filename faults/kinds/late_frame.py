@@ -1,22 +1,22 @@
 """Single frames arrive late.
 
 ## What it does
-Each of the frames that are meant is passed on ``delay_ms`` later, and with it whatever is behind it on its
-connection; connections beside it are on time.
+Each selected frame is passed on ``delay_ms`` later, along with everything after it on its connection. Other connections
+are on time.
 
 ## What it probes
-An answer behind its request timeout, on a connection that works otherwise; answers that come in a burst behind one
-that was late; one slow broker or one slow API, where the client's clocks are for each request.
+A response that arrives after its request timeout, on a connection that works otherwise; responses that arrive in a
+burst after one that was late; one slow broker or one slow API, for a client that keeps a timer per request.
 
 ## How it is made
-By the witness, which keeps the frame for so long.
+By the witness, which holds the frame for that long.
 
 ## Where it is seen
-At the witness the row of the frame has the time at which it was passed on, and says that it was late, and by which
-fault: a hit is such a row.
+At the witness, the row of the frame has the time at which it was passed on, and says that it was late, and by which
+fault. A hit is such a row.
 
 ## What it cannot do
-Let what is behind the frame overtake it (that is ``swapped_responses``).
+It cannot let later frames overtake the late one (``swapped_responses`` does that).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class LateFrame(FrameFault):
     params: tuple[FaultParam, ...] = (FaultParam("delay_ms", 1_000, 1, 600_000, "how much later"),)
 
     def action(self, spec: FaultSpec) -> Action:
-        """Keep it for a while."""
+        """Return the action that delays the frame."""
         return delay(self.values(spec)["delay_ms"])
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:

@@ -1,24 +1,26 @@
-"""Answers wait behind a gate, and all come when it opens.
+"""Responses are held, and all of them arrive when the fault ends.
 
 ## What it does
-For the duration of the fault requests reach the broker and are applied, and every answer is held back. When the fault
-ends all of them arrive at once, in order: also to a client that has long given up waiting, if it kept its connection.
+For the duration of the fault requests reach the broker and are applied, and every response is held. When the fault
+ends, all of them arrive at once, in order. They also reach a client that gave up waiting long ago, if it kept its
+connection.
 
 ## What it probes
-Answers behind the request timeout. A client that closes the connection on a timeout must send again what was applied;
-one that keeps it must know a late answer for what it is, and not take it for that of a later request.
+Responses after the request timeout. A client that closes the connection on a timeout must send again what was applied.
+A client that keeps the connection must recognize a late response, and not take it for the response to a later request.
 
 ## How it is made
-A delay of an hour on answers, which is taken away again: in the live world a ``latency`` toxic downstream, on open and
-on later connections, whose delay is first set to 0, which lets go of what is held, and which is then removed.
+A delay of one hour on responses, which is removed again. In the live world this is a ``latency`` toxic downstream, on
+open and on later connections. Its delay is first set to 0, which releases what is held, and then the toxic is removed.
 
 ## Where it is seen
-The client sees silence, and then answers, unless it has left. At the witness the responses are on time: a hit is a
+The client sees silence, and then responses, unless it has left. At the witness the responses are on time. A hit is a
 response that passed the witness during the fault.
 
 ## What it cannot do
-Hold one answer and not the next (that is ``held_frame``). Toxiproxy has room for 1,024 pieces a connection; beyond that
-the broker has to wait before it can write. New connections hear nothing before the end either.
+It cannot hold one response and not the next (``held_frame`` does that). Toxiproxy has room for 1,024 pieces per
+connection; beyond that the broker has to wait before it can write. New connections receive nothing before the end
+either.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ class LateResponse(HeldBack):
     stream = "downstream"
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Responses held back."""
+        """Count the responses that were held."""
         return sum(1 for _ in passed(row, frames, (FrameKind.RESPONSE,)))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:

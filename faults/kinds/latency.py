@@ -2,24 +2,25 @@
 
 ## What it does
 While the fault lasts, requests reach the broker ``upstream_ms`` later and responses reach the client ``downstream_ms``
-later. Order is kept and nothing is lost; requests that follow each other overlap on the way as they would on a long
-line. When it ends, what is still on the way arrives at once.
+later. The order is kept and nothing is lost. Consecutive requests overlap on the way, as they would on a long link.
+When the fault ends, everything that is still on the way arrives at once.
 
 ## What it probes
-Pipelining (more than one request in flight), batching while answers are late, and the client's clocks: a delay above
+Pipelining (more than one request in flight), batching while responses are late, and the client's timers: a delay above
 its request timeout makes it give up on requests that the broker applies.
 
 ## How it is made
-A ``latency`` toxic in each direction with a delay, jitter 0, on live and on later connections. At the end the delay
-is first set to 0, which lets go of what is held, and then the toxic is removed.
+A ``latency`` toxic in each direction with a delay, jitter 0, on live and on later connections. At the end the delay is
+first set to 0, which releases what is held, and then the toxic is removed.
 
 ## Where it is seen
-The client's acknowledgements take at least the added delay. At the witness, behind the proxy, requests come late and
-responses are still on time: a hit is a frame, of a delayed direction, that passed the witness during the fault.
+The client's acknowledgements take at least the added delay. At the witness, which sits after the proxy,
+broker, requests arrive late and responses are still on time. A hit is a frame in a delayed direction that passed the
+witness during the fault.
 
 ## What it cannot do
-Delay one frame and not the next; delay the opening of a connection (the proxy accepts at once) or a FIN with nothing
-behind it; slow the bytes down (that is bandwidth).
+It cannot delay one frame and not the next, the opening of a connection (the proxy accepts at once), or a FIN with no
+data in front of it. It cannot limit the rate (``bandwidth`` does that).
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Latency(Fault):
     )
 
     def check(self, spec: FaultSpec, world: str) -> None:
-        """Check the parameters; a delay of 0 both ways is no fault."""
+        """Check the parameters. Raise UsageError if the delay is 0 in both directions."""
         if not self._delays(spec):
             raise UsageError("fault 'latency' needs upstream_ms or downstream_ms above 0")
 
@@ -69,7 +70,7 @@ class Latency(Fault):
         await each(_places(lane.on(spec), delays), add)
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Take the delay away."""
+        """Remove the delay."""
 
         async def take(place: tuple[Proxy, str]) -> None:
             proxy, stream = place
@@ -85,13 +86,13 @@ class Latency(Fault):
                 proxy.way(stream).delay(toxic_name(spec), ms * NS_PER_MS)
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Take the delay away; what is held arrives at once."""
+        """Remove the delay; what is held arrives at once."""
         for proxy in lane.on(spec):
             proxy.up.restore(toxic_name(spec))
             proxy.down.restore(toxic_name(spec))
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Frames that passed in a delayed direction."""
+        """Count the frames that passed in a delayed direction."""
         kinds = [_DELAYED[stream] for stream in self._delays(row.spec)]
         return sum(1 for _ in passed(row, frames, kinds))
 

@@ -1,25 +1,26 @@
 """Partitions change their leader.
 
 ## What it does
-When the fault begins, every partition of the topic that one of its brokers leads goes to the next broker, in a new
-leader epoch. It stays there. With one broker there is nowhere to go, and nothing happens.
+When the fault begins, every partition of the topic that one of its brokers leads moves to the next broker, in a new
+leader epoch. It stays there. With a single broker nothing happens.
 
 ## What it probes
-Whether the client learns who leads now, from the error, from the hint beside it (KIP-951) or from Metadata; whether
-it keeps the order of its batches while it moves them to another connection; and whether it mistakes old metadata for
-new.
+Whether the client learns who leads now: from the error, from the leader hint beside it (KIP-951) or from Metadata.
+Whether it keeps the order of its batches while it moves them to another connection. Whether it mistakes old metadata
+for new.
 
 ## How it is made
-In the live world by a reassignment that makes another replica the preferred one, and an election; the move is done
-when the new leader leads, and brokers hear of it one after the other. In the simulated world the scripted brokers
-elect at once, and all of them know it at once. Followers that are in sync have everything, so that nothing is lost.
+In the live world by a reassignment that makes another replica the preferred one, and an election. The move is done when
+the new leader leads; brokers learn of it one after the other. In the simulated world the scripted brokers elect at
+once, and all of them know it at once. Followers that are in sync have everything, so nothing is lost.
 
 ## Where it is seen
-The old leader answers Produce with NOT_LEADER_OR_FOLLOWER: a hit is such an answer that passes the witness during the
+The old leader answers Produce with NOT_LEADER_OR_FOLLOWER. A hit is such a response that passes the witness during the
 fault.
 
 ## What it cannot do
-Leave some brokers with old metadata; lose what was not replicated (for that a follower must be paused first).
+It cannot leave some brokers with old metadata, or lose what was not replicated (for that a follower must be paused
+first).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from harness.simulated.lane import SimulatedLane
 
 
 async def move_on(cluster: Cluster, topic: str, node_ids: Collection[int]) -> None:
-    """Have each partition of ``topic`` that one of ``node_ids`` leads be led by the next broker that is up."""
+    """Move each partition of ``topic`` that one of ``node_ids`` leads to the next broker that is up."""
     alive = sorted(cluster.up)
     for partition in await cluster.partitions(topic) if len(alive) > 1 else ():
         leader = await cluster.leader(topic, partition)
@@ -57,11 +58,11 @@ class LeaderMove(BrokerFault):
     shown_by = "answers said NOT_LEADER_OR_FOLLOWER, or partitions went on at another broker"
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Move them."""
+        """Move the leaders."""
         await move_on(lane.cluster, lane.topic, live_nodes(spec, lane))
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Move them."""
+        """Move the leaders."""
         cluster = lane.cluster
         alive = [node for node in cluster.node_ids if cluster.accepts(node)]
         for partition in partitions(lane):
@@ -71,7 +72,7 @@ class LeaderMove(BrokerFault):
                 cluster.move_leader(lane.topic, partition, following, lane.now_ns)
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Answers of those who do not lead any more."""
+        """Count the responses of brokers that are no longer the leader."""
         return errors(row, frames, (ErrorCode.not_leader_or_follower,))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:

@@ -1,24 +1,25 @@
 """The log is trimmed to its end, as by DeleteRecords or by retention.
 
 ## What it does
-When the fault begins every partition of the topic loses its records up to the high watermark; offsets go on from
-where they were. What the brokers remember of producers stays.
+When the fault begins, every partition of the topic loses its records up to the high watermark. Offsets continue from
+where they were. The brokers keep their state about producers.
 
 ## What it probes
-Whether the client takes the new log start offset for what it is: with an error beside it, it says whether records
-that the producer knows of can still be there.
+Whether the client interprets the new log start offset correctly: together with an error it says whether records that
+the producer knows of can still be in the log.
 
 ## How it is made
 By DeleteRecords up to the high watermark, once that is the log's end; in the simulated world in the scripted
 partitions.
 
 ## Where it is seen
-The brokers' log begins later than it did: that is the proof. The client is told of it by every Produce answer, whose
-log start offset is in no row: a hit is a Produce answer that passes the witness during the fault.
+The brokers' log begins later than before: that is the proof. The client learns of it from every Produce response, whose
+log start offset is not recorded in any row. A hit is therefore a Produce response that passes the witness during the
+fault.
 
 ## What it cannot do
-Leave the records for who reads the log afterwards: evidence that is to tell this from a loss must read the deleted
-records too.
+It cannot keep the records for later readers of the log. Evidence that is to distinguish this from a loss must include
+the deleted records.
 """
 
 from __future__ import annotations
@@ -41,20 +42,20 @@ class LogTrim(BrokerFault):
     name = "log_trim"
     summary = "partitions lose the records that they have"
     lingers_s = 0.0
-    shown_by = "partitions lost batches of before, and none of after"
+    shown_by = "partitions lost batches from before the fault, and none from after it"
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Trim."""
+        """Trim every partition."""
         for partition in await lane.cluster.partitions(lane.topic):
             await lane.cluster.alterations.delete_records(lane.topic, partition)
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Trim."""
+        """Trim every partition."""
         for partition in partitions(lane):
             lane.cluster.trim(lane.topic, partition)
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Produce answers during the fault, each of which says a log start offset; which one no row tells."""
+        """Count the Produce responses during the fault. Each carries a log start offset, but no row records it."""
         return sum(1 for _ in responses(row, frames, Api.PRODUCE))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:

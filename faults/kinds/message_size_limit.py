@@ -1,22 +1,23 @@
-"""The topic takes smaller batches than the client makes.
+"""The topic accepts only batches that are smaller than the client's.
 
 ## What it does
-For the duration ``max.message.bytes`` of the topic is ``bytes``, counted over the whole batch, header and all. A
-larger one is refused with MESSAGE_TOO_LARGE, and nothing of it is appended. At the end the brokers' default holds
+For the duration ``max.message.bytes`` of the topic is ``bytes``, counted over the whole batch including its header. A
+larger batch is refused with MESSAGE_TOO_LARGE, and nothing of it is appended. At the end the brokers' default applies
 again.
 
 ## What it probes
-Whether the client splits the batch into smaller ones, in order and with sequences of their own, and gives up on a
-record that is too large alone.
+Whether the client splits the batch into smaller ones, in order and each with its own sequence numbers, and gives up on
+a record that is too large alone.
 
 ## How it is made
-By changing the topic's settings: through the controller in the live world, in the scripted cluster in the simulated.
+By changing the topic's settings: through the controller in the live world, in the scripted cluster in the simulated
+world.
 
 ## Where it is seen
-At the witness: a hit is an answer with MESSAGE_TOO_LARGE during the fault.
+At the witness: a hit is a response with MESSAGE_TOO_LARGE during the fault.
 
 ## What it cannot do
-Tell the client the limit: no answer says it.
+It cannot tell the client the limit: no response contains it.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from harness.model.spec import FaultSpec
 from harness.plugins.fault import FaultKind, FaultParam, LiveLane
 from harness.simulated.lane import SimulatedLane
 
-#: Of the whole batch, header and all.
+#: Applies to the whole batch, including its header.
 LIMIT = "max.message.bytes"
 
 
@@ -56,7 +57,7 @@ class MessageSizeLimit(BrokerFault):
         await _limits(lane).put(toxic_name(spec), limit, lambda limit: _alter(lane, limit))
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Take the limit away."""
+        """Remove the limit."""
         await _limits(lane).take_back(toxic_name(spec), lambda limit: _alter(lane, limit))
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
@@ -64,11 +65,11 @@ class MessageSizeLimit(BrokerFault):
         self._set(lane, _limits(lane).add(toxic_name(spec), str(self.values(spec)["bytes"])))
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Take the limit away."""
+        """Remove the limit."""
         self._set(lane, _limits(lane).drop(toxic_name(spec)))
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Answers that found a batch too large."""
+        """Count the responses that report a batch as too large."""
         return errors(row, frames, (ErrorCode.message_too_large,))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:

@@ -1,24 +1,25 @@
 """Followers fall behind, and too few replicas are in sync.
 
 ## What it does
-For the duration its brokers are out of the ISR of every partition that they follow. Where fewer are left than
-min.insync.replicas asks for, acks=all is refused with NOT_ENOUGH_REPLICAS; other acks go on. At the end they are in
-sync again. With one replica there is nobody to fall behind, and nothing happens.
+For the duration its brokers are out of the ISR of every partition that they follow. If fewer replicas are left than
+``min.insync.replicas`` requires, acks=all is refused with NOT_ENOUGH_REPLICAS; other acks keep working. At the end the
+brokers are in sync again. With a single replica nothing happens.
 
 ## What it probes
 Whether the client retries what certainly was not appended, for as long as its delivery timeout allows, and keeps its
 order.
 
 ## How it is made
-In the live world ``min.insync.replicas`` of the topic becomes the number of its replicas, and the brokers are shut down
-in good order, their proxies disabled; at the end they start again. In the simulated world the scripted controller
-takes them out of the ISR.
+In the live world ``min.insync.replicas`` of the topic is set to the number of its replicas, the brokers are shut down
+cleanly, and their proxies are disabled; at the end the brokers start again. In the simulated world the scripted
+controller removes them from the ISR.
 
 ## Where it is seen
-At the witness: a hit is an answer with NOT_ENOUGH_REPLICAS, or with NOT_ENOUGH_REPLICAS_AFTER_APPEND, during the fault.
+At the witness: a hit is a response with NOT_ENOUGH_REPLICAS, or with NOT_ENOUGH_REPLICAS_AFTER_APPEND, during the
+fault.
 
 ## What it cannot do
-Make the leader fall behind itself; it leads on, alone.
+It cannot make the leader itself fall behind; the leader goes on alone.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class MinIsr(BrokerFault):
     shown_by = "answers said that there are too few replicas"
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Ask for all replicas, and take some away."""
+        """Require all replicas, and shut some brokers down."""
         if len(lane.cluster.node_ids) == 1:
             return
         await wanted(lane.cluster, (LIMIT, lane.topic)).put(
@@ -61,26 +62,26 @@ class MinIsr(BrokerFault):
         await take_down(spec, lane, lane.cluster.stop)
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Have all replicas back, and ask for as few as before."""
+        """Bring all replicas back, and restore the old requirement."""
         await bring_back(spec, lane)
         await wanted(lane.cluster, (LIMIT, lane.topic)).take_back(
             toxic_name(spec), lambda least: _alter(lane, least)
         )
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Have them fall behind."""
+        """Remove the brokers from the ISR."""
         for node_id in nodes(spec, lane):
             wanted(lane.cluster, ("behind", node_id)).add(toxic_name(spec), True)
             lane.cluster.drop_from_isr(node_id)
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Have them catch up."""
+        """Return the brokers to the ISR."""
         for node_id in nodes(spec, lane):
             if not wanted(lane.cluster, ("behind", node_id)).drop(toxic_name(spec)):
                 lane.cluster.return_to_isr(node_id)
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Answers that ask for more replicas; they come from the leaders, whoever fell behind."""
+        """Count the responses that report too few replicas. The leaders send them, whichever broker fell behind."""
         codes = (ErrorCode.not_enough_replicas, ErrorCode.not_enough_replicas_after_append)
         anywhere = replace(row, spec=replace(row.spec, brokers=()))
         return errors(anywhere, frames, codes)

@@ -1,26 +1,28 @@
-"""Clients and brokers cannot reach each other: loudly, silently, or one way only.
+"""Clients and brokers cannot reach each other: loudly, silently, or in one direction only.
 
 ## What it does
 Loud: open connections end when the fault begins, and new ones are refused for its duration. Silent: connections stay
-open and new ones can be made, but every byte in the chosen directions is thrown away; at the end all connections are
-closed, for there is a hole in each stream. The fault's ``brokers`` say which brokers are cut off; by default all.
+open and new ones can be made, but every byte in the chosen directions is discarded. At the end all connections are
+closed, because each stream has a gap. The fault's ``brokers`` name the brokers that are cut off; by default all of
+them.
 
 ## What it probes
-A broker that is lost while others are there: the client must find out (by an error, or by its timeouts alone), go
-on with the others, and come back. One way only: requests arrive and answers do not, or the other way round.
+One broker is lost while others are available. The client must find out (by an error, or by its timeouts alone), go on
+with the others, and come back. In one direction only: requests arrive and responses do not, or the other way round.
 
 ## How it is made
-In the live world a loud one is a proxy that is disabled and enabled again, and a silent one a ``timeout`` toxic with
-timeout 0 for each direction. In the simulated world the proxy refuses, or the pipes swallow.
+In the live world a loud partition is a proxy that is disabled and enabled again, and a silent one is a ``timeout``
+toxic with timeout 0 for each direction. In the simulated world the proxy refuses, or the pipes discard.
 
 ## Where it is seen
-The client sees refusals, or silence. What is swallowed before it reaches the witness nobody sees there: a hit is a
-connection that ended from the client's side during the fault or by its end, and with ``downstream`` alone, as with
-``dropped_response``, a response that passed the witness. In the simulated world a silent one hits what it swallows.
+The client sees refusals, or silence. What is discarded before it reaches the witness is not recorded there. A hit is
+therefore a connection that ended from the client's side during the fault or at its end. With ``downstream`` alone a hit
+is, as with ``dropped_response``, a response that passed the witness. In the simulated world the hits of a silent
+partition are the pieces of data that it discards.
 
 ## What it cannot do
-Come between brokers, or between some clients of a lane and others. Keep a silent side from being connected to: the
-proxy accepts (``connect_timeout`` is for that).
+It cannot separate brokers from each other, or some clients of a lane from others. It cannot keep clients from
+connecting to a silent broker, because the proxy accepts (``connect_timeout`` is for that).
 """
 
 from __future__ import annotations
@@ -57,7 +59,7 @@ class Partition(Fault):
     )
 
     def values(self, spec: FaultSpec) -> dict[str, int]:
-        """As for any fault; a direction at least must be cut, and a loud one knows no directions."""
+        """As for any fault, but at least one direction must be cut, and a loud partition must cut both."""
         values = super().values(spec)
         cut_off = [stream for stream in STREAMS if values[stream]]
         if not cut_off:
@@ -69,7 +71,7 @@ class Partition(Fault):
         return values
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Cut off."""
+        """Cut the brokers off."""
 
         async def cut_off(proxy: Proxy) -> None:
             if self._is_loud(spec):
@@ -80,7 +82,7 @@ class Partition(Fault):
         await each(lane.on(spec), cut_off)
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Join again."""
+        """Reconnect the brokers."""
 
         async def join(proxy: Proxy) -> None:
             if self._is_loud(spec):
@@ -91,7 +93,7 @@ class Partition(Fault):
         await each(lane.on(spec), join)
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Cut off."""
+        """Cut the brokers off."""
         for proxy in lane.on(spec):
             if self._is_loud(spec):
                 proxy.refuse(toxic_name(spec))
@@ -100,7 +102,7 @@ class Partition(Fault):
                 proxy.way(stream).silence(toxic_name(spec))
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Join again."""
+        """Reconnect the brokers."""
         for proxy in lane.on(spec):
             proxy.accept(toxic_name(spec))
             restored = [way.restore(toxic_name(spec)) for way in (proxy.up, proxy.down)]
@@ -108,7 +110,7 @@ class Partition(Fault):
                 proxy.cut()
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Connections that ended; with responses alone, those."""
+        """Count the connections that ended or, if only responses are discarded, those responses."""
         if self._swallowed(row.spec) == ["downstream"]:
             return sum(1 for _ in passed(row, frames, (FrameKind.RESPONSE,)))
         return sum(1 for _ in cut(row, frames))
@@ -122,7 +124,7 @@ class Partition(Fault):
         return waits.held_up(row, evidence, unsent=True)
 
     def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
-        """Connections that ended, or pieces of data that were swallowed."""
+        """Count the connections that ended, or the pieces of data that were discarded."""
         return self.hits(row, frames) if self._is_loud(row.spec) else lane.touched(toxic_name(row.spec))
 
     def _is_loud(self, spec: FaultSpec) -> bool:

@@ -1,25 +1,25 @@
 """The brokers forget every producer.
 
 ## What it does
-When the fault begins every partition forgets what it knew of every idempotent producer: epochs, sequences, the last
+When the fault begins, every partition forgets its state about every idempotent producer: epochs, sequences, the last
 five batches. A real broker does that after ``producer.id.expiration.ms`` without a batch.
 
 ## What it probes
-Whether an idempotent producer goes on with its next sequence, which a broker without memory accepts; and, with a
-retry on its way at that moment, how far its promise reaches.
+Whether an idempotent producer goes on with its next sequence number, which a broker without that state accepts. If a
+retry is on its way at that moment, how far the idempotence guarantee reaches.
 
 ## How it is made
-In the live world ``producer.id.expiration.ms`` is 1 for the duration; the brokers look twice a second. In the simulated
-world the scripted partitions forget when the fault begins, once.
+In the live world ``producer.id.expiration.ms`` is 1 for the duration; the brokers check twice per second. In the
+simulated world the scripted partitions forget once, when the fault begins.
 
 ## Where it is seen
-At the witness: a hit is a batch of an idempotent producer that arrived during the fault. That its producer was
-forgotten no row says: the fault asks the brokers (DescribeProducers), and fails where they go on remembering. So a
-batch behind the fault goes on unknown if its producer was known before.
+At the witness: a hit is a batch of an idempotent producer that arrived during the fault. No row records that its
+producer was forgotten; instead the fault asks the brokers (DescribeProducers), and fails if they still remember it. So
+a batch after the fault is from a forgotten producer if its producer was known before.
 
 ## What it cannot do
-Take the ids from the producers, or be seen in an answer: the brokers have nothing to object to. A batch that was
-appended before and is sent again after it is stored twice, as on a real broker.
+It cannot take the ids away from the producers, and it shows in no response, because the brokers have nothing to object
+to. A batch that was appended before the fault and is sent again after it is stored twice, as on a real broker.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from harness.plugins.fault import FaultKind, LiveLane
 from harness.simulated.lane import SimulatedLane
 
 EXPIRATION = "producer.id.expiration.ms"
-#: Twice the interval in which live brokers look for producers to forget.
+#: Twice the interval at which live brokers look for producers to forget.
 LEAST_MS = 1_000
 
 
@@ -52,13 +52,13 @@ class ProducerIdExpiry(BrokerFault):
     shown_by = "producers went on in partitions whose brokers said that they had forgotten them"
 
     def check(self, spec: FaultSpec, world: str) -> None:
-        """UsageError for a duration in which the brokers need not look."""
+        """Check the parameters. Raise UsageError if the duration is so short that the brokers may not check in it."""
         super().check(spec, world)
         if world == "live" and spec.duration_ms < LEAST_MS:
             raise UsageError(f"fault {self.name!r} lasts at least {LEAST_MS} ms, not {spec.duration_ms}")
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Forget whatever is older than a millisecond, and see that every partition has forgotten everybody once."""
+        """Expire producer state older than a millisecond, and wait until every partition has done so once."""
         await wanted(lane.cluster, EXPIRATION).put(
             toxic_name(spec), "1", lambda ms: lane.cluster.alterations.alter_brokers(EXPIRATION, ms)
         )
@@ -67,17 +67,17 @@ class ProducerIdExpiry(BrokerFault):
         await asyncio.gather(*(forget(lane.topic, partition) for partition in partitions))
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Remember as long as before."""
+        """Restore the old expiration time."""
         await wanted(lane.cluster, EXPIRATION).take_back(
             toxic_name(spec), lambda ms: lane.cluster.alterations.alter_brokers(EXPIRATION, ms)
         )
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Forget."""
+        """Forget every producer."""
         lane.cluster.expire_producers(lane.now_ns)
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Batches with a producer id that arrived meanwhile."""
+        """Count the batches with a producer id that arrived during the fault."""
         requests = passed(row, frames, (FrameKind.REQUEST,))
         parts = (part for frame in requests for part in frame.produce)
         return sum(1 for part in parts if part.producer_id is not None and part.producer_id >= 0)

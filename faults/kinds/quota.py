@@ -1,23 +1,23 @@
-"""Clients may produce so many bytes a second, and are throttled beyond that.
+"""Clients are throttled above a quota of bytes per second.
 
 ## What it does
-For the duration every client id has a quota of ``bytes_per_s`` for what it produces, on each broker. A broker that
-finds it exceeded does what it was asked, says in its answer how long the client is to hold back, and leaves the
-connection unread for as long (KIP-219).
+For the duration every client id may produce ``bytes_per_s`` on each broker. A broker that finds the quota exceeded
+carries out the request, says in its response how long the client has to hold back, and does not read from the
+connection for that time (KIP-219).
 
 ## What it probes
-As ``throttle``, with times that depend on what the client really sends; whether its delivery timeouts and its memory
-bear a broker that takes less than the application gives.
+The same as ``throttle``, with times that depend on what the client really sends. It also probes whether the client's
+delivery timeouts and its memory cope with a broker that takes less than the application gives.
 
 ## How it is made
 In the live world by a client quota (``producer_byte_rate`` of the default client id), which the brokers measure over
-eleven seconds. In the simulated world there is ``throttle`` instead.
+eleven seconds. In the simulated world, use ``throttle`` instead.
 
 ## Where it is seen
-Answers say a throttle time: a hit is such an answer that passes the witness during the fault.
+Responses contain a throttle time. A hit is such a response that passes the witness during the fault.
 
 ## What it cannot do
-Throttle at once: the first seconds may pass, as no more than the quota's window has been sent.
+It cannot throttle at once: the first seconds may pass, since no more than the quota's window has been sent.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ class Quota(BrokerFault):
     """The fault kind ``quota``."""
 
     name = "quota"
-    summary = "clients may produce so many bytes a second, and are throttled beyond that"
-    #: Brokers measure over eleven windows of a second, whatever a client id's quota; no broker tells what it measured.
+    summary = "clients are throttled above a quota of bytes per second"
+    #: Brokers measure over eleven windows of one second, whatever a client id's quota. They cannot be asked for the
+    #: measured value.
     lingers_s = 12.0
     shown_by = "answers said to hold back"
     worlds = frozenset({"live"})
@@ -57,13 +58,13 @@ class Quota(BrokerFault):
         )
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Take it back."""
+        """Remove the quota."""
         await wanted(lane.cluster, RATE).take_back(
             toxic_name(spec), lambda rate: lane.cluster.alterations.alter_quota(RATE, rate)
         )
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Answers that said to hold back."""
+        """Count the responses with a throttle time."""
         return sum(frame.throttle_ms > 0 for frame in passed(row, frames, (FrameKind.RESPONSE,)))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:

@@ -1,23 +1,23 @@
-"""Nobody listens at the brokers' addresses.
+"""Connections to the brokers' addresses are refused.
 
 ## What it does
-For the duration of the fault every attempt to connect is refused. Connections that were open end when it begins.
+For the duration of the fault every attempt to connect is refused. Connections that are open when it begins end.
 
 ## What it probes
-The client's way back: back-off between attempts, giving up on records whose delivery timeout passes meanwhile, and
+The client's way back: the back-off between attempts, giving up on records whose delivery timeout passes meanwhile, and
 finding the cluster again afterwards instead of staying away for ever.
 
 ## How it is made
-The proxy is disabled for the duration, as in ``disconnect``; what differs is what the scenario means by it: there the
-cut, here the time after it.
+The proxy is disabled for the duration, as in ``disconnect``. The two differ in what a scenario uses them for:
+``disconnect`` for the cut, ``refuse`` for the time after it.
 
 ## Where it is seen
-The client sees ``ECONNREFUSED``. A refused attempt never reaches the witness; what it sees are the connections that
-end when the fault begins: a hit is such a connection.
+The client sees ``ECONNREFUSED``. A refused attempt never reaches the witness, which only sees the connections that end
+when the fault begins. A hit is such a connection.
 
 ## What it cannot do
-Refuse new connections and leave the open ones alone; let an attempt time out instead (the address would have to
-swallow SYNs).
+It cannot refuse new connections and leave the open ones alone, or let an attempt time out instead (the address would
+have to drop SYNs).
 """
 
 from __future__ import annotations

@@ -1,27 +1,27 @@
-"""Every connection is cut, rudely (RST).
+"""Every connection is reset (RST).
 
 ## What it does
-All connections of the lane are reset at once; what either side had not read yet is gone. The listener stays closed
-for the duration of the fault, which may be 0.
+All connections of the lane are reset at once, and data that either side has not read yet is lost. The listener stays
+closed for the duration of the fault, which may be 0.
 
 ## What it probes
-The same lost requests as ``disconnect``, met by another road: an error on read or write (``ECONNRESET``) and not the
-end of a stream. Clients that handle only the one of them hang or lose records on the other.
+The same lost requests as ``disconnect``, but through an error on read or write (``ECONNRESET``) instead of the end of a
+stream. Clients that handle only one of the two hang or lose records on the other.
 
 ## How it is made
-Before the client connects, a ``reset_peer`` toxic with toxicity 0 is laid under the lane. It does nothing to the
-bytes, but connections that are opened over it carry a linger time of 0, so that whatever closes them later resets
-them. Then the proxy is disabled, and after the duration enabled again; the toxic is taken away in between. (Adding
-``reset_peer`` to a connection that is open already gives FIN.)
+Before the client connects, a ``reset_peer`` toxic with toxicity 0 is added to the lane. It does not change the bytes,
+but connections that are opened while it is there have a linger time of 0, so that any later close resets them. Then the
+proxy is disabled, and enabled again after the duration; the toxic is removed in between. (Adding ``reset_peer`` to a
+connection that is already open results in FIN.)
 
 ## Where it is seen
-The client's next call fails with ``ECONNRESET``, and so does the witness's, which passes the reset on to the broker:
-a hit is a connection that ended from the client's side.
+The client's next call fails with ``ECONNRESET``, and so does the witness's, which passes the reset on to the broker. A
+hit is a connection that ended from the client's side.
 
 ## What it cannot do
-Reset one connection of several. Until the fault has happened, every other end of a connection on the lane, a clean
-one included, is a reset as well. It rests on a behaviour of Toxiproxy (issue 603) that the tests watch over. In the
-simulated world nothing but the fault itself resets.
+It cannot reset one connection of several. Until the fault has happened, every other end of a connection on the lane is
+a reset too, including a clean close. It relies on a behaviour of Toxiproxy (issue 603) that the tests check. In the
+simulated world only the fault itself resets.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class Reset(Fault):
         )
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Reset, and refuse."""
+        """Reset the connections, and refuse new ones."""
         await each(lane.on(spec), lambda proxy: listener.close(proxy, toxic_name(spec)))
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Accept again, with ordinary closes; also takes back a ``prepare`` that no ``start`` followed."""
+        """Accept connections again, with ordinary closes. Also undo a ``prepare`` without a ``start``."""
 
         async def restore(proxy: Proxy) -> None:
             try:
@@ -70,18 +70,18 @@ class Reset(Fault):
         await each(lane.on(spec), restore)
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Reset, and refuse."""
+        """Reset the connections, and refuse new ones."""
         for proxy in lane.on(spec):
             proxy.refuse(toxic_name(spec))
             proxy.cut(reset=True)
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Accept again."""
+        """Accept connections again."""
         for proxy in lane.on(spec):
             proxy.accept(toxic_name(spec))
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Connections reset."""
+        """Count the connections that were reset."""
         return sum(1 for _ in cut(row, frames))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:

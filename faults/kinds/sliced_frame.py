@@ -1,22 +1,22 @@
 """Single frames arrive in small pieces.
 
 ## What it does
-Each of the frames that are meant is passed on in pieces of ``size_bytes``, ``gap_us`` one after the other.
+Each selected frame is passed on in pieces of ``size_bytes``, each of them ``gap_us`` after the one before.
 
 ## What it probes
-Framing, at every byte: a size field in two reads, a header without its body. And an answer that trickles in beyond
-its request timeout while bytes keep coming.
+Framing, at every byte: a size field in two reads, a header without its body. It also probes a response that trickles in
+beyond its request timeout while bytes keep arriving.
 
 ## How it is made
-By the witness, which writes each piece by itself; there is no delay of small packets on its sockets.
+By the witness, which writes each piece separately. Its sockets do not delay small packets.
 
 ## Where it is seen
-The frame arrives whole at the other end, only later; its row at the witness has the time of its last piece, and says
-that it was late, and by which fault: a hit is such a row.
+The frame arrives whole at the other end, only later. Its row at the witness has the time of its last piece, and says
+that it was late, and by which fault. A hit is such a row.
 
 ## What it cannot do
-Keep the network from joining pieces that follow each other without a gap. A frame that is no longer than a piece passes
-as it came, and is no hit.
+It cannot keep the network from joining pieces that follow each other without a gap. A frame that is no longer than one
+piece passes unchanged and is not a hit.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class SlicedFrame(FrameFault):
     )
 
     def action(self, spec: FaultSpec) -> Action:
-        """Cut it."""
+        """Return the action that slices the frame."""
         values = self.values(spec)
         return slices(values["size_bytes"], values["gap_us"] * NS_PER_US)
 

@@ -2,23 +2,23 @@
 
 ## What it does
 While the fault lasts, all data in both directions is cut into pieces of at most ``size_bytes``, each of which leaves
-``delay_us`` after the one before. When it ends, what is left of a frame arrives at once.
+``delay_us`` after the one before. When the fault ends, the rest of a frame arrives at once.
 
 ## What it probes
 Framing: a size field in two reads, a header without its body, one byte at a time, the end of one response and the
-beginning of the next in one piece. And, with a delay, requests that trickle in beyond their timeout.
+beginning of the next in one piece. With a delay it also probes requests that trickle in beyond their timeout.
 
 ## How it is made
-In the live world a ``slicer`` toxic in each direction, without variation, on open and on later connections: it halves
-what it reads until no piece is larger. At the end it is first made to cut nothing, and then removed. In the simulated
-world what enters a connection is cut there, at multiples of the size.
+In the live world a ``slicer`` toxic in each direction, without variation, on open and on later connections. It halves
+what it reads until no piece is larger. At the end it is first set to cut nothing, and then removed. In the simulated
+world data is cut at multiples of the size when it enters a connection.
 
 ## Where it is seen
-Frames arrive whole at either end, only later: a hit is a frame that passed the witness during the fault.
+Frames arrive whole at either end, only later. A hit is a frame that passed the witness during the fault.
 
 ## What it cannot do
-Join what was sent apart; choose the places of the cuts. Without a delay, pieces may meet again in the buffer of
-whoever reads late: only a delay keeps them apart.
+It cannot join what was sent separately, or choose where to cut. Without a delay, pieces may be joined again in the
+buffer of a peer that reads late.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Slicer(Fault):
     )
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Cut."""
+        """Slice the data."""
         values = self.values(spec)
         pieces = {"average_size": values["size_bytes"], "size_variation": 0, "delay": values["delay_us"]}
 
@@ -62,7 +62,7 @@ class Slicer(Fault):
         await each([(proxy, stream) for proxy in lane.on(spec) for stream in STREAMS], add)
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Leave whole what is whole."""
+        """Stop slicing."""
 
         async def take(place: tuple[Proxy, str]) -> None:
             proxy, stream = place
@@ -71,20 +71,20 @@ class Slicer(Fault):
         await each([(proxy, stream) for proxy in lane.on(spec) for stream in STREAMS], take)
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Cut."""
+        """Slice the data."""
         values = self.values(spec)
         for proxy in lane.on(spec):
             for way in (proxy.up, proxy.down):
                 way.slice(toxic_name(spec), values["size_bytes"], values["delay_us"] * NS_PER_US)
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Leave whole what is whole."""
+        """Stop slicing."""
         for proxy in lane.on(spec):
             proxy.up.restore(toxic_name(spec))
             proxy.down.restore(toxic_name(spec))
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Frames that passed."""
+        """Count the frames that passed."""
         return sum(1 for _ in passed(row, frames, (FrameKind.REQUEST, FrameKind.RESPONSE)))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
@@ -92,7 +92,7 @@ class Slicer(Fault):
         values = self.values(row.spec)
         gap_ns, size_bytes = values["delay_us"] * NS_PER_US, values["size_bytes"]
         if not gap_ns:
-            return 0  # pieces that follow each other at once look like the whole, at either end
+            return 0  # without a gap the pieces cannot be distinguished from the whole, at either end
 
         def least_ns(frame: Frame) -> int:
             return gap_ns * ((frame.size_bytes - 1) // size_bytes)

@@ -1,25 +1,25 @@
-"""Metadata names a leader that is none, or leaves a broker out.
+"""Metadata names an outdated leader, or leaves a broker out.
 
 ## What it does
-For the duration each Metadata answer says that broker ``leader_id`` leads every partition, in a leader epoch that is
-``epochs_back`` older than the true one. With ``unnamed_id`` that broker is left out of those that the answer names,
-also if it is said to lead. All else of it is as the broker wrote it.
+For the duration each Metadata response says that broker ``leader_id`` leads every partition, in a leader epoch that is
+``epochs_back`` older than the true one. With ``unnamed_id`` that broker is removed from the list of brokers in the
+response, even if it is said to lead. Everything else is as the broker wrote it.
 
 ## What it probes
-Metadata from a broker that has not heard of a move yet: whether the client, refused by the one named, asks again with a
-pause and not in a rush; whether it lets an older leader epoch replace a newer one (KIP-320 says it must not); whether
-it waits for a leader whose address nobody has told it, as for one that is not available.
+Metadata from a broker that has not learned of a move yet. Whether the client, when the named leader refuses it, asks
+again after a pause and not in a rush. Whether it lets an older leader epoch replace a newer one (KIP-320 says that it
+must not). Whether it waits for a leader whose address it does not know, as for one that is not available.
 
 ## How it is made
-By the witness, which changes the answer in the version that the client speaks.
+By the witness, which changes the response in the version that the client uses.
 
 ## Where it is seen
-At the witness the row of the answer says that it was changed, and by which fault: a hit is such a row.
+At the witness, the row of the response says that it was changed, and by which fault. A hit is such a row.
 
 ## What it cannot do
-Reach what the client has learned already, or from a Produce answer (KIP-951). A topic's epochs begin at 0: there is no
-older one to name before a leader has moved. Hit an answer that says all that already, as where ``leader_id`` leads, or
-in which there is no such broker: it passes as it came.
+It cannot change what the client already knows, or learns from a Produce response (KIP-951). A topic's epochs begin at
+0, so there is no older epoch before a leader has moved. A response that already says all of this passes unchanged and
+is not a hit: for example when ``leader_id`` really leads, or when the broker to leave out is not in it.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ class StaleMetadata(FrameFault):
     params: tuple[FaultParam, ...] = (
         FaultParam("leader_id", 1, 0, 2**31 - 1, "the broker that is said to lead"),
         FaultParam("epochs_back", 0, 0, 1_000_000, "how much older its epoch is"),
-        FaultParam("unnamed_id", NOBODY, NOBODY, 2**31 - 1, "the broker that is not named; -1: all are"),
+        FaultParam("unnamed_id", NOBODY, NOBODY, 2**31 - 1, "the broker that is left out; -1 for none"),
     )
 
     def match(self, spec: FaultSpec) -> FrameMatch:
-        """Every Metadata answer."""
+        """Select every Metadata response."""
         return FrameMatch("Metadata", "response", count=EVERY)
 
     def action(self, spec: FaultSpec) -> Action:
-        """Name the one, leave out the other; no broker's id is that of ``NOBODY``."""
+        """Return the action that names the leader and leaves the other broker out; no broker has the id ``NOBODY``."""
         values = self.values(spec)
         lead = leaders(values["leader_id"], values["epochs_back"])
         leave_out = without_broker(values["unnamed_id"])

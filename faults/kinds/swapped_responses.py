@@ -1,24 +1,26 @@
 """Two responses change places.
 
 ## What it does
-Each of the responses that are meant is passed on behind the one that follows it on its connection.
+Each selected response is passed on after the one that follows it on its connection.
 
 ## What it probes
-Whether the client pairs answers with requests by correlation id or by order: by order it takes each for the other's.
-A broker answers in order, so a client may also call the connection broken; it must not complete the wrong request.
+Whether the client matches responses to requests by correlation id or by order: by order it takes each response for the
+other one. A broker answers in order, so a client may also treat the connection as broken, but it must not complete the
+wrong request.
 
 ## How it is made
-By the witness, which keeps the response until another has passed, or the broker or the fault has ended.
+By the witness, which keeps the response until another one has passed, or until the broker closes the connection or the
+fault ends.
 
 ## Where it is seen
-At the witness the row of the response has the time at which it was passed on, and says that it was late, and by which
-fault: a hit is such a row.
+At the witness, the row of the response has the time at which it was passed on, and says that it was late, and by which
+fault. A hit is such a row.
 
 ## What it cannot do
-Change places with an answer that never comes: a client that waits for this one alone waits until the fault ends. That
-response was not overtaken, and is no hit; nor is the first of two that are meant and follow each other: it is passed on
-when the second comes, which is kept in its place. A response that the connection's end finds waiting is gone: its row
-says that it was stopped, and it is no hit.
+It cannot swap a response with one that never arrives: a client that waits for this response alone waits until the fault
+ends. That response was not overtaken and is not a hit. If two selected responses follow each other, the first is not a
+hit either: it is passed on when the second arrives, which is kept in its place. A response that is still waiting when
+the connection ends is lost: its row says that it was stopped, and it is not a hit.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ class SwappedResponses(FrameFault):
     directions = ("response",)
 
     def action(self, spec: FaultSpec) -> Action:
-        """Keep it until the next has passed."""
+        """Return the action that keeps the response until the next one has passed."""
         return SWAP
 
 

@@ -1,23 +1,23 @@
-"""The client is over its quota.
+"""The client is throttled as if it were over its quota.
 
 ## What it does
-For the duration every answer of the API ``api`` says a throttle time of ``throttle_ms``, and the broker leaves the
-connection unread for as long behind it (KIP-219).
+For the duration every response of the API ``api`` contains a throttle time of ``throttle_ms``, and after it the broker
+does not read from the connection for that time (KIP-219).
 
 ## What it probes
-Whether the client holds back by itself for the time it was told, counts the wait against the right deadlines, and
-keeps its other connections going.
+Whether the client itself holds back for the throttle time, counts the wait against the right deadlines, and keeps its
+other connections working.
 
 ## How it is made
-In the live world by the witness, which puts the time into the broker's answers; the broker itself reads on at once. In
-the simulated world the scripted brokers find the quota exceeded each time.
+In the live world by the witness, which puts the time into the broker's responses; the broker itself reads on at once.
+In the simulated world the scripted brokers treat the quota as exceeded each time.
 
 ## Where it is seen
-At the witness: a hit is an answer of that API during the fault that says a throttle time. The client sees the time in
-the answer.
+At the witness: a hit is a response of that API during the fault with a throttle time. The client sees the time in the
+response.
 
 ## What it cannot do
-Depend on how much the client really sends.
+It cannot depend on how much the client really sends.
 """
 
 from __future__ import annotations
@@ -51,26 +51,26 @@ class Throttle(WitnessFault):
     )
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Throttle."""
+        """Start throttling."""
         values = self.values(spec)
         match = FrameMatch(api_name(values["api"]), "response", count=EVERY)
         lane.witness.arm(toxic_name(spec), match, changed(throttle_time(values["throttle_ms"])), spec.brokers)
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Throttle no more."""
+        """Stop throttling."""
         lane.witness.disarm(toxic_name(spec))
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Throttle."""
+        """Start throttling."""
         values = self.values(spec)
         lane.cluster.set_throttle_ms(values["api"], values["throttle_ms"], toxic_name(spec))
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Throttle no more."""
+        """Stop throttling."""
         lane.cluster.set_throttle_ms(self.values(spec)["api"], 0, toxic_name(spec))
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Answers that said a throttle time."""
+        """Count the responses with a throttle time."""
         answers = responses(row, frames, self.values(row.spec)["api"])
         return sum(frame.throttle_ms > 0 for frame in answers)
 

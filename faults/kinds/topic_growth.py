@@ -1,22 +1,23 @@
 """The topic gets more partitions.
 
 ## What it does
-When the fault begins the topic grows by ``partitions``; they are empty, led by the brokers in turn, and stay.
+When the fault begins, the topic grows by ``partitions``. The new partitions are empty, are led by the brokers in turn,
+and stay.
 
 ## What it probes
 Whether the client finds the new partitions with its next metadata, spreads records without a key over them, and keeps
-what it had in hand for the old ones in order.
+the records that it already has for the old ones in order.
 
 ## How it is made
-Through the controller in the live world, in the scripted cluster in the simulated.
+Through the controller in the live world, in the scripted cluster in the simulated world.
 
 ## Where it is seen
-The brokers tell of the new partitions, and the first that a client can know them by is a Metadata answer: a hit is one
-that passes the witness during the fault, whatever it is about. That the topic grew shows at the witness in the Produce
-requests for the new partitions.
+The brokers announce the new partitions, and the client can first learn of them from a Metadata response. A hit is a
+Metadata response that passes the witness during the fault, whatever it contains. That the topic grew shows at the
+witness in the Produce requests for the new partitions.
 
 ## What it cannot do
-Keep the promise that one key stays in one partition: nobody can whose topic grows.
+It cannot keep each key in one partition: no client can do so when its topic grows.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from harness.plugins.fault import FaultKind, FaultParam, LiveLane
 from harness.simulated.lane import SimulatedLane
 from harness.wire.apis import Api
 
-#: How old a client lets its metadata become if nobody says otherwise, and how soon after that it has new ones.
+#: The default maximum age of a client's metadata, and how soon after that it has fresh metadata.
 DEFAULT_MAX_AGE_MS, SOON_MS = 300_000, 1_000
 
 
@@ -43,22 +44,22 @@ class TopicGrowth(BrokerFault):
     name = "topic_growth"
     summary = "the topic gets more partitions"
     lingers_s = 0.0
-    shown_by = "batches went to partitions that were new"
+    shown_by = "batches went to the new partitions"
     params: tuple[FaultParam, ...] = (FaultParam("partitions", 1, 1, 100, "how many more"),)
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Let it grow."""
+        """Add the partitions."""
         there = len(await lane.cluster.partitions(lane.topic))
         await lane.cluster.alterations.add_partitions(lane.topic, there + self.values(spec)["partitions"])
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Let it grow."""
+        """Add the partitions."""
         cluster, more = lane.cluster, self.values(spec)["partitions"]
         if cluster.has_topic(lane.topic):
             cluster.add_partitions(lane.topic, cluster.partition_count(lane.topic) + more)
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Metadata answers during the fault, from the first of which a client can know it."""
+        """Count the Metadata responses during the fault; a client can learn of the growth from the first of them."""
         return sum(1 for _ in responses(row, frames, Api.METADATA))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:

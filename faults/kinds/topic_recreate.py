@@ -1,22 +1,24 @@
 """The topic is deleted, and created again under the same name.
 
 ## What it does
-When the fault begins the topic is gone with all its records, for every broker at once. At the end there is one of the
-same name, partitions and settings: with another topic id, empty, in leader epoch 0.
+When the fault begins, the topic is deleted with all its records, for every broker at once. When it ends, there is a
+topic with the same name, partitions and settings, but with another topic id, empty, and in leader epoch 0.
 
 ## What it probes
-UNKNOWN_TOPIC_OR_PARTITION and UNKNOWN_TOPIC_ID while it is gone; afterwards whether the client takes the new topic
-for the old one: by its id, by leader epochs that are lower than before, by sequences that go on in an empty log.
+UNKNOWN_TOPIC_OR_PARTITION and UNKNOWN_TOPIC_ID while the topic does not exist. Afterwards, whether the client confuses
+the new topic with the old one: by its id, by leader epochs that are lower than before, by sequences that continue in an
+empty log.
 
 ## How it is made
-By deleting and creating it: through the controller in the live world, in the scripted cluster in the simulated.
+By deleting and creating it: through the controller in the live world, in the scripted cluster in the simulated world.
 
 ## Where it is seen
-At the witness: a hit is an answer that says during the fault that there is no such topic, by name or by id.
+At the witness: a hit is a response during the fault that says that there is no such topic, by name or by id.
 
 ## What it cannot do
-Delete at one moment on all brokers: a real one may know of it some milliseconds later than another. What was in the
-log is gone for consumers; evidence that is to tell it from a loss must read the deleted records too.
+It cannot delete the topic on all brokers at the same moment: a real broker may learn of it some milliseconds later than
+another. What was in the log is lost for consumers; evidence that is to distinguish this from a loss must include the
+deleted records.
 """
 
 from __future__ import annotations
@@ -45,28 +47,28 @@ class TopicRecreate(BrokerFault):
     shown_by = "answers said that there is no such topic"
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Delete it."""
+        """Delete the topic."""
         await _absences(lane).put(
             toxic_name(spec), True, lambda _: lane.cluster.alterations.delete_topic(lane.topic)
         )
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Create it again."""
+        """Create the topic again."""
         await _absences(lane).take_back(toxic_name(spec), lambda is_absent: _create(lane, is_absent))
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Delete it."""
+        """Delete the topic."""
         _absences(lane).add(toxic_name(spec), True)
         if lane.cluster.has_topic(lane.topic):
             lane.cluster.delete_topic(lane.topic)
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Create it again."""
+        """Create the topic again."""
         if not _absences(lane).drop(toxic_name(spec)) and not lane.cluster.has_topic(lane.topic):
             lane.cluster.recreate_topic(lane.topic)
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Answers that know no such topic."""
+        """Count the responses that say that there is no such topic."""
         return errors(row, frames, (ErrorCode.unknown_topic_or_partition, ErrorCode.unknown_topic_id))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:

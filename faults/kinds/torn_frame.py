@@ -1,29 +1,30 @@
-"""A frame is cut in two, and its second half never comes.
+"""A frame is cut in two, and its second half never arrives.
 
 ## What it does
-On every connection that is open when the fault begins, the next frame (or what is left of it, or its next piece) in
-the chosen direction is the last: ``at_byte`` bytes of it pass, then the connection ends, by FIN or by RST.
-Connections that carry nothing in that direction during the fault are spared.
+On every connection that is open when the fault begins, the next frame (or its remainder, or its next piece) in the
+chosen direction is the last: ``at_byte`` bytes of it pass, then the connection ends, by FIN or by RST. Connections that
+carry nothing in that direction during the fault are not affected.
 
 ## What it probes
-The end of a stream at any byte: inside the size field, inside a header, inside a batch. Half a response is no
-response, and half a request must not be appended. At byte 0: a request that is applied, and whose answer is itself
-what ends the connection.
+The end of a stream at any byte: inside the size field, inside a header, inside a batch. Half a response is not a
+response, and half a request must not be appended. At byte 0: a request that is applied, and whose response triggers the
+end of the connection.
 
 ## How it is made
-In the live world a ``limit_data`` toxic in the chosen direction, which counts from the moment at which it meets a
-connection. For RST a ``reset_peer`` toxic with toxicity 0 is laid under the lane before the client connects, as
-``reset`` does it: connections opened over it end by RST, whatever closes them. In the simulated world the pipe does it.
+In the live world a ``limit_data`` toxic in the chosen direction, which counts from the moment at which it is added to a
+connection. For RST a ``reset_peer`` toxic with toxicity 0 is added to the lane before the client connects, as in
+``reset``: connections that are opened while it is there end by RST, whatever closes them. In the simulated world the
+pipe does it.
 
 ## Where it is seen
-At the witness the connections end from the client's side: upstream with the beginning of a request that never
-ended (``at_byte`` above 0), downstream behind a response. A hit is a connection that ended so during the fault,
+At the witness the connections end from the client's side: upstream with the beginning of a request that never ended
+(``at_byte`` above 0), downstream after a response. A hit is a connection that ended this way during the fault,
 downstream only if a response passed on it meanwhile. In the simulated world it is a connection that was torn.
 
 ## What it cannot do
-Let the whole frame through and cut behind it: that is ``closed_at_frame``. Toxiproxy counts bytes and knows no frames:
-in the live world frames shorter than ``at_byte`` pass and are counted, connections opened during the fault are torn as
-well, and with ``reset`` a clean end is RST too until the fault is over.
+It cannot pass on the whole frame and cut after it (``closed_at_frame`` does that). Toxiproxy counts bytes and does not
+know frames. In the live world frames shorter than ``at_byte`` therefore pass and are counted, connections opened during
+the fault are torn as well, and with ``reset`` a clean close is also an RST until the fault has ended.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class TornFrame(Fault):
     )
 
     async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Where the end is to be RST, make every later close of a connection that is opened from now on one."""
+        """If ``reset`` is set, make every later close of a connection that is opened from now on a reset."""
         if self.values(spec)["reset"]:
             linger = _linger(spec)
             await each(
@@ -63,7 +64,7 @@ class TornFrame(Fault):
             )
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Be ready to tear."""
+        """Arm the tear."""
         values = self.values(spec)
         stream = "upstream" if values["upstream"] else "downstream"
         await each(
@@ -74,7 +75,7 @@ class TornFrame(Fault):
         )
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Spare what was not torn; also takes back a ``prepare`` that no ``start`` followed."""
+        """Disarm the tear. Also undo a ``prepare`` without a ``start``."""
 
         async def spare(proxy: Proxy) -> None:
             try:
@@ -85,7 +86,7 @@ class TornFrame(Fault):
         await each(lane.on(spec), spare)
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Be ready to tear."""
+        """Arm the tear."""
         values = self.values(spec)
         tear = Tear(toxic_name(spec), bool(values["upstream"]), values["at_byte"], bool(values["reset"]))
         for proxy in lane.on(spec):
@@ -93,13 +94,13 @@ class TornFrame(Fault):
                 connection.arm_tear(tear)
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Spare what was not torn."""
+        """Disarm the tear."""
         for proxy in lane.on(spec):
             for connection in list(proxy.connections):
                 connection.disarm_tear(toxic_name(spec))
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Connections that ended, downstream behind a response."""
+        """Count the connections that ended; downstream, only those that ended after a response."""
         upstream = bool(self.values(row.spec)["upstream"])
         answered = {frame.conn for frame in passed(row, frames, (FrameKind.RESPONSE,))}
         return sum(upstream or end.conn in answered for end in cut(row, frames))
@@ -112,7 +113,7 @@ class TornFrame(Fault):
         return cuts.torn_answers(row, evidence)
 
     def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
-        """Connections that were torn."""
+        """Count the connections that were torn."""
         return lane.touched(toxic_name(row.spec))
 
 

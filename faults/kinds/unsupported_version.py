@@ -1,22 +1,22 @@
-"""A broker does not know the version in which ApiVersions is asked.
+"""The broker does not support the requested version of ApiVersions.
 
 ## What it does
-The next ``count`` answers to ApiVersions are UNSUPPORTED_VERSION in version 0, whatever was asked, as from a broker
-that is much older than the client (KIP-511). Where it is to meet the client's first
-connection, it starts with the phase ``startup``.
+The next ``count`` responses to ApiVersions are UNSUPPORTED_VERSION in version 0, whatever version was requested, as
+from a broker that is much older than the client (KIP-511). To affect the client's first connection, start it with the
+phase ``startup``.
 
 ## What it probes
-Whether the client reads an answer in another version than it asked in, and asks again in version 0; a client that reads
-it by its own version finds garbage.
+Whether the client reads a response in another version than it requested, and asks again in version 0. A client that
+decodes the response in its own version reads garbage.
 
 ## How it is made
-By the witness, which passes on such an answer in place of the broker's.
+By the witness, which passes on such a response in place of the broker's.
 
 ## Where it is seen
-At the witness the row of the answer says that it was changed, and by which fault: a hit is such a row.
+At the witness, the row of the response says that it was changed, and by which fault. A hit is such a row.
 
 ## What it cannot do
-Make the broker old: what it says in version 0 is what it can.
+It cannot make the broker old: its response in version 0 lists what the broker really supports.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class UnsupportedVersion(FrameFault):
     params: tuple[FaultParam, ...] = (FaultParam("count", 1, 1, 1_000_000, "how many answers"),)
 
     def match(self, spec: FaultSpec) -> FrameMatch:
-        """Answers to ApiVersions."""
+        """Select the responses to ApiVersions."""
         return FrameMatch("ApiVersions", "response", count=self.values(spec)["count"])
 
     def action(self, spec: FaultSpec) -> Action:
-        """Say so."""
+        """Return the action that replaces the response with UNSUPPORTED_VERSION."""
         return rewritten(lambda payload, _: unsupported_version(payload))
 
 

@@ -1,20 +1,20 @@
-"""A response answers a request that nobody made.
+"""A response has the correlation id of no request.
 
 ## What it does
-Each of the responses that are meant has another correlation id; all else of it is as the broker wrote it.
+Each selected response gets another correlation id; everything else is as the broker wrote it.
 
 ## What it probes
-Whether the client compares the id at all. It must not complete a request with such an answer; Kafka's own client
+Whether the client compares the id at all. It must not complete a request with such a response; Kafka's own client
 closes the connection.
 
 ## How it is made
 By the witness, which changes the four bytes.
 
 ## Where it is seen
-At the witness the row of the response says that it was changed, and by which fault: a hit is such a row.
+At the witness, the row of the response says that it was changed, and by which fault. A hit is such a row.
 
 ## What it cannot do
-Be the id of another request that waits: that is ``swapped_responses``.
+It cannot use the id of another pending request (``swapped_responses`` does that).
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class WrongCorrelationId(FrameFault):
     """The fault kind ``wrong_correlation_id``."""
 
     name = "wrong_correlation_id"
-    summary = "single responses have a correlation id that was never asked with"
+    summary = "single responses have a correlation id that no request had"
     directions = ("response",)
 
     def action(self, spec: FaultSpec) -> Action:
-        """Change the id."""
+        """Return the action that changes the correlation id."""
         return rewritten(lambda payload, _: other_correlation_id(payload))
 
 
