@@ -11,7 +11,7 @@ from harness.plugins.proxy import Proxy
 
 
 async def swallow(proxy: Proxy, toxic: str, stream: str, idle_ms: int = 0) -> None:
-    """Discard data on open and later connections; if ``idle_ms`` is above 0, end each after that long without a byte."""
+    """Discard data on open and later connections; above 0, ``idle_ms`` is how long each may be idle before it ends."""
     await proxy.add_toxic(toxic, "timeout", stream, 1.0, timeout=idle_ms)
 
 
