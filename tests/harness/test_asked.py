@@ -12,6 +12,7 @@ import pytest
 from harness.cli.main import call
 from harness.model.spec import ClientRef, Elapsed, FaultSpec, FrameMatch, Plan, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
+from harness.planning import validate_plan
 from harness.planning.plan import make_plan
 from harness.plugins import registry
 from harness.workloads.produce.profile import producer_config

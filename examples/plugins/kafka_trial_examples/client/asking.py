@@ -7,7 +7,10 @@ answers cannot be read. The next one goes to the next of the bootstrap addresses
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Final, Protocol
+
+from kio.schema.metadata.v9.request import MetadataRequest, MetadataRequestTopic
+from kio.schema.types import TopicName
 
 from harness.model.addresses import Address
 from harness.model.contract import Setting
@@ -15,9 +18,9 @@ from harness.model.units import NS_PER_MS
 from harness.wire.apis import Api
 from harness.wire.errors import WireError
 from harness.wire.frames import FrameReader
-from harness.wire.messages import decode_response, encode_request, make
+from harness.wire.messages import decode_response, encode_request
 
-VERSION = 9
+VERSION: Final = MetadataRequest.__version__
 NO_ERROR = 0
 
 
@@ -90,12 +93,8 @@ class Asking:
         self.due_ns = now_ns + self._backoff_ns
 
     def _ask(self, link: Link, topic: str, now_ns: int) -> None:
-        asked = make(Api.METADATA, VERSION, "MetadataRequestTopic", name=topic)
-        request = make(
-            Api.METADATA,
-            VERSION,
-            "MetadataRequest",
-            topics=(asked,),
+        request = MetadataRequest(
+            topics=(MetadataRequestTopic(name=TopicName(topic)),),
             allow_auto_topic_creation=False,
             include_cluster_authorized_operations=False,
             include_topic_authorized_operations=False,

@@ -60,7 +60,8 @@ class SocketLink:
     def wait(self, other: int, timeout_s: float) -> bool:
         """Wait until there is news here or on descriptor ``other``. Return whether ``other`` can be read."""
         writes = [self._socket] if not self.is_connected or self._outgoing else []
-        readable, writable, _ = select.select([self._socket, other], writes, [], timeout_s)
+        reads: list[socket.socket | int] = [self._socket, other]
+        readable, writable, _ = select.select(reads, writes, [], timeout_s)
         if writable and not self.is_connected:
             self._connected()
         elif writable:
