@@ -48,6 +48,7 @@ class TrialPage:
 
     verdict: TrialVerdict
     spec: TrialSpec
+    element: str
     reproduce: str
     about: Mapping[str, str]
     reason_of_ending: str
@@ -77,6 +78,7 @@ def trial_page(evidence: Evidence, verdict: TrialVerdict, rows: TrialRows, folde
     return TrialPage(
         verdict=verdict,
         spec=record.spec,
+        element=registry.workload(record.spec.workload.kind).element,
         reproduce=reproduce(record.spec),
         about={name: _words(value) for name, value in record.client.items() if value is not None},
         reason_of_ending=record.reason,

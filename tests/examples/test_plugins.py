@@ -66,7 +66,11 @@ def test_live_trials_are_judged_packed_reported_and_judged_again(kafka_trial, tm
         "run", "lookup/*", "produce/calm", "-c", "lookup", "-c", MUTANT, "-c", "reference",
         "-b", "named:one", "--seed", "7", "--out-dir", runs,
     )  # fmt: skip
-    [folder] = [each for each in (tmp_path / "runs").iterdir() if not each.is_symlink()]
+    [folder] = [
+        each
+        for each in (tmp_path / "runs").iterdir()
+        if (each / "run.json").is_file() and not each.is_symlink()
+    ]
 
     def verdicts() -> dict[str, str]:
         found = (json.loads(each.read_text()) for each in folder.glob("trials/*/verdict.json"))
