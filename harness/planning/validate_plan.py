@@ -14,16 +14,8 @@ from harness.model.errors import UsageError
 from harness.model.path_names import folder_name
 from harness.model.spec import Plan, TrialSpec
 from harness.planning import own_commands, typed_settings, validate_faults
-from harness.plugins.registry import scenario
+from harness.plugins.registry import scenario, workload
 
-#: The settings that harness, checks and consequences calculate with, so their values must be known.
-SETTINGS = (
-    "delivery.timeout.ms",
-    "linger.ms",
-    "max.block.ms",
-    "reconnect.backoff.max.ms",
-    "request.timeout.ms",
-)
 #: Kafka's own bound of an ``int`` setting.
 MOST = 2**31 - 1
 #: The parts of a workload: from where to where each makes sense. Values are lines of text that a client is told.
@@ -49,6 +41,7 @@ def check(plan: Plan, world: str) -> None:
         folder_name(spec.trial, "trial")
         scenario(spec.scenario)
         check_numbers(spec)
+        _check_guarantee(spec)
         _check_distinct(spec)
     typed_settings.assert_known(plan.trials)
     validate_faults.check(plan.trials, world)
@@ -81,16 +74,26 @@ def check_workload(spec: TrialSpec) -> None:
 
 
 def _check_settings(spec: TrialSpec) -> None:
-    for name in SETTINGS:
+    needed = workload(spec.workload.kind).needed
+    for name in needed:
         if name not in spec.config:
             raise UsageError(
-                f"the config of trial {spec.trial!r} lacks {name}; every plan says {', '.join(SETTINGS)}"
+                f"the config of trial {spec.trial!r} lacks {name}; every plan says {', '.join(needed)}"
             )
         value = spec.config[name]
         if not _is_whole(value) or not 0 <= int(value) <= MOST:
             raise UsageError(
                 f"{name} in the config of trial {spec.trial!r} must be a whole number from 0 to {MOST}, not {value!r}"
             )
+
+
+def _check_guarantee(spec: TrialSpec) -> None:
+    """Raise UsageError for a guarantee that the trial's workload does not have."""
+    if spec.guarantee not in (features := workload(spec.workload.kind).features):
+        raise UsageError(
+            f"trial {spec.trial!r} asks for {spec.guarantee}; the workload {spec.workload.kind!r} has "
+            f"{', '.join(features)}"
+        )
 
 
 def _is_whole(value: str | int | bool) -> bool:

@@ -74,6 +74,7 @@ class WorkloadKind:
     are those that a campaign may vary. A request of ``api`` shows that the client is working: generated faults start
     with one, and the runner waits as long as there are some. ``counts`` are the numbers that a verdict publishes, and
     ``meaning`` describes each of them. ``recounted`` is True if the report's second judgement counts them too.
+    ``needed`` are the settings that checks calculate with: every plan must give each of them as a whole number.
     """
 
     name: str
@@ -90,6 +91,12 @@ class WorkloadKind:
     params: tuple[Param, ...] = ()
     tables: Mapping[str, Table] = field(default_factory=dict)
     recounted: bool = False
+    needed: tuple[str, ...] = ()
+
+    @property
+    def element(self) -> str:
+        """What messages call one element of the load."""
+        return self.commands[0].element
 
     def values(self, given: Mapping[str, int]) -> dict[str, int]:
         """Return all parameters: those given, and the defaults of the others."""

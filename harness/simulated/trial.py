@@ -148,6 +148,10 @@ class SimulatedTrial:
         self._client = kind.simulated(configure, network, self._clock, dice, self._hear)
         if self._client is None:
             raise Refused(f"{spec.client} refuses its configuration: {self._fatal and self._fatal.message}")
+        needed = self._workload.features.get(spec.guarantee, str(spec.guarantee))
+        told = next((event for event in self._history if isinstance(event, StartupComplete)), None)
+        if told is not None and needed not in told.features:
+            raise Refused(f"{spec.client} does not offer {needed}")
         self._client_ns = self._scheduler.now_ns
 
     def _play(self, steps: Script) -> None:

@@ -34,6 +34,8 @@ TIMEOUTS = (
     "socket.connection.setup.timeout.max.ms",
     "socket.connection.setup.timeout.ms",
 )
+#: The settings that limit the whole of one operation: a workload has one of them at most.
+LIMITS = ("delivery.timeout.ms", "default.api.timeout.ms")
 #: The timeout of a client that could not be given one: Java's default for a request.
 NOT_GIVEN_MS = 30_000
 SLACK_MS = 10_000
@@ -75,8 +77,11 @@ def progress_ns(history: Iterable[AnyEvent], frames: Iterable[Frame], api: str) 
 
 
 def flush_timeout_ms(config: Mapping[str, str | int | bool]) -> int:
-    """How long a client may take to give every record a result once the network has healed."""
-    return int(config["delivery.timeout.ms"]) + FLUSH_MARGIN_MS
+    """How long a client may take to give every element a result once the network has healed.
+
+    A workload without a delivery timeout has the one of Java's clients for other calls.
+    """
+    return next((int(config[name]) for name in LIMITS if name in config), NOT_GIVEN_MS) + FLUSH_MARGIN_MS
 
 
 @dataclass(frozen=True)

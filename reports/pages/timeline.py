@@ -13,6 +13,7 @@ from typing import Any
 from harness.judging.frame_excerpt import origin_ns
 from harness.model.evidence import Evidence, Operation
 from harness.model.rows import FaultRow, Frame, FrameKind
+from harness.plugins import registry
 from harness.text.escaping import safe_line
 
 Figure = dict[str, Any]
@@ -35,9 +36,9 @@ OUTCOMES: dict[str, tuple[str, str, str]] = {
 
 #: group of frames -> colour, marker, words. Requests are drawn above the middle of their lane, responses below.
 FRAME_MARKS: dict[str, tuple[str, str, str]] = {
-    "request": (GREY, "line-ns-open", "Produce request"),
-    "again": (ORANGE, "diamond", "Produce request, sent again"),
-    "response": (BLUE, "circle", "Produce response"),
+    "request": (GREY, "line-ns-open", "{api} request"),
+    "again": (ORANGE, "diamond", "{api} request, sent again"),
+    "response": (BLUE, "circle", "{api} response"),
     "error": (VERMILLION, "x", "response with an error"),
     "other": (GREY, "circle-open", "other request"),
     "closed": (VERMILLION, "line-ns-open", "connection closed"),
@@ -50,6 +51,7 @@ def timeline(evidence: Evidence, resent: Collection[int], windows: Iterable[dict
     ``resent``: numbers of the frames that send a batch again. ``windows``: rows of the table latency_windows.
     """
     load_ns = origin_ns(evidence)
+    kind = registry.workload(evidence.record.spec.workload.kind)
 
     def since_ms(t_ns: int) -> float:
         return round((t_ns - load_ns) / 1e6, 3)
@@ -58,10 +60,10 @@ def timeline(evidence: Evidence, resent: Collection[int], windows: Iterable[dict
     start_ms = min(0.0, since_ms(_start_ns(evidence, load_ns)))
     lanes = _lanes(evidence.frames)
     data = [
-        *_sends(evidence.operations.values(), since_ms, end_ms),
+        *_sends(evidence.operations.values(), kind.element, since_ms, end_ms),
         _percentile(windows),
         *_connections(evidence.frames, lanes, since_ms, end_ms),
-        *_frames(evidence.frames, lanes, resent, since_ms),
+        *_frames(evidence.frames, lanes, kind.api, resent, since_ms),
     ]
     shapes, labels = _faults(evidence.faults, since_ms, end_ms)
     starts, names = _phases(evidence, since_ms)
@@ -126,17 +128,19 @@ def _split(lanes: Sequence[object]) -> float:
     return (lanes_px + 20) / (lanes_px + 290)
 
 
-def _sends(sends: Iterable[Operation], since_ms: Callable[[int], float], end_ms: float) -> list[Mark]:
+def _sends(
+    sends: Iterable[Operation], element: str, since_ms: Callable[[int], float], end_ms: float
+) -> list[Mark]:
     groups: dict[str, list[tuple[float, float, str]]] = {name: [] for name in OUTCOMES}
     for send in list(sends)[:MAX_MARKS]:
         x = since_ms(send.invoke_ns)
         if send.complete_ns is None:
-            groups["pending"].append((x, max(0.01, end_ms - x), f"record {send.n}: no result"))
+            groups["pending"].append((x, max(0.01, end_ms - x), f"{element} {send.n}: no result"))
             continue
         took_ms = max(0.01, since_ms(send.complete_ns) - x)
         at = f" → p{send.partition}@{send.offset}" if send.offset >= 0 else ""
         groups[send.outcome].append(
-            (x, round(took_ms, 2), f"record {send.n}{at} {send.error or ''}".rstrip())
+            (x, round(took_ms, 2), f"{element} {send.n}{at} {send.error or ''}".rstrip())
         )
     return [_scatter(rows, OUTCOMES[name], "y", 5) for name, rows in groups.items()]
 
@@ -182,26 +186,30 @@ def _connections(
 def _frames(
     frames: Sequence[Frame],
     lanes: list[tuple[int, int]],
+    api: str,
     resent: Collection[int],
     since_ms: Callable[[int], float],
 ) -> list[Mark]:
     place = {lane: y for y, lane in enumerate(lanes)}
     groups: dict[str, list[tuple[float, float, str]]] = {name: [] for name in FRAME_MARKS}
     for number, frame in enumerate(frames[:MAX_MARKS]):
-        y, group = place.get((frame.conn, frame.broker)), _group(number, frame, resent)
+        y, group = place.get((frame.conn, frame.broker)), _group(number, frame, api, resent)
         if y is not None and group is not None:
             text = f"#{number} {frame.api or frame.kind} {frame.correlation_id or ''} {frame.closed_by or ''}"
             aside = {FrameKind.REQUEST: -0.2, FrameKind.RESPONSE: 0.2}.get(frame.kind, 0)
             groups[group].append((since_ms(frame.t_ns), y + aside, text.rstrip()))
-    return [_scatter(rows, FRAME_MARKS[name], "y2", 6) for name, rows in groups.items()]
+    marks = {
+        name: (colour, symbol, words.format(api=api)) for name, (colour, symbol, words) in FRAME_MARKS.items()
+    }
+    return [_scatter(rows, marks[name], "y2", 6) for name, rows in groups.items()]
 
 
-def _group(number: int, frame: Frame, resent: Collection[int]) -> str | None:
+def _group(number: int, frame: Frame, api: str, resent: Collection[int]) -> str | None:
     if frame.kind is FrameKind.CLOSE:
         return "closed"
     if frame.kind is FrameKind.RESPONSE and frame.error_codes:
         return "error"
-    if frame.api != "Produce":
+    if frame.api != api:
         return "other" if frame.kind is FrameKind.REQUEST else None
     if frame.kind is FrameKind.REQUEST:
         return "again" if number in resent else "request"

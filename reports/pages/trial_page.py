@@ -16,6 +16,7 @@ from harness.model.evidence import Evidence
 from harness.model.rows import RequirementVerdict, TrialVerdict
 from harness.model.spec import TrialSpec
 from harness.plugins import registry
+from harness.plugins.workload import WorkloadKind
 from reports.doubts import Doubt
 from reports.pages.log_order import log_order
 from reports.pages.tcp_lines import TcpLine, tcp_lines, tcp_notes
@@ -47,6 +48,7 @@ class TrialPage:
 
     verdict: TrialVerdict
     spec: TrialSpec
+    element: str
     reproduce: str
     about: Mapping[str, str]
     reason_of_ending: str
@@ -76,6 +78,7 @@ def trial_page(evidence: Evidence, verdict: TrialVerdict, rows: TrialRows, folde
     return TrialPage(
         verdict=verdict,
         spec=record.spec,
+        element=registry.workload(record.spec.workload.kind).element,
         reproduce=reproduce(record.spec),
         about={name: _words(value) for name, value in record.client.items() if value is not None},
         reason_of_ending=record.reason,
@@ -85,9 +88,7 @@ def trial_page(evidence: Evidence, verdict: TrialVerdict, rows: TrialRows, folde
         timeline_notes=notes(evidence),
         log_order=log_order(evidence),
         latency=rows.latency,
-        delivery=_counts(
-            verdict, rows.delivery, registry.workload(evidence.record.spec.workload.kind).meaning
-        ),
+        delivery=_counts(verdict, rows.delivery, registry.workload(evidence.record.spec.workload.kind)),
         doubts=rows.doubts,
         explanations=rows.explanations,
         traffic=rows.traffic,
@@ -131,17 +132,17 @@ def _window_ms(window_ns: tuple[int, int] | None, origin: int) -> tuple[float, f
     return None if window_ns is None else ((window_ns[0] - origin) / 1e6, (window_ns[1] - origin) / 1e6)
 
 
-def _counts(
-    verdict: TrialVerdict, recomputed: Row | None, meaning: Mapping[str, str]
-) -> list[dict[str, Any]]:
-    promises = PROMISES.get(verdict.guarantee, {})
+def _counts(verdict: TrialVerdict, recomputed: Row | None, kind: WorkloadKind) -> list[dict[str, Any]]:
+    """Return the rows of the counts. Only a workload that is recounted has promises and a second judgement."""
+    promises = PROMISES.get(verdict.guarantee, {}) if kind.recounted else {}
+    again: Row = (recomputed or {}) if kind.recounted else {}
     return [
         {
             "count": name,
             "judged": judged,
-            "recomputed": recomputed and recomputed[name],
+            "recomputed": again.get(name),
             "promise": promises.get(name, ""),
-            "meaning": meaning.get(name, ""),
+            "meaning": kind.meaning.get(name, ""),
         }
         for name, judged in verdict.counts.items()
     ]

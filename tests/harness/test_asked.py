@@ -16,6 +16,7 @@ from harness.planning import validate_plan
 from harness.planning.plan import make_plan
 from harness.plugins import registry
 from harness.workloads.produce.profile import producer_config
+from harness.workloads.produce.settings import NEEDED
 
 CLIENT = ClientRef("reference", registry.client("reference").default_version)
 LOST = FaultSpec("dropped_frame", Elapsed(0), 4_000, frames=FrameMatch("Produce"))
@@ -56,7 +57,7 @@ def test_a_plain_trial_is_replayed(tmp_path: Path) -> None:
 
 
 def test_a_trial_needs_no_other_settings_than_those_that_are_asked_for(tmp_path: Path) -> None:
-    config = {name: CONFIG[name] for name in (*validate_plan.SETTINGS, "enable.idempotence", "acks")}
+    config = {name: CONFIG[name] for name in (*NEEDED, "enable.idempotence", "acks")}
     assert replay(tmp_path, changed(config=config)) == 0
 
 
@@ -75,10 +76,7 @@ def test_a_trial_needs_no_other_settings_than_those_that_are_asked_for(tmp_path:
         (changed(value_bytes=-1), "value_bytes of the workload of trial 't' must be 0 to 16777216, not -1"),
         (changed(interval_ms=3_600_000), "the load of trial 't' would last 18000000 ms; 3600000 ms at most"),
         (changed(config={}), "the config of trial 't' lacks delivery.timeout.ms; every plan says"),
-        *(
-            (without(setting), f"the config of trial 't' lacks {setting}")
-            for setting in validate_plan.SETTINGS
-        ),
+        *((without(setting), f"the config of trial 't' lacks {setting}") for setting in NEEDED),
         (
             changed(config=CONFIG | {"linger.ms": "soon"}),
             "linger.ms in the config of trial 't' must be a whole",

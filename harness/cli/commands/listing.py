@@ -18,6 +18,7 @@ from harness.plugins.client import ClientKind
 from harness.plugins.cluster import BrokerKind
 from harness.plugins.fault import FaultKind
 from harness.plugins.scenario import Scenario
+from harness.plugins.workload import WorkloadKind
 from harness.text.escaping import safe_line
 
 Row = dict[str, Any]
@@ -56,6 +57,15 @@ def _check(check: Check) -> Row:
     }
 
 
+def _workload(kind: WorkloadKind) -> Row:
+    return {
+        "api": kind.api,
+        "guarantees": sorted(kind.features),
+        "counts": list(kind.meaning),
+        "summary": kind.summary,
+    }
+
+
 COLUMNS: dict[str, Callable[[Any], Row]] = {
     "clients": _client,
     "mutants": _client,
@@ -63,6 +73,7 @@ COLUMNS: dict[str, Callable[[Any], Row]] = {
     "faults": _fault,
     "scenarios": _scenario,
     "checks": _check,
+    "workloads": _workload,
 }
 
 
@@ -75,7 +86,7 @@ def list_(
     what: Annotated[str, typer.Argument(help=", ".join(COLUMNS))],
     as_json: Annotated[bool, typer.Option("--json", help="An array of objects on stdout.")] = False,
 ) -> int:
-    """List clients, mutants, brokers, faults, scenarios or checks."""
+    """List clients, mutants, brokers, faults, scenarios, checks or workloads."""
     if what not in COLUMNS:
         raise unknown("list", what, COLUMNS)
     rows = [{"name": name} | COLUMNS[what](entry) for name, entry in _entries(what).items()]

@@ -31,4 +31,5 @@ WORKLOAD: Final = WorkloadKind(
     settings=settings.SETTINGS,
     tables=TABLES,
     recounted=True,
+    needed=settings.NEEDED,
 )

@@ -15,6 +15,15 @@ from harness.plugins.workload import Values
 #: More a connection would leave brokers, who remember five batches, without an answer to a repeated one.
 MAX_IN_FLIGHT_IDEMPOTENT: Final = 5
 
+#: The settings that harness, checks and consequences calculate with, so their values must be known.
+NEEDED: Final = (
+    "delivery.timeout.ms",
+    "linger.ms",
+    "max.block.ms",
+    "reconnect.backoff.max.ms",
+    "request.timeout.ms",
+)
+
 _INT: Final = range(2**31)
 _LONG: Final = range(2**63)
 _WINDOW: Final = range(-1, 2**31)

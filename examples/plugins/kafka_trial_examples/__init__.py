@@ -1,0 +1,1 @@
+"""Plug-ins for kafka-trial: one part of each kind, found by entry points alone."""

@@ -1,0 +1,60 @@
+"""The client kinds ``lookup`` and ``mutant-one-partition-too-many``, in both worlds."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from harness.model.errors import UsageError
+from harness.plugins.client import Launch
+
+if TYPE_CHECKING:
+    from harness.model.contract import AnyEvent, Configure
+    from harness.model.dice import Dice
+    from harness.simulated.network import Network
+    from harness.simulated.ports import SimulatedClient
+
+VERSION: Final = "1.0"
+MUTANT: Final = "mutant-one-partition-too-many"
+
+
+class LookupKind:
+    """See :class:`harness.plugins.client.ClientKind` and :class:`harness.simulated.ports.SimulatedClientKind`."""
+
+    language = "python"
+    default_version = VERSION
+    versions: tuple[str, ...] = (VERSION,)
+
+    def __init__(self, name: str, summary: str) -> None:
+        self.name, self.summary = name, summary
+
+    def install(self, version: str) -> Launch:
+        """Return how to start the program, which is installed with this package."""
+        if version != VERSION:
+            raise UsageError(f"{self.name} exists only at version {VERSION}, not at {version}")
+        package = Path(__file__).parents[2]
+        argv = (sys.executable, "-P", "-m", "kafka_trial_examples.client", self.name)
+        return Launch(argv, {"PYTHONPATH": str(package)})
+
+    def published(self) -> list[str]:
+        """Return the only version."""
+        return [VERSION]
+
+    def simulated(
+        self,
+        settings: Configure,
+        network: Network,
+        clock: Callable[[], int],
+        dice: Dice,
+        tell: Callable[[AnyEvent], None],
+    ) -> SimulatedClient | None:
+        """Return the client in the simulated world."""
+        from kafka_trial_examples.client.simulated import start
+
+        return start(self.name, VERSION, settings, network, clock, tell)
+
+
+CLIENT: Final = LookupKind("lookup", "asks brokers for metadata, one question at a time")
+ONE_TOO_MANY: Final = LookupKind(MUTANT, "the client lookup, which answers one partition too many")

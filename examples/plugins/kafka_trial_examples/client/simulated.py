@@ -1,0 +1,42 @@
+"""The client in the simulated world: the same logic, on the simulated network and in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from harness.model.contract import AnyEvent, Configure
+from harness.model.units import NS_PER_MS
+from harness.simulated.network import Network
+from harness.simulated.scheduler import WALL_MS_AT_ZERO
+from kafka_trial_examples.client.building import built
+from kafka_trial_examples.client.lookup_client import LookupClient
+from kafka_trial_examples.client.voice import Voice
+
+
+class SimulatedLookup:
+    """The client, which takes note of the network's news whenever it acts."""
+
+    trace = ()
+
+    def __init__(self, client: LookupClient, network: Network) -> None:
+        self._client, self._network = client, network
+        self.load, self.flush, self.close = client.load, client.flush, client.close
+
+    def step(self, now_ns: int) -> int | None:
+        """See :meth:`LookupClient.step`."""
+        self._network.news = False
+        return self._client.step(now_ns)
+
+
+def start(
+    name: str,
+    version: str,
+    settings: Configure,
+    network: Network,
+    clock: Callable[[], int],
+    tell: Callable[[AnyEvent], None],
+) -> SimulatedLookup:
+    """Return the client, started and configured."""
+    voice = Voice(clock, lambda: WALL_MS_AT_ZERO * NS_PER_MS + clock(), tell)
+    voice.started(name, version)
+    return SimulatedLookup(built(name, settings, voice, network.connect), network)

@@ -1,0 +1,1 @@
+"""The workload lookup: its commands, its counts and its table."""

@@ -1,0 +1,44 @@
+"""Looking up while nothing happens, and while answers are late: 60 lookups over three seconds, of three partitions."""
+
+from __future__ import annotations
+
+from harness.model.dice import Dice
+from harness.model.evidence import Evidence
+from harness.model.spec import Elapsed, FaultSpec, Workload
+from harness.model.verdicts import Guarantee
+from harness.plugins.scenario import Consequence, Scenario
+
+LOAD = Workload(records=60, chunk=5, interval_ms=250, partitions=3, keys=0, value_bytes=0, kind="lookup")
+
+
+def _answered(evidence: Evidence) -> Consequence:
+    return Consequence(len(evidence.acknowledged), "lookups were answered")
+
+
+def _calm(_: Dice) -> tuple[FaultSpec, ...]:
+    return ()
+
+
+def _late(dice: Dice) -> tuple[FaultSpec, ...]:
+    params = {"delay_ms": dice.between(100, 300)}
+    return (FaultSpec("late_answers", Elapsed(dice.between(300, 800)), 1_500, params),)
+
+
+CALM = Scenario(
+    name="lookup/calm",
+    summary="No fault at all.",
+    schedule=_calm,
+    consequence=_answered,
+    exercises=("LKP-CNT-01", "LKP-CNT-02"),
+    guarantees=(Guarantee.AT_LEAST_ONCE,),
+    workload=LOAD,
+)
+LATE_ANSWERS = Scenario(
+    name="lookup/late-answers",
+    summary="Every answer is late for a while.",
+    schedule=_late,
+    consequence=_answered,
+    exercises=("LKP-CNT-01", "LKP-CNT-02"),
+    guarantees=(Guarantee.AT_LEAST_ONCE,),
+    workload=LOAD,
+)
