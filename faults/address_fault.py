@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 from faults import listener
 from faults.effects import cuts
-from faults.kind import BOTH_WORLDS, Fault, cut, each, toxic_name
+from faults.kind import Fault, cut, each, toxic_name
 from harness.model.evidence import Evidence
+from harness.model.mode import BOTH_MODES
 from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import LiveLane
@@ -22,7 +23,7 @@ from harness.simulated.proxy import SimulatedProxy
 class AddressFault(Fault):
     """By default connections are refused until the fault ends, and a hit is a connection that ended."""
 
-    worlds = BOTH_WORLDS
+    modes = BOTH_MODES
     shown_by = "connections ended with all of their broker, or records waited that no new one could carry"
 
     async def take(self, proxy: Proxy, name: str) -> None:
@@ -37,21 +38,21 @@ class AddressFault(Fault):
         """As :meth:`take`, but leave the open connections alone; ``accept`` undoes it."""
         proxy.refuse(name)
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Take the addresses away, and end the open connections."""
         await each(lane.on(spec), lambda proxy: self.take(proxy, toxic_name(spec)))
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Give the addresses back."""
         await each(lane.on(spec), lambda proxy: self.give_back(proxy, toxic_name(spec)))
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Take the addresses away, and end the open connections."""
         for proxy in lane.on(spec):
             self.take_simulated(proxy, toxic_name(spec))
             proxy.cut()
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Give the addresses back."""
         for proxy in lane.on(spec):
             proxy.accept(toxic_name(spec))

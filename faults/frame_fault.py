@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults.effects import frames
-from faults.kind import BOTH_WORLDS, Fault, toxic_name
+from faults.kind import Fault, toxic_name
 from harness.model.errors import UsageError
 from harness.model.evidence import Evidence
+from harness.model.mode import BOTH_MODES, Mode
 from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec, FrameMatch
 from harness.plugins.fault import LiveLane
@@ -25,7 +26,7 @@ DIRECTIONS = ("request", "response")
 class FrameFault(Fault):
     """By default the ``frames`` of the spec select the frames; :meth:`action` says what a kind does with them."""
 
-    worlds = BOTH_WORLDS
+    modes = BOTH_MODES
     of_frames = True
     shown_by = "frames were acted on, on connections that their client had not left"
     #: The directions in which the kind can act.
@@ -52,31 +53,31 @@ class FrameFault(Fault):
             raise UsageError(f"fault {self.name!r}: first and count of its frames are at least 1")
         return match
 
-    def check(self, spec: FaultSpec, world: str) -> None:
+    def check(self, spec: FaultSpec, mode: Mode) -> None:
         """Check the parameters and the frames."""
-        super().check(spec, world)
+        super().check(spec, mode)
         self.match(spec)
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Count frames, and act on the selected ones."""
         lane.witness.arm(toxic_name(spec), self.match(spec), self.action(spec), spec.brokers)
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Stop acting on frames, and release those that are held."""
         lane.witness.disarm(toxic_name(spec))
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Count frames, and act on the selected ones."""
         lane.arm(toxic_name(spec), self.match(spec), self.action(spec), spec.brokers)
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Stop acting on frames, and release those that are held."""
         lane.disarm(toxic_name(spec))
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Count the frames that were acted on. A frame whose connection ended before that does not count."""
-        name, fate = toxic_name(row.spec), self.action(row.spec).fate
-        return sum(1 for frame in frames if frame.fault == name and frame.fate is fate)
+        name, disposition = toxic_name(row.spec), self.action(row.spec).disposition
+        return sum(1 for frame in frames if frame.fault == name and frame.disposition is disposition)
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
         """See ``shown_by``."""
@@ -84,4 +85,4 @@ class FrameFault(Fault):
 
     def acted_on(self, row: FaultRow, evidence: Evidence) -> list[Frame]:
         """Return the frames that had the fate that the kind is for."""
-        return frames.acted_on(row, evidence, toxic_name(row.spec), self.action(row.spec).fate)
+        return frames.acted_on(row, evidence, toxic_name(row.spec), self.action(row.spec).disposition)

@@ -1,13 +1,14 @@
 """The base class of faults that hold one direction back until they end, and then release all of it.
 
-They add a delay of one hour and remove it again. In the live world this is a ``latency`` toxic, on open and on later
+They add a delay of one hour and remove it again. In live mode this is a ``latency`` toxic, on open and on later
 connections. Its delay is first set to 0, which releases what is held, and then the toxic is removed.
 """
 
 from __future__ import annotations
 
-from faults.kind import BOTH_WORLDS, Fault, each, remove, toxic_name
+from faults.kind import Fault, each, remove, toxic_name
 from faults.toxics import HOUR_MS
+from harness.model.mode import BOTH_MODES
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import LiveLane
 from harness.plugins.proxy import Proxy
@@ -18,10 +19,10 @@ from harness.simulated.scheduler import NS_PER_MS
 class HeldBack(Fault):
     """The base class: a kind sets ``stream`` to ``upstream`` or ``downstream``, and counts its hits."""
 
-    worlds = BOTH_WORLDS
+    modes = BOTH_MODES
     stream: str
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Hold the direction back."""
 
         async def hold(proxy: Proxy) -> None:
@@ -29,16 +30,16 @@ class HeldBack(Fault):
 
         await each(lane.on(spec), hold)
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Release what is held."""
         await each(lane.on(spec), lambda proxy: remove(proxy, toxic_name(spec)))
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Hold the direction back."""
         for proxy in lane.on(spec):
             proxy.way(self.stream).delay(toxic_name(spec), HOUR_MS * NS_PER_MS)
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Release what is held."""
         for proxy in lane.on(spec):
             proxy.way(self.stream).restore(toxic_name(spec))

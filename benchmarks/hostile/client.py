@@ -8,12 +8,12 @@ from clients.reference.network.channel import Channel
 from clients.reference.network.sasl import PlainAuthenticator
 from clients.reference.ports import Polled
 from clients.reference.producer.producer import Components
-from clients.reference.telemetry.trace import Misbehaved
+from clients.reference.telemetry.trace import CallbackFailed
 from harness.model.dice import Dice
 from harness.wire.apis import Api
 from harness.wire.frames import SIZE_BYTES
 from harness.wire.headers import read_request_header
-from suites.properties.simulation import Bench
+from suites.properties.simulation import Simulation
 from testkit.hostile import wounded
 
 ANSWERS = 40
@@ -39,20 +39,20 @@ def step(dice: Dice) -> int:
     """One channel that is not yet anybody's, and one producer."""
     authenticate(dice)
     settings = {"enable.idempotence": bool(dice.between(0, 1)), "retry.backoff.max.ms": 100}
-    bench = Bench(Components(), IMPATIENT | settings, nodes=dice.between(1, 2), partitions=2)
+    bench = Simulation(Components(), IMPATIENT | settings, nodes=dice.between(1, 2), partitions=2)
     brokers = HostileBrokers(bench, dice, ANSWERS)
     for _ in range(ANSWERS):
         if brokers.are_done:
             break
         send_some(bench, dice)
-    swallowed = [each for each in bench.told(Misbehaved) if each.who.startswith("completion")]
+    swallowed = [each for each in bench.told(CallbackFailed) if each.who.startswith("completion")]
     assert not swallowed, f"an exception was swallowed: {swallowed[0].who}: {swallowed[0].what}"
     is_closed = bench.close(timeout_ms=DELIVERY_TIMEOUT_MS, limit_ms=2 * DELIVERY_TIMEOUT_MS)
     assert is_closed, "close() never ended"
     return brokers.hurt + 1
 
 
-def send_some(bench: Bench, dice: Dice) -> None:
+def send_some(bench: Simulation, dice: Dice) -> None:
     """A few records, until each has its result."""
     sent = [bench.send(partition=dice.between(0, 1)) for _ in range(dice.between(1, 3))]
     in_time = bench.run_until(lambda: all(each.is_done for each in sent), RESULT_LIMIT_MS)

@@ -10,9 +10,9 @@ The request timeout, which counts from the moment a request is sent and not from
 the connection is busy; and delivery timeouts that expire while bytes are still on the way.
 
 ## How it is made
-In the live world, a ``bandwidth`` toxic in each limited direction, on open and on later connections. The bytes that it
+In live mode, a ``bandwidth`` toxic in each limited direction, on open and on later connections. The bytes that it
 holds leave in steps of a tenth of a second. At the end its rate is first set so high that it holds nothing, and then
-the toxic is removed. In the simulated world each piece of data takes its size divided by the rate, and the pieces after
+the toxic is removed. In simulated mode each piece of data takes its size divided by the rate, and the pieces after
 it wait.
 
 ## Where it is seen
@@ -29,9 +29,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from faults.effects import waits
-from faults.kind import BOTH_WORLDS, Fault, each, passed, remove, toxic_name
+from faults.kind import Fault, each, passed, remove, toxic_name
 from harness.model.errors import UsageError
 from harness.model.evidence import Evidence
+from harness.model.mode import BOTH_MODES, Mode
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import FaultKind, FaultParam, LiveLane
@@ -53,25 +54,25 @@ class Bandwidth(Fault):
         "batches or their results took as long as their bytes do at the rate, or records waited "
         "until it was over"
     )
-    worlds = BOTH_WORLDS
+    modes = BOTH_MODES
     params: tuple[FaultParam, ...] = (
         FaultParam("upstream_bytes_per_s", 0, 0, _MAX, "how fast requests leave; 0 for no limit"),
         FaultParam("downstream_bytes_per_s", 0, 0, _MAX, "how fast responses leave; 0 for no limit"),
     )
 
-    def check(self, spec: FaultSpec, world: str) -> None:
+    def check(self, spec: FaultSpec, mode: Mode) -> None:
         """Check the parameters. Raise UsageError if neither direction has a limit."""
         rates = self._rates(spec)
         if not rates:
             raise UsageError("fault 'bandwidth' needs upstream_bytes_per_s or downstream_bytes_per_s above 0")
         for stream, rate in rates.items():
-            if world == "live" and rate % _BYTES_PER_KB:
+            if mode == Mode.LIVE and rate % _BYTES_PER_KB:
                 raise UsageError(
                     f"{stream}_bytes_per_s of fault 'bandwidth' must be whole thousands where Toxiproxy does it, "
                     f"not {rate}"
                 )
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Limit the rate."""
         rates = self._rates(spec)
 
@@ -82,7 +83,7 @@ class Bandwidth(Fault):
 
         await each([(proxy, stream) for proxy in lane.on(spec) for stream in rates], add)
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Remove the limit."""
 
         async def take(place: tuple[Proxy, str]) -> None:
@@ -91,13 +92,13 @@ class Bandwidth(Fault):
 
         await each([(proxy, stream) for proxy in lane.on(spec) for stream in self._rates(spec)], take)
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Limit the rate."""
         for proxy in lane.on(spec):
             for stream, rate in self._rates(spec).items():
                 proxy.way(stream).throttle(toxic_name(spec), rate)
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Remove the limit."""
         for proxy in lane.on(spec):
             proxy.up.restore(toxic_name(spec))

@@ -10,9 +10,9 @@ Moving to another leader and back, metadata from the brokers that are left, LEAD
 appended but never answered.
 
 ## How it is made
-In the live world by SIGKILL. The proxies are disabled meanwhile, so that connections are refused, as on a host whose
+In live mode by SIGKILL. The proxies are disabled meanwhile, so that connections are refused, as on a host whose
 process has ended (a proxy alone would accept and hang up). The broker starts again on the data that it had, which takes
-until the controller has noticed its death. In the simulated world the scripted broker closes its connections and
+until the controller has noticed its death. In simulated mode the scripted broker closes its connections and
 accepts no new ones, and the controller knows at once.
 
 ## Where it is seen
@@ -47,21 +47,21 @@ class BrokerKill(BrokerFault):
     starts_nodes = True
     shown_by = "connections ended, with all of their broker, or as soon as they were made"
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Kill the brokers and refuse connections to them."""
         await take_down(spec, lane, lane.cluster.kill)
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Start the brokers that are down, and accept connections again."""
         await bring_back(spec, lane)
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Kill the brokers."""
         for node_id in nodes(spec, lane):
             downs(lane, node_id).add(toxic_name(spec), True)
             lane.cluster.kill(node_id, lane.now_ns)
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Start the brokers again."""
         for node_id in nodes(spec, lane):
             if not downs(lane, node_id).drop(toxic_name(spec)) and not lane.cluster.accepts(node_id):

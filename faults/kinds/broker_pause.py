@@ -10,13 +10,13 @@ The request timeout on a connection that looks alive; batches that are appended 
 broker's own REQUEST_TIMED_OUT, after which the batch is in the log.
 
 ## How it is made
-In the live world by SIGSTOP and SIGCONT. In the simulated world the scripted brokers leave requests unread.
+In live mode by SIGSTOP and SIGCONT. In simulated mode the scripted brokers leave requests unread.
 
 ## Where it is seen
 Requests reach the broker, and are answered after the fault has ended. A hit is a request that arrived during the fault.
 
 ## What it cannot do
-It cannot stop a response that is already on its way. In the simulated world the controller never considers the broker
+It cannot stop a response that is already on its way. In simulated mode the controller never considers the broker
 dead. A real controller does so after ``broker.session.timeout.ms``, which is 9 s, and elects other leaders.
 """
 
@@ -46,7 +46,7 @@ class BrokerPause(BrokerFault):
     lingers_s = 0.0
     shown_by = "requests arrived, and got no answer before the brokers resumed"
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Pause the brokers."""
 
         async def stop(node_id: int) -> None:
@@ -54,7 +54,7 @@ class BrokerPause(BrokerFault):
 
         await each(live_nodes(spec, lane), stop)
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Resume the brokers."""
 
         async def go_on(node_id: int) -> None:
@@ -62,7 +62,7 @@ class BrokerPause(BrokerFault):
 
         await each(live_nodes(spec, lane), go_on)
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Pause the brokers."""
         until_ns = lane.now_ns + spec.duration_ms * _NS_PER_MS
         for node_id in nodes(spec, lane):
@@ -70,7 +70,7 @@ class BrokerPause(BrokerFault):
             if lane.cluster.accepts(node_id):
                 lane.cluster.pause(node_id, until_ns)
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Resume the brokers."""
         for node_id in nodes(spec, lane):
             if not _pauses(lane, node_id).drop(toxic_name(spec)):

@@ -10,8 +10,8 @@ Whether the client asks FindCoordinator again when it gets NOT_COORDINATOR, wait
 (COORDINATOR_LOAD_IN_PROGRESS), and repeats what was not done, in order.
 
 ## How it is made
-In the live world as in ``leader_move``: another replica becomes the preferred one and is elected. In the simulated
-world the scripted brokers agree on the next broker for every key at once.
+In live mode as in ``leader_move``: another replica becomes the preferred one and is elected. In simulated
+mode the scripted brokers agree on the next broker for every key at once.
 
 ## Where it is seen
 The old coordinator answers NOT_COORDINATOR. A hit is such a response that passes the witness during the fault.
@@ -49,12 +49,12 @@ class CoordinatorMove(BrokerFault):
     lingers_s = math.inf
     shown_by = "answers said NOT_COORDINATOR"
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Move the coordinators."""
         for topic in INTERNAL_TOPICS:
             await move_on(lane.cluster, topic, live_nodes(spec, lane))
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Move every coordinator, because scripted brokers have no internal topics that one of them could lead."""
         lane.cluster.settings.coordinators_moved += 1
 

@@ -28,9 +28,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults.effects import frames
-from faults.kind import BOTH_WORLDS, Fault, each, passed, toxic_name
+from faults.kind import Fault, each, passed, toxic_name
 from faults.swallow import let_through, swallow
 from harness.model.evidence import Evidence
+from harness.model.mode import BOTH_MODES
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import FaultKind, LiveLane
@@ -43,22 +44,22 @@ class DroppedResponse(Fault):
     name = "dropped_response"
     summary = "requests are applied, their responses thrown away; then the connections are closed"
     shown_by = "Produce answers passed, and the client did without them"
-    worlds = BOTH_WORLDS
+    modes = BOTH_MODES
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Discard responses."""
         await each(lane.on(spec), lambda proxy: swallow(proxy, toxic_name(spec), "downstream"))
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Close the connections, and let responses through again."""
         await each(lane.on(spec), lambda proxy: let_through(proxy, toxic_name(spec)))
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Discard responses."""
         for proxy in lane.on(spec):
             proxy.down.silence(toxic_name(spec))
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Close the connections, and let responses through again."""
         for proxy in lane.on(spec):
             if proxy.down.restore(toxic_name(spec)):

@@ -10,8 +10,8 @@ Whether it keeps the order of its batches while it moves them to another connect
 for new.
 
 ## How it is made
-In the live world by a reassignment that makes another replica the preferred one, and an election. The move is done when
-the new leader leads; brokers learn of it one after the other. In the simulated world the scripted brokers elect at
+In live mode by a reassignment that makes another replica the preferred one, and an election. The move is done when
+the new leader leads; brokers learn of it one after the other. In simulated mode the scripted brokers elect at
 once, and all of them know it at once. Followers that are in sync have everything, so nothing is lost.
 
 ## Where it is seen
@@ -57,11 +57,11 @@ class LeaderMove(BrokerFault):
     lingers_s = 0.0
     shown_by = "answers said NOT_LEADER_OR_FOLLOWER, or partitions went on at another broker"
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Move the leaders."""
         await move_on(lane.cluster, lane.topic, live_nodes(spec, lane))
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Move the leaders."""
         cluster = lane.cluster
         alive = [node for node in cluster.node_ids if cluster.accepts(node)]

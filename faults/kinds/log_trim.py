@@ -9,7 +9,7 @@ Whether the client interprets the new log start offset correctly: together with 
 the producer knows of can still be in the log.
 
 ## How it is made
-By DeleteRecords up to the high watermark, once that is the log's end; in the simulated world in the scripted
+By DeleteRecords up to the high watermark, once that is the log's end; in simulated mode in the scripted
 partitions.
 
 ## Where it is seen
@@ -44,12 +44,12 @@ class LogTrim(BrokerFault):
     lingers_s = 0.0
     shown_by = "partitions lost batches from before the fault, and none from after it"
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Trim every partition."""
         for partition in await lane.cluster.partitions(lane.topic):
             await lane.cluster.alterations.delete_records(lane.topic, partition)
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Trim every partition."""
         for partition in partitions(lane):
             lane.cluster.trim(lane.topic, partition)

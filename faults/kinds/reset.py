@@ -30,8 +30,9 @@ from collections.abc import Sequence
 
 from faults import listener
 from faults.effects import cuts
-from faults.kind import BOTH_WORLDS, Fault, cut, each, remove, toxic_name
+from faults.kind import Fault, cut, each, remove, toxic_name
 from harness.model.evidence import Evidence
+from harness.model.mode import BOTH_MODES
 from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import FaultKind, LiveLane
@@ -45,7 +46,7 @@ class Reset(Fault):
     name = "reset"
     summary = "all connections end with RST; the listener is back after the duration"
     shown_by = "connections ended, with all of their broker"
-    worlds = BOTH_WORLDS
+    modes = BOTH_MODES
 
     async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Make every later close of a connection that is opened from now on a reset."""
@@ -54,11 +55,11 @@ class Reset(Fault):
             lambda proxy: proxy.add_toxic(toxic_name(spec), "reset_peer", "upstream", 0.0, timeout=0),
         )
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Reset the connections, and refuse new ones."""
         await each(lane.on(spec), lambda proxy: listener.close(proxy, toxic_name(spec)))
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Accept connections again, with ordinary closes. Also undo a ``prepare`` without a ``start``."""
 
         async def restore(proxy: Proxy) -> None:
@@ -69,13 +70,13 @@ class Reset(Fault):
 
         await each(lane.on(spec), restore)
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Reset the connections, and refuse new ones."""
         for proxy in lane.on(spec):
             proxy.refuse(toxic_name(spec))
             proxy.cut(reset=True)
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Accept connections again."""
         for proxy in lane.on(spec):
             proxy.accept(toxic_name(spec))

@@ -15,7 +15,7 @@ import msgspec
 
 from harness.model.contract import WHOLE_OPS, AnyEvent, OpComplete, OpInvoke
 from harness.model.payload import Identity, decode
-from harness.model.rows import Fate, FaultRow, Frame, LogRecord, TrialRecord
+from harness.model.rows import Disposition, FaultRow, Frame, LogRecord, TrialRecord
 from harness.model.tcp_facts import TcpFact
 from harness.model.verdicts import Outcome
 
@@ -58,7 +58,7 @@ class Evidence:
     #: The client's decisions, if it traces them (channel A). No check of a promise may depend on them.
     trace: tuple[Any, ...] = ()
     #: Frames that a fault kept from passing, so that the receiver never got them.
-    stopped: tuple[Frame, ...] = ()
+    blocked_frames: tuple[Frame, ...] = ()
     #: The packet capture's facts about the client's side; empty without a capture.
     tcp: tuple[TcpFact, ...] = ()
 
@@ -146,11 +146,11 @@ def view(find: Callable[[Evidence], Seen]) -> Callable[[Evidence], Seen]:
 
 
 def passed_and_stopped(rows: Iterable[Frame]) -> tuple[tuple[Frame, ...], tuple[Frame, ...]]:
-    """Split the witness's rows into ``frames`` and ``stopped`` of an Evidence."""
+    """Split the witness's rows into ``frames`` and ``blocked_frames`` of an Evidence."""
     passed: list[Frame] = []
     stopped: list[Frame] = []
     for row in rows:
-        (stopped if row.fate is Fate.STOPPED else passed).append(row)
+        (stopped if row.disposition is Disposition.BLOCKED else passed).append(row)
     return tuple(passed), tuple(stopped)
 
 

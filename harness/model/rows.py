@@ -13,7 +13,7 @@ import msgspec
 from harness.model.contract import Int64
 from harness.model.spec import FaultSpec, TrialSpec
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 
 class FrameKind(StrEnum):
@@ -26,17 +26,17 @@ class FrameKind(StrEnum):
     CLOSE = "close"
 
 
-class Fate(StrEnum):
-    """What happened to a frame that a rule of the witness acted on. Only ``STOPPED`` frames did not pass whole.
+class Disposition(StrEnum):
+    """What happened to a frame that a rule of the witness acted on. Only ``BLOCKED`` frames did not pass whole.
 
-    The row of a ``CHANGED`` frame describes the frame that passed instead. For a ``MARKED`` frame, the rule acted on
+    The row of a ``CHANGED`` frame describes the frame that passed instead. For a ``ANNOTATED`` frame, the rule acted on
     something other than the frame.
     """
 
-    STOPPED = "stopped"
-    LATE = "late"
+    BLOCKED = "blocked"
+    DELAYED = "delayed"
     CHANGED = "changed"
-    MARKED = "marked"
+    ANNOTATED = "annotated"
 
 
 class ProducePart(msgspec.Struct, frozen=True, gc=False):
@@ -65,10 +65,10 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
 
     ``conn`` numbers the connections of a lane from 1 in order of arrival. ``error_codes`` are the non-zero codes of a
     response. ``closed_by`` is ``client`` or ``broker`` on a close row. ``size_bytes`` includes the size field.
-    ``fault`` names the rule that acted on the frame, and ``fate`` says how; both are null if none did. A frame without
-    a rule of its own is also ``STOPPED`` if it waited for another frame when the connection ended. ``came_ns`` is when
-    the frame arrived at the witness; null if that was at ``t_ns``. ``throttle_ms`` is the throttle time of a response.
-    ``acks`` and ``timeout_ms`` are those of a Produce request.
+    ``fault`` names the rule that acted on the frame, and ``disposition`` says how; both are null if none did. A frame
+    without a rule of its own is also ``BLOCKED`` if it waited for another frame when the connection ended.
+    ``received_ns`` is when the frame arrived at the witness; null if that was at ``t_ns``. ``throttle_ms`` is the
+    throttle time of a response. ``acks`` and ``timeout_ms`` are those of a Produce request.
     """
 
     t_ns: int
@@ -87,8 +87,8 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     closed_by: str | None = None
     note: str | None = None
     fault: str | None = None
-    fate: Fate | None = None
-    came_ns: int | None = None
+    disposition: Disposition | None = None
+    received_ns: int | None = None
     throttle_ms: int = 0
     acks: int | None = None
     timeout_ms: int | None = None
@@ -96,7 +96,7 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     @property
     def arrived_ns(self) -> int:
         """When the frame arrived at the witness."""
-        return self.t_ns if self.came_ns is None else self.came_ns
+        return self.t_ns if self.received_ns is None else self.received_ns
 
 
 class FaultRow(msgspec.Struct, frozen=True):
@@ -153,7 +153,7 @@ class Ending(StrEnum):
 
 
 class CaptureRecord(msgspec.Struct, frozen=True):
-    """The result of a trial's packet capture, or in ``lacks`` why there is none.
+    """The result of a trial's packet capture, or in ``unavailable_reason`` why there is none.
 
     ``dropped`` counts packets that the kernel dropped, ``cut`` packets longer than a read, and ``unread`` connections
     with bytes that cannot be read or are not Kafka. With any of these, the absence of something from the capture proves
@@ -164,7 +164,7 @@ class CaptureRecord(msgspec.Struct, frozen=True):
     dropped: int = 0
     cut: int = 0
     clock_moved_ns: int = 0
-    lacks: str | None = None
+    unavailable_reason: str | None = None
     #: Null in a record written before frame rows existed.
     frames: int | None = None
     unread: int = 0
@@ -173,7 +173,9 @@ class CaptureRecord(msgspec.Struct, frozen=True):
     def is_whole(self) -> bool:
         """True if the rows hold all frames that passed on the client's side."""
         return (
-            self.lacks is None and self.frames is not None and not (self.dropped or self.cut or self.unread)
+            self.unavailable_reason is None
+            and self.frames is not None
+            and not (self.dropped or self.cut or self.unread)
         )
 
 

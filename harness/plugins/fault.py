@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from harness.model.errors import EnvironmentProblem
 from harness.model.evidence import Evidence
+from harness.model.mode import Mode
 from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec, FrameMatch
 from harness.plugins.cluster import Cluster
@@ -63,23 +64,25 @@ class FaultKind(Protocol):
 
     name: str
     summary: str
-    worlds: frozenset[str]
+    modes: frozenset[Mode]
     params: tuple[FaultParam, ...]
-    alone: bool
+    exclusive_cluster: bool
     lingers_s: float
-    """For kinds that are ``alone``: how long brokers may remember the fault after its end, if they cannot be asked."""
+    """For kinds with an ``exclusive_cluster``: how long brokers may remember the fault after its end, if they cannot be
+    asked.
+    """
     starts_nodes: bool
     """True if it stops and starts nodes, which uses the machine's cores."""
 
-    def check(self, spec: FaultSpec, world: str) -> None:
-        """Raise UsageError for parameters that are impossible in ``world`` ("live" or "simulated")."""
+    def check(self, spec: FaultSpec, mode: Mode) -> None:
+        """Raise UsageError for parameters that are impossible in ``mode``."""
 
     async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Set up what must exist before the client connects; usually nothing."""
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None: ...
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Undo ``start``. Must also work after a ``start`` that failed part-way."""
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None: ...
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Undo ``inject_live``. Must also work after a ``inject_live`` that failed part-way."""
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Return how many frames or connections of the lane the fault affected, from the witness's rows. Pure."""

@@ -19,12 +19,12 @@ from harness.model.rows import Ending, TrialVerdict
 from harness.model.spec import ClientRef, TrialSpec
 from harness.planning import estimate, unavailable
 from harness.planning.cluster_needs import needs_of
-from harness.planning.exclusive import lingers_s, starts_nodes, takes_alone
+from harness.planning.exclusive import lingers_s, needs_exclusive_cluster, starts_nodes
 from harness.plugins.client import InstalledClient
 from harness.plugins.cluster import Cluster
 from harness.running.budget import Budget
 from harness.running.lane import Lane
-from harness.running.lane_pool import Job, Line, Pool
+from harness.running.lane_pool import Job, JobQueue, Pool
 from harness.running.live_trial import LiveTrial
 from harness.running.suspects import LEFT_OUT, Numbered, Suspects
 from harness.running.trial_runner import Execution
@@ -116,7 +116,7 @@ class Campaign:
                 continue
             verdicts: list[TrialVerdict] = []
             pool = Pool(broker, 1, logs / f"alone-{index}", self.say, exclusive=True)
-            await pool.work(Line([self._alone(trial, verdicts)]))
+            await pool.work(JobQueue([self._alone(trial, verdicts)]))
             for verdict in verdicts:
                 found |= self._suspects.heard(trial, verdict)
                 self._tell(verdict)
@@ -151,9 +151,9 @@ class Campaign:
                 pool = Pool(broker, 1, logs, self.say, exclusive=True, starts=starts)
                 clusters.create_task(pool.work(line))
 
-    def _line(self, trials: list[Numbered]) -> Line:
+    def _line(self, trials: list[Numbered]) -> JobQueue:
         jobs = {self._job(trial): trial for trial in trials}
-        return Line(
+        return JobQueue(
             jobs,
             goes_on=lambda: self.budget.used_up() is None,
             heavy={job for job, (_, spec) in jobs.items() if starts_nodes(spec)},
@@ -173,7 +173,7 @@ class Campaign:
                 self._tell(self._given_up(trial))
                 return 0
             verdict = await self._execution.run(index, spec, cluster, lane)
-            if takes_alone(spec) or not self._suspects.took(trial, verdict):
+            if needs_exclusive_cluster(spec) or not self._suspects.took(trial, verdict):
                 self._tell(verdict)
             return lingers_s(spec, verdict)
 
@@ -182,7 +182,7 @@ class Campaign:
 
 def _cluster_of(numbered: Numbered) -> tuple[str, bool]:
     _, spec = numbered
-    return spec.broker, takes_alone(spec)
+    return spec.broker, needs_exclusive_cluster(spec)
 
 
 def _shortest_first(numbered: Numbered) -> float:

@@ -25,18 +25,18 @@ from harness.judging.repeats import attempt_of
 from harness.model.errors import EnvironmentProblem
 from harness.model.rows import TrialVerdict
 from harness.model.spec import ClientRef, TrialSpec
-from harness.planning.exclusive import lingers_s, takes_alone
+from harness.planning.exclusive import lingers_s, needs_exclusive_cluster
 from harness.plugins.client import InstalledClient
 from harness.plugins.cluster import Cluster
 from harness.running.install import installed
 from harness.running.lane import Lane
-from harness.running.lane_handle import BorrowedLane, borrowed
-from harness.running.lane_pool import Line, Pool
+from harness.running.lane_handle import LaneHandle, borrowed
+from harness.running.lane_pool import JobQueue, Pool
 from harness.running.trial_runner import Execution
 from harness.storage.run_store import RunRecord, RunStore
 
 
-class Lab:
+class ClusterSession:
     """Clusters of ``broker`` with ``record.jobs`` lanes, for one run below ``out_dir``; a context manager.
 
     Nothing is started before it is needed. ``say`` gets what is amiss.
@@ -102,16 +102,16 @@ class Lab:
         async def tried(cluster: Cluster, lane: Lane) -> TrialVerdict:
             return await self._execution.run(index, spec, cluster, lane)
 
-        return self._wanted(tried, alone=takes_alone(spec), lingers_s=partial(lingers_s, spec))
+        return self._wanted(tried, alone=needs_exclusive_cluster(spec), lingers_s=partial(lingers_s, spec))
 
     def folder(self, spec: TrialSpec) -> Path:
         """Where the evidence of a trial is."""
         return self.store.trial_folder(spec.trial)
 
     @contextmanager
-    def lane(self) -> Iterator[BorrowedLane]:
+    def lane(self) -> Iterator[LaneHandle]:
         """A lane for oneself, until the end of the ``with``. EnvironmentProblem if a fault is left on it then."""
-        ready: Future[BorrowedLane] = Future()
+        ready: Future[LaneHandle] = Future()
         back = asyncio.Event()
 
         async def lend(cluster: Cluster, lane: Lane) -> None:
@@ -179,7 +179,7 @@ class Lab:
 
     async def _main(self) -> None:
         self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
-        self._shared, self._alone = Line(open=True), Line(open=True)
+        self._shared, self._alone = JobQueue(open=True), JobQueue(open=True)
         self._up.set()
         try:
             async with asyncio.TaskGroup() as group:
@@ -193,11 +193,11 @@ class Lab:
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from errors
 
-    async def _worked(self, pool: Pool, line: Line) -> None:
-        first = await line.take()  # no cluster before somebody wants one
+    async def _worked(self, pool: Pool, queue: JobQueue) -> None:
+        first = await queue.take()  # no cluster before somebody wants one
         if first is not None:
-            line.put_first(first)
-            await pool.work(line)
+            queue.put_first(first)
+            await pool.work(queue)
 
 
 def _gone() -> EnvironmentProblem:

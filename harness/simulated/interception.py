@@ -5,8 +5,8 @@ from __future__ import annotations
 from harness.simulated.ends import Passing, Wire
 from harness.simulated.scheduler import Event
 from harness.witness.actions import End, Write
-from harness.witness.outbox import Finish, Told
-from harness.witness.passage import Passage
+from harness.witness.pipeline import DirectionPipeline
+from harness.witness.send_queue import Finish, RowRecorded
 from harness.witness.splitter import WHOLE_LIMIT_BYTES
 from harness.witness.transcript import BROKER, CLIENT, Transcript
 
@@ -21,7 +21,7 @@ class Interception:
     def __init__(self, connection: Passing, network: Wire, transcript: Transcript) -> None:
         self._connection, self._network, self._transcript = connection, network, transcript
         self._passages = {
-            sender: Passage(sender, transcript, network.rules, WHOLE_LIMIT_BYTES, _raise)
+            sender: DirectionPipeline(sender, transcript, network.rules, WHOLE_LIMIT_BYTES, _raise)
             for sender in (CLIENT, BROKER)
         }
         self._alarms: dict[str, Event] = {}
@@ -65,7 +65,7 @@ class Interception:
             match step:
                 case Write(data):
                     self._connection.pass_on(sender, data)
-                case Told(row):
+                case RowRecorded(row):
                     self._network.emit((row,))
                 case End():
                     self._connection.end_by_witness()

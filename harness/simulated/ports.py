@@ -1,4 +1,4 @@
-"""The ports of the simulated world: a client that runs inside it, and a fault kind that works in it."""
+"""The ports of simulated mode: a client that runs inside it, and a fault kind that works in it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class SimulatedClient(Protocol):
 
 @runtime_checkable
 class SimulatedClientKind(Protocol):
-    """A client kind that can also run in the simulated world."""
+    """A client kind that can also run in simulated mode."""
 
     def simulated(
         self, settings: Configure, network: Network, clock: Clock, dice: Dice, tell: Tell
@@ -58,10 +58,10 @@ class SimulatedFaultKind(Protocol):
     def values(self, spec: FaultSpec) -> dict[str, int]:
         """The parameters, defaults filled in; UsageError for one that does not exist or is out of bounds."""
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Put the fault into the lane's network or brokers, at the virtual time of the call."""
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Undo ``begin``; a fault that was over by itself is fine too."""
 
     def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:

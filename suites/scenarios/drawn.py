@@ -14,7 +14,7 @@ from suites.scenarios.situation import AGAIN
 GUARANTEES: Final = (Guarantee.AT_MOST_ONCE, Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT)
 #: How many faults a schedule has: mostly two, sometimes many.
 FAULTS: Final = (2, 2, 2, 2, 3, 6)
-#: The load phase of a schedule that is short enough for the live world.
+#: The load phase of a schedule that is short enough for live mode.
 SHORT_LOAD_MS: Final = 6_000
 #: How many commands send the records. Each number divides the load phase.
 CHUNKS = (4, 5)
@@ -34,7 +34,7 @@ def any_workload(load_ms: int) -> Callable[[Dice], Workload]:
         chunk = -(-dice.between(*RECORDS_PER_TRIAL) // chunks)
         return Workload(
             records=chunk * chunks,
-            chunk=chunk,
+            records_per_command=chunk,
             interval_ms=load_ms // chunks,
             partitions=dice.between(1, 3),
             keys=dice.choice((0, 1, 7, 40)),

@@ -1,8 +1,8 @@
 """Random schedules: faults of any kind at any time of the load, which may overlap.
 
 Everything is drawn from the scenario's own random streams, so a seed determines a schedule.
-``generated/network`` has only kinds that the live world has too, and is short. ``generated/any`` adds kinds
-of the simulated world, small limits that are reached, and brokers that are far away for a while. One fault
+``generated/network`` has only kinds that live mode has too, and is short. ``generated/any`` adds kinds
+of simulated mode, small limits that are reached, and brokers that are far away for a while. One fault
 with an effect is enough, since a random fault may come too late.
 """
 
@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from harness.model.dice import Dice
-from harness.model.spec import Elapsed, FaultSpec
+from harness.model.mode import SIMULATED_ONLY
+from harness.model.spec import AtTime, FaultSpec
 from harness.model.verdicts import Guarantee
 from harness.planning.fault_strategies import any_moment, on_its_way, unlike
 from harness.plugins.scenario import Config, Scenario
@@ -127,7 +128,7 @@ def _sequences(dice: Dice) -> tuple[FaultSpec, ...]:
     return unlike(
         FaultSpec(
             "error_response",
-            Elapsed(dice.between(0, SHORT_LOAD_MS // 2)),
+            AtTime(dice.between(0, SHORT_LOAD_MS // 2)),
             SHORT_LOAD_MS // 2,
             {"api": 0, "code": dice.choice(SAID), "count": dice.between(1, 4)},
         )
@@ -175,8 +176,8 @@ NETWORK_SCENARIO = Scenario(
     guarantees=GUARANTEES,
     draw_config=any_batching,
     draw_workload=any_workload(SHORT_LOAD_MS),
-    each_fault=False,
-    on_request=True,
+    require_all_faults=False,
+    opt_in=True,
 )
 
 ANY_SCENARIO = Scenario(
@@ -188,9 +189,9 @@ ANY_SCENARIO = Scenario(
     guarantees=GUARANTEES,
     draw_config=_any_config,
     draw_workload=any_workload(LONG_LOAD_MS),
-    each_fault=False,
-    worlds=frozenset({"simulated"}),
-    on_request=True,
+    require_all_faults=False,
+    modes=SIMULATED_ONLY,
+    opt_in=True,
 )
 
 SEQUENCES_SCENARIO = Scenario(
@@ -202,7 +203,7 @@ SEQUENCES_SCENARIO = Scenario(
     guarantees=(Guarantee.IDEMPOTENT,),
     draw_config=any_batching,
     draw_workload=any_workload(SHORT_LOAD_MS),
-    each_fault=False,
-    worlds=frozenset({"simulated"}),
-    on_request=True,
+    require_all_faults=False,
+    modes=SIMULATED_ONLY,
+    opt_in=True,
 )

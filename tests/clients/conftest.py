@@ -15,8 +15,8 @@ import pytest
 import clients.adapters.python_lib
 from harness.plugins import registry
 from harness.plugins.client import Launch
-from suites.contract.asking import Told
 from suites.contract.cases import refusing_port
+from suites.contract.probe import Capabilities
 
 LIBRARY = Path(clients.adapters.python_lib.__file__).parent
 #: At their default version in ``make test``: the Python clients, and one of each other language that needs no gcc.
@@ -50,12 +50,12 @@ def everybody() -> tuple[str, ...]:
 
 
 @pytest.fixture(scope="session")
-def told_by() -> Callable[[str], dict[str, Told]]:
+def told_by() -> Callable[[str], dict[str, Capabilities]]:
     """What a client said of itself when docs/reference/clients.md was made, by version."""
 
-    def read(name: str) -> dict[str, Told]:
-        path = LIBRARY.parent / name.replace("-", "_") / "told.json"
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, Told])
+    def read(name: str) -> dict[str, Capabilities]:
+        path = LIBRARY.parent / name.replace("-", "_") / "capabilities.json"
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Capabilities])
 
     return read
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from msgspec.structs import replace as restruct
 
-from harness.model.rows import Fate, Frame, FrameKind
+from harness.model.rows import Disposition, Frame, FrameKind
 from harness.plugins import registry
 from suites.scenarios.effects import broker_errors, connections, consequence, fault_windows, responses
 
@@ -83,7 +83,9 @@ def stop_last(story):
     """The last frame never passed."""
     evidence = story.evidence()
     *passed, last = evidence.frames
-    return replace(evidence, frames=tuple(passed), stopped=(restruct(last, fate=Fate.STOPPED),))
+    return replace(
+        evidence, frames=tuple(passed), blocked_frames=(restruct(last, disposition=Disposition.BLOCKED),)
+    )
 
 
 def test_a_request_without_an_answer_shows_in_the_next_one(beset):
@@ -114,13 +116,13 @@ def test_a_request_that_never_passed_shows_in_the_next_one(beset):
 
     early = beset()
     early.request([0], partition=0, at_ms=10)
-    stopped = stop_last(early).stopped
+    stopped = stop_last(early).blocked_frames
     again = beset()
     again.deliver([0], partition=0, at_ms=3_100)
     evidence = again.evidence()
     assert responses.unasked(evidence).count == 0
-    assert responses.unasked(replace(evidence, stopped=stopped)).count == 1
-    assert responses.unasked(replace(evidence, stopped=stopped, faults=())).count == 0
+    assert responses.unasked(replace(evidence, blocked_frames=stopped)).count == 1
+    assert responses.unasked(replace(evidence, blocked_frames=stopped, faults=())).count == 0
 
 
 @pytest.mark.parametrize(("answered_ms", "count"), [(1_000, 0), (4_000, 1)])
@@ -163,7 +165,7 @@ def test_a_ghost_comes_when_its_client_has_gone_elsewhere(beset, asks_again, cou
     tale.close(1, at_ms=3_000)
     tale.request([0], partition=0, at_ms=4_000, conn=1)
     tale.deliver([0], partition=0, at_ms=3_100, conn=2 if asks_again else 1)
-    assert responses.ghosts(tale.evidence()).count == count
+    assert responses.delayed_past_disconnect(tale.evidence()).count == count
 
 
 def test_the_last_request_before_a_close_is_no_ghost(beset):
@@ -171,7 +173,7 @@ def test_the_last_request_before_a_close_is_no_ghost(beset):
     tale.deliver([0], partition=0, at_ms=10, conn=1)
     tale.close(1, at_ms=20)
     tale.deliver([1], partition=0, at_ms=100, conn=2)
-    assert responses.ghosts(tale.evidence()).count == 0
+    assert responses.delayed_past_disconnect(tale.evidence()).count == 0
 
 
 @pytest.mark.parametrize(("order", "count"), [((1, 2), 0), ((2, 1), 1)])
@@ -189,7 +191,7 @@ def test_an_answer_that_passed_twice_is_marked(beset):
     tale = beset()
     tale.deliver([0], partition=0, at_ms=10)
     assert responses.doubled(tale.evidence()).count == 0
-    tale.frames[-1] = restruct(tale.frames[-1], fate=Fate.MARKED)
+    tale.frames[-1] = restruct(tale.frames[-1], disposition=Disposition.ANNOTATED)
     assert responses.doubled(tale.evidence()).count == 1
 
 
@@ -205,7 +207,7 @@ def test_an_answer_that_is_long_in_passing_came_in_pieces(beset):
     tale = beset()
     tale.deliver([0], partition=0, at_ms=500)
     assert responses.in_pieces(tale.evidence()).count == 0
-    tale.frames[-1] = restruct(tale.frames[-1], came_ns=tale.frames[-1].t_ns - 90_000_000)
+    tale.frames[-1] = restruct(tale.frames[-1], received_ns=tale.frames[-1].t_ns - 90_000_000)
     assert responses.in_pieces(tale.evidence()).count == 1
 
 

@@ -1,4 +1,4 @@
-"""Lost, phantom and corrupted records, by example: what is forbidden and what is not."""
+"""Lost, unexpected and corrupted records, by example: what is forbidden and what is not."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import pytest
 
 from harness.model.payload import Identity, encode
 from harness.plugins.check import Unsupported
-from suites.checks.history import corrupted, lost, phantom
+from suites.checks.history import corrupted, lost, unexpected_record
 
 
 def found(check, told):
-    return [(finding.message, finding.count) for finding in check.CHECK.find(told.evidence())]
+    return [(finding.message, finding.count) for finding in check.CHECK.run(told.evidence())]
 
 
 @pytest.mark.parametrize("outcome", ["fail", "info"])
@@ -33,7 +33,7 @@ def test_an_acknowledged_record_must_be_there(story):
 
 def test_without_acks_all_nothing_is_promised(story):
     with pytest.raises(Unsupported, match="acks=1"):
-        lost.CHECK.find(story(config={"acks": 1}).evidence())
+        lost.CHECK.run(story(config={"acks": 1}).evidence())
 
 
 def test_an_unknown_result_may_turn_up_and_a_definite_failure_may_not(story):
@@ -43,14 +43,14 @@ def test_an_unknown_result_may_turn_up_and_a_definite_failure_may_not(story):
     told.result(0, at_ms=5, outcome="info", error="TIMED_OUT")
     told.result(1, at_ms=5, outcome="fail", error="MESSAGE_TOO_LARGE")
 
-    assert found(phantom, told) == [("1 log record was reported as certainly not written", 1)]
+    assert found(unexpected_record, told) == [("1 log record was reported as certainly not written", 1)]
 
 
-def test_somebody_elses_record_is_a_phantom_and_not_corrupted(story):
+def test_somebody_elses_record_is_an_unexpected_record_and_not_corrupted(story):
     told = story()
     told.log.append(told.record(0, 0, value=encode(Identity("other", "t", "p1", 0), 60)))
 
-    assert found(phantom, told) == [("1 log record was written by somebody else", 1)]
+    assert found(unexpected_record, told) == [("1 log record was written by somebody else", 1)]
     assert found(corrupted, told) == []
 
 
@@ -58,7 +58,7 @@ def test_control_records_are_no_records(story):
     told = story()
     told.log.append(told.record(0, 0, value=None, key=None, control=True))
 
-    assert found(phantom, told) == found(corrupted, told) == []
+    assert found(unexpected_record, told) == found(corrupted, told) == []
 
 
 def test_an_acknowledgement_must_name_a_place_of_its_record(story):
@@ -102,5 +102,5 @@ def test_samples_are_trimmed_and_counts_are_not(story):
     for n in range(40):
         told.result(n, at_ms=5)
 
-    (finding,) = lost.CHECK.find(told.evidence())
+    (finding,) = lost.CHECK.run(told.evidence())
     assert (finding.count, len(finding.samples)) == (40, 16)

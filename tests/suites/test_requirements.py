@@ -15,9 +15,9 @@ import pytest
 from clients.seeding.table import mutants
 from harness.model.verdicts import Level
 from harness.plugins import registry
-from suites.properties.property import laws
+from suites.properties.property import properties
 from suites.requirements import CLIENT_GROUPS, GROUPS, behaviours, coverage
-from suites.requirements.coverage import Covered, Judged, Tally, checks_by_id, laws_by_id, tally
+from suites.requirements.coverage import Covered, Judged, Totals, checks_by_id, properties_by_id, totals
 
 pytestmark = pytest.mark.long
 
@@ -104,7 +104,9 @@ def test_what_counts_as_judged_is_not_said_to_be_missing():
 
 def test_laws_and_checks_name_known_ids():
     known = behaviours()
-    assert not {(law.id, id) for law in laws().values() for id in law.requirements if id not in known}
+    assert not {
+        (prop.id, id) for prop in properties().values() for id in prop.requirements if id not in known
+    }
     assert not set(checks_by_id()) - set(known)
 
 
@@ -128,7 +130,7 @@ def test_a_mutant_counts_only_where_its_own_defect_is():
         for row in rows:
             own = {name for name, mutant in mutants().items() if row.behaviour.id in mutant.breaks}
             assert set(row.mutants) == own
-            assert row.laws == laws_by_id().get(row.behaviour.id, ())
+            assert row.properties == properties_by_id().get(row.behaviour.id, ())
 
 
 def test_a_check_of_a_trace_judges_the_reference_client_alone():
@@ -167,7 +169,7 @@ def test_the_tally_counts_each_behaviour_once():
         Judged.NOT_YET,
         Judged.NOT_YET,
     ]
-    assert tally(rows) == Tally(total=5, any_client=1, reference=2, not_yet=2, with_mutant=2)
+    assert totals(rows) == Totals(total=5, any_client=1, reference=2, not_yet=2, with_mutant=2)
 
 
 def test_the_pages_say_what_the_table_says(pages):
@@ -191,7 +193,7 @@ def test_the_pages_say_what_the_table_says(pages):
 def test_the_index_counts_what_the_table_has(pages):
     index = pages.pages()["requirements/README.md"]
     rows = [row for group in CLIENT_GROUPS for row in coverage.coverage()[group.prefix][1]]
-    sums = tally(rows)
+    sums = totals(rows)
     counts = (sums.total, sums.any_client, sums.reference, sums.not_yet, sums.with_mutant)
     assert f"| all | {' | '.join(map(str, counts))} |" in index
     areas = re.findall(r"^\| \[([^\]]+)\]\(([^)]+)\) \| ([A-Z0-9-]+) \| (\d+) \|", index, re.M)

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.model.dice import Dice
-from harness.model.spec import ClientRef, Elapsed, FrameSeen
+from harness.model.mode import Mode
+from harness.model.spec import AtTime, ClientRef, OnFrame
 from harness.model.verdicts import Guarantee
 from harness.plugins import registry
 from harness.simulated.judged import RUN_ID
@@ -32,12 +33,12 @@ def test_a_schedule_lies_within_the_load_and_is_the_same_for_the_same_seed(scena
     faults = scenario.schedule(Dice(seed, "s"))
 
     assert faults == scenario.schedule(Dice(seed, "s"))
-    timed = [fault for fault in faults if isinstance(fault.start, Elapsed)]
+    timed = [fault for fault in faults if isinstance(fault.start, AtTime)]
     assert all(
         0 < fault.start.ms <= fault.start.ms + fault.duration_ms < scenario.workload.load_ms
         for fault in timed
     )
-    seen = [fault for fault in faults if isinstance(fault.start, FrameSeen)]
+    seen = [fault for fault in faults if isinstance(fault.start, OnFrame)]
     assert all(a.start.after_ms + a.duration_ms < b.start.after_ms for a, b in pairwise(seen))
     assert all(fault.start.after_ms + fault.duration_ms < scenario.workload.load_ms for fault in seen)
     assert scenario.workload.records >= 2_000
@@ -75,7 +76,7 @@ WITHOUT_SCENARIO = {"coordinator_move"}
 
 @pytest.fixture(scope="module")
 def checked():
-    """The behaviours that a law or a check judges."""
+    """The behaviours that a property or a check judges."""
     return {
         row.behaviour.id
         for _, rows in coverage().values()
@@ -93,7 +94,7 @@ def test_a_scenario_is_about_a_few_behaviours_and_each_of_them_is_judged(scenari
 @pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)
 def test_a_scenario_says_how_its_own_fault_shows(scenario):
     assert getdoc(scenario.consequence), scenario.name
-    assert scenario.on_request or scenario.consequence is not consequence.hit
+    assert scenario.opt_in or scenario.consequence is not consequence.hit
 
 
 @pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)
@@ -104,9 +105,9 @@ def test_every_schedule_can_be_carried_out_in_the_worlds_of_its_scenario(scenari
     assert faults == scenario.schedule(Dice(seed, "s"))
     for fault in faults:
         kind = registry.fault(fault.kind)
-        assert scenario.worlds <= kind.worlds
-        for world in scenario.worlds:
-            kind.check(fault, world)
+        assert scenario.modes <= kind.modes
+        for mode in scenario.modes:
+            kind.check(fault, mode)
 
 
 def test_every_kind_of_fault_is_in_a_scenario():
@@ -125,7 +126,7 @@ def test_where_brokers_forget_records_only_at_most_once_is_promised():
 
 @pytest.mark.parametrize(
     "scenario",
-    [each for each in ALL if "simulated" in each.worlds and each is not produce.CALM],
+    [each for each in ALL if Mode.SIMULATED in each.modes and each is not produce.CALM],
     ids=lambda scenario: scenario.name,
 )
 def test_a_consequence_is_seen_in_a_trial_and_not_in_the_same_trial_without_its_faults(scenario):

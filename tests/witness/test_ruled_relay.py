@@ -73,7 +73,7 @@ def reset(writer: asyncio.StreamWriter) -> None:
 
 def responses(rows: list[Frame]) -> list[Any]:
     return [
-        (row.correlation_id, row.fault, row.fate and row.fate.value)
+        (row.correlation_id, row.fault, row.disposition and row.disposition.value)
         for row in rows
         if row.kind is FrameKind.RESPONSE
     ]
@@ -109,8 +109,8 @@ def test_what_waits_when_a_connection_is_reset_never_passed(
         await ends.lane.idle.wait()
         assert relay.broker.alarm is None
         ends.lane.disarm("r")
-        assert responses(ends.rows) == [(n, "r" if n == 1 else None, "stopped") for n in numbers]
-        assert all(row.came_ns is not None for row in ends.rows if row.kind is FrameKind.RESPONSE)
+        assert responses(ends.rows) == [(n, "r" if n == 1 else None, "blocked") for n in numbers]
+        assert all(row.received_ns is not None for row in ends.rows if row.kind is FrameKind.RESPONSE)
         assert told_in_order(ends.rows)
 
     play(scenario)
@@ -136,7 +136,7 @@ def test_behind_a_rule_that_ends_the_connection_nothing_passes(end: Action, make
         ends.broker_out.write(make.produced(0) + make.produced(0))
         await ends.rows_until(FrameKind.CLOSE)
         ends.lane.disarm("held")
-        assert [(row.kind.value, row.fault) for row in ends.rows if row.fate == "stopped"] == [
+        assert [(row.kind.value, row.fault) for row in ends.rows if row.disposition == "blocked"] == [
             ("response", "end"),
             ("request", "held"),
             ("response", None),
@@ -153,7 +153,7 @@ def test_a_lane_that_closes_tells_what_it_kept(make: Any, play: Play) -> None:
     async def scenario(ends: Any) -> None:
         await kept(ends, make, HOLD, 1)
         await ends.lane.close()
-        assert responses(ends.rows) == [(1, "r", "stopped")]
+        assert responses(ends.rows) == [(1, "r", "blocked")]
 
     play(scenario)
 
@@ -173,7 +173,7 @@ def test_rows_are_told_in_the_order_of_what_happened(make: Any, play: Play) -> N
         assert responses(ends.rows) == []
         ends.lane.disarm("held")
         await received(ends, make, 1, 3)
-        assert responses(ends.rows) == [(1, "held", "late"), (2, "dropped", "stopped"), (3, None, None)]
+        assert responses(ends.rows) == [(1, "held", "delayed"), (2, "dropped", "blocked"), (3, None, None)]
         assert told_in_order(ends.rows)
 
     play(scenario)
@@ -196,7 +196,7 @@ def test_a_frame_that_was_overtaken_says_so(make: Any, play: Play) -> None:
         await asked(ends, make, 2)
         ends.broker_out.write(make.versions_told(2))
         await received(ends, make, 2, 1)
-        assert responses(ends.rows) == [(2, None, None), (1, "r", "late")]
+        assert responses(ends.rows) == [(2, None, None), (1, "r", "delayed")]
 
     play(scenario)
 
@@ -222,7 +222,7 @@ def test_a_frame_that_passes_as_it_came_was_not_acted_on(action: Action, make: A
             ends.broker_out.write(make.versions_told(n))
         await received(ends, make, 1)
         await until(lambda: len(responses(ends.rows)) == 2)
-        assert responses(ends.rows) == [(1, None, None), (2, "next", "stopped")]
+        assert responses(ends.rows) == [(1, None, None), (2, "next", "blocked")]
         assert [row.note for row in ends.rows if row.correlation_id == 1][
             -1
         ] == "not changed: it was passed on unchanged"
@@ -283,7 +283,7 @@ def test_a_rule_may_come_in_the_middle_of_a_size(cuts: tuple[int, int], make: An
         ends.client_out.write(whole[cuts[1] :] + make.versions(2) + make.versions(3))
         rest = whole[cuts[1] :] + make.versions(3)
         assert await ends.broker_in.readexactly(len(rest)) == rest
-        assert [row.correlation_id for row in ends.rows if row.fate == "stopped"] == [2]
+        assert [row.correlation_id for row in ends.rows if row.disposition == "blocked"] == [2]
 
     play(scenario)
 

@@ -23,8 +23,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from faults.kind import BOTH_WORLDS, Fault, each, passed, remove, toxic_name
+from faults.kind import Fault, each, passed, remove, toxic_name
 from harness.model.evidence import Evidence
+from harness.model.mode import BOTH_MODES
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import FaultSpec
 from harness.model.units import NS_PER_MS
@@ -38,12 +39,12 @@ class LateAnswers(Fault):
     name = "late_answers"
     summary = "answers arrive later, in order, none lost"
     shown_by = "operations had their result as late as the added delay"
-    worlds = BOTH_WORLDS
+    modes = BOTH_MODES
     params: tuple[FaultParam, ...] = (
         FaultParam("delay_ms", 200, 1, 60_000, "how much later answers arrive"),
     )
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Add the delay."""
         delay_ms = self.values(spec)["delay_ms"]
         await each(
@@ -53,16 +54,16 @@ class LateAnswers(Fault):
             ),
         )
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Remove the delay."""
         await each(lane.on(spec), lambda proxy: remove(proxy, toxic_name(spec)))
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Add the delay."""
         for proxy in lane.on(spec):
             proxy.down.delay(toxic_name(spec), self.values(spec)["delay_ms"] * NS_PER_MS)
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Remove the delay."""
         for proxy in lane.on(spec):
             proxy.down.restore(toxic_name(spec))

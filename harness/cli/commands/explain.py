@@ -81,7 +81,7 @@ def _pages() -> dict[str, str]:
 
 def page_of(entry: Any) -> str:
     """Return the published page of a fault, check or other registered object: the docstring of its module."""
-    module = sys.modules[entry.find.__module__ if isinstance(entry, Check) else type(entry).__module__]
+    module = sys.modules[entry.run.__module__ if isinstance(entry, Check) else type(entry).__module__]
     return getdoc(module) or ""
 
 
@@ -95,7 +95,7 @@ def _facts(kind: FaultKind) -> str:
     """Return what a plan needs to know about a fault: its worlds, who sees it, and each parameter."""
     params = [f"  {p.name}: {p.low} to {p.high}, {p.default} if not given: {p.what}" for p in kind.params]
     lines = (
-        f"worlds: {', '.join(sorted(kind.worlds))}",
+        f"modes: {', '.join(sorted(kind.modes))}",
         f"seen by: {', '.join(seen_by(kind))}",
         "parameters:" if params else "parameters: none",
         *params,

@@ -36,7 +36,7 @@ def _broker(kind: BrokerKind) -> Row:
 
 def _fault(kind: FaultKind) -> Row:
     params = {param.name: [param.low, param.high] for param in kind.params}
-    return {"worlds": sorted(kind.worlds), "params": params, "summary": kind.summary}
+    return {"modes": sorted(kind.modes), "params": params, "summary": kind.summary}
 
 
 def _scenario(scenario: Scenario) -> Row:
@@ -52,7 +52,7 @@ def _check(check: Check) -> Row:
     return {
         "requirements": [f"{requirement.id} {requirement.level}" for requirement in check.requirements],
         "guarantees": sorted(check.guarantees),
-        "mutant": check.mutant,
+        "mutant": check.killed_mutant,
         "summary": check.summary,
     }
 

@@ -31,8 +31,9 @@ as the record before it in its partition whose delivery timeout had passed.
 These records were not given up either:
 
 - The records of a batch that the broker refused as too large, whether one or many. Waiting does not help
-  them, and ``unsplit`` judges whether the client should have made smaller batches.
-- Records that failed because a broker refused their sequence although it was right. ``unmended`` judges those.
+  them, and ``oversized-batch-not-split`` judges whether the client should have made smaller batches.
+- Records that failed because a broker refused their sequence although it was right: see
+  ``sequence-not-recovered``.
 - A record reported as unknown that is in the log, and whose batch the broker called too large when it was
   sent again. The client cannot find out that it was stored: the broker checks the size first, and a smaller
   batch is a different batch.
@@ -118,7 +119,7 @@ NEVER_NS = 2**63
 _Spans = list[tuple[int, int]]
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding, which counts the records that were given up. Unsupported if retries are limited."""
     require_unlimited_retries(evidence)
     limits = _Limits(evidence)
@@ -334,7 +335,7 @@ CHECK = Check(
     summary="Records that the client gave up although the network recovered.",
     requirements=(Requirement("PRD-SND-06", Level.MUST, arises=failed_attempts),),
     guarantees=DURABLE,
-    channels=frozenset({"history", "frames", "faults"}),
-    mutant="gives_up_on_disconnect",
-    find=find,
+    requires=frozenset({"history", "frames", "faults"}),
+    killed_mutant="gives_up_on_disconnect",
+    run=run,
 )

@@ -99,7 +99,7 @@ class Stall(NamedTuple):
 
 
 @grants("largest-timeout")
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding, which counts the waiting records.
 
     Inconclusive if stalls may explain every finding.
@@ -149,7 +149,7 @@ def _explained(evidence: Evidence, span: Span) -> tuple[str, ...]:
 @view
 def stall(evidence: Evidence) -> Stall | None:
     """The longest time without progress, after healing and before the close, with records pending at every moment."""
-    moments_ns = progress_ns(evidence.history, (*evidence.frames, *evidence.stopped), PRODUCE)
+    moments_ns = progress_ns(evidence.history, (*evidence.frames, *evidence.blocked_frames), PRODUCE)
     return max(_waits(evidence, moments_ns), key=lambda each: each.idle_ms, default=None)
 
 
@@ -256,7 +256,7 @@ CHECK = Check(
     summary="Records that the client ignored or sent in an endless loop, although the network had healed.",
     requirements=(Requirement("E2E-LIV-01", Level.MUST, arises=waiting_when_healed),),
     guarantees=EVERY,
-    channels=frozenset({"history", "frames", "faults"}),
-    mutant="stalls_after_reset",
-    find=find,
+    requires=frozenset({"history", "frames", "faults"}),
+    killed_mutant="stalls_after_reset",
+    run=run,
 )

@@ -45,13 +45,13 @@ SASL = frozenset({"SaslHandshake", "SaslAuthenticate"})
 def first_requests(evidence: Evidence) -> list[Frame]:
     """Return the first request of each connection that has one, not counting SASL."""
     first: dict[int, Frame] = {}
-    for frame in sorted((*evidence.frames, *evidence.stopped), key=lambda frame: frame.arrived_ns):
+    for frame in sorted((*evidence.frames, *evidence.blocked_frames), key=lambda frame: frame.arrived_ns):
         if frame.kind is FrameKind.REQUEST and frame.api not in SASL:
             first.setdefault(frame.conn, frame)
     return list(first.values())
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding, which counts connections."""
     first = first_requests(evidence)
     skipped = [frame for frame in first if frame.api != FIRST]
@@ -77,7 +77,7 @@ CHECK = Check(
         Requirement("NET-CON-01", Level.SHOULD, arises=lambda evidence: len(first_requests(evidence))),
     ),
     guarantees=frozenset(Guarantee),
-    channels=frozenset({"frames"}),
-    mutant="remembers_api_versions",
-    find=find,
+    requires=frozenset({"frames"}),
+    killed_mutant="remembers_api_versions",
+    run=run,
 )

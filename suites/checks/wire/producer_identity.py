@@ -82,7 +82,7 @@ class Identity(NamedTuple):
     last_ns: int
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding of each kind."""
     batches = [each for each in sent(evidence) if each.part.records is not None]
     missing = [each for each in batches if not is_numbered(each.part)]
@@ -207,7 +207,9 @@ def _failures(evidence: Evidence) -> list[Stretch]:
     """Return the interval from each failure to the time by which a client has reacted to it."""
     timeout_ns = _timeout_ns(evidence)
     spans = [*_failed_requests(evidence, timeout_ns)]
-    requests = (frame for frame in (*evidence.frames, *evidence.stopped) if frame.kind is FrameKind.REQUEST)
+    requests = (
+        frame for frame in (*evidence.frames, *evidence.blocked_frames) if frame.kind is FrameKind.REQUEST
+    )
     produced = {frame.conn for frame in requests if frame.api in (PRODUCE, INIT)}
     for frame in evidence.frames:
         if _ended(frame, produced) or (frame.api == INIT and frame.error_codes):
@@ -262,7 +264,7 @@ CHECK = Check(
     summary="Batches of an idempotent producer without an identity, or under one that changes for no reason.",
     requirements=(Requirement("PRD-IDM-01", Level.MUST, arises=_batches),),
     guarantees=EXACTLY_ONCE,
-    channels=frozenset({"frames", "history", "faults"}),
-    mutant="batch_without_sequence",
-    find=find,
+    requires=frozenset({"frames", "history", "faults"}),
+    killed_mutant="batch_without_sequence",
+    run=run,
 )

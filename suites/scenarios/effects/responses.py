@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from harness.model.evidence import Evidence, Operation
 from harness.model.exchanges import FOR_EVER, connections
-from harness.model.rows import Fate, Frame, FrameKind
+from harness.model.rows import Disposition, Frame, FrameKind
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Outcome
 from harness.plugins.scenario import Consequence
@@ -36,7 +36,7 @@ def unasked(evidence: Evidence) -> Consequence:
     asked = attempts(evidence)
     lost = [
         frame
-        for frame in evidence.stopped
+        for frame in evidence.blocked_frames
         if frame.kind is FrameKind.REQUEST and frame.api == PRODUCE and during(evidence, frame.t_ns)
     ]
     count = sum(
@@ -71,7 +71,7 @@ def left_behind(evidence: Evidence) -> Consequence:
     return Consequence(count, "connections ended because of a late answer, with other requests in flight")
 
 
-def ghosts(evidence: Evidence) -> Consequence:
+def delayed_past_disconnect(evidence: Evidence) -> Consequence:
     """Produce requests that reached the broker after their client had left and was using another connection."""
     count = sum(
         attempt.closed_ns is not None
@@ -105,7 +105,7 @@ def out_of_turn(evidence: Evidence) -> Consequence:
 
 def doubled(evidence: Evidence) -> Consequence:
     """Produce answers that passed twice. Only the witness can tell, since the client need not show it."""
-    count = sum(frame.fate is Fate.MARKED for frame in _answers(evidence))
+    count = sum(frame.disposition is Disposition.ANNOTATED for frame in _answers(evidence))
     return Consequence(count, "Produce answers passed twice")
 
 

@@ -1,4 +1,4 @@
-"""# unmended
+"""# sequence-not-recovered
 
 ## What it does
 
@@ -46,13 +46,13 @@ from suites.analysis.findings import listed_errors, of_send, require_unlimited_r
 from suites.analysis.promises import EXACTLY_ONCE
 
 UNMENDED = Anomaly(
-    "unmended",
+    "sequence-not-recovered",
     "{count:record} failed because the broker refused a sequence that was right ({errors})",
     Level.SHOULD,
 )
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding, which counts the records. Unsupported if retries are limited."""
     require_unlimited_retries(evidence)
     failed = failed_over_it(evidence)
@@ -69,14 +69,14 @@ def _with(error: str) -> Callable[[Evidence], int]:
 
 
 CHECK = Check(
-    name="unmended",
+    name="sequence-not-recovered",
     summary="Records that failed because the broker refused a correct sequence.",
     requirements=(
         Requirement("PRD-IDM-09", Level.SHOULD, EXACTLY_ONCE, _with("OUT_OF_ORDER_SEQUENCE_NUMBER")),
         Requirement("PRD-IDM-12", Level.SHOULD, EXACTLY_ONCE, _with("UNKNOWN_PRODUCER_ID")),
     ),
     guarantees=EXACTLY_ONCE,
-    channels=frozenset({"history", "frames", "log"}),
-    mutant="out_of_order_is_fatal",
-    find=find,
+    requires=frozenset({"history", "frames", "log"}),
+    killed_mutant="out_of_order_is_fatal",
+    run=run,
 )
