@@ -21,20 +21,20 @@ from msgspec.structs import replace
 
 from harness.model.evidence import PRODUCER, Evidence
 from harness.model.rows import Frame, FrameKind
-from harness.model.spec import ClientRef, ClientTold, Elapsed, FaultSpec, FrameMatch, Plan, Workload
+from harness.model.spec import ClientRef, OnClientEvent, AtTime, FaultSpec, FrameMatch, Plan, Workload
 from harness.planning.plan import make_plan
 from harness.plugins import registry
 from harness.storage.run_store import RunStore
 
 NTH, PARTITION = 3, 0
-WORKLOAD = Workload(records=600, chunk=30, interval_ms=75)
+WORKLOAD = Workload(records=600, records_per_command=30, interval_ms=75)
 #: Until every record behind the warm-up, which is the first chunk, has its result, however slow the machine is.
 FAULT = FaultSpec(
     "dropped_frame",
-    Elapsed(0),
+    AtTime(0),
     60_000,
     frames=FrameMatch("Produce", first=NTH, client_id=PRODUCER, partition=PARTITION),
-    until=ClientTold("ok", nth=WORKLOAD.records - WORKLOAD.chunk),
+    until=OnClientEvent("ok", nth=WORKLOAD.records - WORKLOAD.records_per_command),
 )
 CLIENTS = ("reference", "confluent-kafka")
 

@@ -35,7 +35,7 @@ from faults.toxiproxy_api import READ_TIMEOUT_S
 from harness.model.addresses import LaneAddress
 from harness.model.dice import Dice
 from harness.model.errors import EnvironmentProblem
-from harness.model.spec import Elapsed, FaultSpec
+from harness.model.spec import AtTime, FaultSpec
 from harness.plugins import registry
 from harness.plugins.cluster import Cluster
 from harness.plugins.fault import FaultKind, LiveLane
@@ -207,7 +207,7 @@ async def soak(it: Stand, cycles: int, seed: int) -> Soaked:
     neighbour = await Client.connect(it.proxies[1])
     for number in range(cycles):
         faults = [
-            FaultSpec(kind, Elapsed(number * 2 + n), int(HOLD_S * 1_000), params)
+            FaultSpec(kind, AtTime(number * 2 + n), int(HOLD_S * 1_000), params)
             for n, (kind, params) in enumerate(dice.choice(MIX) for _ in range(dice.between(1, 2)))
         ]
         result.cycles += 1
@@ -248,7 +248,7 @@ async def _arm_and_heal(it: Stand, faults: Sequence[FaultSpec], dice: Dice) -> N
             clients.append(await Client.connect(proxy))
             clients[-1].talk(dice.choice(MESSAGES_BYTES))
         for kind, fault in armed:
-            await kind.start(fault, lane)
+            await kind.inject_live(fault, lane)
         for client in clients:
             client.talk(dice.choice(MESSAGES_BYTES))
         newcomers = [asyncio.create_task(Client.connect(proxy)) for _ in range(2)]
@@ -270,7 +270,7 @@ async def _heal(armed: Sequence[tuple[FaultKind, FaultSpec]], lane: LiveLane) ->
     failed: list[Exception] = []
     for kind, fault in armed:
         try:
-            await kind.stop(fault, lane)
+            await kind.heal_live(fault, lane)
         except EnvironmentProblem as error:
             failed.append(error)
     if failed:

@@ -37,21 +37,21 @@ class AddressFault(Fault):
         """As :meth:`take`, but leave the open connections alone; ``accept`` undoes it."""
         proxy.refuse(name)
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Take the addresses away, and end the open connections."""
         await each(lane.on(spec), lambda proxy: self.take(proxy, toxic_name(spec)))
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Give the addresses back."""
         await each(lane.on(spec), lambda proxy: self.give_back(proxy, toxic_name(spec)))
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Take the addresses away, and end the open connections."""
         for proxy in lane.on(spec):
             self.take_simulated(proxy, toxic_name(spec))
             proxy.cut()
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Give the addresses back."""
         for proxy in lane.on(spec):
             proxy.accept(toxic_name(spec))

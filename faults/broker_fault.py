@@ -20,12 +20,12 @@ class BrokerFault(Fault):
     """By default a fault works in both worlds, has no parameters or undo, and counts hits from the frames."""
 
     worlds = BOTH_WORLDS
-    alone = True
+    exclusive_cluster = True
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Do nothing, unless a kind overrides it."""
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Do nothing, unless a kind overrides it."""
 
     def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
@@ -36,7 +36,7 @@ class BrokerFault(Fault):
 class WitnessFault(BrokerFault):
     """A fault of brokers that the witness imitates on behalf of real ones, on its own lane alone."""
 
-    alone = False
+    exclusive_cluster = False
 
 
 def nodes(spec: FaultSpec, lane: SimulatedLane) -> list[int]:

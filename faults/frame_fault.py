@@ -57,26 +57,26 @@ class FrameFault(Fault):
         super().check(spec, world)
         self.match(spec)
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Count frames, and act on the selected ones."""
         lane.witness.arm(toxic_name(spec), self.match(spec), self.action(spec), spec.brokers)
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Stop acting on frames, and release those that are held."""
         lane.witness.disarm(toxic_name(spec))
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Count frames, and act on the selected ones."""
         lane.arm(toxic_name(spec), self.match(spec), self.action(spec), spec.brokers)
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Stop acting on frames, and release those that are held."""
         lane.disarm(toxic_name(spec))
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Count the frames that were acted on. A frame whose connection ended before that does not count."""
-        name, fate = toxic_name(row.spec), self.action(row.spec).fate
-        return sum(1 for frame in frames if frame.fault == name and frame.fate is fate)
+        name, disposition = toxic_name(row.spec), self.action(row.spec).disposition
+        return sum(1 for frame in frames if frame.fault == name and frame.disposition is disposition)
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
         """See ``shown_by``."""
@@ -84,4 +84,4 @@ class FrameFault(Fault):
 
     def acted_on(self, row: FaultRow, evidence: Evidence) -> list[Frame]:
         """Return the frames that had the fate that the kind is for."""
-        return frames.acted_on(row, evidence, toxic_name(row.spec), self.action(row.spec).fate)
+        return frames.acted_on(row, evidence, toxic_name(row.spec), self.action(row.spec).disposition)

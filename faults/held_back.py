@@ -21,7 +21,7 @@ class HeldBack(Fault):
     worlds = BOTH_WORLDS
     stream: str
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Hold the direction back."""
 
         async def hold(proxy: Proxy) -> None:
@@ -29,16 +29,16 @@ class HeldBack(Fault):
 
         await each(lane.on(spec), hold)
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Release what is held."""
         await each(lane.on(spec), lambda proxy: remove(proxy, toxic_name(spec)))
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Hold the direction back."""
         for proxy in lane.on(spec):
             proxy.way(self.stream).delay(toxic_name(spec), HOUR_MS * NS_PER_MS)
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Release what is held."""
         for proxy in lane.on(spec):
             proxy.way(self.stream).restore(toxic_name(spec))

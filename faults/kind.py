@@ -41,7 +41,7 @@ class Fault:
     worlds: frozenset[str] = frozenset({"live"})
     params: tuple[FaultParam, ...] = ()
     #: True if it affects more than its own lane: a trial with it has its cluster to itself.
-    alone: bool = False
+    exclusive_cluster: bool = False
     #: How long after its end brokers may remember it, if they cannot be asked. If infinite, its cluster is not reused.
     lingers_s: float = math.inf
     #: True if it ends nodes and starts them again, which uses the machine's cores.

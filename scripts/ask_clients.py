@@ -18,7 +18,7 @@ import msgspec
 from harness.files import write_named
 from harness.model.errors import EnvironmentProblem
 from harness.plugins import registry
-from suites.contract.asking import Told, ask
+from suites.contract.asking import Capabilities, ask
 
 ADAPTERS = Path(__file__).parents[1] / "clients" / "adapters"
 
@@ -28,7 +28,7 @@ def main(names: list[str]) -> int:
     missing = 0
     for name in names or asked_clients():
         kind = registry.client(name)
-        told: dict[str, Told] = {}
+        told: dict[str, Capabilities] = {}
         for version in kind.versions:
             try:
                 launch = kind.install(version)

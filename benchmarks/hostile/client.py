@@ -8,7 +8,7 @@ from clients.reference.network.channel import Channel
 from clients.reference.network.sasl import PlainAuthenticator
 from clients.reference.ports import Polled
 from clients.reference.producer.producer import Components
-from clients.reference.telemetry.trace import Misbehaved
+from clients.reference.telemetry.trace import CallbackFailed
 from harness.model.dice import Dice
 from harness.wire.apis import Api
 from harness.wire.frames import SIZE_BYTES
@@ -45,7 +45,7 @@ def step(dice: Dice) -> int:
         if brokers.are_done:
             break
         send_some(bench, dice)
-    swallowed = [each for each in bench.told(Misbehaved) if each.who.startswith("completion")]
+    swallowed = [each for each in bench.told(CallbackFailed) if each.who.startswith("completion")]
     assert not swallowed, f"an exception was swallowed: {swallowed[0].who}: {swallowed[0].what}"
     is_closed = bench.close(timeout_ms=DELIVERY_TIMEOUT_MS, limit_ms=2 * DELIVERY_TIMEOUT_MS)
     assert is_closed, "close() never ended"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from clients.reference.common.requests import ClientRequest
 from clients.reference.network.network_client import NetworkClient
-from clients.reference.network.request_tracker import Exchanges
+from clients.reference.network.request_tracker import RequestTracker
 from clients.reference.producer.producer import Components
 from clients.seeding.mutant import Mutant
 
 
-class CountingByNode(Exchanges):
+class CountingByNode(RequestTracker):
     """Counts for each node from 0."""
 
     def write(self, request: ClientRequest, version: int, now_ms: int) -> bool | None:

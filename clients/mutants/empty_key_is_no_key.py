@@ -14,8 +14,8 @@ class Truthy(Partitioner):
     def partition(self, topic: str, known: TopicMetadata, key: bytes | None) -> int:
         return super().partition(topic, known, key or None)
 
-    def at_once(self, topic: str, known: TopicMetadata, key: bytes | None) -> int | None:
-        return super().at_once(topic, known, key or None)
+    def try_partition(self, topic: str, known: TopicMetadata, key: bytes | None) -> int | None:
+        return super().try_partition(topic, known, key or None)
 
     def appended(self, topic: str, key: bytes | None, size_bytes: int) -> None:
         super().appended(topic, key or None, size_bytes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clients.reference.common.requests import Message
-from clients.reference.metadata.metadata import Metadata, MetadataQuestion
+from clients.reference.metadata.metadata import Metadata, MetadataRequest
 from clients.reference.producer.producer import Components
 from clients.seeding.mutant import Mutant
 
@@ -13,7 +13,7 @@ class Insatiable(Metadata):
 
     again_ms = 0
 
-    def update(self, question: MetadataQuestion, body: Message, now_ms: int) -> None:
+    def update(self, question: MetadataRequest, body: Message, now_ms: int) -> None:
         super().update(question, body, now_ms)
         self.again_ms = now_ms + 2
 

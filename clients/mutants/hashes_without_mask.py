@@ -14,8 +14,8 @@ class Absolute(Partitioner):
     def partition(self, topic: str, known: TopicMetadata, key: bytes | None) -> int:
         return super().partition(topic, known, None) if key is None else _place(key, known)
 
-    def at_once(self, topic: str, known: TopicMetadata, key: bytes | None) -> int | None:
-        return super().at_once(topic, known, None) if key is None else _place(key, known)
+    def try_partition(self, topic: str, known: TopicMetadata, key: bytes | None) -> int | None:
+        return super().try_partition(topic, known, None) if key is None else _place(key, known)
 
 
 def _place(key: bytes, known: TopicMetadata) -> int:

@@ -16,8 +16,8 @@ class Wandering(Partitioner):
     def partition(self, topic: str, known: TopicMetadata, key: bytes | None) -> int:
         return super().partition(topic, known, None) if key is None else _place(self, key, known)
 
-    def at_once(self, topic: str, known: TopicMetadata, key: bytes | None) -> int | None:
-        return super().at_once(topic, known, None) if key is None else _place(self, key, known)
+    def try_partition(self, topic: str, known: TopicMetadata, key: bytes | None) -> int | None:
+        return super().try_partition(topic, known, None) if key is None else _place(self, key, known)
 
 
 def _place(partitioner: Wandering, key: bytes, known: TopicMetadata) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clients.reference.metadata.metadata import Metadata, MetadataQuestion
+from clients.reference.metadata.metadata import Metadata, MetadataRequest
 from clients.reference.producer.producer import Components
 from clients.seeding.mutant import Mutant
 
@@ -10,7 +10,7 @@ from clients.seeding.mutant import Mutant
 class Ageless(Metadata):
     """Never finds an answer too old."""
 
-    def _answered(self, question: MetadataQuestion, now_ms: int) -> None:
+    def _answered(self, question: MetadataRequest, now_ms: int) -> None:
         super()._answered(question, now_ms)
         self._expires_ms = 2**62
 

@@ -20,8 +20,8 @@ class InTurn(Partitioner):
         self.turn += 1
         return self.turn % len(known.partitions)
 
-    def at_once(self, topic: str, known: TopicMetadata, key: bytes | None) -> int | None:
-        return None if key is None else super().at_once(topic, known, key)
+    def try_partition(self, topic: str, known: TopicMetadata, key: bytes | None) -> int | None:
+        return None if key is None else super().try_partition(topic, known, key)
 
 
 MUTANT = Mutant(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from clients.reference.metadata.metadata import Metadata, MetadataQuestion
+from clients.reference.metadata.metadata import Metadata, MetadataRequest
 from clients.reference.producer.producer import Components
 from clients.seeding.mutant import Mutant
 
@@ -12,7 +12,7 @@ from clients.seeding.mutant import Mutant
 class HastyMetadata(Metadata):
     """Does not keep questions apart."""
 
-    def _answered(self, question: MetadataQuestion, now_ms: int) -> None:
+    def _answered(self, question: MetadataRequest, now_ms: int) -> None:
         super()._answered(replace(question, version=self._request_version), now_ms)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from clients.reference.network.network_client import NetworkClient
-from clients.reference.network.request_tracker import Exchanges
+from clients.reference.network.request_tracker import RequestTracker
 from clients.reference.ports import INT32_MAX
 from clients.reference.producer.producer import Components
 from clients.seeding.mutant import Mutant
 
 
-class Unreserved(Exchanges):
+class Unreserved(RequestTracker):
     """Leaves no number out."""
 
     def _take_correlation_id(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clients.reference.common.requests import Message
-from clients.reference.metadata.metadata import Metadata, MetadataQuestion
+from clients.reference.metadata.metadata import Metadata, MetadataRequest
 from clients.reference.producer.producer import Components
 from clients.seeding.mutant import Mutant
 
@@ -11,7 +11,7 @@ from clients.seeding.mutant import Mutant
 class TrustingMetadata(Metadata):
     """Has no idea that a broker may know nothing yet."""
 
-    def update(self, question: MetadataQuestion, body: Message, now_ms: int) -> None:
+    def update(self, question: MetadataRequest, body: Message, now_ms: int) -> None:
         if not body.brokers:
             self.topics = {}
         super().update(question, body, now_ms)

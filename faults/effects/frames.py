@@ -10,7 +10,7 @@ from faults.effects.waits import SCATTER_NS, TIMES_USUAL, usual
 from faults.kind import GRACE_NS, toxic_name
 from harness.model.evidence import Evidence
 from harness.model.exchanges import Connection, connections, ways
-from harness.model.rows import Fate, FaultRow, Frame, FrameKind
+from harness.model.rows import Disposition, FaultRow, Frame, FrameKind
 
 
 def unheard(row: FaultRow, evidence: Evidence) -> int:
@@ -112,7 +112,7 @@ def injected(row: FaultRow, evidence: Evidence, name: str) -> Iterator[Frame]:
             yield frame
 
 
-def acted_on(row: FaultRow, evidence: Evidence, name: str, fate: Fate) -> list[Frame]:
+def acted_on(row: FaultRow, evidence: Evidence, name: str, disposition: Disposition) -> list[Frame]:
     """Return the frames that the rule ``name`` of the witness took while the fault was in effect, with that fate.
 
     Frames on a connection that its client had already left are excluded, since the client would not have got them
@@ -127,7 +127,7 @@ def acted_on(row: FaultRow, evidence: Evidence, name: str, fate: Fate) -> list[F
         for frames in (evidence.stopped, evidence.frames)
         for frame in frames
         if frame.fault == name
-        and frame.fate is fate
+        and frame.disposition is disposition
         and span.begin_ns <= frame.arrived_ns <= span.end_ns
         and not _was_left(known.get(frame.conn), frame)
     ]

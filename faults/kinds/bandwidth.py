@@ -71,7 +71,7 @@ class Bandwidth(Fault):
                     f"not {rate}"
                 )
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Limit the rate."""
         rates = self._rates(spec)
 
@@ -82,7 +82,7 @@ class Bandwidth(Fault):
 
         await each([(proxy, stream) for proxy in lane.on(spec) for stream in rates], add)
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Remove the limit."""
 
         async def take(place: tuple[Proxy, str]) -> None:
@@ -91,13 +91,13 @@ class Bandwidth(Fault):
 
         await each([(proxy, stream) for proxy in lane.on(spec) for stream in self._rates(spec)], take)
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Limit the rate."""
         for proxy in lane.on(spec):
             for stream, rate in self._rates(spec).items():
                 proxy.way(stream).throttle(toxic_name(spec), rate)
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Remove the limit."""
         for proxy in lane.on(spec):
             proxy.up.restore(toxic_name(spec))

@@ -47,21 +47,21 @@ class BrokerKill(BrokerFault):
     starts_nodes = True
     shown_by = "connections ended, with all of their broker, or as soon as they were made"
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Kill the brokers and refuse connections to them."""
         await take_down(spec, lane, lane.cluster.kill)
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Start the brokers that are down, and accept connections again."""
         await bring_back(spec, lane)
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Kill the brokers."""
         for node_id in nodes(spec, lane):
             downs(lane, node_id).add(toxic_name(spec), True)
             lane.cluster.kill(node_id, lane.now_ns)
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Start the brokers again."""
         for node_id in nodes(spec, lane):
             if not downs(lane, node_id).drop(toxic_name(spec)) and not lane.cluster.accepts(node_id):

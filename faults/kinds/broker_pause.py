@@ -46,7 +46,7 @@ class BrokerPause(BrokerFault):
     lingers_s = 0.0
     shown_by = "requests arrived, and got no answer before the brokers resumed"
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Pause the brokers."""
 
         async def stop(node_id: int) -> None:
@@ -54,7 +54,7 @@ class BrokerPause(BrokerFault):
 
         await each(live_nodes(spec, lane), stop)
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Resume the brokers."""
 
         async def go_on(node_id: int) -> None:
@@ -62,7 +62,7 @@ class BrokerPause(BrokerFault):
 
         await each(live_nodes(spec, lane), go_on)
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Pause the brokers."""
         until_ns = lane.now_ns + spec.duration_ms * _NS_PER_MS
         for node_id in nodes(spec, lane):
@@ -70,7 +70,7 @@ class BrokerPause(BrokerFault):
             if lane.cluster.accepts(node_id):
                 lane.cluster.pause(node_id, until_ns)
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Resume the brokers."""
         for node_id in nodes(spec, lane):
             if not _pauses(lane, node_id).drop(toxic_name(spec)):

@@ -41,7 +41,7 @@ class BrokerRestart(Fault):
     """The fault kind ``broker_restart``."""
 
     name = "broker_restart"
-    alone = True
+    exclusive_cluster = True
     summary = "brokers are shut down in good order; at the end they are back"
     lingers_s = 0.0
     starts_nodes = True
@@ -50,7 +50,7 @@ class BrokerRestart(Fault):
         FaultParam("one_by_one", 0, 0, 1, "1: each is back, and in sync, before the next one goes"),
     )
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Shut the brokers down and refuse connections to them."""
         for part in self._turns(spec, lane):
             await take_down(part, lane, lane.cluster.stop)
@@ -58,7 +58,7 @@ class BrokerRestart(Fault):
                 await bring_back(part, lane)
                 await lane.cluster.in_sync(lane.topic)
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Start the brokers that are down, and accept connections again."""
         for part in self._turns(spec, lane):
             await bring_back(part, lane)

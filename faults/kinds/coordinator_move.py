@@ -49,12 +49,12 @@ class CoordinatorMove(BrokerFault):
     lingers_s = math.inf
     shown_by = "answers said NOT_COORDINATOR"
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Move the coordinators."""
         for topic in INTERNAL_TOPICS:
             await move_on(lane.cluster, topic, live_nodes(spec, lane))
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Move every coordinator, because scripted brokers have no internal topics that one of them could lead."""
         lane.cluster.settings.coordinators_moved += 1
 

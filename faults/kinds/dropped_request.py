@@ -44,20 +44,20 @@ class DroppedRequest(Fault):
     shown_by = "records were sent, and no request with them reached a broker before the fault ended"
     worlds = BOTH_WORLDS
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Discard requests."""
         await each(lane.on(spec), lambda proxy: swallow(proxy, toxic_name(spec), "upstream"))
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Close the connections, and let requests through again."""
         await each(lane.on(spec), lambda proxy: let_through(proxy, toxic_name(spec)))
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Discard requests."""
         for proxy in lane.on(spec):
             proxy.up.silence(toxic_name(spec))
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Close the connections, and let requests through again."""
         for proxy in lane.on(spec):
             if proxy.up.restore(toxic_name(spec)):

@@ -45,20 +45,20 @@ class DroppedResponse(Fault):
     shown_by = "Produce answers passed, and the client did without them"
     worlds = BOTH_WORLDS
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Discard responses."""
         await each(lane.on(spec), lambda proxy: swallow(proxy, toxic_name(spec), "downstream"))
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Close the connections, and let responses through again."""
         await each(lane.on(spec), lambda proxy: let_through(proxy, toxic_name(spec)))
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Discard responses."""
         for proxy in lane.on(spec):
             proxy.down.silence(toxic_name(spec))
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Close the connections, and let responses through again."""
         for proxy in lane.on(spec):
             if proxy.down.restore(toxic_name(spec)):

@@ -73,7 +73,7 @@ class ErrorResponse(WitnessFault):
                 f"fault {self.name!r} on a real broker comes after the append: set after_append to 1"
             )
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Inject the error."""
         values = self.values(spec)
         partition = None if values["partition"] == -1 else values["partition"]
@@ -81,15 +81,15 @@ class ErrorResponse(WitnessFault):
         action = changed(error_code(values["code"], partition))
         lane.witness.arm(toxic_name(spec), match, action, spec.brokers)
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Stop injecting the error."""
         lane.witness.disarm(toxic_name(spec))
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Inject the error."""
         self._inject(spec, lane, self.values(spec)["count"])
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Stop injecting the error."""
         self._inject(spec, lane, 0)
 

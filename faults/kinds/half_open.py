@@ -60,7 +60,7 @@ class HalfOpen(Fault):
         FaultParam("unaware_broker", 0, 0, 1, "1: the broker is not notified, 0: the client is not notified"),
     )
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Sever the open connections."""
         held, severed = (
             ("upstream", "downstream") if self._unaware_broker(spec) else ("downstream", "upstream")
@@ -74,7 +74,7 @@ class HalfOpen(Fault):
 
         await each(lane.on(spec), lose)
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Notify the unaware side."""
         fin, end = _toxics(spec)
 
@@ -86,7 +86,7 @@ class HalfOpen(Fault):
 
         await each(lane.on(spec), tell)
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Sever the open connections."""
         for proxy in lane.on(spec):
             if self._unaware_broker(spec):
@@ -96,7 +96,7 @@ class HalfOpen(Fault):
             for connection in list(proxy.connections):
                 connection.orphan(toxic_name(spec))
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Restore the path, without a peer at its other end."""
         for proxy in lane.on(spec):
             for connection in list(proxy.connections):

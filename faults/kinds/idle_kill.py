@@ -49,12 +49,12 @@ class IdleKill(Fault):
         FaultParam("idle_ms", 1_000, 1, 600_000, "how long a client may be silent"),
     )
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Watch for silent clients."""
         idle_ms = self.values(spec)["idle_ms"]
         await each(lane.on(spec), lambda proxy: swallow(proxy, toxic_name(spec), "upstream", idle_ms))
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Close the connections that are left, and let requests through again."""
         await each(lane.on(spec), lambda proxy: let_through(proxy, toxic_name(spec)))
 

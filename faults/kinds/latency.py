@@ -58,7 +58,7 @@ class Latency(Fault):
         if not self._delays(spec):
             raise UsageError("fault 'latency' needs upstream_ms or downstream_ms above 0")
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Add the delay."""
         delays = self._delays(spec)
 
@@ -69,7 +69,7 @@ class Latency(Fault):
 
         await each(_places(lane.on(spec), delays), add)
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Remove the delay."""
 
         async def take(place: tuple[Proxy, str]) -> None:
@@ -78,14 +78,14 @@ class Latency(Fault):
 
         await each(_places(lane.on(spec), self._delays(spec)), take)
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Add the delay."""
         delays = self._delays(spec)
         for proxy in lane.on(spec):
             for stream, ms in delays.items():
                 proxy.way(stream).delay(toxic_name(spec), ms * NS_PER_MS)
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Remove the delay; what is held arrives at once."""
         for proxy in lane.on(spec):
             proxy.up.restore(toxic_name(spec))

@@ -57,11 +57,11 @@ class LeaderMove(BrokerFault):
     lingers_s = 0.0
     shown_by = "answers said NOT_LEADER_OR_FOLLOWER, or partitions went on at another broker"
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Move the leaders."""
         await move_on(lane.cluster, lane.topic, live_nodes(spec, lane))
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Move the leaders."""
         cluster = lane.cluster
         alive = [node for node in cluster.node_ids if cluster.accepts(node)]

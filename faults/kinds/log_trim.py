@@ -44,12 +44,12 @@ class LogTrim(BrokerFault):
     lingers_s = 0.0
     shown_by = "partitions lost batches from before the fault, and none from after it"
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Trim every partition."""
         for partition in await lane.cluster.partitions(lane.topic):
             await lane.cluster.alterations.delete_records(lane.topic, partition)
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Trim every partition."""
         for partition in partitions(lane):
             lane.cluster.trim(lane.topic, partition)

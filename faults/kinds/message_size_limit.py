@@ -51,20 +51,20 @@ class MessageSizeLimit(BrokerFault):
         FaultParam("bytes", 400, 0, 2**31 - 1, "the largest batch that is taken"),
     )
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Set the limit."""
         limit = str(self.values(spec)["bytes"])
         await _limits(lane).put(toxic_name(spec), limit, lambda limit: _alter(lane, limit))
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Remove the limit."""
         await _limits(lane).take_back(toxic_name(spec), lambda limit: _alter(lane, limit))
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Set the limit."""
         self._set(lane, _limits(lane).add(toxic_name(spec), str(self.values(spec)["bytes"])))
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Remove the limit."""
         self._set(lane, _limits(lane).drop(toxic_name(spec)))
 

@@ -52,7 +52,7 @@ class MinIsr(BrokerFault):
     starts_nodes = True
     shown_by = "answers said that there are too few replicas"
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Require all replicas, and shut some brokers down."""
         if len(lane.cluster.node_ids) == 1:
             return
@@ -61,20 +61,20 @@ class MinIsr(BrokerFault):
         )
         await take_down(spec, lane, lane.cluster.stop)
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Bring all replicas back, and restore the old requirement."""
         await bring_back(spec, lane)
         await wanted(lane.cluster, (LIMIT, lane.topic)).take_back(
             toxic_name(spec), lambda least: _alter(lane, least)
         )
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Remove the brokers from the ISR."""
         for node_id in nodes(spec, lane):
             wanted(lane.cluster, ("behind", node_id)).add(toxic_name(spec), True)
             lane.cluster.drop_from_isr(node_id)
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Return the brokers to the ISR."""
         for node_id in nodes(spec, lane):
             if not wanted(lane.cluster, ("behind", node_id)).drop(toxic_name(spec)):

@@ -70,7 +70,7 @@ class Partition(Fault):
             )
         return values
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Cut the brokers off."""
 
         async def cut_off(proxy: Proxy) -> None:
@@ -81,7 +81,7 @@ class Partition(Fault):
 
         await each(lane.on(spec), cut_off)
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Reconnect the brokers."""
 
         async def join(proxy: Proxy) -> None:
@@ -92,7 +92,7 @@ class Partition(Fault):
 
         await each(lane.on(spec), join)
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Cut the brokers off."""
         for proxy in lane.on(spec):
             if self._is_loud(spec):
@@ -101,7 +101,7 @@ class Partition(Fault):
             for stream in self._swallowed(spec):
                 proxy.way(stream).silence(toxic_name(spec))
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Reconnect the brokers."""
         for proxy in lane.on(spec):
             proxy.accept(toxic_name(spec))

@@ -57,7 +57,7 @@ class ProducerIdExpiry(BrokerFault):
         if world == "live" and spec.duration_ms < LEAST_MS:
             raise UsageError(f"fault {self.name!r} lasts at least {LEAST_MS} ms, not {spec.duration_ms}")
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Expire producer state older than a millisecond, and wait until every partition has done so once."""
         await wanted(lane.cluster, EXPIRATION).put(
             toxic_name(spec), "1", lambda ms: lane.cluster.alterations.alter_brokers(EXPIRATION, ms)
@@ -66,13 +66,13 @@ class ProducerIdExpiry(BrokerFault):
         forget = lane.cluster.alterations.forget_producers
         await asyncio.gather(*(forget(lane.topic, partition) for partition in partitions))
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Restore the old expiration time."""
         await wanted(lane.cluster, EXPIRATION).take_back(
             toxic_name(spec), lambda ms: lane.cluster.alterations.alter_brokers(EXPIRATION, ms)
         )
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Forget every producer."""
         lane.cluster.expire_producers(lane.now_ns)
 

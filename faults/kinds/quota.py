@@ -50,14 +50,14 @@ class Quota(BrokerFault):
         FaultParam("bytes_per_s", 10_000, 1, 1_000_000_000, "what a client id may produce on each broker"),
     )
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Set the quota."""
         rate = self.values(spec)["bytes_per_s"]
         await wanted(lane.cluster, RATE).put(
             toxic_name(spec), rate, lambda rate: lane.cluster.alterations.alter_quota(RATE, rate)
         )
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Remove the quota."""
         await wanted(lane.cluster, RATE).take_back(
             toxic_name(spec), lambda rate: lane.cluster.alterations.alter_quota(RATE, rate)

@@ -54,11 +54,11 @@ class Reset(Fault):
             lambda proxy: proxy.add_toxic(toxic_name(spec), "reset_peer", "upstream", 0.0, timeout=0),
         )
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Reset the connections, and refuse new ones."""
         await each(lane.on(spec), lambda proxy: listener.close(proxy, toxic_name(spec)))
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Accept connections again, with ordinary closes. Also undo a ``prepare`` without a ``start``."""
 
         async def restore(proxy: Proxy) -> None:
@@ -69,13 +69,13 @@ class Reset(Fault):
 
         await each(lane.on(spec), restore)
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Reset the connections, and refuse new ones."""
         for proxy in lane.on(spec):
             proxy.refuse(toxic_name(spec))
             proxy.cut(reset=True)
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Accept connections again."""
         for proxy in lane.on(spec):
             proxy.accept(toxic_name(spec))

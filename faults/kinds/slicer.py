@@ -50,7 +50,7 @@ class Slicer(Fault):
         FaultParam("delay_us", 0, 0, 60_000_000, "how much later each piece follows"),
     )
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Slice the data."""
         values = self.values(spec)
         pieces = {"average_size": values["size_bytes"], "size_variation": 0, "delay": values["delay_us"]}
@@ -61,7 +61,7 @@ class Slicer(Fault):
 
         await each([(proxy, stream) for proxy in lane.on(spec) for stream in STREAMS], add)
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Stop slicing."""
 
         async def take(place: tuple[Proxy, str]) -> None:
@@ -70,14 +70,14 @@ class Slicer(Fault):
 
         await each([(proxy, stream) for proxy in lane.on(spec) for stream in STREAMS], take)
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Slice the data."""
         values = self.values(spec)
         for proxy in lane.on(spec):
             for way in (proxy.up, proxy.down):
                 way.slice(toxic_name(spec), values["size_bytes"], values["delay_us"] * NS_PER_US)
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Stop slicing."""
         for proxy in lane.on(spec):
             proxy.up.restore(toxic_name(spec))

@@ -50,22 +50,22 @@ class Throttle(WitnessFault):
         FaultParam("throttle_ms", 300, 1, 600_000, "for how long, after each answer"),
     )
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Start throttling."""
         values = self.values(spec)
         match = FrameMatch(api_name(values["api"]), "response", count=EVERY)
         lane.witness.arm(toxic_name(spec), match, changed(throttle_time(values["throttle_ms"])), spec.brokers)
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Stop throttling."""
         lane.witness.disarm(toxic_name(spec))
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Start throttling."""
         values = self.values(spec)
         lane.cluster.set_throttle_ms(values["api"], values["throttle_ms"], toxic_name(spec))
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Stop throttling."""
         lane.cluster.set_throttle_ms(self.values(spec)["api"], 0, toxic_name(spec))
 

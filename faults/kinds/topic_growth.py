@@ -47,12 +47,12 @@ class TopicGrowth(BrokerFault):
     shown_by = "batches went to the new partitions"
     params: tuple[FaultParam, ...] = (FaultParam("partitions", 1, 1, 100, "how many more"),)
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Add the partitions."""
         there = len(await lane.cluster.partitions(lane.topic))
         await lane.cluster.alterations.add_partitions(lane.topic, there + self.values(spec)["partitions"])
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Add the partitions."""
         cluster, more = lane.cluster, self.values(spec)["partitions"]
         if cluster.has_topic(lane.topic):

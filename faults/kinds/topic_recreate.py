@@ -46,23 +46,23 @@ class TopicRecreate(BrokerFault):
     lingers_s = 0.0
     shown_by = "answers said that there is no such topic"
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Delete the topic."""
         await _absences(lane).put(
             toxic_name(spec), True, lambda _: lane.cluster.alterations.delete_topic(lane.topic)
         )
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Create the topic again."""
         await _absences(lane).take_back(toxic_name(spec), lambda is_absent: _create(lane, is_absent))
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Delete the topic."""
         _absences(lane).add(toxic_name(spec), True)
         if lane.cluster.has_topic(lane.topic):
             lane.cluster.delete_topic(lane.topic)
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Create the topic again."""
         if not _absences(lane).drop(toxic_name(spec)) and not lane.cluster.has_topic(lane.topic):
             lane.cluster.recreate_topic(lane.topic)

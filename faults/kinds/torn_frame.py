@@ -63,7 +63,7 @@ class TornFrame(Fault):
                 lane.on(spec), lambda proxy: proxy.add_toxic(linger, "reset_peer", "upstream", 0.0, timeout=0)
             )
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Arm the tear."""
         values = self.values(spec)
         stream = "upstream" if values["upstream"] else "downstream"
@@ -74,7 +74,7 @@ class TornFrame(Fault):
             ),
         )
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Disarm the tear. Also undo a ``prepare`` without a ``start``."""
 
         async def spare(proxy: Proxy) -> None:
@@ -85,7 +85,7 @@ class TornFrame(Fault):
 
         await each(lane.on(spec), spare)
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Arm the tear."""
         values = self.values(spec)
         tear = Tear(toxic_name(spec), bool(values["upstream"]), values["at_byte"], bool(values["reset"]))
@@ -93,7 +93,7 @@ class TornFrame(Fault):
             for connection in list(proxy.connections):
                 connection.arm_tear(tear)
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Disarm the tear."""
         for proxy in lane.on(spec):
             for connection in list(proxy.connections):

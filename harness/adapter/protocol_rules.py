@@ -1,6 +1,6 @@
 """The rules of the contract, sans-IO: which events a client may output, given its commands and earlier events.
 
-The input are lines, the output are events. The first line that breaks a rule raises :class:`Broken` with the
+The input are lines, the output are events. The first line that breaks a rule raises :class:`RuleBroken` with the
 expectation. Rules that need no table: events are numbered without gaps; times are between the start of the process and
 now, on the monotonic clock; a response names a command that was sent; a record is invoked once, and then has at most
 one result.
@@ -35,7 +35,7 @@ from harness.model.contract import (
     ShutdownComplete,
     StartupComplete,
     Stats,
-    Unsupported,
+    UnsupportedCommand,
 )
 from harness.model.verdicts import Outcome
 
@@ -46,7 +46,7 @@ SHOWN_CHARS = 80
 _COLUMNS = ("error", "invoke_ns", "complete_ns")
 
 
-class Broken(Exception):
+class RuleBroken(Exception):
     """A rule of the contract was broken. The message says what was expected and what was received."""
 
 
@@ -75,13 +75,13 @@ LIFE: dict[tuple[Life, type[AnyEvent]], Life] = {
     (Life.UP, OpInvoke): Life.UP,
     (Life.UP, OpComplete): Life.UP,
     (Life.UP, Stats): Life.UP,
-    (Life.UP, Unsupported): Life.UP,
+    (Life.UP, UnsupportedCommand): Life.UP,
     (Life.UP, Fatal): Life.DEAD,
     (Life.UP, ShutdownComplete): Life.SHUT_DOWN,
     (Life.CONFIGURED, OpInvoke): Life.CONFIGURED,
     (Life.CONFIGURED, OpComplete): Life.CONFIGURED,
     (Life.CONFIGURED, Stats): Life.CONFIGURED,
-    (Life.CONFIGURED, Unsupported): Life.CONFIGURED,
+    (Life.CONFIGURED, UnsupportedCommand): Life.CONFIGURED,
     (Life.CONFIGURED, Fatal): Life.DEAD,
     (Life.CONFIGURED, ShutdownComplete): Life.SHUT_DOWN,
 }
@@ -99,7 +99,7 @@ _head = msgspec.json.Decoder(Head)
 _KNOWN = {kind.__struct_config__.tag for kind in AnyEvent.__args__}
 
 
-class Rules:
+class ProtocolRules:
     """Checks one client's events line by line. ``began_ns`` is when its process was started."""
 
     def __init__(self, began_ns: int) -> None:
@@ -131,12 +131,12 @@ class Rules:
         try:
             head = _head.decode(line)
         except UNREADABLE as error:
-            raise Broken(f"expected a JSON object with a name and a seq ({why(error, line)})") from None
+            raise RuleBroken(f"expected a JSON object with a name and a seq ({why(error, line)})") from None
         if head.name in kafka_verifiable.NAMES:
             try:
                 result = kafka_verifiable.translated(line, self._seq - 1, now_ns, self._invoked)
             except ValueError as error:
-                raise Broken(str(error)) from None
+                raise RuleBroken(str(error)) from None
             return self._accept(result, now_ns)
         if head.name in _KNOWN or head.seq is not None:
             self._number(head)
@@ -147,7 +147,7 @@ class Rules:
         try:
             event = within(_event.decode(line), len(line))
         except UNREADABLE as error:
-            raise Broken(f"{head.name} does not fit the contract: {why(error, line)}") from None
+            raise RuleBroken(f"{head.name} does not fit the contract: {why(error, line)}") from None
         self._clock(event, now_ns)
         return self._accept(event, now_ns)
 
@@ -155,7 +155,7 @@ class Rules:
         if name not in self.unknown:
             self.unknown.append(name)
             if len(self.unknown) > NOTES.base:
-                raise Broken(f"expected events of the contract, got more than {NOTES.base} other names")
+                raise RuleBroken(f"expected events of the contract, got more than {NOTES.base} other names")
 
     def stored(self, event: AnyEvent, now_ns: int) -> None:
         """Check an event from stored evidence, without its number. Raises Broken."""
@@ -165,14 +165,14 @@ class Rules:
 
     def _number(self, head: Head) -> None:
         if head.seq != self._seq:
-            raise Broken(
+            raise RuleBroken(
                 f"expected seq {self._seq} in {head.name}, got {head.seq}: an event is missing or repeated"
             )
         self._seq += 1
 
     def _clock(self, event: AnyEvent, now_ns: int) -> None:
         if not self._last_ns <= event.mono_ns <= now_ns:
-            raise Broken(
+            raise RuleBroken(
                 f"expected mono_ns of {_name(event)} between {self._last_ns} and {now_ns}, got {event.mono_ns}:"
                 " it must be CLOCK_MONOTONIC, and events must be written in its order"
             )
@@ -181,13 +181,13 @@ class Rules:
     def _accept(self, event: AnyEvent, now_ns: int) -> AnyEvent:
         after = LIFE.get((self.life, type(event)))
         if after is None:
-            raise Broken(f"{_name(event)} is not allowed while the client is {self.life.value}")
+            raise RuleBroken(f"{_name(event)} is not allowed while the client is {self.life.value}")
         match event:
             case StartupComplete():
                 self._startup(event)
             case Configured():
                 self._configured(event)
-            case Unsupported():
+            case UnsupportedCommand():
                 self._unsupported(event)
             case OpInvoke():
                 self._invoke(event)
@@ -198,23 +198,23 @@ class Rules:
 
     def _startup(self, event: StartupComplete) -> None:
         if event.contract_version != CONTRACT_VERSION:
-            raise Broken(f"expected contract_version {CONTRACT_VERSION}, got {event.contract_version}")
+            raise RuleBroken(f"expected contract_version {CONTRACT_VERSION}, got {event.contract_version}")
 
     def _configured(self, event: Configured) -> None:
         command = self._commands.get(event.id)
         if not isinstance(command, Configure):
-            raise Broken(f"configured answers id {event.id}, but no configure with that id was sent")
+            raise RuleBroken(f"configured answers id {event.id}, but no configure with that id was sent")
         told = Counter([*event.applied, *event.not_set])
         odd = [name for name in sorted({*told, *command.config}) if told[name] != (name in command.config)]
         if odd:
-            raise Broken(f"expected every setting once, in applied or in not_set; not so {', '.join(odd)}")
+            raise RuleBroken(f"expected every setting once, in applied or in not_set; not so {', '.join(odd)}")
 
-    def _unsupported(self, event: Unsupported) -> None:
+    def _unsupported(self, event: UnsupportedCommand) -> None:
         command = self._commands.get(event.id)
         if command is None or event.cmd != (command.cmd if isinstance(command, Unknown) else _name(command)):
-            raise Broken(f"unsupported names {event.cmd!r} with id {event.id}, but no such command was sent")
+            raise RuleBroken(f"unsupported names {event.cmd!r} with id {event.id}, but no such command was sent")
         if event.id in self._answered:
-            raise Broken(f"unsupported answers id {event.id} a second time")
+            raise RuleBroken(f"unsupported answers id {event.id} a second time")
         self._answered.add(event.id)
 
     def _invoke(self, event: OpInvoke) -> None:
@@ -225,17 +225,17 @@ class Rules:
         asked = range(command.first, command.first + command.count)
         for n in range(event.first, event.first + event.count):
             if n not in asked:
-                raise Broken(
+                raise RuleBroken(
                     f"op_invoke names {command.element} {n}, but command {event.id} asked for {_span(asked)}"
                 )
             if n in self._invoked:
-                raise Broken(f"{command.element} {n} is invoked a second time")
+                raise RuleBroken(f"{command.element} {n} is invoked a second time")
             self._invoked[n] = (event.id, event.mono_ns)
 
     def _load_command(self, event: OpInvoke | OpComplete) -> LoadCommand:
         command = self._commands.get(event.id)
         if not isinstance(command, LoadCommand) or command.op != event.op:
-            raise Broken(
+            raise RuleBroken(
                 f"{_name(event)} names {event.op} of command {event.id}, but no such command with that id was sent"
             )
         return command
@@ -243,26 +243,26 @@ class Rules:
     def _whole_op(self, event: OpInvoke | OpComplete) -> None:
         kind = {"flush": Flush, "close": Close}.get(event.op)
         if kind is None:
-            raise Broken(f"expected flush or close in {_name(event)}, got {event.op!r}")
+            raise RuleBroken(f"expected flush or close in {_name(event)}, got {event.op!r}")
         unasked = event.op == "close" and event.id == UNASKED
         if not unasked and not isinstance(self._commands.get(event.id), kind):
-            raise Broken(f"{_name(event)} names {event.op} {event.id}, but no such command was sent")
+            raise RuleBroken(f"{_name(event)} names {event.op} {event.id}, but no such command was sent")
 
     def _complete(self, event: OpComplete, now_ns: int) -> None:
         rows = len(event.outcome)
         command = None if event.op in WHOLE_OPS else self._load_command(event)
         for name in (*_COLUMNS, *(("records", *command.columns) if command else ())):
             if len(getattr(event, name)) != rows:
-                raise Broken(
+                raise RuleBroken(
                     f"expected {rows} rows in column {name} of op_complete, got {len(getattr(event, name))}"
                 )
         for outcome, invoke_ns, complete_ns in zip(
             event.outcome, event.invoke_ns, event.complete_ns, strict=True
         ):
             if outcome not in OUTCOMES:
-                raise Broken(f"expected outcome ok, fail or info, got {outcome!r}")
+                raise RuleBroken(f"expected outcome ok, fail or info, got {outcome!r}")
             if not self._began_ns <= invoke_ns <= complete_ns <= now_ns:
-                raise Broken(
+                raise RuleBroken(
                     f"expected invoke_ns and complete_ns in order between {self._began_ns} and {now_ns},"
                     f" got {invoke_ns} and {complete_ns}: both must be CLOCK_MONOTONIC"
                 )
@@ -271,21 +271,21 @@ class Rules:
             return
         self._whole_op(event)
         if rows != 1:
-            raise Broken(f"expected one row in op_complete of {event.op} {event.id}, got {rows}")
+            raise RuleBroken(f"expected one row in op_complete of {event.op} {event.id}, got {rows}")
         if event.id in self._answered:
-            raise Broken(f"op_complete answers {event.op} {event.id} a second time")
+            raise RuleBroken(f"op_complete answers {event.op} {event.id} a second time")
         self._answered.add(event.id)
 
     def _results(self, event: OpComplete, element: str) -> None:
         for n in event.records:
             if n not in self._invoked:
-                raise Broken(f"op_complete gives a result for {element} {n}, which was never invoked")
+                raise RuleBroken(f"op_complete gives a result for {element} {n}, which was never invoked")
             if self._invoked[n][0] != event.id:
-                raise Broken(
+                raise RuleBroken(
                     f"op_complete of command {event.id} gives a result for {element} {n} of another command"
                 )
             if n in self._settled:
-                raise Broken(f"{element} {n} is given a second result")
+                raise RuleBroken(f"{element} {n} is given a second result")
             self._settled.add(n)
 
 

@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from harness.adapter import environment, kept_process
 from harness.adapter.discreet import discreet, rewrite
-from harness.adapter.protocol_rules import Broken, Life, Rules, Unknown
+from harness.adapter.protocol_rules import RuleBroken, Life, ProtocolRules, Unknown
 from harness.files import tail
 from harness.limits.meter import EVENT_BYTES, FILE_BYTES, LINE_BYTES, LINES, LOG_BYTES, Meter
 from harness.model.contract import (
@@ -41,7 +41,7 @@ from harness.model.contract import (
     OpComplete,
     Setting,
     StartupComplete,
-    Unsupported,
+    UnsupportedCommand,
 )
 from harness.model.errors import ClientBroken, ClientCrashed, KafkaTrialError
 from harness.plugins.client import Launch
@@ -102,7 +102,7 @@ class Conversation:
         loop = asyncio.get_running_loop()
         self._startup: Future[AnyEvent] = loop.create_future()
         self._over: Future[None] = loop.create_future()
-        self._rules = Rules(began_ns=time.monotonic_ns())
+        self._rules = ProtocolRules(began_ns=time.monotonic_ns())
         self._heard_at = loop.time()
         self._child = await kept_process.start(
             self._launch.argv,
@@ -211,10 +211,10 @@ class Conversation:
 
     # Methods for the contract tests of a client.
 
-    async def ask_unknown(self, name: str, timeout_s: float) -> Unsupported:
+    async def ask_unknown(self, name: str, timeout_s: float) -> UnsupportedCommand:
         """Send a command that the contract does not define. The response must be ``unsupported``."""
         event = await self._ask(Unknown(name, self._id()), timeout_s)
-        if isinstance(event, Unsupported):
+        if isinstance(event, UnsupportedCommand):
             return event
         raise self._broken(f"expected unsupported for command {name!r} within {timeout_s:g} s, {_got(event)}")
 
@@ -313,7 +313,7 @@ class Conversation:
             self._end(self._farewell(await self._child.wait()))
         except ClientBroken as error:
             self._end(error)
-        except Broken as rule:
+        except RuleBroken as rule:
             self._end(self._broken(f"{rule}; its line {self._lines} is {_quoted(line)}"))
         except Exception as error:  # an error of the harness: callers must not wait forever
             self._end(error)
@@ -335,7 +335,7 @@ class Conversation:
             case StartupComplete():
                 self._name = f"{event.client}@{event.client_version}"
                 self._startup.set_result(event)
-            case Configured() | Unsupported() | OpComplete():
+            case Configured() | UnsupportedCommand() | OpComplete():
                 self._resolve(event.id, event)
             case Fatal(error=error) if error == CRASHED:
                 self._end(ClientCrashed(f"client {self._name} ended its own process: {event.message}"))

@@ -6,6 +6,6 @@ keeps the entries up to date. ``file`` reads and writes them. All modules but ``
 
 from harness.baseline.applied import apply, bare
 from harness.baseline.file import load
-from harness.baseline.known import Known
+from harness.baseline.known import KnownFailure
 
-__all__ = ["Known", "apply", "bare", "load"]
+__all__ = ["KnownFailure", "apply", "bare", "load"]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from harness.baseline.known import Known, covers, held
+from harness.baseline.known import KnownFailure, covers, held
 from harness.judging.fingerprint import FindingKey, findings, key_of
 from harness.judging.judge import weighed
 from harness.model.rows import RequirementVerdict, TrialVerdict
@@ -22,7 +22,7 @@ ACCUSED = frozenset({Verdict.FAIL, Verdict.DIFFERS})
 NOT_SEEN = "known-failure-not-seen"
 
 
-def apply(verdict: TrialVerdict, known: Sequence[Known]) -> TrialVerdict:
+def apply(verdict: TrialVerdict, known: Sequence[KnownFailure]) -> TrialVerdict:
     """Return ``verdict`` with these known failures taken into account."""
     plain = bare(verdict)
     if plain.verdict in ACCUSED:
@@ -59,7 +59,7 @@ def bare(verdict: TrialVerdict) -> TrialVerdict:
     )
 
 
-def first(trial: TrialVerdict, known: Iterable[Known]) -> dict[FindingKey, Known | None]:
+def first(trial: TrialVerdict, known: Iterable[KnownFailure]) -> dict[FindingKey, KnownFailure | None]:
     """Return each finding of the trial with the first entry that covers it, or None."""
     entries = list(known)
     return {
@@ -68,7 +68,7 @@ def first(trial: TrialVerdict, known: Iterable[Known]) -> dict[FindingKey, Known
     }
 
 
-def _expected(trial: TrialVerdict, known: Sequence[Known]) -> TrialVerdict:
+def _expected(trial: TrialVerdict, known: Sequence[KnownFailure]) -> TrialVerdict:
     accounted = first(trial, known)
     requirements = tuple(
         replace(each, verdict=Verdict.EXPECTED_FAIL.value)

@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from harness.baseline.known import Known
+from harness.baseline.known import KnownFailure
 from harness.files import read_named
 from harness.model.errors import UsageError, unknown
 from harness.model.verdicts import Guarantee, Level
@@ -29,12 +29,12 @@ from harness.text.globs import matches
 
 TABLE = "known"
 HEADER = "# Known failures, each with its reason: `kafka-trial baseline check RUN --file THIS` says what changed.\n"
-_FIELDS = Known.__struct_fields__
+_FIELDS = KnownFailure.__struct_fields__
 _ENTRY = re.compile(rf"[ \t]*\[\[[ \t]*{TABLE}[ \t]*\]\]")
 _log = logging.getLogger(__name__)
 
 
-def load(source: str, today: date | None = None) -> tuple[Known, ...]:
+def load(source: str, today: date | None = None) -> tuple[KnownFailure, ...]:
     """Return the entries of ``source`` (a file, or a name of ``kafka_trial.baselines``) in force ``today``.
 
     Raises UsageError for a file that does not exist or does not contain valid known failures.
@@ -47,7 +47,7 @@ def load(source: str, today: date | None = None) -> tuple[Known, ...]:
     return kept
 
 
-def in_force(entries: Iterable[Known], today: date | None = None) -> tuple[Known, ...]:
+def in_force(entries: Iterable[KnownFailure], today: date | None = None) -> tuple[KnownFailure, ...]:
     """Return the entries that have not expired."""
     day = today or datetime.now(UTC).date()
     return tuple(entry for entry in entries if not entry.expired(day))
@@ -69,7 +69,7 @@ def read(source: str) -> str:
     return text
 
 
-def parse(text: str, where: str) -> tuple[Known, ...]:
+def parse(text: str, where: str) -> tuple[KnownFailure, ...]:
     """Return the entries of a file's text, in its order. Raises UsageError, naming ``where``, for invalid ones."""
     with at(where):
         document = parsed(text)
@@ -82,7 +82,7 @@ def parse(text: str, where: str) -> tuple[Known, ...]:
     return tuple(_entry(table, f"{where}, entry {number}") for number, table in enumerate(tables, 1))
 
 
-def appended(text: str, entries: Iterable[Known]) -> str:
+def appended(text: str, entries: Iterable[KnownFailure]) -> str:
     """Return ``text`` with more entries at its end."""
     parts = [text.rstrip("\n") or HEADER.rstrip("\n"), *map(_written, entries)]
     return "\n\n".join(parts) + "\n"
@@ -113,14 +113,14 @@ def _begin(lines: list[str], at: int) -> int:
     return at
 
 
-def _entry(table: Any, where: str) -> Known:
+def _entry(table: Any, where: str) -> KnownFailure:
     if not isinstance(table, dict):
         raise UsageError(f"{where} is not a table")
     for key in table:
         if key not in _FIELDS:
             raise UsageError(f"{where}: {unknown('key', key, _FIELDS)}")
     try:
-        entry = msgspec.convert(table, Known)
+        entry = msgspec.convert(table, KnownFailure)
     except msgspec.ValidationError as error:
         raise UsageError(f"{where}: {error}") from error
     if (problem := _problem(entry)) is not None:
@@ -128,7 +128,7 @@ def _entry(table: Any, where: str) -> Known:
     return entry
 
 
-def _problem(entry: Known) -> str | None:
+def _problem(entry: KnownFailure) -> str | None:
     """Return why an entry is invalid: it lacks a client, a failure or a reason, or names something unknown."""
     name, at, version = entry.client.rpartition("@")
     checks, scenarios = registry.names("checks"), registry.names("scenarios")
@@ -154,7 +154,7 @@ def _problem(entry: Known) -> str | None:
     return None
 
 
-def _written(entry: Known) -> str:
+def _written(entry: KnownFailure) -> str:
     values = {key: value for key in _FIELDS if (value := getattr(entry, key)) not in (None, False)}
     values = {key: value for key, value in values.items() if (key, value) != ("scenario", "*")}
     return "\n".join([f"[[{TABLE}]]", *(f"{key} = {_literal(value)}" for key, value in values.items())])

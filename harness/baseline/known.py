@@ -16,7 +16,7 @@ from harness.model.verdicts import Verdict
 from harness.text.globs import matches
 
 
-class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class KnownFailure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """``client`` (a glob over name@version) fails in ``scenario`` (a glob) by ``anomaly``, ``requirement``, or both.
 
     ``guarantee`` and ``level`` narrow it down. It covers nothing after ``expires``. If it is ``flaky``, a pass is
@@ -49,7 +49,7 @@ class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         return self.expires is not None and self.expires < today
 
 
-def concerns(known: Known, trial: TrialVerdict) -> bool:
+def concerns(known: KnownFailure, trial: TrialVerdict) -> bool:
     """Return True if the trial matches the entry's patterns."""
     return (
         matches(trial.client, known.client)
@@ -58,7 +58,7 @@ def concerns(known: Known, trial: TrialVerdict) -> bool:
     )
 
 
-def covers(known: Known, trial: TrialVerdict, found: Found) -> bool:
+def covers(known: KnownFailure, trial: TrialVerdict, found: Found) -> bool:
     """Return True if the entry accounts for this finding of this trial."""
     return (
         concerns(known, trial)
@@ -67,7 +67,7 @@ def covers(known: Known, trial: TrialVerdict, found: Found) -> bool:
     )
 
 
-def held(known: Known, trial: TrialVerdict) -> bool:
+def held(known: KnownFailure, trial: TrialVerdict) -> bool:
     """Return True if the entry says that this trial fails, but the trial was judged and passed."""
     return (
         concerns(known, trial)
@@ -76,11 +76,11 @@ def held(known: Known, trial: TrialVerdict) -> bool:
     )
 
 
-def _is_of(known: Known, requirement: RequirementVerdict) -> bool:
+def _is_of(known: KnownFailure, requirement: RequirementVerdict) -> bool:
     return known.requirement in (None, requirement.id) and known.level in (None, requirement.level)
 
 
-def _judged(known: Known, requirement: RequirementVerdict) -> bool:
+def _judged(known: KnownFailure, requirement: RequirementVerdict) -> bool:
     """Return whether the requirement was judged for the entry: a check finds the anomaly with its name.
 
     An anomaly with another name is listed together with its requirement.

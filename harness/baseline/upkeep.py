@@ -11,7 +11,7 @@ from itertools import product
 from typing import NamedTuple
 
 from harness.baseline.applied import ACCUSED, apply, bare, first
-from harness.baseline.known import Known, covers, held
+from harness.baseline.known import KnownFailure, covers, held
 from harness.judging.fingerprint import Found, findings, key_of
 from harness.model.rows import TrialVerdict
 from harness.model.verdicts import Verdict
@@ -41,7 +41,7 @@ class _Cell(NamedTuple):
         )
 
 
-def missing(verdicts: Iterable[TrialVerdict], known: Sequence[Known], found_by: str) -> list[Known]:
+def missing(verdicts: Iterable[TrialVerdict], known: Sequence[KnownFailure], found_by: str) -> list[KnownFailure]:
     """Return a small set of entries that covers all failures of these trials which ``known`` does not cover."""
     trials = [bare(verdict) for verdict in verdicts]
     lacking: dict[_What, dict[_Cell, str]] = {}
@@ -57,7 +57,7 @@ def missing(verdicts: Iterable[TrialVerdict], known: Sequence[Known], found_by: 
     ]
 
 
-def unneeded(verdicts: Iterable[TrialVerdict], known: Sequence[Known]) -> list[int]:
+def unneeded(verdicts: Iterable[TrialVerdict], known: Sequence[KnownFailure]) -> list[int]:
     """Return the positions in ``known`` of entries whose trials ran, and whose absence would change no verdict.
 
     A flaky entry whose trial passed may fail again. It is unneeded only if another entry accounts for all that it
@@ -73,9 +73,9 @@ def unneeded(verdicts: Iterable[TrialVerdict], known: Sequence[Known]) -> list[i
     ]
 
 
-def contradicted(verdicts: Iterable[TrialVerdict], known: Sequence[Known]) -> dict[Known, list[str]]:
+def contradicted(verdicts: Iterable[TrialVerdict], known: Sequence[KnownFailure]) -> dict[KnownFailure, list[str]]:
     """Return the entries that trials contradict, with those trials: they passed although the entry says they fail."""
-    found: dict[Known, list[str]] = {}
+    found: dict[KnownFailure, list[str]] = {}
     for verdict in verdicts:
         if apply(verdict, known).verdict == Verdict.UNEXPECTED_PASS:
             for entry in known:
@@ -140,7 +140,7 @@ def _failed(trials: Iterable[TrialVerdict]) -> list[TrialVerdict]:
     return [trial for trial in trials if trial.verdict in ACCUSED]
 
 
-def _covers_some(entry: Known, trial: TrialVerdict) -> bool:
+def _covers_some(entry: KnownFailure, trial: TrialVerdict) -> bool:
     return trial.verdict in ACCUSED and any(covers(entry, trial, found) for found in findings(trial))
 
 
@@ -155,8 +155,8 @@ def _what(found: Found) -> _What:
     return _What(anomaly, min(requirement.id for requirement in found.requirements))
 
 
-def _entry(what: _What, cell: _Cell, reason: str = "", flaky: bool = False) -> Known:
-    return Known(
+def _entry(what: _What, cell: _Cell, reason: str = "", flaky: bool = False) -> KnownFailure:
+    return KnownFailure(
         client=cell.client,
         reason=reason,
         anomaly=what.anomaly,

@@ -24,7 +24,7 @@ from kio.schema.metadata.v12.request import MetadataRequestTopic
 from kio.schema.types import BrokerId, TopicName
 from kio.static.primitive import i8, i16, i32, i32Timedelta, i64
 
-from harness.brokers.connection import Connection, NotYet, require
+from harness.brokers.connection import BrokerConnection, NotYet, require
 from harness.brokers.credentials import Credentials
 from harness.brokers.deadline import insist
 from harness.model.addresses import Address
@@ -49,7 +49,7 @@ class Admin:
         self, nodes: Callable[[], Mapping[int, Address]], credentials: Credentials | None = None
     ) -> None:
         self._nodes, self._credentials = nodes, credentials
-        self._connections: dict[int, Connection] = {}
+        self._connections: dict[int, BrokerConnection] = {}
 
     def close(self) -> None:
         """Close all connections."""
@@ -187,11 +187,11 @@ class Admin:
             return node_ids
         raise KafkaTrialError("no broker of the cluster is up")
 
-    def _to(self, node_id: int) -> Connection:
+    def _to(self, node_id: int) -> BrokerConnection:
         address = self._nodes().get(node_id)
         if address is None:
             raise NotYet(f"broker {node_id} is not up")
-        return self._connections.setdefault(node_id, Connection(address, credentials=self._credentials))
+        return self._connections.setdefault(node_id, BrokerConnection(address, credentials=self._credentials))
 
 
 def metadata_request(topic: str | None) -> MetadataRequest:

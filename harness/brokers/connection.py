@@ -36,7 +36,7 @@ class NotYet(KafkaTrialError):
     """A missing or negative response that may be better the next time."""
 
 
-class Connection:
+class BrokerConnection:
     """Exchanges ``kio``'s messages with the broker at ``address``, each in the version of its class.
 
     The source port of every connection is counted in ``dialled`` before the connection is made. With ``credentials``,

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from kio.schema.metadata.v12 import MetadataResponse
 
 from harness.brokers.admin import metadata_request
-from harness.brokers.connection import Connection, NotYet
+from harness.brokers.connection import BrokerConnection, NotYet
 from harness.brokers.credentials import Credentials
 from harness.model.addresses import Address
 from harness.model.errors import KafkaTrialError
@@ -31,7 +31,7 @@ async def assert_ready(
     ``dialled`` counts the harness's own source port before it connects. Raises NotYet if there is no response or a node
     is missing, and KafkaTrialError for another cluster or a wrong address.
     """
-    connection = Connection(listener, dialled, credentials)
+    connection = BrokerConnection(listener, dialled, credentials)
     try:
         answer = await connection.request(metadata_request(None), MetadataResponse)
     finally:

@@ -49,7 +49,7 @@ class Side:
 
 
 @dataclass
-class Connection:
+class CapturedConnection:
     """One connection of a client to a broker's proxy, from its SYN at ``begun_ns`` on."""
 
     number: int
@@ -133,15 +133,15 @@ class Connection:
         return TcpFact(t_ns, self.broker, self.client_port, what, by, self.number, correlation_id, size_bytes)
 
 
-def follow(segments: Iterable[Segment], brokers: Mapping[int, int]) -> list[Connection]:
+def follow(segments: Iterable[Segment], brokers: Mapping[int, int]) -> list[CapturedConnection]:
     """Return the connections in the order of their SYNs. ``brokers``: proxy port -> broker."""
-    found: list[Connection] = []
-    current: dict[tuple[int, int], tuple[int, Connection]] = {}
+    found: list[CapturedConnection] = []
+    current: dict[tuple[int, int], tuple[int, CapturedConnection]] = {}
     for one in segments:
         is_clients = one.destination in brokers
         key = (one.source, one.destination) if is_clients else (one.destination, one.source)
         if is_clients and one.flags & Flags.SYN and current.get(key, (-1,))[0] != one.seq:
-            connection = Connection(len(found) + 1, brokers[key[1]], key[0], one.t_ns)
+            connection = CapturedConnection(len(found) + 1, brokers[key[1]], key[0], one.t_ns)
             current[key] = one.seq, connection
             found.append(connection)
         if key in current:
@@ -150,13 +150,13 @@ def follow(segments: Iterable[Segment], brokers: Mapping[int, int]) -> list[Conn
     return found
 
 
-def connections(recording: Recording) -> list[Connection]:
+def connections(recording: Recording) -> list[CapturedConnection]:
     """Return the connections of a capture, with times on CLOCK_MONOTONIC."""
     read = (segment(recording.monotonic_ns(wall_ns), data) for wall_ns, data, _ in recording.packets)
     return follow((one for one in read if one is not None), recording.brokers)
 
 
-def facts(followed: Iterable[Connection]) -> list[TcpFact]:
+def facts(followed: Iterable[CapturedConnection]) -> list[TcpFact]:
     """Return all rows, sorted by time."""
     return sorted((row for one in followed for row in one.rows), key=lambda row: row.t_ns)
 

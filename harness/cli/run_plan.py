@@ -63,7 +63,7 @@ def go_on(store: RunStore, options: Options) -> int:
     return carry_out(store, _install(missing, options), options)
 
 
-def new_record(plan: Plan, options: Options, known: tuple[baseline.Known, ...] = ()) -> RunRecord:
+def new_record(plan: Plan, options: Options, known: tuple[baseline.KnownFailure, ...] = ()) -> RunRecord:
     """Return the record of a run that begins now."""
     now = datetime.now(UTC)
     fraction = now.microsecond * 2**16 // 10**6  # sorted by name, runs are in the order in which they began

@@ -20,7 +20,7 @@ import msgspec
 
 from harness.capture.pairing import Captured, Key, Row, Witnessed, captured, key, pairs, witnessed
 from harness.model.evidence import Evidence
-from harness.model.rows import Fate, Frame, FrameKind
+from harness.model.rows import Disposition, Frame, FrameKind
 from harness.model.tcp_facts import TcpFact
 
 Window = tuple[int, int]
@@ -112,11 +112,11 @@ def _requests(
 def _responses(tally: _Tally, one: Witnessed | None, other: Captured | None) -> None:
     """What the witness passed on, and what came to the client."""
     rows = one.responses if one else []
-    sent = [row for row in rows if row.fate is not Fate.STOPPED]
+    sent = [row for row in rows if row.disposition is not Disposition.BLOCKED]
     received = other.responses if other else []
     missing, surplus = _differences(tally, sent, received)
     tally.ruled += sum((Counter(_stopped(rows)) - surplus).values())
-    for doubled in (key(row) for row in sent if row.fate is Fate.MARKED):
+    for doubled in (key(row) for row in sent if row.disposition is Disposition.ANNOTATED):
         if surplus[doubled]:
             surplus[doubled] -= 1
             tally.ruled += 1
@@ -160,7 +160,7 @@ def _without(tally: _Tally, missing: Counter[Key], tail: Sequence[Row]) -> Count
 
 
 def _stopped(rows: Iterable[Frame]) -> Iterator[Key]:
-    return (key(row) for row in rows if row.fate is Fate.STOPPED)
+    return (key(row) for row in rows if row.disposition is Disposition.BLOCKED)
 
 
 def _tell(

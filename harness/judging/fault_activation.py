@@ -56,7 +56,7 @@ def activation(evidence: Evidence, scenario: Scenario) -> Activation:
         if (reason := _idle(index, spec.kind, rows, shown)) is not None
     ]
     bitten = {spec.kind for index, spec in enumerate(specs) if index in shown and shown[index].count > 0}
-    lacks_a_kind = scenario.each_fault and bitten != {spec.kind for spec in specs}
+    lacks_a_kind = scenario.require_all_faults and bitten != {spec.kind for spec in specs}
     if idle and (lacks_a_kind or len(idle) == len(specs)):
         return Activation(Verdict.NOT_EXERCISED, _together(idle), accounts)
     seen = scenario.consequence(evidence)

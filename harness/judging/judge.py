@@ -57,29 +57,29 @@ HELD = ReasonKind("held", "{held:requirement} held{absent}; {seen}")
 
 
 @dataclass(frozen=True)
-class Opinion:
+class CheckResult:
     """What one check says of one trial. ``reason`` is None for a pass."""
 
     verdict: Verdict
     reason: Reason | None
     findings: tuple[Finding, ...] = ()
 
-    def of(self, requirement: Requirement) -> Opinion:
+    def of(self, requirement: Requirement) -> CheckResult:
         """What it says of one requirement: findings that name another one are none of its."""
         if self.verdict is not Verdict.FAIL:
             return self
         mine = tuple([each for each in self.findings if each.requirement in ("", requirement.id)])
         if not mine:
             return _PASS
-        return Opinion(weighed(requirement.level, mine), _found(mine), mine)
+        return CheckResult(weighed(requirement.level, mine), _found(mine), mine)
 
 
-class _Ruling(NamedTuple):
+class _RequirementResult(NamedTuple):
     """One requirement as judged, by whom, and the opinion that decided it. ``arose`` False: nothing to judge."""
 
     requirement: Requirement
     checks: list[str]
-    decisive: Opinion
+    decisive: CheckResult
     findings: tuple[Finding, ...] = ()
     arose: bool = True
 
@@ -89,12 +89,12 @@ class _Asked(NamedTuple):
 
     requirement: Requirement
     checks: list[str]
-    objections: list[Opinion]
+    objections: list[CheckResult]
     arose: list[bool]
 
 
-_PASS = Opinion(Verdict.PASS, None)
-_NOTHING_ACKED = Opinion(Verdict.NOT_EXERCISED, NOTHING_ACKED.reason())
+_PASS = CheckResult(Verdict.PASS, None)
+_NOTHING_ACKED = CheckResult(Verdict.NOT_EXERCISED, NOTHING_ACKED.reason())
 
 
 def judge(evidence: Evidence, scenario: Scenario, checks: Mapping[str, Check]) -> TrialVerdict:
@@ -106,10 +106,10 @@ def judge(evidence: Evidence, scenario: Scenario, checks: Mapping[str, Check]) -
         kind = registry.workload(evidence.record.spec.workload.kind)
         counts, available = kind.counts(evidence), availability(evidence)
     except Exception as error:
-        return _verdict(evidence, Opinion(Verdict.HARNESS_ERROR, _error(NOT_ACCOUNTED, error)))
+        return _verdict(evidence, CheckResult(Verdict.HARNESS_ERROR, _error(NOT_ACCOUNTED, error)))
     basis = _basis(evidence, bitten, available)
-    rulings = _rulings(evidence, checks, basis)
-    return _verdict(evidence, _summary(rulings, basis), rulings, bitten.faults, counts, available)
+    results = _results(evidence, checks, basis)
+    return _verdict(evidence, _summary(results, basis), results, bitten.faults, counts, available)
 
 
 def weighed(level: str, findings: Iterable[Finding]) -> Verdict:
@@ -127,59 +127,59 @@ def relevant(check: Check, guarantee: Guarantee, workload: str) -> tuple[Require
     return tuple(each for each in check.requirements if guarantee in each.guarantees)
 
 
-def _not_judged(evidence: Evidence) -> Opinion | None:
+def _not_judged(evidence: Evidence) -> CheckResult | None:
     """The opinion on a trial that gives no verdict about the client, None if it does."""
     record = evidence.record
     if record.ending is not Ending.COMPLETE:
         ended = NOT_COLLECTED.reason(ending=record.ending.value)
         why = Reason(record.code or ended.code, ended.params, record.reason or ended.message)
-        return Opinion(ENDINGS[record.ending], why)
+        return CheckResult(ENDINGS[record.ending], why)
     if (lack := lacking(evidence)) is not None:
-        return Opinion(Verdict.HARNESS_ERROR, lack)
+        return CheckResult(Verdict.HARNESS_ERROR, lack)
     if torn := len([row for row in evidence.log if not row.crc_ok]):
         # The broker checks each batch before it appends it: this is a disk's fault, or a reader's, never a client's.
-        return Opinion(Verdict.HARNESS_ERROR, TORN_LOG.reason(count=torn))
+        return CheckResult(Verdict.HARNESS_ERROR, TORN_LOG.reason(count=torn))
     if (comparison := crosscheck(evidence)) is not None and (disagreements := comparison.disagreements):
         more = f", and {len(disagreements) - 1} more" if len(disagreements) > 1 else ""
         told = f"{disagreements[0]}{more}"
-        return Opinion(Verdict.HARNESS_ERROR, OBSERVERS_DISAGREE.reason(told=told))
+        return CheckResult(Verdict.HARNESS_ERROR, OBSERVERS_DISAGREE.reason(told=told))
     idempotent = record.spec.guarantee in (Guarantee.IDEMPOTENT, Guarantee.TRANSACTIONAL)
     for setting in ("acks", "enable.idempotence") if idempotent else ("acks",):
         if setting in record.not_set:
             why = NOT_OFFERED.reason(setting=setting, told=record.not_set[setting])
-            return Opinion(Verdict.UNSUPPORTED, why)
+            return CheckResult(Verdict.UNSUPPORTED, why)
     return None
 
 
-def _basis(evidence: Evidence, bitten: Activation, available: Availability) -> Opinion:
+def _basis(evidence: Evidence, bitten: Activation, available: Availability) -> CheckResult:
     """What a requirement is that nothing was found against: a pass if the faults bit and the client worked."""
     if not available.acked:
         return _NOTHING_ACKED
     if bitten.verdict is not Verdict.PASS:
-        return Opinion(bitten.verdict, bitten.reason)
+        return CheckResult(bitten.verdict, bitten.reason)
     if (missing := evidence.record.spec.workload.records - available.offered) > 0:
-        return Opinion(Verdict.INCONCLUSIVE, NOT_OFFERED_RECORDS.reason(count=missing))
-    return Opinion(Verdict.PASS, bitten.reason)
+        return CheckResult(Verdict.INCONCLUSIVE, NOT_OFFERED_RECORDS.reason(count=missing))
+    return CheckResult(Verdict.PASS, bitten.reason)
 
 
-def _ask(check: Check, evidence: Evidence) -> Opinion:
+def _ask(check: Check, evidence: Evidence) -> CheckResult:
     try:
-        findings = tuple(check.find(evidence))
+        findings = tuple(check.run(evidence))
     except Inconclusive as doubt:
-        return Opinion(Verdict.INCONCLUSIVE, doubt.reason)
+        return CheckResult(Verdict.INCONCLUSIVE, doubt.reason)
     except Unsupported as lack:
-        return Opinion(Verdict.UNSUPPORTED, lack.reason)
+        return CheckResult(Verdict.UNSUPPORTED, lack.reason)
     except Exception as error:
         return _crashed(check, error)
     judged = {"", *(requirement.id for requirement in check.requirements)}
     if strange := next((each.requirement for each in findings if each.requirement not in judged), None):
         told = FOREIGN_FINDING.reason(check=check.name, requirement=strange)
-        return Opinion(Verdict.HARNESS_ERROR, told)
-    return Opinion(Verdict.FAIL, _found(findings), findings) if findings else _PASS
+        return CheckResult(Verdict.HARNESS_ERROR, told)
+    return CheckResult(Verdict.FAIL, _found(findings), findings) if findings else _PASS
 
 
-def _crashed(check: Check, error: Exception) -> Opinion:
-    return Opinion(Verdict.HARNESS_ERROR, _error(CHECK_CRASHED, error, check=check.name))
+def _crashed(check: Check, error: Exception) -> CheckResult:
+    return CheckResult(Verdict.HARNESS_ERROR, _error(CHECK_CRASHED, error, check=check.name))
 
 
 def _found(findings: tuple[Finding, ...]) -> Reason:
@@ -188,12 +188,12 @@ def _found(findings: tuple[Finding, ...]) -> Reason:
     return Reason(first.anomaly, first.params, f"{first.anomaly}: {first.message}")
 
 
-def _rulings(evidence: Evidence, checks: Mapping[str, Check], basis: Opinion) -> tuple[_Ruling, ...]:
+def _results(evidence: Evidence, checks: Mapping[str, Check], basis: CheckResult) -> tuple[_RequirementResult, ...]:
     """One ruling a requirement, by id: the worst opinion of its checks, and no pass where nothing was exercised."""
     asked: dict[str, _Asked] = {}
     spec = evidence.record.spec
     for _, check in sorted(checks.items()):
-        if "trace" in check.channels and not evidence.trace:
+        if "trace" in check.requires and not evidence.trace:
             continue
         if requirements := relevant(check, spec.guarantee, spec.workload.kind):
             said = _ask(check, evidence)
@@ -206,61 +206,61 @@ def _rulings(evidence: Evidence, checks: Mapping[str, Check], basis: Opinion) ->
                 entry.arose.append(arose)
                 if opinion is not _PASS:
                     entry.objections.append(opinion)
-    return tuple([_rule(entry, basis) for _, entry in sorted(asked.items())])
+    return tuple([_result(entry, basis) for _, entry in sorted(asked.items())])
 
 
-def _situation(check: Check, requirement: Requirement, evidence: Evidence) -> tuple[Opinion, bool]:
+def _situation(check: Check, requirement: Requirement, evidence: Evidence) -> tuple[CheckResult, bool]:
     try:
         return _PASS, requirement.arises(evidence) > 0
     except Exception as error:
         return _crashed(check, error), True
 
 
-def _rule(entry: _Asked, basis: Opinion) -> _Ruling:
+def _result(entry: _Asked, basis: CheckResult) -> _RequirementResult:
     requirement, names, objections, arose = entry
     if objections:
         verdict = worst([opinion.verdict for opinion in objections])
         decisive = next(opinion for opinion in objections if opinion.verdict is verdict)
         findings = tuple([each for opinion in objections for each in opinion.findings])
-        return _Ruling(requirement, names, decisive, findings)
+        return _RequirementResult(requirement, names, decisive, findings)
     if basis.verdict is Verdict.PASS and not any(arose):
-        absent = Opinion(Verdict.NOT_EXERCISED, NO_SITUATION.reason(requirement=requirement.id))
-        return _Ruling(requirement, names, absent, arose=False)
-    return _Ruling(requirement, names, basis)
+        absent = CheckResult(Verdict.NOT_EXERCISED, NO_SITUATION.reason(requirement=requirement.id))
+        return _RequirementResult(requirement, names, absent, arose=False)
+    return _RequirementResult(requirement, names, basis)
 
 
-def _summary(rulings: tuple[_Ruling, ...], basis: Opinion) -> Opinion:
+def _summary(results: tuple[_RequirementResult, ...], basis: CheckResult) -> CheckResult:
     """The trial's verdict and its sentence.
 
     What the client does not claim, and what did not arise, counts only if nothing else was checked.
     """
-    if not rulings:
-        return Opinion(Verdict.NOT_EXERCISED, NO_CHECK.reason())
-    arose = [ruling for ruling in rulings if ruling.arose]
+    if not results:
+        return CheckResult(Verdict.NOT_EXERCISED, NO_CHECK.reason())
+    arose = [result for result in results if result.arose]
     if not arose:
-        return Opinion(Verdict.NOT_EXERCISED, NOTHING_AROSE.reason(count=len(rulings)))
-    claimed = [ruling for ruling in arose if ruling.decisive.verdict is not Verdict.UNSUPPORTED]
-    verdict = worst({ruling.decisive.verdict for ruling in claimed or arose})
+        return CheckResult(Verdict.NOT_EXERCISED, NOTHING_AROSE.reason(count=len(results)))
+    claimed = [result for result in arose if result.decisive.verdict is not Verdict.UNSUPPORTED]
+    verdict = worst({result.decisive.verdict for result in claimed or arose})
     if verdict is Verdict.DIFFERS and basis is _NOTHING_ACKED:
         return basis
     if verdict is Verdict.PASS:
-        absent = len(rulings) - len(arose)
+        absent = len(results) - len(arose)
         seen = basis.reason.message if basis.reason else ""
-        return Opinion(
+        return CheckResult(
             verdict,
             HELD.reason(held=len(claimed), absent=f", {absent} not exercised" if absent else "", seen=seen),
         )
-    reasons = _distinct(ruling.decisive.reason for ruling in arose if ruling.decisive.verdict is verdict)
+    reasons = _distinct(result.decisive.reason for result in arose if result.decisive.verdict is verdict)
     more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
     if verdict is Verdict.DIFFERS and basis.verdict is Verdict.NOT_EXERCISED and basis.reason:
         more += f"; not exercised: {basis.reason.message}"
-    return Opinion(verdict, Reason(reasons[0].code, reasons[0].params, reasons[0].message + more))
+    return CheckResult(verdict, Reason(reasons[0].code, reasons[0].params, reasons[0].message + more))
 
 
 def _verdict(
     evidence: Evidence,
-    decided: Opinion,
-    rulings: tuple[_Ruling, ...] = (),
+    decided: CheckResult,
+    results: tuple[_RequirementResult, ...] = (),
     faults: tuple[FaultVerdict, ...] | None = None,
     counts: Mapping[str, int] | None = None,
     available: Availability | None = None,
@@ -270,13 +270,13 @@ def _verdict(
         requirements=tuple(
             [
                 RequirementVerdict(
-                    ruling.requirement.id,
-                    ruling.requirement.level,
-                    ruling.decisive.verdict,
-                    ruling.findings,
-                    tuple(ruling.checks),
+                    result.requirement.id,
+                    result.requirement.level,
+                    result.decisive.verdict,
+                    result.findings,
+                    tuple(result.checks),
                 )
-                for ruling in rulings
+                for result in results
             ]
         ),
         faults=_accounts(evidence) if faults is None else faults,

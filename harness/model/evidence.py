@@ -15,7 +15,7 @@ import msgspec
 
 from harness.model.contract import WHOLE_OPS, AnyEvent, OpComplete, OpInvoke
 from harness.model.payload import Identity, decode
-from harness.model.rows import Fate, FaultRow, Frame, LogRecord, TrialRecord
+from harness.model.rows import Disposition, FaultRow, Frame, LogRecord, TrialRecord
 from harness.model.tcp_facts import TcpFact
 from harness.model.verdicts import Outcome
 
@@ -150,7 +150,7 @@ def passed_and_stopped(rows: Iterable[Frame]) -> tuple[tuple[Frame, ...], tuple[
     passed: list[Frame] = []
     stopped: list[Frame] = []
     for row in rows:
-        (stopped if row.fate is Fate.STOPPED else passed).append(row)
+        (stopped if row.disposition is Disposition.BLOCKED else passed).append(row)
     return tuple(passed), tuple(stopped)
 
 

@@ -26,17 +26,17 @@ class FrameKind(StrEnum):
     CLOSE = "close"
 
 
-class Fate(StrEnum):
-    """What happened to a frame that a rule of the witness acted on. Only ``STOPPED`` frames did not pass whole.
+class Disposition(StrEnum):
+    """What happened to a frame that a rule of the witness acted on. Only ``BLOCKED`` frames did not pass whole.
 
-    The row of a ``CHANGED`` frame describes the frame that passed instead. For a ``MARKED`` frame, the rule acted on
+    The row of a ``CHANGED`` frame describes the frame that passed instead. For a ``ANNOTATED`` frame, the rule acted on
     something other than the frame.
     """
 
-    STOPPED = "stopped"
-    LATE = "late"
+    BLOCKED = "blocked"
+    DELAYED = "delayed"
     CHANGED = "changed"
-    MARKED = "marked"
+    ANNOTATED = "annotated"
 
 
 class ProducePart(msgspec.Struct, frozen=True, gc=False):
@@ -65,8 +65,8 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
 
     ``conn`` numbers the connections of a lane from 1 in order of arrival. ``error_codes`` are the non-zero codes of a
     response. ``closed_by`` is ``client`` or ``broker`` on a close row. ``size_bytes`` includes the size field.
-    ``fault`` names the rule that acted on the frame, and ``fate`` says how; both are null if none did. A frame without
-    a rule of its own is also ``STOPPED`` if it waited for another frame when the connection ended. ``came_ns`` is when
+    ``fault`` names the rule that acted on the frame, and ``disposition`` says how; both are null if none did. A frame without
+    a rule of its own is also ``BLOCKED`` if it waited for another frame when the connection ended. ``received_ns`` is when
     the frame arrived at the witness; null if that was at ``t_ns``. ``throttle_ms`` is the throttle time of a response.
     ``acks`` and ``timeout_ms`` are those of a Produce request.
     """
@@ -87,8 +87,8 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     closed_by: str | None = None
     note: str | None = None
     fault: str | None = None
-    fate: Fate | None = None
-    came_ns: int | None = None
+    disposition: Disposition | None = None
+    received_ns: int | None = None
     throttle_ms: int = 0
     acks: int | None = None
     timeout_ms: int | None = None
@@ -96,7 +96,7 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     @property
     def arrived_ns(self) -> int:
         """When the frame arrived at the witness."""
-        return self.t_ns if self.came_ns is None else self.came_ns
+        return self.t_ns if self.received_ns is None else self.received_ns
 
 
 class FaultRow(msgspec.Struct, frozen=True):

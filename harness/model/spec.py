@@ -14,13 +14,13 @@ from harness.model.verdicts import Guarantee
 OWN = "own"
 
 
-class Elapsed(msgspec.Struct, frozen=True, tag="elapsed", tag_field="on"):
+class AtTime(msgspec.Struct, frozen=True, tag="elapsed", tag_field="on"):
     """The time ``ms`` after the load phase began."""
 
     ms: int
 
 
-class FrameSeen(msgspec.Struct, frozen=True, tag="frame", tag_field="on"):
+class OnFrame(msgspec.Struct, frozen=True, tag="frame", tag_field="on"):
     """The time when the witness saw the ``nth`` such frame (from 1), counted from ``after_ms`` of the load phase."""
 
     api: str
@@ -30,7 +30,7 @@ class FrameSeen(msgspec.Struct, frozen=True, tag="frame", tag_field="on"):
     after_ms: int = 0
 
 
-class ClientTold(msgspec.Struct, frozen=True, tag="client", tag_field="on"):
+class OnClientEvent(msgspec.Struct, frozen=True, tag="client", tag_field="on"):
     """The time when the client reported its ``nth`` record (from 1), counted from ``after_ms`` of the load phase.
 
     ``what`` is "invoke" for a call of send, or the outcome of one: "ok", "fail", "info".
@@ -41,13 +41,13 @@ class ClientTold(msgspec.Struct, frozen=True, tag="client", tag_field="on"):
     after_ms: int = 0
 
 
-class PhaseBegan(msgspec.Struct, frozen=True, tag="phase", tag_field="on"):
+class OnPhase(msgspec.Struct, frozen=True, tag="phase", tag_field="on"):
     """The beginning of a phase: "startup", before the client is configured, or "load"."""
 
     phase: str
 
 
-Trigger = Elapsed | FrameSeen | ClientTold | PhaseBegan
+Trigger = AtTime | OnFrame | OnClientEvent | OnPhase
 
 
 class FrameMatch(msgspec.Struct, frozen=True):
@@ -85,14 +85,14 @@ class FaultSpec(msgspec.Struct, frozen=True):
 
 
 class Workload(msgspec.Struct, frozen=True):
-    """What the client does during load: ``records`` in commands of ``chunk`` every ``interval_ms``.
+    """What the client does during load: ``records`` in commands of ``records_per_command`` every ``interval_ms``.
 
     ``kind`` names the workload (:class:`harness.plugins.workload.WorkloadKind`), and ``params`` are its own parameters,
     as whole numbers named with their unit. For a workload that does not send records, ``records`` counts its elements.
     """
 
     records: int = 2_400
-    chunk: int = 60
+    records_per_command: int = 60
     interval_ms: int = 150
     partitions: int = 3
     keys: int = 40
@@ -103,7 +103,7 @@ class Workload(msgspec.Struct, frozen=True):
     @property
     def load_ms(self) -> int:
         """The planned duration of the load phase."""
-        return -(-self.records // self.chunk) * self.interval_ms
+        return -(-self.records // self.records_per_command) * self.interval_ms
 
 
 class ClientRef(msgspec.Struct, frozen=True):
@@ -140,7 +140,7 @@ class TrialSpec(msgspec.Struct, frozen=True):
     workload: Workload
     faults: tuple[FaultSpec, ...]
     config: dict[str, str | int | bool]
-    alone: bool = False
+    exclusive_cluster: bool = False
     variant: str = ""
     attempt: int = 1
 

@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from harness.model.dice import Dice
 from harness.model.errors import UsageError
-from harness.model.spec import Elapsed, FaultSpec, FrameMatch, FrameSeen, Trigger, Workload
+from harness.model.spec import AtTime, FaultSpec, FrameMatch, OnFrame, Trigger, Workload
 from harness.plugins import registry
 from harness.plugins.scenario import DEFAULT_WORKLOAD, Scenario
 
@@ -123,18 +123,18 @@ class DrawnScenario(Scenario):
     unfair: Callable[[FaultSpec], str | None] = lambda _: None
 
 
-def on_its_way(dice: Dice, load_ms: int, api: str) -> FrameSeen:
+def on_its_way(dice: Dice, load_ms: int, api: str) -> OnFrame:
     """When a request of ``api`` is on its way, in the first half of the load."""
-    return FrameSeen(api, "request", 1, after_ms=dice.between(0, load_ms // 2))
+    return OnFrame(api, "request", 1, after_ms=dice.between(0, load_ms // 2))
 
 
 def any_moment(dice: Dice, load_ms: int, api: str) -> Trigger:
     """Some time of the load, or the traffic from then on: not at its very end, for there must be something to hit."""
     at_ms = dice.between(0, 7 * load_ms // 8)
     if dice.between(0, 2) == 0:
-        return Elapsed(at_ms)
+        return AtTime(at_ms)
     direction = dice.choice(("request", "response"))
-    return FrameSeen(api, direction, nth=dice.between(1, 3), after_ms=at_ms)
+    return OnFrame(api, direction, nth=dice.between(1, 3), after_ms=at_ms)
 
 
 def unlike(faults: Iterable[FaultSpec], count: int | None = None) -> tuple[FaultSpec, ...]:

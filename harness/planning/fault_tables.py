@@ -60,7 +60,7 @@ class Generated(msgspec.Struct, frozen=True):
     load: Annotated[
         Workload,
         Meta(
-            description="What the client is to send: records, chunk, interval_ms, partitions, keys, value_bytes."
+            description="What the client is to send: records, records_per_command, interval_ms, partitions, keys, value_bytes."
         ),
     ] = Workload()
 

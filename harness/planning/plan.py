@@ -133,6 +133,6 @@ def _trial(table: str, scenario: Scenario, cell: Cell, chosen: Config, seed: int
         config=registry.workload(workload.kind).config(
             cell.guarantee, Dice(seed, f"{stream}/codec").choice(CODECS), scenario.config | drawn | chosen
         ),
-        alone=scenario.alone,
+        exclusive_cluster=scenario.exclusive_cluster,
         variant=variant,
     )

@@ -35,7 +35,7 @@ def scenarios(patterns: Sequence[str], guarantees: Sequence[str], world: str = "
     chosen = [
         _under(scenario, wanted)
         for name, scenario in known.items()
-        if any(matches(name, pattern) for pattern in patterns) or not (patterns or scenario.on_request)
+        if any(matches(name, pattern) for pattern in patterns) or not (patterns or scenario.opt_in)
         if world in scenario.worlds
     ]
     if not chosen:

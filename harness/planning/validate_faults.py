@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from harness.model.errors import UsageError
-from harness.model.spec import ClientTold, Elapsed, FaultSpec, FrameSeen, PhaseBegan, TrialSpec, Trigger
+from harness.model.spec import OnClientEvent, AtTime, FaultSpec, OnFrame, OnPhase, TrialSpec, Trigger
 from harness.model.verdicts import Outcome
 from harness.planning import validate_frames
 from harness.plugins.registry import fault
@@ -47,25 +47,25 @@ def _check(spec: FaultSpec, trial: TrialSpec, world: str) -> None:
 
 def _check_trigger(trigger: Trigger | None, spec: FaultSpec, trial: TrialSpec) -> None:
     match trigger:
-        case Elapsed():
+        case AtTime():
             _within(0, LONGEST_MS, spec, ms=trigger.ms)
-        case FrameSeen():
+        case OnFrame():
             validate_frames.check_frames(trigger, spec, trial)
-        case ClientTold():
+        case OnClientEvent():
             validate_frames.one_of(TOLD, trigger.what, f"event of a client, for fault {spec.kind!r}")
             _check_told(trigger, spec, trial)
-        case PhaseBegan():
+        case OnPhase():
             validate_frames.one_of(PHASES, trigger.phase, f"phase with faults, for fault {spec.kind!r}")
-    if isinstance(trigger, FrameSeen | ClientTold):
+    if isinstance(trigger, OnFrame | OnClientEvent):
         _within(1, None, spec, nth=trigger.nth)
         _within(0, LONGEST_MS, spec, after_ms=trigger.after_ms)
 
 
-def _check_told(trigger: ClientTold, spec: FaultSpec, trial: TrialSpec) -> None:
+def _check_told(trigger: OnClientEvent, spec: FaultSpec, trial: TrialSpec) -> None:
     load = trial.workload
     # The records of the warm-up have their results before load begins, unless a fault was there before them.
-    early = any(each.start == PhaseBegan("startup") for each in trial.faults)
-    records = load.records - (0 if early else min(load.chunk, load.records))
+    early = any(each.start == OnPhase("startup") for each in trial.faults)
+    records = load.records - (0 if early else min(load.records_per_command, load.records))
     if trigger.nth > records:
         raise UsageError(
             f"fault {spec.kind!r} waits for record {trigger.nth} of the load, which has {records} behind its warm-up"
@@ -86,11 +86,11 @@ def _check_start(spec: FaultSpec, trial: TrialSpec) -> None:
 
 def _check_until(spec: FaultSpec) -> None:
     match spec.until:
-        case PhaseBegan() if spec.until.phase == "startup" or spec.start != PhaseBegan("startup"):
+        case OnPhase() if spec.until.phase == "startup" or spec.start != OnPhase("startup"):
             raise UsageError(
                 f"fault {spec.kind!r} cannot end with the beginning of {spec.until.phase!r}: it has not begun by then"
             )
-        case Elapsed() if spec.until.ms < earliest_ms(spec.start):
+        case AtTime() if spec.until.ms < earliest_ms(spec.start):
             raise UsageError(
                 f"fault {spec.kind!r} would end at {spec.until.ms} ms of load, before its start at "
                 f"{earliest_ms(spec.start)} ms or later"
@@ -100,9 +100,9 @@ def _check_until(spec: FaultSpec) -> None:
 def earliest_ms(trigger: Trigger) -> int:
     """The earliest moment of load at which the trigger can come."""
     match trigger:
-        case Elapsed():
+        case AtTime():
             return trigger.ms
-        case FrameSeen() | ClientTold():
+        case OnFrame() | OnClientEvent():
             return trigger.after_ms
     return 0
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from kio.schema.errors import ErrorCode
 
 from harness.model.errors import UsageError, unknown
-from harness.model.spec import FaultSpec, FrameMatch, FrameSeen, TrialSpec
+from harness.model.spec import FaultSpec, FrameMatch, OnFrame, TrialSpec
 from harness.wire.apis import Api, api_name
 from harness.wire.messages import client_versions
 
@@ -32,7 +32,7 @@ DIRECTIONS = ("request", "response")
 CODES = frozenset(map(int, ErrorCode))
 
 
-def check_frames(meant: FrameSeen | FrameMatch, spec: FaultSpec, trial: TrialSpec) -> None:
+def check_frames(meant: OnFrame | FrameMatch, spec: FaultSpec, trial: TrialSpec) -> None:
     """UsageError for frames that no client under test, or no broker, ever sends."""
     if meant.api not in APIS:
         raise unknown(f"API, for fault {spec.kind!r}", meant.api, map(api_name, ASKED))

@@ -21,7 +21,7 @@ MOST = 2**31 - 1
 #: The parts of a workload: from where to where each makes sense. Values are lines of text that a client is told.
 BOUNDS = {
     "records": (1, 10_000_000),
-    "chunk": (1, 1_000_000),
+    "records_per_command": (1, 1_000_000),
     "interval_ms": (0, validate_faults.LONGEST_MS),
     "partitions": (1, 10_000),
     "keys": (0, 1_000_000),

@@ -56,8 +56,8 @@ class Requirement:
 class Check:
     """One check. It is equal only to itself.
 
-    ``name`` is the name of the anomaly, ``guarantees`` are those that forbid it, ``channels`` the evidence that it
-    reads, and ``workloads`` those whose trials it judges. ``mutant`` names the one-defect client that shows that it can
+    ``name`` is the name of the anomaly, ``guarantees`` are those that forbid it, ``requires`` the evidence that it
+    reads, and ``workloads`` those whose trials it judges. ``killed_mutant`` names the one-defect client that shows that it can
     fail.
     """
 
@@ -65,7 +65,7 @@ class Check:
     summary: str
     requirements: tuple[Requirement, ...]
     guarantees: frozenset[Guarantee]
-    channels: frozenset[str]
-    mutant: str
-    find: Callable[[Evidence], list[Finding]]
+    requires: frozenset[str]
+    killed_mutant: str
+    run: Callable[[Evidence], list[Finding]]
     workloads: frozenset[str] = frozenset({"produce"})

@@ -65,9 +65,9 @@ class FaultKind(Protocol):
     summary: str
     worlds: frozenset[str]
     params: tuple[FaultParam, ...]
-    alone: bool
+    exclusive_cluster: bool
     lingers_s: float
-    """For kinds that are ``alone``: how long brokers may remember the fault after its end, if they cannot be asked."""
+    """For kinds with an ``exclusive_cluster``: how long brokers may remember the fault after its end, if they cannot be asked."""
     starts_nodes: bool
     """True if it stops and starts nodes, which uses the machine's cores."""
 
@@ -77,9 +77,9 @@ class FaultKind(Protocol):
     async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Set up what must exist before the client connects; usually nothing."""
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None: ...
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Undo ``start``. Must also work after a ``start`` that failed part-way."""
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None: ...
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Undo ``inject_live``. Must also work after a ``inject_live`` that failed part-way."""
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Return how many frames or connections of the lane the fault affected, from the witness's rows. Pure."""

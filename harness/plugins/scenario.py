@@ -34,8 +34,8 @@ class Scenario:
 
     ``exercises`` are the behaviour ids that the situation is designed for; every check that can judge it does so.
     ``config`` overrides the profile, in the Java names, and ``draw_config`` overrides that. ``draw_workload`` replaces
-    ``workload``. With ``each_fault`` False, one fault that hit something is enough, since its faults are random.
-    ``alone`` requests a dedicated cluster, and ``on_request`` excludes the scenario from a selection that names none.
+    ``workload``. With ``require_all_faults`` False, one fault that hit something is enough, since its faults are random.
+    ``exclusive_cluster`` requests a dedicated cluster, and ``opt_in`` excludes the scenario from a selection that names none.
     ``needs_brokers`` and ``needs_in_flight`` are the minimum number of brokers of the cluster and of requests in flight
     on a connection of the client. With fewer the situation cannot arise, and the trial is unsupported.
     """
@@ -50,10 +50,10 @@ class Scenario:
     config: Config = field(default_factory=dict)
     draw_config: Callable[[Dice], Config] | None = None
     draw_workload: Callable[[Dice], Workload] | None = None
-    each_fault: bool = True
+    require_all_faults: bool = True
     worlds: frozenset[str] = frozenset({"live", "simulated"})
-    on_request: bool = False
-    alone: bool = False
+    opt_in: bool = False
+    exclusive_cluster: bool = False
     needs_brokers: int = 1
     needs_in_flight: int = 1
 

@@ -21,7 +21,7 @@ from harness.model.verdicts import Verdict
 from harness.planning import selection, validate_plan
 from harness.planning.plan import make_plan
 from harness.plugins import registry
-from harness.running.cluster_session import Lab
+from harness.running.cluster_session import ClusterSession
 from harness.text.escaping import log_line
 
 #: What says nothing about the client.
@@ -32,11 +32,11 @@ PROVES_NOTHING = frozenset({Verdict.HARNESS_ERROR, Verdict.INCONCLUSIVE, Verdict
 ALLOWED = frozenset({Verdict.PASS, Verdict.DIFFERS})
 
 
-class NoVerdict(Exception):
+class TrialInconclusive(Exception):
     """The trial proves nothing: neither a pass nor a failure."""
 
 
-class PromiseBroken(pytest.fail.Exception):  # type: ignore[misc, name-defined]  # made by a decorator
+class TrialFailed(pytest.fail.Exception):  # type: ignore[misc, name-defined]  # made by a decorator
     """The client broke a promise: a failure of the test, with its whole report, and the same as one ``sentence``."""
 
     def __init__(self, report: str, sentence: str) -> None:
@@ -45,12 +45,12 @@ class PromiseBroken(pytest.fail.Exception):  # type: ignore[misc, name-defined] 
 
 
 @dataclass(frozen=True)
-class Tried:
+class TrialResult:
     """One trial that was carried out: its verdict, and the folder of its evidence."""
 
     verdict: TrialVerdict
     folder: Path
-    lab: Lab
+    session: ClusterSession
     strict: bool = False
 
     @property
@@ -67,26 +67,26 @@ class Tried:
         """Fail the test if the client broke a promise, with all that is needed to see why; skip what it does not claim.
 
         Where it is ``strict``, a client that differs fails it too.
-        Raises NoVerdict for a trial that proves nothing.
+        Raises TrialInconclusive for a trial that proves nothing.
         """
-        self.must_prove()
+        self.require_verdict()
         said = Verdict(self.verdict.verdict)
         if said is Verdict.UNSUPPORTED:
             pytest.skip(log_line(f"unsupported: {self.verdict.reason}"))
         if said is Verdict.EXPECTED_FAIL:
             pytest.xfail(log_line(self.verdict.reason))
         if not self.passed:
-            raise PromiseBroken(self.report(), sentence(self.verdict))
+            raise TrialFailed(self.report(), sentence(self.verdict))
 
-    def must_prove(self) -> None:
-        """Raise NoVerdict if the trial says nothing about the client."""
+    def require_verdict(self) -> None:
+        """Raise TrialInconclusive if the trial says nothing about the client."""
         if self.verdict.verdict in PROVES_NOTHING:
             told = log_line(f"{self.verdict.verdict}: {self.verdict.reason}")
-            raise NoVerdict(f"{told} ({replay_line(self.folder)})")
+            raise TrialInconclusive(f"{told} ({replay_line(self.folder)})")
 
     def report(self) -> str:
         """What was expected and observed, the faults, the frames round it, and the command that repeats it."""
-        evidence = self.lab.store.read_evidence(self.verdict.trial)
+        evidence = self.session.store.read_evidence(self.verdict.trial)
         return failure_text(self.verdict, evidence, self.folder)
 
 
@@ -94,7 +94,7 @@ class Tried:
 class Trials:
     """Trials of one client; calling it carries one out."""
 
-    lab: Lab
+    session: ClusterSession
     client: ClientRef
     seed: int
     strict: bool = False
@@ -108,23 +108,23 @@ class Trials:
         faults: Sequence[FaultSpec] | None = None,
         config: Mapping[str, str | int | bool] | None = None,
         workload: Workload | None = None,
-    ) -> Tried:
+    ) -> TrialResult:
         """Carry out a scenario and judge it; ``faults`` and ``workload`` stand for its own, ``config`` goes over it.
 
         Without a guarantee: the strongest that the scenario is tried under. UsageError for what cannot be.
         """
-        spec = spec_of(scenario, guarantee, self.client, self.lab.broker, self.seed if seed is None else seed)
+        spec = spec_of(scenario, guarantee, self.client, self.session.broker, self.seed if seed is None else seed)
         if faults is not None:
             spec = replace(spec, faults=tuple(faults))
         if workload is not None:
             spec = replace(spec, workload=workload)
         spec = replace(spec, config=spec.config | dict(config or {}))
-        return self.tried(self.lab.named_anew(spec))
+        return self.tried(self.session.named_anew(spec))
 
-    def tried(self, spec: TrialSpec) -> Tried:
+    def tried(self, spec: TrialSpec) -> TrialResult:
         """Carry out one spec, or wait for it where it was submitted before."""
         validate_plan.check(Plan(spec.seed, (spec,)), "live")
-        return Tried(self.lab.submit(spec).result(), self.lab.folder(spec), self.lab, self.strict)
+        return TrialResult(self.session.submit(spec).result(), self.session.folder(spec), self.session, self.strict)
 
 
 def spec_of(scenario: str, guarantee: str | None, client: ClientRef, broker: str, seed: int) -> TrialSpec:

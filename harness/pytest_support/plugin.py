@@ -19,8 +19,8 @@ import pytest
 if TYPE_CHECKING:
     from harness.model.spec import ClientRef
     from harness.pytest_support.fixtures import Trials
-    from harness.running.cluster_session import Lab
-    from harness.running.lane_handle import BorrowedLane
+    from harness.running.cluster_session import ClusterSession
+    from harness.running.lane_handle import LaneHandle
 
 #: option -> (default, what it says). Each is an ini key and an environment variable as well.
 OPTIONS = {
@@ -40,7 +40,7 @@ MARKERS = (
     "fault(kind): a kind of fault that the test throws in",
     "guarantee(name): what the client's settings promise in it",
 )
-LAB = pytest.StashKey["Lab"]()
+SESSION = pytest.StashKey["ClusterSession"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -99,12 +99,12 @@ def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, An
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Where the evidence is."""
-    lab = config.stash.get(LAB, None)
-    if lab is not None:
+    session = config.stash.get(SESSION, None)
+    if session is not None:
         from harness.text.escaping import log_line
 
         terminalreporter.write_line(
-            log_line(f"kafka-trial: evidence in {lab.store.folder}; kafka-trial report {lab.store.folder}")
+            log_line(f"kafka-trial: evidence in {session.store.folder}; kafka-trial report {session.store.folder}")
         )
 
 
@@ -150,15 +150,15 @@ def clients(config: pytest.Config) -> list[ClientRef]:
 @pytest.fixture(scope="session")
 def kafka_cluster(
     request: pytest.FixtureRequest, record_testsuite_property: Callable[[str, object], None]
-) -> Iterator[Lab]:
-    """The :class:`harness.running.cluster_session.Lab` of ``--kafka-broker``, started when first used."""
+) -> Iterator[ClusterSession]:
+    """The :class:`harness.running.cluster_session.ClusterSession` of ``--kafka-broker``, started when first used."""
     from harness import baseline
     from harness.cli.options import Options, jobs_of
     from harness.cli.run_plan import new_record
     from harness.model.errors import KafkaTrialError
     from harness.model.spec import Plan
     from harness.planning.selection import brokers
-    from harness.running.cluster_session import Lab
+    from harness.running.cluster_session import ClusterSession
     from harness.text.escaping import log_line
 
     config = request.config
@@ -172,17 +172,17 @@ def kafka_cluster(
         # Of the suite and not of a case: JUnit's schemas know no properties of a case.
         for name, told in (("broker", broker), ("seed", setting(config, "seed")), ("run", record.run_id)):
             record_testsuite_property(f"kafka-trial.{name}", told)
-        with Lab(record, broker, Path(setting(config, "out-dir"))) as lab:
-            config.stash[LAB] = lab
-            yield lab
+        with ClusterSession(record, broker, Path(setting(config, "out-dir"))) as session:
+            config.stash[SESSION] = session
+            yield session
             if request.session.exitstatus == pytest.ExitCode.INTERRUPTED:
-                lab.stop_reason = "interrupted"
+                session.stop_reason = "interrupted"
     except KafkaTrialError as error:
         pytest.fail(log_line(str(error)), pytrace=False)
 
 
 @pytest.fixture
-def kafka_lane(kafka_cluster: Lab) -> Iterator[BorrowedLane]:
+def kafka_lane(kafka_cluster: ClusterSession) -> Iterator[LaneHandle]:
     """A path of one's own to the brokers: ``bootstrap``, ``topic()``, ``fault()``, ``frames``, ``log()``."""
     with kafka_cluster.lane() as lane:
         yield lane
@@ -196,7 +196,7 @@ def kafka_client(request: pytest.FixtureRequest) -> ClientRef:
 
 
 @pytest.fixture
-def kafka_trial(request: pytest.FixtureRequest, kafka_cluster: Lab, kafka_client: ClientRef) -> Trials:
+def kafka_trial(request: pytest.FixtureRequest, kafka_cluster: ClusterSession, kafka_client: ClientRef) -> Trials:
     """Calling it carries out a trial of the client under test: see :class:`harness.pytest_support.fixtures.Trials`."""
     from harness.pytest_support.fixtures import Trials
 

@@ -24,7 +24,7 @@ from harness.plugins.client import InstalledClient
 from harness.plugins.cluster import Cluster
 from harness.running.budget import Budget
 from harness.running.lane import Lane
-from harness.running.lane_pool import Job, Line, Pool
+from harness.running.lane_pool import Job, JobQueue, Pool
 from harness.running.live_trial import LiveTrial
 from harness.running.suspects import LEFT_OUT, Numbered, Suspects
 from harness.running.trial_runner import Execution
@@ -116,7 +116,7 @@ class Campaign:
                 continue
             verdicts: list[TrialVerdict] = []
             pool = Pool(broker, 1, logs / f"alone-{index}", self.say, exclusive=True)
-            await pool.work(Line([self._alone(trial, verdicts)]))
+            await pool.work(JobQueue([self._alone(trial, verdicts)]))
             for verdict in verdicts:
                 found |= self._suspects.heard(trial, verdict)
                 self._tell(verdict)
@@ -151,9 +151,9 @@ class Campaign:
                 pool = Pool(broker, 1, logs, self.say, exclusive=True, starts=starts)
                 clusters.create_task(pool.work(line))
 
-    def _line(self, trials: list[Numbered]) -> Line:
+    def _line(self, trials: list[Numbered]) -> JobQueue:
         jobs = {self._job(trial): trial for trial in trials}
-        return Line(
+        return JobQueue(
             jobs,
             goes_on=lambda: self.budget.used_up() is None,
             heavy={job for job, (_, spec) in jobs.items() if starts_nodes(spec)},

@@ -30,13 +30,13 @@ from harness.plugins.client import InstalledClient
 from harness.plugins.cluster import Cluster
 from harness.running.install import installed
 from harness.running.lane import Lane
-from harness.running.lane_handle import BorrowedLane, borrowed
-from harness.running.lane_pool import Line, Pool
+from harness.running.lane_handle import LaneHandle, borrowed
+from harness.running.lane_pool import JobQueue, Pool
 from harness.running.trial_runner import Execution
 from harness.storage.run_store import RunRecord, RunStore
 
 
-class Lab:
+class ClusterSession:
     """Clusters of ``broker`` with ``record.jobs`` lanes, for one run below ``out_dir``; a context manager.
 
     Nothing is started before it is needed. ``say`` gets what is amiss.
@@ -109,9 +109,9 @@ class Lab:
         return self.store.trial_folder(spec.trial)
 
     @contextmanager
-    def lane(self) -> Iterator[BorrowedLane]:
+    def lane(self) -> Iterator[LaneHandle]:
         """A lane for oneself, until the end of the ``with``. EnvironmentProblem if a fault is left on it then."""
-        ready: Future[BorrowedLane] = Future()
+        ready: Future[LaneHandle] = Future()
         back = asyncio.Event()
 
         async def lend(cluster: Cluster, lane: Lane) -> None:
@@ -179,7 +179,7 @@ class Lab:
 
     async def _main(self) -> None:
         self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
-        self._shared, self._alone = Line(open=True), Line(open=True)
+        self._shared, self._alone = JobQueue(open=True), JobQueue(open=True)
         self._up.set()
         try:
             async with asyncio.TaskGroup() as group:
@@ -193,11 +193,11 @@ class Lab:
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from errors
 
-    async def _worked(self, pool: Pool, line: Line) -> None:
-        first = await line.take()  # no cluster before somebody wants one
+    async def _worked(self, pool: Pool, queue: JobQueue) -> None:
+        first = await queue.take()  # no cluster before somebody wants one
         if first is not None:
-            line.put_first(first)
-            await pool.work(line)
+            queue.put_first(first)
+            await pool.work(queue)
 
 
 def _gone() -> EnvironmentProblem:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from harness.model.contract import AnyEvent
 from harness.model.rows import FaultRow, Frame
-from harness.model.spec import ClientTold, Elapsed, FaultSpec, FrameSeen, PhaseBegan, Trigger
+from harness.model.spec import OnClientEvent, AtTime, FaultSpec, OnFrame, OnPhase, Trigger
 from harness.plugins.fault import LiveLane
 from harness.plugins.registry import fault
 from harness.trial.trigger_counter import TriggerCounter
@@ -42,7 +42,7 @@ class Injector:
     async def clear(self) -> None:
         """Take away what is still there of any fault, also of those whose trigger never came."""
         for kind, spec in zip(self._kinds, self._specs, strict=True):
-            await kind.stop(spec, self._lane)
+            await kind.heal_live(spec, self._lane)
 
     async def run(self) -> None:
         """Carry out the schedule; returns when the last fault has been stopped, also if cancelled."""
@@ -53,7 +53,7 @@ class Injector:
     async def startup(self) -> None:
         """With ``run`` under way: return once the faults of the start are in effect."""
         for spec, in_effect in zip(self._specs, self._in_effect, strict=True):
-            if spec.start == PhaseBegan("startup"):
+            if spec.start == OnPhase("startup"):
                 await in_effect.wait()
 
     def load_began(self, load_ns: int) -> None:
@@ -80,12 +80,12 @@ class Injector:
         self.active.append(spec)
         began_ns = time.monotonic_ns()
         try:
-            await kind.start(spec, self._lane)
+            await kind.inject_live(spec, self._lane)
             self._in_effect[index].set()
             requested = (begin_ns, await self._over(spec.until, requested[1]))
             await self._lane.assert_as_set()
         finally:
-            await asyncio.shield(kind.stop(spec, self._lane))
+            await asyncio.shield(kind.heal_live(spec, self._lane))
             self.active.remove(spec)
         self.rows[index] = FaultRow(index, spec, requested, (began_ns, time.monotonic_ns()))
 
@@ -103,19 +103,19 @@ class Injector:
     async def _triggered(self, trigger: Trigger) -> int:
         """When the trigger came."""
         match trigger:
-            case PhaseBegan("startup"):
+            case OnPhase("startup"):
                 return time.monotonic_ns()
-            case PhaseBegan():
+            case OnPhase():
                 return await asyncio.shield(self._load_ns)
-            case Elapsed():
+            case AtTime():
                 at_ns = await asyncio.shield(self._load_ns) + trigger.ms * NS_PER_MS
                 await sleep_until(at_ns)
                 return at_ns
-            case FrameSeen() | ClientTold():
+            case OnFrame() | OnClientEvent():
                 await sleep_until(await asyncio.shield(self._load_ns) + trigger.after_ms * NS_PER_MS)
                 return await self._counted(trigger)
 
-    async def _counted(self, trigger: FrameSeen | ClientTold) -> int:
+    async def _counted(self, trigger: OnFrame | OnClientEvent) -> int:
         counter = TriggerCounter(trigger)
         seen: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 

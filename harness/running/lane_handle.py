@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from harness.model.errors import UsageError
 from harness.model.rows import Frame, LogRecord
-from harness.model.spec import Elapsed, FaultSpec, FrameMatch
+from harness.model.spec import AtTime, FaultSpec, FrameMatch
 from harness.plugins import registry
 from harness.plugins.cluster import Cluster
 from harness.plugins.fault import LiveLane
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class BorrowedLane:
+class LaneHandle:
     """One lane of a running cluster, for as long as it is borrowed."""
 
     cluster: Cluster
@@ -72,21 +72,21 @@ class BorrowedLane:
         ``topic`` which topic, for kinds that have one. UsageError for what the kind does not know.
         """
         known = registry.fault(kind)
-        if known.alone:
+        if known.exclusive_cluster:
             raise UsageError(
                 f"fault {kind!r} hurts brokers that others share; have it in a trial, which is then alone"
             )
         match = FrameMatch(**frames) if frames is not None else None
-        spec = FaultSpec(kind, Elapsed(0), 0, dict(params), brokers, match)
+        spec = FaultSpec(kind, AtTime(0), 0, dict(params), brokers, match)
         known.check(spec, "live")
         name = topic or next(iter(self._topics), "")
         mine = LiveLane(self.lane.proxies, self.lane.witness, self.cluster, name, self._topics.get(name, 1))
         self._call(known.prepare(spec, mine))
         try:
-            self._call(known.start(spec, mine))
+            self._call(known.inject_live(spec, mine))
             yield
         finally:
-            self._call(known.stop(spec, mine))
+            self._call(known.heal_live(spec, mine))
 
     def _call(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self.loop).result()
@@ -95,10 +95,10 @@ class BorrowedLane:
 @asynccontextmanager
 async def borrowed(
     cluster: Cluster, lane: Lane, loop: asyncio.AbstractEventLoop
-) -> AsyncIterator[BorrowedLane]:
+) -> AsyncIterator[LaneHandle]:
     """A lane on loan. EnvironmentProblem if a fault is on it, before or behind."""
     await lane.assert_pristine()
-    mine = BorrowedLane(cluster, lane, loop)
+    mine = LaneHandle(cluster, lane, loop)
     lane.witness.record(mine._frames.append)
     try:
         yield mine

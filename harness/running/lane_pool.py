@@ -40,7 +40,7 @@ Job = Callable[[Cluster, Lane], Awaitable[float]]
 log = logging.getLogger(__name__)
 
 
-class Line:
+class JobQueue:
     """Jobs that wait for a lane, first come, first served. ``open``: more may come, until it is closed.
 
     ``goes_on`` may end it early: what waits then is left. Of the jobs in ``heavy`` at most ``most_heavy`` are under way
@@ -119,29 +119,29 @@ class Pool:
     starts: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     after_death: Callable[[], Awaitable[bool]] | None = None
 
-    async def work(self, line: Line) -> None:
+    async def work(self, queue: JobQueue) -> None:
         """Do the jobs until the line is over. BrokerDied, EnvironmentProblem: what died cannot be replaced any more."""
         died = 0
         _allow_open_files()
-        while not line.over:
+        while not queue.over:
             if died == MAX_CLUSTERS:
                 raise BrokerDied(
-                    f"{MAX_CLUSTERS} clusters of {self.broker} died; {len(line)} trials were not run"
+                    f"{MAX_CLUSTERS} clusters of {self.broker} died; {len(queue)} trials were not run"
                 )
             # One that an exclusive job has ruined takes no other job with it.
-            if await self._on_one_cluster(line) and not self.exclusive:
+            if await self._on_one_cluster(queue) and not self.exclusive:
                 died += not (self.after_death is not None and await self.after_death())
 
-    async def _on_one_cluster(self, line: Line) -> bool:
+    async def _on_one_cluster(self, queue: JobQueue) -> bool:
         """True if it died."""
         async with AsyncExitStack() as stack:
             async with self.starts:
-                if line.over:
+                if queue.over:
                     return False
                 cluster = await self._started(stack)
             async with asyncio.TaskGroup() as group:
                 for number in range(self.lanes):
-                    group.create_task(self._on_one_lane(cluster, number, line))
+                    group.create_task(self._on_one_lane(cluster, number, queue))
         return cluster.died() is not None
 
     async def _started(self, stack: AsyncExitStack) -> Cluster:
@@ -157,7 +157,7 @@ class Pool:
                 log.info("a cluster is started again: %s", error)
         raise AssertionError
 
-    async def _on_one_lane(self, cluster: Cluster, number: int, line: Line) -> None:
+    async def _on_one_lane(self, cluster: Cluster, number: int, queue: JobQueue) -> None:
         dialled, useless = Counter[int](), 0
         for attempt in count(1):
             folder = self.logs / f"lane-{number}-{attempt}"
@@ -165,30 +165,30 @@ class Pool:
                 registry.proxy("toxiproxy").server(folder) as server,
                 open_lane(cluster, server, number, dialled) as lane,
             ):
-                done = await self._take_turns(cluster, server, lane, line)
+                done = await self._take_turns(cluster, server, lane, queue)
             if done is None:
                 return
             self.say(f"lane {number}: its proxy server ({folder}) is not to be trusted any more")
             useless = 0 if done else useless + 1
             if useless == MAX_SERVERS:
                 raise EnvironmentProblem(
-                    f"lane {number}: {MAX_SERVERS} proxy servers stopped answering; {len(line)} trials were not run"
+                    f"lane {number}: {MAX_SERVERS} proxy servers stopped answering; {len(queue)} trials were not run"
                 )
 
-    async def _take_turns(self, cluster: Cluster, server: ProxyServer, lane: Lane, line: Line) -> int | None:
+    async def _take_turns(self, cluster: Cluster, server: ProxyServer, lane: Lane, queue: JobQueue) -> int | None:
         """None when there is nothing more to do on this cluster; else how many jobs were done before none was safe."""
         done = 0
         while await server.alive() and await _emptied(lane):
-            job = await line.take()
+            job = await queue.take()
             if job is None:
                 return None
             if cluster.died() is not None:
-                line.put_first(job)
+                queue.put_first(job)
                 return None
             lingers_s = await job(cluster, lane)
-            line.done(job)
+            queue.done(job)
             done += 1
-            if line.over or cluster.died() is not None:
+            if queue.over or cluster.died() is not None:
                 return None
             if self.exclusive and not await _renewed(cluster, lane, lingers_s):
                 return None

@@ -12,7 +12,7 @@ from itertools import combinations
 
 from msgspec.structs import replace
 
-from harness.model.spec import ClientTold, Elapsed, FaultSpec, FrameMatch, FrameSeen, TrialSpec
+from harness.model.spec import OnClientEvent, AtTime, FaultSpec, FrameMatch, OnFrame, TrialSpec
 
 #: A function from a trial to one that is smaller in one property.
 Step = Callable[[TrialSpec], TrialSpec]
@@ -76,7 +76,7 @@ def earlier_faults(spec: TrialSpec) -> list[Axis]:
 
 def shorter_loads(spec: TrialSpec) -> list[Axis]:
     """Return the axis that reduces the number of records."""
-    chunks = spec.workload.records // spec.workload.chunk
+    chunks = spec.workload.records // spec.workload.records_per_command
     return [[_with_chunks(fewer) for fewer in _rungs(FEWEST_CHUNKS, chunks)]]
 
 
@@ -142,14 +142,14 @@ def _with(**changes: object) -> _Change:
 
 def _starting(name: str, value: int) -> _Change:
     def change(fault: FaultSpec) -> FaultSpec:
-        assert isinstance(fault.start, Elapsed | FrameSeen | ClientTold)
+        assert isinstance(fault.start, AtTime | OnFrame | OnClientEvent)
         return replace(fault, start=replace(fault.start, **{name: value}))
 
     return change
 
 
 def _with_chunks(chunks: int) -> Step:
-    return lambda spec: replace(spec, workload=replace(spec.workload, records=chunks * spec.workload.chunk))
+    return lambda spec: replace(spec, workload=replace(spec.workload, records=chunks * spec.workload.records_per_command))
 
 
 def _less_of(name: str, value: int) -> list[_Change]:

@@ -16,7 +16,7 @@ from harness.model.units import some
 from harness.search import shrink_passes
 from harness.search.reductions import size
 from harness.search.shrink_passes import Proof
-from harness.search.trial_batches import BudgetUsedUp, How, Tally, Tries, anomalies
+from harness.search.trial_batches import BudgetUsedUp, FailureCriterion, AttemptStats, TrialBatches, anomalies
 
 #: The initial number of attempts to find a failure, and of those to confirm the result; and the maximum if it is not
 #: found.
@@ -41,7 +41,7 @@ class Rate:
 
 
 @dataclass
-class Hunt:
+class Shrinker:
     """Shrinks ``original`` so that one of the ``wanted`` anomalies (none: any) remains.
 
     ``given`` is how often to try a schedule that may not fail. None derives it from how often the original fails, and
@@ -51,7 +51,7 @@ class Hunt:
     original: TrialSpec
     wanted: Sequence[str]
     allowed: shrink_passes.Allowed
-    tries: Tries
+    batches: TrialBatches
     tiers: shrink_passes.Tiers = shrink_passes.TIERS
     given: int | None = None
     starts: int = STARTS
@@ -92,13 +92,13 @@ class Hunt:
             return self._path[-1]
         often = self.rate(self.original).share
         return min(
-            (each.spec for each in self.tries.tallies if self.rate(each.spec).share >= often), key=size
+            (each.spec for each in self.batches.all_stats if self.rate(each.spec).share >= often), key=size
         )
 
     def rate(self, spec: TrialSpec) -> Rate:
         """Return how often a schedule failed, of all its attempts."""
-        tally = self.tries.tally(spec)
-        return Rate(tally.failed(self.anomaly), len(tally.told))
+        stats = self.batches.stats(spec)
+        return Rate(stats.failed(self.anomaly), len(stats.told))
 
     @property
     def is_one_minimal(self) -> bool:
@@ -107,10 +107,10 @@ class Hunt:
         return self.attempts > 0 and all(rate.failed == 0 and rate.tried >= self.attempts for rate in rates)
 
     async def _is_there(self) -> bool:
-        tally = self.tries.tally(self.original)
+        stats = self.batches.stats(self.original)
         for times in range(self.starts, MOST_STARTS + 1, self.starts):
-            await self.tries.attempt(self.original, times)
-            self.anomaly = self._chosen(tally)
+            await self.batches.attempt(self.original, times)
+            self.anomaly = self._chosen(stats)
             if self.anomaly or self.starts == 1:
                 break
         if not self.anomaly:
@@ -123,9 +123,9 @@ class Hunt:
         )
         return True
 
-    def _chosen(self, tally: Tally) -> str:
+    def _chosen(self, stats: AttemptStats) -> str:
         """Return the most frequent wanted anomaly, or "" if none occurred."""
-        came = Counter(each for verdict in tally.told for each in anomalies(verdict))
+        came = Counter(each for verdict in stats.told for each in anomalies(verdict))
         known = [each for each in self.wanted or came if came[each]]
         return max(known, key=lambda each: came[each], default="")
 
@@ -139,24 +139,24 @@ class Hunt:
                 self._follow(end.value)
                 return
             self._follow(asked.so_far)
-            before = self.tries.trials
-            failed = await self.tries.failing(
+            before = self.batches.trials
+            failed = await self.batches.failing(
                 asked.candidates, self.anomaly, self._how(asked.proof), any_will_do=asked.any_will_do
             )
-            if self.tries.trials > before:
+            if self.batches.trials > before:
                 self.rounds += 1
                 self.say(
                     f"round {self.rounds}, {asked.what}: {sum(failed)} of {some(len(failed), 'schedule')} failed "
-                    f"({some(self.tries.trials - before, 'trial')})"
+                    f"({some(self.batches.trials - before, 'trial')})"
                 )
 
-    def _how(self, proof: Proof) -> How:
+    def _how(self, proof: Proof) -> FailureCriterion:
         if proof is Proof.ONCE:
-            return How(self.attempts)
+            return FailureCriterion(self.attempts)
         # The result is the same each time, or failures are so rare that none is steady.
         if self.starts == 1 or self.attempts > 1:
-            return How(1, each=True)
-        return How(STEADY if proof is Proof.STEADY else STEADY + self.starts, each=True)
+            return FailureCriterion(1, each=True)
+        return FailureCriterion(STEADY if proof is Proof.STEADY else STEADY + self.starts, each=True)
 
     def _is_rarer_than_thought(self) -> bool:
         """Return True if the result fails so rarely that the search may have missed failures and must be repeated."""
@@ -183,7 +183,7 @@ class Hunt:
     async def _confirm(self) -> None:
         while (spec := self._path[-1]) != self.original:
             before = self.rate(spec)
-            await self.tries.attempt(spec, before.tried + max(self.starts, self.attempts))
+            await self.batches.attempt(spec, before.tried + max(self.starts, self.attempts))
             after = self.rate(spec)
             if after.failed > before.failed:
                 self.confirmed = Rate(after.failed - before.failed, after.tried - before.tried)

@@ -72,7 +72,7 @@ async def simulate(store: RunStore, budget: Budget) -> None:
 
 
 @dataclass
-class Tally:
+class AttemptStats:
     """The results of one schedule."""
 
     spec: TrialSpec
@@ -94,80 +94,80 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class How:
+class FailureCriterion:
     """The condition for a schedule to count as failing: one failure in so many attempts, or ``each`` of them."""
 
     attempts: int
     each: bool = False
 
-    def fails(self, tally: Tally, anomaly: str) -> bool:
+    def fails(self, stats: AttemptStats, anomaly: str) -> bool:
         """Return True if the condition is met."""
-        failed, tried = tally.failed(anomaly), len(tally.told)
+        failed, tried = stats.failed(anomaly), len(stats.told)
         return failed == tried >= self.attempts if self.each else failed > 0
 
-    def is_open(self, tally: Tally, anomaly: str) -> bool:
+    def is_open(self, stats: AttemptStats, anomaly: str) -> bool:
         """Return True if another attempt may meet it."""
-        hopeless = self.each and tally.failed(anomaly) < len(tally.told)
-        return bool(tally.lacks(self.attempts)) and not (hopeless or self.fails(tally, anomaly))
+        hopeless = self.each and stats.failed(anomaly) < len(stats.told)
+        return bool(stats.lacks(self.attempts)) and not (hopeless or self.fails(stats, anomaly))
 
 
-class Tries:
+class TrialBatches:
     """Tries schedules as additional trials of one run, ``jobs`` in parallel, with a tally for each."""
 
     def __init__(self, run: GrowingRun, jobs: int) -> None:
         self._run, self._jobs = run, jobs
-        self._tallies: dict[bytes, Tally] = {}
+        self._all_stats: dict[bytes, AttemptStats] = {}
         self.trials = 0
 
-    def tally(self, spec: TrialSpec) -> Tally:
+    def stats(self, spec: TrialSpec) -> AttemptStats:
         """Return the tally of a schedule. Trials that differ only in their name are attempts at the same schedule."""
         same = msgspec.structs.replace(spec, trial="", attempt=1)
         key = msgspec.json.encode(same, order="deterministic")
-        return self._tallies.setdefault(key, Tally(spec))
+        return self._all_stats.setdefault(key, AttemptStats(spec))
 
     @property
-    def tallies(self) -> list[Tally]:
+    def all_stats(self) -> list[AttemptStats]:
         """The tallies of all requested schedules."""
-        return list(self._tallies.values())
+        return list(self._all_stats.values())
 
-    async def attempt(self, spec: TrialSpec, attempts: int) -> Tally:
+    async def attempt(self, spec: TrialSpec, attempts: int) -> AttemptStats:
         """Run ``spec`` until it has this number of attempts. Raises BudgetUsedUp if that is not possible."""
-        tally = self.tally(spec)
-        while (lacking := tally.lacks(attempts)) > 0:
-            await self._try([tally] * lacking)
-        return tally
+        stats = self.stats(spec)
+        while (lacking := stats.lacks(attempts)) > 0:
+            await self._try([stats] * lacking)
+        return stats
 
     async def failing(
-        self, specs: Sequence[TrialSpec], anomaly: str, how: How, *, any_will_do: bool = False
+        self, specs: Sequence[TrialSpec], anomaly: str, how: FailureCriterion, *, any_will_do: bool = False
     ) -> list[bool]:
         """Return for each schedule whether it fails by the anomaly. BudgetUsedUp: that cannot be determined.
 
         If ``any_will_do``, the search stops as soon as one of them does.
         """
-        tallies = [self.tally(spec) for spec in specs]
-        while not (any_will_do and any(how.fails(tally, anomaly) for tally in tallies)):
-            left = [tally for tally in tallies if how.is_open(tally, anomaly)]
+        all_stats = [self.stats(spec) for spec in specs]
+        while not (any_will_do and any(how.fails(stats, anomaly) for stats in all_stats)):
+            left = [stats for stats in all_stats if how.is_open(stats, anomaly)]
             if not left:
                 break
             side_by_side = max(1, self._jobs // len(left))
             await self._try(
-                [tally for tally in left for _ in range(min(side_by_side, tally.lacks(how.attempts)))]
+                [stats for stats in left for _ in range(min(side_by_side, stats.lacks(how.attempts)))]
             )
-        return [how.fails(tally, anomaly) for tally in tallies]
+        return [how.fails(stats, anomaly) for stats in all_stats]
 
-    async def _try(self, tallies: Sequence[Tally]) -> None:
-        asked = [(tally, self._next_of(tally)) for tally in tallies]
+    async def _try(self, all_stats: Sequence[AttemptStats]) -> None:
+        asked = [(stats, self._next_of(stats)) for stats in all_stats]
         try:
             await self._run.extend([spec for _, spec in asked])
         finally:
-            verdicts = [(tally, self._run.verdict(spec)) for tally, spec in asked]
-            for tally, verdict in verdicts:
+            verdicts = [(stats, self._run.verdict(spec)) for stats, spec in asked]
+            for stats, verdict in verdicts:
                 if verdict is not None:
-                    tally.verdicts.append(verdict)
+                    stats.verdicts.append(verdict)
         if any(verdict is None for _, verdict in verdicts):
             raise BudgetUsedUp
 
-    def _next_of(self, tally: Tally) -> TrialSpec:
+    def _next_of(self, stats: AttemptStats) -> TrialSpec:
         self.trials += 1
-        tally.asked += 1
-        return msgspec.structs.replace(tally.spec, trial=f"try-{self.trials:04}", attempt=tally.asked)
+        stats.asked += 1
+        return msgspec.structs.replace(stats.spec, trial=f"try-{self.trials:04}", attempt=stats.asked)

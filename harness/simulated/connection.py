@@ -32,7 +32,7 @@ class Tear(NamedTuple):
     reset: bool
 
 
-class Connection:
+class SimulatedConnection:
     """The client's end: ``is_connected``, ``incoming`` (to be read), ``fin`` and ``error``; ``send`` and ``close``.
 
     ``changed`` is set whenever one of them is, for whoever reads to take back.

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from harness.model.rows import Frame
 from harness.simulated.pipe import Direction
 from harness.simulated.scheduler import Scheduler
-from harness.witness.rules import Rules
+from harness.witness.rules import FrameRules
 from harness.witness.transcript import Transcript
 
 
@@ -48,7 +48,7 @@ class Wire(Protocol):
 
     scheduler: Scheduler
     broker: Broker
-    rules: Rules
+    rules: FrameRules
     news: bool
 
     def later(self, delay_ns: int, action: Callable[[], None]) -> None:

@@ -13,7 +13,7 @@ from typing import Any, cast
 from harness.model.contract import AnyEvent
 from harness.model.errors import UsageError
 from harness.model.rows import FaultRow, Frame
-from harness.model.spec import ClientTold, Elapsed, FaultSpec, FrameSeen, PhaseBegan, Trigger
+from harness.model.spec import OnClientEvent, AtTime, FaultSpec, OnFrame, OnPhase, Trigger
 from harness.plugins.registry import fault
 from harness.simulated.lane import SimulatedLane
 from harness.simulated.network import Network
@@ -48,14 +48,14 @@ class SimulatedInjector:
     def startup(self) -> None:
         """The client is about to be told its configuration: what is to be there by then begins."""
         for row in self._rows:
-            if row.spec.start == PhaseBegan("startup"):
+            if row.spec.start == OnPhase("startup"):
                 self._begin(row.index)
 
     def run(self) -> None:
         """The load begins now: have each fault begin, or end, when its trigger comes."""
         self._load_ns = self._lane.now_ns
         for row in self._rows:
-            if row.spec.start != PhaseBegan("startup"):
+            if row.spec.start != OnPhase("startup"):
                 self._when(row.spec.start, self._waiting, row.index, partial(self._begin, row.index))
             elif row.index in self._ending:
                 self._end_early(row.index)
@@ -78,7 +78,7 @@ class SimulatedInjector:
             event.cancel()
             self._end(index)
         for kind, row in zip(self._kinds, self._rows, strict=True):
-            kind.end(row.spec, self._lane)
+            kind.heal_sim(row.spec, self._lane)
 
     def accounted(self, frames: Sequence[Frame]) -> tuple[FaultRow, ...]:
         """The rows with their hits."""
@@ -104,11 +104,11 @@ class SimulatedInjector:
             waits[index] = scheduler.at(at_ns, then).cancel
 
         match trigger:
-            case PhaseBegan():
+            case OnPhase():
                 due(0, act)
-            case Elapsed():
+            case AtTime():
                 due(trigger.ms, act)
-            case FrameSeen() | ClientTold():
+            case OnFrame() | OnClientEvent():
                 counter = TriggerCounter(trigger)
 
                 def look(event: Frame | AnyEvent) -> None:
@@ -138,7 +138,7 @@ class SimulatedInjector:
         self._ending[index] = self._lane.scheduler.at(requested[1], lambda: self._end(index))
         if has_load_begun:
             self._end_early(index)
-        self._kinds[index].begin(row.spec, self._lane)
+        self._kinds[index].inject_sim(row.spec, self._lane)
         self._lane.settle()
 
     def _end_early(self, index: int) -> None:
@@ -163,7 +163,7 @@ class SimulatedInjector:
         self._rows[index] = FaultRow(
             index, row.spec, row.requested_ns, (row.requested_ns[0], self._lane.now_ns)
         )
-        self._kinds[index].end(row.spec, self._lane)
+        self._kinds[index].heal_sim(row.spec, self._lane)
         self._lane.settle()
 
 

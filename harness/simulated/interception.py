@@ -6,7 +6,7 @@ from harness.simulated.ends import Passing, Wire
 from harness.simulated.scheduler import Event
 from harness.witness.actions import End, Write
 from harness.witness.outbox import Finish, Told
-from harness.witness.passage import Passage
+from harness.witness.passage import DirectionPipeline
 from harness.witness.splitter import WHOLE_LIMIT_BYTES
 from harness.witness.transcript import BROKER, CLIENT, Transcript
 
@@ -21,7 +21,7 @@ class Interception:
     def __init__(self, connection: Passing, network: Wire, transcript: Transcript) -> None:
         self._connection, self._network, self._transcript = connection, network, transcript
         self._passages = {
-            sender: Passage(sender, transcript, network.rules, WHOLE_LIMIT_BYTES, _raise)
+            sender: DirectionPipeline(sender, transcript, network.rules, WHOLE_LIMIT_BYTES, _raise)
             for sender in (CLIENT, BROKER)
         }
         self._alarms: dict[str, Event] = {}

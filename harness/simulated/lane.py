@@ -10,7 +10,7 @@ from harness.model.spec import FaultSpec, FrameMatch
 from harness.simulated.proxy import SimulatedProxy
 from harness.simulated.scheduler import Scheduler
 from harness.witness.actions import Action
-from harness.witness.rules import Rules
+from harness.witness.rules import FrameRules
 
 if TYPE_CHECKING:
     from harness.brokers.scripted.cluster import ScriptedCluster
@@ -24,7 +24,7 @@ class SimulatedLane:
     cluster: ScriptedCluster
     topic: str
     scheduler: Scheduler
-    rules: Rules
+    rules: FrameRules
 
     @property
     def now_ns(self) -> int:

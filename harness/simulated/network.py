@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from harness.model.addresses import Address
 from harness.model.rows import Frame
-from harness.simulated.connection import REFUSED, Connection
+from harness.simulated.connection import REFUSED, SimulatedConnection
 from harness.simulated.ends import Broker
 from harness.simulated.pipe import BASE_NS
 from harness.simulated.proxy import SimulatedProxy
 from harness.simulated.scheduler import Scheduler
 from harness.witness.contents import TopicNames
-from harness.witness.rules import Rules
+from harness.witness.rules import FrameRules
 from harness.witness.transcript import Transcript
 
 LANE = 0
@@ -41,7 +41,7 @@ class Network:
         self.broker = broker
         self.proxies = tuple(SimulatedProxy(node_id) for node_id in advertised)
         self.rows: list[Frame] = []
-        self.rules = Rules()
+        self.rules = FrameRules()
         self.news = False
         self._watchers: list[Watcher] = []
         self._listening = {advertised[proxy.node_id]: proxy for proxy in self.proxies}
@@ -58,10 +58,10 @@ class Network:
             return tuple((each, port) for each in self._names[host])
         return ((host, port),) if host in self._hosts else ()
 
-    def connect(self, address: Address) -> Connection:
+    def connect(self, address: Address) -> SimulatedConnection:
         """Begin to connect; the connection says when it is, or why it is not."""
         proxy = self._listening.get(address)
-        connection = Connection(self, proxy)
+        connection = SimulatedConnection(self, proxy)
         if proxy is None:
             self.later(2 * BASE_NS, lambda: connection.fail(REFUSED))
         else:

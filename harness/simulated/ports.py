@@ -58,10 +58,10 @@ class SimulatedFaultKind(Protocol):
     def values(self, spec: FaultSpec) -> dict[str, int]:
         """The parameters, defaults filled in; UsageError for one that does not exist or is out of bounds."""
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Put the fault into the lane's network or brokers, at the virtual time of the call."""
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Undo ``begin``; a fault that was over by itself is fine too."""
 
     def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from harness.simulated.connection import REFUSED, Connection
+from harness.simulated.connection import REFUSED, SimulatedConnection
 from harness.simulated.pipe import Direction
 
 
@@ -19,11 +19,11 @@ class SimulatedProxy:
         self.node_id = node_id
         self.touched: Counter[str] = Counter()
         self.up, self.down = Direction(self.touched), Direction(self.touched)
-        self.connections: dict[Connection, None] = {}
+        self.connections: dict[SimulatedConnection, None] = {}
         self._closed_by: set[str] = set()
         self._deaf_by: set[str] = set()
         self._hung_up_by: set[str] = set()
-        self._unanswered: list[Connection] = []
+        self._unanswered: list[SimulatedConnection] = []
 
     @property
     def is_pristine(self) -> bool:
@@ -37,7 +37,7 @@ class SimulatedProxy:
 
     # new connections
 
-    def arrive(self, connection: Connection) -> None:
+    def arrive(self, connection: SimulatedConnection) -> None:
         """A client's attempt to connect has arrived."""
         if connection.closed:
             return

@@ -67,7 +67,7 @@ GRACE_MS = 10_000
 MAX_STEPS = 2_000_000
 
 
-class Refused(KafkaTrialError):
+class ConfigNotAccepted(KafkaTrialError):
     """The client refuses its settings, or there are too few brokers: the trial is unsupported."""
 
 
@@ -103,7 +103,7 @@ class SimulatedTrial:
         ending, code, reason = Ending.COMPLETE, "", ""
         try:
             self._collect()
-        except Refused as refused:
+        except ConfigNotAccepted as refused:
             ending, code, reason = Ending.UNSUPPORTED, code_of(refused), str(refused)
         except KafkaTrialError as error:
             ending, code, reason = Ending.HARNESS_ERROR, code_of(error), str(error)
@@ -117,7 +117,7 @@ class SimulatedTrial:
         validate_faults.check([spec], "simulated")
         version, nodes = broker_of(spec.broker)
         if (lack := unavailable.on_brokers(spec, nodes)) is not None:
-            raise Refused(lack)
+            raise ConfigNotAccepted(lack)
         addresses = {node_id: (f"broker-{node_id}", 9092) for node_id in range(1, nodes + 1)}
         dice = Dice(spec.seed, f"{spec.scenario}/cluster")
         cluster = ScriptedCluster(version, addresses, dice, wall_ms_at_zero=WALL_MS_AT_ZERO)
@@ -147,11 +147,11 @@ class SimulatedTrial:
         dice = Dice(spec.seed, f"{spec.scenario}/client")
         self._client = kind.simulated(configure, network, self._clock, dice, self._hear)
         if self._client is None:
-            raise Refused(f"{spec.client} refuses its configuration: {self._fatal and self._fatal.message}")
+            raise ConfigNotAccepted(f"{spec.client} refuses its configuration: {self._fatal and self._fatal.message}")
         needed = self._workload.features.get(spec.guarantee, str(spec.guarantee))
         told = next((event for event in self._history if isinstance(event, StartupComplete)), None)
         if told is not None and needed not in told.features:
-            raise Refused(f"{spec.client} does not offer {needed}")
+            raise ConfigNotAccepted(f"{spec.client} does not offer {needed}")
         self._client_ns = self._scheduler.now_ns
 
     def _play(self, steps: Script) -> None:

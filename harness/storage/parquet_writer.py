@@ -235,7 +235,7 @@ def _produce_parts(trial: PackedTrial) -> ColumnData:
         if frame.kind in (FrameKind.REQUEST, FrameKind.RESPONSE)
         for part in frame.produce
     ]
-    of_frame = ("t_ns", "broker", "conn", "correlation_id", "came_ns")
+    of_frame = ("t_ns", "broker", "conn", "correlation_id", "received_ns")
     return {
         **_fields([frame for _, frame, _ in rows], of_frame),
         **_fields([part for _, _, part in rows], _shared(ProducePart, "produce_parts")),

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from harness import files
-from harness.baseline import Known
+from harness.baseline import KnownFailure
 from harness.files.row_files import at_rest, encoded, looking, read_json, read_rows, write_json, write_lines
 from harness.limits.memory import A_VERDICT, PLAN_BYTES, VERDICTS_BYTES, Room, needed
 from harness.limits.meter import EVIDENCE, Meter
@@ -52,7 +52,7 @@ class RunRecord(msgspec.Struct, frozen=True):
     stop_reason: str | None = None
     capture: bool = False
     #: Known failures, as they were when the run began: a run is judged by its own, also tomorrow.
-    baseline: tuple[Known, ...] = ()
+    baseline: tuple[KnownFailure, ...] = ()
     #: What is accused is tried until it was tried so often.
     deflake: int = 1
     schema_version: int = SCHEMA_VERSION

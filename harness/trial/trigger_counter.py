@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from harness.model.contract import WHOLE_OPS, AnyEvent, OpComplete, OpInvoke
 from harness.model.rows import Frame
-from harness.model.spec import ClientTold, FrameSeen
+from harness.model.spec import OnClientEvent, OnFrame
 from harness.witness.trigger import matches
 
-Counted = FrameSeen | ClientTold
+Counted = OnFrame | OnClientEvent
 
 
 class TriggerCounter:
@@ -30,10 +30,10 @@ class TriggerCounter:
 
 def _counts(trigger: Counted, event: Frame | AnyEvent) -> int:
     match trigger, event:
-        case FrameSeen(), Frame():
+        case OnFrame(), Frame():
             return matches(trigger, event)
-        case ClientTold(what="invoke"), OpInvoke() if event.op not in WHOLE_OPS:
+        case OnClientEvent(what="invoke"), OpInvoke() if event.op not in WHOLE_OPS:
             return event.count
-        case ClientTold(), OpComplete() if event.op not in WHOLE_OPS:
+        case OnClientEvent(), OpComplete() if event.op not in WHOLE_OPS:
             return event.outcome.count(trigger.what)
     return 0

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from harness.model.rows import Fate, Frame
+from harness.model.rows import Disposition, Frame
 from harness.model.units import NS_PER_MS
 from harness.wire.frames import SIZE_BYTES, frame
 from harness.witness.rewrites import Change, rewrite
@@ -64,43 +64,43 @@ class Action:
     ``fault`` in the row is the rule's name. ``steps`` raises CannotRewrite if the frame has to pass unchanged.
     """
 
-    fate: Fate
+    disposition: Disposition
     steps: Callable[[bytes, Frame], list[Step]]
 
 
 def spared(row: Frame, why: str) -> Frame:
     """Return the row of a frame that a rule matched but did not affect, without the fault."""
     note = "; ".join(filter(None, (row.note, f"not changed: {why}")))
-    return replace(row, fault=None, fate=None, note=note)
+    return replace(row, fault=None, disposition=None, note=note)
 
 
-DROP: Final = Action(Fate.STOPPED, lambda data, _: [])
+DROP: Final = Action(Disposition.BLOCKED, lambda data, _: [])
 #: Pass the frame on twice.
-TWICE: Final = Action(Fate.MARKED, lambda data, _: [Write(data), Write(data)])
+TWICE: Final = Action(Disposition.ANNOTATED, lambda data, _: [Write(data), Write(data)])
 #: Swap the frame with the one after it.
-SWAP: Final = Action(Fate.LATE, lambda data, row: [Behind(data, row.fault)])
+SWAP: Final = Action(Disposition.DELAYED, lambda data, row: [Behind(data, row.fault)])
 #: Hold the frame and everything after it until the rule is disarmed.
-HOLD: Final = Action(Fate.LATE, lambda data, row: [Held(row.fault), Write(data)])
+HOLD: Final = Action(Disposition.DELAYED, lambda data, row: [Held(row.fault), Write(data)])
 
 
 def drop_and_end(*, reset: bool) -> Action:
     """Return the action that discards the frame and ends the connection."""
-    return Action(Fate.STOPPED, lambda data, _: [End(reset)])
+    return Action(Disposition.BLOCKED, lambda data, _: [End(reset)])
 
 
 def end_behind(*, reset: bool) -> Action:
     """Return the action that passes the whole frame on and then ends the connection."""
-    return Action(Fate.MARKED, lambda data, _: [Write(data), End(reset)])
+    return Action(Disposition.ANNOTATED, lambda data, _: [Write(data), End(reset)])
 
 
 def delay(delay_ms: int) -> Action:
     """Return the action that delays the frame and everything after it."""
-    return Action(Fate.LATE, lambda data, _: [Wait(delay_ms * NS_PER_MS), Write(data)])
+    return Action(Disposition.DELAYED, lambda data, _: [Wait(delay_ms * NS_PER_MS), Write(data)])
 
 
 def tear(at_byte: int, *, reset: bool) -> Action:
     """Return the action that passes ``at_byte`` bytes on (at most all but one) and then ends the connection."""
-    return Action(Fate.STOPPED, lambda data, _: [Write(data[: min(at_byte, len(data) - 1)]), End(reset)])
+    return Action(Disposition.BLOCKED, lambda data, _: [Write(data[: min(at_byte, len(data) - 1)]), End(reset)])
 
 
 def slices(size_bytes: int, gap_ns: int) -> Action:
@@ -112,7 +112,7 @@ def slices(size_bytes: int, gap_ns: int) -> Action:
             steps += [Wait(gap_ns), Write(data[at : at + size_bytes])]
         return steps[1:]  # the frame has passed with its last piece, not one gap later
 
-    return Action(Fate.LATE, sliced)
+    return Action(Disposition.DELAYED, sliced)
 
 
 def rewritten(change: Callable[[bytes, Frame], bytes]) -> Action:
@@ -124,7 +124,7 @@ def rewritten(change: Callable[[bytes, Frame], bytes]) -> Action:
     def steps(data: bytes, row: Frame) -> list[Step]:
         return [Write(frame(change(data[SIZE_BYTES:], row)))]
 
-    return Action(Fate.CHANGED, steps)
+    return Action(Disposition.CHANGED, steps)
 
 
 def changed(change: Change) -> Action:

@@ -13,7 +13,7 @@ from harness.wire.frames import SIZE_BYTES, is_one_frame
 from harness.witness.splitter import MAX_PAYLOAD_BYTES, MIN_PAYLOAD_BYTES
 
 
-class Gate:
+class FrameBuffer:
     """The gate of one direction. It buffers the beginning of an incomplete frame."""
 
     def __init__(self, whole_limit_bytes: int) -> None:

@@ -22,7 +22,7 @@ from harness.witness.actions import Action
 from harness.witness.contents import TopicNames
 from harness.witness.pace import Pace
 from harness.witness.relay import Relay
-from harness.witness.rules import Rules
+from harness.witness.rules import FrameRules
 from harness.witness.splitter import WHOLE_LIMIT_BYTES
 from harness.witness.transcript import Transcript
 
@@ -51,7 +51,7 @@ class WitnessLane:
         self._watchers: list[Sink] = []
         self._meter: Meter | None = None
         self._reserved_bytes = 0
-        self._rules = Rules()
+        self._rules = FrameRules()
         self._pace = Pace()
         #: Source port -> the number of connections to brokers from it, made by this witness and earlier ones of the
         #: lane. Any other connection bypasses the lane.

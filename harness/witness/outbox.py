@@ -2,7 +2,7 @@
 
 The direction's end (FIN) is a step like the others, so it never overtakes a frame that is held or delayed. A frame's
 row is emitted only when its step is reached. If the connection ends before that, the row is returned by
-:meth:`Outbox.clear`.
+:meth:`SendQueue.clear`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Alone:
     row: Frame
 
 
-class Outbox:
+class SendQueue:
     """A queue of steps.
 
     ``due_ns`` is the time of the next step that waits. It is None while the queue is empty, or held until a rule is

@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from harness.model.rows import Fate, Frame
+from harness.model.rows import Disposition, Frame
 from harness.wire.frames import SIZE_BYTES
 from harness.witness.actions import End, Write, spared
-from harness.witness.gate import Gate
-from harness.witness.outbox import Finish, Outbox, Told
+from harness.witness.gate import FrameBuffer
+from harness.witness.outbox import Finish, SendQueue, Told
 from harness.witness.rewrites import CannotRewrite
-from harness.witness.rules import Rules
+from harness.witness.rules import FrameRules
 from harness.witness.transcript import CLIENT, Transcript
 
 
-class Passage:
+class DirectionPipeline:
     """The direction that starts at ``sender``.
 
     ``failed`` is called with any error in reading the bytes. They are passed on nevertheless.
@@ -30,7 +30,7 @@ class Passage:
         self,
         sender: str,
         transcript: Transcript,
-        rules: Rules,
+        rules: FrameRules,
         whole_limit_bytes: int,
         failed: Callable[[Exception], None],
     ) -> None:
@@ -39,8 +39,8 @@ class Passage:
         self._rules = rules
         self._failed = failed
         self._read = transcript.sent if sender == CLIENT else transcript.answered
-        self._gate = Gate(whole_limit_bytes)
-        self._outbox = Outbox()
+        self._gate = FrameBuffer(whole_limit_bytes)
+        self._outbox = SendQueue()
 
     @property
     def is_guarded(self) -> bool:
@@ -121,15 +121,15 @@ class Passage:
         if rule is None:
             self._outbox.add([Write(piece)], *rows)
             return
-        row = replace(rows[0], fault=rule.name, fate=rule.action.fate)
+        row = replace(rows[0], fault=rule.name, disposition=rule.action.disposition)
         try:
             steps = rule.action.steps(piece, row)
         except CannotRewrite as why:
             self._outbox.add([Write(piece)], spared(row, str(why)))
             return
-        match row.fate, steps:
+        match row.disposition, steps:
             case _, [Write(data)] if data == piece:
                 row = spared(row, "it was passed on unchanged")
-            case Fate.CHANGED, [Write(data)]:
+            case Disposition.CHANGED, [Write(data)]:
                 row = self._transcript.changed(row, data[SIZE_BYTES:])
         self._outbox.add(steps, row)

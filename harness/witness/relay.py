@@ -26,8 +26,8 @@ from harness.witness.actions import End, Write
 from harness.witness.begun import Begun
 from harness.witness.outbox import Finish, Told
 from harness.witness.pace import Pace
-from harness.witness.passage import Passage
-from harness.witness.rules import Rules
+from harness.witness.passage import DirectionPipeline
+from harness.witness.rules import FrameRules
 from harness.witness.splitter import WHOLE_LIMIT_BYTES
 from harness.witness.transcript import BROKER, CLIENT, Transcript
 
@@ -42,7 +42,7 @@ class Side(asyncio.Protocol):
     transport: asyncio.Transport
     other: Side
 
-    def __init__(self, relay: Relay, name: str, passage: Passage) -> None:
+    def __init__(self, relay: Relay, name: str, passage: DirectionPipeline) -> None:
         self._relay = relay
         self.name = name
         self.passage = passage
@@ -184,7 +184,7 @@ class Relay:
         emit: Callable[[Frame], None],
         failed: Callable[[Exception], None],
         forget: Callable[[Relay], None],
-        rules: Rules,
+        rules: FrameRules,
         whole_limit_bytes: int = WHOLE_LIMIT_BYTES,
         dialled: Counter[int] | None = None,
         reserves: Callable[[int], bool] = lambda _: True,
@@ -201,7 +201,7 @@ class Relay:
         self._begun, self._reserves = Begun(), reserves
         self._dial: asyncio.Task[None] | None = None
         self.client, self.broker = (
-            Side(self, name, Passage(name, transcript, rules, whole_limit_bytes, failed))
+            Side(self, name, DirectionPipeline(name, transcript, rules, whole_limit_bytes, failed))
             for name in (CLIENT, BROKER)
         )
         self.client.other, self.broker.other = self.broker, self.client

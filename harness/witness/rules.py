@@ -34,7 +34,7 @@ class Rule:
 
 
 @dataclass
-class Rules:
+class FrameRules:
     """The rules of a lane by name, in the order in which they were armed."""
 
     armed: dict[str, Rule] = field(default_factory=dict)

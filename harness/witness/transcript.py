@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from harness.model.rows import Fate, Frame, FrameKind
+from harness.model.rows import Disposition, Frame, FrameKind
 from harness.wire.apis import Api, api_name
 from harness.wire.errors import WireError
 from harness.wire.frames import SIZE_BYTES
@@ -115,7 +115,7 @@ class Transcript:
 
     def stopped(self, row: Frame, t_ns: int) -> Frame:
         """Return the row of a frame that still waited at ``t_ns``, when the connection ended."""
-        return _left(row, t_ns, fate=Fate.STOPPED)
+        return _left(row, t_ns, disposition=Disposition.BLOCKED)
 
     def closed(self, t_ns: int, by: str | None, note: str | None = None) -> Iterator[Frame]:
         """Yield a row for the first sign of the connection's end, from ``client`` or ``broker`` (None: the witness).
@@ -270,9 +270,9 @@ class Transcript:
         )
 
 
-def _left(row: Frame, t_ns: int, **changes: Fate | str | None) -> Frame:
+def _left(row: Frame, t_ns: int, **changes: Disposition | str | None) -> Frame:
     """Return the row as of ``t_ns``, with its arrival time if that was another."""
-    return replace(row, t_ns=t_ns, came_ns=None if t_ns == row.t_ns else row.t_ns, **changes)
+    return replace(row, t_ns=t_ns, received_ns=None if t_ns == row.t_ns else row.t_ns, **changes)
 
 
 def _correlation_id(response: Data) -> int:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from harness.model.rows import Frame
-from harness.model.spec import FrameMatch, FrameSeen
+from harness.model.spec import FrameMatch, OnFrame
 
 
-def matches(meant: FrameSeen | FrameMatch, frame: Frame) -> bool:
+def matches(meant: OnFrame | FrameMatch, frame: Frame) -> bool:
     """Return True if ``frame`` matches the description, regardless of its number."""
     if frame.kind != meant.direction or frame.api != meant.api:
         return False
     if meant.partition is not None and all(part.partition != meant.partition for part in frame.produce):
         return False
-    return isinstance(meant, FrameSeen) or _narrowly(meant, frame)
+    return isinstance(meant, OnFrame) or _narrowly(meant, frame)
 
 
 def _narrowly(match: FrameMatch, frame: Frame) -> bool:

@@ -13,7 +13,7 @@ import msgspec
 from harness.plugins import registry
 from harness.plugins.client import ClientKind
 from pages.markdown import NOTE, code, table
-from suites.contract.asking import Told
+from suites.contract.asking import Capabilities
 
 ADAPTERS = Path(__file__).parents[2] / "clients" / "adapters"
 
@@ -39,17 +39,17 @@ def _names() -> list[str]:
     return [name for name in registry.names("clients") if not name.startswith("mutant-")]
 
 
-def _told(name: str) -> dict[str, Told]:
+def _told(name: str) -> dict[str, Capabilities]:
     path = ADAPTERS / name.replace("-", "_") / "told.json"
-    return msgspec.json.decode(path.read_bytes(), type=dict[str, Told]) if path.exists() else {}
+    return msgspec.json.decode(path.read_bytes(), type=dict[str, Capabilities]) if path.exists() else {}
 
 
-def _overview(told: Mapping[str, Mapping[str, Told]]) -> str:
+def _overview(told: Mapping[str, Mapping[str, Capabilities]]) -> str:
     head = ("client", "language", "default", "versions tried", "idempotence", "codecs (default version)")
     return table(head, (_row(registry.client(name), answers) for name, answers in told.items()))
 
 
-def _row(kind: ClientKind, told: Mapping[str, Told]) -> tuple[str, ...]:
+def _row(kind: ClientKind, told: Mapping[str, Capabilities]) -> tuple[str, ...]:
     return (
         f"[{kind.name}](#{kind.name})",
         kind.language,
@@ -60,14 +60,14 @@ def _row(kind: ClientKind, told: Mapping[str, Told]) -> tuple[str, ...]:
     )
 
 
-def _since(feature: str, told: Mapping[str, Told]) -> str:
+def _since(feature: str, told: Mapping[str, Capabilities]) -> str:
     having = [version for version, answers in told.items() if feature in answers.features]
     if len(having) == len(told):
         return "yes"
     return ", ".join(having) or "no"
 
 
-def _section(kind: ClientKind, told: Mapping[str, Told]) -> str:
+def _section(kind: ClientKind, told: Mapping[str, Capabilities]) -> str:
     now = told[kind.default_version]
     wraps = f", on {now.library_version}" if now.library_version else ""
     settings = table(("Java's name", "its own", "value, or why it cannot be set"), _settings(now))
@@ -79,7 +79,7 @@ def _section(kind: ClientKind, told: Mapping[str, Told]) -> str:
     return "\n".join(lines)
 
 
-def _settings(told: Told) -> Iterator[tuple[str, str, str]]:
+def _settings(told: Capabilities) -> Iterator[tuple[str, str, str]]:
     for name in sorted(told.applied | told.not_set):
         if name in told.applied:
             own, value = told.applied[name]
@@ -92,7 +92,7 @@ def _reasons(not_set: Mapping[str, str]) -> list[str]:
     return [f"- {code(name)}: {why}" for name, why in not_set.items()]
 
 
-def _differences(default: str, told: Mapping[str, Told]) -> Iterator[str]:
+def _differences(default: str, told: Mapping[str, Capabilities]) -> Iterator[str]:
     """What another version cannot set, or can, unlike the default one."""
     for version, answers in told.items():
         lacks = sorted(set(answers.not_set) - set(told[default].not_set))

@@ -80,7 +80,7 @@ def _proof(kind: FaultKind) -> str:
     """How a trial is known to have met it, by the scenarios about it."""
     proofs: dict[str, list[str]] = {}
     for scenario in registry.table("scenarios").values():
-        if kind.name in _kinds(scenario.name) and not scenario.on_request:
+        if kind.name in _kinds(scenario.name) and not scenario.opt_in:
             told, _, _ = (getdoc(scenario.consequence) or "").partition("\n\n")
             proofs.setdefault(" ".join(told.split()), []).append(_scenario(scenario))
     if not proofs:

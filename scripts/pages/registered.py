@@ -58,8 +58,8 @@ def _check(check: Check) -> str:
     facts = (
         ("requirements", ids),
         ("guarantees", ", ".join(sorted(check.guarantees))),
-        ("evidence", ", ".join(sorted(check.channels))),
-        ("shown to bite by", f"`{check.mutant}`"),
+        ("evidence", ", ".join(sorted(check.requires))),
+        ("shown to bite by", f"`{check.killed_mutant}`"),
     )
     return table(("", ""), facts) + "\n" + without_headings(page_of(check))
 

@@ -9,7 +9,7 @@ from pages.markdown import NOTE, code, table
 from suites.properties.property import laws
 from suites.requirements import CLIENT_GROUPS, GROUPS, Group
 from suites.requirements.behaviour import REFERENCE
-from suites.requirements.coverage import Covered, Judged, Tally, coverage, tally
+from suites.requirements.coverage import Covered, Judged, Totals, coverage, totals
 
 #: The folder of the pages, below ``docs/reference/``.
 FOLDER = "requirements"
@@ -68,7 +68,7 @@ def summary(counted: Iterable[Covered]) -> str:
     """The index page's count of the behaviours of the client groups."""
     rows = list(counted)
     by_level = [
-        (f"**{level}**", tally(row for row in rows if row.behaviour.level is level)) for level in Level
+        (f"**{level}**", totals(row for row in rows if row.behaviour.level is level)) for level in Level
     ]
     head = (
         "",
@@ -79,12 +79,12 @@ def summary(counted: Iterable[Covered]) -> str:
         "with a mutant of its own",
     )
     return (
-        table(head, [_counts(name, sums) for name, sums in [*by_level, ("all", tally(rows))]])
+        table(head, [_counts(name, sums) for name, sums in [*by_level, ("all", totals(rows))]])
         + "\nDelivery semantics (E2E-DEL) and liveness (E2E-LIV) are not counted here.\n"
     )
 
 
-def _counts(name: str, sums: Tally) -> tuple[str, ...]:
+def _counts(name: str, sums: Totals) -> tuple[str, ...]:
     counts = (sums.total, sums.any_client, sums.reference, sums.not_yet, sums.with_mutant)
     return (name, *map(str, counts))
 

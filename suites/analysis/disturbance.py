@@ -21,7 +21,7 @@ from harness.judging.availability import Span
 from harness.model.anomaly import ReasonKind
 from harness.model.contract import ShutdownComplete, Stats
 from harness.model.evidence import Evidence, view
-from harness.model.rows import Fate, Frame, FrameKind
+from harness.model.rows import Disposition, Frame, FrameKind
 from harness.model.units import NS_PER_MS
 from suites.analysis.excuses import grants
 from suites.analysis.sending import sending
@@ -72,7 +72,7 @@ def slow_answers(evidence: Evidence) -> list[Span]:
     found: list[Span] = []
     for frame in sorted((*evidence.frames, *evidence.stopped), key=_at_broker_ns):
         if frame.kind is FrameKind.REQUEST:
-            if frame.fate is not Fate.STOPPED and frame.acks != 0:
+            if frame.disposition is not Disposition.BLOCKED and frame.acks != 0:
                 waiting[frame.conn, frame.correlation_id] = frame
             continue
         for request in _settled(frame, waiting):

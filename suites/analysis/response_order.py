@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from harness.model.evidence import Evidence, view
-from harness.model.rows import Fate, Frame, FrameKind
+from harness.model.rows import Disposition, Frame, FrameKind
 
 ACKS = "acks"
 
@@ -24,7 +24,7 @@ def out_of_turn_ns(evidence: Evidence) -> dict[int, int]:
     for frame in (*evidence.frames, *evidence.stopped):
         if frame.kind is FrameKind.REQUEST and frame.api != silent:
             asked[frame.conn].append(frame)
-        elif frame.kind is FrameKind.RESPONSE and frame.fate is not Fate.STOPPED:
+        elif frame.kind is FrameKind.RESPONSE and frame.disposition is not Disposition.BLOCKED:
             answered[frame.conn].append(frame)
     found = {conn: _first(asked[conn], frames) for conn, frames in answered.items()}
     return {conn: t_ns for conn, t_ns in found.items() if t_ns is not None}
@@ -37,5 +37,5 @@ def _first(asked: Iterable[Frame], answered: Iterable[Frame]) -> int | None:
         oldest = next(expected, None)
         if is_doubled or oldest is None or oldest.correlation_id != answer.correlation_id:
             return answer.t_ns
-        is_doubled = answer.fate is Fate.MARKED
+        is_doubled = answer.disposition is Disposition.ANNOTATED
     return None

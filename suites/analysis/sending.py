@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from harness.model.evidence import Evidence, view
-from harness.model.rows import Fate, Frame, FrameKind
+from harness.model.rows import Disposition, Frame, FrameKind
 from harness.model.units import NS_PER_MS
 from suites.analysis.attempts import Attempt, BatchPlace, attempts, batch_place, origins
 from suites.analysis.excuses import grants
@@ -252,7 +252,7 @@ class Sending:
             key = (frame.conn, frame.correlation_id)
             if frame.kind is FrameKind.REQUEST and frame.acks != 0:
                 waiting[key] = self.way.sent_ns(frame.broker, frame.arrived_ns)
-            elif frame.kind is FrameKind.RESPONSE and frame.fate is not Fate.STOPPED and key in waiting:
+            elif frame.kind is FrameKind.RESPONSE and frame.disposition is not Disposition.BLOCKED and key in waiting:
                 reached_ns = self.way.reached_ns(frame.broker, frame.t_ns)
                 if reached_ns is not None:
                     waits.append(Span(waiting.pop(key), reached_ns))

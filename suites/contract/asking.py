@@ -25,7 +25,7 @@ AT_ONCE = 4
 CODEC, IDEMPOTENCE = "compression.type", "enable.idempotence"
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     """The answers of one client at one version, in the Java names.
 
     ``applied`` maps a name to (its own name, value). ``not_set`` maps a name to the reason.
@@ -43,7 +43,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     codecs: tuple[str, ...]
 
 
-async def ask(launch: Launch, logs: Path) -> Told:
+async def ask(launch: Launch, logs: Path) -> Capabilities:
     """Ask one client, in one process per question. Raise ClientBroken or ConfigRefused if it breaks the contract."""
     turn = asyncio.Semaphore(AT_ONCE)
 
@@ -60,7 +60,7 @@ async def ask(launch: Launch, logs: Path) -> Told:
         _, with_it = await configured("idempotent", enable_idempotence=True, compression_type=CODECS[0])
         idempotent = {name: why for name, why in with_it.not_set.items() if name not in plain.not_set}
     answers = dict(zip(CODECS, (plain, *(answer for _, answer in packed)), strict=True))
-    return Told(
+    return Capabilities(
         client_version=startup.client_version,
         library_version=startup.library_version,
         language=startup.language,

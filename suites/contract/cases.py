@@ -22,12 +22,12 @@ DELIVERY_TIMEOUT_MS = 1_500
 CLOSE_TIMEOUT_MS = 1_000
 
 
-class Unmannerly(Exception):
+class ContractViolation(Exception):
     """The client did something other than the case requires. The message says what."""
 
 
 @dataclass(frozen=True)
-class Guest:
+class ClientProcess:
     """One client process, its events, how late it may be, and an address that refuses it."""
 
     says: Conversation
@@ -64,101 +64,101 @@ class Guest:
         """Check that the client sends ``shutdown_complete`` and exits with 0."""
         await self.says.ended(self.patience_s)
         if self.says.error is not None:
-            raise Unmannerly(f"after {why}: {self.says.error}")
+            raise ContractViolation(f"after {why}: {self.says.error}")
 
 
-async def startup(guest: Guest) -> None:
+async def startup(client: ClientProcess) -> None:
     """The client introduces itself: its name, the version that really runs, and its language."""
-    event = await guest.says.startup(guest.patience_s)
+    event = await client.says.startup(client.patience_s)
     for name in ("client", "client_version", "language"):
         if not getattr(event, name):
-            raise Unmannerly(f"expected a text in {name} of startup_complete, got none")
+            raise ContractViolation(f"expected a text in {name} of startup_complete, got none")
 
 
-async def unknown_command(guest: Guest) -> None:
+async def unknown_command(client: ClientProcess) -> None:
     """The client answers an unknown command with unsupported, and continues."""
-    await guest.says.startup(guest.patience_s)
-    await guest.says.ask_unknown(UNKNOWN_COMMAND, guest.patience_s)
-    await guest.says.close(CLOSE_TIMEOUT_MS)
+    await client.says.startup(client.patience_s)
+    await client.says.ask_unknown(UNKNOWN_COMMAND, client.patience_s)
+    await client.says.close(CLOSE_TIMEOUT_MS)
 
 
-async def garbage_line(guest: Guest) -> None:
+async def garbage_line(client: ClientProcess) -> None:
     """The client gives up with fatal and a non-zero exit on a line that is not a command."""
-    await guest.says.startup(guest.patience_s)
-    await guest.says.say(b"this is no command")
-    code = await guest.says.ended(guest.patience_s)
-    if code == 0 or not isinstance(guest.heard[-1], Fatal):
-        raise Unmannerly(f"expected fatal and a non-zero exit after a garbage line, got exit {code}")
+    await client.says.startup(client.patience_s)
+    await client.says.say(b"this is no command")
+    code = await client.says.ended(client.patience_s)
+    if code == 0 or not isinstance(client.heard[-1], Fatal):
+        raise ContractViolation(f"expected fatal and a non-zero exit after a garbage line, got exit {code}")
 
 
-async def sigterm(guest: Guest) -> None:
+async def sigterm(client: ClientProcess) -> None:
     """The client closes and exits with 0 on SIGTERM."""
-    await guest.says.startup(guest.patience_s)
-    guest.says.terminate()
-    await guest.must_leave("SIGTERM")
+    await client.says.startup(client.patience_s)
+    client.says.terminate()
+    await client.must_leave("SIGTERM")
 
 
-async def end_of_input(guest: Guest) -> None:
+async def end_of_input(client: ClientProcess) -> None:
     """The client closes and exits with 0 at the end of its stdin."""
-    await guest.configured()
-    guest.says.hang_up()
-    await guest.must_leave("the end of stdin")
+    await client.configured()
+    client.says.hang_up()
+    await client.must_leave("the end of stdin")
 
 
-async def heartbeat(guest: Guest) -> None:
+async def heartbeat(client: ClientProcess) -> None:
     """The client sends stats each second, also while nothing happens."""
-    await guest.says.startup(guest.patience_s)
+    await client.says.startup(client.patience_s)
 
     def beats_twice() -> bool:
-        return sum(isinstance(event, Stats) for event in guest.heard) >= 2
+        return sum(isinstance(event, Stats) for event in client.heard) >= 2
 
-    if not await guest.says.until(beats_twice, guest.patience_s):
-        raise Unmannerly(f"expected stats each second, got not two in {guest.patience_s:g} s")
+    if not await client.says.until(beats_twice, client.patience_s):
+        raise ContractViolation(f"expected stats each second, got not two in {client.patience_s:g} s")
 
 
-async def configuration(guest: Guest) -> None:
+async def configuration(client: ClientProcess) -> None:
     """The client accounts for every setting: applied under which name, or not set and why."""
-    await guest.configured()
+    await client.configured()
 
 
-async def bad_setting(guest: Guest) -> None:
+async def bad_setting(client: ClientProcess) -> None:
     """The client does not accept a value that makes no sense."""
-    await guest.says.startup(guest.patience_s)
-    config = guest.config() | {"acks": "banana"}
+    await client.says.startup(client.patience_s)
+    config = client.config() | {"acks": "banana"}
     try:
-        answer = await guest.says.configure("contract", "p1", config, timeout_s=guest.patience_s)
+        answer = await client.says.configure("contract", "p1", config, timeout_s=client.patience_s)
     except ConfigRefused:
         return
     if "acks" not in answer.not_set:
-        raise Unmannerly("expected acks=banana to be refused or not set, it was applied")
+        raise ContractViolation("expected acks=banana to be refused or not set, it was applied")
 
 
-async def dead_address(guest: Guest) -> None:
+async def dead_address(client: ClientProcess) -> None:
     """The client acknowledges no record without a broker, and still answers a flush."""
-    await guest.configured()
-    await guest.send()
-    answer = await guest.says.flush(2 * DELIVERY_TIMEOUT_MS)
+    await client.configured()
+    await client.send()
+    answer = await client.says.flush(2 * DELIVERY_TIMEOUT_MS)
     if answer is None:
-        raise Unmannerly("expected an answer to flush within its timeout, got nothing")
-    if sum(event.count for event in guest.heard if isinstance(event, OpInvoke)) != RECORDS:
-        raise Unmannerly(f"expected op_invoke for {RECORDS} records before the answer to flush")
-    results = [event for event in guest.heard if isinstance(event, OpComplete) and event.op == "send"]
+        raise ContractViolation("expected an answer to flush within its timeout, got nothing")
+    if sum(event.count for event in client.heard if isinstance(event, OpInvoke)) != RECORDS:
+        raise ContractViolation(f"expected op_invoke for {RECORDS} records before the answer to flush")
+    results = [event for event in client.heard if isinstance(event, OpComplete) and event.op == "send"]
     if any(outcome == Outcome.OK for event in results for outcome in event.outcome):
-        raise Unmannerly("a record is acknowledged although no broker was there")
-    if answer.outcome == [Outcome.OK] and guest.says.outstanding:
-        raise Unmannerly(f"flush is ok although {guest.says.outstanding} records have no result")
-    await guest.says.close(CLOSE_TIMEOUT_MS)
+        raise ContractViolation("a record is acknowledged although no broker was there")
+    if answer.outcome == [Outcome.OK] and client.says.outstanding:
+        raise ContractViolation(f"flush is ok although {client.says.outstanding} records have no result")
+    await client.says.close(CLOSE_TIMEOUT_MS)
 
 
-async def close_in_time(guest: Guest) -> None:
+async def close_in_time(client: ClientProcess) -> None:
     """The client closes within its timeout, whatever it still has to send."""
-    await guest.configured(delivery_timeout_ms=300_000)
-    await guest.send()
-    if await guest.says.close(CLOSE_TIMEOUT_MS) is None:
-        raise Unmannerly("expected an answer to close within its timeout, got nothing")
+    await client.configured(delivery_timeout_ms=300_000)
+    await client.send()
+    if await client.says.close(CLOSE_TIMEOUT_MS) is None:
+        raise ContractViolation("expected an answer to close within its timeout, got nothing")
 
 
-Case = Callable[[Guest], Awaitable[None]]
+Case = Callable[[ClientProcess], Awaitable[None]]
 
 CASES: dict[str, Case] = {
     "startup": startup,

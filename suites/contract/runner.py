@@ -12,7 +12,7 @@ from harness.model.contract import AnyEvent
 from harness.model.errors import ClientBroken, ClientCrashed
 from harness.plugins.client import Launch
 from harness.system.processes import scratch_dir
-from suites.contract.cases import CASES, Guest, Unmannerly, refusing_port
+from suites.contract.cases import CASES, ClientProcess, ContractViolation, refusing_port
 
 AT_ONCE = 5
 
@@ -55,7 +55,7 @@ async def _check(case: str, launch: Launch, patience_s: float, log: Path) -> Cas
     try:
         with refusing_port() as port:
             async with Conversation(launch, log, heard.append, grace_s=patience_s) as conversation:
-                await CASES[case](Guest(conversation, heard, patience_s, f"127.0.0.1:{port}"))
-    except (ClientBroken, ClientCrashed, ConfigRefused, Unmannerly) as offence:
+                await CASES[case](ClientProcess(conversation, heard, patience_s, f"127.0.0.1:{port}"))
+    except (ClientBroken, ClientCrashed, ConfigRefused, ContractViolation) as offence:
         return CaseResult(case, False, str(offence))
     return CaseResult(case, True, (CASES[case].__doc__ or "").splitlines()[0])

@@ -15,9 +15,9 @@ from harness.model.spec import ClientRef, TrialSpec
 from harness.model.verdicts import Level
 from harness.plugins import registry
 from harness.plugins.scenario import Scenario
-from harness.pytest_support.fixtures import NoVerdict, Trials, Tried, spec_of
+from harness.pytest_support.fixtures import TrialInconclusive, Trials, TrialResult, spec_of
 from harness.pytest_support.plugin import clients, is_strict, is_worker, number, setting
-from harness.running.cluster_session import Lab
+from harness.running.cluster_session import ClusterSession
 from harness.text.escaping import log_line
 
 
@@ -49,7 +49,7 @@ def _live(pattern: str) -> dict[str, Scenario]:
         for name, scenario in known.items()
         if "live" in scenario.worlds
         and fnmatchcase(name, pattern)
-        and (not scenario.on_request or pattern != "*")
+        and (not scenario.opt_in or pattern != "*")
     }
 
 
@@ -80,8 +80,8 @@ def kafka_cases(request: pytest.FixtureRequest) -> list[TrialSpec]:
 
 @pytest.fixture
 def kafka_verdict(
-    request: pytest.FixtureRequest, kafka_cluster: Lab, kafka_case: TrialSpec, kafka_cases: list[TrialSpec]
-) -> Tried:
+    request: pytest.FixtureRequest, kafka_cluster: ClusterSession, kafka_case: TrialSpec, kafka_cases: list[TrialSpec]
+) -> TrialResult:
     """Return the verdict of the item's trial. An item whose trial proves nothing ends here, as an error."""
     trials = Trials(kafka_cluster, kafka_case.client, kafka_case.seed, is_strict(request.config))
     try:
@@ -90,8 +90,8 @@ def kafka_verdict(
             for ahead in kafka_cases[at : at + kafka_cluster.lanes]:
                 kafka_cluster.submit(ahead)
         tried = trials.tried(kafka_case)
-        tried.must_prove()
-    except (KafkaTrialError, NoVerdict) as error:
+        tried.require_verdict()
+    except (KafkaTrialError, TrialInconclusive) as error:
         pytest.fail(log_line(str(error)), pytrace=False)
     return tried
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from harness.pytest_support.fixtures import Tried
+from harness.pytest_support.fixtures import TrialResult
 
 
-def test_scenario(kafka_verdict: Tried) -> None:
+def test_scenario(kafka_verdict: TrialResult) -> None:
     """The trial of one scenario passes."""
     kafka_verdict.must_pass()

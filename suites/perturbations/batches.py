@@ -153,7 +153,7 @@ def pair(
 
     If ``by_ns`` is below zero, they are placed right before.
     """
-    own = {"correlation_id": inserted_id(evidence), "came_ns": None, "fault": None, "fate": None}
+    own = {"correlation_id": inserted_id(evidence), "received_ns": None, "fault": None, "disposition": None}
     codes = (told.error_code,) if told.error_code else ()
     return (
         changed(request, t_ns=request.t_ns + by_ns, produce=(sent,), **own),

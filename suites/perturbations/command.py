@@ -21,7 +21,7 @@ from harness.planning import validate_plan
 from harness.storage.run_store import RunStore
 from suites.perturbations.perturbation import Perturbation
 from suites.perturbations.table import NOT_JUDGED, perturbations
-from suites.perturbations.trying import PASSING, Result, Tally, Trying, tallies, try_trial
+from suites.perturbations.trying import PASSING, Result, EditStats, Trying, tallies, try_trial
 from suites.simulate.batches import prepare_processes
 
 MAX_SEED = 2**62
@@ -136,7 +136,7 @@ def one_trial(folder: Path, trial: str, kinds: tuple[str, ...], seed: int, tries
     return list(try_trial(evidence, [known[name] for name in kinds], seed, tries))
 
 
-def _document(folder: Path, trials: Sequence[str], found: Sequence[Tally]) -> dict[str, Any]:
+def _document(folder: Path, trials: Sequence[str], found: Sequence[EditStats]) -> dict[str, Any]:
     tried = sum(len(each.tried) for each in found)
     escaped = [each for tally in found for each in tally.escaped]
     return {
@@ -165,7 +165,7 @@ def _row(tried: Trying) -> dict[str, Any]:
     }
 
 
-def _kind_row(tally: Tally) -> dict[str, Any]:
+def _kind_row(tally: EditStats) -> dict[str, Any]:
     return {
         "name": tally.kind.name,
         "defect": tally.kind.defect,
@@ -179,7 +179,7 @@ def _kind_row(tally: Tally) -> dict[str, Any]:
     }
 
 
-def _table(found: Sequence[Tally]) -> Table:
+def _table(found: Sequence[EditStats]) -> Table:
     table = Table(
         "perturbation",
         "a client that ...",
@@ -197,7 +197,7 @@ def _table(found: Sequence[Tally]) -> Table:
     return table
 
 
-def _tell(found: Sequence[Tally]) -> None:
+def _tell(found: Sequence[EditStats]) -> None:
     """Print what escaped, by kind, what was caught otherwise, what fitted no trial, and what no check judges."""
     escaped = [each for tally in found for each in tally.escaped]
     for each in escaped[:SHOWN]:

@@ -116,7 +116,7 @@ class _Pause:
         if frame.t_ns < self._at_ns:
             return frame
         parts = tuple([self._part(part) for part in frame.produce])
-        return changed(frame, t_ns=self._ns(frame.t_ns), came_ns=self.later(frame.came_ns), produce=parts)
+        return changed(frame, t_ns=self._ns(frame.t_ns), received_ns=self.later(frame.received_ns), produce=parts)
 
     def _part(self, part: ProducePart) -> ProducePart:
         first_ms, last_ms = part.first_timestamp_ms, part.max_timestamp_ms

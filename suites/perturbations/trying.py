@@ -99,7 +99,7 @@ def known_codes() -> frozenset[str]:
     modules = [
         module for name, module in sys.modules.items() if name.startswith(("harness.", "suites.checks"))
     ]
-    found = {check.find.__module__ for check in registry.checks().values()}
+    found = {check.run.__module__ for check in registry.checks().values()}
     modules += [sys.modules[name] for name in found]
     values = (value for module in modules for value in list(vars(module).values()))
     return frozenset(value.code for value in values if isinstance(value, Anomaly | ReasonKind))
@@ -139,7 +139,7 @@ def _found(verdict: TrialVerdict) -> set[tuple[str, str, str]]:
 
 
 @dataclass(frozen=True)
-class Tally:
+class EditStats:
     """How often one kind was tried, and the results."""
 
     kind: Perturbation
@@ -160,9 +160,9 @@ class Tally:
         return [each for each in self.tried if each.result is Result.ESCAPED]
 
 
-def tallies(kinds: Mapping[str, Perturbation], tried: Iterable[Trying]) -> list[Tally]:
+def tallies(kinds: Mapping[str, Perturbation], tried: Iterable[Trying]) -> list[EditStats]:
     """Return one tally for each kind, tried or not."""
     of: dict[str, list[Trying]] = {name: [] for name in kinds}
     for each in tried:
         of[each.perturbation].append(each)
-    return [Tally(kind, of[name]) for name, kind in kinds.items()]
+    return [EditStats(kind, of[name]) for name, kind in kinds.items()]

@@ -101,6 +101,6 @@ def _trials(name: str, check: Check, count: int, seed: int) -> Iterator[bool]:
 def _accuses(check: Check, evidence: Evidence) -> bool:
     """True if the check finds anything. A difference counts too, since the true client shows none here."""
     try:
-        return bool(check.find(evidence))
+        return bool(check.run(evidence))
     except (Unsupported, Inconclusive):
         return False

@@ -53,7 +53,7 @@ class Covered:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class Totals:
     """How many behaviours are judged on which clients, and how many of them have a mutant."""
 
     total: int
@@ -75,11 +75,11 @@ def coverage() -> dict[str, tuple[Group, tuple[Covered, ...]]]:
     return {group.prefix: (group, tuple(map(covered, group.behaviours))) for group in GROUPS}
 
 
-def tally(rows: Iterable[Covered]) -> Tally:
+def totals(rows: Iterable[Covered]) -> Totals:
     """Return the counts for these behaviours. A behaviour that is not judged yet does not count as having a mutant."""
     rows = list(rows)
     count = {judged: sum(row.judged is judged for row in rows) for judged in Judged}
-    return Tally(
+    return Totals(
         total=len(rows),
         any_client=count[Judged.ANY_CLIENT],
         reference=count[Judged.REFERENCE],
@@ -98,7 +98,7 @@ def checks_by_id(*, on_trace: bool | None = None) -> Mapping[str, tuple[str, ...
     return _grouped(
         (requirement.id, name)
         for name, check in registry.checks().items()
-        if on_trace is None or (TRACE in check.channels) is on_trace
+        if on_trace is None or (TRACE in check.requires) is on_trace
         for requirement in check.requirements
     )
 

@@ -13,7 +13,7 @@ IN_FLIGHT = Group(
             "An answer belongs to the oldest request of its connection. An answer with another correlation id reaches "
             "no caller.",
             "InFlightRequests, NetworkClient",
-            "clients/reference/network/request_tracker.py: Exchanges.answered",
+            "clients/reference/network/request_tracker.py: RequestTracker.answered",
             "clients/reference/network/in_flight_requests.py: InFlightRequests.complete_oldest",
         ),
         should(
@@ -21,7 +21,7 @@ IN_FLIGHT = Group(
             "Correlation ids rise by one across all connections of a client, wrap from the highest to the lowest "
             "negative number, and leave out those reserved for SASL.",
             "NetworkClient, SaslClientAuthenticator",
-            "clients/reference/network/request_tracker.py: Exchanges.write",
+            "clients/reference/network/request_tracker.py: RequestTracker.write",
             "clients/reference/network/sasl.py: RESERVED_CORRELATION_IDS",
         ),
         should(
@@ -50,7 +50,7 @@ IN_FLIGHT = Group(
             "The end of a connection ends each of its requests once, in the order of sending, and no request of "
             "another connection.",
             "InFlightRequests, NetworkClient",
-            "clients/reference/network/request_tracker.py: Exchanges.lost",
+            "clients/reference/network/request_tracker.py: RequestTracker.lost",
             "clients/reference/network/in_flight_requests.py: InFlightRequests.clear",
         ),
         should(
@@ -101,7 +101,7 @@ REQUEST_TIMEOUT = Group(
             "NET-TMO-02",
             "A request timeout ends all requests of the connection, however young.",
             "NetworkClient",
-            "clients/reference/network/request_tracker.py: Exchanges.lost",
+            "clients/reference/network/request_tracker.py: RequestTracker.lost",
             "clients/reference/network/network_client.py: NetworkClient._handle_slow_requests",
         ),
         should(

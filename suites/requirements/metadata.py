@@ -50,7 +50,7 @@ METADATA = Group(
             "MET-07",
             "A wait for a topic does not end with the answer to a request that did not ask for the topic.",
             "Metadata",
-            "clients/reference/metadata/metadata.py: MetadataQuestion",
+            "clients/reference/metadata/metadata.py: MetadataRequest",
             "clients/reference/metadata/metadata.py: Metadata._answered",
         ),
         should(

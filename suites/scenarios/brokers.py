@@ -9,16 +9,16 @@ from __future__ import annotations
 from functools import partial
 
 from harness.model.dice import Dice
-from harness.model.spec import Elapsed, FaultSpec, FrameSeen, Workload
+from harness.model.spec import AtTime, FaultSpec, OnFrame, Workload
 from harness.model.verdicts import Guarantee
 from suites.scenarios.effects import broker_errors, connections, consequence, responses
 from suites.scenarios.situation import BOTH_WORLDS, LIVE, NODES, Schedule, situation
 
 #: A load that lasts for a whole rolling restart: 10,000 records.
-LONG = Workload(records=10_000, chunk=100, interval_ms=400)
+LONG = Workload(records=10_000, records_per_command=100, interval_ms=400)
 
 
-_scenario = partial(situation, "broker", alone=True, each_fault=False, worlds=LIVE)
+_scenario = partial(situation, "broker", exclusive_cluster=True, require_all_faults=False, worlds=LIVE)
 
 
 #: Scenarios about one broker of several, or about partitions that move.
@@ -29,7 +29,7 @@ def _once(kind: str, duration_ms: int, *, one: bool = True, **params: int) -> Sc
     """Return a schedule with one fault in the first half of the load, on one broker or on all."""
 
     def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
-        start = Elapsed(dice.between(500, 3_000))
+        start = AtTime(dice.between(500, 3_000))
         brokers = (dice.choice(NODES),) if one else ()
         return (FaultSpec(kind, start, duration_ms, params, brokers),)
 
@@ -37,7 +37,7 @@ def _once(kind: str, duration_ms: int, *, one: bool = True, **params: int) -> Sc
 
 
 def _rolling(dice: Dice) -> tuple[FaultSpec, ...]:
-    return (FaultSpec("broker_restart", Elapsed(dice.between(1_000, 2_000)), 500, {"one_by_one": 1}),)
+    return (FaultSpec("broker_restart", AtTime(dice.between(1_000, 2_000)), 500, {"one_by_one": 1}),)
 
 
 ROLLING_RESTART = _of_several(
@@ -130,7 +130,7 @@ LEADERS_MOVE = _of_several(
     "leaders-move",
     "Every partition gets another leader twice, with sends in flight.",
     lambda dice: tuple(
-        FaultSpec("leader_move", Elapsed(MOVE_MS * turn + dice.between(300, 900)), 600) for turn in range(2)
+        FaultSpec("leader_move", AtTime(MOVE_MS * turn + dice.between(300, 900)), 600) for turn in range(2)
     ),
     connections.other_leaders,
     "MET-08",
@@ -157,7 +157,7 @@ SMALLER_BATCHES = _scenario(
     "smaller-batches",
     "For two seconds the topic accepts only batches of a few records.",
     lambda dice: (
-        FaultSpec("message_size_limit", Elapsed(1_500), 2_000, {"bytes": dice.between(500, 1_500)}),
+        FaultSpec("message_size_limit", AtTime(1_500), 2_000, {"bytes": dice.between(500, 1_500)}),
     ),
     broker_errors.too_large,
     "PRD-SND-14",
@@ -171,7 +171,7 @@ SMALLER_BATCHES = _scenario(
 TOPIC_GROWS = _scenario(
     "topic-grows",
     "The topic gets two more partitions during the load.",
-    lambda dice: (FaultSpec("topic_growth", Elapsed(dice.between(500, 2_000)), 3_000, {"partitions": 2}),),
+    lambda dice: (FaultSpec("topic_growth", AtTime(dice.between(500, 2_000)), 3_000, {"partitions": 2}),),
     connections.new_partitions,
     "MET-01",
     "PRD-ISP-06",
@@ -182,7 +182,7 @@ TOPIC_GROWS = _scenario(
 PRODUCERS_FORGOTTEN = _scenario(
     "producers-forgotten",
     "For two seconds the brokers forget every producer, again and again.",
-    lambda dice: (FaultSpec("producer_id_expiry", Elapsed(dice.between(500, 2_000)), 2_000),),
+    lambda dice: (FaultSpec("producer_id_expiry", AtTime(dice.between(500, 2_000)), 2_000),),
     connections.went_on_unknown,
     "PRD-IDM-02",
     "PRD-IDM-15",
@@ -195,7 +195,7 @@ OVER_QUOTA = _scenario(
     "For five seconds the client exceeds its quota, and is told to hold back.",
     lambda dice: (
         FaultSpec(
-            "quota", Elapsed(dice.between(0, 500)), 5_000, {"bytes_per_s": dice.between(4_000, 10_000)}
+            "quota", AtTime(dice.between(0, 500)), 5_000, {"bytes_per_s": dice.between(4_000, 10_000)}
         ),
     ),
     broker_errors.throttled,
@@ -209,7 +209,7 @@ OVER_QUOTA = _scenario(
 LOG_TRIMMED = _scenario(
     "log-trimmed",
     "The log is trimmed to its end during the load.",
-    lambda dice: (FaultSpec("log_trim", FrameSeen("Produce", after_ms=dice.between(500, 3_000)), 1_000),),
+    lambda dice: (FaultSpec("log_trim", OnFrame("Produce", after_ms=dice.between(500, 3_000)), 1_000),),
     connections.trimmed,
     "PRD-SND-01",
     "PRD-SND-16",
@@ -220,7 +220,7 @@ LOG_TRIMMED = _scenario(
 TOPIC_RECREATED = _scenario(
     "topic-recreated",
     "The topic is deleted, and created again under the same name a second later.",
-    lambda dice: (FaultSpec("topic_recreate", Elapsed(dice.between(500, 2_500)), 1_000),),
+    lambda dice: (FaultSpec("topic_recreate", AtTime(dice.between(500, 2_500)), 1_000),),
     broker_errors.no_topic,
     "MET-05",
     "PRD-SND-11",

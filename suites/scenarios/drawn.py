@@ -34,7 +34,7 @@ def any_workload(load_ms: int) -> Callable[[Dice], Workload]:
         chunk = -(-dice.between(*RECORDS_PER_TRIAL) // chunks)
         return Workload(
             records=chunk * chunks,
-            chunk=chunk,
+            records_per_command=chunk,
             interval_ms=load_ms // chunks,
             partitions=dice.between(1, 3),
             keys=dice.choice((0, 1, 7, 40)),

@@ -59,7 +59,7 @@ SCENARIO = DrawnScenario(
     exercises=(*ANYTHING, "NET-TMO-01", "NET-INF-06"),
     guarantees=GUARANTEES,
     workload=NETWORK.workload,
-    each_fault=False,
-    on_request=True,
+    require_all_faults=False,
+    opt_in=True,
     unfair=unfair,
 )

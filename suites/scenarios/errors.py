@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from harness.model.dice import Dice
-from harness.model.spec import Elapsed, FaultSpec, FrameMatch, PhaseBegan
+from harness.model.spec import AtTime, FaultSpec, FrameMatch, OnPhase
 from harness.model.verdicts import Guarantee
 from harness.wire.apis import Api
 from suites.scenarios.effects import broker_errors
@@ -25,18 +25,18 @@ EVERY = 1_000_000
 TOO_SMALL_BYTES = 50
 
 
-_scenario = partial(situation, "frame", each_fault=False, worlds=LIVE)
+_scenario = partial(situation, "frame", require_all_faults=False, worlds=LIVE)
 
 
 def _refused_as(code: int) -> Schedule:
     """Return a schedule in which the topic accepts no batch for a second, and answers give ``code`` as the reason."""
 
     def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
-        start, duration_ms = Elapsed(dice.between(700, 2_500)), dice.between(800, 1_200)
+        start, duration_ms = AtTime(dice.between(700, 2_500)), dice.between(800, 1_200)
         match = FrameMatch("Produce", "response", count=EVERY, error_code=broker_errors.TOO_LARGE)
         return (
             FaultSpec("message_size_limit", start, duration_ms, {"bytes": TOO_SMALL_BYTES}),
-            FaultSpec("changed_error", Elapsed(0), LOAD_MS, {"code": code}, frames=match),
+            FaultSpec("changed_error", AtTime(0), LOAD_MS, {"code": code}, frames=match),
         )
 
     return drawn
@@ -47,7 +47,7 @@ def _too_large_once_each(dice: Dice) -> tuple[FaultSpec, ...]:
     return tuple(
         FaultSpec(
             "error_response",
-            Elapsed(1_000 + 1_500 * partition + dice.between(0, 500)),
+            AtTime(1_000 + 1_500 * partition + dice.between(0, 500)),
             1_000,
             {"api": Api.PRODUCE, "code": broker_errors.TOO_LARGE, "partition": partition, "after_append": 1},
         )
@@ -58,7 +58,7 @@ def _too_large_once_each(dice: Dice) -> tuple[FaultSpec, ...]:
 OLD_BROKER = _scenario(
     "old-broker",
     "The first two ApiVersions answers are UNSUPPORTED_VERSION in version 0.",
-    lambda dice: (FaultSpec("unsupported_version", PhaseBegan("startup"), FROM_START_MS, {"count": 2}),),
+    lambda dice: (FaultSpec("unsupported_version", OnPhase("startup"), FROM_START_MS, {"count": 2}),),
     broker_errors.asked_lower,
     "NET-CON-01",
     "NET-CON-02",
@@ -71,7 +71,7 @@ INIT_PRODUCER_ID_FAILS = _scenario(
     lambda dice: (
         FaultSpec(
             "error_response",
-            PhaseBegan("startup"),
+            OnPhase("startup"),
             FROM_START_MS,
             {"api": Api.INIT_PRODUCER_ID, "code": LOADING, "count": dice.between(1, 4)},
         ),
@@ -89,7 +89,7 @@ ERROR_AFTER_APPEND = _scenario(
     lambda dice: (
         FaultSpec(
             "error_response",
-            Elapsed(dice.between(0, LOAD_MS // 2)),
+            AtTime(dice.between(0, LOAD_MS // 2)),
             LOAD_MS // 2,
             {
                 "api": Api.PRODUCE,
@@ -153,7 +153,7 @@ STALE_METADATA = _scenario(
     "For two seconds Metadata wrongly names one broker as the leader of all partitions.",
     lambda dice: (
         FaultSpec(
-            "stale_metadata", Elapsed(dice.between(300, 1_500)), 2_500, {"leader_id": dice.choice(NODES)}
+            "stale_metadata", AtTime(dice.between(300, 1_500)), 2_500, {"leader_id": dice.choice(NODES)}
         ),
     ),
     broker_errors.not_leader,
@@ -172,7 +172,7 @@ THROTTLED = _scenario(
     # Much longer than a busy machine delays frames, or it would be unknown when a request was sent.
     lambda dice: (
         FaultSpec(
-            "throttle", Elapsed(1_000), 3_000, {"api": Api.PRODUCE, "throttle_ms": dice.between(1_500, 2_500)}
+            "throttle", AtTime(1_000), 3_000, {"api": Api.PRODUCE, "throttle_ms": dice.between(1_500, 2_500)}
         ),
     ),
     broker_errors.throttled,

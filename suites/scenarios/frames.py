@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from harness.model.dice import Dice
-from harness.model.spec import Elapsed, FaultSpec, FrameMatch, Workload
+from harness.model.spec import AtTime, FaultSpec, FrameMatch, Workload
 from suites.scenarios.effects import connections, responses
 from suites.scenarios.situation import AGAIN, LIVE, Schedule, situation
 
@@ -35,13 +35,13 @@ def _on_produce(
         for _ in range(times):
             first += dice.between(*APART)
             match = FrameMatch("Produce", direction, first=first, partition=dice.between(0, 2))
-            faults.append(FaultSpec(kind, Elapsed(0), duration_ms, params, frames=match))
+            faults.append(FaultSpec(kind, AtTime(0), duration_ms, params, frames=match))
         return tuple(faults)
 
     return drawn
 
 
-_scenario = partial(situation, "frame", each_fault=False, worlds=LIVE)
+_scenario = partial(situation, "frame", require_all_faults=False, worlds=LIVE)
 
 
 LOST_ANSWER = _scenario(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from harness.model.dice import Dice
-from harness.model.spec import Elapsed, FaultSpec
+from harness.model.spec import AtTime, FaultSpec
 from harness.model.verdicts import Guarantee
 from harness.planning.fault_strategies import any_moment, on_its_way, unlike
 from harness.plugins.scenario import Config, Scenario
@@ -127,7 +127,7 @@ def _sequences(dice: Dice) -> tuple[FaultSpec, ...]:
     return unlike(
         FaultSpec(
             "error_response",
-            Elapsed(dice.between(0, SHORT_LOAD_MS // 2)),
+            AtTime(dice.between(0, SHORT_LOAD_MS // 2)),
             SHORT_LOAD_MS // 2,
             {"api": 0, "code": dice.choice(SAID), "count": dice.between(1, 4)},
         )
@@ -175,8 +175,8 @@ NETWORK_SCENARIO = Scenario(
     guarantees=GUARANTEES,
     draw_config=any_batching,
     draw_workload=any_workload(SHORT_LOAD_MS),
-    each_fault=False,
-    on_request=True,
+    require_all_faults=False,
+    opt_in=True,
 )
 
 ANY_SCENARIO = Scenario(
@@ -188,9 +188,9 @@ ANY_SCENARIO = Scenario(
     guarantees=GUARANTEES,
     draw_config=_any_config,
     draw_workload=any_workload(LONG_LOAD_MS),
-    each_fault=False,
+    require_all_faults=False,
     worlds=frozenset({"simulated"}),
-    on_request=True,
+    opt_in=True,
 )
 
 SEQUENCES_SCENARIO = Scenario(
@@ -202,7 +202,7 @@ SEQUENCES_SCENARIO = Scenario(
     guarantees=(Guarantee.IDEMPOTENT,),
     draw_config=any_batching,
     draw_workload=any_workload(SHORT_LOAD_MS),
-    each_fault=False,
+    require_all_faults=False,
     worlds=frozenset({"simulated"}),
-    on_request=True,
+    opt_in=True,
 )

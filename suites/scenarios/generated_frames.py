@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from harness.model.dice import Dice
-from harness.model.spec import Elapsed, FaultSpec, FrameMatch, PhaseBegan, Trigger
+from harness.model.spec import AtTime, FaultSpec, FrameMatch, OnPhase, Trigger
 from harness.planning.fault_strategies import unlike
 from harness.plugins.scenario import Scenario
 from suites.scenarios.drawn import (
@@ -53,15 +53,15 @@ KINDS: Mapping[str, tuple[tuple[str, ...], Params]] = {
 
 
 def _schedule(dice: Dice) -> tuple[FaultSpec, ...]:
-    sure = _fault(dice, Elapsed(dice.between(0, SHORT_LOAD_MS // 2)), ("Produce",), (1, 1), SURE_MS)
+    sure = _fault(dice, AtTime(dice.between(0, SHORT_LOAD_MS // 2)), ("Produce",), (1, 1), SURE_MS)
     more = (_fault(dice, _start(dice), APIS, FIRST, 0) for _ in range(dice.choice(FAULTS) - 1))
     return unlike((sure, *more))
 
 
 def _start(dice: Dice) -> Trigger:
     if dice.between(0, 2) == 0:
-        return PhaseBegan("startup")
-    return Elapsed(dice.between(0, SHORT_LOAD_MS // 2))
+        return OnPhase("startup")
+    return AtTime(dice.between(0, SHORT_LOAD_MS // 2))
 
 
 def _fault(
@@ -84,6 +84,6 @@ SCENARIO = Scenario(
     guarantees=GUARANTEES,
     draw_config=any_batching,
     draw_workload=any_workload(SHORT_LOAD_MS),
-    each_fault=False,
-    on_request=True,
+    require_all_faults=False,
+    opt_in=True,
 )

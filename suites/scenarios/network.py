@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 from harness.model.dice import Dice
-from harness.model.spec import Elapsed, FaultSpec, FrameSeen, Workload
+from harness.model.spec import AtTime, FaultSpec, OnFrame, Workload
 from harness.plugins.scenario import DEFAULT_WORKLOAD, Config
 from suites.scenarios.effects import connections, consequence, responses
 from suites.scenarios.produce import cuts
@@ -35,7 +35,7 @@ def _once(
     """Return a schedule with one fault, which starts at a Produce request in the first seconds of the load."""
 
     def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
-        start = FrameSeen("Produce", "request", nth=dice.between(1, 3), after_ms=dice.between(300, 1_000))
+        start = OnFrame("Produce", "request", nth=dice.between(1, 3), after_ms=dice.between(300, 1_000))
         return (FaultSpec(kind, start, dice.between(*duration_ms), params(dice) if params else {}),)
 
     return drawn
@@ -107,7 +107,7 @@ TORN_REQUEST = _scenario(
     "PRD-ACC-12",
     "PRD-IDM-03",
     "PRD-SND-06",
-    each_fault=False,
+    require_all_faults=False,
 )
 
 HALF_OPEN = _scenario(
@@ -185,7 +185,7 @@ IDLE_KILL = _scenario(
     lambda dice: tuple(
         FaultSpec(
             "idle_kill",
-            Elapsed(BURSTS_MS * burst + dice.between(350, 450)),
+            AtTime(BURSTS_MS * burst + dice.between(350, 450)),
             1_000,
             {"idle_ms": dice.between(200, 500)},
         )
@@ -195,7 +195,7 @@ IDLE_KILL = _scenario(
     "NET-CON-07",
     "NET-INF-06",
     "PRD-SND-06",
-    workload=Workload(records=2_400, chunk=400, interval_ms=BURSTS_MS),
+    workload=Workload(records=2_400, records_per_command=400, interval_ms=BURSTS_MS),
     worlds=frozenset({"live"}),
 )
 

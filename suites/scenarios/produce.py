@@ -8,7 +8,7 @@ client and both guarantees the same schedule.
 from __future__ import annotations
 
 from harness.model.dice import Dice
-from harness.model.spec import Elapsed, FaultSpec
+from harness.model.spec import AtTime, FaultSpec
 from harness.plugins.scenario import DEFAULT_WORKLOAD, Scenario
 from suites.scenarios.effects import consequence
 from suites.scenarios.situation import AGAIN
@@ -26,7 +26,7 @@ def _latency(dice: Dice) -> tuple[FaultSpec, ...]:
     return tuple(
         FaultSpec(
             kind="latency",
-            start=Elapsed(start_ms),
+            start=AtTime(start_ms),
             duration_ms=duration_ms,
             params={"upstream_ms": dice.between(50, 250), "downstream_ms": dice.between(50, 250)},
         )
@@ -41,7 +41,7 @@ def cuts(dice: Dice, kind: str) -> tuple[FaultSpec, ...]:
     # whenever one reaches the broker.
     bed = FaultSpec(
         kind="latency",
-        start=Elapsed(200),
+        start=AtTime(200),
         duration_ms=LOAD_MS - 300,
         params={"upstream_ms": dice.between(200, 300), "downstream_ms": dice.between(60, 120)},
     )

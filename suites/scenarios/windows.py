@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.model.dice import Dice
-from harness.model.spec import FrameSeen
+from harness.model.spec import OnFrame
 
 #: Every client gets this long to connect, learn the cluster and send without a fault, as the trial's own control.
 QUIET_START_MS = 700
@@ -31,13 +31,13 @@ def windows(
 REQUESTS = (1, 3)
 
 
-def moments(dice: Dice, *, count: int, span_ms: int, load_ms: int) -> list[FrameSeen]:
+def moments(dice: Dice, *, count: int, span_ms: int, load_ms: int) -> list[OnFrame]:
     """Return ``count`` triggers, at least ``span_ms`` apart, each when the witness sees a Produce request.
 
     Raise ValueError if they would not fit.
     """
     return [
-        FrameSeen("Produce", "request", nth=dice.between(*REQUESTS), after_ms=start_ms)
+        OnFrame("Produce", "request", nth=dice.between(*REQUESTS), after_ms=start_ms)
         for start_ms, _ in windows(
             dice, count=count, duration_ms=(span_ms, span_ms), gap_ms=0, load_ms=load_ms
         )

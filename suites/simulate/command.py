@@ -42,7 +42,7 @@ def register(app: typer.Typer) -> None:
 
 
 @dataclass
-class Tally:
+class VerdictCounts:
     """The results so far."""
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -95,7 +95,7 @@ def simulate(
     store = RunStore.create(out_dir, new_record(Plan(seed, ()), Options(jobs)))
     job = Job(chosen.name, chosen.guarantees, refs, broker, keep, store.folder)
     say(f"run {store.folder}: {trials} seeds from {seed} of {chosen.name}, {jobs} processes")
-    tally, began = Tally(), time.monotonic()
+    tally, began = VerdictCounts(), time.monotonic()
     with store.claimed():
         with signals_as_interrupts() as received:
             stopped = _carry_out(job, range(seed, seed + trials), jobs, tally, max_time, quiet)
@@ -141,7 +141,7 @@ def _client(name: str) -> ClientRef:
 
 
 def _carry_out(
-    job: Job, seeds: range, processes: int, tally: Tally, max_time: float | None, quiet: bool
+    job: Job, seeds: range, processes: int, tally: VerdictCounts, max_time: float | None, quiet: bool
 ) -> str:
     """Run all seeds into the tally. Return why it ended."""
     began = told = time.monotonic()
@@ -160,7 +160,7 @@ def _carry_out(
     return "completed"
 
 
-def _conclude(store: RunStore, seed: int, tally: Tally, reason: str) -> None:
+def _conclude(store: RunStore, seed: int, tally: VerdictCounts, reason: str) -> None:
     """Store the kept trials as the run's plan, since the others left no evidence that could be judged again."""
     store.replace_plan(Plan(seed, tuple(tally.kept)))
     store.stop(reason)
@@ -170,11 +170,11 @@ def _conclude(store: RunStore, seed: int, tally: Tally, reason: str) -> None:
         say(f"replay one with: kafka-trial replay {store.trial_folder(told[0].trial)}")
 
 
-def _words(tally: Tally) -> str:
+def _words(tally: VerdictCounts) -> str:
     return ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(tally.counts.items())) or "none yet"
 
 
-def _document(store: RunStore, seed: int, tally: Tally, seconds: float) -> dict[str, Any]:
+def _document(store: RunStore, seed: int, tally: VerdictCounts, seconds: float) -> dict[str, Any]:
     done = tally.counts.total()
     return {
         "run": str(store.folder),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from testkit.fidelity.differences import Known, reason
+from testkit.fidelity.differences import KnownDifference, reason
 from testkit.fidelity.observed import Plain
 from testkit.fidelity.player import Played
-from testkit.fidelity.steps import Plan, Step
+from testkit.fidelity.steps import FidelityPlan, Step
 
 _ABSENT = "absent"
 
@@ -27,14 +27,14 @@ class Difference:
     path: str
     real: Plain
     scripted: Plain
-    known: Known | None
+    known: KnownDifference | None
 
     def __str__(self) -> str:
         what = "logs" if self.step is None else f"step {self.index}: {self.step}"
         return f"{self.plan}, {what}\n  {self.path}: real {self.real!r}, scripted {self.scripted!r}"
 
 
-def differences(plan: Plan, real: Played, scripted: Played) -> Iterator[Difference]:
+def differences(plan: FidelityPlan, real: Played, scripted: Played) -> Iterator[Difference]:
     """Yield the differences in the order of the steps, followed by those of the logs."""
     for index, (step, heard, said) in enumerate(zip(plan.steps, real.heard, scripted.heard, strict=True)):
         for path, one, other in _unequal(heard, said, ""):

@@ -21,7 +21,7 @@ def _only_real(_real: Any, scripted: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownDifference:
     """A permitted difference in the responses to ``api`` at ``path`` (a pattern), if ``holds`` accepts both values."""
 
     name: str
@@ -35,15 +35,15 @@ class Known:
         return self.api == api and fnmatchcase(path, self.path) and self.holds(real, scripted)
 
 
-KNOWN: Final[tuple[Known, ...]] = (
-    Known(
+KNOWN: Final[tuple[KnownDifference, ...]] = (
+    KnownDifference(
         "APIs that are not offered",
         "ApiVersions",
         "api_keys.*",
         "The scripted brokers offer what a client under trial asks for; administering a cluster is not part of it.",
         _only_real,
     ),
-    Known(
+    KnownDifference(
         "features",
         "ApiVersions",
         "*features*",
@@ -106,6 +106,6 @@ NOT_PLAYED: Final[tuple[tuple[str, str], ...]] = (
 )
 
 
-def reason(api: str, path: str, real: Any, scripted: Any) -> Known | None:
+def reason(api: str, path: str, real: Any, scripted: Any) -> KnownDifference | None:
     """Return the entry that permits a difference, or None."""
     return next((known for known in KNOWN if known.allows(api, path, real, scripted)), None)

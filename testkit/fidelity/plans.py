@@ -54,12 +54,12 @@ class _Sequences:
     sent: list[s.BatchSpec]
 
 
-def draw(seed: int, version: str, nodes: int, length: int = 25) -> s.Plan:
+def draw(seed: int, version: str, nodes: int, length: int = 25) -> s.FidelityPlan:
     """Return the plan of a seed for brokers of a version."""
     return _Drawing(seed, version, nodes).plan(length)
 
 
-def draw_outage(seed: int, version: str, nodes: int, length: int = 60) -> s.Plan:
+def draw_outage(seed: int, version: str, nodes: int, length: int = 60) -> s.FidelityPlan:
     """Return a longer plan in which a node stops and restarts. With one node, none is up for a moment."""
     return _Drawing(seed, version, nodes).outage(length)
 
@@ -77,14 +77,14 @@ class _Drawing:
         self.known: dict[tuple[int, str, int], _Sequences] = {}
         self.tags = 0
 
-    def plan(self, length: int) -> s.Plan:
+    def plan(self, length: int) -> s.FidelityPlan:
         name = f"fidelity-{self.seed}-{self.nodes}"
         steps: list[s.Step] = [s.InitProducerId(4, index) for index in range(self.producers)]
         while len(steps) < length:
             steps += self.some()
-        return s.Plan(name, self.nodes, tuple(self.topics), tuple(steps))
+        return s.FidelityPlan(name, self.nodes, tuple(self.topics), tuple(steps))
 
-    def outage(self, length: int) -> s.Plan:
+    def outage(self, length: int) -> s.FidelityPlan:
         """Put a third of the steps before the outage, a third during it and a third after it."""
         self.topics = [
             s.TopicSpec("a", 3),
@@ -102,7 +102,7 @@ class _Drawing:
                 steps += self.produces() if not self.one_in(6) else self.metadata()
             steps += event
             steps.append(s.Metadata(9, ("a", "b", "c")))
-        return s.Plan(f"fidelity-outage-{self.seed}", self.nodes, tuple(self.topics), tuple(steps))
+        return s.FidelityPlan(f"fidelity-outage-{self.seed}", self.nodes, tuple(self.topics), tuple(steps))
 
     def config(self) -> dict[str, str]:
         return dict(self.dice.choice(_CONFIGS) for _ in range(self.dice.choice((0, 0, 0, 1, 2))))

@@ -35,7 +35,7 @@ class Played:
     logs: dict[str, Plain]
 
 
-async def play(plan: s.Plan, side: Side) -> Played:
+async def play(plan: s.FidelityPlan, side: Side) -> Played:
     """Play ``plan``. Its topics are removed afterwards."""
     player = _Player(plan, side)
     try:
@@ -46,7 +46,7 @@ async def play(plan: s.Plan, side: Side) -> Played:
 
 
 class _Player:
-    def __init__(self, plan: s.Plan, side: Side) -> None:
+    def __init__(self, plan: s.FidelityPlan, side: Side) -> None:
         self.plan = plan
         self.side = side
         self.base_ms = side.now_ms()

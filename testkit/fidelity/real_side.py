@@ -17,7 +17,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from harness.brokers.admin import EARLIEST, LATEST
-from harness.brokers.connection import Connection, NotYet, require
+from harness.brokers.connection import BrokerConnection, NotYet, require
 from harness.brokers.deadline import insist
 from harness.brokers.local import LocalCluster
 from harness.wire.apis import Api
@@ -48,7 +48,7 @@ class RealSide:
         self.cluster = cluster
         self._nodes = len(cluster.node_ids)
         self._raw: dict[int, tuple[asyncio.StreamReader, asyncio.StreamWriter]] = {}
-        self._admin: dict[int, Connection] = {}
+        self._admin: dict[int, BrokerConnection] = {}
         self._marks = 0
         self._specs: dict[str, s.TopicSpec] = {}
 
@@ -95,7 +95,7 @@ class RealSide:
             address = self.cluster.internal_addresses.get(node_id)
             if address is None:
                 raise ConnectionRefusedError
-            self._raw[node_id] = await Connection(address, credentials=self.cluster.credentials).streams()
+            self._raw[node_id] = await BrokerConnection(address, credentials=self.cluster.credentials).streams()
         return self._raw[node_id]
 
     def _drop(self, node_id: int) -> None:
@@ -298,7 +298,7 @@ class RealSide:
         version = _VERSIONS[api]
         where = await self.any_node() if node_id is None else node_id
         address = self.cluster.internal_addresses[where]
-        connection = self._admin.setdefault(where, Connection(address, credentials=self.cluster.credentials))
+        connection = self._admin.setdefault(where, BrokerConnection(address, credentials=self.cluster.credentials))
         message = make(message_class(api, version, "request"), **values)
         return await connection.request(message, message_class(api, version, "response"))
 

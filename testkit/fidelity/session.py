@@ -12,7 +12,7 @@ from testkit.fidelity.compare import Difference, differences
 from testkit.fidelity.player import Played, play
 from testkit.fidelity.real_side import RealSide, addresses
 from testkit.fidelity.scripted_side import ScriptedSide
-from testkit.fidelity.steps import Plan
+from testkit.fidelity.steps import FidelityPlan
 
 #: Some plans send batches that are days old. With this value, Kafka does not forget their producers for ten minutes.
 AS_SHIPPED: Final = {"producer.id.expiration.check.interval.ms": "600000"}
@@ -32,7 +32,7 @@ class Figures:
     known: dict[str, int] = field(default_factory=dict)
     codes: dict[str, int] = field(default_factory=dict)
 
-    def add(self, plan: Plan, real: Played, scripted: Played) -> None:
+    def add(self, plan: FidelityPlan, real: Played, scripted: Played) -> None:
         """Count a plan that was played on both sides."""
         self.plans += 1
         self.steps += len(plan.steps)
@@ -65,7 +65,7 @@ class Figures:
                 self.values += 1
 
 
-async def compare(version: str, nodes: int, plans: Iterable[Plan], log_dir: Path) -> Figures:
+async def compare(version: str, nodes: int, plans: Iterable[FidelityPlan], log_dir: Path) -> Figures:
     """Start a real cluster, and play each plan on it and on a new scripted cluster."""
     figures = Figures(version, nodes)
     async with LOCAL.cluster(f"{version}x{nodes}", 0, log_dir, AS_SHIPPED) as cluster:

@@ -240,7 +240,7 @@ Step = Ask | Fault
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FidelityPlan:
     """A plan. ``name`` is unique in a session, since it is the prefix of the plan's topic names."""
 
     name: str

@@ -9,7 +9,7 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from harness.model.spec import ClientRef, Elapsed, FaultSpec, Workload
+from harness.model.spec import ClientRef, AtTime, FaultSpec, Workload
 from harness.planning.plan import make_plan
 from harness.plugins import registry
 from harness.running import injector
@@ -20,7 +20,7 @@ from harness.storage.run_store import RunRecord, RunStore
 pytestmark = pytest.mark.jvm
 
 LATE = {"downstream_ms": 100}
-LOAD = Workload(records=400, chunk=20, interval_ms=50)
+LOAD = Workload(records=400, records_per_command=20, interval_ms=50)
 
 
 def tried(tmp_path, monkeypatch, scenario):
@@ -48,7 +48,7 @@ def short(name, *faults):
     return replace(registry.scenario(name), workload=LOAD, schedule=lambda _: faults)
 
 
-DROP = FaultSpec("dropped_response", Elapsed(500), 800)
+DROP = FaultSpec("dropped_response", AtTime(500), 800)
 
 
 def test_the_fault_bites_when_nothing_is_in_its_way(tmp_path, monkeypatch):
@@ -63,8 +63,8 @@ class Harmless:
         self.hits = kind.hits
 
     async def prepare(self, spec, lane): ...
-    async def start(self, spec, lane): ...
-    async def stop(self, spec, lane): ...
+    async def inject_live(self, spec, lane): ...
+    async def heal_live(self, spec, lane): ...
 
 
 def test_a_fault_that_reaches_nobody_is_not_exercised(tmp_path, monkeypatch):
@@ -75,7 +75,7 @@ def test_a_fault_that_reaches_nobody_is_not_exercised(tmp_path, monkeypatch):
 
 
 def test_a_window_without_traffic_is_not_exercised(tmp_path, monkeypatch):
-    late = FaultSpec("dropped_response", Elapsed(LOAD.load_ms + 400), 300)
+    late = FaultSpec("dropped_response", AtTime(LOAD.load_ms + 400), 300)
     scenario = replace(short("produce/dropped-response", late), workload=replace_quiet(LOAD))
     verdict = tried(tmp_path, monkeypatch, scenario)
     assert verdict.verdict == "not-exercised"
@@ -84,30 +84,30 @@ def test_a_window_without_traffic_is_not_exercised(tmp_path, monkeypatch):
 
 def replace_quiet(load):
     """As many records, all in the first command; the rest of the load phase is silent."""
-    return Workload(records=load.records, chunk=load.records, interval_ms=load.load_ms + 1_000)
+    return Workload(records=load.records, records_per_command=load.records, interval_ms=load.load_ms + 1_000)
 
 
 def test_a_trigger_that_never_comes_is_not_exercised(tmp_path, monkeypatch):
-    from harness.model.spec import FrameSeen
+    from harness.model.spec import OnFrame
 
-    never = FaultSpec("dropped_response", FrameSeen("EndTxn"), 300)
+    never = FaultSpec("dropped_response", OnFrame("EndTxn"), 300)
     verdict = tried(tmp_path, monkeypatch, short("produce/dropped-response", never))
     assert verdict.verdict == "not-exercised"
     assert "never took effect" in verdict.reason
 
 
 def test_a_frame_triggers_a_fault(tmp_path, monkeypatch):
-    from harness.model.spec import FrameSeen
+    from harness.model.spec import OnFrame
 
-    third = FaultSpec("dropped_response", FrameSeen("Produce", "response", nth=3), 800)
+    third = FaultSpec("dropped_response", OnFrame("Produce", "response", nth=3), 800)
     assert tried(tmp_path, monkeypatch, short("produce/dropped-response", third)).verdict == "pass"
 
 
 def test_faults_begin_before_the_client_and_end_by_what_it_tells(tmp_path, monkeypatch):
-    from harness.model.spec import ClientTold, PhaseBegan
+    from harness.model.spec import OnClientEvent, OnPhase
 
-    slow = FaultSpec("latency", PhaseBegan("startup"), 60_000, LATE, until=ClientTold("ok", nth=100))
-    drop = replace_start(DROP, ClientTold("invoke", nth=200))
+    slow = FaultSpec("latency", OnPhase("startup"), 60_000, LATE, until=OnClientEvent("ok", nth=100))
+    drop = replace_start(DROP, OnClientEvent("invoke", nth=200))
     verdict, evidence = evidenced(tmp_path, monkeypatch, short("produce/dropped-response", slow, drop))
     assert verdict.verdict == "pass", verdict.reason
     [first, second] = evidence.faults
@@ -124,7 +124,7 @@ def replace_start(fault, start):
 
 
 def test_a_trial_that_breaks_leaves_no_fault_on_its_lane(tmp_path, monkeypatch):
-    armed = replace(short("produce/calm"), schedule=lambda _: (FaultSpec("reset", Elapsed(500), 100),))
+    armed = replace(short("produce/calm"), schedule=lambda _: (FaultSpec("reset", AtTime(500), 100),))
     monkeypatch.setattr(registry, "scenario", lambda _: armed)
     broken = ClientRef("broken", "own", ("/bin/sh", "-c", "echo garbage; cat"))
     client = ClientRef("reference", registry.client("reference").default_version)
@@ -178,7 +178,7 @@ def test_a_check_that_crashes_is_a_harness_error(tmp_path, monkeypatch):
     def crash(_):
         raise ZeroDivisionError("on purpose")
 
-    checks = {name: replace(check, find=crash) for name, check in registry.checks().items()}
+    checks = {name: replace(check, run=crash) for name, check in registry.checks().items()}
     monkeypatch.setattr(registry, "checks", lambda: checks)
     verdict = tried(tmp_path, monkeypatch, short("produce/calm"))
     assert verdict.verdict == "harness-error"
@@ -190,21 +190,21 @@ def test_a_proxy_server_that_stands_still_costs_one_trial_and_its_lane(tmp_path,
     still = []
 
     class StandStill(Harmless):
-        async def start(self, spec, lane):
+        async def inject_live(self, spec, lane):
             servers = [p for p in psutil.Process().children() if p.name() == "toxiproxy-server"]
             [own] = [p for p in servers if _listens(p, lane.proxies[0].address.advertised)]
             if not still:
                 still.append(own)
                 own.suspend()
-            await latency.start(spec, lane)
+            await latency.inject_live(spec, lane)
 
-        async def stop(self, spec, lane):
-            await latency.stop(spec, lane)
+        async def heal_live(self, spec, lane):
+            await latency.heal_live(spec, lane)
 
     latency = registry.fault("latency")
     monkeypatch.setattr(injector, "fault", lambda name: StandStill(latency) if name == "latency" else latency)
     armed = replace(
-        short("produce/calm"), schedule=lambda _: (FaultSpec("latency", Elapsed(500), 300, LATE),)
+        short("produce/calm"), schedule=lambda _: (FaultSpec("latency", AtTime(500), 300, LATE),)
     )
     monkeypatch.setattr(registry, "scenario", lambda _: armed)
     client = ClientRef("reference", registry.client("reference").default_version)

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.jvm
 
 MUTANT = "mutant-gives_up_on_disconnect"
 #: Eighteen commands in less than two seconds: room for a dozen faults, and little to wait for.
-LOAD = {"records": 360, "chunk": 20, "interval_ms": 100}
+LOAD = {"records": 360, "records_per_command": 20, "interval_ms": 100}
 
 
 @pytest.fixture(scope="module")

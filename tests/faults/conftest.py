@@ -21,7 +21,7 @@ from kio.schema.errors import ErrorCode
 from faults.toxiproxy import Toxiproxy
 from harness.model.addresses import LaneAddress
 from harness.model.rows import FaultRow, Frame, FrameKind
-from harness.model.spec import Elapsed, FaultSpec, FrameMatch
+from harness.model.spec import AtTime, FaultSpec, FrameMatch
 from harness.plugins import registry
 from harness.plugins.cluster import Cluster
 from harness.plugins.fault import FaultKind, LiveLane
@@ -162,12 +162,12 @@ class LaneFault:
 
     async def start(self) -> None:
         self.began_ns = time.monotonic_ns()
-        await self.kind.start(self.spec, self.lane)
+        await self.kind.inject_live(self.spec, self.lane)
 
     async def stop(self) -> None:
         """The bystanders are served until then."""
         await self.serves_bystanders()
-        await self.kind.stop(self.spec, self.lane)
+        await self.kind.heal_live(self.spec, self.lane)
         self.is_over = True
 
     async def serves_bystanders(self) -> None:
@@ -182,7 +182,7 @@ class LaneFault:
 def fault_on(
     lane: LiveLane, kind: str, frames: FrameMatch | None = None, start_ms: int = 0, **params: int
 ) -> LaneFault:
-    spec = FaultSpec(kind, Elapsed(start_ms), 1_000, params or PARAMS.get(kind, {}), frames=frames)
+    spec = FaultSpec(kind, AtTime(start_ms), 1_000, params or PARAMS.get(kind, {}), frames=frames)
     return LaneFault(registry.fault(kind), spec, lane)
 
 

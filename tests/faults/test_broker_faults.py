@@ -20,7 +20,7 @@ from harness.brokers.scripted.cluster import ScriptedCluster
 from harness.model.dice import Dice
 from harness.model.errors import UsageError
 from harness.model.rows import FaultRow, Frame, FrameKind, ProducePart
-from harness.model.spec import Elapsed, FaultSpec
+from harness.model.spec import AtTime, FaultSpec
 from harness.plugins.registry import fault as fault_kind
 from harness.wire.apis import Api
 from harness.wire.messages import decode_response, encode_request
@@ -86,7 +86,7 @@ def lane(nodes=3):
 
 
 def spec(kind, brokers=(), **params):
-    return FaultSpec(kind, Elapsed(0), 5_000, params, brokers)
+    return FaultSpec(kind, AtTime(0), 5_000, params, brokers)
 
 
 def state(cluster):
@@ -107,7 +107,7 @@ def state(cluster):
 def test_what_never_began_can_be_ended(name):
     it = lane()
     before = state(it.cluster)
-    fault_kind(name).end(spec(name), it)
+    fault_kind(name).heal_sim(spec(name), it)
     assert state(it.cluster) == before
 
 
@@ -118,9 +118,9 @@ def test_after_the_end_the_cluster_is_whole(name, brokers, nodes):
     it = lane(nodes)
     before = state(it.cluster)
     fault = fault_kind(name)
-    fault.begin(spec(name, brokers), it)
-    fault.begin(spec(name, brokers), it)
-    fault.end(spec(name, brokers), it)
+    fault.inject_sim(spec(name, brokers), it)
+    fault.inject_sim(spec(name, brokers), it)
+    fault.heal_sim(spec(name, brokers), it)
     assert state(it.cluster) == before
     assert all(it.cluster.leader("t", partition)[0] != -1 for partition in range(3))
 
@@ -130,30 +130,30 @@ def test_a_kind_knows_its_parameters_and_its_worlds(name):
     fault = fault_kind(name)
     assert isinstance(fault, Fault)
     assert fault.worlds == {"live", "simulated"}
-    assert fault.alone == (name not in ("throttle", "error_response"))
+    assert fault.exclusive_cluster == (name not in ("throttle", "error_response"))
     with pytest.raises(UsageError):
         fault.values(spec(name, nonsense=1))
 
 
 def test_leaders_move_away_from_the_brokers_named():
     it = lane()
-    fault_kind("leader_move").begin(spec("leader_move", (2,)), it)
+    fault_kind("leader_move").inject_sim(spec("leader_move", (2,)), it)
     assert [it.cluster.leader("t", partition) for partition in range(3)] == [(1, 0), (3, 1), (3, 0)]
 
 
 def test_brokers_die_and_come_back():
     it = lane()
     fault = fault_kind("broker_kill")
-    fault.begin(spec("broker_kill", (1, 3)), it)
+    fault.inject_sim(spec("broker_kill", (1, 3)), it)
     assert [it.cluster.accepts(node) for node in (1, 2, 3)] == [False, True, False]
     assert {it.cluster.leader("t", partition)[0] for partition in range(3)} == {2}
-    fault.end(spec("broker_kill", (1, 3)), it)
+    fault.heal_sim(spec("broker_kill", (1, 3)), it)
     assert all(it.cluster.accepts(node) for node in (1, 2, 3))
 
 
 def test_a_pause_lasts_as_long_as_the_fault():
     it = lane()
-    fault_kind("broker_pause").begin(spec("broker_pause", (2,)), it)
+    fault_kind("broker_pause").inject_sim(spec("broker_pause", (2,)), it)
     answer = it.cluster.handle(2, 1, b"", it.now_ns)
     assert (answer.again, answer.at_ns) == (True, it.now_ns + 5_000 * 1_000_000)
     assert it.cluster.handle(1, 1, b"", it.now_ns).close
@@ -163,22 +163,22 @@ def test_a_pause_lasts_as_long_as_the_fault():
 def test_topics_go_and_come_and_grow():
     it = lane()
     fault = fault_kind("topic_recreate")
-    fault.begin(spec("topic_recreate"), it)
+    fault.inject_sim(spec("topic_recreate"), it)
     assert not it.cluster.has_topic("t")
     for name in KINDS:  # faults overlap: none may stumble over the other
-        fault_kind(name).begin(spec(name), it)
-        fault_kind(name).end(spec(name), it)
+        fault_kind(name).inject_sim(spec(name), it)
+        fault_kind(name).heal_sim(spec(name), it)
     assert it.cluster.has_topic("t")
     before = it.cluster.partition_count("t")
-    fault_kind("topic_growth").begin(spec("topic_growth", partitions=4), it)
+    fault_kind("topic_growth").inject_sim(spec("topic_growth", partitions=4), it)
     assert it.cluster.partition_count("t") == before + 4
 
 
 def test_settings_change_for_the_duration():
     it = lane()
-    fault_kind("message_size_limit").begin(spec("message_size_limit", bytes=99), it)
+    fault_kind("message_size_limit").inject_sim(spec("message_size_limit", bytes=99), it)
     assert it.cluster.config("t") == {"max.message.bytes": "99"}
-    fault_kind("message_size_limit").end(spec("message_size_limit", bytes=99), it)
+    fault_kind("message_size_limit").heal_sim(spec("message_size_limit", bytes=99), it)
     assert it.cluster.config("t") == {}
 
 
@@ -186,9 +186,9 @@ def test_settings_change_for_the_duration():
 def test_answers_say_a_throttle_time_until_it_ends():
     it, fault, of_it = lane(), fault_kind("throttle"), spec("throttle", api=Api.API_VERSIONS, throttle_ms=300)
     asked = ApiVersionsRequest(client_software_name="c", client_software_version="1")
-    fault.begin(of_it, it)
+    fault.inject_sim(of_it, it)
     assert it.ask(asked).throttle_time == timedelta(milliseconds=300)
-    fault.end(of_it, it)
+    fault.heal_sim(of_it, it)
     assert it.ask(asked).throttle_time == timedelta()
 
 
@@ -197,7 +197,7 @@ def test_producers_are_forgotten():
     it, fault = lane(), fault_kind("producer_id_expiry")
     assert it.produce(0, producer_id=5).error_code is ErrorCode.none
     assert it.produce(7, producer_id=5).error_code is ErrorCode.out_of_order_sequence_number
-    fault.begin(spec("producer_id_expiry"), it)
+    fault.inject_sim(spec("producer_id_expiry"), it)
     assert it.produce(7, producer_id=5).error_code is ErrorCode.none
     assert it.produce(99, producer_id=5).error_code is ErrorCode.out_of_order_sequence_number
 
@@ -206,7 +206,7 @@ def test_producers_are_forgotten():
 def test_what_was_in_the_log_is_gone():
     it = lane()
     assert [it.produce(-1).base_offset for _ in range(3)] == [0, 1, 2]
-    fault_kind("log_trim").begin(spec("log_trim"), it)
+    fault_kind("log_trim").inject_sim(spec("log_trim"), it)
     assert it.cluster.read_log("t") == []
     later = it.produce(-1)
     assert (later.base_offset, later.log_start_offset) == (3, 3)

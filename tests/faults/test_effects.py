@@ -15,7 +15,7 @@ from faults.kind import Fault
 from harness.judging.fault_activation import activation, effects
 from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow
-from harness.model.spec import ClientRef, Elapsed, FaultSpec, FrameMatch, PhaseBegan, TrialSpec, Workload
+from harness.model.spec import ClientRef, AtTime, FaultSpec, FrameMatch, OnPhase, TrialSpec, Workload
 from harness.model.verdicts import Guarantee, Verdict
 from harness.plugins import registry
 from harness.simulated.judged import RUN_ID
@@ -110,7 +110,7 @@ def tried(*faults: FaultSpec, seed: int = 1, nodes: int = 3) -> Evidence:
         scenario="generated/any",
         guarantee=guarantee,
         seed=seed,
-        workload=Workload(records=180, chunk=5, interval_ms=500, partitions=2, value_bytes=64),
+        workload=Workload(records=180, records_per_command=5, interval_ms=500, partitions=2, value_bytes=64),
         faults=faults,
         config=producer_config(guarantee, "none", asked),
     )
@@ -124,7 +124,7 @@ def calm(seed: int) -> Evidence:
 
 @cache
 def beset(kind: str, params: tuple[tuple[str, int], ...], frames: FrameMatch | None) -> Evidence:
-    return tried(FaultSpec(kind, Elapsed(AT_MS), FOR_MS, dict(params), frames=frames), seed=2)
+    return tried(FaultSpec(kind, AtTime(AT_MS), FOR_MS, dict(params), frames=frames), seed=2)
 
 
 def key(kind: str, params: dict[str, int]) -> tuple[str, tuple[tuple[str, int], ...]]:
@@ -160,7 +160,7 @@ def test_a_fault_that_was_there_is_shown(
     kind: str, params: dict[str, int], frames: FrameMatch | None
 ) -> None:
     if kind in ("topic_growth", "log_trim", "topic_recreate", "producer_id_expiry"):
-        evidence = tried(FaultSpec(kind, Elapsed(AT_MS - 4_000), 1_000, params), seed=2)
+        evidence = tried(FaultSpec(kind, AtTime(AT_MS - 4_000), 1_000, params), seed=2)
     else:
         evidence = beset(kind, key(kind, params)[1], frames)
     [shown] = effects(evidence).values()
@@ -181,7 +181,7 @@ def test_in_a_calm_trial_no_fault_shows(
     name, params, frames = kind
     if name in BY_THE_BROKERS_WORD:
         return
-    spec = FaultSpec(name, Elapsed(0), duration_ms, params, brokers, frames)
+    spec = FaultSpec(name, AtTime(0), duration_ms, params, brokers, frames)
     evidence = placed(calm(seed), FaultRow(0, spec, None, None, hits=7), begin_ms, duration_ms)
     assert effects(evidence)[0].count == 0, effects(evidence)[0].what
 
@@ -202,21 +202,21 @@ def test_what_a_fault_did_does_not_show_at_another_time(
 
 def test_a_fault_that_never_took_effect_shows_nothing() -> None:
     for name, params, frames in KINDS:
-        row = FaultRow(0, FaultSpec(name, Elapsed(0), 1_000, params, frames=frames), (1, 2), None, hits=3)
+        row = FaultRow(0, FaultSpec(name, AtTime(0), 1_000, params, frames=frames), (1, 2), None, hits=3)
         evidence = replace(calm(1), faults=(row,))
         assert effects(evidence)[0].count == 0, name
 
 
 SCENARIO = registry.scenario("generated/any")
-CUT = FaultSpec("disconnect", Elapsed(3_000), 100)
+CUT = FaultSpec("disconnect", AtTime(3_000), 100)
 #: Nobody asks for anything any more.
-TOO_LATE = FaultSpec("dropped_response", Elapsed(LOAD_MS - 200), 100)
+TOO_LATE = FaultSpec("dropped_response", AtTime(LOAD_MS - 200), 100)
 
 
-@pytest.mark.parametrize(("each_fault", "verdict"), [(False, Verdict.PASS), (True, Verdict.NOT_EXERCISED)])
-def test_each_fault_is_accounted_for_by_itself(each_fault: bool, verdict: Verdict) -> None:
+@pytest.mark.parametrize(("require_all_faults", "verdict"), [(False, Verdict.PASS), (True, Verdict.NOT_EXERCISED)])
+def test_each_fault_is_accounted_for_by_itself(require_all_faults: bool, verdict: Verdict) -> None:
     evidence = tried(CUT, TOO_LATE)
-    said = activation(evidence, replace(SCENARIO, each_fault=each_fault))
+    said = activation(evidence, replace(SCENARIO, require_all_faults=require_all_faults))
     assert said.verdict is verdict
     assert "fault 1 (dropped_response) had no effect: 0 Produce answers" in said.reason.message
     assert "disconnect" not in said.reason.message
@@ -228,8 +228,8 @@ def test_each_fault_is_accounted_for_by_itself(each_fault: bool, verdict: Verdic
 
 
 def test_where_none_bit_the_trial_is_not_exercised_and_all_are_named() -> None:
-    evidence = tried(TOO_LATE, FaultSpec("unsupported_version", PhaseBegan("load"), 100))
-    said = activation(evidence, replace(SCENARIO, each_fault=False))
+    evidence = tried(TOO_LATE, FaultSpec("unsupported_version", OnPhase("load"), 100))
+    said = activation(evidence, replace(SCENARIO, require_all_faults=False))
     assert said.verdict is Verdict.NOT_EXERCISED
     assert said.reason.code == "fault-without-effect" and said.reason.params["fault"] == "dropped_response"
     assert "fault 1 (unsupported_version)" in said.reason.message
@@ -249,5 +249,5 @@ def test_a_kind_that_tells_no_effect_is_shown_by_its_hits_and_the_verdict_says_s
 
 
 def test_a_kind_that_is_not_installed_any_more_is_shown_by_its_hits() -> None:
-    row = FaultRow(0, FaultSpec("gone", Elapsed(0), 1_000), (1, 2), (1, 2), hits=3)
+    row = FaultRow(0, FaultSpec("gone", AtTime(0), 1_000), (1, 2), (1, 2), hits=3)
     assert effects(replace(calm(1), faults=(row,)))[0].count == 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.model.errors import UsageError
-from harness.model.spec import Elapsed, FaultSpec
+from harness.model.spec import AtTime, FaultSpec
 from harness.plugins.registry import fault as fault_kind
 from harness.wire.apis import Api
 
@@ -13,7 +13,7 @@ FAULT = fault_kind("error_response")
 
 
 def asked(api: Api, **params: int) -> FaultSpec:
-    return FaultSpec("error_response", Elapsed(0), 1_000, {"api": api, "after_append": 1, **params})
+    return FaultSpec("error_response", AtTime(0), 1_000, {"api": api, "after_append": 1, **params})
 
 
 @pytest.mark.parametrize("world", ["live", "simulated"])

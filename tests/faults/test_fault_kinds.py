@@ -12,7 +12,7 @@ from faults.frame_fault import FrameFault
 from faults.toxiproxy_errors import ToxicExists
 from harness.model.errors import UsageError
 from harness.model.rows import FaultRow
-from harness.model.spec import Elapsed, FaultSpec, FrameMatch
+from harness.model.spec import AtTime, FaultSpec, FrameMatch
 from harness.plugins import registry
 from harness.plugins.fault import FaultKind
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.long
 
 def works_on_proxies(kind: FaultKind) -> bool:
     of_the_witness = isinstance(kind, FrameFault | WitnessFault)
-    return not kind.alone and "live" in kind.worlds and not of_the_witness
+    return not kind.exclusive_cluster and "live" in kind.worlds and not of_the_witness
 
 
 each_kind = pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_hits_are_none_without_traffic_or_effect(name: str, on_stage: Any) -> No
         fault = victim.fault(name)
         assert fault.hits(victim) == 0
         assert fault.kind.hits(FaultRow(0, fault.spec, (0, 2**62), None), victim.rows) == 0
-        elsewhere = FaultSpec(name, Elapsed(0), 1_000, fault.spec.params, brokers=(2,))
+        elsewhere = FaultSpec(name, AtTime(0), 1_000, fault.spec.params, brokers=(2,))
         assert fault.kind.hits(FaultRow(0, elsewhere, (0, 2**62), (0, 2**62)), victim.rows) == 0
 
     on_stage(scenario, lanes=1)
@@ -109,7 +109,7 @@ def test_a_start_that_fails_on_one_proxy_reaches_the_others(on_stage: Any) -> No
     ],
 )
 def test_parameters_are_checked_before_anything_runs(name: str, params: dict[str, int], said: str) -> None:
-    fault = FaultSpec(name, Elapsed(0), 1_000, params)
+    fault = FaultSpec(name, AtTime(0), 1_000, params)
     with pytest.raises(UsageError, match=said):
         registry.fault(name).check(fault, "live")
 
@@ -119,7 +119,7 @@ def test_parameters_are_checked_before_anything_runs(name: str, params: dict[str
 )
 def test_frames_are_named_to_no_kind_that_would_not_look_at_them(name: str) -> None:
     kind = registry.fault(name)
-    fault = FaultSpec(name, Elapsed(0), 1_000, frames=FrameMatch("Produce"))
+    fault = FaultSpec(name, AtTime(0), 1_000, frames=FrameMatch("Produce"))
     for world in kind.worlds:
         with pytest.raises(UsageError, match="does not act on single frames: leave 'frames' out"):
             kind.check(fault, world)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from faults.kind import toxic_name
 from harness.model.errors import UsageError
-from harness.model.rows import Fate, FaultRow, Frame, FrameKind
-from harness.model.spec import Elapsed, FaultSpec, FrameMatch
+from harness.model.rows import Disposition, FaultRow, Frame, FrameKind
+from harness.model.spec import AtTime, FaultSpec, FrameMatch
 from harness.plugins.registry import fault as fault_kind
 from harness.wire.apis import Api
 from harness.wire.messages import client_versions, decode_response, encode_response, message_class
@@ -74,7 +74,7 @@ def test_just_the_third_response_is_missing(on_lane: Any) -> None:
                 client.ask(n)
             assert [await client.answer() for _ in range(4)] == [1, 2, 4, 5]
             assert victim.upstream.heard() == [1, 2, 3, 4, 5]
-        assert [row.correlation_id for row in victim.rows if row.fate == "stopped"] == [3]
+        assert [row.correlation_id for row in victim.rows if row.disposition == "stopped"] == [3]
 
     on_lane(scenario)
 
@@ -176,7 +176,7 @@ def test_a_late_frame_keeps_those_behind_it(on_lane: Any) -> None:
             assert await client.answer() == 3
             assert victim.upstream.heard() == [1, 1, 2, 3]
             assert await beside.round_trip(4)
-        [late] = [row for row in victim.rows if row.fate == "late"]
+        [late] = [row for row in victim.rows if row.disposition == "late"]
         assert late.t_ns - asked_ns >= 300_000_000
 
     on_lane(scenario)
@@ -289,9 +289,9 @@ def test_a_response_that_nothing_follows_goes_on_when_the_fault_ends(on_lane: An
 
 @pytest.mark.parametrize("kind", ["held_frame", "swapped_responses"])
 def test_what_the_end_of_its_connection_found_waiting_is_no_hit(kind: str) -> None:
-    spec = FaultSpec(kind, Elapsed(0), 1, frames=FrameMatch(API))
-    passed = Frame(2, 0, 1, 1, FrameKind.RESPONSE, api=API, fault=toxic_name(spec), fate=Fate.LATE)
-    gone = msgspec.structs.replace(passed, fate=Fate.STOPPED)
+    spec = FaultSpec(kind, AtTime(0), 1, frames=FrameMatch(API))
+    passed = Frame(2, 0, 1, 1, FrameKind.RESPONSE, api=API, fault=toxic_name(spec), disposition=Disposition.DELAYED)
+    gone = msgspec.structs.replace(passed, disposition=Disposition.BLOCKED)
     assert fault_kind(kind).hits(FaultRow(0, spec, (1, 9), (1, 9)), [passed, gone, gone]) == 1
 
 
@@ -308,7 +308,7 @@ def test_metadata_leaves_out_the_broker_that_is_meant(messages: Any, data: st.Da
     unnamed = data.draw(st.sampled_from([None, 99, *(node for node in node_ids if node >= 0)]))
     leader = data.draw(st.sampled_from([7, *(node for node in node_ids if node >= 0)]))
     params = {"leader_id": leader} | ({} if unnamed is None else {"unnamed_id": unnamed})
-    spec = FaultSpec("stale_metadata", Elapsed(0), 1, params)
+    spec = FaultSpec("stale_metadata", AtTime(0), 1, params)
     row = Frame(1, 0, 1, 1, FrameKind.RESPONSE, api_key=Api.METADATA, api_version=version)
     [sent] = fault_kind("stale_metadata").action(spec).steps(encode_response(before, 5), row)  # type: ignore[attr-defined]
     _, after = decode_response(sent.data[4:], Api.METADATA, version)
@@ -390,6 +390,6 @@ def test_a_rule_may_come_in_the_middle_of_a_frame(on_lane: Any) -> None:
     ],
 )
 def test_which_frames_is_checked_before_anything_runs(match: FrameMatch | None, said: str) -> None:
-    fault = FaultSpec("wrong_correlation_id", Elapsed(0), 1, frames=match)
+    fault = FaultSpec("wrong_correlation_id", AtTime(0), 1, frames=match)
     with pytest.raises(UsageError, match=said):
         fault_kind(fault.kind).check(fault, "live")

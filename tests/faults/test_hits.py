@@ -15,14 +15,14 @@ from faults.kinds.latency import FAULT as LATENCY
 from faults.kinds.refuse import FAULT as REFUSE
 from faults.kinds.reset import FAULT as RESET
 from harness.model.rows import FaultRow, Frame, FrameKind
-from harness.model.spec import Elapsed, FaultSpec
+from harness.model.spec import AtTime, FaultSpec
 from harness.plugins.fault import FaultKind
 
 BEGAN_NS, ENDED_NS = 1_000, 2_000
 
 
 def row(kind: FaultKind, brokers: tuple[int, ...] = (), **params: int) -> FaultRow:
-    spec = FaultSpec(kind.name, Elapsed(0), 1, params, brokers)
+    spec = FaultSpec(kind.name, AtTime(0), 1, params, brokers)
     return FaultRow(0, spec, (BEGAN_NS, ENDED_NS), (BEGAN_NS, ENDED_NS))
 
 
@@ -71,7 +71,7 @@ def test_only_the_window_and_the_brokers_of_the_fault_count(
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3)), min_size=2, max_size=2, unique=True))
 def test_different_faults_have_different_toxics(drawn: list[tuple[int, int]]) -> None:
-    first, second = (FaultSpec("latency", Elapsed(at), 1, {"upstream_ms": ms}) for at, ms in drawn)
+    first, second = (FaultSpec("latency", AtTime(at), 1, {"upstream_ms": ms}) for at, ms in drawn)
     assert toxic_name(first) != toxic_name(second)
     assert toxic_name(first) == toxic_name(FaultSpec("latency", first.start, 1, dict(first.params)))
 

@@ -15,7 +15,7 @@ from kio.schema.errors import ErrorCode
 from harness.brokers.scripted.cluster import ScriptedCluster
 from harness.model.dice import Dice
 from harness.model.rows import FaultRow, Frame, FrameKind
-from harness.model.spec import Elapsed, FaultSpec
+from harness.model.spec import AtTime, FaultSpec
 from harness.plugins.fault import LiveLane
 from harness.plugins.registry import fault as fault_kind
 from harness.wire.apis import Api
@@ -29,8 +29,8 @@ def pair(
 ) -> list[FaultSpec]:
     """Two of a kind, the one longer than the other."""
     return [
-        FaultSpec(kind, Elapsed(0), 5_000, first or {}, (2,)),
-        FaultSpec(kind, Elapsed(1_000), 9_000, second or first or {}, (2,)),
+        FaultSpec(kind, AtTime(0), 5_000, first or {}, (2,)),
+        FaultSpec(kind, AtTime(1_000), 9_000, second or first or {}, (2,)),
     ]
 
 
@@ -83,12 +83,12 @@ def test_scripted_brokers_stay_as_the_other_fault_wants_them(kind: str, is_first
     it, fault, (params, holds) = Scripted(), cast(Any, fault_kind(kind)), HOLDS[kind]
     over, still = pair(kind, params)[:: 1 if is_first_over_first else -1]
     for spec in pair(kind, params):
-        fault.begin(spec, it)
+        fault.inject_sim(spec, it)
         assert holds(it)
-    fault.end(over, it)
-    fault.end(over, it)
+    fault.heal_sim(over, it)
+    fault.heal_sim(over, it)
     assert holds(it)
-    fault.end(still, it)
+    fault.heal_sim(still, it)
     assert not holds(it)
 
 
@@ -108,7 +108,7 @@ def test_of_two_throttles_the_first_is_told_and_then_the_other() -> None:
 
 
 def test_only_an_answer_that_says_a_throttle_time_is_a_hit() -> None:
-    spec = FaultSpec("throttle", Elapsed(0), 5_000)
+    spec = FaultSpec("throttle", AtTime(0), 5_000)
     row = FaultRow(0, spec, (0, 9), (0, 9))
     plain = Frame(t_ns=5, lane=0, broker=1, conn=1, kind=FrameKind.RESPONSE, api_key=int(Api.PRODUCE))
     said = Frame(**{name: getattr(plain, name) for name in plain.__struct_fields__} | {"throttle_ms": 1})
@@ -220,7 +220,7 @@ async def seen(shows: Callable[[Brokers], Any], *begun: FaultSpec) -> Any:
     """How it looks while nothing but these is in effect."""
     lane, brokers = live()
     for spec in begun:
-        await fault_kind(spec.kind).start(spec, lane)
+        await fault_kind(spec.kind).inject_live(spec, lane)
     return shows(brokers)
 
 
@@ -234,13 +234,13 @@ def test_brokers_stay_as_the_other_fault_wants_them(kind: str, is_first_over_fir
         (lane, brokers), fault = live(), fault_kind(kind)
         over, still = specs[:: 1 if is_first_over_first else -1]
         for spec in specs:
-            await fault.start(spec, lane)
+            await fault.inject_live(spec, lane)
             assert shows(brokers) == await seen(shows, spec)  # of two values the later one holds
-        await fault.stop(over, lane)
-        await fault.stop(over, lane)
+        await fault.heal_live(over, lane)
+        await fault.heal_live(over, lane)
         assert shows(brokers) == await seen(shows, still)
         assert all(door.is_open for door in cast(Any, lane.proxies)) == (not brokers.down)
-        await fault.stop(still, lane)
+        await fault.heal_live(still, lane)
         assert shows(brokers) == await seen(shows)
         assert all(door.is_open for door in cast(Any, lane.proxies))
 
@@ -255,10 +255,10 @@ def test_a_fault_that_begins_while_another_ends_is_in_effect(kind: str) -> None:
 
     async def scenario() -> None:
         (lane, brokers), fault = live(), fault_kind(kind)
-        await fault.start(over, lane)
-        await asyncio.gather(fault.stop(over, lane), fault.start(begun, lane))
+        await fault.inject_live(over, lane)
+        await asyncio.gather(fault.heal_live(over, lane), fault.inject_live(begun, lane))
         assert shows(brokers) == await seen(shows, begun)
-        await fault.stop(begun, lane)
+        await fault.heal_live(begun, lane)
         assert shows(brokers) == await seen(shows)
 
     asyncio.run(scenario())

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from harness.model.spec import Elapsed, FaultSpec
+from harness.model.spec import AtTime, FaultSpec
 from harness.plugins.fault import LiveLane
 from harness.plugins.registry import fault
 
-ROLLING = FaultSpec("broker_restart", Elapsed(0), 500, {"one_by_one": 1})
+ROLLING = FaultSpec("broker_restart", AtTime(0), 500, {"one_by_one": 1})
 
 
 class Door:
@@ -73,12 +73,12 @@ def lane(nodes: Any) -> LiveLane:
 def test_each_is_back_and_in_sync_before_the_next_one_goes() -> None:
     nodes = Nodes()
     kind = fault("broker_restart")
-    asyncio.run(kind.start(ROLLING, lane(nodes)))
+    asyncio.run(kind.inject_live(ROLLING, lane(nodes)))
     turns = [
         [("stop", n), ("disable", n), ("restart", n), ("enable", n), ("in sync: t", 0)] for n in (1, 2, 3)
     ]
     assert nodes.did == [*chain(*turns)]
-    asyncio.run(kind.stop(ROLLING, lane(nodes)))
+    asyncio.run(kind.heal_live(ROLLING, lane(nodes)))
     assert {what for what, _ in nodes.did[15:]} <= {"enable"}
 
 
@@ -87,13 +87,13 @@ def test_what_breaks_off_in_the_middle_is_brought_back_at_the_end(fails_at: tupl
     nodes = Nodes(fails_at)
     kind = fault("broker_restart")
     with pytest.raises(OSError, match=fails_at[0]):
-        asyncio.run(kind.start(ROLLING, lane(nodes)))
-    asyncio.run(kind.stop(ROLLING, lane(nodes)))
+        asyncio.run(kind.inject_live(ROLLING, lane(nodes)))
+    asyncio.run(kind.heal_live(ROLLING, lane(nodes)))
     assert not nodes.down and not nodes.shut
 
 
 def test_all_at_once_go_at_once() -> None:
     nodes = Nodes()
     nodes.stop = lambda node_id: nodes.do("stop", node_id)  # type: ignore[method-assign]
-    asyncio.run(fault("broker_restart").start(FaultSpec("broker_restart", Elapsed(0), 500), lane(nodes)))
+    asyncio.run(fault("broker_restart").inject_live(FaultSpec("broker_restart", AtTime(0), 500), lane(nodes)))
     assert [what for what, _ in nodes.did] == ["stop"] * 3 + ["disable"] * 3

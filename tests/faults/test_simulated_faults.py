@@ -13,14 +13,14 @@ from harness.brokers.scripted.cluster import ScriptedCluster
 from harness.model.dice import Dice
 from harness.model.evidence import Evidence
 from harness.model.rows import FrameKind
-from harness.model.spec import ClientRef, Elapsed, FaultSpec, FrameMatch, PhaseBegan, TrialSpec, Workload
+from harness.model.spec import ClientRef, AtTime, FaultSpec, FrameMatch, OnPhase, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
 from harness.plugins import registry
 from harness.simulated.judged import RUN_ID
 from harness.simulated.lane import SimulatedLane
 from harness.simulated.scheduler import Scheduler
 from harness.simulated.trial import SimulatedTrial
-from harness.witness.rules import Rules
+from harness.witness.rules import FrameRules
 from harness.workloads.produce.profile import producer_config
 
 RECORDS = 100
@@ -83,7 +83,7 @@ def tried(*faults: FaultSpec) -> Evidence:
         scenario="generated/any",
         guarantee=Guarantee.IDEMPOTENT,
         seed=1,
-        workload=Workload(records=RECORDS, chunk=10, interval_ms=1_000, partitions=2, value_bytes=64),
+        workload=Workload(records=RECORDS, records_per_command=10, interval_ms=1_000, partitions=2, value_bytes=64),
         faults=faults,
         config=producer_config(Guarantee.IDEMPOTENT, "none", settings),
     )
@@ -133,7 +133,7 @@ def calm() -> Evidence:
 def test_in_the_simulated_world_it_hits_and_ends(
     kind: str, params: dict[str, int], frames: FrameMatch | None, calm: Evidence
 ) -> None:
-    evidence = tried(FaultSpec(kind, Elapsed(1_500), 4_000, params, frames=frames))
+    evidence = tried(FaultSpec(kind, AtTime(1_500), 4_000, params, frames=frames))
     (row,) = evidence.faults
     assert row.effective_ns is not None and row.hits and row.hits > 0
     assert evidence.history != calm.history
@@ -142,7 +142,7 @@ def test_in_the_simulated_world_it_hits_and_ends(
 
 def test_who_is_hung_up_on_was_accepted_and_waits_longer_each_time() -> None:
     """Only to be ready ends the series of attempts (NET-CON-06)."""
-    evidence = tried(FaultSpec("hang_up", Elapsed(1_500), 4_000, brokers=(1,)))
+    evidence = tried(FaultSpec("hang_up", AtTime(1_500), 4_000, brokers=(1,)))
     (row,) = evidence.faults
     assert row.effective_ns is not None
     begin_ns, end_ns = row.effective_ns
@@ -162,7 +162,7 @@ def test_who_is_hung_up_on_was_accepted_and_waits_longer_each_time() -> None:
 
 @pytest.mark.twin("unsupported_version")
 def test_an_old_broker_is_asked_once_more_in_version_0() -> None:
-    evidence = tried(FaultSpec("unsupported_version", PhaseBegan("startup"), 60_000))
+    evidence = tried(FaultSpec("unsupported_version", OnPhase("startup"), 60_000))
     (row,) = evidence.faults
     asked = [frame for frame in evidence.frames if frame.kind is FrameKind.REQUEST and frame.conn == 1]
     assert row.hits == 1
@@ -173,12 +173,12 @@ def test_an_old_broker_is_asked_once_more_in_version_0() -> None:
 @pytest.mark.twin("coordinator_move")
 def test_every_key_has_another_coordinator() -> None:
     cluster = ScriptedCluster("4.3.1", {n: ("b", n) for n in (1, 2, 3)}, Dice(1, "c"))
-    lane = SimulatedLane((), cluster, "t", Scheduler(0), Rules())
-    fault, spec = registry.fault("coordinator_move"), FaultSpec("coordinator_move", Elapsed(0), 1_000)
+    lane = SimulatedLane((), cluster, "t", Scheduler(0), FrameRules())
+    fault, spec = registry.fault("coordinator_move"), FaultSpec("coordinator_move", AtTime(0), 1_000)
     before = {key: coordinator(cluster._state, key) for key in ("a", "b", "c", "d")}
     assert isinstance(fault, CoordinatorMove)
-    fault.begin(spec, lane)
-    fault.end(spec, lane)
+    fault.inject_sim(spec, lane)
+    fault.heal_sim(spec, lane)
     after = {key: coordinator(cluster._state, key) for key in before}
     assert all(before[key] != after[key] for key in before)
 

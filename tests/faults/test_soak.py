@@ -16,7 +16,7 @@ from benchmarks.soak import MIX, Client, Stand, soak, stand
 from faults.broker_fault import WitnessFault
 from faults.frame_fault import FrameFault
 from faults.toxiproxy_errors import ControlPlaneWedged
-from harness.model.spec import Elapsed, FaultSpec
+from harness.model.spec import AtTime, FaultSpec
 from harness.plugins import registry
 from harness.plugins.fault import FaultKind, LiveLane
 
@@ -59,7 +59,7 @@ def test_sixty_cycles_of_mixed_faults_leave_the_server_as_it_was(tmp_path: Path)
 def test_the_mix_has_every_kind_that_works_on_proxies() -> None:
     def works_on_proxies(kind: FaultKind) -> bool:
         of_the_witness = isinstance(kind, FrameFault | WitnessFault)
-        return not kind.alone and "live" in kind.worlds and not of_the_witness
+        return not kind.exclusive_cluster and "live" in kind.worlds and not of_the_witness
 
     kinds = {name for name, kind in registry.table("faults").items() if works_on_proxies(kind)}
     assert {kind for kind, _ in MIX} == kinds
@@ -81,16 +81,16 @@ def test_whichever_ends_first_the_server_lives_and_takes_another(
     async def scenario(it: Stand) -> None:
         lane, client = lane_of(it), await Client.connect(it.proxies[0])
         client.talk(LOTS_BYTES)
-        faults = [FaultSpec(kind, Elapsed(n), 0, SLOW[kind]) for n, kind in enumerate((first, second))]
+        faults = [FaultSpec(kind, AtTime(n), 0, SLOW[kind]) for n, kind in enumerate((first, second))]
         for fault in faults:
-            await registry.fault(fault.kind).start(fault, lane)
+            await registry.fault(fault.kind).inject_live(fault, lane)
             client.talk(LOTS_BYTES)
         if leaves:
             client.leave()
         for fault in faults:
-            await registry.fault(fault.kind).stop(fault, lane)
-        await registry.fault(first).start(faults[0], lane)
-        await registry.fault(first).stop(faults[0], lane)
+            await registry.fault(fault.kind).heal_live(fault, lane)
+        await registry.fault(first).inject_live(faults[0], lane)
+        await registry.fault(first).heal_live(faults[0], lane)
         assert await it.is_as_new(0) and await it.server.alive()
         await client.forget()
 
@@ -105,19 +105,19 @@ def test_whichever_ends_first_the_server_lives_and_takes_another(
 def test_a_server_that_stops_answering_is_noticed_named_and_replaced(tmp_path: Path) -> None:
     async def scenario(it: Stand) -> None:
         latency = registry.fault("latency")
-        fault = FaultSpec("latency", Elapsed(0), 0, {"upstream_ms": 1})
+        fault = FaultSpec("latency", AtTime(0), 0, {"upstream_ms": 1})
         (process,) = (p for p in psutil.Process().children() if p.name() == "toxiproxy-server")
         process.suspend()
         await asyncio.to_thread(os.waitid, os.P_PID, process.pid, os.WSTOPPED)
         with pytest.raises(ControlPlaneWedged, match="does not even tell its version"):
-            await latency.start(fault, lane_of(it))
+            await latency.inject_live(fault, lane_of(it))
         assert not await it.server.alive()
         ports = [proxy.address.advertised for proxy in it.proxies]
         await it.renew()
         assert not process.is_running()
         assert await it.server.alive() and [proxy.address.advertised for proxy in it.proxies] == ports
-        await latency.start(fault, lane_of(it))
-        await latency.stop(fault, lane_of(it))
+        await latency.inject_live(fault, lane_of(it))
+        await latency.heal_live(fault, lane_of(it))
         assert await it.is_as_new(0) and await it.is_as_new(1)
 
     on(tmp_path, scenario, timeout_s=0.5)

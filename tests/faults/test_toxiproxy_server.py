@@ -26,7 +26,7 @@ from faults.toxiproxy_errors import (
 )
 from harness.model.addresses import LaneAddress
 from harness.model.errors import EnvironmentProblem, UsageError
-from harness.model.spec import Elapsed, FaultSpec
+from harness.model.spec import AtTime, FaultSpec
 from harness.provision.toxiproxy import toxiproxy_server
 from harness.system.port_allocator import port_block
 from harness.system.processes import spawn, stop
@@ -145,7 +145,7 @@ def test_a_stopped_server_is_noticed_and_named(staged: Any) -> None:
             )  # the last of its threads has stopped
             with pytest.raises(ControlPlaneWedged, match="does not even tell its version") as raised:
                 await DROPPED_RESPONSE.start(
-                    FaultSpec("dropped_response", Elapsed(0), 1), stage.paths[0].lane
+                    FaultSpec("dropped_response", AtTime(0), 1), stage.paths[0].lane
                 )
             assert isinstance(raised.value, EnvironmentProblem)
             process.resume()

@@ -27,7 +27,7 @@ from harness.model.rows import (
     TrialRecord,
     TrialVerdict,
 )
-from harness.model.spec import ClientRef, Elapsed, FaultSpec, Plan, TrialSpec, Workload
+from harness.model.spec import ClientRef, AtTime, FaultSpec, Plan, TrialSpec, Workload
 from harness.model.tcp_facts import TcpFact
 from harness.model.verdicts import Guarantee
 from harness.storage.run_store import RunRecord, RunStore
@@ -164,7 +164,7 @@ def new_story(
         scenario=scenario,
         guarantee=guarantee,
         seed=seed,
-        workload=Workload(records, chunk=20, interval_ms=50, partitions=3, keys=keys, value_bytes=160),
+        workload=Workload(records, records_per_command=20, interval_ms=50, partitions=3, keys=keys, value_bytes=160),
         faults=(),
         config=producer_config(guarantee, "zstd", {"acks": acks}),
     )
@@ -191,13 +191,13 @@ def full_story(trial: str, **choices: object) -> Story:
     applied = {name: (name, value) for name, value in story.spec.config.items()}
     story.say(Configured, LOAD_NS - 800 * MS, id=0, applied=applied, not_set={})
     conn = _Connection(story, windows)
-    for first in range(0, work.records, work.chunk):
-        t_ms = (first // work.chunk - 2) * work.interval_ms  # the first two chunks warm the client up
-        story.say(OpInvoke, LOAD_NS + t_ms * MS, op="send", id=first, first=first, count=work.chunk)
+    for first in range(0, work.records, work.records_per_command):
+        t_ms = (first // work.records_per_command - 2) * work.interval_ms  # the first two chunks warm the client up
+        story.say(OpInvoke, LOAD_NS + t_ms * MS, op="send", id=first, first=first, count=work.records_per_command)
         for partition in range(work.partitions):
             batch = [
                 n
-                for n in range(first, min(first + work.chunk, work.records))
+                for n in range(first, min(first + work.records_per_command, work.records))
                 if n % work.partitions == partition
             ]
             conn.produce(batch, partition, t_ms, dice)
@@ -208,7 +208,7 @@ def full_story(trial: str, **choices: object) -> Story:
         hits = sum(
             frame.kind is FrameKind.RESPONSE and really[0] <= frame.t_ns < really[1] for frame in story.frames
         )
-        spec = FaultSpec("dropped_response", Elapsed(start), end - start)
+        spec = FaultSpec("dropped_response", AtTime(start), end - start)
         story.faults.append(FaultRow(index, spec, asked, really, hits))
     extra = len(story.log) - work.records
     story.counts |= {
@@ -326,7 +326,7 @@ def random_story(trial: str, dice: Random) -> Story:
     if dice.random() < 0.2:
         window = (LOAD_NS, LOAD_NS + MS)
         effective = window if dice.random() < 0.5 else None
-        story.faults.append(FaultRow(0, FaultSpec("topic_growth", Elapsed(0), 1), window, effective, 1))
+        story.faults.append(FaultRow(0, FaultSpec("topic_growth", AtTime(0), 1), window, effective, 1))
     offsets: dict[int, int] = {}
     for n in dice.sample(numbers, k=dice.choice([len(numbers), len(numbers) // 2])):
         outcome = dice.choice(["ok", "ok", "ok", "fail", "info"])

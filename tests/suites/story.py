@@ -13,7 +13,7 @@ from harness.model.contract import AnyEvent, OpComplete, OpInvoke, ShutdownCompl
 from harness.model.evidence import PRODUCER, Evidence
 from harness.model.payload import Identity, encode
 from harness.model.rows import Ending, FaultRow, Frame, FrameKind, LogRecord, Phases, ProducePart, TrialRecord
-from harness.model.spec import ClientRef, Elapsed, FaultSpec, TrialSpec, Workload
+from harness.model.spec import ClientRef, AtTime, FaultSpec, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
 from harness.workloads.produce.commands import key_of
 from harness.workloads.produce.profile import producer_config
@@ -223,7 +223,7 @@ class Story:
     ) -> None:
         """A fault as it was; ``begin_ms`` None: it never took effect."""
         window = None if begin_ms is None else (ns(begin_ms), ns(end_ms))
-        start = Elapsed(int(begin_ms or 0))
+        start = AtTime(int(begin_ms or 0))
         spec = FaultSpec(kind, start, int(end_ms - (begin_ms or 0)), params)
         self.faults.append(FaultRow(len(self.faults), spec, window, window, hits))
 

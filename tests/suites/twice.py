@@ -25,4 +25,4 @@ AVOIDABLE = "avoidable-duplicate"
 
 def reasons(told):
     """Why a record is there twice for no reason, or that it was avoidable."""
-    return [finding.samples[0].get("why", finding.anomaly) for finding in CHECK.find(told.evidence())]
+    return [finding.samples[0].get("why", finding.anomaly) for finding in CHECK.run(told.evidence())]

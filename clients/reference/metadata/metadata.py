@@ -34,14 +34,14 @@ from clients.reference.telemetry.trace import (
 )
 from harness.wire.error_table import BY_NAME, KafkaError, error_for
 
-__all__ = ["Metadata", "MetadataQuestion", "PartitionMetadata", "TopicMetadata", "TopicPartition"]
+__all__ = ["Metadata", "MetadataRequest", "PartitionMetadata", "TopicMetadata", "TopicPartition"]
 
 RELIABLE_EPOCHS_VERSION = 9  # older responses may contain epochs of an unfinished reassignment (KAFKA-9212)
 _REBOOTSTRAP_REQUIRED = BY_NAME["REBOOTSTRAP_REQUIRED"]
 
 
 @dataclass(frozen=True, slots=True)
-class MetadataQuestion:
+class MetadataRequest:
     """What one Metadata request asks for, and the request version that its response satisfies."""
 
     topics: tuple[str, ...]
@@ -122,14 +122,14 @@ class Metadata:
         """Return whether a Metadata request should be sent before any other request."""
         return not self.is_asking and self.next_update_ms() <= now_ms
 
-    def next_question(self, now_ms: int) -> MetadataQuestion:
+    def next_question(self, now_ms: int) -> MetadataRequest:
         """Return the next request: new topics only, if nothing else is due (KIP-526), or all topics in use (MET-10)."""
         partial = self._need_partial and not self._need_full and now_ms < self._expires_ms
         if not partial:
             self._forget_idle_topics(now_ms)
         topics = self._new_topics if partial else self._idle_at_ms.keys()
         self.is_asking = True
-        return MetadataQuestion(tuple(sorted(topics)), partial, self._request_version)
+        return MetadataRequest(tuple(sorted(topics)), partial, self._request_version)
 
     def _forget_idle_topics(self, now_ms: int) -> None:
         for topic in [topic for topic, idle_ms in self._idle_at_ms.items() if idle_ms <= now_ms]:
@@ -146,7 +146,7 @@ class Metadata:
         self._failures += 1
         self._trace(MetadataFailed(at_ms=now_ms, attempts=self._failures, reason=reason))
 
-    def update(self, question: MetadataQuestion, body: Message, now_ms: int) -> None:
+    def update(self, question: MetadataRequest, body: Message, now_ms: int) -> None:
         """Apply a response. One without brokers counts as a failure and removes nothing (MET-06)."""
         refusal = error_for(int(getattr(body, "error_code", 0)))
         if refusal.code or not body.brokers:
@@ -169,7 +169,7 @@ class Metadata:
         )
         self.on_cluster_id(self.cluster_id)
 
-    def _answered(self, question: MetadataQuestion, now_ms: int) -> None:
+    def _answered(self, question: MetadataRequest, now_ms: int) -> None:
         self.is_asking = False
         self._need_partial = question.version < self._request_version
         if not question.partial:
@@ -186,7 +186,7 @@ class Metadata:
             if self._equivalent_answers:
                 self._equivalent_until_ms = now_ms + self._backoff.delay_ms(self._equivalent_answers - 1)
 
-    def _update_topics(self, question: MetadataQuestion, body: Message) -> bool:
+    def _update_topics(self, question: MetadataRequest, body: Message) -> bool:
         """Replace the topics (or add them, for a partial response). Return whether any topic has changed."""
         before = self.topics
         topics = dict(before) if question.partial else {}

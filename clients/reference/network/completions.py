@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from clients.reference.common.requests import ClientRequest, ClientResponse
-from clients.reference.telemetry.trace import Misbehaved, Trace
+from clients.reference.telemetry.trace import CallbackFailed, Trace
 from harness.wire.apis import api_name
 
 
@@ -28,4 +28,4 @@ class Completions:
                 request.on_complete(response, now_ms)
             except Exception as error:
                 who = f"completion of {api_name(request.api)}"
-                self._trace(Misbehaved(at_ms=now_ms, who=who, what=f"{type(error).__name__}: {error}"))
+                self._trace(CallbackFailed(at_ms=now_ms, who=who, what=f"{type(error).__name__}: {error}"))

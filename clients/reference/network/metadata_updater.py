@@ -10,7 +10,7 @@ from functools import partial
 from clients.reference.common.requests import METADATA_LOWEST, ClientRequest, ClientResponse, metadata_request
 from clients.reference.config.producer_config import ProducerConfig
 from clients.reference.errors import BrokerError
-from clients.reference.metadata.metadata import Metadata, MetadataQuestion
+from clients.reference.metadata.metadata import Metadata, MetadataRequest
 from clients.reference.network.network_client import NetworkClient
 from harness.model.verdicts import Outcome
 from harness.wire.apis import Api
@@ -72,7 +72,7 @@ class MetadataUpdater:
             now_ms,
         )
 
-    def _answered(self, question: MetadataQuestion, response: ClientResponse, now_ms: int) -> None:
+    def _answered(self, question: MetadataRequest, response: ClientResponse, now_ms: int) -> None:
         """Apply the response. A version mismatch is fatal, since no later request can succeed either (MET-16)."""
         if response.body is not None:
             self._metadata.update(question, response.body, now_ms)

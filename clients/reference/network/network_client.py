@@ -22,11 +22,11 @@ from clients.reference.network.idle_connections import IdleConnections
 from clients.reference.network.in_flight_requests import InFlightRequest, InFlightRequests
 from clients.reference.network.least_loaded import least_loaded, starting_anywhere
 from clients.reference.network.node_addresses import every_address
-from clients.reference.network.request_tracker import Exchanges, NoAnswerError
+from clients.reference.network.request_tracker import RequestTracker, NoAnswerError
 from clients.reference.network.throttling import client_throttle_ms
 from clients.reference.ports import INT32_MAX, ChannelState, Disconnection, Jitter, Node, Polled, Selector
 from clients.reference.states import ConnectionState
-from clients.reference.telemetry.trace import ApiVersionsReceived, ConnectionEnded, Misbehaved, Trace
+from clients.reference.telemetry.trace import ApiVersionsReceived, ConnectionEnded, CallbackFailed, Trace
 from harness.wire.apis import Api, api_name
 from harness.wire.messages import client_versions
 from harness.wire.versions import UnsupportedVersion
@@ -44,7 +44,7 @@ class NetworkClient:
     api_versions: type[ApiVersions] = ApiVersions
     completions: type[Completions] = Completions
     connection_states: type[ClusterConnectionStates] = ClusterConnectionStates
-    exchanges: type[Exchanges] = Exchanges
+    exchanges: type[RequestTracker] = RequestTracker
     idle_connections: type[IdleConnections] = IdleConnections
     in_flight_requests: type[InFlightRequests] = InFlightRequests
 
@@ -244,7 +244,7 @@ class NetworkClient:
             self._states.throttle(answered.node_id, throttle_ms, now_ms)
 
     def _refuse(self, node_id: int, now_ms: int, what: str) -> None:
-        self._trace(Misbehaved(at_ms=now_ms, who=f"node {node_id}", what=what))
+        self._trace(CallbackFailed(at_ms=now_ms, who=f"node {node_id}", what=what))
         self._drop(node_id, now_ms, LocalEnd.LOCAL_CLOSE, what)
 
     def _handle_disconnection(self, node_id: int, disconnection: Disconnection, now_ms: int) -> None:

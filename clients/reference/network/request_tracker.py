@@ -22,7 +22,7 @@ class NoAnswerError(Exception):
     """A frame does not answer a request. The message is one sentence. The connection cannot be trusted any more."""
 
 
-class Exchanges:
+class RequestTracker:
     """Writes to ``selector`` and maintains ``in_flight``. Traces every request, and its response or its loss."""
 
     def __init__(

@@ -26,7 +26,7 @@ Key = str | tuple[str, int | None]
 
 
 @dataclass(slots=True, eq=False)
-class Seat:
+class AppendCacheEntry:
     """A batch with room: its records plus ``weight`` times the next one must stay below ``end_bytes``.
 
     ``builder`` is the batch's, and ``append`` the builder's.
@@ -63,7 +63,7 @@ class Seats:
         self._most_bytes = most_bytes
         self._new_delivery = new_delivery
         self._owner = owner
-        self._seats: dict[Key, Seat] = {}
+        self._entries: dict[Key, AppendCacheEntry] = {}
         self.topics = metadata.topics
 
     def append(
@@ -81,29 +81,29 @@ class Seats:
         Return its delivery, or None if it has no seat.
         """
         plain = partition is None and key is None
-        seat = self._seats.get(topic) if plain else self._seat_of(topic, key, partition)
-        if seat is None:
+        entry = self._entries.get(topic) if plain else self._entry_of(topic, key, partition)
+        if entry is None:
             return None
         size_bytes = PLAIN_OVERHEAD_BYTES if key is None else PLAIN_OVERHEAD_BYTES + len(key)
         if type(value) is bytes:
             size_bytes += len(value)
         elif value is not None:
             return None
-        batch, builder = seat.batch, seat.builder
+        batch, builder = entry.batch, entry.builder
         used_bytes = builder.records_bytes
-        if used_bytes + size_bytes * seat.weight >= seat.end_bytes or batch.state is not _OPEN:
+        if used_bytes + size_bytes * entry.weight >= entry.end_bytes or batch.state is not _OPEN:
             return None
-        if seat.used_at_ms != now_ms:
+        if entry.used_at_ms != now_ms:
             self._metadata.add(topic, now_ms)
-            seat.used_at_ms = now_ms
-        index = seat.append(timestamp_ms, key, value)
+            entry.used_at_ms = now_ms
+        index = entry.append(timestamp_ms, key, value)
         if callback is not None:
             batch.callbacks.append((index, timestamp_ms, callback))
         if partition is None:
             self._appended(topic, key, builder.records_bytes - used_bytes)
         return self._new_delivery(timestamp_ms, batch, index, None, self._owner)
 
-    def _seat_of(self, topic: str, key: bytes | None, partition: int | None) -> Seat | None:
+    def _entry_of(self, topic: str, key: bytes | None, partition: int | None) -> AppendCacheEntry | None:
         """Return the seat for a given partition, or for a key's partition."""
         if not (key is None or type(key) is bytes):
             return None
@@ -111,8 +111,8 @@ class Seats:
             known = self.topics.get(topic)
             if known is None or not self._chooses:
                 return None
-            partition = self._partitioner.at_once(topic, known, key)
-        return self._seats.get((topic, partition))
+            partition = self._partitioner.try_partition(topic, known, key)
+        return self._entries.get((topic, partition))
 
     def leave(self, batch: ProducerBatch, now_ms: int, *, keyless: bool) -> None:
         """Leave a seat in ``batch`` after a record took the slow path. ``keyless``: without key and partition."""
@@ -123,10 +123,10 @@ class Seats:
         bounds = [batch.limit_bytes / batch.growth, batch.grant.size_bytes + 1, self._most_bytes + 1]
         if keyless:
             known = self._metadata.topics[topic]
-            if not self._chooses or partition != self._partitioner.at_once(topic, known, None):
+            if not self._chooses or partition != self._partitioner.try_partition(topic, known, None):
                 return
             bounds.append(batch.builder.size_bytes + self._partitioner.bytes_left(topic))
-        self._seats[topic if keyless else batch.partition] = Seat(
+        self._entries[topic if keyless else batch.partition] = AppendCacheEntry(
             batch,
             batch.builder.append,
             batch.builder,
@@ -138,11 +138,11 @@ class Seats:
     def vacate(self, batch: ProducerBatch) -> None:
         """Remove the seats of a batch that has ended."""
         for key in (batch.partition, batch.partition[0]):
-            seat = self._seats.get(key)
-            if seat is not None and seat.batch is batch:
-                del self._seats[key]
+            entry = self._entries.get(key)
+            if entry is not None and entry.batch is batch:
+                del self._entries[key]
 
     def clear(self) -> None:
         """Remove all seats, as anything may have changed."""
         self.topics = self._metadata.topics
-        self._seats.clear()
+        self._entries.clear()

@@ -148,7 +148,7 @@ class Partitioner:
             sticky = self.sticky[topic] = self._keep_or_choose(topic, sticky, known)
         return sticky.partition
 
-    def at_once(self, topic: str, known: TopicMetadata, key: bytes | None) -> int | None:
+    def try_partition(self, topic: str, known: TopicMetadata, key: bytes | None) -> int | None:
         """Return the same choice if it needs no decision, else None."""
         if key is not None and not self.ignores_keys:
             return partition_for_key(key, len(known.partitions))
@@ -158,7 +158,7 @@ class Partitioner:
         return sticky.partition
 
     def bytes_left(self, topic: str) -> int:
-        """Return the bytes of keyless records that the topic's partition accepts before ``at_once`` returns None."""
+        """Return the bytes of keyless records that the topic's partition accepts until ``try_partition`` gives None."""
         return self.most_bytes - self.sticky[topic].bytes
 
     def appended(self, topic: str, key: bytes | None, size_bytes: int) -> None:

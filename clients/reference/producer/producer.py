@@ -39,7 +39,7 @@ from clients.reference.producer.send_handle import Delivery, Outgoing
 from clients.reference.producer.sender import Sender
 from clients.reference.producer.transaction_manager import TransactionManager
 from clients.reference.states import LIFE, LifeEvent, LifeState
-from clients.reference.telemetry.trace import Misbehaved, StateChanged, Trace, no_trace
+from clients.reference.telemetry.trace import CallbackFailed, StateChanged, Trace, no_trace
 from harness.model.verdicts import Outcome
 from harness.wire.records import BATCH_OVERHEAD_BYTES
 
@@ -302,7 +302,7 @@ class ProducerCore:
 
     def _misbehaved(self, raised: Exception, now_ms: int) -> None:
         what = f"{type(raised).__name__}: {raised}"
-        self._trace(Misbehaved(at_ms=now_ms, who="callback", what=what))
+        self._trace(CallbackFailed(at_ms=now_ms, who="callback", what=what))
 
     def _publish_later(self, batch: ProducerBatch) -> None:
         self._seats.vacate(batch)

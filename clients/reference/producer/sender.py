@@ -34,7 +34,7 @@ from clients.reference.producer.producer_batch import NO_OFFSET, NO_TIMESTAMP, P
 from clients.reference.producer.record_accumulator import RecordAccumulator
 from clients.reference.producer.transaction_manager import TransactionManager
 from clients.reference.states import ProducerIdState
-from clients.reference.telemetry.trace import BatchExpired, BatchRetried, BatchSent, Misbehaved, Trace
+from clients.reference.telemetry.trace import BatchExpired, BatchRetried, BatchSent, CallbackFailed, Trace
 from harness.model.verdicts import Outcome
 from harness.wire.apis import Api
 from harness.wire.error_table import BY_NAME, KafkaError, error_for
@@ -210,7 +210,7 @@ class Sender:
                 answers[answer.topic, answer.partition] = answer
             else:
                 what = f"it contains {answer.topic}-{answer.partition}, which was not in the request"
-                self._trace(Misbehaved(at_ms=now_ms, who="Produce response", what=what))
+                self._trace(CallbackFailed(at_ms=now_ms, who="Produce response", what=what))
         return answers
 
     def _error_of_lost_request(self, response: ClientResponse) -> KafkaError:

@@ -260,7 +260,7 @@ class SendUnblocked(TraceEvent, tag="send_unblocked", frozen=True, kw_only=True)
     error: str = ""
 
 
-class Misbehaved(TraceEvent, tag="misbehaved", frozen=True, kw_only=True):
+class CallbackFailed(TraceEvent, tag="misbehaved", frozen=True, kw_only=True):
     """A peer or a callback did something that it must not do. The client contained it."""
 
     who: str

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from time import monotonic_ns
 
 from clients.reference.producer.producer import ProducerCore
-from clients.reference.transport.news import News
+from clients.reference.transport.news import WakeupCondition
 from clients.reference.transport.record_future import Waiting, contained
 from clients.reference.transport.selector import SocketSelector
 
@@ -38,7 +38,7 @@ class IoThread(threading.Thread):
         client_id: str,
         core: ProducerCore,
         selector: SocketSelector,
-        news: News,
+        news: WakeupCondition,
         waiting: Waiting,
         after_round: Callable[[], None],
         at_end: Callable[[], None],

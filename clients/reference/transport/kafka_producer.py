@@ -30,7 +30,7 @@ from clients.reference.telemetry.metrics import Gauges, MetricName, ProducerMetr
 from clients.reference.telemetry.trace import Trace, TraceEvent, no_trace
 from clients.reference.transport.blocking import Blocking
 from clients.reference.transport.io_thread import IoThread, now_ms
-from clients.reference.transport.news import News
+from clients.reference.transport.news import WakeupCondition
 from clients.reference.transport.plugged_sends import PluggedSends
 from clients.reference.transport.record_future import RecordFuture, Waiting
 from clients.reference.transport.selector import SocketSelector
@@ -90,7 +90,7 @@ class KafkaProducer:
         )
         self._lock = threading.RLock()
         self._take_lock, self._release_lock = self._lock.acquire, self._lock.release
-        self._news = News(self._lock)
+        self._news = WakeupCondition(self._lock)
         waiting = Waiting(self._news)
         self._user_trace = trace
         self._events: deque[TraceEvent] = deque()

@@ -9,7 +9,7 @@ from typing import TypeVar
 Seen = TypeVar("Seen")
 
 
-class News(threading.Condition):
+class WakeupCondition(threading.Condition):
     """A condition that counts its ``waiting`` threads. If there are none, a notifier without the lock need not take it.
 
     A thread is counted before it evaluates its predicate, so it either sees the preceding change or is counted.

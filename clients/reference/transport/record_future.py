@@ -9,7 +9,7 @@ from functools import partial
 from clients.reference.errors import SendError
 from clients.reference.producer.producer_batch import ProducerBatch, RecordMetadata
 from clients.reference.producer.send_handle import Delivery
-from clients.reference.transport.news import News
+from clients.reference.transport.news import WakeupCondition
 
 logger = logging.getLogger("kafka-trial.reference")
 DoneCallback = Callable[["RecordFuture"], None]
@@ -69,7 +69,7 @@ class Waiting:
     Threads wait on one condition. Callbacks are grouped by batch, so each round has one check per batch in progress.
     """
 
-    def __init__(self, news: News) -> None:
+    def __init__(self, news: WakeupCondition) -> None:
         self._news = news
         self._callbacks: dict[ProducerBatch | None, list[tuple[RecordFuture, DoneCallback]]] = {}
 

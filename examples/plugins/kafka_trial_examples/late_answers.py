@@ -43,7 +43,7 @@ class LateAnswers(Fault):
         FaultParam("delay_ms", 200, 1, 60_000, "how much later answers arrive"),
     )
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Add the delay."""
         delay_ms = self.values(spec)["delay_ms"]
         await each(
@@ -53,16 +53,16 @@ class LateAnswers(Fault):
             ),
         )
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Remove the delay."""
         await each(lane.on(spec), lambda proxy: remove(proxy, toxic_name(spec)))
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Add the delay."""
         for proxy in lane.on(spec):
             proxy.down.delay(toxic_name(spec), self.values(spec)["delay_ms"] * NS_PER_MS)
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Remove the delay."""
         for proxy in lane.on(spec):
             proxy.down.restore(toxic_name(spec))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from harness.model.dice import Dice
 from harness.model.evidence import Evidence
-from harness.model.spec import Elapsed, FaultSpec, Workload
+from harness.model.spec import AtTime, FaultSpec, Workload
 from harness.model.verdicts import Guarantee
 from harness.plugins.scenario import Consequence, Scenario
 
-LOAD = Workload(records=60, chunk=5, interval_ms=250, partitions=3, keys=0, value_bytes=0, kind="lookup")
+LOAD = Workload(records=60, records_per_command=5, interval_ms=250, partitions=3, keys=0, value_bytes=0, kind="lookup")
 
 
 def _answered(evidence: Evidence) -> Consequence:
@@ -21,7 +21,7 @@ def _calm(_: Dice) -> tuple[FaultSpec, ...]:
 
 def _late(dice: Dice) -> tuple[FaultSpec, ...]:
     params = {"delay_ms": dice.between(100, 300)}
-    return (FaultSpec("late_answers", Elapsed(dice.between(300, 800)), 1_500, params),)
+    return (FaultSpec("late_answers", AtTime(dice.between(300, 800)), 1_500, params),)
 
 
 CALM = Scenario(

@@ -44,7 +44,7 @@ GROWN = ReasonKind("topic-changed", "the fault {fault} changes the number of par
 CHANGES = ("topic_growth", "topic_recreate")
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return one finding for wrong numbers and one for what is not a number. Inconclusive if the topic changed."""
     for fault in evidence.faults:
         if fault.spec.kind in CHANGES:
@@ -74,8 +74,8 @@ CHECK = Check(
         Requirement(READABLE, Level.MUST, arises=_answered),
     ),
     guarantees=frozenset({Guarantee.AT_LEAST_ONCE}),
-    channels=frozenset({"history"}),
-    mutant="one-partition-too-many",
-    find=find,
+    requires=frozenset({"history"}),
+    killed_mutant="one-partition-too-many",
+    run=run,
     workloads=frozenset({"lookup"}),
 )

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from kio.schema.errors import ErrorCode
 
-from harness.brokers.scripted.refusals import Refused
+from harness.brokers.scripted.refusals import RequestRefused
 from harness.wire.records import NO_PRODUCER_EPOCH, NO_SEQUENCE, increment_sequence
 
 BATCHES_TO_RETAIN: Final = 5
@@ -57,12 +57,12 @@ class ProducerStateEntry:
     def check(self, epoch: int, first_sequence: int) -> None:
         """Raise Refused for an old epoch, or for a sequence that is not the next one."""
         if epoch < self.producer_epoch:
-            raise Refused(ErrorCode.invalid_producer_epoch)
+            raise RequestRefused(ErrorCode.invalid_producer_epoch)
         if self.producer_epoch == NO_PRODUCER_EPOCH:
             return
         due = 0 if epoch != self.producer_epoch else increment_sequence(self.last_sequence, 1)
         if first_sequence != due:
-            raise Refused(ErrorCode.out_of_order_sequence_number)
+            raise RequestRefused(ErrorCode.out_of_order_sequence_number)
 
     def add(self, epoch: int, batch: BatchMetadata, now_ms: int) -> None:
         """Remember an appended batch. A new epoch clears the earlier batches."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kio.schema.errors import ErrorCode
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """The append was rejected with ``code``. Nothing was appended.
 
     ``record_errors`` are (index in the batch, message). ``message`` is None if the broker sends none.

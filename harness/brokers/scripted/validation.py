@@ -13,7 +13,7 @@ from crc32c import crc32c
 from kio.schema.errors import ErrorCode
 
 from harness.brokers.scripted.record_scan import Found, Scan, Unscanned, scan
-from harness.brokers.scripted.refusals import Refused
+from harness.brokers.scripted.refusals import RequestRefused
 from harness.brokers.scripted.topic_config import TopicConfig
 from harness.wire.errors import WireError
 from harness.wire.makers import filler
@@ -56,15 +56,15 @@ def only_batch(data: bytes | None, size_bytes: int, version: int) -> bytes:
     Kafka's reader.
     """
     if data is None or not size_bytes:
-        raise Refused(ErrorCode.invalid_record)
+        raise RequestRefused(ErrorCode.invalid_record)
     if data[CRC_AT - 1] != MAGIC:
-        raise Refused(ErrorCode.invalid_record)
+        raise RequestRefused(ErrorCode.invalid_record)
     if version < _ZSTD_FROM_VERSION and data[CRC_COVERS_FROM + 1] & CODEC_MASK == Codec.ZSTD:
-        raise Refused(ErrorCode.unsupported_compression_type)
+        raise RequestRefused(ErrorCode.unsupported_compression_type)
     if size_bytes == len(data):
         return data
     if _next_batch(data, size_bytes):
-        raise Refused(ErrorCode.invalid_record)
+        raise RequestRefused(ErrorCode.invalid_record)
     return data[:size_bytes]
 
 
@@ -80,11 +80,11 @@ def _next_batch(data: bytes, at: int) -> int:
         return 0
     length = int.from_bytes(data[at + 8 : at + LENGTH_EXCLUDES_BYTES], "big", signed=True)
     if length < _SMALLEST_LENGTH:
-        raise Refused(ErrorCode.corrupt_message)
+        raise RequestRefused(ErrorCode.corrupt_message)
     if left < CRC_AT:
         return 0
     if data[at + CRC_AT - 1] > MAGIC:
-        raise Refused(ErrorCode.corrupt_message)
+        raise RequestRefused(ErrorCode.corrupt_message)
     size_bytes = LENGTH_EXCLUDES_BYTES + length
     return size_bytes if size_bytes <= left else 0
 
@@ -95,33 +95,33 @@ def validate(data: bytes, config: TopicConfig, now_ms: int) -> Valid:
     The returned maximum timestamp may differ from the one that the header claims.
     """
     if data[:8] != _NO_OFFSET:
-        raise Refused(ErrorCode.invalid_record)
+        raise RequestRefused(ErrorCode.invalid_record)
     if len(data) > config.max_message_bytes:
-        raise Refused(ErrorCode.message_too_large)
+        raise RequestRefused(ErrorCode.message_too_large)
     if len(data) < BATCH_OVERHEAD_BYTES:
-        raise Refused(ErrorCode.corrupt_message)
+        raise RequestRefused(ErrorCode.corrupt_message)
     header: BatchHeader = _make_header(*HEADER.unpack_from(data))
     if crc32c(memoryview(data)[CRC_COVERS_FROM:]) != header.crc:
-        raise Refused(ErrorCode.corrupt_message)
+        raise RequestRefused(ErrorCode.corrupt_message)
     count, attributes = header.record_count, header.attributes
     if count <= 0 or header.last_offset_delta + 1 != count or attributes & CONTROL:
-        raise Refused(ErrorCode.invalid_record)
+        raise RequestRefused(ErrorCode.invalid_record)
     if header.producer_id > NO_PRODUCER_ID and header.base_sequence < 0:
-        raise Refused(ErrorCode.invalid_record)
+        raise RequestRefused(ErrorCode.invalid_record)
     plain = _plain(data, header)
     found = scan(plain, count)
     if not isinstance(found, Scan):
         # Java's exception for a length of more than five bytes is not caught unless a decompressing stream wraps it.
         is_lost = found is Unscanned.LENGTH and not attributes & CODEC_MASK
-        raise Refused(ErrorCode.unknown_server_error if is_lost else ErrorCode.invalid_record)
+        raise RequestRefused(ErrorCode.unknown_server_error if is_lost else ErrorCode.invalid_record)
     newest_ms = int64(header.base_timestamp_ms + found.greatest_delta_ms)
     if _may_be_refused(found, newest_ms, header, config, now_ms):
         _check_records(plain, header, config, now_ms)
     if attributes & CODEC_MASK and not found.offsets_count:
         # A broker would rebuild such a batch, from records whose keys and values it has skipped.
-        raise Refused(ErrorCode.unknown_server_error)
+        raise RequestRefused(ErrorCode.unknown_server_error)
     if len(data) > config.segment_bytes:
-        raise Refused(ErrorCode.record_list_too_large)
+        raise RequestRefused(ErrorCode.record_list_too_large)
     if attributes & LOG_APPEND_TIME:
         return Valid(header, header.max_timestamp_ms, found.records)
     return Valid(header, newest_ms if newest_ms > _NO_TIMESTAMP else _NO_TIMESTAMP, found.records)
@@ -135,7 +135,7 @@ def _plain(data: bytes, header: BatchHeader) -> bytes:
         return decompress(header.codec, section, MAX_DECOMPRESSED_BYTES)
     except WireError:
         # Kafka's decompressors raise exceptions that do not map to a protocol error.
-        raise Refused(ErrorCode.unknown_server_error) from None
+        raise RequestRefused(ErrorCode.unknown_server_error) from None
 
 
 def _may_be_refused(
@@ -157,7 +157,7 @@ def _check_records(plain: bytes, header: BatchHeader, config: TopicConfig, now_m
     try:
         records = read_records(plain, header)
     except WireError:
-        raise Refused(ErrorCode.invalid_record) from None
+        raise RequestRefused(ErrorCode.invalid_record) from None
     errors: list[tuple[int, str]] = []
     code = ErrorCode.invalid_record
     for index, record in enumerate(records):
@@ -167,7 +167,7 @@ def _check_records(plain: bytes, header: BatchHeader, config: TopicConfig, now_m
             errors.append((index, why))
             code = ErrorCode.invalid_timestamp
     if errors:
-        raise Refused(code, f"{len(errors)} records were rejected", tuple(errors))
+        raise RequestRefused(code, f"{len(errors)} records were rejected", tuple(errors))
 
 
 def _untimely(record: Record, header: BatchHeader, config: TopicConfig, now_ms: int) -> str | None:

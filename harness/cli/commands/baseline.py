@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from harness.baseline import Known, apply
+from harness.baseline import KnownFailure, apply
 from harness.baseline.file import appended, in_force, parse, read, without
 from harness.baseline.upkeep import contradicted, missing, unneeded
 from harness.cli.console import answer, say
@@ -111,7 +111,7 @@ def _whole(store: RunStore) -> list[TrialVerdict]:
     return verdicts
 
 
-def _tell(file: Path, done: str, entries: Sequence[Known], as_json: bool) -> None:
+def _tell(file: Path, done: str, entries: Sequence[KnownFailure], as_json: bool) -> None:
     if as_json:
         print_json({"file": str(file), done: list(entries)})
     else:

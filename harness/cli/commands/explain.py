@@ -81,7 +81,7 @@ def _pages() -> dict[str, str]:
 
 def page_of(entry: Any) -> str:
     """Return the published page of a fault, check or other registered object: the docstring of its module."""
-    module = sys.modules[entry.find.__module__ if isinstance(entry, Check) else type(entry).__module__]
+    module = sys.modules[entry.run.__module__ if isinstance(entry, Check) else type(entry).__module__]
     return getdoc(module) or ""
 
 

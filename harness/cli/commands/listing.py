@@ -52,7 +52,7 @@ def _check(check: Check) -> Row:
     return {
         "requirements": [f"{requirement.id} {requirement.level}" for requirement in check.requirements],
         "guarantees": sorted(check.guarantees),
-        "mutant": check.mutant,
+        "mutant": check.killed_mutant,
         "summary": check.summary,
     }
 

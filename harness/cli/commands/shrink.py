@@ -24,13 +24,13 @@ from harness.model.errors import UsageError, unknown
 from harness.model.path_names import made_of
 from harness.model.rows import TrialVerdict
 from harness.model.run_files import TRIAL, VERDICT
-from harness.model.spec import ClientTold, Elapsed, FaultSpec, FrameSeen, PhaseBegan, Plan, TrialSpec, Trigger
+from harness.model.spec import OnClientEvent, AtTime, FaultSpec, OnFrame, OnPhase, Plan, TrialSpec, Trigger
 from harness.model.units import some
 from harness.planning import own_commands, typed_settings, validate_plan
 from harness.running.install import install
 from harness.search.shrink_passes import TIERS, Allowed
-from harness.search.shrinker import STARTS, Hunt, Rate
-from harness.search.trial_batches import Tries, anomalies
+from harness.search.shrinker import STARTS, Shrinker, Rate
+from harness.search.trial_batches import TrialBatches, anomalies
 from harness.storage.run_store import RunStore
 
 MINIMAL, PREFIX = "minimal.json", "minimal-"
@@ -88,10 +88,10 @@ def shrink(
     tiers = () if faults_only else TIERS
     starts = STARTS if world == "live" else 1
     with live_run(store, clients, options) if world == "live" else simulated_run(store, options) as run:
-        tries = Tries(run, options.jobs)
-        hunt = Hunt(spec, wanted, _allowed_in(world), tries, tiers, attempts, starts, say)
-        stopped_by = carry_out(run, hunt.run())
-    return _conclude(hunt, store, options, stopped_by)
+        batches = TrialBatches(run, options.jobs)
+        shrinker = Shrinker(spec, wanted, _allowed_in(world), batches, tiers, attempts, starts, say)
+        stopped_by = carry_out(run, shrinker.run())
+    return _conclude(shrinker, store, options, stopped_by)
 
 
 def _wanted(path: Path, anomaly: str | None) -> list[str]:
@@ -118,78 +118,78 @@ def _allowed_in(world: str) -> Allowed:
     return allowed
 
 
-def _conclude(hunt: Hunt, store: RunStore, options: Options, stopped_by: int | None) -> int:
+def _conclude(shrinker: Shrinker, store: RunStore, options: Options, stopped_by: int | None) -> int:
     """Store the smallest trial, report what was shown about it, and return the exit code."""
     path = store.folder / MINIMAL
-    if hunt.anomaly:
-        write_json(path, typed_settings.stored_spec(_named(hunt)))
-    for sentence in _sentences(hunt, path, stopped_by):
+    if shrinker.anomaly:
+        write_json(path, typed_settings.stored_spec(_named(shrinker)))
+    for sentence in _sentences(shrinker, path, stopped_by):
         say(sentence)
     if options.as_json:
-        print_json(_document(hunt, store, path))
+        print_json(_document(shrinker, store, path))
     if stopped_by is not None:
         return 128 + stopped_by
-    is_done = hunt.confirmed is not None or hunt.minimal != hunt.original
-    return 0 if hunt.anomaly and is_done else 4
+    is_done = shrinker.confirmed is not None or shrinker.minimal != shrinker.original
+    return 0 if shrinker.anomaly and is_done else 4
 
 
-def _named(hunt: Hunt) -> TrialSpec:
+def _named(shrinker: Shrinker) -> TrialSpec:
     """Return the smallest trial with a name of its own."""
-    original = hunt.original.trial.removeprefix(PREFIX)
-    return replace(hunt.minimal, trial=made_of(PREFIX + original), attempt=1)
+    original = shrinker.original.trial.removeprefix(PREFIX)
+    return replace(shrinker.minimal, trial=made_of(PREFIX + original), attempt=1)
 
 
-def _sentences(hunt: Hunt, path: Path, stopped_by: int | None) -> Iterator[str]:
-    ended = "interrupted" if stopped_by is not None else "its time was used up" if hunt.ran_out else ""
-    if hunt.anomaly:
-        yield from _what_is_left(hunt, ended)
+def _sentences(shrinker: Shrinker, path: Path, stopped_by: int | None) -> Iterator[str]:
+    ended = "interrupted" if stopped_by is not None else "its time was used up" if shrinker.ran_out else ""
+    if shrinker.anomaly:
+        yield from _what_is_left(shrinker, ended)
         yield f"replay: kafka-trial replay {shlex.quote(str(path))}"
         return
-    attempts = hunt.tries.tally(hunt.original).told
+    attempts = shrinker.batches.stats(shrinker.original).told
     yield f"the failure did not come again in {some(len(attempts), 'attempt')}{f' ({ended})' if ended else ''}"
     if others := sorted({each for verdict in attempts for each in anomalies(verdict)}):
         yield f"what came is {', '.join(others)}; --anomaly names what is to be looked for"
     yield f"evidence: {path.parent}"
 
 
-def _what_is_left(hunt: Hunt, ended: str) -> Iterator[str]:
-    minimal, original = hunt.minimal, hunt.rate(hunt.original)
-    rate = hunt.confirmed or hunt.rate(minimal)
-    yield f"{hunt.original.client}: {hunt.anomaly}"
+def _what_is_left(shrinker: Shrinker, ended: str) -> Iterator[str]:
+    minimal, original = shrinker.minimal, shrinker.rate(shrinker.original)
+    rate = shrinker.confirmed or shrinker.rate(minimal)
+    yield f"{shrinker.original.client}: {shrinker.anomaly}"
     yield (
-        f"{_faults(hunt.original)} to {len(minimal.faults)} in {some(hunt.tries.trials, 'trial')} over "
-        f"{some(hunt.rounds, 'round')}; the {'minimal' if hunt.confirmed else 'smallest'} schedule failed "
+        f"{_faults(shrinker.original)} to {len(minimal.faults)} in {some(shrinker.batches.trials, 'trial')} over "
+        f"{some(shrinker.rounds, 'round')}; the {'minimal' if shrinker.confirmed else 'smallest'} schedule failed "
         f"{_of(rate)} (the original {_of(original)})"
     )
     for fault in minimal.faults:
         yield f"    {told(fault)}"
-    yield f"    {minimal.workload.records} records of {hunt.original.workload.records}"
+    yield f"    {minimal.workload.records} records of {shrinker.original.workload.records}"
     if ended:
         yield f"{ended}: it may get smaller"
-    elif minimal.faults and hunt.is_one_minimal:
-        yield f"1-minimal: without any one of its faults it did not fail in {some(hunt.attempts, 'attempt')}"
+    elif minimal.faults and shrinker.is_one_minimal:
+        yield f"1-minimal: without any one of its faults it did not fail in {some(shrinker.attempts, 'attempt')}"
     elif not minimal.faults:
         yield "it fails without any fault"
 
 
-def _document(hunt: Hunt, store: RunStore, path: Path) -> dict[str, Any]:
-    minimal = hunt.minimal
+def _document(shrinker: Shrinker, store: RunStore, path: Path) -> dict[str, Any]:
+    minimal = shrinker.minimal
     return {
         "run": str(store.folder),
-        "anomaly": hunt.anomaly or None,
-        "trials": hunt.tries.trials,
-        "rounds": hunt.rounds,
-        "attempts": hunt.attempts or None,
-        "complete": hunt.confirmed is not None,
-        "original": {"faults": len(hunt.original.faults), **asdict(hunt.rate(hunt.original))},
+        "anomaly": shrinker.anomaly or None,
+        "trials": shrinker.batches.trials,
+        "rounds": shrinker.rounds,
+        "attempts": shrinker.attempts or None,
+        "complete": shrinker.confirmed is not None,
+        "original": {"faults": len(shrinker.original.faults), **asdict(shrinker.rate(shrinker.original))},
         "minimal": {
             "file": str(path),
             "faults": len(minimal.faults),
-            **asdict(hunt.confirmed or hunt.rate(minimal)),
-            "one_minimal": hunt.confirmed is not None and hunt.is_one_minimal,
-            "spec": typed_settings.stored_spec(_named(hunt)),
+            **asdict(shrinker.confirmed or shrinker.rate(minimal)),
+            "one_minimal": shrinker.confirmed is not None and shrinker.is_one_minimal,
+            "spec": typed_settings.stored_spec(_named(shrinker)),
         }
-        if hunt.anomaly
+        if shrinker.anomaly
         else None,
     }
 
@@ -203,13 +203,13 @@ def told(fault: FaultSpec) -> str:
 
 def _when(start: Trigger) -> str:
     match start:
-        case Elapsed():
+        case AtTime():
             return f"from {start.ms} ms of load on"
-        case FrameSeen():
+        case OnFrame():
             return f"from {start.api} {start.direction} {start.nth} after {start.after_ms} ms of load on"
-        case ClientTold():
+        case OnClientEvent():
             return f"from the client's {start.what} {start.nth} after {start.after_ms} ms of load on"
-        case PhaseBegan():
+        case OnPhase():
             return f"from the beginning of {start.phase} on"
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from harness.judging.completeness.kinds import has_other_log, is_produce
 from harness.model.anomaly import ReasonKind
 from harness.model.evidence import Evidence
-from harness.model.rows import Fate, Frame, FrameKind, Reason
+from harness.model.rows import Disposition, Frame, FrameKind, Reason
 
 FRAMES_LACK = ReasonKind("frames-incomplete", "the witness's rows are not whole: {what} ({count} times)")
 
@@ -50,8 +50,8 @@ class _Answers:
 
     def __init__(self, rows: Sequence[Frame]) -> None:
         requests = [row for row in rows if row.kind is FrameKind.REQUEST]
-        self._never = {row.correlation_id for row in requests if row.fate is Fate.STOPPED}
-        self._waiting = deque(row for row in requests if row.fate is not Fate.STOPPED and _is_answered(row))
+        self._never = {row.correlation_id for row in requests if row.disposition is Disposition.BLOCKED}
+        self._waiting = deque(row for row in requests if row.disposition is not Disposition.BLOCKED and _is_answered(row))
         self._passed_over: list[Frame] = []
         self.unasked = 0
         for row in rows:

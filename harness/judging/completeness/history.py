@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import pairwise
 
-from harness.adapter.protocol_rules import Broken, Rules, Unknown
+from harness.adapter.protocol_rules import RuleBroken, ProtocolRules, Unknown
 from harness.model.anomaly import ReasonKind
 from harness.model.contract import (
     CRASHED,
@@ -27,7 +27,7 @@ from harness.model.contract import (
     OpInvoke,
     ShutdownComplete,
     StartupComplete,
-    Unsupported,
+    UnsupportedCommand,
 )
 from harness.model.evidence import PRODUCER, Evidence
 from harness.model.rows import Reason
@@ -62,13 +62,13 @@ def numbered(evidence: Evidence) -> Reason | None:
 def kept_the_contract(evidence: Evidence) -> Reason | None:
     """The rules of the contract accept the events again, as they did when the client said them."""
     now_ns = evidence.record.phases.end_ns or 0
-    rules = Rules(began_ns=evidence.history[0].mono_ns)
+    rules = ProtocolRules(began_ns=evidence.history[0].mono_ns)
     for command in _commands(evidence):
         rules.asked(command)
     for position, event in enumerate(evidence.history):
         try:
             rules.stored(event, now_ns)
-        except Broken as broken:
+        except RuleBroken as broken:
             return HISTORY_LACKS.reason(what=BROKEN, position=position, told=f" ({broken})")
     return None
 
@@ -89,7 +89,7 @@ def _commands(evidence: Evidence) -> Iterator[Command | Unknown]:
             case Configured():
                 names = dict.fromkeys((*event.applied, *event.not_set), "")
                 yield Configure(event.id, evidence.record.run_id, PRODUCER, "producer", dict(names))
-            case Unsupported():
+            case UnsupportedCommand():
                 yield Unknown(event.cmd, event.id)
     # No more than the plan has, however many the events claim.
     left = evidence.record.spec.workload.records

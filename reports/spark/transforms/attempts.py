@@ -37,7 +37,7 @@ def attempts(trials: DataFrame, frames: DataFrame, produce_parts: DataFrame, fau
         *_EXCHANGE,
         "frame",
         "broker",
-        F.coalesce("came_ns", "t_ns").alias("asked_ns"),
+        F.coalesce("received_ns", "t_ns").alias("asked_ns"),
         _batch("producer_id", "producer_epoch", "base_sequence", "crc").alias("batch"),
     )
     first = F.min_by(F.struct("base_offset", "error_code"), "t_ns")

@@ -48,7 +48,7 @@ from suites.analysis.recreated import recreations
 CORRUPTED = Anomaly("corrupted", "{count:place}: {what}")
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return one finding per reason. Each counts places."""
     by_reason: dict[str, list[Corruption]] = defaultdict(list)
     given_anew = _given_anew(evidence)
@@ -88,7 +88,7 @@ CHECK = Check(
         Requirement("PRD-SND-01", Level.MUST, arises=told_offsets),
     ),
     guarantees=EVERY,
-    channels=frozenset({"history", "log", "faults"}),
-    mutant="corrupts_on_retry",
-    find=find,
+    requires=frozenset({"history", "log", "faults"}),
+    killed_mutant="corrupts_on_retry",
+    run=run,
 )

@@ -58,7 +58,7 @@ def limit_ms(evidence: Evidence) -> int:
 
 
 @grants("late-by-a-stall", "slack-of-delivery")
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding, which counts late records. Unsupported if the client cannot set the limit."""
     require_settable(evidence, SETTING)
     limit = limit_ms(evidence)
@@ -102,7 +102,7 @@ CHECK = Check(
     summary="Records whose result came later than delivery.timeout.ms allows.",
     requirements=(Requirement("PRD-EXP-01", Level.SHOULD, arises=_tried_patience),),
     guarantees=EVERY,
-    channels=frozenset({"history"}),
-    mutant="never_expires",
-    find=find,
+    requires=frozenset({"history"}),
+    killed_mutant="never_expires",
+    run=run,
 )

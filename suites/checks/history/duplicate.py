@@ -81,7 +81,7 @@ NO_TIMEOUT = ReasonKind(
 _Explained = Mapping[int, Explanation]
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding of each anomaly.
 
     It counts surplus copies if all copies are forbidden, and otherwise records by what explains them.
@@ -193,7 +193,7 @@ CHECK = Check(
         Requirement("E2E-DEL-03", Level.MUST, AT_LEAST_ONCE, arises=_sent_again),
     ),
     guarantees=DURABLE,
-    channels=frozenset({"history", "log", "frames", "faults"}),
-    mutant="retries_with_new_sequence",
-    find=find,
+    requires=frozenset({"history", "log", "frames", "faults"}),
+    killed_mutant="retries_with_new_sequence",
+    run=run,
 )

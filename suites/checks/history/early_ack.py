@@ -62,7 +62,7 @@ class _Numbered(NamedTuple):
     sequence: tuple[int, ...]
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding, which counts records. Unsupported unless acks=all."""
     require_acks_all(evidence)
     answered = _answers(evidence)
@@ -127,7 +127,7 @@ CHECK = Check(
     summary="Records that the client reported as written before the broker had answered.",
     requirements=(Requirement("PRD-SND-16", Level.MUST, arises=_acknowledged),),
     guarantees=DURABLE,
-    channels=frozenset({"history", "log", "frames"}),
-    mutant="acknowledges_before_response",
-    find=find,
+    requires=frozenset({"history", "log", "frames"}),
+    killed_mutant="acknowledges_before_response",
+    run=run,
 )

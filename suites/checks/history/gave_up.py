@@ -118,7 +118,7 @@ NEVER_NS = 2**63
 _Spans = list[tuple[int, int]]
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding, which counts the records that were given up. Unsupported if retries are limited."""
     require_unlimited_retries(evidence)
     limits = _Limits(evidence)
@@ -334,7 +334,7 @@ CHECK = Check(
     summary="Records that the client gave up although the network recovered.",
     requirements=(Requirement("PRD-SND-06", Level.MUST, arises=failed_attempts),),
     guarantees=DURABLE,
-    channels=frozenset({"history", "frames", "faults"}),
-    mutant="gives_up_on_disconnect",
-    find=find,
+    requires=frozenset({"history", "frames", "faults"}),
+    killed_mutant="gives_up_on_disconnect",
+    run=run,
 )

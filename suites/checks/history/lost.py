@@ -41,7 +41,7 @@ from suites.analysis.promises import DURABLE, EXACTLY_ONCE
 LOST = Anomaly("lost", "{count:acknowledged record} not in the log")
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding, which counts lost records. Unsupported unless acks=all."""
     require_acks_all(evidence)
     lost = accounting.lost(evidence)
@@ -62,7 +62,7 @@ CHECK = Check(
         Requirement("E2E-DEL-02", Level.MUST, EXACTLY_ONCE, _acknowledged),
     ),
     guarantees=DURABLE,
-    channels=frozenset({"history", "log"}),
-    mutant="acknowledges_before_response",
-    find=find,
+    requires=frozenset({"history", "log"}),
+    killed_mutant="acknowledges_before_response",
+    run=run,
 )

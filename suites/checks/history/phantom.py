@@ -48,7 +48,7 @@ UNEXPECTED = Anomaly("phantom", "{count:log record} {why}")
 
 
 @grants("result-unknown")
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return one finding per reason. Each counts log records."""
     by_reason: dict[str, list[Phantom]] = defaultdict(list)
     for phantom in accounting.phantoms(evidence):
@@ -71,7 +71,7 @@ CHECK = Check(
         Requirement("PRD-SND-01", Level.MUST, arises=told_offsets),
     ),
     guarantees=EVERY,
-    channels=frozenset({"history", "log"}),
-    mutant="reports_success_as_failure",
-    find=find,
+    requires=frozenset({"history", "log"}),
+    killed_mutant="reports_success_as_failure",
+    run=run,
 )

@@ -65,7 +65,7 @@ AVOIDABLE = Anomaly(
 IN_FLIGHT = "max.in.flight.requests.per.connection"
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding of each anomaly, which counts the overtaken records."""
     inversions = accounting.inversions(evidence)
     if not inversions:
@@ -135,7 +135,7 @@ CHECK = Check(
         Requirement("E2E-DEL-03", Level.MUST, AT_LEAST_ONCE, arises=_put_to_the_test),
     ),
     guarantees=EVERY,
-    channels=frozenset({"history", "log", "frames", "faults"}),
-    mutant="reorders_on_retry",
-    find=find,
+    requires=frozenset({"history", "log", "frames", "faults"}),
+    killed_mutant="reorders_on_retry",
+    run=run,
 )

@@ -63,7 +63,7 @@ TIME_LEFT = ReasonKind("time-left", "{of}: {told}, but the oldest had {left_ms} 
 SLACK_MS = 1_000
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding of each kind.
 
     Inconclusive if the client still had time, or if the client, a broker or the harness stalled.
@@ -185,7 +185,7 @@ CHECK = Check(
     summary="Records that never got a result, or only after a flush or close had returned successfully.",
     requirements=(Requirement("PRD-CLS-01", Level.MUST), Requirement("PRD-CLS-03", Level.MUST)),
     guarantees=EVERY,
-    channels=frozenset({"history"}),
-    mutant="drops_batch_on_disconnect",
-    find=find,
+    requires=frozenset({"history"}),
+    killed_mutant="drops_batch_on_disconnect",
+    run=run,
 )

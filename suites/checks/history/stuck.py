@@ -99,7 +99,7 @@ class Stall(NamedTuple):
 
 
 @grants("largest-timeout")
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding, which counts the waiting records.
 
     Inconclusive if stalls may explain every finding.
@@ -256,7 +256,7 @@ CHECK = Check(
     summary="Records that the client ignored or sent in an endless loop, although the network had healed.",
     requirements=(Requirement("E2E-LIV-01", Level.MUST, arises=waiting_when_healed),),
     guarantees=EVERY,
-    channels=frozenset({"history", "frames", "faults"}),
-    mutant="stalls_after_reset",
-    find=find,
+    requires=frozenset({"history", "frames", "faults"}),
+    killed_mutant="stalls_after_reset",
+    run=run,
 )

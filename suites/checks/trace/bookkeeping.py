@@ -326,7 +326,7 @@ def _name(batch: _Batch) -> str:
 ANOMALY = breach_anomaly("bookkeeping")
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return one finding per requirement, which counts the events that break the account."""
     monitor = Bookkeeping(
         retries=number(evidence, "retries", UNLIMITED),
@@ -352,7 +352,7 @@ CHECK = Check(
         judged("PRD-SPL-03", SHOULD),
     ),
     guarantees=frozenset(Guarantee),
-    channels=frozenset({"trace"}),
-    mutant="drops_batch_on_disconnect",
-    find=find,
+    requires=frozenset({"trace"}),
+    killed_mutant="drops_batch_on_disconnect",
+    run=run,
 )

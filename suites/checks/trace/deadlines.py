@@ -124,7 +124,7 @@ def limits_of(evidence: Evidence) -> Limits:
     )
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return one finding per requirement, which counts the limits that were not kept."""
     limits = limits_of(evidence)
     monitor = Deadlines(limits)
@@ -158,7 +158,7 @@ CHECK = Check(
         *(judged(f"PRD-CLS-0{n}", SHOULD) for n in (4, 7)),
     ),
     guarantees=frozenset(Guarantee),
-    channels=frozenset({"trace"}),
-    mutant="never_expires",
-    find=find,
+    requires=frozenset({"trace"}),
+    killed_mutant="never_expires",
+    run=run,
 )

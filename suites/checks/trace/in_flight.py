@@ -226,7 +226,7 @@ class InFlight(Monitor):
 ANOMALY = breach_anomaly("in-flight")
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return one finding per requirement, which counts the events that do not fit their connection's queue."""
     monitor = InFlight(
         number(evidence, "max.in.flight.requests.per.connection", 5),
@@ -253,7 +253,7 @@ CHECK = Check(
         judged("NET-TMO-05", SHOULD),
     ),
     guarantees=frozenset(Guarantee),
-    channels=frozenset({"trace"}),
-    mutant="loses_newest_first",
-    find=find,
+    requires=frozenset({"trace"}),
+    killed_mutant="loses_newest_first",
+    run=run,
 )

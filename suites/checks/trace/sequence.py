@@ -256,7 +256,7 @@ NOT_IDEMPOTENT = ReasonKind(
 )
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return one finding per requirement, which counts batches and bumps that break a chain.
 
     Unsupported without idempotence.
@@ -283,7 +283,7 @@ CHECK = Check(
         judged("PRD-SPL-04", MUST, EXACTLY_ONCE),
     ),
     guarantees=EXACTLY_ONCE,
-    channels=frozenset({"trace"}),
-    mutant="retries_with_new_sequence",
-    find=find,
+    requires=frozenset({"trace"}),
+    killed_mutant="retries_with_new_sequence",
+    run=run,
 )

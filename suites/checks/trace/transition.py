@@ -100,7 +100,7 @@ class Transitions(Monitor):
 ANOMALY = breach_anomaly("transition")
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return one finding per requirement, which counts the moves and ends that are not allowed."""
     return accusation(ANOMALY, Transitions().watch(events_of(evidence)))
 
@@ -116,7 +116,7 @@ CHECK = Check(
         judged("PRD-IDM-11", SHOULD),
     ),
     guarantees=frozenset(Guarantee),
-    channels=frozenset({"trace"}),
-    mutant="ends_batches_twice",
-    find=find,
+    requires=frozenset({"trace"}),
+    killed_mutant="ends_batches_twice",
+    run=run,
 )

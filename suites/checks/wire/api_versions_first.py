@@ -51,7 +51,7 @@ def first_requests(evidence: Evidence) -> list[Frame]:
     return list(first.values())
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding, which counts connections."""
     first = first_requests(evidence)
     skipped = [frame for frame in first if frame.api != FIRST]
@@ -77,7 +77,7 @@ CHECK = Check(
         Requirement("NET-CON-01", Level.SHOULD, arises=lambda evidence: len(first_requests(evidence))),
     ),
     guarantees=frozenset(Guarantee),
-    channels=frozenset({"frames"}),
-    mutant="remembers_api_versions",
-    find=find,
+    requires=frozenset({"frames"}),
+    killed_mutant="remembers_api_versions",
+    run=run,
 )

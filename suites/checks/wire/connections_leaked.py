@@ -52,7 +52,7 @@ LIMIT = 20
 AFTER_NS = 1_000 * NS_PER_MS
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding of each kind, for the broker with the most connections."""
     ended = {frame.conn for frame in evidence.frames if frame.kind is FrameKind.CLOSE}
     endless: dict[int, list[Frame]] = {}
@@ -125,7 +125,7 @@ CHECK = Check(
     summary="More connections to a broker than any client needs.",
     requirements=(Requirement("NET-CON-05", Level.SHOULD, arises=reconnections),),
     guarantees=frozenset(Guarantee),
-    channels=frozenset({"frames", "faults"}),
-    mutant="leaks_connections",
-    find=find,
+    requires=frozenset({"frames", "faults"}),
+    killed_mutant="leaks_connections",
+    run=run,
 )

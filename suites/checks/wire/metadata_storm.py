@@ -43,7 +43,7 @@ METADATA, BACKOFF = "Metadata", "retry.backoff.ms"
 LEAST_A_SECOND, TIMES_JAVA, FOR_EACH_REASON = 100, 10, 5
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding: the requests of the busiest second."""
     asked = _questions(evidence)
     most, end_ns = busiest_second(frame.arrived_ns for frame in asked)
@@ -104,7 +104,7 @@ CHECK = Check(
         Requirement("MET-03", Level.SHOULD, arises=_repeated),
     ),
     guarantees=frozenset(Guarantee),
-    channels=frozenset({"frames"}),
-    mutant="floods_with_metadata_requests",
-    find=find,
+    requires=frozenset({"frames"}),
+    killed_mutant="floods_with_metadata_requests",
+    run=run,
 )

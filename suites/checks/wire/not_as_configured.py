@@ -74,7 +74,7 @@ DUPLICATE = BY_NAME["DUPLICATE_SEQUENCE_NUMBER"].code
 SLACK_MS = 5_000
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding per setting."""
     return [*_acks(evidence), *_codec(evidence), *_times(evidence), *_offsets(evidence)]
 
@@ -232,7 +232,7 @@ CHECK = Check(
         ),
     ),
     guarantees=frozenset(Guarantee),
-    channels=frozenset({"frames", "history", "log"}),
-    mutant="acks_of_the_leader_alone",
-    find=find,
+    requires=frozenset({"frames", "history", "log"}),
+    killed_mutant="acks_of_the_leader_alone",
+    run=run,
 )

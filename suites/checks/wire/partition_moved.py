@@ -72,7 +72,7 @@ class _Bytes(NamedTuple):
     max_timestamp_ms: int | None
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding of each kind: batches on the wire, records in the log, and keys."""
     grown_ns = growths_ns(evidence)
     found: list[Finding] = []
@@ -202,7 +202,7 @@ CHECK = Check(
         Requirement("PRD-ISP-06", Level.SHOULD, EVERY, arises=_keys),
     ),
     guarantees=frozenset(Guarantee),
-    channels=frozenset({"frames", "log", "history", "faults"}),
-    mutant="retries_in_another_partition",
-    find=find,
+    requires=frozenset({"frames", "log", "history", "faults"}),
+    killed_mutant="retries_in_another_partition",
+    run=run,
 )

@@ -82,7 +82,7 @@ class Identity(NamedTuple):
     last_ns: int
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding of each kind."""
     batches = [each for each in sent(evidence) if each.part.records is not None]
     missing = [each for each in batches if not is_numbered(each.part)]
@@ -262,7 +262,7 @@ CHECK = Check(
     summary="Batches of an idempotent producer without an identity, or under one that changes for no reason.",
     requirements=(Requirement("PRD-IDM-01", Level.MUST, arises=_batches),),
     guarantees=EXACTLY_ONCE,
-    channels=frozenset({"frames", "history", "faults"}),
-    mutant="batch_without_sequence",
-    find=find,
+    requires=frozenset({"frames", "history", "faults"}),
+    killed_mutant="batch_without_sequence",
+    run=run,
 )

@@ -88,7 +88,7 @@ def dated(evidence: Evidence) -> list[Dated]:
     return found
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding, which counts records."""
     outside = [each for each in dated(evidence) if not _may_be_dated_so(each)]
     if not outside:
@@ -124,7 +124,7 @@ CHECK = Check(
     summary="Records in the log with a timestamp at which the client cannot have dated them.",
     requirements=(Requirement("PRD-ISP-09", Level.SHOULD, arises=lambda evidence: len(dated(evidence))),),
     guarantees=frozenset(Guarantee),
-    channels=frozenset({"log", "history", "frames"}),
-    mutant="misdates_on_retry",
-    find=find,
+    requires=frozenset({"log", "history", "frames"}),
+    killed_mutant="misdates_on_retry",
+    run=run,
 )

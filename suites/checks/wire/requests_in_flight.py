@@ -41,7 +41,7 @@ from typing import NamedTuple
 
 from harness.model.anomaly import Anomaly, Sample
 from harness.model.evidence import Evidence, view
-from harness.model.rows import Fate, Finding, Frame, FrameKind
+from harness.model.rows import Disposition, Finding, Frame, FrameKind
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Guarantee, Level
 from harness.plugins.check import Check, Requirement
@@ -116,7 +116,7 @@ def _confused_ns(evidence: Evidence) -> dict[int, int]:
     """Map each connection to when its client may have matched an answer to the wrong request."""
     doubled: dict[int, int] = {}
     for frame in evidence.frames:
-        if frame.kind is FrameKind.RESPONSE and frame.fate is Fate.MARKED:
+        if frame.kind is FrameKind.RESPONSE and frame.disposition is Disposition.ANNOTATED:
             doubled.setdefault(frame.conn, frame.t_ns)
     confused = dict(out_of_turn_ns(evidence))
     return confused | {conn: min(t_ns, confused.get(conn, t_ns)) for conn, t_ns in doubled.items()}
@@ -151,7 +151,7 @@ def _may_be_given_up(request: _Request, wall_ms: int, timeout_ms: int) -> bool:
     return wall_ms - request.youngest_ms >= timeout_ms
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding per requirement, which counts requests."""
     if TIMEOUT in evidence.record.not_set:
         return []
@@ -227,7 +227,7 @@ CHECK = Check(
         Requirement("PRD-IDM-04", Level.MUST, EXACTLY_ONCE, arises=_batches),
     ),
     guarantees=frozenset(Guarantee),
-    channels=frozenset({"frames", "history", "faults"}),
-    mutant="one_too_many_in_flight",
-    find=find,
+    requires=frozenset({"frames", "history", "faults"}),
+    killed_mutant="one_too_many_in_flight",
+    run=run,
 )

@@ -127,7 +127,7 @@ def _attempts(evidence: Evidence) -> Mapping[tuple[int, int, int], Attempt]:
     return {(each.conn, each.asked_ns, each.part.partition): each for each in attempts(evidence)}
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding of each kind: attempts sent too soon, and batches sent too often."""
     found = []
     applied_ms = backoff_ms(evidence)
@@ -195,7 +195,7 @@ CHECK = Check(
     summary="Batches that are sent again without a pause, or far too often.",
     requirements=(Requirement("PRD-ACC-04", Level.SHOULD, arises=_retries),),
     guarantees=frozenset(Guarantee),
-    channels=frozenset({"frames"}),
-    mutant="forgets_retry_backoff",
-    find=find,
+    requires=frozenset({"frames"}),
+    killed_mutant="forgets_retry_backoff",
+    run=run,
 )

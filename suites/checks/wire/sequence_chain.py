@@ -71,7 +71,7 @@ class _Gap(NamedTuple):
         return self.behind.base - self.start
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding of each kind: missing numbers, and records that got new numbers."""
     found = []
     gaps: list[_Gap] = []
@@ -192,7 +192,7 @@ CHECK = Check(
         Requirement("PRD-IDM-03", Level.MUST, arises=_retries),
     ),
     guarantees=EXACTLY_ONCE,
-    channels=frozenset({"frames", "log", "history"}),
-    mutant="retries_with_new_sequence",
-    find=find,
+    requires=frozenset({"frames", "log", "history"}),
+    killed_mutant="retries_with_new_sequence",
+    run=run,
 )

@@ -81,7 +81,7 @@ def reuses(evidence: Evidence) -> list[Reuse]:
     ]
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding, which counts the reused sequences."""
     found = reuses(evidence)
     if not found:
@@ -211,7 +211,7 @@ CHECK = Check(
     summary="Sequence numbers that two different batches carry, of which the first may be in the log.",
     requirements=(Requirement("PRD-IDM-13", Level.MUST, arises=_in_doubt),),
     guarantees=EXACTLY_ONCE,
-    channels=frozenset({"frames", "log", "history"}),
-    mutant="gives_numbers_of_failed_batch_away",
-    find=find,
+    requires=frozenset({"frames", "log", "history"}),
+    killed_mutant="gives_numbers_of_failed_batch_away",
+    run=run,
 )

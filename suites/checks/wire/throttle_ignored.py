@@ -135,7 +135,7 @@ def _knew(evidence: Evidence, request: Frame, heard: _Heard) -> bool:
     return heard.reached_ns is not None and sent_ns > heard.reached_ns + SLACK_NS
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding, which counts requests."""
     early: dict[int, tuple[int, Frame, Frame]] = {}
     for throttle in throttles(evidence):
@@ -178,7 +178,7 @@ CHECK = Check(
     summary="Requests to a broker that had asked the client to wait longer.",
     requirements=(Requirement("NET-CON-12", Level.SHOULD, arises=lambda evidence: len(throttles(evidence))),),
     guarantees=frozenset(Guarantee),
-    channels=frozenset({"frames", "history", "log", "faults"}),
-    mutant="ignores_throttling",
-    find=find,
+    requires=frozenset({"frames", "history", "log", "faults"}),
+    killed_mutant="ignores_throttling",
+    run=run,
 )

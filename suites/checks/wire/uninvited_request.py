@@ -51,7 +51,7 @@ AFTER_CLOSE = Anomaly(
 )
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding per requirement, which counts batches."""
     found = []
     if strange := [each for each in _named(evidence) if each.part.topic != evidence.record.topic]:
@@ -131,7 +131,7 @@ CHECK = Check(
         Requirement("PRD-CLS-03", Level.MUST, arises=_closed),
     ),
     guarantees=frozenset(Guarantee),
-    channels=frozenset({"frames", "history", "faults"}),
-    mutant="sends_to_another_topic",
-    find=find,
+    requires=frozenset({"frames", "history", "faults"}),
+    killed_mutant="sends_to_another_topic",
+    run=run,
 )

@@ -52,7 +52,7 @@ UNMENDED = Anomaly(
 )
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding, which counts the records. Unsupported if retries are limited."""
     require_unlimited_retries(evidence)
     failed = failed_over_it(evidence)
@@ -76,7 +76,7 @@ CHECK = Check(
         Requirement("PRD-IDM-12", Level.SHOULD, EXACTLY_ONCE, _with("UNKNOWN_PRODUCER_ID")),
     ),
     guarantees=EXACTLY_ONCE,
-    channels=frozenset({"history", "frames", "log"}),
-    mutant="out_of_order_is_fatal",
-    find=find,
+    requires=frozenset({"history", "frames", "log"}),
+    killed_mutant="out_of_order_is_fatal",
+    run=run,
 )

@@ -53,7 +53,7 @@ UNSPLIT = Anomaly(
 SLACK_MS = 1_000
 
 
-def find(evidence: Evidence) -> list[Finding]:
+def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding, which counts the records. Unsupported if retries are limited."""
     require_unlimited_retries(evidence)
     config = evidence.record.spec.config
@@ -104,7 +104,7 @@ CHECK = Check(
     summary="Records that failed because their batch was too large, though each alone was not.",
     requirements=(Requirement("PRD-SPL-01", Level.SHOULD, arises=_refused_several),),
     guarantees=DURABLE,
-    channels=frozenset({"history", "frames", "log"}),
-    mutant="never_splits",
-    find=find,
+    requires=frozenset({"history", "frames", "log"}),
+    killed_mutant="never_splits",
+    run=run,
 )

@@ -124,7 +124,7 @@ def _before_confusion(evidence: Evidence, spot: Spot) -> Evidence:
     full = _in_flight(evidence, spot, count, 1, ANSWERED_MS)
     at_ms, ids = ANSWERED_MS + count * 0.1 + 10, inserted_id(evidence) + 10_000
     own: dict[str, Any] = {"conn": stage.conn, "broker": request_of(evidence, stage.batch).broker}
-    own |= {"came_ns": None, "fault": None, "fate": None}
+    own |= {"received_ns": None, "fault": None, "disposition": None}
     rows = [
         changed(row, correlation_id=ids + n, t_ns=stage.ns(at_ms + later), **own)
         for row, n, later in ((found[0], 0, 0), (found[0], 1, 0.1), (found[1], 1, 0.3), (found[1], 0, 0.4))

@@ -10,7 +10,7 @@ from msgspec.structs import replace as changed
 
 from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow, LogRecord
-from harness.model.spec import Elapsed, FaultSpec
+from harness.model.spec import AtTime, FaultSpec
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Outcome, Verdict
 from suites.analysis.findings import UNLIMITED
@@ -35,7 +35,7 @@ def _grown_later(evidence: Evidence) -> Evidence:
     """The topic gets one more partition after everything else."""
     end_ns = max(event.mono_ns for event in evidence.history)
     window = end_ns + 1, end_ns + NS_PER_MS
-    start = Elapsed(max(0, (window[0] - (evidence.record.phases.load_ns or 0)) // NS_PER_MS))
+    start = AtTime(max(0, (window[0] - (evidence.record.phases.load_ns or 0)) // NS_PER_MS))
     spec = FaultSpec("topic_growth", start, 1, {"partitions": 1})
     row = FaultRow(len(evidence.faults), spec, window, window, 1)
     planned = with_spec(evidence, faults=(*evidence.record.spec.faults, spec))

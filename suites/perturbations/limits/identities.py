@@ -113,7 +113,7 @@ def _before_failure(evidence: Evidence, spot: Spot) -> Evidence:
     """The first batch of another epoch is followed by a request that a broker refuses."""
     request = request_of(evidence, settled(evidence)[spot])
     told = tuple([refusal(part, NOT_LEADER) for part in request.produce])
-    own = {"correlation_id": inserted_id(evidence), "came_ns": None, "fault": None, "fate": None}
+    own = {"correlation_id": inserted_id(evidence), "received_ns": None, "fault": None, "disposition": None}
     asks: Frame = changed(request, t_ns=request.t_ns + SOON_NS, **own)
     tells = changed(
         asks,
@@ -174,7 +174,7 @@ def _given(evidence: Evidence, at_ns: int) -> Evidence:
         next(row for row in _inits(evidence) if row.kind is kind)
         for kind in (FrameKind.REQUEST, FrameKind.RESPONSE)
     )
-    own = {"correlation_id": inserted_id(evidence), "came_ns": None, "fault": None, "fate": None}
+    own = {"correlation_id": inserted_id(evidence), "received_ns": None, "fault": None, "disposition": None}
     tells = changed(tells, conn=asks.conn, broker=asks.broker, lane=asks.lane)
     return with_frames_added(
         evidence, [changed(asks, t_ns=at_ns, **own), changed(tells, t_ns=at_ns + SOON_NS, **own)]

@@ -9,7 +9,7 @@ from msgspec.structs import replace as changed
 
 from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow, Frame, FrameKind
-from harness.model.spec import Elapsed, FaultSpec
+from harness.model.spec import AtTime, FaultSpec
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
 from suites.analysis.promises import AT_LEAST_ONCE
@@ -41,7 +41,7 @@ def _before_fault(evidence: Evidence, place: Pair) -> Evidence:
     """A fault begins when the request was sent, and ends before anything else happens."""
     begin_ns = request_of(evidence, settled(evidence)[place[1]]).t_ns + NS_PER_MS // 10
     window = begin_ns, begin_ns + NS_PER_MS // 10
-    start = Elapsed(max(0, (begin_ns - (evidence.record.phases.load_ns or 0)) // NS_PER_MS))
+    start = AtTime(max(0, (begin_ns - (evidence.record.phases.load_ns or 0)) // NS_PER_MS))
     row = FaultRow(len(evidence.faults), FaultSpec("refuse", start, 1), window, window, 1)
     planned = with_spec(evidence, faults=(*evidence.record.spec.faults, row.spec))
     return _overtaken(replace(planned, faults=(*planned.faults, row)), place)
@@ -53,7 +53,7 @@ def _refused_first(evidence: Evidence, place: Pair, refused: Batch) -> Evidence:
     request, answer = (of(evidence, batches[place[1]]) for of in (request_of, answer_to))
     part, at_ns = asked(evidence, refused.exchange), request.t_ns - SOON_NS
     conn = max(frame.conn for frame in (*evidence.frames, *evidence.stopped)) + 1
-    own = {"conn": conn, "came_ns": None, "fault": None, "fate": None, "correlation_id": 1}
+    own = {"conn": conn, "received_ns": None, "fault": None, "disposition": None, "correlation_id": 1}
     asks: Frame = changed(request, t_ns=at_ns + 1, produce=(part,), **own)
     told = refusal(part, NOT_LEADER)
     tells = changed(answer, t_ns=at_ns + SOON_NS // 2, produce=(told,), error_codes=(NOT_LEADER,), **own)

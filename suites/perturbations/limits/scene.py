@@ -17,7 +17,7 @@ from msgspec.structs import replace as changed
 from harness.model.contract import Stats
 from harness.model.evidence import Evidence, view
 from harness.model.rows import FaultRow, Frame, FrameKind, LogRecord, ProducePart
-from harness.model.spec import Elapsed, FaultSpec
+from harness.model.spec import AtTime, FaultSpec
 from harness.model.units import NS_PER_MS
 from suites.perturbations.edits import (
     inserted_id,
@@ -182,7 +182,7 @@ class Stage:
         request = request_of(self._evidence, self.batch)
         answer = self._evidence.frames[self.batch.exchange.answer or 0]
         self._ids += 1
-        own = {"correlation_id": self._ids, "came_ns": None, "fault": None, "fate": None}
+        own = {"correlation_id": self._ids, "received_ns": None, "fault": None, "disposition": None}
         own |= {} if conn is None else {"conn": conn}
         codes = (told.error_code,) if told.error_code else ()
         yield changed(request, t_ns=self.ns(at_ms), produce=(sent,), **own)
@@ -202,7 +202,7 @@ class Stage:
         yield changed(self._moved(hello[0], closed_ms, conn), **end)
 
     def _moved(self, row: Frame, at_ms: float, conn: int) -> Frame:
-        own = {"conn": conn, "came_ns": None, "fault": None, "fate": None}
+        own = {"conn": conn, "received_ns": None, "fault": None, "disposition": None}
         moved: Frame = changed(row, t_ns=self.ns(at_ms), **own)
         return moved
 
@@ -211,7 +211,7 @@ class Stage:
         rows = list(evidence.faults)
         for fault in faults:
             window = self.ns(fault.begin_ms), self.ns(fault.end_ms)
-            start = Elapsed(max(0, (window[0] - (evidence.record.phases.load_ns or 0)) // NS_PER_MS))
+            start = AtTime(max(0, (window[0] - (evidence.record.phases.load_ns or 0)) // NS_PER_MS))
             spec = FaultSpec(
                 fault.kind, start, fault.end_ms - fault.begin_ms, dict(fault.params), fault.brokers
             )

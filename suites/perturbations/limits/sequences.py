@@ -96,7 +96,7 @@ def _to_younger(evidence: Evidence, spot: Spot) -> Evidence:
     told = refusal(other, AFTER_APPEND)
     rows = pair(evidence, request_of(evidence, batch), answer_to(evidence, batch), other, told)
     return with_frames_added(
-        evidence, [changed(row, t_ns=at_ns + n, came_ns=None) for n, row in enumerate(rows)]
+        evidence, [changed(row, t_ns=at_ns + n, received_ns=None) for n, row in enumerate(rows)]
     )
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace as changed
 
 from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow
-from harness.model.spec import Elapsed, FaultSpec
+from harness.model.spec import AtTime, FaultSpec
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Guarantee, Verdict
 from harness.wire.error_table import BY_NAME
@@ -197,7 +197,7 @@ def _shared(evidence: Evidence, places: Pair) -> Evidence:
     told = with_results(evidence, [changed(other, partition=one.partition, offset=one.offset)])
     end_ns = max(event.mono_ns for event in evidence.history)
     window = end_ns + 1, end_ns + NS_PER_MS
-    start = Elapsed(max(0, (window[0] - (evidence.record.phases.load_ns or 0)) // NS_PER_MS))
+    start = AtTime(max(0, (window[0] - (evidence.record.phases.load_ns or 0)) // NS_PER_MS))
     row = FaultRow(len(told.faults), FaultSpec("topic_recreate", start, 1), window, window, 1)
     planned = with_spec(told, faults=(*told.record.spec.faults, row.spec))
     return replace(planned, faults=(*planned.faults, row))

@@ -36,9 +36,9 @@ def _leaked(evidence: Evidence, _: str) -> Evidence:
             frame,
             conn=first + n,
             t_ns=frame.t_ns + n * every_ns,
-            came_ns=None,
+            received_ns=None,
             fault=None,
-            fate=None,
+            disposition=None,
             correlation_id=None if frame.correlation_id is None else last_id + frame.correlation_id,
         )
         for n in range(CONNECTIONS)
@@ -88,7 +88,7 @@ def _versions_afterwards(evidence: Evidence, conn: int) -> Evidence:
     )
     for at in asks:
         frames[at] = changed(
-            frames[at], t_ns=(answered + BEHIND_NS if at in answers else behind), came_ns=None
+            frames[at], t_ns=(answered + BEHIND_NS if at in answers else behind), received_ns=None
         )
     assert hello in asks
     return with_frames(evidence, frames)

@@ -75,7 +75,7 @@ def _too_many(evidence: Evidence, spot: Spot) -> Evidence:
     limit = int(evidence.record.spec.config.get(IN_FLIGHT, 5))
     request, answer = request_of(evidence, batch), answer_to(evidence, batch)
     first = inserted_id(evidence)
-    own = {"came_ns": None, "fault": None, "fate": None}
+    own = {"received_ns": None, "fault": None, "disposition": None}
     added = []
     for n in range(limit):
         added.append(changed(request, t_ns=request.t_ns + n + 1, correlation_id=first + n, **own))

@@ -45,7 +45,7 @@ def _repeated(
 ) -> list[Frame]:
     """Return ``count`` copies of a request, each answered before the next one is sent."""
     first = inserted_id(evidence)
-    own = {"came_ns": None, "fault": None, "fate": None}
+    own = {"received_ns": None, "fault": None, "disposition": None}
     frames = []
     for n in range(count):
         t_ns = at_ns + n * every_ns

@@ -31,7 +31,7 @@ def _after_close(evidence: Evidence, spot: Spot) -> Evidence:
     later = paused(evidence, closed.mono_ns + 1, AFTER_CLOSE_NS + 1_000 * NS_PER_MS)
     conn = max(frame.conn for frame in (*evidence.frames, *evidence.stopped)) + 1
     at_ns = closed.mono_ns + AFTER_CLOSE_NS
-    own = {"conn": conn, "came_ns": None, "fault": None, "fate": None}
+    own = {"conn": conn, "received_ns": None, "fault": None, "disposition": None}
     hello = [
         changed(frame, t_ns=at_ns - (len(opening(evidence)) - n) * NS_PER_MS, **own)
         for n, frame in enumerate(opening(evidence))

@@ -103,7 +103,7 @@ def _in_circles(evidence: Evidence, at_ns: int) -> Evidence:
     waited = _all_pending(evidence, at_ns)
     asks, tells = _last_exchange(evidence, at_ns)
     first, every_ns = inserted_id(evidence), too_late_ns(evidence) // ROUNDS
-    own = {"came_ns": None, "fault": None, "fate": None}
+    own = {"received_ns": None, "fault": None, "disposition": None}
     rows: list[Frame] = []
     for n in range(ROUNDS):
         moment_ns = at_ns + 1 + n * every_ns

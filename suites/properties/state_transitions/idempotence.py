@@ -182,7 +182,7 @@ class EachRecordIsStoredOnceAndInOrder(RuleBasedStateMachine):
             self.wire.received(NODE, request.answer(broker.produce_response(request.version, results)))
             self.rounds()
 
-    def _result(self, fate: str, index: int, records: bytes) -> tuple[int, int, int]:
+    def _result(self, disposition: str, index: int, records: bytes) -> tuple[int, int, int]:
         """Return (error code, offset, log start) as the law decides, with no false claim about stored records.
 
         Nor about records that are still to be stored: a broker that has lost its place refuses the late copy
@@ -191,16 +191,16 @@ class EachRecordIsStoredOnceAndInOrder(RuleBasedStateMachine):
         log = self.log[index]
         [batch] = read_batches(records)
         is_stored = bytes(batch.records[0].value or b"") in log.values
-        if fate == REFUSES:
+        if disposition == REFUSES:
             return NOT_ENOUGH_REPLICAS, -1, 0
-        if fate == REJECTS and not is_stored:
+        if disposition == REJECTS and not is_stored:
             return INVALID_RECORD, -1, 0
-        if fate == TOO_LARGE and not is_stored:
+        if disposition == TOO_LARGE and not is_stored:
             return MESSAGE_TOO_LARGE, -1, 0
-        if fate in (LIES, FORGOT) and not is_stored and not self.late:
-            return (broker.OUT_OF_ORDER if fate == LIES else broker.UNKNOWN_PRODUCER), -1, 0
+        if disposition in (LIES, FORGOT) and not is_stored and not self.late:
+            return (broker.OUT_OF_ORDER if disposition == LIES else broker.UNKNOWN_PRODUCER), -1, 0
         code, offset = log.append(records)
-        if fate == STORES_AND_REFUSES and code == 0:
+        if disposition == STORES_AND_REFUSES and code == 0:
             return NOT_ENOUGH_REPLICAS_AFTER_APPEND, -1, 0
         return code, offset, 0
 

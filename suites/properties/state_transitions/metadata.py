@@ -8,7 +8,7 @@ from uuid import UUID
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from clients.reference.metadata.metadata import MetadataQuestion
+from clients.reference.metadata.metadata import MetadataRequest
 from clients.reference.ports import Node
 from clients.reference.producer.producer import Components
 from suites.properties.property import machine_law
@@ -29,12 +29,12 @@ VIEW = st.lists(st.tuples(st.sampled_from([*BROKERS, NO_LEADER]), st.integers(0,
 class Asked:
     """A metadata request in flight: what it asks, and which topics were wanted when it was sent."""
 
-    question: MetadataQuestion
+    question: MetadataRequest
     wanted: frozenset[str]
 
 
 @dataclass(slots=True)
-class Known:
+class KnownTopic:
     """A topic as the client should know it: its id, and leader and epoch by partition."""
 
     topic_id: UUID | None
@@ -73,7 +73,7 @@ class NewsOfTheClusterIsBelievedWhenItIsNewer(RuleBasedStateMachine):
         self.asked: Asked | None = None
         self.used_ms: dict[str, int] = {}
         self.unserved: set[str] = set()
-        self.known: dict[str, Known] = {}
+        self.known: dict[str, KnownTopic] = {}
         self.newest: dict[tuple[str, int], tuple[UUID | None, int]] = {}
         self.failures = 0
         self.not_before_ms = 0
@@ -201,7 +201,7 @@ class NewsOfTheClusterIsBelievedWhenItIsNewer(RuleBasedStateMachine):
             if code:
                 continue
             topic_id = ids[topic] if self.version >= IDS_SINCE else None
-            known = self.known[topic] = Known(topic_id)
+            known = self.known[topic] = KnownTopic(topic_id)
             for index, leader, told in partitions:
                 epoch = told if self.version >= LOWEST_RELIABLE else -1
                 newest = self.newest.get((topic, index))

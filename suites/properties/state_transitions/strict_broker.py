@@ -24,7 +24,7 @@ REMEMBERED, ROUND = 5, 2**31
 
 
 @dataclass(slots=True)
-class Known:
+class KnownProducer:
     """A producer's history in one partition: the epoch, and (base, last, offset) of its newest batches."""
 
     epoch: int
@@ -36,7 +36,7 @@ class Partition:
     """The stored records of a partition, and what it knows of their producers."""
 
     values: list[bytes] = field(default_factory=list)
-    producers: dict[int, Known] = field(default_factory=dict)
+    producers: dict[int, KnownProducer] = field(default_factory=dict)
 
     def append(self, records: bytes) -> tuple[int, int]:
         """Append a batch. Return (error code, base offset), which also covers known and refused batches."""
@@ -56,7 +56,7 @@ class Partition:
             if base != due:
                 return OUT_OF_ORDER, -1
         if known is None or head.producer_epoch > known.epoch:
-            known = self.producers[head.producer_id] = Known(head.producer_epoch)
+            known = self.producers[head.producer_id] = KnownProducer(head.producer_epoch)
         offset = len(self.values)
         self.values += [bytes(record.value or b"") for record in batch.records]
         known.batches.append((base, last, offset))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from clients.reference.producer.producer import Components
 from clients.reference.producer.send_handle import Delivery
-from clients.reference.telemetry.trace import BatchSent, Misbehaved, TraceEvent
+from clients.reference.telemetry.trace import BatchSent, CallbackFailed, TraceEvent
 from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.apis import Api
 from suites.properties.simulation import Bench
@@ -79,7 +79,7 @@ def ended_ms(bench: Bench, deliveries: list[Delivery], limit_ms: int = LONG_MS) 
 
 def nothing_raised(bench: Bench) -> None:
     """Assert that no answer found the client in a state that its own tables do not know."""
-    raised = [event.what for event in bench.told(Misbehaved) if event.who.startswith("completion")]
+    raised = [event.what for event in bench.told(CallbackFailed) if event.who.startswith("completion")]
     assert not raised, raised[0]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from harness.model.evidence import Evidence, Operation
 from harness.model.exchanges import FOR_EVER, connections
-from harness.model.rows import Fate, Frame, FrameKind
+from harness.model.rows import Disposition, Frame, FrameKind
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Outcome
 from harness.plugins.scenario import Consequence
@@ -105,7 +105,7 @@ def out_of_turn(evidence: Evidence) -> Consequence:
 
 def doubled(evidence: Evidence) -> Consequence:
     """Produce answers that passed twice. Only the witness can tell, since the client need not show it."""
-    count = sum(frame.fate is Fate.MARKED for frame in _answers(evidence))
+    count = sum(frame.disposition is Disposition.ANNOTATED for frame in _answers(evidence))
     return Consequence(count, "Produce answers passed twice")
 
 

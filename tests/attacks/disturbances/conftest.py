@@ -34,7 +34,7 @@ T = TypeVar("T")
 SCRIPT = Path(sys.executable).with_name("kafka-trial")
 BROKER = "local:4.3.1x1"
 #: Long enough to be disturbed in its midst by whoever looks every few milliseconds.
-LOAD = Workload(records=200, chunk=5, interval_ms=100)
+LOAD = Workload(records=200, records_per_command=5, interval_ms=100)
 EXPORTS = ("results.jsonl", "junit.xml", "summary.md", "findings.json")
 LOOK_S, LOOKS = 0.01, 12_000
 

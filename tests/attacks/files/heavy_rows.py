@@ -77,9 +77,9 @@ def attacks(folder: Path) -> Iterator[str]:
         yield f"as many {name} as may be"
     change_load(folder, 0, 10_000_000, records=10_000_000)
     yield "a load without end"
-    change_load(folder, 0, 70_000, records=70_000, chunk=1_000)
+    change_load(folder, 0, 70_000, records=70_000, records_per_command=1_000)
     yield "as much load as may be"
-    change_load(folder, -(2**29), 2**28, records=70_000, chunk=1_000)
+    change_load(folder, -(2**29), 2**28, records=70_000, records_per_command=1_000)
     yield "records below the first"
     change_load(folder, 0, 1, keys=2**40)
     yield "keys without end"

@@ -12,7 +12,7 @@ from hypothesis import example, given
 
 from harness.adapter import trace_file
 from harness.adapter.discreet import discreet
-from harness.adapter.protocol_rules import Broken, Life, Rules
+from harness.adapter.protocol_rules import RuleBroken, Life, ProtocolRules
 from harness.limits.meter import Meter, OverLimit
 from harness.model.contract import AnyEvent, Close, Configure, Flush
 from harness.model.errors import ClientBroken
@@ -72,7 +72,7 @@ HALF: Edits = ([("replace", 5, 0, "\ud800")], [])
 
 def said(lines: bytes) -> tuple[Life, list[AnyEvent]]:
     """A client's whole life, if it keeps the rules."""
-    rules, events = Rules(began_ns=0), []
+    rules, events = ProtocolRules(began_ns=0), []
     for command in COMMANDS:
         rules.asked(command)
     for line in lines.split(b"\n"):
@@ -89,7 +89,7 @@ def said(lines: bytes) -> tuple[Life, list[AnyEvent]]:
 @example(NO_TEXT)
 @example(HALF)
 def test_lines_are_events_or_break_the_contract(survives, edits):
-    told = survives(lambda: said(json_lines(LINES, edits)), Broken)
+    told = survives(lambda: said(json_lines(LINES, edits)), RuleBroken)
     if told is not None:
         stored = msgspec.json.Encoder().encode_lines(told[1])
         again = msgspec.json.Decoder(AnyEvent).decode_lines(stored)
@@ -106,7 +106,7 @@ def test_unedited_they_keep_the_rules():
 def test_a_result_that_no_column_holds_breaks_the_contract(field, value):
     """It was stored, and its trial could not be read again."""
     result = {**LINES[4], field: value}
-    with pytest.raises(Broken, match=f"does not fit upstream's contract: .*{field}|out of range"):
+    with pytest.raises(RuleBroken, match=f"does not fit upstream's contract: .*{field}|out of range"):
         said(json_lines([*LINES[:4], result], ([], [])))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from kio.schema.describe_quorum.v0 import DescribeQuorumRequest, DescribeQuorumResponse
 
-from harness.brokers.connection import Connection, NotYet
+from harness.brokers.connection import BrokerConnection, NotYet
 from harness.brokers.credentials import Credentials
 from harness.brokers.local import LOCAL, LocalCluster
 from harness.model.addresses import Address
@@ -42,7 +42,7 @@ def test_who_has_no_password_is_not_answered(cluster, listener):
     loop, kafka = cluster
 
     async def asks() -> None:
-        with closing(Connection(own_listeners(kafka)[listener])) as connection:
+        with closing(BrokerConnection(own_listeners(kafka)[listener])) as connection:
             await connection.request(ASKED, DescribeQuorumResponse)
 
     with pytest.raises(NotYet, match="the broker closed the connection"):
@@ -55,7 +55,7 @@ def test_who_has_another_password_is_refused(cluster, listener):
 
     async def asks() -> None:
         with closing(
-            Connection(own_listeners(kafka)[listener], credentials=Credentials.drawn())
+            BrokerConnection(own_listeners(kafka)[listener], credentials=Credentials.drawn())
         ) as connection:
             await connection.request(ASKED, DescribeQuorumResponse)
 

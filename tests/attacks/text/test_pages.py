@@ -24,7 +24,7 @@ from harness.model.rows import (
     ProducePart,
     TrialRecord,
 )
-from harness.model.spec import ClientRef, Elapsed, FaultSpec, TrialSpec, Workload
+from harness.model.spec import ClientRef, AtTime, FaultSpec, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
 from reports.pages import overview
 from reports.pages.site import Texts, _templates, _url
@@ -61,7 +61,7 @@ class Page(HTMLParser):
 
 
 def evidence_of(text: str) -> Evidence:
-    fault = FaultSpec(text, Elapsed(1), 5, {text: 1})
+    fault = FaultSpec(text, AtTime(1), 5, {text: 1})
     spec = TrialSpec(
         "t",
         ClientRef(text, "own", (text,)),

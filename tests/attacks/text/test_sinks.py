@@ -27,7 +27,7 @@ from harness.model.evidence import Evidence
 from harness.model.rows import Ending, Phases, TrialRecord
 from harness.model.spec import ClientRef, Plan, TrialSpec, Workload
 from harness.model.verdicts import Guarantee, Verdict
-from harness.pytest_support.fixtures import NoVerdict, PromiseBroken, Tried
+from harness.pytest_support.fixtures import TrialInconclusive, TrialFailed, TrialResult
 from harness.running import defects
 from harness.text.escaping import for_logs, safe_line
 
@@ -127,16 +127,16 @@ def test_what_pytest_shows_is_words(text, capsys, verdict_of, record_of):
     report = failure_text(verdict, EVIDENCE, RUN)
     assert_words(report)
     assert_words(sentence(verdict))
-    with pytest.raises(NoVerdict) as proves_nothing:
-        Tried(verdict_of(text, "inconclusive"), RUN, None).must_pass()
+    with pytest.raises(TrialInconclusive) as proves_nothing:
+        TrialResult(verdict_of(text, "inconclusive"), RUN, None).must_pass()
     assert_words(str(proves_nothing.value))
     with pytest.raises(pytest.skip.Exception) as skipped:
-        Tried(verdict_of(text, "unsupported"), RUN, None).must_pass()
+        TrialResult(verdict_of(text, "unsupported"), RUN, None).must_pass()
     assert_words(str(skipped.value))
     with pytest.raises(pytest.xfail.Exception) as expected:
-        Tried(verdict_of(text, "expected-fail"), RUN, None).must_pass()
+        TrialResult(verdict_of(text, "expected-fail"), RUN, None).must_pass()
     assert_words(str(expected.value))
-    assert_words(str(PromiseBroken(report, sentence(verdict)).msg))
+    assert_words(str(TrialFailed(report, sentence(verdict)).msg))
 
 
 @law

@@ -33,7 +33,7 @@ HUNTER = "hunter2-of-ours"
 CONFIG = {"acks": "all", "linger.ms": 5}
 
 
-class Told:
+class Capabilities:
     """What became of one conversation."""
 
     def __init__(self, folder: Path) -> None:
@@ -43,8 +43,8 @@ class Told:
         self.log = folder / "client.log"
 
 
-def converse(argv: tuple[str, ...], folder: Path, config: dict[str, Any] | None = None, **env: str) -> Told:
-    told = Told(folder)
+def converse(argv: tuple[str, ...], folder: Path, config: dict[str, Any] | None = None, **env: str) -> Capabilities:
+    told = Capabilities(folder)
 
     async def life() -> None:
         async with Conversation(Launch(argv, env), told.log, told.events.append) as client:

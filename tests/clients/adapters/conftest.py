@@ -13,7 +13,7 @@ import pytest
 
 import clients.adapters.python_lib
 from harness.plugins import registry
-from suites.contract.asking import Told
+from suites.contract.asking import Capabilities
 from suites.contract.cases import refusing_port
 
 LIBRARY = Path(clients.adapters.python_lib.__file__).parent
@@ -48,12 +48,12 @@ def everybody() -> tuple[str, ...]:
 
 
 @pytest.fixture(scope="session")
-def told_by() -> Callable[[str], dict[str, Told]]:
+def told_by() -> Callable[[str], dict[str, Capabilities]]:
     """What a client said of itself when docs/reference/clients.md was made, by version."""
 
-    def read(name: str) -> dict[str, Told]:
+    def read(name: str) -> dict[str, Capabilities]:
         path = LIBRARY.parent / name.replace("-", "_") / "told.json"
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, Told])
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Capabilities])
 
     return read
 

@@ -13,7 +13,7 @@ from harness.cli.run_plan import new_record
 from harness.model.spec import ClientRef, Plan
 from harness.planning.plan import make_plan
 from harness.plugins import registry
-from harness.running.cluster_session import Lab
+from harness.running.cluster_session import ClusterSession
 from harness.workloads.produce.kind import WORKLOAD
 
 pytestmark = [pytest.mark.jvm, pytest.mark.long]
@@ -29,7 +29,7 @@ def trials_of(name, version):
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
     record = new_record(Plan(1, ()), Options(LANES), baseline.load("known"))
-    with Lab(record, BROKER, tmp_path_factory.mktemp("runs")) as lab:
+    with ClusterSession(record, BROKER, tmp_path_factory.mktemp("runs")) as lab:
         yield lab
 
 

@@ -14,7 +14,7 @@ from harness.model.spec import ClientRef, Plan
 from harness.model.verdicts import Outcome
 from harness.planning.plan import make_plan
 from harness.plugins import registry
-from harness.running.cluster_session import Lab
+from harness.running.cluster_session import ClusterSession
 from harness.wire.apis import Api
 
 pytestmark = [pytest.mark.jvm, pytest.mark.long, pytest.mark.every_client]
@@ -32,7 +32,7 @@ def test_what_is_told_twice_of_one_record_is_one_result(version, tmp_path):
     params = {"api": Api.INIT_PRODUCER_ID, "code": CLUSTER_AUTHORIZATION_FAILED, "count": 1_000}
     workload = replace(spec.workload, records=RECORDS)
     spec = replace(spec, faults=(replace(fault, params=params),), workload=workload)
-    with Lab(new_record(Plan(1, (spec,)), Options(1)), BROKER, tmp_path) as lab:
+    with ClusterSession(new_record(Plan(1, (spec,)), Options(1)), BROKER, tmp_path) as lab:
         verdict = lab.submit(spec).result()
         history = lab.store.read_evidence(spec.trial).history
     assert verdict.verdict == "fail" and "given up" in verdict.reason

@@ -28,7 +28,7 @@ from suites.properties.simulation import TOPIC, Bench
 #: the response's payload, changed. "hold": processed, but without a response, also to what follows on the connection;
 #: "lose": it never arrives, nor does what follows; "late": processed two seconds later; "close-after", "close-before":
 #: processed, or not processed, and then the connection ends.
-Fate = str | int | bytes | Callable[[bytes], bytes] | None
+Disposition = str | int | bytes | Callable[[bytes], bytes] | None
 
 
 class Seen(NamedTuple):
@@ -51,7 +51,7 @@ class Seen(NamedTuple):
     def batches(self) -> list[BatchHeader]:
         return [header for _, data in self.produced for header in read_headers(data)]
 
-    def edit(self, change: Callable[[Any], Any]) -> Fate:
+    def edit(self, change: Callable[[Any], Any]) -> Disposition:
         """Return a fate: the normal response with a changed message."""
 
         def edited(payload: bytes) -> bytes:
@@ -60,7 +60,7 @@ class Seen(NamedTuple):
 
         return edited
 
-    def tell(self, **values: Any) -> Fate:
+    def tell(self, **values: Any) -> Disposition:
         """Return a fate: the response to Produce, with these values for its one partition."""
 
         def change(body: Any) -> Any:
@@ -73,16 +73,16 @@ class Seen(NamedTuple):
 
 
 class Brokers:
-    """A ``cluster`` with a ``script`` that sets each request's fate. ``seen`` are all requests that arrived."""
+    """A ``cluster`` with a ``script`` that sets each request's disposition. ``seen`` are all requests that arrived."""
 
     def __init__(self, cluster: ScriptedCluster) -> None:
         self.cluster, self.accepts = cluster, cluster.accepts
-        self.script: Callable[[Seen], Fate] = lambda seen: None
+        self.script: Callable[[Seen], Disposition] = lambda seen: None
         self.seen: list[Seen] = []
         self._offered: dict[int, dict[str, int]] = {}
         self._late, self._lost, self._unheard = set[int](), set[int](), set[int]()
 
-    def fates(self, *fates: Fate, then: Fate = None, api: Api = Api.PRODUCE) -> None:
+    def fates(self, *fates: Disposition, then: Disposition = None, api: Api = Api.PRODUCE) -> None:
         """Set the fates of the next requests of ``api``, in turn, and ``then`` for all after them."""
         left = iter(fates)
         self.script = lambda seen: next(left, then) if seen.api is api else None
@@ -108,32 +108,32 @@ class Brokers:
     def handle(self, node_id: int, conn: int, payload: bytes, now_ns: int) -> Answer:
         head, body = decode_request(payload)
         known = (now_ns // NS_PER_MS, node_id, Api(head.api_key), head.api_version, head.correlation_id)
-        seen, fate = Seen(*known, body), None
+        seen, disposition = Seen(*known, body), None
         if conn not in self._late:
             self.seen.append(seen)
-            fate = self.script(seen)
-            if fate is None and seen.api is Api.API_VERSIONS:
-                fate = seen.edit(self._narrow)
+            disposition = self.script(seen)
+            if disposition is None and seen.api is Api.API_VERSIONS:
+                disposition = seen.edit(self._narrow)
         self._late.discard(conn)
-        if fate == "late":
+        if disposition == "late":
             self._late.add(conn)
             return Answer(None, now_ns + 2_000 * NS_PER_MS, again=True)
-        if fate == "lose" or conn in self._lost:
+        if disposition == "lose" or conn in self._lost:
             self._lost.add(conn)
             return Answer(None, now_ns)
-        if fate == "close-before":
+        if disposition == "close-before":
             return Answer(None, now_ns, close=True)
-        if isinstance(fate, bytes):
-            return Answer(frame(fate), now_ns)
-        if isinstance(fate, int):
-            self.cluster.inject_error(seen.api, fate, 1)
+        if isinstance(disposition, bytes):
+            return Answer(frame(disposition), now_ns)
+        if isinstance(disposition, int):
+            self.cluster.inject_error(seen.api, disposition, 1)
         answer = self.cluster.handle(node_id, conn, payload, now_ns)
-        if fate == "hold":
+        if disposition == "hold":
             self._unheard.add(conn)
-        if conn in self._unheard or fate == "close-after":
-            return replace(answer, frame=None, close=answer.close or fate == "close-after")
-        if callable(fate) and answer.frame is not None:
-            return replace(answer, frame=frame(fate(answer.frame[4:])))
+        if conn in self._unheard or disposition == "close-after":
+            return replace(answer, frame=None, close=answer.close or disposition == "close-after")
+        if callable(disposition) and answer.frame is not None:
+            return replace(answer, frame=frame(disposition(answer.frame[4:])))
         return answer
 
 

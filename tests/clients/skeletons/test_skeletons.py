@@ -22,7 +22,7 @@ from clients.adapters.java import COMPANIONS
 from clients.adapters.kafkajs import OLDEST_NODE
 from clients.skeletons.files import adapter_files, template, write_new
 from clients.skeletons.languages import LANGUAGES
-from harness.adapter.protocol_rules import Life, Rules
+from harness.adapter.protocol_rules import Life, ProtocolRules
 from harness.cli.main import call
 from harness.model.contract import Close, Configure, Flush
 from harness.model.errors import EnvironmentProblem, UsageError
@@ -268,7 +268,7 @@ def test_no_file_names_a_registry():
 
 def test_the_life_in_the_docs_keeps_the_rules():
     example = (Path(__file__).parents[3] / "docs" / "reference" / "adapters.md").read_text()
-    rules = Rules(began_ns=0)
+    rules = ProtocolRules(began_ns=0)
     for arrow, line in re.findall(r"^([<>]) (\{.*\})$", example, re.MULTILINE):
         if arrow == ">":
             rules.asked(msgspec.json.decode(line, type=Configure | Produce | Flush | Close))

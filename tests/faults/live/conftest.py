@@ -26,12 +26,12 @@ from kio.schema.types import TopicName
 from kio.static.primitive import Records, i16, i32, i32Timedelta
 
 from faults.toxiproxy import TOXIPROXY
-from harness.brokers.connection import Connection, NotYet
+from harness.brokers.connection import BrokerConnection, NotYet
 from harness.brokers.deadline import insist
 from harness.brokers.local import LOCAL, LocalCluster
 from harness.model.addresses import Address
 from harness.model.rows import FaultRow, Frame
-from harness.model.spec import Elapsed, FaultSpec
+from harness.model.spec import AtTime, FaultSpec
 from harness.plugins.fault import LiveLane
 from harness.plugins.registry import fault as fault_kind
 from harness.running.lane import Lane, open_lane
@@ -56,13 +56,13 @@ class Peer:
     async def leader(self) -> int:
         return await self.cluster.leader(self.lane.topic, 0)
 
-    def to(self, node_id: int) -> Connection:
+    def to(self, node_id: int) -> BrokerConnection:
         [proxy] = [proxy for proxy in self.lane.proxies if proxy.address.broker == node_id]
-        return Connection(proxy.address.advertised)
+        return BrokerConnection(proxy.address.advertised)
 
     async def internal(self, node_id: int) -> Any:
         """The versions that a broker says over INTERNAL, whatever the harness thinks of it. NotYet: nothing."""
-        connection = Connection(self.addresses[node_id], credentials=self.cluster.credentials)
+        connection = BrokerConnection(self.addresses[node_id], credentials=self.cluster.credentials)
         try:
             return await connection.versions()
         finally:
@@ -80,7 +80,7 @@ class Peer:
         acks: int = -1,
         topic: str | None = None,
         partition: int = 0,
-        by: Connection | None = None,
+        by: BrokerConnection | None = None,
         **producer: int,
     ) -> ProduceResponse:
         """The whole answer to one record, on a connection of its own or that given. NotYet: nothing."""
@@ -149,7 +149,7 @@ class Peer:
     @asynccontextmanager
     async def under(self, kind: str, *brokers: int, **params: int) -> AsyncIterator[FaultRow]:
         """The fault in effect; afterwards its hits are counted, and it is over. What is led beside stays so."""
-        fault, spec = fault_kind(kind), FaultSpec(kind, Elapsed(0), FOR_LONG_MS, params, brokers)
+        fault, spec = fault_kind(kind), FaultSpec(kind, AtTime(0), FOR_LONG_MS, params, brokers)
         window = (0, 2**63)
         row = FaultRow(0, spec, window, window)
         spared = [node_id for node_id in self.cluster.node_ids if node_id not in brokers]
@@ -158,15 +158,15 @@ class Peer:
         await fault.prepare(spec, self.lane)
         self.frames.clear()
         try:
-            await fault.start(spec, self.lane)
+            await fault.inject_live(spec, self.lane)
             yield row
             hits = fault.hits(row, self.frames)
             assert hits > 0, f"{kind} hit nothing"
             assert await self.served_beside(spared) >= beside
         finally:
             # A step that failed must not leave its fault to the next.
-            await fault.stop(spec, self.lane)
-        await fault.stop(spec, self.lane)
+            await fault.heal_live(spec, self.lane)
+        await fault.heal_live(spec, self.lane)
         await self.hears("NONE")
         assert await self.served_beside(spared) >= beside
 

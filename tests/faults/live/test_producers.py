@@ -19,7 +19,7 @@ from kio.schema.types import ProducerId, TopicName, TransactionalId
 from kio.static.primitive import i8, i16, i32
 
 from harness.brokers.admin import metadata_request
-from harness.brokers.connection import Connection, NotYet, require
+from harness.brokers.connection import BrokerConnection, NotYet, require
 from harness.brokers.deadline import insist
 
 from .conftest import TEN_SECONDS, Peer
@@ -62,7 +62,7 @@ async def test_producers_are_forgotten(peer: Peer) -> None:
     assert await peer.produce(await peer.leader(), **me, base_sequence=99) == "OUT_OF_ORDER_SEQUENCE_NUMBER"
 
 
-async def _identified(connection: Connection, request: Any) -> int:
+async def _identified(connection: BrokerConnection, request: Any) -> int:
     answer = await connection.request(request, InitProducerIdResponse)
     require(answer.error_code, "InitProducerId")
     return int(answer.producer_id)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from harness.adapter.protocol_rules import Broken, Rules
+from harness.adapter.protocol_rules import RuleBroken, ProtocolRules
 from harness.model.contract import Configure, OpComplete
 from harness.model.payload import Identity, encode
 from harness.workloads.produce.commands import Produce
@@ -16,9 +16,9 @@ VALUES = [encode(Identity("r", "t", "p1", n), 80) for n in range(2)]
 
 
 @pytest.fixture
-def rules() -> Rules:
+def rules() -> ProtocolRules:
     """A client that was asked for two records and has invoked them."""
-    rules = Rules(0)
+    rules = ProtocolRules(0)
     rules.asked(Configure(1, "r", "p1", "producer", {}))
     rules.asked(Produce(2, "t", 0, [None, None], VALUES))
     started = {"client": "c", "client_version": "1", "language": "l", "features": [], "contract_version": 2}
@@ -33,7 +33,7 @@ def rules() -> Rules:
     return rules
 
 
-def said(rules: Rules, **event: object) -> OpComplete:
+def said(rules: ProtocolRules, **event: object) -> OpComplete:
     complete = rules.said(json.dumps(event).encode(), NOW_NS)
     assert isinstance(complete, OpComplete)
     return complete
@@ -84,12 +84,12 @@ def test_an_error_is_info_since_upstream_does_not_say_more(rules):
     ],
 )
 def test_what_does_not_fit_breaks_the_contract(rules, event, sentence):
-    with pytest.raises(Broken, match=sentence):
+    with pytest.raises(RuleBroken, match=sentence):
         said(rules, name="producer_send_success", **event)
 
 
 def test_a_second_result_is_refused_in_these_words_too(rules):
     success = {"name": "producer_send_success", "value": VALUES[0], "partition": 0, "offset": 0}
     said(rules, **success)
-    with pytest.raises(Broken, match="record 0 is given a second result"):
+    with pytest.raises(RuleBroken, match="record 0 is given a second result"):
         said(rules, **success)

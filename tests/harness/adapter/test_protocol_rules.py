@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.adapter.protocol_rules import LIFE, Broken, Life, Rules, Unknown
+from harness.adapter.protocol_rules import LIFE, RuleBroken, Life, ProtocolRules, Unknown
 from harness.model.contract import AnyEvent, Close, Configure, Flush, Stats
 from harness.workloads.produce.commands import Produce
 
@@ -76,9 +76,9 @@ def conversations(draw: st.DrawFn) -> tuple[list[Any], list[Line]]:
     return commands, [*lines, *whole("flush", flush), *whole("close", close), {"name": "shutdown_complete"}]
 
 
-def listen(commands: list[Any], lines: list[Line]) -> Rules:
+def listen(commands: list[Any], lines: list[Line]) -> ProtocolRules:
     """Feed lines, numbered and stamped where they are not already."""
-    rules = Rules(BEGAN_NS)
+    rules = ProtocolRules(BEGAN_NS)
     for command in commands:
         rules.asked(command)
     for seq, line in enumerate(lines):
@@ -99,7 +99,7 @@ def test_a_line_that_is_missing_is_missed(conversation, data):
     commands, lines = conversation
     numbered = [{"seq": seq, **line} for seq, line in enumerate(lines)]
     del numbered[data.draw(st.integers(0, len(numbered) - 2))]
-    with pytest.raises(Broken, match=r"seq|is not allowed"):
+    with pytest.raises(RuleBroken, match=r"seq|is not allowed"):
         listen(commands, numbered)
 
 
@@ -110,7 +110,7 @@ def test_nothing_but_a_heartbeat_may_be_said_twice(conversation, data):
     repeated = lines[place]
     if repeated["name"] == "op_invoke" and repeated["op"] != "send":
         repeated = {**repeated, "id": 99}  # to announce the same flush twice is odd, and does no harm
-    with pytest.raises(Broken):
+    with pytest.raises(RuleBroken):
         listen(commands, [*lines[: place + 1], repeated, *lines[place + 1 :]])
 
 
@@ -121,7 +121,7 @@ def test_a_result_for_what_was_not_asked_is_refused(conversation, data):
         st.sampled_from([i for i, line in enumerate(lines) if line.get("op") == "send" and "records" in line])
     )
     spoiled = {**lines[place], "records": [n + 1_000 for n in lines[place]["records"]]}
-    with pytest.raises(Broken, match="never invoked"):
+    with pytest.raises(RuleBroken, match="never invoked"):
         listen(commands, [*lines[:place], spoiled, *lines[place + 1 :]])
 
 
@@ -132,7 +132,7 @@ def test_columns_must_be_of_one_length(conversation, data):
     columns = [name for name, value in lines[place].items() if isinstance(value, list)]
     column = data.draw(st.sampled_from(columns))
     spoiled = {**lines[place], column: lines[place][column] * 2}
-    with pytest.raises(Broken, match=f"rows in column|row in|{column}"):
+    with pytest.raises(RuleBroken, match=f"rows in column|row in|{column}"):
         listen(commands, [*lines[:place], spoiled, *lines[place + 1 :]])
 
 
@@ -142,18 +142,18 @@ def test_another_clock_is_noticed(conversation, data):
     place = data.draw(st.integers(0, len(lines) - 1))
     wrong = data.draw(st.sampled_from([0, BEGAN_NS - 1, NOW_NS + 1, 2**62]))
     spoiled = {**lines[place], "mono_ns": wrong}
-    with pytest.raises(Broken, match="CLOCK_MONOTONIC"):
+    with pytest.raises(RuleBroken, match="CLOCK_MONOTONIC"):
         listen(commands, [*lines[:place], spoiled, *lines[place + 1 :]])
 
 
 @given(conversations(), st.sampled_from(["seq", "mono_ns", "wall_ns", "name"]), st.data())
 def test_no_event_may_lack_what_every_event_carries(conversation, field, data):
     commands, lines = conversation
-    rules = Rules(BEGAN_NS)
+    rules = ProtocolRules(BEGAN_NS)
     for command in commands:
         rules.asked(command)
     place = data.draw(st.integers(0, len(lines) - 1))
-    with pytest.raises(Broken):
+    with pytest.raises(RuleBroken):
         for seq, line in enumerate(lines):
             stamped = {"seq": seq, "mono_ns": BEGAN_NS + 10 + seq, "wall_ns": 0} | line
             if seq == place:
@@ -163,8 +163,8 @@ def test_no_event_may_lack_what_every_event_carries(conversation, field, data):
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_an_event_or_an_offence(line):
-    with pytest.raises(Broken):
-        Rules(BEGAN_NS).said(line, NOW_NS)
+    with pytest.raises(RuleBroken):
+        ProtocolRules(BEGAN_NS).said(line, NOW_NS)
 
 
 def test_times_of_a_result_are_on_our_clock():
@@ -172,7 +172,7 @@ def test_times_of_a_result_are_on_our_clock():
     [invoke, result] = sends(2, 0, 1, [])
     for invoke_ns, complete_ns in ((0, BEGAN_NS), (BEGAN_NS + 2, BEGAN_NS + 1), (BEGAN_NS, NOW_NS + 1)):
         spoiled = {**result, "invoke_ns": [invoke_ns], "complete_ns": [complete_ns]}
-        with pytest.raises(Broken, match="invoke_ns and complete_ns in order"):
+        with pytest.raises(RuleBroken, match="invoke_ns and complete_ns in order"):
             listen(commands, [*STARTED, invoke, spoiled])
 
 
@@ -192,14 +192,14 @@ def test_every_setting_is_accounted_for_once(config, applied, not_set):
     if sorted([*applied, *not_set]) == sorted(config):
         assert listen([command], lines).life is Life.CONFIGURED
     else:
-        with pytest.raises(Broken, match="expected every setting once"):
+        with pytest.raises(RuleBroken, match="expected every setting once"):
             listen([command], lines)
 
 
 def test_an_outcome_is_one_of_three():
     commands = [Configure(1, "r", "p1", "producer", {}), Produce(2, "t", 0, [None], ["v"])]
     [invoke, result] = sends(2, 0, 1, [])
-    with pytest.raises(Broken, match="ok, fail or info, got 'maybe'"):
+    with pytest.raises(RuleBroken, match="ok, fail or info, got 'maybe'"):
         listen(commands, [*STARTED, invoke, {**result, "outcome": ["maybe"]}])
 
 
@@ -250,14 +250,14 @@ def test_every_event_in_every_state(life, kind):
     assert listen(commands, path).life is life
     after = LIFE.get((life, kind))
     if after is None:
-        with pytest.raises(Broken, match=f"{name} is not allowed while the client is {life.value}"):
+        with pytest.raises(RuleBroken, match=f"{name} is not allowed while the client is {life.value}"):
             listen(commands, [*path, {"name": name, **EVENTS[name]}])
     else:
         assert listen(commands, [*path, {"name": name, **EVENTS[name]}]).life is after
 
 
 def test_an_event_is_given_back_as_it_is():
-    rules = Rules(BEGAN_NS)
+    rules = ProtocolRules(BEGAN_NS)
     rules.said(json.dumps({"seq": 0, "mono_ns": BEGAN_NS, "wall_ns": 5, **STARTED[0]}).encode(), NOW_NS)
     line = b'{"name":"stats","seq":1,"mono_ns":1000001,"wall_ns":7,"sent":3,"completed":2,"extra":true}'
     assert rules.said(line, NOW_NS) == Stats(seq=1, mono_ns=1_000_001, wall_ns=7, sent=3, completed=2)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from harness.baseline import Known, apply, bare
+from harness.baseline import KnownFailure, apply, bare
 from harness.baseline.upkeep import contradicted, missing, unneeded
 from harness.judging.fingerprint import causes
 from harness.model.rows import Finding, RequirementVerdict, TrialVerdict
@@ -19,8 +19,8 @@ CLIENTS, SCENARIOS = ("a@1", "a@2", "b@1"), ("produce/calm", "produce/cut", "fra
 GUARANTEES, CHECKS = ("idempotent", "at-least-once"), ("lost", "duplicate")
 
 
-def known(client: str = "c@1", anomaly: str | None = "lost", **values) -> Known:
-    return Known(client=client, reason="it says so", anomaly=anomaly, **values)
+def known(client: str = "c@1", anomaly: str | None = "lost", **values) -> KnownFailure:
+    return KnownFailure(client=client, reason="it says so", anomaly=anomaly, **values)
 
 
 def test_a_failure_that_is_listed_is_expected_and_says_why(verdict) -> None:

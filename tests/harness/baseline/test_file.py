@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.baseline import Known, load
+from harness.baseline import KnownFailure, load
 from harness.baseline.file import appended, in_force, parse, without
 from harness.model.errors import UsageError
 from harness.plugins import registry
@@ -17,7 +17,7 @@ from harness.plugins import registry
 ENTRY = '[[known]]\nclient = "c@1"\nanomaly = "lost"\nreason = "so"\n'
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
 KNOWN = st.builds(
-    Known,
+    KnownFailure,
     client=st.sampled_from(["c@1", "confluent-kafka@*", "d@2.?"]),
     reason=TEXT,
     anomaly=st.sampled_from(["lost", "unsplit"]),
@@ -47,7 +47,7 @@ def test_only_what_is_removed_goes(entries, data) -> None:
 
 def test_the_words_of_the_owner_stay() -> None:
     text = f"# Ours.\n\n# The first.\n{ENTRY}\n# The second, # 7.\n{ENTRY.replace('lost', 'gave-up')}  # still so\n"
-    added = appended(text, [Known("d@1", "why", anomaly="lost")])
+    added = appended(text, [KnownFailure("d@1", "why", anomaly="lost")])
     assert added.startswith(text.rstrip("\n")) and parse(added, "f")[2].client == "d@1"
     assert without(text, {1}, "f") == f"# Ours.\n\n# The first.\n{ENTRY}\n"
     assert without(text, {0}, "f") == text.replace(f"# The first.\n{ENTRY}\n", "")

@@ -22,7 +22,7 @@ from kio.schema.types import BrokerId, TopicName
 from kio.static.primitive import i32, i32Timedelta, i64
 
 from harness.brokers.admin import Admin, metadata_request
-from harness.brokers.connection import Connection, NotYet, require
+from harness.brokers.connection import BrokerConnection, NotYet, require
 from harness.brokers.deadline import insist
 from harness.brokers.readiness import assert_ready
 from harness.model.errors import KafkaTrialError
@@ -67,10 +67,10 @@ def created(error: ErrorCode, message: str | None = None) -> CreateTopicsRespons
     return CreateTopicsResponse(throttle_time=NO_DELAY, topics=(result,))
 
 
-def talk(broker: Any, steps: Callable[[Connection], Awaitable[None]]) -> None:
+def talk(broker: Any, steps: Callable[[BrokerConnection], Awaitable[None]]) -> None:
     async def whole() -> None:
         async with broker.listening() as address:
-            connection = Connection(address)
+            connection = BrokerConnection(address)
             try:
                 await steps(connection)
             finally:
@@ -84,7 +84,7 @@ def test_requests_on_one_connection_get_their_own_answers_in_turn(scripted: Any)
         {Api.METADATA: lambda asked: metadata({}, tuple(topic(t.name, {}) for t in asked.topics))}
     )
 
-    async def steps(connection: Connection) -> None:
+    async def steps(connection: BrokerConnection) -> None:
         names = [f"t{n}" for n in range(20)]
         answers = await asyncio.gather(
             *(connection.request(metadata_request(name), MetadataResponse) for name in names)
@@ -99,7 +99,7 @@ def test_a_closed_connection_is_not_yet_and_the_next_request_opens_another(scrip
     answers = iter([None, metadata({1: ("h", 1)})])
     broker = scripted({Api.METADATA: lambda _asked: next(answers)})
 
-    async def steps(connection: Connection) -> None:
+    async def steps(connection: BrokerConnection) -> None:
         with pytest.raises(NotYet, match=r"Metadata to 127\.0\.0\.1:\d+: the broker closed the connection"):
             await connection.request(metadata_request(None), MetadataResponse)
         assert (await connection.request(metadata_request(None), MetadataResponse)).brokers[0].node_id == 1
@@ -112,7 +112,7 @@ def test_the_answer_to_another_request_is_none_and_the_connection_is_dropped(scr
     answers = iter([encode_response(metadata({}), 77), metadata({})])
     broker = scripted({Api.METADATA: lambda _asked: next(answers)})
 
-    async def steps(connection: Connection) -> None:
+    async def steps(connection: BrokerConnection) -> None:
         with pytest.raises(NotYet, match=r"the answer to another request \(77\)"):
             await connection.request(metadata_request(None), MetadataResponse)
         await connection.request(metadata_request(None), MetadataResponse)
@@ -123,7 +123,7 @@ def test_the_answer_to_another_request_is_none_and_the_connection_is_dropped(scr
 
 @pytest.mark.parametrize("garbage", [b"\xff\xff\xff\xff", b"\x00\x00\x00\x02hi"])
 def test_garbage_is_no_answer(scripted: Any, garbage: bytes) -> None:
-    async def steps(connection: Connection) -> None:
+    async def steps(connection: BrokerConnection) -> None:
         with pytest.raises(NotYet):
             await connection.request(metadata_request(None), MetadataResponse)
 
@@ -133,13 +133,13 @@ def test_garbage_is_no_answer(scripted: Any, garbage: bytes) -> None:
 def test_nobody_there_is_not_yet() -> None:
     async def whole() -> None:
         with pytest.raises(NotYet, match=r"Metadata to 127\.0\.0\.1:9: "):
-            await Connection(("127.0.0.1", 9)).request(metadata_request(None), MetadataResponse)
+            await BrokerConnection(("127.0.0.1", 9)).request(metadata_request(None), MetadataResponse)
 
     asyncio.run(whole())
 
 
 def test_a_broker_of_too_old_a_version_is_told_at_once(scripted: Any) -> None:
-    async def steps(connection: Connection) -> None:
+    async def steps(connection: BrokerConnection) -> None:
         with pytest.raises(KafkaTrialError, match="no version of Metadata in common") as raised:
             await connection.request(metadata_request(None), MetadataResponse)
         assert not isinstance(raised.value, NotYet)

@@ -21,7 +21,7 @@ from kio.schema.types import ProducerId, TopicName, TransactionalId
 from kio.static.primitive import i8, i16, i32, i32Timedelta
 
 from harness.brokers.admin import EARLIEST, LATEST, metadata_request
-from harness.brokers.connection import Connection, NotYet, require
+from harness.brokers.connection import BrokerConnection, NotYet, require
 from harness.brokers.deadline import insist
 from harness.brokers.local import LOCAL, LocalCluster
 from harness.model.errors import KafkaTrialError
@@ -162,7 +162,7 @@ def test_each_listener_sends_its_clients_to_its_own_lane(
 
     async def steps() -> None:
         for address in kafka.addresses:
-            with closing(Connection(address.listener)) as connection:
+            with closing(BrokerConnection(address.listener)) as connection:
                 answer = await connection.request(metadata_request(None), MetadataResponse)
                 assert [(broker.host, broker.port) for broker in answer.brokers] == [address.advertised]
 

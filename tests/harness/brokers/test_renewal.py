@@ -18,7 +18,7 @@ from kio.static.primitive import Records, i8, i16, i32, i32Timedelta
 
 from harness.brokers import renewal
 from harness.brokers.admin import TIMEOUT_S
-from harness.brokers.connection import Connection
+from harness.brokers.connection import BrokerConnection
 from harness.brokers.deadline import insist
 from harness.brokers.local import LOCAL, LocalCluster
 from harness.plugins import registry
@@ -147,7 +147,7 @@ def test_what_brokers_measured_is_gone_after_the_time_that_the_fault_names(lab: 
             timeout=i32Timedelta.parse(timedelta(seconds=5)),
             topic_data=(TopicProduceData(name=TopicName("t"), partition_data=(part,)),),
         )
-        connection = Connection(
+        connection = BrokerConnection(
             cluster.internal_addresses[1], credentials=cluster.credentials
         )  # a throttled one is not read for as long
         try:

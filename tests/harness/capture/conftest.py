@@ -11,7 +11,7 @@ import pytest
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 
-from harness.capture.connections import Connection, follow
+from harness.capture.connections import CapturedConnection, follow
 from harness.capture.packets import Segment, segment
 from harness.capture.pcapng import Writer
 from harness.capture.tap import Packet, lacking
@@ -85,7 +85,7 @@ class Talk:
         return [one for one in read if one is not None]
 
     @property
-    def connections(self) -> list[Connection]:
+    def connections(self) -> list[CapturedConnection]:
         return follow(self.segments, {PROXY: BROKER})
 
     def write(self, path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from harness.judging.crosscheck import crosscheck
 from harness.model.rows import FrameKind
-from harness.model.spec import ClientRef, Elapsed, FaultSpec, FrameMatch, FrameSeen, Workload
+from harness.model.spec import ClientRef, AtTime, FaultSpec, FrameMatch, OnFrame, Workload
 from harness.model.tcp_facts import By, What
 from harness.planning.plan import make_plan
 from harness.plugins import registry
@@ -23,11 +23,11 @@ from harness.storage.run_store import RunRecord, RunStore
 
 pytestmark = [pytest.mark.jvm, pytest.mark.usefixtures("may_capture")]
 
-LOAD = Workload(records=400, chunk=20, interval_ms=50)
-LOST = FaultSpec("dropped_frame", Elapsed(0), 1_000, frames=FrameMatch("Produce", first=3))
+LOAD = Workload(records=400, records_per_command=20, interval_ms=50)
+LOST = FaultSpec("dropped_frame", AtTime(0), 1_000, frames=FrameMatch("Produce", first=3))
 #: Longer upstream than the time between two commands, so that something is under way when the connection is cut.
-BED = FaultSpec("latency", Elapsed(100), 900, {"upstream_ms": 200, "downstream_ms": 100})
-CUT = FaultSpec("disconnect", FrameSeen("Produce", "request", nth=2, after_ms=300), 100)
+BED = FaultSpec("latency", AtTime(100), 900, {"upstream_ms": 200, "downstream_ms": 100})
+CUT = FaultSpec("disconnect", OnFrame("Produce", "request", nth=2, after_ms=300), 100)
 
 
 @pytest.fixture

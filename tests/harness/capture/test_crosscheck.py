@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from harness.capture.connections import facts
 from harness.judging.crosscheck import compare
-from harness.model.rows import Fate, Frame, FrameKind
+from harness.model.rows import Disposition, Frame, FrameKind
 from harness.model.tcp_facts import By, TcpFact, What
 
 
@@ -100,7 +100,7 @@ def test_the_same_frame_of_another_size_is_another(calm):
 
 
 def test_a_rule_stopped_an_answer_it_is_in_one_and_not_in_the_other(calm, talk, asked, answered):
-    rows = without(witnessed(calm), FrameKind.RESPONSE, 2, fate=Fate.STOPPED, fault="f")
+    rows = without(witnessed(calm), FrameKind.RESPONSE, 2, disposition=Disposition.BLOCKED, fault="f")
     deaf = talk().open()
     for n in (1, 2, 3):
         deaf.ask(asked(n, b"x" * n))
@@ -114,7 +114,7 @@ def test_a_rule_stopped_an_answer_it_is_in_one_and_not_in_the_other(calm, talk, 
 
 def test_a_rule_stopped_a_request_which_the_client_did_send(calm):
     calm.close()
-    rows = without(witnessed(calm), FrameKind.REQUEST, 2, fate=Fate.STOPPED, fault="f")
+    rows = without(witnessed(calm), FrameKind.REQUEST, 2, disposition=Disposition.BLOCKED, fault="f")
     found = compare(rows, facts(calm.connections))
     assert (found.ruled, found.disagreements) == (1, ())
 
@@ -124,7 +124,7 @@ def test_a_rule_doubled_an_answer_or_put_another_in_its_place(calm, answered):
     calm.close()
     *rows, _, close = witnessed(calm)
     rows.append(close)
-    doubled = without(rows, FrameKind.RESPONSE, 3, fate=Fate.MARKED, fault="f")
+    doubled = without(rows, FrameKind.RESPONSE, 3, disposition=Disposition.ANNOTATED, fault="f")
     assert compare(doubled, facts(calm.connections)).disagreements == ()
     assert compare(doubled, facts(calm.connections)).ruled == 1
     assert len(compare(rows, facts(calm.connections)).disagreements) == 1
@@ -134,7 +134,7 @@ def test_a_rule_put_another_answer_in_its_place_it_is_that_one_which_passed(talk
     calm = talk().open()
     calm.ask(asked(1), asked(2))
     calm.answer(answered(99), answered(2))
-    rows = without(witnessed(calm.close()), FrameKind.RESPONSE, 99, fate=Fate.CHANGED, fault="f")
+    rows = without(witnessed(calm.close()), FrameKind.RESPONSE, 99, disposition=Disposition.CHANGED, fault="f")
     assert compare(rows, facts(calm.connections)).disagreements == ()
     old = without(rows, FrameKind.RESPONSE, 99, correlation_id=1)
     assert {one.seen_by for one in compare(old, facts(calm.connections)).disagreements} == {

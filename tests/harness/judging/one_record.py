@@ -18,13 +18,13 @@ from harness.model.rows import (
     ProducePart,
     TrialRecord,
 )
-from harness.model.spec import ClientRef, Elapsed, FaultSpec, TrialSpec, Workload
+from harness.model.spec import ClientRef, AtTime, FaultSpec, TrialSpec, Workload
 from harness.model.verdicts import Guarantee, Level
 from harness.plugins.check import Check, Requirement
 from harness.plugins.scenario import Consequence, Scenario
 
 #: Of a kind that is not installed: its hits stand for its effect.
-FAULT = FaultSpec("shaking", Elapsed(100), 50)
+FAULT = FaultSpec("shaking", AtTime(100), 50)
 BITING = FaultRow(0, FAULT, (1, 2), (1, 2), hits=3)
 VALUE = encode(Identity("run", "topic", "p1", 0), 60)
 R1, R2 = Requirement("R-1", Level.MUST), Requirement("R-2", Level.SHOULD)

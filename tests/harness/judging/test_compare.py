@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from harness.cli.main import call
 from harness.judging.compare import Change, compare, side, versions_of
-from harness.model.spec import Elapsed, FaultSpec, Workload
+from harness.model.spec import AtTime, FaultSpec, Workload
 
 
 @pytest.fixture(scope="session")
@@ -89,7 +89,7 @@ def test_two_versions_are_compared_if_each_run_has_one(verdict, run) -> None:
     assert changes(both, new) == ["disappeared", "same"]
 
 
-FAULT = FaultSpec("latency", Elapsed(5), 100)
+FAULT = FaultSpec("latency", AtTime(5), 100)
 
 
 @pytest.mark.parametrize(

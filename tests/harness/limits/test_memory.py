@@ -79,9 +79,9 @@ def stored(tmp_path, evidence: Evidence) -> RunStore:
     "workload",
     [
         {},
-        {"records": 10_000, "chunk": 100, "interval_ms": 400},
-        {"records": 70_000, "chunk": 350},
-        {"records": 2_400, "chunk": 1, "interval_ms": 250},
+        {"records": 10_000, "records_per_command": 100, "interval_ms": 400},
+        {"records": 70_000, "records_per_command": 350},
+        {"records": 2_400, "records_per_command": 1, "interval_ms": 250},
     ],
     ids=["ordinary", "long", "as large as may be", "ten minutes, a request a record"],
 )
@@ -103,7 +103,7 @@ def test_frames_of_ten_minutes_are_read_again(tmp_path):
 
 def test_a_load_whose_evidence_could_not_be_read_is_not_planned():
     with pytest.raises(UsageError, match=r"the evidence of trial 't' would take [0-9,]+ bytes of memory"):
-        spec(records=80_000, chunk=1_000)
+        spec(records=80_000, records_per_command=1_000)
     with pytest.raises(UsageError, match="ask for fewer records, or for smaller ones"):
         spec(records=2_400, value_bytes=100_000)
 

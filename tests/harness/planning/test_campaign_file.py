@@ -64,7 +64,7 @@ def test_what_is_generated_is_the_same_for_all_clients_guarantees_and_configurat
         linger.ms = 9
         [generated.a]
         faults = 3
-        load = {{ records = 50, chunk = 5, interval_ms = 100 }}
+        load = {{ records = 50, records_per_command = 5, interval_ms = 100 }}
         {KINDS} latency = {{ upstream_ms = [1, 400] }}
         disconnect = {{}}
     """
@@ -134,7 +134,7 @@ def test_scenarios_are_all_but_none_beside_tables(made):
     assert everything == {
         name
         for name, each in registry.table("scenarios").items()
-        if "live" in each.worlds and not each.on_request
+        if "live" in each.worlds and not each.opt_in
     }
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from harness.model.spec import ClientRef, Elapsed, FaultSpec, FrameSeen, PhaseBegan, Plan, TrialSpec, Workload
+from harness.model.spec import ClientRef, AtTime, FaultSpec, OnFrame, OnPhase, Plan, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
 from harness.planning import estimate
 from harness.planning.estimate import BEGIN_S, BESIDES_MS, TRIAL_CORE_S, clusters, trial_s
@@ -27,7 +27,7 @@ def trial(*faults: FaultSpec, broker: str = "local:4.3.1x1", alone: bool = False
 
 
 def lasting(duration_ms: int, broker: str = "local:4.3.1x1", alone: bool = False) -> TrialSpec:
-    return trial(FaultSpec("refuse", Elapsed(0), duration_ms), broker=broker, alone=alone)
+    return trial(FaultSpec("refuse", AtTime(0), duration_ms), broker=broker, alone=alone)
 
 
 plans = st.lists(
@@ -73,18 +73,18 @@ def test_no_more_jobs_are_useful_than_make_it_quicker(plan, jobs, cores):
 def test_a_trial_lasts_as_long_as_its_load_or_its_last_fault():
     calm_s = trial_s(trial())
     assert calm_s == (LOAD.load_ms + BESIDES_MS) / 1_000
-    assert trial_s(trial(FaultSpec("refuse", Elapsed(100), 200))) == calm_s
+    assert trial_s(trial(FaultSpec("refuse", AtTime(100), 200))) == calm_s
     late = [
         FaultSpec("refuse", start, LOAD.load_ms)
-        for start in (Elapsed(1_000), FrameSeen("Produce", after_ms=1_000))
+        for start in (AtTime(1_000), OnFrame("Produce", after_ms=1_000))
     ]
     assert all(trial_s(trial(fault)) == calm_s + 1 for fault in late)
-    assert trial_s(trial(FaultSpec("refuse", PhaseBegan("startup"), LOAD.load_ms + 500))) == calm_s + 0.5
+    assert trial_s(trial(FaultSpec("refuse", OnPhase("startup"), LOAD.load_ms + 500))) == calm_s + 0.5
 
 
 def test_who_hurts_brokers_has_a_cluster_to_itself_and_pays_for_its_nodes():
     """Whatever the plan says: the kind of fault decides, as it does when the plan is carried out."""
-    fault = FaultSpec("broker_kill", Elapsed(0), 0)
+    fault = FaultSpec("broker_kill", AtTime(0), 0)
     shared = Plan(1, (trial(broker="local:4.3.1x3"),) * 10)
     alone = Plan(1, (trial(fault, broker="local:4.3.1x3"),) * 10)
     assert estimate.of(alone, 10, on(1_000)).seconds == pytest.approx(

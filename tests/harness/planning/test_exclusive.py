@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from msgspec.structs import replace
 
-from harness.model.spec import ClientRef, Elapsed, FaultSpec, TrialSpec, Workload
+from harness.model.spec import ClientRef, AtTime, FaultSpec, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
 from harness.planning import exclusive
 from harness.planning.exclusive import lingers_s, starts_nodes, takes_alone
@@ -17,20 +17,20 @@ from harness.plugins import registry
 ENDED = SimpleNamespace(verdict="pass")
 
 
-def trial(*kinds: str, alone: bool = False) -> TrialSpec:
-    faults = tuple(FaultSpec(kind, Elapsed(0), 1_000) for kind in kinds)
+def trial(*kinds: str, exclusive_cluster: bool = False) -> TrialSpec:
+    faults = tuple(FaultSpec(kind, AtTime(0), 1_000) for kind in kinds)
     client = ClientRef("reference", "0.1.0")
-    return TrialSpec("t", client, "local:4.3.1", "s", Guarantee.IDEMPOTENT, 1, Workload(), faults, {}, alone)
+    return TrialSpec("t", client, "local:4.3.1", "s", Guarantee.IDEMPOTENT, 1, Workload(), faults, {}, exclusive_cluster)
 
 
 def test_the_kind_of_fault_decides_or_the_plan():
     assert takes_alone(trial("latency", "quota")) and not takes_alone(trial("latency"))
-    assert takes_alone(replace(trial("latency"), alone=True))
+    assert takes_alone(replace(trial("latency"), exclusive_cluster=True))
 
 
 def test_every_kind_that_takes_a_cluster_says_how_long_it_lingers():
     """Two of them do: what a broker measured of a client's rate, and what a coordinator remembers."""
-    said = {name: kind.lingers_s for name, kind in registry.table("faults").items() if kind.alone}
+    said = {name: kind.lingers_s for name, kind in registry.table("faults").items() if kind.exclusive_cluster}
     assert {name: s for name, s in said.items() if s} == {"quota": 12.0, "coordinator_move": math.inf}
 
 
@@ -45,7 +45,7 @@ def test_every_kind_that_takes_a_cluster_says_how_long_it_lingers():
     ],
 )
 def test_a_trial_lingers_as_long_as_the_longest_of_its_faults(kinds, seconds):
-    assert lingers_s(trial(*kinds, alone=True), ENDED) == seconds
+    assert lingers_s(trial(*kinds, exclusive_cluster=True), ENDED) == seconds
 
 
 def test_who_did_not_end_in_order_lingers_for_ever():
@@ -53,7 +53,7 @@ def test_who_did_not_end_in_order_lingers_for_ever():
 
 
 def test_a_kind_that_does_not_say_lingers_for_ever(monkeypatch):
-    monkeypatch.setattr(exclusive.registry, "fault", lambda name: SimpleNamespace(alone=True))
+    monkeypatch.setattr(exclusive.registry, "fault", lambda name: SimpleNamespace(exclusive_cluster=True))
     assert lingers_s(trial("theirs"), ENDED) == math.inf and not starts_nodes(trial("theirs"))
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from harness.model.dice import Dice
 from harness.model.errors import UsageError
-from harness.model.spec import ClientRef, Elapsed, FaultSpec, FrameSeen, Workload
+from harness.model.spec import ClientRef, AtTime, FaultSpec, OnFrame, Workload
 from harness.planning import validate_faults
 from harness.planning.campaign_file import SCENARIO
 from harness.planning.fault_strategies import (
@@ -73,7 +73,7 @@ kinds = st.lists(st.sampled_from(sorted(set(KINDS) - UNFAIR)), min_size=1, max_s
 loads = st.builds(
     Workload,
     records=st.integers(1, 500),
-    chunk=st.integers(1, 100),
+    records_per_command=st.integers(1, 100),
     interval_ms=st.integers(0, 300),
     partitions=st.integers(1, 3),
 )
@@ -97,7 +97,7 @@ def test_every_schedule_that_is_drawn_can_be_carried_out_and_judged(table, seed)
     assert len(set(map(str, faults))) == len(faults) <= ends(table.faults)[1]
     assert {fault.kind for fault in faults} <= set(table.kinds)
     first, *_ = faults
-    assert isinstance(first.start, FrameSeen)
+    assert isinstance(first.start, OnFrame)
     assert (first.start.api, first.start.direction, first.start.nth) == ("Produce", "request", 1)
 
 
@@ -126,8 +126,8 @@ def test_there_are_as_many_faults_as_are_asked_for(seed, count):
 
 
 def test_where_there_are_not_so_many_different_ones_there_are_fewer():
-    at_once = FaultTable(9, (DrawnKind("disconnect", 0),), Workload(records=1, interval_ms=0))
-    faults = at_once.schedule(Dice(1, "s"))
+    try_partition = FaultTable(9, (DrawnKind("disconnect", 0),), Workload(records=1, interval_ms=0))
+    faults = try_partition.schedule(Dice(1, "s"))
     assert 1 < len(faults) < 9
 
 
@@ -135,7 +135,7 @@ def test_where_there_are_not_so_many_different_ones_there_are_fewer():
 def test_a_fault_begins_within_the_load(seed, load_ms):
     dice = Dice(seed, "m")
     for moment in (on_its_way(dice, load_ms, "Produce"), any_moment(dice, load_ms, "Produce")):
-        at_ms = moment.ms if isinstance(moment, Elapsed) else moment.after_ms
+        at_ms = moment.ms if isinstance(moment, AtTime) else moment.after_ms
         assert 0 <= at_ms < max(load_ms, 1)
 
 
@@ -147,7 +147,7 @@ def test_what_is_not_accepted_is_drawn_anew_and_at_last_told():
         if not any(fault.params.values()):
             raise UsageError("no delay at all")
 
-    moment = Elapsed(0)
+    moment = AtTime(0)
     some = DrawnKind("latency", 10, {"upstream_ms": OneOf((0, 7))})
     assert {some.drawn(Dice(seed, "k"), moment, delayed).params["upstream_ms"] for seed in range(20)} == {7}
     tried.clear()
@@ -197,7 +197,7 @@ def test_nobody_is_judged_where_brokers_break_promises_or_lie(name):
     ],
 )
 def test_an_error_is_fair_if_a_broker_could_mean_it_and_a_client_go_on(params, is_fair):
-    fault = FaultSpec("error_response", Elapsed(0), 500, params)
+    fault = FaultSpec("error_response", AtTime(0), 500, params)
     assert (registry.scenario(SCENARIO).unfair(fault) is None) == is_fair
 
 

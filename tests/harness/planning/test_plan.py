@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model.dice import Dice
-from harness.model.spec import ClientRef, Elapsed, FaultSpec, Plan
+from harness.model.spec import ClientRef, AtTime, FaultSpec, Plan
 from harness.model.verdicts import Guarantee
 from harness.planning.pairwise import met, pairwise
 from harness.planning.plan import CODECS, Axes, make_plan, plan_of
@@ -24,7 +24,7 @@ def scenario(name: str) -> Scenario:
         name=name,
         summary="",
         schedule=lambda dice: tuple(
-            FaultSpec("latency", Elapsed(dice.between(0, 5000)), dice.between(1, 900)) for _ in range(3)
+            FaultSpec("latency", AtTime(dice.between(0, 5000)), dice.between(1, 900)) for _ in range(3)
         ),
         consequence=lambda evidence: Consequence(0, ""),
     )

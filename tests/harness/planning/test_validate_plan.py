@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from harness.cli.main import call
-from harness.model.spec import ClientRef, Elapsed, FaultSpec, FrameMatch, Plan, TrialSpec, Workload
+from harness.model.spec import ClientRef, AtTime, FaultSpec, FrameMatch, Plan, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
 from harness.planning import validate_plan
 from harness.planning.plan import make_plan
@@ -19,7 +19,7 @@ from harness.workloads.produce.profile import producer_config
 from harness.workloads.produce.settings import NEEDED
 
 CLIENT = ClientRef("reference", registry.client("reference").default_version)
-LOST = FaultSpec("dropped_frame", Elapsed(0), 4_000, frames=FrameMatch("Produce"))
+LOST = FaultSpec("dropped_frame", AtTime(0), 4_000, frames=FrameMatch("Produce"))
 CONFIG = producer_config(Guarantee.IDEMPOTENT, "none", {})
 SPEC = TrialSpec(
     "t",
@@ -28,7 +28,7 @@ SPEC = TrialSpec(
     "generated/frames",
     Guarantee.IDEMPOTENT,
     1,
-    Workload(records=100, chunk=20, interval_ms=1_000, partitions=2),
+    Workload(records=100, records_per_command=20, interval_ms=1_000, partitions=2),
     (LOST,),
     CONFIG,
 )
@@ -69,7 +69,7 @@ def test_a_trial_needs_no_other_settings_than_those_that_are_asked_for(tmp_path:
         (changed(trial=""), "'' cannot be the name of a trial"),
         (changed(records=-5), "records of the workload of trial 't' must be 1 to 10000000, not -5"),
         (changed(records=0), "records of the workload of trial 't' must be 1 to"),
-        (changed(chunk=0), "chunk of the workload of trial 't' must be 1 to 1000000, not 0"),
+        (changed(records_per_command=0), "records_per_command of the workload of trial 't' must be 1 to 1000000, not 0"),
         (changed(interval_ms=-1), "interval_ms of the workload of trial 't' must be 0 to 3600000, not -1"),
         (changed(partitions=0), "partitions of the workload of trial 't' must be 1 to 10000, not 0"),
         (changed(keys=-1), "keys of the workload of trial 't' must be 0 to 1000000, not -1"),

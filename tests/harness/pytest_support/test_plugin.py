@@ -10,7 +10,7 @@ import pytest
 
 from harness.model.rows import Finding, RequirementVerdict, TrialVerdict
 from harness.pytest_support import fixtures
-from harness.pytest_support.fixtures import NoVerdict, Tried
+from harness.pytest_support.fixtures import TrialInconclusive, TrialResult
 
 pytestmark = pytest.mark.long
 pytest_plugins = ["pytester"]
@@ -95,9 +95,9 @@ def test_the_live_suites_are_items_by_scenario_guarantee_and_client(pytester):
 
 
 BREAKS = """
-from harness.pytest_support.fixtures import PromiseBroken
+from harness.pytest_support.fixtures import TrialFailed
 def test_one():
-    raise PromiseBroken("fail: s\\n  expected: one\\nreplay: kafka-trial replay x", "fail: s: two records")
+    raise TrialFailed("fail: s\\n  expected: one\\nreplay: kafka-trial replay x", "fail: s: two records")
 """
 
 
@@ -115,17 +115,17 @@ def tried(verdict, strict=False):
     finding = Finding("lost", "1 record lost")
     requirement = RequirementVerdict("X-1", "MUST", verdict, (finding,) if verdict == "fail" else ())
     said = TrialVerdict("t", "c@1", "b:1", "s", "idempotent", 1, verdict, "a reason", (requirement,))
-    return Tried(said, None, None, strict)
+    return TrialResult(said, None, None, strict)
 
 
 def test_what_proves_nothing_is_neither_pass_nor_failure():
     for verdict in ("harness-error", "inconclusive", "not-exercised"):
-        with pytest.raises(NoVerdict, match="a reason"):
+        with pytest.raises(TrialInconclusive, match="a reason"):
             tried(verdict).must_pass()
 
 
 def test_verdicts_in_pytests_words(monkeypatch):
-    monkeypatch.setattr(fixtures.Tried, "report", lambda self: "the report")
+    monkeypatch.setattr(fixtures.TrialResult, "report", lambda self: "the report")
     tried("pass").must_pass()
     for verdict in ("fail", "unexpected-pass"):
         with pytest.raises(pytest.fail.Exception, match="the report"):
@@ -137,7 +137,7 @@ def test_verdicts_in_pytests_words(monkeypatch):
 
 
 def test_what_differs_fails_only_where_it_is_strict(monkeypatch):
-    monkeypatch.setattr(fixtures.Tried, "report", lambda self: "the report")
+    monkeypatch.setattr(fixtures.TrialResult, "report", lambda self: "the report")
     tried("differs").must_pass()
     assert tried("differs").passed and not tried("differs", strict=True).passed
     tried("pass", strict=True).must_pass()

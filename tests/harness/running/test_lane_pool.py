@@ -11,7 +11,7 @@ import pytest
 
 from harness.model.errors import BrokerDied, EnvironmentProblem
 from harness.running import lane_pool as pool
-from harness.running.lane_pool import Line, Pool
+from harness.running.lane_pool import JobQueue, Pool
 
 
 class World:
@@ -21,7 +21,7 @@ class World:
         self.clusters, self.servers, self.lanes = [], [], 0
         self.unsound, self.renewals, self.broken = [], 0, []
         self.renewed = asyncio.Event()
-        self.starting, self.at_once, self.faulty = 0, False, []
+        self.starting, self.try_partition, self.faulty = 0, False, []
         self.emptied, self.stuck = 0, []
 
     @asynccontextmanager
@@ -32,7 +32,7 @@ class World:
             return self.unsound.pop(0) if self.unsound else None
 
         self.starting += 1
-        assert self.starting == 1 or self.at_once
+        assert self.starting == 1 or self.try_partition
         await asyncio.sleep(0)
         self.starting -= 1
         if self.broken:
@@ -94,7 +94,7 @@ def test_every_job_is_done_once_and_each_lane_has_one_at_a_time(world, tmp_path)
 
         return do
 
-    work(tmp_path, Line([job(n) for n in range(20)]))
+    work(tmp_path, JobQueue([job(n) for n in range(20)]))
     assert sorted(done) == list(range(20)) and len(world.clusters) == 1 and world.lanes == 2
 
 
@@ -107,7 +107,7 @@ def test_a_cluster_that_died_is_replaced_for_what_waits(world, tmp_path):
     async def fine(cluster, lane):
         done.append(lane)
 
-    work(tmp_path, Line([kill, fine, fine]), lanes=1)
+    work(tmp_path, JobQueue([kill, fine, fine]), lanes=1)
     assert len(world.clusters) == 2 and len(done) == 2
 
 
@@ -116,7 +116,7 @@ def test_a_third_cluster_that_dies_is_the_machines_doing(world, tmp_path):
         cluster.dead = "killed"
 
     with pytest.raises(BrokerDied, match="3 clusters of fake:1 died; 2 trials were not run"):
-        work(tmp_path, Line([kill] * 5), lanes=1)
+        work(tmp_path, JobQueue([kill] * 5), lanes=1)
 
 
 def test_a_proxy_server_that_is_silent_is_replaced_and_told(world, tmp_path):
@@ -126,7 +126,7 @@ def test_a_proxy_server_that_is_silent_is_replaced_and_told(world, tmp_path):
     async def fine(cluster, lane):
         return 0.0
 
-    said = work(tmp_path, Line([silence, fine]), lanes=1)
+    said = work(tmp_path, JobQueue([silence, fine]), lanes=1)
     assert len(world.servers) == 2 and len(world.clusters) == 1
     assert "is not to be trusted any more" in said[0]
 
@@ -138,7 +138,7 @@ def test_a_client_may_end_a_proxy_server_with_each_trial_and_the_others_go_on(wo
         done.append(lane)
         lane.server.up = False
 
-    work(tmp_path, Line([silence] * 5), lanes=1)
+    work(tmp_path, JobQueue([silence] * 5), lanes=1)
     assert len(done) == 5
 
 
@@ -147,7 +147,7 @@ def test_a_third_proxy_server_with_which_nothing_can_be_done_is_the_machines_doi
         world.stuck = [EnvironmentProblem("it cannot be emptied")] * 5
 
     with pytest.raises(ExceptionGroup) as caught:
-        work(tmp_path, Line([job] * 3), lanes=1)
+        work(tmp_path, JobQueue([job] * 3), lanes=1)
     assert caught.group_contains(EnvironmentProblem, match="3 proxy servers stopped answering; 2 trials")
     assert len(world.servers) == 4
 
@@ -159,7 +159,7 @@ def test_a_lane_is_emptied_before_each_job_and_replaced_if_it_cannot_be(world, t
         seen.append((world.emptied, world.lanes))
         world.stuck = [EnvironmentProblem("it cannot be emptied")] if len(seen) == 2 else []
 
-    said = work(tmp_path, Line([job] * 3), lanes=1)
+    said = work(tmp_path, JobQueue([job] * 3), lanes=1)
     assert seen == [(1, 1), (2, 1), (4, 2)]
     assert "is not to be trusted any more" in said[0]
 
@@ -174,9 +174,9 @@ def test_no_client_takes_the_files_that_the_other_lanes_need(world, tmp_path):
     assert hard == resource.RLIM_INFINITY or hard > 1024, "the test needs room above what shells give"
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (1024, hard))
-        work(tmp_path, Line([job]), lanes=1)
+        work(tmp_path, JobQueue([job]), lanes=1)
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-        work(tmp_path, Line([job]), lanes=1)
+        work(tmp_path, JobQueue([job]), lanes=1)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
     most = pool.OPEN_FILES if hard == resource.RLIM_INFINITY else min(pool.OPEN_FILES, hard)
@@ -187,7 +187,7 @@ def test_an_open_line_waits_for_jobs_until_it_is_closed(world, tmp_path):
     done = []
 
     async def scenario():
-        line = Line(open=True)
+        line = JobQueue(open=True)
 
         async def last(cluster, lane):
             done.append("last")
@@ -211,7 +211,7 @@ def test_what_may_not_go_on_is_left(world, tmp_path):
     async def job(cluster, lane):
         done.append(lane)
 
-    line = Line([job] * 5, goes_on=lambda: len(done) < 2)
+    line = JobQueue([job] * 5, goes_on=lambda: len(done) < 2)
     work(tmp_path, line, lanes=1)
     assert len(done) == 2 and len(line) == 3
 
@@ -243,19 +243,19 @@ def jobs_on(seen, lingers_s):
 
 def test_exclusive_jobs_share_a_cluster_that_is_renewed_between_them(world, tmp_path):
     seen = []
-    exclusive(tmp_path, Line(jobs_on(seen, [0.0] * 5)))
+    exclusive(tmp_path, JobQueue(jobs_on(seen, [0.0] * 5)))
     assert len(seen) == 5 and len(world.clusters) == 1 and world.renewals == 4
 
 
 def test_a_cluster_that_is_not_as_new_is_replaced_and_costs_no_job(world, tmp_path):
     seen, world.unsound = [], ["broker 2 has a quota", None, "it is paused", None]
-    exclusive(tmp_path, Line(jobs_on(seen, [0.0] * 5)))
+    exclusive(tmp_path, JobQueue(jobs_on(seen, [0.0] * 5)))
     assert [world.clusters.index(cluster) for cluster in seen] == [0, 1, 1, 2, 2]
 
 
 def test_a_fault_left_on_the_lane_and_an_error_of_the_renewal_replace_the_cluster(world, tmp_path):
     seen, world.faulty = [], [EnvironmentProblem("the proxy still carries a fault"), OSError()]
-    exclusive(tmp_path, Line(jobs_on(seen, [0.0] * 3)))
+    exclusive(tmp_path, JobQueue(jobs_on(seen, [0.0] * 3)))
     assert [world.clusters.index(cluster) for cluster in seen] == [0, 1, 2] and world.renewals == 0
 
 
@@ -269,7 +269,7 @@ def test_who_lingers_for_ever_has_the_cluster_alone_and_who_lingers_a_while_is_w
         await sleep(0)
 
     monkeypatch.setattr(pool.asyncio, "sleep", nap)
-    exclusive(tmp_path, Line(jobs_on(seen, [float("inf"), 12.0, 0.0])))
+    exclusive(tmp_path, JobQueue(jobs_on(seen, [float("inf"), 12.0, 0.0])))
     assert [world.clusters.index(cluster) for cluster in seen] == [0, 1, 1]
     assert slept.count(12.0) == 1 and world.renewals == 1
 
@@ -282,7 +282,7 @@ def test_exclusive_clusters_may_die_as_often_as_there_are_jobs(world, tmp_path):
         cluster.dead = "killed"
         return 0.0
 
-    exclusive(tmp_path, Line([kill] * 5))
+    exclusive(tmp_path, JobQueue([kill] * 5))
     assert len(world.clusters) == len(seen) == 5 and world.renewals == 0
 
 
@@ -291,7 +291,7 @@ def test_a_cluster_that_dies_while_it_waits_costs_no_job(world, tmp_path):
     seen = []
 
     async def scenario():
-        line = Line(open=True)
+        line = JobQueue(open=True)
         first, second = jobs_on(seen, [0.0, 0.0])
         working = asyncio.create_task(Pool("fake:1", 1, tmp_path, exclusive=True).work(line))
         line.put(first)
@@ -315,22 +315,22 @@ def test_a_proxy_server_that_dies_after_an_exclusive_job_takes_its_cluster_along
         world.faulty.append(EnvironmentProblem("the proxy server does not answer"))
         return 0.0
 
-    exclusive(tmp_path, Line([silence, *jobs_on(seen, [0.0])]))
+    exclusive(tmp_path, JobQueue([silence, *jobs_on(seen, [0.0])]))
     assert [world.clusters.index(cluster) for cluster in seen] == [0, 1]
 
 
 def test_clusters_start_in_turn_and_none_for_a_line_that_is_over(world, tmp_path):
     """The world asserts that no two start at once; 2 jobs are done before a third pool has its turn."""
     seen = []
-    exclusive(tmp_path, Line(jobs_on(seen, [0.0, 0.0])), pools=5)
+    exclusive(tmp_path, JobQueue(jobs_on(seen, [0.0, 0.0])), pools=5)
     assert len(seen) == 2 and len(world.clusters) < 5
 
 
 def test_a_cluster_that_could_not_be_started_again_is_tried_three_times(world, tmp_path):
     seen, world.broken = [], [BrokerDied("not ready within 60 s")] * 2
-    exclusive(tmp_path, Line(jobs_on(seen, [0.0])))
+    exclusive(tmp_path, JobQueue(jobs_on(seen, [0.0])))
     assert len(seen) == 1
     world.broken = [BrokerDied("not ready within 60 s")] * 3
     with pytest.raises(ExceptionGroup) as caught:
-        exclusive(tmp_path, Line(jobs_on(seen, [0.0])))
+        exclusive(tmp_path, JobQueue(jobs_on(seen, [0.0])))
     assert caught.group_contains(BrokerDied, match="not ready within 60 s")

@@ -27,7 +27,7 @@ class Lanes:
     clusters = 0
 
     def __init__(self, broker, lanes, logs, say, exclusive=False, after_death=None):
-        self.at_once = 1 if exclusive else 2
+        self.try_partition = 1 if exclusive else 2
         self.after_death = after_death
 
     async def work(self, line):
@@ -35,7 +35,7 @@ class Lanes:
             cluster = SimpleNamespace(dead=False)
             Lanes.clusters += 1
             while not line.over and not cluster.dead:
-                jobs = [await line.take() for _ in range(min(self.at_once, len(line)))]
+                jobs = [await line.take() for _ in range(min(self.try_partition, len(line)))]
                 cluster.begun = []
                 await asyncio.gather(*(job(cluster, None) for job in jobs))
             if cluster.dead and self.after_death is not None:

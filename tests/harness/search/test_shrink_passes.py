@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from harness.model.spec import (
     ClientRef,
-    ClientTold,
-    Elapsed,
+    OnClientEvent,
+    AtTime,
     FaultSpec,
     FrameMatch,
-    FrameSeen,
-    PhaseBegan,
+    OnFrame,
+    OnPhase,
     TrialSpec,
     Workload,
 )
@@ -35,7 +35,7 @@ def trial(*faults: FaultSpec, nodes: int = 1) -> TrialSpec:
 
 
 def numbered(count: int) -> TrialSpec:
-    return trial(*(FaultSpec(f"fault-{number}", Elapsed(0), 0) for number in range(count)))
+    return trial(*(FaultSpec(f"fault-{number}", AtTime(0), 0) for number in range(count)))
 
 
 def anything(_: TrialSpec) -> bool:
@@ -124,7 +124,7 @@ def test_what_cannot_be_carried_out_is_never_tried() -> None:
     assert not any(map(allowed, without_each(run.smallest)))
 
 
-FAULT = FaultSpec("k", FrameSeen("Produce", nth=9, after_ms=1_000), 800)
+FAULT = FaultSpec("k", OnFrame("Produce", nth=9, after_ms=1_000), 800)
 PARAMS = {"a_ms": 400, "b": 7}
 
 
@@ -134,18 +134,18 @@ def smallest(spec: TrialSpec, fails: Oracle = anything) -> TrialSpec:
 
 @pytest.mark.parametrize(
     "start",
-    [Elapsed(900), FrameSeen("Produce", nth=4, after_ms=50), ClientTold("ok", 77, 9), PhaseBegan("startup")],
+    [AtTime(900), OnFrame("Produce", nth=4, after_ms=50), OnClientEvent("ok", 77, 9), OnPhase("startup")],
 )
 def test_what_matters_to_nobody_gets_as_small_as_it_can(start) -> None:
     frames = FrameMatch("Produce", first=5, count=4, version=9, partition=1)
-    fault = FaultSpec("k", start, 5_000, PARAMS, (), frames, Elapsed(3))
+    fault = FaultSpec("k", start, 5_000, PARAMS, (), frames, AtTime(3))
     found = smallest(trial(fault, FAULT, nodes=3))
     [left] = found.faults
     assert left.duration_ms == 0 and left.params == {} and left.until is None and left.brokers == (1,)
     assert left.frames in (None, FrameMatch("Produce"))
     begin = left.start
     assert getattr(begin, "ms", 0) == getattr(begin, "after_ms", 0) == 0 and getattr(begin, "nth", 1) == 1
-    assert found.workload.records == FEWEST_CHUNKS * found.workload.chunk
+    assert found.workload.records == FEWEST_CHUNKS * found.workload.records_per_command
 
 
 @given(st.integers(0, 5_000), st.integers(0, 5_000))
@@ -159,7 +159,7 @@ def test_half_as_long_does_not_fail(needed_ms: int, more_ms: int) -> None:
 @given(st.integers(2, 60), st.integers(0, 60))
 def test_a_load_keeps_the_records_that_it_takes(needed: int, more: int) -> None:
     spec = trial(FAULT)
-    chunk = spec.workload.chunk
+    chunk = spec.workload.records_per_command
     spec = replace(spec, workload=replace(spec.workload, records=(needed + more) * chunk))
     found = smallest(spec, lambda spec: spec.workload.records >= needed * chunk).workload.records
     assert needed * chunk <= found <= spec.workload.records

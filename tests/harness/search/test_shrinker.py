@@ -18,18 +18,18 @@ from harness.cli.options import Options
 from harness.cli.run_plan import new_record
 from harness.model.dice import Dice
 from harness.model.rows import Finding, RequirementVerdict, TrialVerdict
-from harness.model.spec import ClientRef, Elapsed, FaultSpec, Plan, TrialSpec, Workload
+from harness.model.spec import ClientRef, AtTime, FaultSpec, Plan, TrialSpec, Workload
 from harness.model.verdicts import Guarantee, Verdict
 from harness.search.shrink_passes import without_each
-from harness.search.shrinker import MOST_STARTS, STARTS, STEADY, Hunt, Rate
-from harness.search.trial_batches import GrowingRun, How, Tries
+from harness.search.shrinker import MOST_STARTS, STARTS, STEADY, Shrinker, Rate
+from harness.search.trial_batches import GrowingRun, FailureCriterion, TrialBatches
 from harness.storage.run_store import RunStore
 
 Oracle = Callable[[TrialSpec], Verdict]
 
 
 def trial(count: int = 4) -> TrialSpec:
-    faults = tuple(FaultSpec(f"fault-{number}", Elapsed(0), 0) for number in range(count))
+    faults = tuple(FaultSpec(f"fault-{number}", AtTime(0), 0) for number in range(count))
     load = Workload(records=120)
     return TrialSpec(
         "t", ClientRef("c", "1"), "local:4.3.1x1", "s", Guarantee.IDEMPOTENT, 1, load, faults, {}
@@ -73,44 +73,44 @@ class World:
         required = (RequirementVerdict("X-01", "MUST", of, found),)
         return TrialVerdict(spec.trial, "c@1", "b", "s", "idempotent", 1, of, "", required)
 
-    def hunt(self, spec: TrialSpec, *, jobs: int = 1, wanted=(), **settings) -> Hunt:
-        hunt = Hunt(spec, wanted, lambda _: True, Tries(self.run, jobs), **settings)
-        asyncio.run(hunt.run())
-        return hunt
+    def shrinker(self, spec: TrialSpec, *, jobs: int = 1, wanted=(), **settings) -> Shrinker:
+        shrinker = Shrinker(spec, wanted, lambda _: True, TrialBatches(self.run, jobs), **settings)
+        asyncio.run(shrinker.run())
+        return shrinker
 
 
-def left(hunt: Hunt) -> list[str]:
-    return [fault.kind for fault in hunt.minimal.faults]
+def left(shrinker: Shrinker) -> list[str]:
+    return [fault.kind for fault in shrinker.minimal.faults]
 
 
 def test_a_failure_that_always_comes_takes_one_attempt_each(tmp_path) -> None:
-    hunt = World(tmp_path, always(needs("fault-2"))).hunt(trial(12))
-    assert (hunt.anomaly, hunt.attempts, left(hunt)) == ("lost", 1, ["fault-2"])
-    assert hunt.confirmed == Rate(3, 3) and hunt.is_one_minimal
+    shrinker = World(tmp_path, always(needs("fault-2"))).shrinker(trial(12))
+    assert (shrinker.anomaly, shrinker.attempts, left(shrinker)) == ("lost", 1, ["fault-2"])
+    assert shrinker.confirmed == Rate(3, 3) and shrinker.is_one_minimal
     # The original, none and each alone; both are what its last fault is compared with; then it is tried anew.
-    assert hunt.tries.trials == STARTS + 13 + STARTS
-    assert hunt.rounds == 1
+    assert shrinker.batches.trials == STARTS + 13 + STARTS
+    assert shrinker.rounds == 1
 
 
 def test_one_that_comes_every_third_time_is_tried_often_enough(tmp_path) -> None:
     world = World(tmp_path, now_and_then(needs("fault-1"), cycle([False, False, True])))
-    hunt = world.hunt(trial())
-    assert hunt.attempts == 8
-    assert left(hunt) == ["fault-1"] and hunt.is_one_minimal
-    assert hunt.confirmed is not None and 0 < hunt.confirmed.failed < hunt.confirmed.tried
+    shrinker = world.shrinker(trial())
+    assert shrinker.attempts == 8
+    assert left(shrinker) == ["fault-1"] and shrinker.is_one_minimal
+    assert shrinker.confirmed is not None and 0 < shrinker.confirmed.failed < shrinker.confirmed.tried
     tried = Counter(tuple(fault.kind for fault in spec.faults) for spec in world.ran)
     assert tried[()] == 8
 
 
 def test_one_that_does_not_come_again_is_no_result(tmp_path) -> None:
-    hunt = World(tmp_path, always(lambda _: False)).hunt(trial())
-    assert hunt.anomaly == "" and hunt.confirmed is None
-    assert hunt.tries.trials == MOST_STARTS
+    shrinker = World(tmp_path, always(lambda _: False)).shrinker(trial())
+    assert shrinker.anomaly == "" and shrinker.confirmed is None
+    assert shrinker.batches.trials == MOST_STARTS
 
 
 def test_another_failure_is_not_the_same(tmp_path) -> None:
-    hunt = World(tmp_path, always(lambda _: True), anomaly="reordered").hunt(trial(), wanted=["lost"])
-    assert hunt.anomaly == ""
+    shrinker = World(tmp_path, always(lambda _: True), anomaly="reordered").shrinker(trial(), wanted=["lost"])
+    assert shrinker.anomaly == ""
 
 
 def test_what_fails_because_it_was_chosen_is_not_the_answer(tmp_path) -> None:
@@ -122,9 +122,9 @@ def test_what_fails_because_it_was_chosen_is_not_the_answer(tmp_path) -> None:
         fails = {"fault-1", "fault-2"} <= kinds or (kinds == {"fault-0"} and next(once, False))
         return Verdict.FAIL if fails else Verdict.PASS
 
-    hunt = World(tmp_path, oracle).hunt(trial(3))
-    assert left(hunt) == ["fault-1", "fault-2"]
-    assert hunt.confirmed == Rate(3, 3) and hunt.is_one_minimal
+    shrinker = World(tmp_path, oracle).shrinker(trial(3))
+    assert left(shrinker) == ["fault-1", "fault-2"]
+    assert shrinker.confirmed == Rate(3, 3) and shrinker.is_one_minimal
 
 
 def test_one_minimal_is_claimed_of_what_was_tried_often_enough_alone(tmp_path) -> None:
@@ -134,9 +134,9 @@ def test_one_minimal_is_claimed_of_what_was_tried_often_enough_alone(tmp_path) -
         return always(needs("fault-1"))(spec) if spec.faults else Verdict.INCONCLUSIVE
 
     world = World(tmp_path, oracle)
-    hunt = world.hunt(trial(2))
-    assert left(hunt) == ["fault-1"] and hunt.confirmed == Rate(3, 3)
-    assert not hunt.is_one_minimal
+    shrinker = world.shrinker(trial(2))
+    assert left(shrinker) == ["fault-1"] and shrinker.confirmed == Rate(3, 3)
+    assert not shrinker.is_one_minimal
     assert sum(not spec.faults for spec in world.ran) == 2
 
 
@@ -147,10 +147,10 @@ def test_what_is_simpler_has_to_fail_as_steadily(tmp_path) -> None:
         fails = spec.faults and (spec.faults[0].duration_ms >= 500 or spec.attempt % 2)
         return Verdict.FAIL if fails else Verdict.PASS
 
-    long = replace(trial(1), faults=(FaultSpec("fault-0", Elapsed(0), 1_000),))
-    hunt = World(tmp_path, oracle).hunt(long)
-    assert hunt.minimal.faults[0].duration_ms == 500
-    assert hunt.confirmed == Rate(3, 3)
+    long = replace(trial(1), faults=(FaultSpec("fault-0", AtTime(0), 1_000),))
+    shrinker = World(tmp_path, oracle).shrinker(long)
+    assert shrinker.minimal.faults[0].duration_ms == 500
+    assert shrinker.confirmed == Rate(3, 3)
 
 
 def test_what_was_steady_by_chance_is_taken_back(tmp_path) -> None:
@@ -160,11 +160,11 @@ def test_what_was_steady_by_chance_is_taken_back(tmp_path) -> None:
         fails = spec.faults and (spec.faults[0].duration_ms >= 400 or spec.attempt <= STEADY)
         return Verdict.FAIL if fails else Verdict.PASS
 
-    load = Workload(records=4 * Workload().chunk)
-    long = replace(trial(1), faults=(FaultSpec("fault-0", Elapsed(0), 1_000),), workload=load)
-    hunt = World(tmp_path, oracle).hunt(long)
-    assert hunt.minimal.faults[0].duration_ms == 500 and hunt.minimal.workload.records == 2 * load.chunk
-    assert hunt.confirmed == Rate(3, 3) and hunt.is_one_minimal
+    load = Workload(records=4 * Workload().records_per_command)
+    long = replace(trial(1), faults=(FaultSpec("fault-0", AtTime(0), 1_000),), workload=load)
+    shrinker = World(tmp_path, oracle).shrinker(long)
+    assert shrinker.minimal.faults[0].duration_ms == 500 and shrinker.minimal.workload.records == 2 * load.records_per_command
+    assert shrinker.confirmed == Rate(3, 3) and shrinker.is_one_minimal
 
 
 def test_a_failure_that_is_rarer_than_it_seemed_is_looked_for_again(tmp_path) -> None:
@@ -177,27 +177,27 @@ def test_a_failure_that_is_rarer_than_it_seemed_is_looked_for_again(tmp_path) ->
 
     full = trial(3)
     world = World(tmp_path, lambda spec: Verdict.FAIL if len(spec.faults) == 5 else oracle(spec))
-    hunt = world.hunt(trial(5))
-    assert hunt.rate(hunt.original) == Rate(3, 3)
-    assert left(hunt) == ["fault-1"] and hunt.attempts > 1 and hunt.is_one_minimal
-    given = World(tmp_path / "given", oracle).hunt(full, given=1)
+    shrinker = world.shrinker(trial(5))
+    assert shrinker.rate(shrinker.original) == Rate(3, 3)
+    assert left(shrinker) == ["fault-1"] and shrinker.attempts > 1 and shrinker.is_one_minimal
+    given = World(tmp_path / "given", oracle).shrinker(full, given=1)
     assert given.attempts == 1 and len(left(given)) == 3
 
 
 def test_without_tiers_only_faults_are_taken_away(tmp_path) -> None:
-    long = FaultSpec("fault-0", Elapsed(500), 1_000)
+    long = FaultSpec("fault-0", AtTime(500), 1_000)
     spec = replace(trial(5), faults=(*trial(5).faults[1:], long))
-    hunt = World(tmp_path, always(needs("fault-0"))).hunt(spec, tiers=())
-    assert hunt.minimal == replace(spec, faults=(long,))
+    shrinker = World(tmp_path, always(needs("fault-0"))).shrinker(spec, tiers=())
+    assert shrinker.minimal == replace(spec, faults=(long,))
 
 
 @pytest.mark.parametrize("stop_at", [1, 4, 5, 8, 13, 18])
 def test_when_the_budget_is_used_up_the_smallest_so_far_is_told(tmp_path, stop_at: int) -> None:
     world = World(tmp_path, always(needs("fault-3")), stop_at=stop_at)
-    hunt = world.hunt(trial(12))
+    shrinker = world.shrinker(trial(12))
     assert len(world.ran) == stop_at
-    assert hunt.ran_out and hunt.confirmed is None
-    assert left(hunt) == ["fault-3"] if stop_at >= 8 else hunt.minimal == hunt.original
+    assert shrinker.ran_out and shrinker.confirmed is None
+    assert left(shrinker) == ["fault-3"] if stop_at >= 8 else shrinker.minimal == shrinker.original
 
 
 def test_what_failed_less_often_is_not_told_when_the_budget_is_used_up(tmp_path) -> None:
@@ -207,11 +207,11 @@ def test_what_failed_less_often_is_not_told_when_the_budget_is_used_up(tmp_path)
         fails = spec.faults and (spec.faults[0].duration_ms == 1_000 or spec.attempt == 1)
         return Verdict.FAIL if fails else Verdict.PASS
 
-    load = Workload(records=4 * Workload().chunk)
-    long = replace(trial(1), faults=(FaultSpec("fault-0", Elapsed(0), 1_000),), workload=load)
+    load = Workload(records=4 * Workload().records_per_command)
+    long = replace(trial(1), faults=(FaultSpec("fault-0", AtTime(0), 1_000),), workload=load)
     # The original, none, and each of the four shorter ones twice.
-    hunt = World(tmp_path, oracle, stop_at=STARTS + 1 + 4 * STEADY).hunt(long)
-    assert hunt.ran_out and hunt.minimal.faults == long.faults
+    shrinker = World(tmp_path, oracle, stop_at=STARTS + 1 + 4 * STEADY).shrinker(long)
+    assert shrinker.ran_out and shrinker.minimal.faults == long.faults
 
 
 @given(st.integers(2, 10), st.integers(1, 6), st.integers(0, 2**32))
@@ -226,34 +226,34 @@ def test_what_is_claimed_was_shown(failing: int, count: int, seed: int) -> None:
 
     with TemporaryDirectory() as folder:
         world = World(Path(folder), oracle)
-        hunt = world.hunt(trial(count))
-    if hunt.anomaly:
-        assert hunt.confirmed is not None and 0 < hunt.confirmed.failed <= hunt.confirmed.tried
-        assert "fault-0" in left(hunt)
+        shrinker = world.shrinker(trial(count))
+    if shrinker.anomaly:
+        assert shrinker.confirmed is not None and 0 < shrinker.confirmed.failed <= shrinker.confirmed.tried
+        assert "fault-0" in left(shrinker)
         tried = {
             name: [outcomes[spec.trial] for spec in world.ran if spec.faults == fewer.faults]
-            for name, fewer in zip(left(hunt), without_each(hunt.minimal), strict=True)
+            for name, fewer in zip(left(shrinker), without_each(shrinker.minimal), strict=True)
         }
-        shown = all(len(each) >= hunt.attempts and Verdict.FAIL not in each for each in tried.values())
-        assert hunt.is_one_minimal == shown
+        shown = all(len(each) >= shrinker.attempts and Verdict.FAIL not in each for each in tried.values())
+        assert shrinker.is_one_minimal == shown
     else:
         assert len(world.ran) == MOST_STARTS and Verdict.FAIL not in outcomes.values()
 
 
 def test_attempts_are_trials_of_their_own_side_by_side(tmp_path) -> None:
     world = World(tmp_path, always(lambda _: False))
-    tries = Tries(world.run, jobs=8)
+    batches = TrialBatches(world.run, jobs=8)
     two = [trial(1), trial(2)]
-    assert asyncio.run(tries.failing(two, "lost", How(6))) == [False, False]
+    assert asyncio.run(batches.failing(two, "lost", FailureCriterion(6))) == [False, False]
     assert world.waves == [8, 4]
     assert len({spec.trial for spec in world.ran}) == 12
     assert Counter(spec.attempt for spec in world.ran) == dict.fromkeys(range(1, 7), 2)
-    assert asyncio.run(tries.failing(two, "lost", How(6))) == [False, False]
+    assert asyncio.run(batches.failing(two, "lost", FailureCriterion(6))) == [False, False]
     assert len(world.ran) == 12
 
 
 def test_as_soon_as_one_fails_the_others_are_left(tmp_path) -> None:
     world = World(tmp_path, always(needs("fault-1")))
-    tries = Tries(world.run, jobs=2)
-    found = asyncio.run(tries.failing([trial(1), trial(2)], "lost", How(9), any_will_do=True))
+    batches = TrialBatches(world.run, jobs=2)
+    found = asyncio.run(batches.failing([trial(1), trial(2)], "lost", FailureCriterion(9), any_will_do=True))
     assert found == [False, True] and len(world.ran) == 2

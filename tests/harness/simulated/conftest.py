@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from harness.simulated.connection import Connection
+from harness.simulated.connection import SimulatedConnection
 from harness.simulated.network import Network
 from harness.simulated.scheduler import NS_PER_MS, Scheduler
 from harness.wire.frames import frame
@@ -54,7 +54,7 @@ class Line:
     def run(self, ms: float) -> None:
         self.scheduler.run(self.scheduler.now_ns + round(ms * NS_PER_MS))
 
-    def connected(self) -> Connection:
+    def connected(self) -> SimulatedConnection:
         connection = self.network.connect(ADDRESS)
         self.run(1)
         assert connection.is_connected
@@ -79,7 +79,7 @@ def payload(text: bytes, correlation_id: int = 7) -> bytes:
     return request(text, correlation_id)[4:]
 
 
-def read(connection: Connection) -> bytes:
+def read(connection: SimulatedConnection) -> bytes:
     """What a client would read now."""
     data = b"".join(connection.incoming)
     connection.incoming.clear()

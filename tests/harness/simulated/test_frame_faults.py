@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model.evidence import Evidence
-from harness.model.rows import Ending, Fate, Frame, FrameKind
-from harness.model.spec import ClientRef, Elapsed, FaultSpec, FrameMatch, PhaseBegan, TrialSpec, Workload
+from harness.model.rows import Ending, Disposition, Frame, FrameKind
+from harness.model.spec import ClientRef, AtTime, FaultSpec, FrameMatch, OnPhase, TrialSpec, Workload
 from harness.model.verdicts import Guarantee, Verdict
 from harness.plugins import registry
 from harness.simulated.judged import RUN_ID, try_spec
 from harness.simulated.trial import SimulatedTrial
 from harness.workloads.produce.profile import producer_config
 
-LOAD = Workload(records=100, chunk=20, interval_ms=1_000, partitions=1)
+LOAD = Workload(records=100, records_per_command=20, interval_ms=1_000, partitions=1)
 FOR_LONG_MS = 8_000
 TIMEOUT_MS = 3_000
 
@@ -30,7 +30,7 @@ def trial(*faults: FaultSpec, guarantee: Guarantee = Guarantee.IDEMPOTENT) -> Tr
 
 def on(kind: str, direction: str = "response", first: int = 2, **params: int) -> FaultSpec:
     match = FrameMatch("Produce", direction, first=first)
-    return FaultSpec(kind, Elapsed(0), FOR_LONG_MS, params, frames=match)
+    return FaultSpec(kind, AtTime(0), FOR_LONG_MS, params, frames=match)
 
 
 def run(fault: FaultSpec, guarantee: Guarantee = Guarantee.IDEMPOTENT) -> Evidence:
@@ -56,10 +56,10 @@ def test_a_lost_answer_is_waited_for_and_its_batch_sent_again() -> None:
     first, lost, *later = produced(evidence)
     again = next(frame for frame in later if frame.produce[0].crc == lost.produce[0].crc)
     [stopped] = evidence.stopped
-    assert (stopped.kind, stopped.correlation_id, stopped.fate) == (
+    assert (stopped.kind, stopped.correlation_id, stopped.disposition) == (
         FrameKind.RESPONSE,
         lost.correlation_id,
-        Fate.STOPPED,
+        Disposition.BLOCKED,
     )
     assert again.conn > lost.conn == first.conn
 
@@ -73,7 +73,7 @@ def test_a_lost_request_never_reaches_the_broker() -> None:
 def test_a_ghost_request_is_stored_when_its_client_has_left() -> None:
     fault = on("held_frame", "request")
     evidence = run(replace_duration(fault, 2 * TIMEOUT_MS), Guarantee.AT_LEAST_ONCE)
-    held = next(frame for frame in produced(evidence) if frame.fate is Fate.LATE)
+    held = next(frame for frame in produced(evidence) if frame.disposition is Disposition.DELAYED)
     left = min(f.t_ns for f in evidence.frames if f.kind is FrameKind.CLOSE and f.conn == held.conn)
     assert left < held.t_ns == (evidence.faults[0].effective_ns or (0, 0))[1]
     assert len(evidence.log) >= LOAD.records + (held.produce[0].records or 0)
@@ -90,14 +90,14 @@ def test_an_answer_comes_when_its_request_has_timed_out() -> None:
 
 
 def test_a_connection_ends_in_the_middle_of_an_answer_or_behind_it() -> None:
-    for fault, fate in (
-        (on("closed_at_frame", at_byte=7), Fate.STOPPED),
-        (on("closed_at_frame", at_byte=-1), Fate.MARKED),
+    for fault, disposition in (
+        (on("closed_at_frame", at_byte=7), Disposition.BLOCKED),
+        (on("closed_at_frame", at_byte=-1), Disposition.ANNOTATED),
     ):
         evidence = run(fault)
         hit = next(f for f in produced(evidence, FrameKind.RESPONSE) if f.fault)
         closed = [f for f in evidence.frames if f.kind is FrameKind.CLOSE and f.conn == hit.conn]
-        assert hit.fate is fate and [f.t_ns for f in closed] == [hit.t_ns]
+        assert hit.disposition is disposition and [f.t_ns for f in closed] == [hit.t_ns]
         again = [f for f in produced(evidence) if f.conn > hit.conn]
         assert again and again[0].t_ns > hit.t_ns
 
@@ -109,8 +109,8 @@ def test_a_connection_ends_in_the_middle_of_an_answer_or_behind_it() -> None:
         on("sliced_frame", "request", size_bytes=3, gap_us=500),
         on("duplicated_response"),
         on("wrong_correlation_id"),
-        FaultSpec("swapped_responses", Elapsed(0), FOR_LONG_MS, frames=FrameMatch("Produce", first=2)),
-        FaultSpec("unsupported_version", PhaseBegan("startup"), 60_000),
+        FaultSpec("swapped_responses", AtTime(0), FOR_LONG_MS, frames=FrameMatch("Produce", first=2)),
+        FaultSpec("unsupported_version", OnPhase("startup"), 60_000),
     ],
     ids=lambda fault: f"{fault.kind}",
 )
@@ -125,7 +125,7 @@ def test_the_true_client_bears_it(fault: FaultSpec) -> None:
         on("changed_error", code=0),
         on("sliced_frame", size_bytes=1_048_576),
         on("sliced_frame", "request", size_bytes=1_048_576),
-        FaultSpec("stale_metadata", PhaseBegan("startup"), FOR_LONG_MS, {"leader_id": 1}),
+        FaultSpec("stale_metadata", OnPhase("startup"), FOR_LONG_MS, {"leader_id": 1}),
         replace_duration(on("swapped_responses", first=1), 1_500),
     ],
     ids=lambda fault: f"{fault.kind}",
@@ -135,7 +135,7 @@ def test_what_changed_nothing_hit_nothing(fault: FaultSpec) -> None:
     evidence, verdict = try_spec(trial(fault))
     [row] = evidence.faults
     assert (row.hits, verdict.verdict) == (0, Verdict.NOT_EXERCISED)
-    assert all(frame.fault is None and frame.fate is None for frame in evidence.frames)
+    assert all(frame.fault is None and frame.disposition is None for frame in evidence.frames)
     assert any((frame.note or "").startswith("not changed: ") for frame in evidence.frames)
 
 
@@ -167,7 +167,7 @@ def faults(draw: st.DrawFn) -> FaultSpec:
         first=draw(st.integers(1, 4)),
         count=draw(st.integers(1, 3)),
     )
-    start = draw(st.sampled_from([PhaseBegan("startup"), Elapsed(0), Elapsed(1_500)]))
+    start = draw(st.sampled_from([OnPhase("startup"), AtTime(0), AtTime(1_500)]))
     values = {name: draw(value) for name, value in params.items()}
     return FaultSpec(kind, start, draw(st.integers(100, 9_000)), values, frames=match)
 
@@ -182,4 +182,4 @@ def test_no_schedule_of_frames_makes_us_accuse_the_true_client(
     assert verdict.verdict in (Verdict.PASS, Verdict.NOT_EXERCISED, Verdict.INCONCLUSIVE), verdict.reason
     assert SimulatedTrial(spec, RUN_ID).run().frames == evidence.frames
     told = replace(evidence, stopped=())
-    assert all(frame.fate is not Fate.STOPPED for frame in told.frames)
+    assert all(frame.disposition is not Disposition.BLOCKED for frame in told.frames)

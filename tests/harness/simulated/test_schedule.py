@@ -10,12 +10,12 @@ from harness.model.evidence import Evidence
 from harness.model.rows import Ending, FrameKind
 from harness.model.spec import (
     ClientRef,
-    ClientTold,
-    Elapsed,
+    OnClientEvent,
+    AtTime,
     FaultSpec,
     FrameMatch,
-    FrameSeen,
-    PhaseBegan,
+    OnFrame,
+    OnPhase,
     TrialSpec,
     Trigger,
     Workload,
@@ -28,7 +28,7 @@ from harness.simulated.trial import SimulatedTrial
 from harness.workloads.produce.profile import producer_config
 
 NS_PER_MS = 1_000_000
-LOAD = Workload(records=100, chunk=20, interval_ms=1_000, partitions=2)
+LOAD = Workload(records=100, records_per_command=20, interval_ms=1_000, partitions=2)
 
 
 def trial(*faults: FaultSpec) -> TrialSpec:
@@ -54,7 +54,7 @@ def load_ns(evidence: Evidence) -> int:
 
 
 def test_a_fault_of_the_startup_is_there_before_the_client() -> None:
-    evidence = run(refuse(PhaseBegan("startup"), 700))
+    evidence = run(refuse(OnPhase("startup"), 700))
     [row] = evidence.faults
     first = min(frame.t_ns for frame in evidence.frames if frame.kind is FrameKind.REQUEST)
     assert (
@@ -63,7 +63,7 @@ def test_a_fault_of_the_startup_is_there_before_the_client() -> None:
 
 
 def test_one_of_the_load_begins_with_it() -> None:
-    evidence = run(refuse(PhaseBegan("load")), refuse(Elapsed(2_500)))
+    evidence = run(refuse(OnPhase("load")), refuse(AtTime(2_500)))
     assert [row.requested_ns and row.requested_ns[0] for row in evidence.faults] == [
         load_ns(evidence),
         load_ns(evidence) + 2_500 * NS_PER_MS,
@@ -72,7 +72,7 @@ def test_one_of_the_load_begins_with_it() -> None:
 
 @pytest.mark.parametrize(("what", "event"), [("ok", OpComplete), ("invoke", OpInvoke)])
 def test_what_the_client_tells_begins_one(what: str, event: type[OpComplete | OpInvoke]) -> None:
-    evidence = run(refuse(ClientTold(what, nth=41)))
+    evidence = run(refuse(OnClientEvent(what, nth=41)))
     told = [
         (each.mono_ns, len(each.outcome) if isinstance(each, OpComplete) else each.count)
         for each in evidence.history
@@ -88,9 +88,9 @@ def test_what_the_client_tells_begins_one(what: str, event: type[OpComplete | Op
 
 
 def test_one_ends_when_its_last_trigger_comes_or_its_time_is_over() -> None:
-    early, late = FrameSeen("Produce", "request", nth=2), FrameSeen("Produce", "request", nth=99)
-    slow = FaultSpec("latency", Elapsed(0), 9_000, {"upstream_ms": 5}, until=early)
-    evidence = run(slow, FaultSpec("latency", Elapsed(0), 900, {"downstream_ms": 5}, until=late))
+    early, late = OnFrame("Produce", "request", nth=2), OnFrame("Produce", "request", nth=99)
+    slow = FaultSpec("latency", AtTime(0), 9_000, {"upstream_ms": 5}, until=early)
+    evidence = run(slow, FaultSpec("latency", AtTime(0), 900, {"downstream_ms": 5}, until=late))
     produced = sorted(
         frame.t_ns
         for frame in evidence.frames
@@ -102,40 +102,40 @@ def test_one_ends_when_its_last_trigger_comes_or_its_time_is_over() -> None:
 
 
 def test_an_end_by_the_clock_counts_from_the_load_as_the_beginning_does() -> None:
-    evidence = run(refuse(Elapsed(300), 9_000, until=Elapsed(1_200)))
+    evidence = run(refuse(AtTime(300), 9_000, until=AtTime(1_200)))
     [row] = evidence.faults
     assert row.effective_ns == tuple(load_ns(evidence) + ms * NS_PER_MS for ms in (300, 1_200))
 
 
 def test_a_fault_of_the_startup_may_end_by_a_frame() -> None:
-    seen = FrameSeen("Produce", "response")
-    evidence = run(FaultSpec("latency", PhaseBegan("startup"), 60_000, {"upstream_ms": 5}, until=seen))
+    seen = OnFrame("Produce", "response")
+    evidence = run(FaultSpec("latency", OnPhase("startup"), 60_000, {"upstream_ms": 5}, until=seen))
     [row] = evidence.faults
     assert row.effective_ns is not None and row.effective_ns[0] < load_ns(evidence) < row.effective_ns[1]
 
 
 def test_a_trigger_that_never_comes_leaves_no_window() -> None:
-    [row] = run(refuse(ClientTold("fail"))).faults
+    [row] = run(refuse(OnClientEvent("fail"))).faults
     assert (row.requested_ns, row.effective_ns) == (None, None)
 
 
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        (FaultSpec("refused", Elapsed(0), 1), "unknown fault 'refused'; did you mean 'refuse'"),
-        (FaultSpec("idle_kill", Elapsed(0), 1), "does not exist in the simulated world"),
-        (FaultSpec("latency", Elapsed(0), 1, {"upstream": 5}), "did you mean 'upstream_ms'"),
-        (refuse(Elapsed(-1)), "ms of fault 'refuse' must be 0 or more, not -1"),
-        (refuse(Elapsed(0), -1), "duration_ms of fault 'refuse' must be 0 or more, not -1"),
-        (refuse(FrameSeen("Produces")), "unknown API, for fault 'refuse' 'Produces'; did you mean 'Produce'"),
-        (refuse(FrameSeen("Produce", "answer")), "unknown direction.*known: request, response"),
-        (refuse(FrameSeen("Produce", nth=0)), "nth of fault 'refuse' must be 1 or more, not 0"),
-        (refuse(FrameSeen("Produce", partition=2)), "names partition 2, but those of the trial are 0 to 1"),
-        (refuse(ClientTold("acks")), "unknown event of a client.*known: fail, info, invoke, ok"),
-        (refuse(Elapsed(0), until=ClientTold(nth=0)), "nth of fault 'refuse' must be 1 or more"),
-        (refuse(PhaseBegan("heal")), "unknown phase with faults.*known: load, startup"),
+        (FaultSpec("refused", AtTime(0), 1), "unknown fault 'refused'; did you mean 'refuse'"),
+        (FaultSpec("idle_kill", AtTime(0), 1), "does not exist in the simulated world"),
+        (FaultSpec("latency", AtTime(0), 1, {"upstream": 5}), "did you mean 'upstream_ms'"),
+        (refuse(AtTime(-1)), "ms of fault 'refuse' must be 0 or more, not -1"),
+        (refuse(AtTime(0), -1), "duration_ms of fault 'refuse' must be 0 or more, not -1"),
+        (refuse(OnFrame("Produces")), "unknown API, for fault 'refuse' 'Produces'; did you mean 'Produce'"),
+        (refuse(OnFrame("Produce", "answer")), "unknown direction.*known: request, response"),
+        (refuse(OnFrame("Produce", nth=0)), "nth of fault 'refuse' must be 1 or more, not 0"),
+        (refuse(OnFrame("Produce", partition=2)), "names partition 2, but those of the trial are 0 to 1"),
+        (refuse(OnClientEvent("acks")), "unknown event of a client.*known: fail, info, invoke, ok"),
+        (refuse(AtTime(0), until=OnClientEvent(nth=0)), "nth of fault 'refuse' must be 1 or more"),
+        (refuse(OnPhase("heal")), "unknown phase with faults.*known: load, startup"),
         (
-            FaultSpec("held_frame", Elapsed(0), 1, frames=FrameMatch("Produce", partition=7)),
+            FaultSpec("held_frame", AtTime(0), 1, frames=FrameMatch("Produce", partition=7)),
             "names partition 7",
         ),
     ],

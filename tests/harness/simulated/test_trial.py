@@ -8,12 +8,12 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from harness.adapter.protocol_rules import Life, Rules
+from harness.adapter.protocol_rules import Life, ProtocolRules
 from harness.model.contract import Close, Configure, Flush, OpComplete, OpInvoke
 from harness.model.errors import UsageError
 from harness.model.evidence import Evidence
 from harness.model.rows import Ending, FrameKind
-from harness.model.spec import ClientRef, Elapsed, FaultSpec, FrameSeen, TrialSpec, Workload
+from harness.model.spec import ClientRef, AtTime, FaultSpec, OnFrame, TrialSpec, Workload
 from harness.model.verdicts import Guarantee, Verdict
 from harness.plugins import registry
 from harness.simulated.judged import RUN_ID, try_spec
@@ -48,7 +48,7 @@ def spec(
         guarantee=guarantee,
         seed=1,
         workload=workload
-        or Workload(records=100, chunk=20, interval_ms=1_000, partitions=2, keys=7, value_bytes=64),
+        or Workload(records=100, records_per_command=20, interval_ms=1_000, partitions=2, keys=7, value_bytes=64),
         faults=faults,
         config=producer_config(guarantee, "none", names),
     )
@@ -90,7 +90,7 @@ def _commands(trial: TrialSpec, evidence: Evidence) -> Iterator[Configure | Prod
 def test_the_history_keeps_the_contract_of_live_clients(seed: int) -> None:
     drawn = spec_of(registry.scenario(ANY), reference(), seed)
     evidence = SimulatedTrial(drawn, RUN_ID).run()
-    rules, end_ns = Rules(START_NS), evidence.record.phases.end_ns
+    rules, end_ns = ProtocolRules(START_NS), evidence.record.phases.end_ns
     assert end_ns is not None
     for command in _commands(drawn, evidence):
         if isinstance(command, Produce):
@@ -103,9 +103,9 @@ def test_the_history_keeps_the_contract_of_live_clients(seed: int) -> None:
 
 
 def test_phases_and_rows_are_those_of_the_live_world() -> None:
-    cut = FaultSpec("disconnect", FrameSeen("Produce", "request", 2, after_ms=1_000), 700)
-    late = FaultSpec("latency", Elapsed(2_500), 1_000, {"upstream_ms": 40, "downstream_ms": 60})
-    never = FaultSpec("reset", FrameSeen("Produce", "request", 500), 10)
+    cut = FaultSpec("disconnect", OnFrame("Produce", "request", 2, after_ms=1_000), 700)
+    late = FaultSpec("latency", AtTime(2_500), 1_000, {"upstream_ms": 40, "downstream_ms": 60})
+    never = FaultSpec("reset", OnFrame("Produce", "request", 500), 10)
     evidence = SimulatedTrial(spec(cut, late, never), RUN_ID).run()
     record, phases = evidence.record, evidence.record.phases
     assert record.ending is Ending.COMPLETE, record.reason
@@ -136,7 +136,7 @@ def test_phases_and_rows_are_those_of_the_live_world() -> None:
 
 
 def test_a_send_that_is_held_up_holds_up_the_records_behind_it_and_the_commands() -> None:
-    silence = FaultSpec("dropped_response", Elapsed(900), 3_000)
+    silence = FaultSpec("dropped_response", AtTime(900), 3_000)
     held = spec(silence, batch_size=1_024, buffer_memory=2_048, linger_ms=0, max_block_ms=60_000)
     evidence = SimulatedTrial(held, RUN_ID).run()
     invoked = {e.id: e for e in evidence.history if isinstance(e, OpInvoke) and e.op == "send"}
@@ -186,8 +186,8 @@ def test_a_fault_of_the_other_world_and_a_live_broker_are_refused() -> None:
 def test_the_checks_bite_in_virtual_time_as_well(
     mutant: str, guarantee: Guarantee, kind: str, anomaly: str
 ) -> None:
-    bed = FaultSpec("latency", Elapsed(100), 4_500, {"upstream_ms": 200, "downstream_ms": 200})
-    faults = (bed, FaultSpec(kind, FrameSeen("Produce", "request", 2, after_ms=500), 1_500))
+    bed = FaultSpec("latency", AtTime(100), 4_500, {"upstream_ms": 200, "downstream_ms": 200})
+    faults = (bed, FaultSpec(kind, OnFrame("Produce", "request", 2, after_ms=500), 1_500))
     _, verdict = try_spec(spec(*faults, guarantee=guarantee, client=f"mutant-{mutant}"))
     found = {finding.anomaly for each in verdict.requirements for finding in each.findings}
     assert verdict.verdict == Verdict.FAIL and anomaly in found, (verdict.verdict, verdict.reason, found)

@@ -18,7 +18,7 @@ from harness.model.rows import (
     SCHEMA_VERSION,
     CaptureRecord,
     Ending,
-    Fate,
+    Disposition,
     FaultRow,
     Frame,
     FrameKind,
@@ -29,12 +29,12 @@ from harness.model.rows import (
     TrialVerdict,
 )
 from harness.model.run_files import LOG, TCP, VERDICT
-from harness.model.spec import ClientRef, FaultSpec, FrameSeen, Plan, TrialSpec, Workload
+from harness.model.spec import ClientRef, FaultSpec, OnFrame, Plan, TrialSpec, Workload
 from harness.model.tcp_facts import By, TcpFact, What
 from harness.model.verdicts import Guarantee
 from harness.storage.run_store import RunRecord, RunStore
 
-FAULT = FaultSpec("latency", FrameSeen("Produce", nth=3), 100, {"upstream_ms": 5})
+FAULT = FaultSpec("latency", OnFrame("Produce", nth=3), 100, {"upstream_ms": 5})
 SPEC = TrialSpec(
     "t-1", ClientRef("c", "1"), "local:x", "produce/calm", Guarantee.IDEMPOTENT, 3, Workload(), (FAULT,), {}
 )
@@ -86,8 +86,8 @@ def test_what_lies_under_the_name_of_compressed_rows_is_what_is_read(tmp_path):
 def test_what_a_fault_stopped_is_kept_apart(tmp_path):
     store = RunStore.create(tmp_path, record())
     passed, stopped = (
-        Frame(t_ns, 0, 1, 1, FrameKind.RESPONSE, fault="f", fate=fate)
-        for t_ns, fate in ((5, Fate.LATE), (4, Fate.STOPPED))
+        Frame(t_ns, 0, 1, 1, FrameKind.RESPONSE, fault="f", disposition=disposition)
+        for t_ns, disposition in ((5, Disposition.DELAYED), (4, Disposition.BLOCKED))
     )
     store.write_evidence(replace(EVIDENCE, frames=(passed,), stopped=(stopped,)))
     read = store.read_evidence("t-1")

@@ -25,7 +25,7 @@ from harness.trial.script import (
 )
 
 LOADS = st.builds(
-    Workload, records=st.integers(1, 60), chunk=st.integers(1, 25), interval_ms=st.integers(0, 100)
+    Workload, records=st.integers(1, 60), records_per_command=st.integers(1, 25), interval_ms=st.integers(0, 100)
 )
 
 
@@ -90,12 +90,12 @@ def test_a_crash_while_commands_are_handed_over_ends_the_load(load, crash_at):
 
 def test_an_active_fault_is_waited_for_however_long_it_lasts():
     world = World(faults_until_ns=10**12)
-    world.play(load_script(Workload(records=10, chunk=10, interval_ms=10)))
+    world.play(load_script(Workload(records=10, records_per_command=10, interval_ms=10)))
     assert world.now_ns >= 10**12
 
 
 def test_a_fault_that_has_not_begun_is_waited_for_only_while_the_client_catches_up():
-    load = Workload(records=10, chunk=10, interval_ms=10)
+    load = Workload(records=10, records_per_command=10, interval_ms=10)
     for settled, waits_ms in ((True, 0), (False, CATCH_UP_MS)):
         world = World(faults_until_ns=10**12, settled=settled, active=False)
         done = world.play(load_script(load))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model.rows import Frame, FrameKind, ProducePart
-from harness.model.spec import FrameSeen
+from harness.model.spec import OnFrame
 from harness.trial.trigger_counter import TriggerCounter
 from harness.witness.trigger import matches
 
@@ -20,24 +20,24 @@ def frame(kind: FrameKind, api: str | None, partitions: Sequence[int] = ()) -> F
 @pytest.mark.parametrize(
     ("trigger", "expected"),
     [
-        (FrameSeen("Produce"), True),
-        (FrameSeen("Produce", partition=2), True),
-        (FrameSeen("Produce", partition=0), False),
-        (FrameSeen("Produce", direction="request"), False),
-        (FrameSeen("Fetch"), False),
+        (OnFrame("Produce"), True),
+        (OnFrame("Produce", partition=2), True),
+        (OnFrame("Produce", partition=0), False),
+        (OnFrame("Produce", direction="request"), False),
+        (OnFrame("Fetch"), False),
     ],
 )
-def test_which_frame_is_meant(trigger: FrameSeen, expected: bool) -> None:
+def test_which_frame_is_meant(trigger: OnFrame, expected: bool) -> None:
     assert matches(trigger, frame(FrameKind.RESPONSE, "Produce", [1, 2])) is expected
 
 
 def test_the_end_of_a_connection_is_no_frame_of_an_api() -> None:
-    assert not matches(FrameSeen("Produce"), frame(FrameKind.CLOSE, None))
+    assert not matches(OnFrame("Produce"), frame(FrameKind.CLOSE, None))
 
 
 @given(wanted=st.lists(st.booleans(), max_size=30), nth=st.integers(1, 10))
 def test_it_fires_once_at_the_nth_match(wanted: list[bool], nth: int) -> None:
-    counter = TriggerCounter(FrameSeen("Produce", nth=nth))
+    counter = TriggerCounter(OnFrame("Produce", nth=nth))
     fired = [counter.feed(frame(FrameKind.RESPONSE, "Produce" if it else "Fetch")) for it in wanted]
     places = [place for place, it in enumerate(wanted) if it]
     assert [place for place, it in enumerate(fired) if it] == places[nth - 1 : nth]

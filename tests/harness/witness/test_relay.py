@@ -19,7 +19,7 @@ from harness.model.rows import Frame, FrameKind
 from harness.system.port_allocator import port_block
 from harness.witness import WitnessLane
 from harness.witness.relay import HIGH_WATER_BYTES, Relay
-from harness.witness.rules import Rules
+from harness.witness.rules import FrameRules
 from harness.witness.transcript import Transcript
 
 PLACES = st.lists(st.integers(0, 2**16), max_size=20)
@@ -152,7 +152,7 @@ def test_a_slow_reader_holds_the_sender_and_not_the_memory(accepting: Any) -> No
             def relayed() -> asyncio.Protocol:
                 ignore: Callable[[Any], None] = lambda _: None  # noqa: E731
                 transcript = Transcript(0, 1, 1, {})
-                relays.append(Relay(("127.0.0.1", port), transcript, ignore, ignore, ignore, Rules()))
+                relays.append(Relay(("127.0.0.1", port), transcript, ignore, ignore, ignore, FrameRules()))
                 return relays[0].client
 
             server = await asyncio.get_running_loop().create_server(relayed, "127.0.0.1", 0)
@@ -279,7 +279,7 @@ def test_the_end_of_one_side_may_come_when_the_other_is_gone() -> None:
 
     async def main() -> Relay:  # its events want a loop
         ignore: Callable[[Any], None] = lambda _: None  # noqa: E731
-        return Relay(("127.0.0.1", 1), Transcript(0, 1, 1, {}), ignore, ignore, ignore, Rules())
+        return Relay(("127.0.0.1", 1), Transcript(0, 1, 1, {}), ignore, ignore, ignore, FrameRules())
 
     relay = asyncio.run(main())
     relay.client.transport = Gone()  # type: ignore[assignment]

@@ -73,7 +73,7 @@ def reset(writer: asyncio.StreamWriter) -> None:
 
 def responses(rows: list[Frame]) -> list[Any]:
     return [
-        (row.correlation_id, row.fault, row.fate and row.fate.value)
+        (row.correlation_id, row.fault, row.disposition and row.disposition.value)
         for row in rows
         if row.kind is FrameKind.RESPONSE
     ]
@@ -110,7 +110,7 @@ def test_what_waits_when_a_connection_is_reset_never_passed(
         assert relay.broker.alarm is None
         ends.lane.disarm("r")
         assert responses(ends.rows) == [(n, "r" if n == 1 else None, "stopped") for n in numbers]
-        assert all(row.came_ns is not None for row in ends.rows if row.kind is FrameKind.RESPONSE)
+        assert all(row.received_ns is not None for row in ends.rows if row.kind is FrameKind.RESPONSE)
         assert told_in_order(ends.rows)
 
     play(scenario)
@@ -136,7 +136,7 @@ def test_behind_a_rule_that_ends_the_connection_nothing_passes(end: Action, make
         ends.broker_out.write(make.produced(0) + make.produced(0))
         await ends.rows_until(FrameKind.CLOSE)
         ends.lane.disarm("held")
-        assert [(row.kind.value, row.fault) for row in ends.rows if row.fate == "stopped"] == [
+        assert [(row.kind.value, row.fault) for row in ends.rows if row.disposition == "stopped"] == [
             ("response", "end"),
             ("request", "held"),
             ("response", None),
@@ -283,7 +283,7 @@ def test_a_rule_may_come_in_the_middle_of_a_size(cuts: tuple[int, int], make: An
         ends.client_out.write(whole[cuts[1] :] + make.versions(2) + make.versions(3))
         rest = whole[cuts[1] :] + make.versions(3)
         assert await ends.broker_in.readexactly(len(rest)) == rest
-        assert [row.correlation_id for row in ends.rows if row.fate == "stopped"] == [2]
+        assert [row.correlation_id for row in ends.rows if row.disposition == "stopped"] == [2]
 
     play(scenario)
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.model.rows import Fate, Frame, FrameKind, ProducePart
+from harness.model.rows import Disposition, Frame, FrameKind, ProducePart
 from harness.model.spec import FrameMatch
 from harness.witness import actions
 from harness.witness.actions import Behind, End, Held, Wait, Write
-from harness.witness.gate import Gate
-from harness.witness.outbox import Finish, Outbox, Told
-from harness.witness.rules import Rules
+from harness.witness.gate import FrameBuffer
+from harness.witness.outbox import Finish, SendQueue, Told
+from harness.witness.rules import FrameRules
 
 LIMIT = 200
 
@@ -52,7 +52,7 @@ def spared(n: int) -> Frame:
 def test_a_gate_gives_every_byte_in_order_and_each_frame_that_fits_whole(
     sent: list[bytes], cuts: list[int], begun: bytes
 ) -> None:
-    gate, given_out = Gate(LIMIT), []
+    gate, given_out = FrameBuffer(LIMIT), []
     gate.shut(len(begun))
     stream = begun + b"".join(sent)
     for piece in pieces(stream, cuts):
@@ -64,7 +64,7 @@ def test_a_gate_gives_every_byte_in_order_and_each_frame_that_fits_whole(
 
 @given(frames, st.integers(0, 2_000), st.lists(st.integers(0, 2_000)))
 def test_what_never_becomes_a_frame_is_given_at_the_end(sent: list[bytes], end: int, cuts: list[int]) -> None:
-    gate, stream = Gate(LIMIT), b"".join(sent)
+    gate, stream = FrameBuffer(LIMIT), b"".join(sent)
     stream = stream[: end % (len(stream) + 1)]
     given_out = [data for piece in pieces(stream, cuts) for data, _ in gate.feed(piece)]
     assert b"".join(given_out) + gate.rest() == stream
@@ -72,7 +72,7 @@ def test_what_never_becomes_a_frame_is_given_at_the_end(sent: list[bytes], end: 
 
 @pytest.mark.parametrize("size", [-1, 0, 3, 2**31 - 1])
 def test_bytes_that_are_no_frame_pass_as_they_come(size: int) -> None:
-    gate = Gate(LIMIT)
+    gate = FrameBuffer(LIMIT)
     assert list(gate.feed(size.to_bytes(4, signed=True) + b"abc")) == [
         (size.to_bytes(4, signed=True) + b"abc", False)
     ]
@@ -81,7 +81,7 @@ def test_bytes_that_are_no_frame_pass_as_they_come(size: int) -> None:
 
 @given(st.binary(max_size=30), st.integers(0, 9))
 def test_a_gate_that_gives_up_holds_nothing_ever_again(held: bytes, rest_bytes: int) -> None:
-    gate = Gate(LIMIT)
+    gate = FrameBuffer(LIMIT)
     gate.shut(rest_bytes)
     given_out = b"".join(data for data, _ in gate.feed(held))
     assert given_out + gate.give_up() == held
@@ -93,7 +93,7 @@ def test_a_gate_that_gives_up_holds_nothing_ever_again(held: bytes, rest_bytes: 
 
 @given(first=st.integers(1, 6), count=st.integers(1, 4), total=st.integers(0, 12))
 def test_a_rule_takes_just_those_that_it_names(first: int, count: int, total: int) -> None:
-    rules = Rules()
+    rules = FrameRules()
     rules.arm("it", FrameMatch("Produce", first=first, count=count), actions.DROP)
     taken = []
     for n in range(1, total + 1):
@@ -118,7 +118,7 @@ def test_a_rule_takes_just_those_that_it_names(first: int, count: int, total: in
 def test_a_match_is_as_narrow_as_it_says(
     narrowed: dict[str, Any], fits: dict[str, Any], differs: dict[str, Any]
 ) -> None:
-    rules = Rules()
+    rules = FrameRules()
     rules.arm("it", FrameMatch("Produce", count=9, **narrowed), actions.DROP)
     assert rules.take(row(**differs)) is None
     taken = rules.take(row(**fits))
@@ -126,7 +126,7 @@ def test_a_match_is_as_narrow_as_it_says(
 
 
 def test_the_first_rule_acts_and_each_counts() -> None:
-    rules = Rules()
+    rules = FrameRules()
     rules.arm("one", FrameMatch("Produce"), actions.DROP)
     rules.arm("two", FrameMatch("Produce", first=2), actions.TWICE)
     taken = [rules.take(row(n)) for n in (1, 2, 3)]
@@ -155,7 +155,7 @@ steps = st.lists(
 def test_whatever_waits_all_leaves_in_order_and_the_end_comes_last(
     frames_steps: list[list[actions.Step]], looks: list[int]
 ) -> None:
-    outbox, now_ns, left = Outbox(), 0, []
+    outbox, now_ns, left = SendQueue(), 0, []
     for frame_steps in frames_steps:
         outbox.add(frame_steps)
     outbox.finish()
@@ -171,7 +171,7 @@ def test_whatever_waits_all_leaves_in_order_and_the_end_comes_last(
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=6), st.integers(0, 30))
 def test_waits_add_up_and_our_lateness_does_not(waits_ns: list[int], late_ns: int) -> None:
-    outbox = Outbox()
+    outbox = SendQueue()
     outbox.add([step for wait_ns in waits_ns for step in (Wait(wait_ns), Write(b"."))])
     assert not list(outbox.due(100, ()))
     assert outbox.due_ns == 100 + waits_ns[0]
@@ -181,7 +181,7 @@ def test_waits_add_up_and_our_lateness_does_not(waits_ns: list[int], late_ns: in
 
 
 def test_what_is_behind_a_held_frame_waits_for_the_end_of_the_rule() -> None:
-    outbox = Outbox()
+    outbox = SendQueue()
     outbox.add([Held("gate"), Write(b"one")])
     outbox.add([Write(b"two")])
     assert not list(outbox.due(10, {"gate"})) and outbox.due_ns is None and outbox.waiting_bytes == 6
@@ -189,7 +189,7 @@ def test_what_is_behind_a_held_frame_waits_for_the_end_of_the_rule() -> None:
 
 
 def test_a_frame_changes_places_with_the_next_one_or_with_the_end() -> None:
-    outbox, armed = Outbox(), {"swap"}
+    outbox, armed = SendQueue(), {"swap"}
     outbox.add([Behind(b"one", "swap")])
     assert not list(outbox.due(1, armed)) and not outbox.is_empty
     outbox.add([Write(b"two")])
@@ -200,7 +200,7 @@ def test_a_frame_changes_places_with_the_next_one_or_with_the_end() -> None:
 
 
 def test_a_frame_waits_for_the_next_one_as_long_as_its_rule_is_armed() -> None:
-    outbox = Outbox()
+    outbox = SendQueue()
     outbox.add([Held("hold"), Write(b"one")])
     outbox.add([Behind(b"two", "swap")], row(2))
     assert not list(outbox.due(1, {"hold"}))
@@ -210,22 +210,22 @@ def test_a_frame_waits_for_the_next_one_as_long_as_its_rule_is_armed() -> None:
 
 @pytest.mark.parametrize("steps", [[], [Behind(b"two", "swap")]], ids=["gone", "kept too"])
 def test_a_frame_of_which_nothing_passes_before_it_overtakes_none(steps: list[actions.Step]) -> None:
-    outbox = Outbox()
-    outbox.add([Behind(b"one", "swap")], row(1, fault="swap", fate=Fate.LATE))
+    outbox = SendQueue()
+    outbox.add([Behind(b"one", "swap")], row(1, fault="swap", disposition=Disposition.DELAYED))
     outbox.add(steps, row(2))
     assert Told(spared(1)) in list(outbox.due(1, {"swap"}))
 
 
 @pytest.mark.parametrize("steps", [[Write(b"two")], [Wait(0), Write(b"two")], [Held("other"), Write(b"two")]])
 def test_a_frame_that_was_overtaken_was_acted_on(steps: list[actions.Step]) -> None:
-    outbox, late = Outbox(), row(1, fault="swap", fate=Fate.LATE)
+    outbox, late = SendQueue(), row(1, fault="swap", disposition=Disposition.DELAYED)
     outbox.add([Behind(b"one", "swap")], late)
     outbox.add(steps, row(2))
     assert [step.row for step in outbox.due(1, ()) if isinstance(step, Told)] == [row(2), late]
 
 
 def test_an_end_is_the_last_and_what_is_behind_it_was_not_passed_on() -> None:
-    outbox = Outbox()
+    outbox = SendQueue()
     outbox.add([Write(b"one"), End(reset=True)], row(1))
     outbox.add([Write(b"two")], row(2))
     outbox.add([Behind(b"three", "swap")], row(3))
@@ -239,7 +239,7 @@ def test_an_end_is_the_last_and_what_is_behind_it_was_not_passed_on() -> None:
 def test_every_row_is_told_or_given_back_in_order(
     frames_steps: list[list[actions.Step]], now_ns: int, armed: set[str]
 ) -> None:
-    outbox = Outbox()
+    outbox = SendQueue()
     for n, frame_steps in enumerate(frames_steps):
         outbox.add(frame_steps, row(n))
     told = [step.row for step in outbox.due(now_ns, armed) if isinstance(step, Told)]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from harness.model.rows import Fate, Frame, FrameKind, ProducePart
+from harness.model.rows import Disposition, Frame, FrameKind, ProducePart
 from harness.wire.records import read_headers
 from harness.witness.rewrites import other_correlation_id
 from harness.witness.transcript import Transcript
@@ -240,15 +240,15 @@ def test_the_first_to_close_is_named_and_late_answers_are_marked(make: Any) -> N
 def test_a_frame_that_waited_has_both_times_and_what_was_true_when_it_left(make: Any) -> None:
     account = transcript()
     asked, answered, astray = feed(account, [make.produce(1)], [make.produced(1), make.produced(5)])
-    at_once = account.passed(answered, answered.t_ns)
-    assert (at_once, at_once.arrived_ns) == (answered, 2)
+    try_partition = account.passed(answered, answered.t_ns)
+    assert (try_partition, try_partition.arrived_ns) == (answered, 2)
     list(account.closed(5, "client"))
     late = account.passed(answered, 7)
-    assert (late.t_ns, late.came_ns, late.arrived_ns, late.note) == (7, 2, 2, "after the client had closed")
+    assert (late.t_ns, late.received_ns, late.arrived_ns, late.note) == (7, 2, 2, "after the client had closed")
     assert account.passed(late, 7).note == late.note
     assert account.passed(asked, 7).note is None and account.passed(astray, 7).note == astray.note
     gone = account.stopped(answered, 9)
-    assert (gone.t_ns, gone.came_ns, gone.fate, gone.note) == (9, 2, Fate.STOPPED, None)
+    assert (gone.t_ns, gone.received_ns, gone.disposition, gone.note) == (9, 2, Disposition.BLOCKED, None)
 
 
 def test_another_payload_in_its_place_is_what_the_row_is_of(make: Any) -> None:

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from harness.judging.frame_excerpt import AROUND, MAX_LINES, origin_ns, wire_lines
 from harness.model.rows import FaultRow, Finding, Frame, FrameKind, RequirementVerdict
-from harness.model.spec import Elapsed, FaultSpec
+from harness.model.spec import AtTime, FaultSpec
 from reports.pages.log_order import log_order
 from reports.pages.timeline import MAX_LANES, MAX_MARKS, OUTCOMES, notes, timeline
 
@@ -55,7 +55,7 @@ def test_every_copy_is_drawn_once_and_firsts_apart(any_story: Stories, seed: int
 def test_a_window_asked_for_and_one_in_effect_are_drawn_apart(story: Stories) -> None:
     told = story("one")
     start = origin_ns(told.evidence())
-    spec = FaultSpec("latency", Elapsed(10), 20)
+    spec = FaultSpec("latency", AtTime(10), 20)
     told.faults = [
         FaultRow(
             0, spec, (start + 10_000_000, start + 30_000_000), (start + 11_000_000, start + 31_000_000), 3
@@ -125,7 +125,7 @@ def test_wire_lines_show_what_is_wrong_and_the_edges_of_faults(whole_story: Stor
 
 def test_wire_lines_are_bounded_in_order_and_gaps_are_marked(whole_story: Stories) -> None:
     story = whole_story("one")
-    spec = FaultSpec("latency", Elapsed(0), 1)
+    spec = FaultSpec("latency", AtTime(0), 1)
     story.faults = [
         FaultRow(n, spec, None, (frame.t_ns, frame.t_ns), 1) for n, frame in enumerate(story.frames[::30])
     ]

@@ -13,7 +13,7 @@ import pytest
 from harness.model.anomaly_row import UNEXPLAINED, AnomalyRow
 from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow, Frame, FrameKind, ProducePart
-from harness.model.spec import Elapsed, FaultSpec
+from harness.model.spec import AtTime, FaultSpec
 from harness.storage.parquet_writer import pack
 from harness.storage.run_store import RunStore
 from reports.doubts import contested
@@ -79,7 +79,7 @@ class Retried:
 
     def fault(self, kind: str, begin_ms: int, end_ms: int, **params: int) -> None:
         window = (LOAD_NS + begin_ms * MS, LOAD_NS + end_ms * MS)
-        spec = FaultSpec(kind, Elapsed(begin_ms), end_ms - begin_ms, params=params)
+        spec = FaultSpec(kind, AtTime(begin_ms), end_ms - begin_ms, params=params)
         self.story.faults.append(FaultRow(len(self.story.faults), spec, window, window, 1))
 
     def _frame(self, kind: FrameKind, conn: int, at_ms: int, number: int = 0, *parts: ProducePart) -> None:
@@ -110,11 +110,11 @@ def drawn(trial: str, story: Callable[..., Any], dice: Random) -> Retried:
     for n in range(dice.choice([1, 3, 6])):
         at_ms = dice.randrange(0, 3_000)
         for _ in range(dice.choice([1, 2, 2, 3])):
-            fate = dice.choice(["quick", "quick", "slow", "silent", "error"])
-            took_ms = {"quick": dice.randrange(1, 40), "slow": dice.randrange(1_200, 3_500)}.get(fate, 5)
-            kept = fate in ("quick", "slow") or (fate == "silent" and dice.random() < 0.7)
-            answered_ms = None if fate == "silent" else at_ms + took_ms
-            error = 7 if fate == "error" else 0
+            disposition = dice.choice(["quick", "quick", "slow", "silent", "error"])
+            took_ms = {"quick": dice.randrange(1, 40), "slow": dice.randrange(1_200, 3_500)}.get(disposition, 5)
+            kept = disposition in ("quick", "slow") or (disposition == "silent" and dice.random() < 0.7)
+            answered_ms = None if disposition == "silent" else at_ms + took_ms
+            error = 7 if disposition == "error" else 0
             retried.attempt(n, dice.randrange(1, 6), at_ms, answered_ms, error=error, kept=kept)
             at_ms += dice.randrange(1, 4_000)
     for conn in range(1, 6):

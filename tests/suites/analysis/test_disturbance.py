@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace as restruct
 
 from harness.model.evidence import Evidence, passed_and_stopped
-from harness.model.rows import Fate, Frame
+from harness.model.rows import Disposition, Frame
 from suites.analysis.disturbance import broker_stalls, slow_answers
 from suites.checks.history import gave_up
 
@@ -41,13 +41,13 @@ class Ruled:
         self.told.close(1, TIMED_OUT_MS)
         self.told.fault("some_frame_fault", 0, 6_000)
 
-    def ruled(self, kind, n, fate, leaves_ms=None, **changes):
+    def ruled(self, kind, n, disposition, leaves_ms=None, **changes):
         """What became of a frame: ``leaves_ms`` where it left, or the connection ended, later than it came."""
         row = self.rows[kind, n]
         if leaves_ms is not None:
             left_ns = row.t_ns + int((leaves_ms - self._since_load_ms(row)) * MS)
-            row = restruct(row, t_ns=left_ns, came_ns=row.t_ns)
-        self.rows[kind, n] = restruct(row, fate=fate, fault="f" if fate else None, **changes)
+            row = restruct(row, t_ns=left_ns, received_ns=row.t_ns)
+        self.rows[kind, n] = restruct(row, disposition=disposition, fault="f" if disposition else None, **changes)
         return self
 
     def without(self, kind, n):
@@ -65,50 +65,50 @@ class Ruled:
 
 
 def accused(ruled):
-    (finding,) = gave_up.CHECK.find(ruled.evidence())
+    (finding,) = gave_up.CHECK.run(ruled.evidence())
     return finding.count
 
 
 def test_lost_answer(story):
-    assert accused(Ruled(story).ruled("response", 0, Fate.STOPPED)) == 2
+    assert accused(Ruled(story).ruled("response", 0, Disposition.BLOCKED)) == 2
 
 
 def test_lost_request(story):
-    assert accused(Ruled(story).ruled("request", 0, Fate.STOPPED).without("response", 0)) == 2
+    assert accused(Ruled(story).ruled("request", 0, Disposition.BLOCKED).without("response", 0)) == 2
 
 
 def test_late_answer_and_the_one_behind_it(story):
-    ruled = Ruled(story).ruled("response", 0, Fate.LATE, LATE_MS).ruled("response", 1, None, LATE_MS)
+    ruled = Ruled(story).ruled("response", 0, Disposition.DELAYED, LATE_MS).ruled("response", 1, None, LATE_MS)
     assert accused(ruled) == 2
 
 
 def test_late_answer_that_the_end_of_its_connection_found_waiting(story):
     ruled = Ruled(story)
     for n in (0, 1):
-        ruled.ruled("response", n, Fate.STOPPED, TIMED_OUT_MS)
+        ruled.ruled("response", n, Disposition.BLOCKED, TIMED_OUT_MS)
     assert accused(ruled) == 2
 
 
 def test_ghost_request(story):
     ruled = Ruled(story, answered_ms=(LATE_MS + 1, LATE_MS + 2))
     for n in (0, 1):
-        ruled.ruled("request", n, Fate.LATE, LATE_MS)
+        ruled.ruled("request", n, Disposition.DELAYED, LATE_MS)
     assert accused(ruled) == 2
 
 
 def test_swapped_answer_that_nothing_followed(story):
-    assert accused(Ruled(story).ruled("response", 1, Fate.LATE, LATE_MS)) == 2
+    assert accused(Ruled(story).ruled("response", 1, Disposition.DELAYED, LATE_MS)) == 2
 
 
 def test_strange_answer(story):
-    assert accused(Ruled(story).ruled("response", 0, Fate.CHANGED, correlation_id=2**31 - 2)) == 2
+    assert accused(Ruled(story).ruled("response", 0, Disposition.CHANGED, correlation_id=2**31 - 2)) == 2
 
 
 @pytest.mark.parametrize(
-    ("fate", "leaves_ms"), [(None, None), (Fate.LATE, LATE_MS), (Fate.STOPPED, None), (Fate.STOPPED, LATE_MS)]
+    ("disposition", "leaves_ms"), [(None, None), (Disposition.DELAYED, LATE_MS), (Disposition.BLOCKED, None), (Disposition.BLOCKED, LATE_MS)]
 )
-def test_a_broker_that_was_slow_itself_is_seen_behind_every_rule(story, fate, leaves_ms):
-    ruled = Ruled(story, answered_ms=(11, 2_600)).ruled("response", 1, fate, leaves_ms)
+def test_a_broker_that_was_slow_itself_is_seen_behind_every_rule(story, disposition, leaves_ms):
+    ruled = Ruled(story, answered_ms=(11, 2_600)).ruled("response", 1, disposition, leaves_ms)
     (stall,) = broker_stalls(ruled.evidence())
     assert stall.end_ns - stall.begin_ns == 2_589 * MS
     assert accused(ruled) == 2

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace as restruct
 
 from harness.model.evidence import passed_and_stopped
-from harness.model.rows import Fate
+from harness.model.rows import Disposition
 from suites.analysis.response_order import out_of_turn_ns
 from suites.checks.history.duplicate import CHECK
 
@@ -38,17 +38,17 @@ def behind(told, *, tampered):
 
 
 def whys(evidence):
-    return sorted(finding.samples[0]["why"] for finding in CHECK.find(evidence))
+    return sorted(finding.samples[0]["why"] for finding in CHECK.run(evidence))
 
 
 def test_an_answer_behind_one_that_was_stopped_is_none(story):
-    stopped = behind(story(), tampered=lambda request, _: [restruct(request, fault="f", fate=Fate.STOPPED)])
+    stopped = behind(story(), tampered=lambda request, _: [restruct(request, fault="f", disposition=Disposition.BLOCKED)])
     assert out_of_turn_ns(stopped) and UNEXPLAINED not in whys(stopped)
 
 
 def test_an_answer_behind_one_that_came_twice_is_none(story):
     doubled = behind(
-        story(), tampered=lambda request, answer: [request, restruct(answer, fault="f", fate=Fate.MARKED)]
+        story(), tampered=lambda request, answer: [request, restruct(answer, fault="f", disposition=Disposition.ANNOTATED)]
     )
     assert len(out_of_turn_ns(doubled)) == 1
 
@@ -58,7 +58,7 @@ def test_an_answer_with_the_wrong_number_is_none(story):
         story(),
         tampered=lambda request, answer: [
             request,
-            restruct(answer, correlation_id=99, fault="f", fate=Fate.CHANGED),
+            restruct(answer, correlation_id=99, fault="f", disposition=Disposition.CHANGED),
         ],
     )
     assert out_of_turn_ns(strange) == {1: strange.frames[1].t_ns}

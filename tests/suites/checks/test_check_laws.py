@@ -34,7 +34,7 @@ def total(findings):
 def test_a_faithful_trial_is_never_accused(faithful, data, guarantee):
     evidence = data.draw(faithful(guarantee)).evidence()
 
-    assert {check.name: check.find(evidence) for check in CHECKS} == {check.name: [] for check in CHECKS}
+    assert {check.name: check.run(evidence) for check in CHECKS} == {check.name: [] for check in CHECKS}
 
 
 @given(data=st.data(), guarantee=GUARANTEES)
@@ -58,7 +58,7 @@ def test_one_dropped_record_is_lost(faithful, data, guarantee):
     story.log = [record for record in story.log if id(record) not in copies]
     evidence = story.evidence()
 
-    (finding,) = lost.CHECK.find(evidence)
+    (finding,) = lost.CHECK.run(evidence)
     assert (finding.anomaly, finding.count, finding.samples[0]["n"]) == ("lost", 1, victim)
     assert accounting.count(evidence)["lost"] == 1
 
@@ -72,7 +72,7 @@ def test_one_copy_that_no_request_brought_is_a_duplicate(faithful, data, guarant
     story.append([n], copy.partition, batch_crc=1)
     evidence = story.evidence()
 
-    (finding,) = duplicate.CHECK.find(evidence)
+    (finding,) = duplicate.CHECK.run(evidence)
     assert finding.count == 1
     assert accounting.count(evidence)["duplicated"] == before + 1
 
@@ -88,9 +88,9 @@ def test_two_swapped_records_are_reordered(faithful, data):
     story.log[second] = replace(b, key=a.key, value=a.value)
     evidence = story.evidence()
 
-    (finding,) = reordered.CHECK.find(evidence)
+    (finding,) = reordered.CHECK.run(evidence)
     assert finding.count == accounting.count(evidence)["reordered"] >= 1
-    assert corrupted.CHECK.find(evidence)
+    assert corrupted.CHECK.run(evidence)
 
 
 @given(data=st.data(), guarantee=GUARANTEES)
@@ -103,7 +103,7 @@ def test_one_altered_value_is_corrupted(faithful, data, guarantee):
     story.log[index] = replace(whole, value=changed)
     evidence = story.evidence()
 
-    by_reason = {finding.message: finding.count for finding in corrupted.CHECK.find(evidence)}
+    by_reason = {finding.message: finding.count for finding in corrupted.CHECK.run(evidence)}
     assert by_reason["1 place: the value is not intact"] == 1
     assert accounting.count(evidence)["phantom"] == 1
 
@@ -114,7 +114,7 @@ def test_one_altered_key_is_corrupted(faithful, data, guarantee):
     index = data.draw(st.integers(0, len(story.log) - 1))
     story.log[index] = replace(story.log[index], key=data.draw(st.sampled_from([None, "", "K0"])))
 
-    assert total(corrupted.CHECK.find(story.evidence())) == 1
+    assert total(corrupted.CHECK.run(story.evidence())) == 1
 
 
 @given(data=st.data(), guarantee=GUARANTEES, count=st.sampled_from([None, 0, 1, 7]))
@@ -123,7 +123,7 @@ def test_an_added_header_is_corrupted(faithful, data, guarantee, count):
     index = data.draw(st.integers(0, len(story.log) - 1))
     story.log[index] = replace(story.log[index], headers=count)
 
-    assert total(corrupted.CHECK.find(story.evidence())) == (1 if count else 0)
+    assert total(corrupted.CHECK.run(story.evidence())) == (1 if count else 0)
 
 
 @given(data=st.data(), guarantee=GUARANTEES)
@@ -132,7 +132,7 @@ def test_one_broken_crc_is_corrupted(faithful, data, guarantee):
     index = data.draw(st.integers(0, len(story.log) - 1))
     story.log[index] = replace(story.log[index], crc_ok=False)
 
-    assert total(corrupted.CHECK.find(story.evidence())) == 1
+    assert total(corrupted.CHECK.run(story.evidence())) == 1
 
 
 @given(data=st.data(), guarantee=GUARANTEES)
@@ -142,7 +142,7 @@ def test_one_invented_record_is_a_phantom(faithful, data, guarantee):
     story.append([invented], data.draw(st.integers(0, 1)))
     evidence = story.evidence()
 
-    assert total(phantom.CHECK.find(evidence)) == accounting.count(evidence)["phantom"] == 1
+    assert total(phantom.CHECK.run(evidence)) == accounting.count(evidence)["phantom"] == 1
 
 
 @given(data=st.data(), guarantee=GUARANTEES)
@@ -151,13 +151,13 @@ def test_one_result_that_never_came_is_still_pending(faithful, data, guarantee):
     silent = data.draw(st.sampled_from(sorted(story.called_ms)))
     story.history = [event for event in story.history if getattr(event, "records", None) != [silent]]
 
-    (finding,) = still_pending.CHECK.find(story.evidence())
+    (finding,) = still_pending.CHECK.run(story.evidence())
     assert (finding.count, finding.samples[0]["n"]) == (1, silent)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
 def test_every_check_is_a_page_and_names_its_mutant(check):
-    page = __import__(check.find.__module__, fromlist=["_"]).__doc__
+    page = __import__(check.run.__module__, fromlist=["_"]).__doc__
 
     assert page.startswith(f"# {check.name}\n")
     headings = [line for line in page.splitlines() if line.startswith("## ")]
@@ -168,4 +168,4 @@ def test_every_check_is_a_page_and_names_its_mutant(check):
         "## What it needs",
         "## References",
     ]
-    assert check.mutant and check.requirements and check.guarantees
+    assert check.killed_mutant and check.requirements and check.guarantees

@@ -69,7 +69,7 @@ def found(evidence):
     findings = []
     for name in CHECKS:
         try:
-            findings += registry.table("checks")[name].find(evidence)
+            findings += registry.table("checks")[name].run(evidence)
         except NoOpinion as reason:
             assert reason.reason.code in ("acks-not-all", "retries-limited")
     return sorted((each.anomaly, each.level, each.count) for each in findings)
@@ -146,10 +146,10 @@ def sent_once_more(evidence, *, after_ms, to=None, nth=40):
     ]
     t_ns = answer.t_ns + after_ms * 1_000_000
     again = restruct(
-        asked, t_ns=t_ns, came_ns=None, correlation_id=2**30, produce=(restruct(part, partition=home),)
+        asked, t_ns=t_ns, received_ns=None, correlation_id=2**30, produce=(restruct(part, partition=home),)
     )
     stored = restruct(answer.produce[0], partition=home, base_offset=end, error_code=0)
-    reply = restruct(answer, t_ns=t_ns + 1_000_000, came_ns=None, correlation_id=2**30, produce=(stored,))
+    reply = restruct(answer, t_ns=t_ns + 1_000_000, received_ns=None, correlation_id=2**30, produce=(stored,))
     return replace(
         evidence,
         log=(

@@ -12,7 +12,7 @@ from suites.perturbations.table import PERTURBATIONS
 from suites.perturbations.trying import (
     PASSING,
     Result,
-    Tally,
+    EditStats,
     judged,
     known_codes,
     plain,
@@ -41,7 +41,7 @@ def made(name="nothing", caught_by=("lost",), apply=nothing, **fields):
 @pytest.mark.parametrize("situation", SITUATIONS, ids=lambda of: "-".join(of))
 def test_what_fits_is_caught(situation):
     """But for what no registered check can find: that is marked, and is no escape."""
-    awaited = {kind.name: Tally(kind, ()).awaited for kind in PERTURBATIONS}
+    awaited = {kind.name: EditStats(kind, ()).awaited for kind in PERTURBATIONS}
     kinds = [kind for kind in PERTURBATIONS if not awaited[kind.name]]
     assert len(kinds) >= 60
     tried = list(try_trial(trial(*situation), kinds, seed=3, tries=1))

@@ -81,7 +81,7 @@ def test_each_law_fails_on_some_input(id, seed):
 
 def test_a_check_names_a_mutant_that_names_it():
     for check in registry.checks().values():
-        assert check.name in MUTANTS[check.mutant].caught_by, check.name
+        assert check.name in MUTANTS[check.killed_mutant].caught_by, check.name
 
 
 def test_the_command_tells_who_was_caught_by_what(capsys):

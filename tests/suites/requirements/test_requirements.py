@@ -17,7 +17,7 @@ from harness.model.verdicts import Level
 from harness.plugins import registry
 from suites.properties.property import laws
 from suites.requirements import CLIENT_GROUPS, GROUPS, behaviours, coverage
-from suites.requirements.coverage import Covered, Judged, Tally, checks_by_id, laws_by_id, tally
+from suites.requirements.coverage import Covered, Judged, Totals, checks_by_id, laws_by_id, totals
 
 pytestmark = pytest.mark.long
 
@@ -167,7 +167,7 @@ def test_the_tally_counts_each_behaviour_once():
         Judged.NOT_YET,
         Judged.NOT_YET,
     ]
-    assert tally(rows) == Tally(total=5, any_client=1, reference=2, not_yet=2, with_mutant=2)
+    assert totals(rows) == Totals(total=5, any_client=1, reference=2, not_yet=2, with_mutant=2)
 
 
 def test_the_pages_say_what_the_table_says(pages):
@@ -191,7 +191,7 @@ def test_the_pages_say_what_the_table_says(pages):
 def test_the_index_counts_what_the_table_has(pages):
     index = pages.pages()["requirements/README.md"]
     rows = [row for group in CLIENT_GROUPS for row in coverage.coverage()[group.prefix][1]]
-    sums = tally(rows)
+    sums = totals(rows)
     counts = (sums.total, sums.any_client, sums.reference, sums.not_yet, sums.with_mutant)
     assert f"| all | {' | '.join(map(str, counts))} |" in index
     areas = re.findall(r"^\| \[([^\]]+)\]\(([^)]+)\) \| ([A-Z0-9-]+) \| (\d+) \|", index, re.M)

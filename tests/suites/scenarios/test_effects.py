@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from msgspec.structs import replace as restruct
 
-from harness.model.rows import Fate, Frame, FrameKind
+from harness.model.rows import Disposition, Frame, FrameKind
 from harness.plugins import registry
 from suites.scenarios.effects import broker_errors, connections, consequence, fault_windows, responses
 
@@ -83,7 +83,7 @@ def stop_last(story):
     """The last frame never passed."""
     evidence = story.evidence()
     *passed, last = evidence.frames
-    return replace(evidence, frames=tuple(passed), stopped=(restruct(last, fate=Fate.STOPPED),))
+    return replace(evidence, frames=tuple(passed), stopped=(restruct(last, disposition=Disposition.BLOCKED),))
 
 
 def test_a_request_without_an_answer_shows_in_the_next_one(beset):
@@ -189,7 +189,7 @@ def test_an_answer_that_passed_twice_is_marked(beset):
     tale = beset()
     tale.deliver([0], partition=0, at_ms=10)
     assert responses.doubled(tale.evidence()).count == 0
-    tale.frames[-1] = restruct(tale.frames[-1], fate=Fate.MARKED)
+    tale.frames[-1] = restruct(tale.frames[-1], disposition=Disposition.ANNOTATED)
     assert responses.doubled(tale.evidence()).count == 1
 
 
@@ -205,7 +205,7 @@ def test_an_answer_that_is_long_in_passing_came_in_pieces(beset):
     tale = beset()
     tale.deliver([0], partition=0, at_ms=500)
     assert responses.in_pieces(tale.evidence()).count == 0
-    tale.frames[-1] = restruct(tale.frames[-1], came_ns=tale.frames[-1].t_ns - 90_000_000)
+    tale.frames[-1] = restruct(tale.frames[-1], received_ns=tale.frames[-1].t_ns - 90_000_000)
     assert responses.in_pieces(tale.evidence()).count == 1
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.model.dice import Dice
-from harness.model.spec import ClientRef, Elapsed, FrameSeen
+from harness.model.spec import ClientRef, AtTime, OnFrame
 from harness.model.verdicts import Guarantee
 from harness.plugins import registry
 from harness.simulated.judged import RUN_ID
@@ -32,12 +32,12 @@ def test_a_schedule_lies_within_the_load_and_is_the_same_for_the_same_seed(scena
     faults = scenario.schedule(Dice(seed, "s"))
 
     assert faults == scenario.schedule(Dice(seed, "s"))
-    timed = [fault for fault in faults if isinstance(fault.start, Elapsed)]
+    timed = [fault for fault in faults if isinstance(fault.start, AtTime)]
     assert all(
         0 < fault.start.ms <= fault.start.ms + fault.duration_ms < scenario.workload.load_ms
         for fault in timed
     )
-    seen = [fault for fault in faults if isinstance(fault.start, FrameSeen)]
+    seen = [fault for fault in faults if isinstance(fault.start, OnFrame)]
     assert all(a.start.after_ms + a.duration_ms < b.start.after_ms for a, b in pairwise(seen))
     assert all(fault.start.after_ms + fault.duration_ms < scenario.workload.load_ms for fault in seen)
     assert scenario.workload.records >= 2_000
@@ -93,7 +93,7 @@ def test_a_scenario_is_about_a_few_behaviours_and_each_of_them_is_judged(scenari
 @pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)
 def test_a_scenario_says_how_its_own_fault_shows(scenario):
     assert getdoc(scenario.consequence), scenario.name
-    assert scenario.on_request or scenario.consequence is not consequence.hit
+    assert scenario.opt_in or scenario.consequence is not consequence.hit
 
 
 @pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.model.spec import ClientRef, Elapsed, FaultSpec, FrameSeen, PhaseBegan, Plan
+from harness.model.spec import ClientRef, AtTime, FaultSpec, OnFrame, OnPhase, Plan
 from harness.model.verdicts import Guarantee
 from harness.planning import validate_plan
 from harness.planning.fault_strategies import unlike
@@ -40,8 +40,8 @@ def test_every_seed_draws_a_trial_that_can_be_run(name: str, worlds: set[str]) -
             assert worlds <= kind.worlds
             for world in worlds:
                 kind.check(fault, world)
-            if not isinstance(fault.start, PhaseBegan):
-                at_ms = fault.start.after_ms if isinstance(fault.start, FrameSeen) else fault.start.ms
+            if not isinstance(fault.start, OnPhase):
+                at_ms = fault.start.after_ms if isinstance(fault.start, OnFrame) else fault.start.ms
                 assert 0 <= at_ms < load_ms
             kinds.add(fault.kind)
         assert 1 <= int(spec.config["max.in.flight.requests.per.connection"]) <= 5
@@ -59,7 +59,7 @@ def test_whatever_is_drawn_can_be_replayed_as_a_plan(name: str) -> None:
 
 
 def test_no_two_faults_of_a_schedule_are_the_same() -> None:
-    first, second = (FaultSpec("latency", Elapsed(ms), 100) for ms in (1, 2))
+    first, second = (FaultSpec("latency", AtTime(ms), 100) for ms in (1, 2))
     assert unlike([first, second, first]) == (first, second)
 
 

@@ -10,14 +10,14 @@ import pytest
 from testkit.fidelity.compare import Difference, differences
 from testkit.fidelity.player import Played, play
 from testkit.fidelity.scripted_side import ScriptedSide
-from testkit.fidelity.steps import Plan
+from testkit.fidelity.steps import FidelityPlan
 
 START_MS = 1_750_000_000_000
 
 Agree = Callable[..., list[Difference]]
 
 
-def played(plan: Plan, version: str) -> Played:
+def played(plan: FidelityPlan, version: str) -> Played:
     addresses = {node: ("127.0.0.1", 9000 + node) for node in range(1, plan.nodes + 1)}
     return asyncio.run(play(plan, ScriptedSide(version, addresses, START_MS)))
 
@@ -27,7 +27,7 @@ def differing(monkeypatch: pytest.MonkeyPatch) -> Agree:
     """Play a plan on a sound scripted cluster and on one that is broken meanwhile: where they differ."""
 
     def differing(
-        plan: Plan, version: str, sabotage: Callable[[pytest.MonkeyPatch], None]
+        plan: FidelityPlan, version: str, sabotage: Callable[[pytest.MonkeyPatch], None]
     ) -> list[Difference]:
         sound = played(plan, version)
         with monkeypatch.context() as patch:

@@ -13,7 +13,7 @@ from kio.schema.errors import ErrorCode
 from harness.brokers.scripted import partition_log, validation
 from harness.brokers.scripted.apis import metadata, produce
 from harness.brokers.scripted.producer_state import ProducerStateEntry
-from harness.brokers.scripted.refusals import Refused
+from harness.brokers.scripted.refusals import RequestRefused
 from harness.brokers.scripted.releases import RELEASES
 from testkit.fidelity import steps as s
 from testkit.fidelity.differences import KNOWN, reason
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.long
 SEEDS = range(120)
 
 
-def parts(plan: s.Plan) -> list[s.Part]:
+def parts(plan: s.FidelityPlan) -> list[s.Part]:
     return [part for step in plan.steps if isinstance(step, s.Produce) for part in step.parts]
 
 
@@ -83,9 +83,9 @@ def _wrong_code_for_acks(patch: pytest.MonkeyPatch) -> None:
     def wrong(*arguments: Any) -> bool:
         try:
             return may_append(*arguments)
-        except Refused as refused:
+        except RequestRefused as refused:
             if refused.code is ErrorCode.invalid_required_acks:
-                raise Refused(ErrorCode.invalid_request) from None
+                raise RequestRefused(ErrorCode.invalid_request) from None
             raise
 
     patch.setattr(produce, "_may_append", wrong)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clients.reference.network.channel import Channel
 from clients.reference.ports import Address, ChannelState, Polled
-from harness.simulated.connection import Connection
+from harness.simulated.connection import SimulatedConnection
 from harness.simulated.network import Network
 
 
@@ -13,7 +13,7 @@ class SimulatedSelector:
 
     def __init__(self, network: Network, channel: type[Channel] = Channel) -> None:
         self._network, self._channel = network, channel
-        self._channels: dict[int, tuple[Connection, Channel]] = {}
+        self._channels: dict[int, tuple[SimulatedConnection, Channel]] = {}
 
     @property
     def has_news(self) -> bool:
@@ -78,7 +78,7 @@ class SimulatedSelector:
             connection.changed = self._network.news = True
 
 
-def _write(connection: Connection, channel: Channel) -> None:
+def _write(connection: SimulatedConnection, channel: Channel) -> None:
     if channel.outgoing is not None:
         data = bytes(channel.outgoing)
         try:
@@ -89,7 +89,7 @@ def _write(connection: Connection, channel: Channel) -> None:
             channel.wrote(len(data))
 
 
-def _read(connection: Connection, channel: Channel) -> None:
+def _read(connection: SimulatedConnection, channel: Channel) -> None:
     if channel.ended is not None:
         return
     if connection.is_connected and channel.state is ChannelState.NOT_CONNECTED:

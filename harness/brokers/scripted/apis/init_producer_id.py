@@ -13,7 +13,7 @@ from kio.schema.errors import ErrorCode
 from harness.brokers.scripted.answer import Answer, Request, milliseconds
 from harness.brokers.scripted.apis.coordinators import coordinator
 from harness.brokers.scripted.messages import maker
-from harness.brokers.scripted.refusals import Refused
+from harness.brokers.scripted.refusals import RequestRefused
 from harness.brokers.scripted.state import ClusterState, TransactionalProducer
 from harness.wire.apis import Api
 from harness.wire.messages import encode_response
@@ -33,7 +33,7 @@ def handle(state: ClusterState, request: Request) -> Answer:
     else:
         try:
             producer_id, epoch = _assign(state, request)
-        except Refused as refused:
+        except RequestRefused as refused:
             code = refused.code
     if code == ErrorCode.producer_fenced and request.version < _FENCED_FROM_VERSION:
         code = ErrorCode.invalid_producer_epoch
@@ -52,15 +52,15 @@ def _assign(state: ClusterState, request: Request) -> tuple[int, int]:
     settings = state.settings
     if transactional_id is None:
         if settings.cluster_denied:
-            raise Refused(ErrorCode.cluster_authorization_failed)
+            raise RequestRefused(ErrorCode.cluster_authorization_failed)
     elif transactional_id in settings.denied_transactional_ids:
-        raise Refused(ErrorCode.transactional_id_authorization_failed)
+        raise RequestRefused(ErrorCode.transactional_id_authorization_failed)
     expected = (
         getattr(body, "producer_id", NO_PRODUCER_ID),
         getattr(body, "producer_epoch", NO_PRODUCER_EPOCH),
     )
     if (expected[0] == NO_PRODUCER_ID) != (expected[1] == NO_PRODUCER_EPOCH):
-        raise Refused(ErrorCode.invalid_request)
+        raise RequestRefused(ErrorCode.invalid_request)
     if transactional_id is None:
         return state.generate_producer_id(request.node_id), 0
     timeout_ms = body.transaction_timeout // milliseconds(1)
@@ -72,13 +72,13 @@ def _assign_transactional(
 ) -> tuple[int, int]:
     settings = state.settings
     if not transactional_id:
-        raise Refused(ErrorCode.invalid_request)
+        raise RequestRefused(ErrorCode.invalid_request)
     if not 0 < timeout_ms <= settings.transaction_max_timeout_ms:
-        raise Refused(ErrorCode.invalid_transaction_timeout)
+        raise RequestRefused(ErrorCode.invalid_transaction_timeout)
     if settings.coordinator_load_in_progress:
-        raise Refused(ErrorCode.coordinator_load_in_progress)
+        raise RequestRefused(ErrorCode.coordinator_load_in_progress)
     if coordinator(state, transactional_id) != request.node_id:
-        raise Refused(ErrorCode.not_coordinator)
+        raise RequestRefused(ErrorCode.not_coordinator)
     known = state.transactions.get(transactional_id)
     if known is None:
         new_id = state.generate_producer_id(request.node_id)
@@ -95,7 +95,7 @@ def _bump(
     if expected is not None and not is_new and expected != (known.producer_id, known.producer_epoch):
         if expected == (known.last_producer_id, known.last_producer_epoch):
             return known.producer_id, known.producer_epoch  # a retry of an attempt whose response was lost
-        raise Refused(ErrorCode.producer_fenced)
+        raise RequestRefused(ErrorCode.producer_fenced)
     is_retryable = expected is not None
     known.last_producer_id = known.producer_id if is_retryable else NO_PRODUCER_ID
     known.last_producer_epoch = known.producer_epoch if is_retryable else NO_PRODUCER_EPOCH

@@ -14,7 +14,7 @@ from kio.schema.errors import ErrorCode
 
 from harness.brokers.scripted.answer import NS_PER_MS, Answer, Closed, Request, milliseconds, timestamp
 from harness.brokers.scripted.messages import maker
-from harness.brokers.scripted.refusals import Refused
+from harness.brokers.scripted.refusals import RequestRefused
 from harness.brokers.scripted.state import ClusterState, InjectedError
 from harness.brokers.scripted.topics import INTERNAL_TOPICS, Partition, Topic
 from harness.brokers.scripted.validation import first_batch_bytes, only_batch
@@ -48,7 +48,7 @@ class _Brought:
 
     index: int
     batch: bytes | None = None
-    refused: Refused | None = None
+    refused: RequestRefused | None = None
 
 
 @dataclass(slots=True)
@@ -122,12 +122,12 @@ def _bring(
     """Add one batch for a partition. Return the error code that it implies for the whole request, or None."""
     try:
         size_bytes = first_batch_bytes(records)
-    except Refused as refused:
+    except RequestRefused as refused:
         brought.refused = refused
         return refused.code
     try:
         brought.batch = only_batch(records, size_bytes, version)
-    except Refused as refused:
+    except RequestRefused as refused:
         brought.refused = refused
     # A shorter batch does not have this bit, and neither does one of an older format.
     if not records or size_bytes <= _ATTRIBUTES_AT or records[_MAGIC_AT] != MAGIC:
@@ -199,7 +199,7 @@ def _append(request: Request, topic: Topic, partition: Partition, batch: bytes, 
     try:
         is_at_log = _may_append(request, topic, partition, batch)
         appended = partition.log.append(batch, topic.config, partition.leader_epoch, request.now_ms)
-    except Refused as refused:
+    except RequestRefused as refused:
         outcome.code, outcome.message = refused.code, refused.message
         outcome.record_errors = refused.record_errors
         is_at_log = is_at_log or refused.code is ErrorCode.not_enough_replicas
@@ -217,15 +217,15 @@ def _may_append(request: Request, topic: Topic, partition: Partition, data: byte
     """Return True, or raise Refused: the checks that precede those of the log."""
     acks = request.body.acks
     if acks not in (_ALL, 0, 1):
-        raise Refused(ErrorCode.invalid_required_acks)
+        raise RequestRefused(ErrorCode.invalid_required_acks)
     if topic.name in INTERNAL_TOPICS:
-        raise Refused(ErrorCode.invalid_topic_exception)
+        raise RequestRefused(ErrorCode.invalid_topic_exception)
     if data[_ATTRIBUTES_AT] & TRANSACTIONAL:
-        raise Refused(ErrorCode.invalid_txn_state)
+        raise RequestRefused(ErrorCode.invalid_txn_state)
     if partition.leader != request.node_id:
-        raise Refused(ErrorCode.not_leader_or_follower)
+        raise RequestRefused(ErrorCode.not_leader_or_follower)
     if acks == _ALL and len(partition.isr) < partition.effective_min_isr(topic.config):
-        raise Refused(ErrorCode.not_enough_replicas)
+        raise RequestRefused(ErrorCode.not_enough_replicas)
     return True
 
 

@@ -111,7 +111,7 @@ def _out_of_turn_later(evidence: Evidence, spot: Spot) -> Evidence:
     assert found is not None
     ids = 2_000_000_000
     broker = request_of(evidence, stage.batch).broker
-    own = {"conn": stage.conn, "broker": broker, "came_ns": None, "fault": None, "fate": None}
+    own = {"conn": stage.conn, "broker": broker, "received_ns": None, "fault": None, "disposition": None}
     frames = [
         changed(row, correlation_id=ids + n, t_ns=stage.ns(at_ms + at), **own)
         for row, n, at in ((found[0], 0, 0), (found[0], 1, 1), (found[1], 1, 3), (found[1], 0, 4))
@@ -124,7 +124,7 @@ def _out_of_turn_elsewhere(evidence: Evidence, spot: Spot) -> Evidence:
     """The same on another connection: the batch is sent again as if its answer were lost and its request overdue."""
     stage, found = Stage(evidence, spot), metadata(evidence)
     assert found is not None
-    own = {"conn": stage.conn, "came_ns": None, "fault": None, "fate": None}
+    own = {"conn": stage.conn, "received_ns": None, "fault": None, "disposition": None}
     swapped = [
         changed(row, correlation_id=2_000_000_000 + n, t_ns=stage.ns(OVER_MS + at), **own)
         for row, n, at in ((found[0], 0, 0), (found[0], 1, 1), (found[1], 1, 3), (found[1], 0, 4))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from msgspec.structs import replace as changed
 
 from harness.model.evidence import Evidence
-from harness.model.rows import Fate
+from harness.model.rows import Disposition
 from suites.perturbations.edits import with_frames_added
 from suites.perturbations.exchanges import Spot, asked, layout
 from suites.perturbations.limits.duplicates.again import OVER_MS, beside, limit
@@ -66,7 +66,7 @@ def _kept(evidence: Evidence, spot: Spot) -> Evidence:
     assert other is not None
     part = asked(evidence, other.exchange)
     asks, _ = stage.exchange(part, part, 10, 10, stage.conn)
-    kept = changed(asks, fate=Fate.STOPPED, fault="dropped_frame")
+    kept = changed(asks, disposition=Disposition.BLOCKED, fault="dropped_frame")
     frames = stage.connection(9, MORE_MS + 300, stage.conn)
     played_out = with_frames_added(stage.play(Scene(MORE_MS)), frames)
     return replace(played_out, stopped=(*played_out.stopped, kept))

@@ -9,7 +9,7 @@ from itertools import pairwise
 from harness.model.contract import Stats
 from harness.model.evidence import Evidence, view
 from harness.model.rows import FaultRow
-from harness.model.spec import Elapsed, FaultSpec
+from harness.model.spec import AtTime, FaultSpec
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Guarantee, Verdict
 from suites.analysis.promises import DURABLE
@@ -55,7 +55,7 @@ def last_ns(evidence: Evidence) -> int:
 def _is_over(evidence: Evidence) -> bool:
     """True if every fault ended before the last result, and no rule of the witness has touched a frame."""
     ends = (row.effective_ns[1] for row in evidence.faults if row.effective_ns is not None)
-    touched = any(frame.fault or frame.fate for frame in (*evidence.frames, *evidence.stopped))
+    touched = any(frame.fault or frame.disposition for frame in (*evidence.frames, *evidence.stopped))
     return not touched and max(ends, default=0) < last_ns(evidence)
 
 
@@ -68,7 +68,7 @@ def with_fault(
     evidence: Evidence, begin_ns: int, end_ns: int, brokers: tuple[int, ...] = (), kind: str = "refuse"
 ) -> Evidence:
     """Return the evidence with one more fault, at these brokers, or at all if none are given."""
-    start = Elapsed(max(0, (begin_ns - (evidence.record.phases.load_ns or 0)) // NS_PER_MS))
+    start = AtTime(max(0, (begin_ns - (evidence.record.phases.load_ns or 0)) // NS_PER_MS))
     spec = FaultSpec(kind, start, (end_ns - begin_ns) // NS_PER_MS, {}, brokers)
     row = FaultRow(len(evidence.faults), spec, (begin_ns, end_ns), (begin_ns, end_ns), 1)
     planned = with_spec(evidence, faults=(*evidence.record.spec.faults, spec))

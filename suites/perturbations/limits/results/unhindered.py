@@ -52,7 +52,7 @@ def _before_disorder(evidence: Evidence, spot: Spot) -> Evidence:
     assert pairs is not None
     known = next(frame for frame in evidence.frames if frame.kind is FrameKind.OPEN)
     conn = max(frame.conn for frame in (*evidence.frames, *evidence.stopped)) + 1
-    own = {"conn": conn, "broker": known.broker, "came_ns": None, "fault": None, "fate": None}
+    own = {"conn": conn, "broker": known.broker, "received_ns": None, "fault": None, "disposition": None}
     rows = [(known, None), (pairs[0], 1), (pairs[0], 2), (pairs[1], 2), (pairs[1], 1), (known, None)]
     frames = [
         changed(row, t_ns=at_ns + at, correlation_id=number, **own) for at, (row, number) in enumerate(rows)

@@ -83,15 +83,15 @@ def test_the_backoff_grows_with_failures_and_only_ready_resets_it(fates, jitter)
     """NET-CON-05, -06, -07, -11: a failed authentication counts twice, as a disconnect and as a failure."""
     states = States(jitter=jitter)
     failures = 0
-    for fate in fates:
-        if fate == "ready":
+    for disposition in fates:
+        if disposition == "ready":
             states.become_ready()
             failures = 0
             states.disconnected(1, 0, "lost")
         else:
             states.try_and_fail()
         failures += 1
-        if fate == "refuse":
+        if disposition == "refuse":
             states.authentication_failed(1, AuthenticationError("no"), 0)
             failures += 1
         plain_ms = min(50 * 2 ** (failures - 1), 1_000)

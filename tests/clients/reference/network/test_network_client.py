@@ -12,7 +12,7 @@ from clients.reference.metadata.metadata import Metadata
 from clients.reference.network.in_flight_requests import InFlightRequest, InFlightRequests
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.ports import INT32_MAX
-from clients.reference.telemetry.trace import Misbehaved, RequestLost, no_trace
+from clients.reference.telemetry.trace import CallbackFailed, RequestLost, no_trace
 from harness.wire.apis import Api
 
 
@@ -54,7 +54,7 @@ def test_an_answer_with_the_wrong_correlation_id_is_never_delivered(world):
     w.settle(delivery)
     assert delivery.error is None
     assert len(w.brokers.requests()) == 2
-    assert any("correlation id" in event.what for event in w.told(Misbehaved))
+    assert any("correlation id" in event.what for event in w.told(CallbackFailed))
     assert len(w.brokers.values()) == 1
 
 
@@ -150,7 +150,7 @@ def test_a_completion_that_raises_stops_nobody(world):
     client.send(ClientRequest(1, Api.METADATA, build, complain, timeout_ms=100), w.now_ms)
     w.settle(w.send())
     assert len(answered) == 1
-    assert any("RuntimeError: mine" in event.what for event in w.told(Misbehaved))
+    assert any("RuntimeError: mine" in event.what for event in w.told(CallbackFailed))
 
 
 def test_correlation_ids_wrap_and_leave_the_reserved_ones_out(world):

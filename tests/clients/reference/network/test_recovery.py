@@ -29,10 +29,10 @@ def throttling(w, *fates):
     left = iter(fates)
 
     def script(seen):
-        fate = next(left, None) if seen.api is Api.PRODUCE else None
-        if not isinstance(fate, int):
-            return fate
-        told = timedelta(milliseconds=fate)
+        disposition = next(left, None) if seen.api is Api.PRODUCE else None
+        if not isinstance(disposition, int):
+            return disposition
+        told = timedelta(milliseconds=disposition)
         return seen.edit(lambda body: replace(body, throttle_time=told))
 
     w.brokers.script = script

@@ -84,11 +84,11 @@ def test_a_forgotten_duplicate_is_a_success_without_offset(world):
     assert delivery.metadata.offset == -1
 
 
-@pytest.mark.parametrize("fate", [NOT_ENOUGH, 7, 6, 2, "hold", "lose", "close-after", "close-before"])
-def test_a_failure_in_the_middle_is_repaired_in_order(world, fate):
+@pytest.mark.parametrize("disposition", [NOT_ENOUGH, 7, 6, 2, "hold", "lose", "close-after", "close-before"])
+def test_a_failure_in_the_middle_is_repaired_in_order(world, disposition):
     """PRD-IDM-07, -08: the following batches are rejected too, and are retried only after the lowest."""
     w = one_by_one(world, request_timeout_ms=500)
-    w.brokers.fates(None, fate)
+    w.brokers.fates(None, disposition)
     w.settle(*[w.send() for _ in range(5)])
     assert w.brokers.values() == [b"v%d" % number for number in range(6)]
     assert {epoch for epoch, _ in attempts(w)} == {0}

@@ -139,10 +139,10 @@ def test_what_takes_no_thought_is_what_thought_gives(steps):
     topic = known(1, 1, 1, 1)
     for key, size, room in steps:
         queues.filling = {("t", p) for p in range(4)} if room else set()
-        at_once = chooser.at_once("t", topic, key)
+        try_partition = chooser.try_partition("t", topic, key)
         enough = key is None and "t" in chooser.sticky and chooser._is_enough("t", chooser.sticky["t"])
         chosen = chooser.partition("t", topic, key)
-        assert at_once in (None, chosen) or (enough and not room)
+        assert try_partition in (None, chosen) or (enough and not room)
         chooser.appended("t", key, size)
 
 
@@ -238,10 +238,10 @@ def test_a_choice_that_is_none_fails_the_record_alone(world, choice):
     told = []
     waiting = w.send(partition=None, callback=lambda *result: told.append(result))
     w.settle(waiting)
-    at_once = w.send(partition=None, callback=lambda *result: told.append(result))
+    try_partition = w.send(partition=None, callback=lambda *result: told.append(result))
     w.rounds()
     assert "no partition for the record" in str(waiting.error)
-    assert [error for _, error in told] == [waiting.error, at_once.error]
+    assert [error for _, error in told] == [waiting.error, try_partition.error]
     assert w.core.not_at_rest() == []
 
 

@@ -82,13 +82,13 @@ def test_a_definite_end_after_an_unknown_attempt_is_unknown(world):
 
 
 @pytest.mark.parametrize(
-    ("fate", "name"), [("close-after", "NETWORK_EXCEPTION"), ("hold", "REQUEST_TIMED_OUT")]
+    ("disposition", "name"), [("close-after", "NETWORK_EXCEPTION"), ("hold", "REQUEST_TIMED_OUT")]
 )
-def test_a_lost_answer_is_retried_and_named(world, fate, name):
+def test_a_lost_answer_is_retried_and_named(world, disposition, name):
     """NET-TMO-03, PRD-SND-06: the record is stored twice without idempotence, and once with it."""
     for idempotent, copies in ((False, 2), (True, 1)):
         w = world(enable_idempotence=idempotent, request_timeout_ms=500)
-        w.brokers.fates(fate)
+        w.brokers.fates(disposition)
         delivery = w.send()
         w.settle(delivery)
         assert delivery.error is None
@@ -96,8 +96,8 @@ def test_a_lost_answer_is_retried_and_named(world, fate, name):
         assert [event.error for event in w.told(BatchRetried)] == [name]
 
 
-@pytest.mark.parametrize("fate", ["close-after", "close-before", "hold", 7, 19])
-def test_one_request_in_flight_keeps_the_order(world, fate):
+@pytest.mark.parametrize("disposition", ["close-after", "close-before", "hold", 7, 19])
+def test_one_request_in_flight_keeps_the_order(world, disposition):
     """PRD-ACC-08, PRD-SND-14: without idempotence, by muting the partition."""
     w = world(
         enable_idempotence=False,
@@ -106,7 +106,7 @@ def test_one_request_in_flight_keeps_the_order(world, fate):
         linger_ms=0,
         request_timeout_ms=500,
     )
-    w.brokers.fates(None, fate, None, fate)
+    w.brokers.fates(None, disposition, None, disposition)
     w.settle(*[w.send() for _ in range(8)])
     values = w.brokers.values()
     assert sorted(set(values)) == list(dict.fromkeys(values))

@@ -172,11 +172,11 @@ def test_a_broken_chain_and_the_partition_that_follows_are_traced(world):
     assert moves(w, "t-1") == ["STALE_EPOCH", "CLEAN"]
 
 
-@pytest.mark.parametrize("fate", ["hold", "lose"])
-def test_an_expired_batch_and_what_follows_are_traced(world, fate):
+@pytest.mark.parametrize("disposition", ["hold", "lose"])
+def test_an_expired_batch_and_what_follows_are_traced(world, disposition):
     """PRD-EXP-06: stored or not, the epoch is bumped if no following batch shows the outcome."""
     w = one_by_one(world, request_timeout_ms=1_500, delivery_timeout_ms=1_500)
-    w.brokers.fates(then=fate)
+    w.brokers.fates(then=disposition)
     w.settle(w.send())
     w.brokers.fates()
     w.settle(w.send())

@@ -10,7 +10,7 @@ from kio.schema.errors import ErrorCode
 
 from harness.brokers.scripted.partition_log import PartitionLog
 from harness.brokers.scripted.record_scan import Scan, scan
-from harness.brokers.scripted.refusals import Refused
+from harness.brokers.scripted.refusals import RequestRefused
 from harness.brokers.scripted.topic_config import topic_config
 from harness.wire.errors import WireError
 from harness.wire.records import BatchBuilder, Codec, Record, read_batches
@@ -80,7 +80,7 @@ def test_whatever_is_taken_can_be_read(section: tuple[bytes, int], codec: Codec,
     config = topic_config({"cleanup.policy": "compact" if is_compacted else "delete"})
     try:
         log.append(bytes(batch), config, 0, NOW_MS)
-    except Refused as refused:
+    except RequestRefused as refused:
         assert refused.code in (ErrorCode.invalid_record, ErrorCode.unknown_server_error)
         return
     # All of them: uncompressed, a record may claim an offset before its batch, and so before the log.

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from harness.baseline import Known, apply
+from harness.baseline import KnownFailure, apply
 from harness.baseline.file import parse
 from harness.cli.main import call
 
@@ -83,7 +83,7 @@ def test_check_says_each_thing_in_one_line(run_of, verdict, file, capsys) -> Non
 
 def test_a_run_that_was_judged_with_another_list_is_taken_as_it_was_without(run_of, verdict, file) -> None:
     file.write_text(OURS)
-    run = run_of("r", apply(verdict("lost"), [Known("c@1", "so", anomaly="lost")]))
+    run = run_of("r", apply(verdict("lost"), [KnownFailure("c@1", "so", anomaly="lost")]))
     assert call(["baseline", "check", str(run), "--file", str(file)]) == 1
 
 

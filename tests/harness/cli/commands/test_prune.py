@@ -20,7 +20,7 @@ from harness.housekeeping import Found, Kind, installed, removal
 from harness.model.rows import SCHEMA_VERSION
 from harness.model.spec import Plan
 from harness.provision import caches, uses
-from harness.running.cluster_session import Lab
+from harness.running.cluster_session import ClusterSession
 from harness.storage.run_store import RunRecord, RunStore
 
 DAY_S = 86_400
@@ -135,7 +135,7 @@ def test_a_run_that_is_young_enough_is_not_even_locked(run, runs, prune, monkeyp
 
 def test_a_run_that_tests_write_stays(runs, prune) -> None:
     record = RunRecord("a", "2026-01-01T00:00:00+00:00", Plan(1, ()), 1, {}, [])
-    with Lab(record, "local:4.3.1x1", runs):
+    with ClusterSession(record, "local:4.3.1x1", runs):
         assert names(prune("--keep", "0")[1], "kept") == ["a"]
     assert names(prune("--keep", "0")[1], "removed") == ["a"]
 

@@ -27,7 +27,7 @@ def spec(client: str, count: int, tmp_path: Path, capsys: pytest.CaptureFixture[
     slow = {"kind": "latency", "duration_ms": 100, "params": {"upstream_ms": 20}}
     faults = [slow | {"start": {"on": "elapsed", "ms": 100 + 50 * at}} for at in range(count)]
     faults[count // 2] |= {"kind": "dropped_response", "duration_ms": 900, "params": {}}
-    load = {"records": 300, "chunk": 20, "interval_ms": 120}
+    load = {"records": 300, "records_per_command": 20, "interval_ms": 120}
     made |= {"broker": "scripted:4.3.1x1", "faults": faults, "trial": "a-dozen", "workload": load}
     (tmp_path / "spec.json").write_text(json.dumps(made))
     return made

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace as restruct
 
 from harness.judging.completeness import lacking
-from harness.model.rows import Fate, FrameKind
+from harness.model.rows import Disposition, FrameKind
 from tests.harness.judging.completeness.whole_trial import SEEDS, code_of, rows_of, whole, with_rows, without
 
 
@@ -29,7 +29,7 @@ def test_an_answer_needs_its_request_unless_a_rule_made_it():
     at = next(at for at, row in enumerate(rows) if row.kind is FrameKind.RESPONSE and row.fault is None)
     rows[at] = restruct(rows[at], correlation_id=-7)
     assert lacking(with_rows(whole(), rows)).params == {"what": "an answer has no request", "count": 1}
-    rows[at] = restruct(rows[at], fault="doubled", fate=Fate.CHANGED)
+    rows[at] = restruct(rows[at], fault="doubled", disposition=Disposition.CHANGED)
     assert lacking(with_rows(whole(), rows)) is None
 
 
@@ -64,10 +64,10 @@ def test_any_answer_that_is_missing_before_another_is_seen(seed, data):
     found = lacking(with_rows(whole(seed), without(rows, at)))
     assert found.params == {"what": "a request has no answer", "count": 1}
     stopped = [*rows]
-    stopped[at] = restruct(rows[at], fault="dropped", fate=Fate.STOPPED)
+    stopped[at] = restruct(rows[at], fault="dropped", disposition=Disposition.BLOCKED)
     assert lacking(with_rows(whole(seed), stopped)) is None
     other_id = [*rows]
-    other_id[at] = restruct(rows[at], correlation_id=-7, fault="wrong", fate=Fate.CHANGED)
+    other_id[at] = restruct(rows[at], correlation_id=-7, fault="wrong", disposition=Disposition.CHANGED)
     assert lacking(with_rows(whole(seed), other_id)) is None
 
 
@@ -76,7 +76,7 @@ def test_an_answer_with_another_id_stands_for_no_other_that_is_missing():
     rows = rows_of(whole())
     conn = next(conn for conn, ids in exchanged(whole()).items() if len(ids) > 2)
     answers = [at for at, row in enumerate(rows) if row.kind is FrameKind.RESPONSE and row.conn == conn]
-    last = restruct(rows[answers[-1]], correlation_id=-7, fault="wrong", fate=Fate.CHANGED)
+    last = restruct(rows[answers[-1]], correlation_id=-7, fault="wrong", disposition=Disposition.CHANGED)
     changed = [*rows[: answers[-1]], last, *rows[answers[-1] + 1 :]]
     assert lacking(with_rows(whole(), changed)) is None
     found = lacking(with_rows(whole(), without(changed, answers[0])))
@@ -102,7 +102,7 @@ def test_a_request_that_a_rule_stopped_or_that_asks_for_no_answer_has_none():
     assert code_of(with_rows(whole(), rows)) == "frames-incomplete"
     rows[at] = restruct(rows[at], acks=0)
     assert lacking(with_rows(whole(), rows)) is None
-    rows[at] = restruct(rows[at], acks=-1, fault="late", fate=Fate.LATE)
+    rows[at] = restruct(rows[at], acks=-1, fault="late", disposition=Disposition.DELAYED)
     assert lacking(with_rows(whole(), rows)) is None
 
 

@@ -14,7 +14,7 @@ from harness.workloads.produce.commands import key_of, produce
 WORKLOADS = st.builds(
     Workload,
     records=st.integers(0, 60),
-    chunk=st.integers(1, 25),
+    records_per_command=st.integers(1, 25),
     interval_ms=st.integers(0, 100),
     keys=st.integers(0, 7),
     value_bytes=st.integers(0, 120),

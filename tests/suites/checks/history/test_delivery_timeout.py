@@ -16,17 +16,17 @@ def answered(told, after_ms):
 
 
 def test_the_limit_counts_the_call_the_delivery_and_the_slack(story):
-    assert delivery_timeout.CHECK.find(answered(story(), LIMIT_MS).evidence()) == []
+    assert delivery_timeout.CHECK.run(answered(story(), LIMIT_MS).evidence()) == []
 
-    (finding,) = delivery_timeout.CHECK.find(answered(story(), LIMIT_MS + 1).evidence())
+    (finding,) = delivery_timeout.CHECK.run(answered(story(), LIMIT_MS + 1).evidence())
     assert finding.count == 1
 
 
 def test_the_limit_follows_the_settings(story):
     config = {"delivery.timeout.ms": 4_000, "max.block.ms": 1_000}
 
-    assert delivery_timeout.CHECK.find(answered(story(config=config), 10_000).evidence()) == []
-    assert delivery_timeout.CHECK.find(answered(story(config=config), 10_001).evidence())
+    assert delivery_timeout.CHECK.run(answered(story(config=config), 10_000).evidence()) == []
+    assert delivery_timeout.CHECK.run(answered(story(config=config), 10_001).evidence())
 
 
 def test_a_client_that_stood_still_is_not_accused_of_being_late(story):
@@ -34,11 +34,11 @@ def test_a_client_that_stood_still_is_not_accused_of_being_late(story):
     told.beat(0, *range(10_000, LIMIT_MS + 2, 1_000))
 
     with pytest.raises(Inconclusive, match="stalled for 10,000 ms"):
-        delivery_timeout.CHECK.find(told.evidence())
+        delivery_timeout.CHECK.run(told.evidence())
 
 
 def test_a_client_that_cannot_set_the_limit_does_not_claim_it(story):
     told = answered(story(not_set={"delivery.timeout.ms": "it counts retries"}), LIMIT_MS + 1)
 
     with pytest.raises(Unsupported, match="it counts retries"):
-        delivery_timeout.CHECK.find(told.evidence())
+        delivery_timeout.CHECK.run(told.evidence())

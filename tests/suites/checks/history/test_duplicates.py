@@ -14,7 +14,7 @@ def test_an_idempotent_client_has_no_excuse(story):
     told = twice(story(Guarantee.IDEMPOTENT), again_ms=80, answered=False)
     told.close(1, at_ms=12)
 
-    (finding,) = CHECK.find(told.evidence())
+    (finding,) = CHECK.run(told.evidence())
     assert (finding.anomaly, finding.count) == ("duplicate", 1)
     assert finding.samples[0] == {"n": 0, "copies": 2, "places": "0/0, 0/1"}
 
@@ -189,12 +189,12 @@ def test_a_request_that_was_kept_for_long_was_sent_before_its_retry(story):
     told = story()
     told.call(0)
     told.request([0], partition=0, at_ms=6_000)
-    told.frames[-1] = restruct(told.frames[-1], came_ns=told.frames[-1].t_ns - 5_990_000_000)
+    told.frames[-1] = restruct(told.frames[-1], received_ns=told.frames[-1].t_ns - 5_990_000_000)
     told.append([0], partition=0)
     told.close(1, at_ms=3_050)
     told.result(0, at_ms=3_200, offset=told.deliver([0], partition=0, at_ms=3_100, conn=2))
 
-    assert CHECK.find(told.evidence()) == []
+    assert CHECK.run(told.evidence()) == []
 
 
 @pytest.mark.parametrize(("begin_ms", "found"), [(5, []), (2_400, [NOTHING_WRONG])])

@@ -30,7 +30,7 @@ def test_unread_bytes_excuse_what_can_have_been_in_them(story, at_ms, broker, no
         assert reasons(told) == [NOTHING_WRONG]
         return
     with pytest.raises(Inconclusive, match="could not read 1 frame"):
-        CHECK.find(told.evidence())
+        CHECK.run(told.evidence())
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_client_that_stood_still_may_find_its_clock_run_out(story, again_ms, b
         assert reasons(told) == [NOTHING_WRONG]
         return
     with pytest.raises(Inconclusive, match="stalled for 4,000 ms"):
-        CHECK.find(told.evidence())
+        CHECK.run(told.evidence())
 
 
 @pytest.mark.parametrize(
@@ -58,9 +58,9 @@ def test_where_the_harness_did_not_keep_time_nothing_is_certain(story, stall_ms,
     disturbed = stalled(evidence, *stall_ms)
     if doubted:
         with pytest.raises(Inconclusive, match="the harness itself stalled for 680 ms"):
-            CHECK.find(disturbed)
+            CHECK.run(disturbed)
     else:
-        assert [finding.anomaly for finding in CHECK.find(disturbed)] == ["unexplained-duplicate"]
+        assert [finding.anomaly for finding in CHECK.run(disturbed)] == ["unexplained-duplicate"]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_stall_explains_a_record_sent_after_it_was_reported_only_if_it_hid_the
     disturbed = stalled(told.evidence(), *stall_ms)
     if doubted:
         with pytest.raises(Inconclusive, match="the harness itself stalled for 795 ms"):
-            CHECK.find(disturbed)
+            CHECK.run(disturbed)
     else:
-        (finding,) = CHECK.find(disturbed)
+        (finding,) = CHECK.run(disturbed)
         assert finding.samples[0]["why"] == "it was sent again after it had been reported as written"

@@ -20,18 +20,18 @@ def acked(story, at_ms, **more):
 
 
 def test_after_the_answer_is_right(story):
-    assert early_ack.CHECK.find(acked(story, 102).evidence()) == []
+    assert early_ack.CHECK.run(acked(story, 102).evidence()) == []
 
 
 def test_before_the_answer_is_wrong_even_if_the_record_arrives(story):
-    (finding,) = early_ack.CHECK.find(acked(story, 50).evidence())
+    (finding,) = early_ack.CHECK.run(acked(story, 50).evidence())
     assert finding.message == "1 record acknowledged before the broker had answered"
 
 
 def test_one_answer_of_several_copies_is_enough(story):
     told = acked(story, 102)
     told.deliver([0], partition=0, at_ms=500)
-    assert early_ack.CHECK.find(told.evidence()) == []
+    assert early_ack.CHECK.run(told.evidence()) == []
 
 
 @pytest.mark.parametrize(("at_ms", "doubted"), [(20, True), (5_000, False)])
@@ -39,10 +39,10 @@ def test_what_passed_unread_in_time_may_have_been_the_answer(story, at_ms, doubt
     told = acked(story, 50)
     told.frames.append(Frame(t_ns=ns(at_ms), lane=0, broker=1, conn=9, kind=FrameKind.OPAQUE))
     if not doubted:
-        assert len(early_ack.CHECK.find(told.evidence())) == 1
+        assert len(early_ack.CHECK.run(told.evidence())) == 1
         return
     with pytest.raises(Inconclusive, match="could not read 1 frame"):
-        early_ack.CHECK.find(told.evidence())
+        early_ack.CHECK.run(told.evidence())
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,9 @@ def test_a_duplicate_sequence_says_that_its_own_batch_is_written(story, sequence
     told.answer(0, -1, at_ms=at_ms, conn=2, error_code=46)
     for n in (0, 1):
         told.result(n, at_ms=50)
-    assert [finding.count for finding in early_ack.CHECK.find(told.evidence())] == [2] * accused
+    assert [finding.count for finding in early_ack.CHECK.run(told.evidence())] == [2] * accused
 
 
 def test_without_acks_all_it_is_not_claimed(story):
     with pytest.raises(Unsupported, match="acks=1"):
-        early_ack.CHECK.find(acked(story, 50, config={"acks": 1}).evidence())
+        early_ack.CHECK.run(acked(story, 50, config={"acks": 1}).evidence())

@@ -22,7 +22,7 @@ def failed(told, after_ms, outcome="info"):
 
 @pytest.mark.parametrize("outcome", ["info", "fail"])
 def test_a_failure_before_the_delivery_timeout_is_giving_up(story, outcome):
-    (finding,) = gave_up.CHECK.find(failed(story(), 1_000, outcome).evidence())
+    (finding,) = gave_up.CHECK.run(failed(story(), 1_000, outcome).evidence())
     assert finding.message == "1 record given up over a network that came back (_TRANSPORT)"
 
 
@@ -35,26 +35,26 @@ def test_nothing_says_how_a_client_goes_on_behind_an_answer_out_of_turn(story, a
     told.request([1], 0, at_ms=2)
     told.answer(0, told.append([1], 0), at_ms=3)
     told.result(0, at_ms=after_ms, outcome="info", error="TimeoutException")
-    assert len(gave_up.CHECK.find(told.evidence())) == given_up
+    assert len(gave_up.CHECK.run(told.evidence())) == given_up
 
 
 def test_a_failure_at_the_delivery_timeout_is_no_giving_up_if_the_network_was_away(story):
     told = failed(story(), 29_000)
     told.fault("refuse", 0, 29_000)
-    assert gave_up.CHECK.find(told.evidence()) == []
+    assert gave_up.CHECK.run(told.evidence()) == []
 
 
 def test_a_failure_at_the_delivery_timeout_over_a_network_that_was_there_is_giving_up(story):
     told = failed(story(), 31_000)
     told.fault("refuse", 0, 5_000)
-    (finding,) = gave_up.CHECK.find(told.evidence())
+    (finding,) = gave_up.CHECK.run(told.evidence())
     assert finding.count == 1
 
 
 def test_a_call_that_was_refused_after_max_block_was_not_given_up(story):
     told = failed(story(), 10_000, "fail")
     told.fault("refuse", 0, 5_000)
-    assert gave_up.CHECK.find(told.evidence()) == []
+    assert gave_up.CHECK.run(told.evidence()) == []
 
 
 def test_a_younger_record_of_a_batch_may_end_with_its_oldest(story):
@@ -64,7 +64,7 @@ def test_a_younger_record_of_a_batch_may_end_with_its_oldest(story):
     told.fault("refuse", 0, 30_000)
     for n in (0, 1):
         told.result(n, at_ms=30_000, outcome="info", error="_TIMED_OUT")
-    assert gave_up.CHECK.find(told.evidence()) == []
+    assert gave_up.CHECK.run(told.evidence()) == []
 
 
 def test_only_what_ends_alike_may_end_with_an_expired_record(story):
@@ -74,7 +74,7 @@ def test_only_what_ends_alike_may_end_with_an_expired_record(story):
     told.fault("refuse", 0, 30_000)
     told.result(0, at_ms=30_000, outcome="info", error="_TIMED_OUT")
     told.result(1, at_ms=30_000, outcome="info", error="_TRANSPORT")
-    (finding,) = gave_up.CHECK.find(told.evidence())
+    (finding,) = gave_up.CHECK.run(told.evidence())
     assert finding.count == 1
 
 
@@ -92,11 +92,11 @@ def stored_but_too_large_for_its_retry(told, outcome="info"):
 
 
 def test_what_nobody_can_find_out_any_more_is_not_given_up(story):
-    assert gave_up.CHECK.find(stored_but_too_large_for_its_retry(story()).evidence()) == []
+    assert gave_up.CHECK.run(stored_but_too_large_for_its_retry(story()).evidence()) == []
 
 
 def test_to_call_it_failed_is_giving_up_all_the_same(story):
-    (finding,) = gave_up.CHECK.find(stored_but_too_large_for_its_retry(story(), "fail").evidence())
+    (finding,) = gave_up.CHECK.run(stored_but_too_large_for_its_retry(story(), "fail").evidence())
     assert finding.count == 1
 
 
@@ -105,12 +105,12 @@ def test_a_stored_record_whose_retry_met_another_error_was_given_up(story):
     told.frames[-1] = restruct(
         told.frames[-1], produce=(restruct(told.frames[-1].produce[0], error_code=45),)
     )
-    (finding,) = gave_up.CHECK.find(told.evidence())
+    (finding,) = gave_up.CHECK.run(told.evidence())
     assert finding.count == 1
 
 
 def test_a_success_is_no_giving_up(story):
-    assert gave_up.CHECK.find(failed(story(), 5, "ok").evidence()) == []
+    assert gave_up.CHECK.run(failed(story(), 5, "ok").evidence()) == []
 
 
 def slow_broker(told, from_ms, until_ms):
@@ -128,9 +128,9 @@ def test_what_the_harness_did_not_see_in_the_time_of_peace_may_have_kept_a_recor
     with pytest.raises(
         Inconclusive, match=r"record 0 was given up .* the harness itself stalled for 5,000 ms"
     ):
-        gave_up.CHECK.find(stalled(told.evidence(), 24_000, 29_000))
-    assert gave_up.CHECK.find(stalled(told.evidence(), 24_000, 24_450))
-    assert gave_up.CHECK.find(stalled(told.evidence(), 32_000, 37_000))
+        gave_up.CHECK.run(stalled(told.evidence(), 24_000, 29_000))
+    assert gave_up.CHECK.run(stalled(told.evidence(), 24_000, 24_450))
+    assert gave_up.CHECK.run(stalled(told.evidence(), 32_000, 37_000))
 
 
 @pytest.mark.parametrize(("length_ms", "is_doubted"), [(300, True), (150, False)])
@@ -141,7 +141,7 @@ def test_a_machine_that_lets_the_harness_wait_again_and_again_may_have_kept_a_re
     told = failed(story(config={"request.timeout.ms": 3_000}), 10_100, "fail")
     often = [moment for at in range(500, 10_000, 1_000) for moment in (at, at + length_ms)]
     with pytest.raises(Inconclusive, match="the harness itself stalled") if is_doubted else nullcontext():
-        assert gave_up.CHECK.find(stalled(told.evidence(), *often))
+        assert gave_up.CHECK.run(stalled(told.evidence(), *often))
 
 
 STOOD_STILL = pytest.mark.parametrize("stall", [slow_broker, slow_client])
@@ -151,7 +151,7 @@ STOOD_STILL = pytest.mark.parametrize("stall", [slow_broker, slow_client])
 def test_nothing_that_stood_still_makes_a_client_give_up_before_its_time(story, stall):
     told = failed(story(), 6_500)
     stall(told, 1_000, 6_000)
-    (finding,) = gave_up.CHECK.find(told.evidence())
+    (finding,) = gave_up.CHECK.run(told.evidence())
     assert finding.anomaly == "gave-up"
 
 
@@ -161,7 +161,7 @@ def test_what_stood_still_in_the_time_of_peace_may_have_kept_a_record(story, sta
     told.fault("refuse", 0, 20_000)
     stall(told, 24_000, 29_000)
     with pytest.raises(Inconclusive, match=r"record 0 was given up .* 5,000 ms"):
-        gave_up.CHECK.find(told.evidence())
+        gave_up.CHECK.run(told.evidence())
 
 
 @STOOD_STILL
@@ -169,7 +169,7 @@ def test_what_stood_still_when_the_record_had_ended_kept_nothing(story, stall):
     told = failed(story(), 31_000)
     told.fault("refuse", 0, 20_000)
     stall(told, 32_000, 37_000)
-    (finding,) = gave_up.CHECK.find(told.evidence())
+    (finding,) = gave_up.CHECK.run(told.evidence())
     assert finding.count == 1
 
 
@@ -180,9 +180,9 @@ def test_a_fault_on_the_way_to_another_broker_is_in_nobodys_way(story):
     told.result(0, at_ms=31_000, partition=0, outcome="info", error="_TRANSPORT")
     told.fault("refuse", 0, 29_000)
     elsewhere = restruct(told.faults[0], spec=restruct(told.faults[0].spec, brokers=(2,)))
-    assert gave_up.CHECK.find(told.evidence()) == []
+    assert gave_up.CHECK.run(told.evidence()) == []
     told.faults[0] = elsewhere
-    (finding,) = gave_up.CHECK.find(told.evidence())
+    (finding,) = gave_up.CHECK.run(told.evidence())
     assert finding.count == 1
 
 
@@ -192,7 +192,7 @@ def test_a_client_that_cannot_be_told_to_go_on_differs_with_its_share(story, set
     told.call(1, 2, 3)
     for n in (1, 2, 3):
         told.result(n, at_ms=9)
-    (finding,) = gave_up.CHECK.find(told.evidence())
+    (finding,) = gave_up.CHECK.run(told.evidence())
     assert (finding.anomaly, finding.count, finding.level) == ("gave-up-early", 1, Level.SHOULD)
     assert finding.params["lacks"] == (setting,)
     assert "25.0% of all" in finding.message
@@ -200,7 +200,7 @@ def test_a_client_that_cannot_be_told_to_go_on_differs_with_its_share(story, set
 
 def test_who_was_told_to_give_up_does_not_claim_it(story):
     with pytest.raises(Unsupported, match="retries=2"):
-        gave_up.CHECK.find(failed(story(config={"retries": 2}), 5).evidence())
+        gave_up.CHECK.run(failed(story(config={"retries": 2}), 5).evidence())
 
 
 @pytest.mark.parametrize(("between", "count"), [("ok", 1), ("info", 0)])
@@ -215,7 +215,7 @@ def test_a_batch_whose_time_is_over_ends_where_another_record_was_acknowledged(s
         4, at_ms=30_000, partition=0, outcome=between, error=None if between == "ok" else "_TIMED_OUT"
     )
     told.result(8, at_ms=30_000, partition=0, outcome="info", error="_TIMED_OUT")
-    assert sum(finding.count for finding in gave_up.CHECK.find(told.evidence())) == count
+    assert sum(finding.count for finding in gave_up.CHECK.run(told.evidence())) == count
 
 
 @pytest.mark.parametrize(("grown_ms", "count"), [(500, 0), (40_000, 1)])
@@ -230,7 +230,7 @@ def test_a_key_that_moved_with_its_topic_is_where_its_later_records_are(story, g
     told.call(8, at_ms=20_000)
     for n in (1, 8):
         told.result(n, at_ms=31_000, partition=-1, outcome="info", error="_TIMED_OUT")
-    assert sum(finding.count for finding in gave_up.CHECK.find(told.evidence())) == count
+    assert sum(finding.count for finding in gave_up.CHECK.run(told.evidence())) == count
 
 
 def out_of_turn(told, *, hangs_up_ms):
@@ -251,7 +251,7 @@ def test_records_that_lived_then_may_wait_until_their_time_is_over(story):
     told = out_of_turn(story(), hangs_up_ms=3_000)
     told.call(3)
     told.result(3, at_ms=30_000, partition=1, outcome="info", error="TimeoutException")
-    (finding,) = gave_up.CHECK.find(told.evidence())
+    (finding,) = gave_up.CHECK.run(told.evidence())
     assert (finding.anomaly, finding.count, finding.level) == ("given-up-out-of-turn", 3, Level.SHOULD)
 
 
@@ -259,7 +259,7 @@ def test_records_that_were_called_when_all_of_that_was_over_were_given_up(story)
     told = out_of_turn(story(), hangs_up_ms=3_000)
     told.call(2, at_ms=33_000)
     told.result(2, at_ms=63_000, partition=0, outcome="info", error="TimeoutException")
-    (finding,) = gave_up.CHECK.find(told.evidence())
+    (finding,) = gave_up.CHECK.run(told.evidence())
     assert (finding.anomaly, finding.count, finding.samples[0]["n"]) == ("gave-up", 1, 2)
 
 
@@ -267,5 +267,5 @@ def test_answers_out_of_turn_are_no_reason_to_give_up_before_the_time_is_over(st
     told = out_of_turn(story(), hangs_up_ms=3_000)
     told.call(2)
     told.result(2, at_ms=500, partition=0, outcome="info", error="TimeoutException")
-    (finding,) = gave_up.CHECK.find(told.evidence())
+    (finding,) = gave_up.CHECK.run(told.evidence())
     assert (finding.anomaly, finding.samples[0]["n"]) == ("gave-up", 2)

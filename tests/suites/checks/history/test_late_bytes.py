@@ -12,7 +12,7 @@ NOT_LEADER = 6
 
 def codes(told):
     evidence = told.evidence()
-    return [finding.anomaly for check in (duplicate, reordered) for finding in check.CHECK.find(evidence)]
+    return [finding.anomaly for check in (duplicate, reordered) for finding in check.CHECK.run(evidence)]
 
 
 def trickled(told, *, slow=True, left=True, called_ms=5_000):

@@ -10,7 +10,7 @@ from suites.checks.history import corrupted, lost, phantom
 
 
 def found(check, told):
-    return [(finding.message, finding.count) for finding in check.CHECK.find(told.evidence())]
+    return [(finding.message, finding.count) for finding in check.CHECK.run(told.evidence())]
 
 
 @pytest.mark.parametrize("outcome", ["fail", "info"])
@@ -33,7 +33,7 @@ def test_an_acknowledged_record_must_be_there(story):
 
 def test_without_acks_all_nothing_is_promised(story):
     with pytest.raises(Unsupported, match="acks=1"):
-        lost.CHECK.find(story(config={"acks": 1}).evidence())
+        lost.CHECK.run(story(config={"acks": 1}).evidence())
 
 
 def test_an_unknown_result_may_turn_up_and_a_definite_failure_may_not(story):
@@ -102,5 +102,5 @@ def test_samples_are_trimmed_and_counts_are_not(story):
     for n in range(40):
         told.result(n, at_ms=5)
 
-    (finding,) = lost.CHECK.find(told.evidence())
+    (finding,) = lost.CHECK.run(told.evidence())
     assert (finding.count, len(finding.samples)) == (40, 16)

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace as restruct
 
 from harness.model.evidence import passed_and_stopped
-from harness.model.rows import Fate
+from harness.model.rows import Disposition
 from harness.model.verdicts import Guarantee
 from harness.plugins import registry
 from harness.plugins.check import Inconclusive
@@ -22,7 +22,7 @@ ONE_IN_FLIGHT = {"max.in.flight.requests.per.connection": 1}
 
 
 def codes(told):
-    return [finding.anomaly for finding in CHECK.find(told.evidence())]
+    return [finding.anomaly for finding in CHECK.run(told.evidence())]
 
 
 def overtaken(told):
@@ -34,7 +34,7 @@ def overtaken(told):
 
 
 def test_without_a_failure_nothing_may_overtake(story):
-    (finding,) = CHECK.find(overtaken(story()).evidence())
+    (finding,) = CHECK.run(overtaken(story()).evidence())
 
     assert (finding.anomaly, finding.count) == ("unexplained-reorder", 1)
     assert (finding.samples[0]["n"], finding.samples[0]["overtaken_by"]) == (0, 1)
@@ -52,7 +52,7 @@ def test_a_stall_longer_than_the_slack_may_hide_why_a_record_was_overtaken(story
     disturbed = stalled(told.evidence(), *stall_ms)
 
     with pytest.raises(Inconclusive, match="stalled for 700 ms") if doubted else nullcontext():
-        assert [found.anomaly for found in CHECK.find(disturbed)] == ["unexplained-reorder"]
+        assert [found.anomaly for found in CHECK.run(disturbed)] == ["unexplained-reorder"]
 
 
 @pytest.mark.parametrize("failure", ["connection", "error", "timeout"])
@@ -66,7 +66,7 @@ def test_a_retry_may_be_overtaken(story, failure):
         if failure == "error":
             told.answer(0, -1, at_ms=11, error_code=7)
 
-    assert CHECK.find(overtaken(told).evidence()) == []
+    assert CHECK.run(overtaken(told).evidence()) == []
 
 
 def test_who_hangs_up_in_peace_has_lost_nothing(story):
@@ -103,7 +103,7 @@ def test_an_attempt_that_nobody_let_in_is_seen_by_nobody(story, kind, count):
     told = overtaken(story())
     told.fault(kind, 10, 100)
 
-    assert len(CHECK.find(told.evidence())) == count
+    assert len(CHECK.run(told.evidence())) == count
 
 
 def test_of_each_fault_it_is_known_what_it_can_do_unseen():
@@ -113,12 +113,12 @@ def test_of_each_fault_it_is_known_what_it_can_do_unseen():
 def test_a_request_that_a_rule_stopped_times_out(story):
     told = story(config={"request.timeout.ms": 50})
     told.request([0], partition=0, at_ms=10)
-    told.frames[-1] = restruct(told.frames[-1], fate=Fate.STOPPED)
+    told.frames[-1] = restruct(told.frames[-1], disposition=Disposition.BLOCKED)
     evidence = overtaken(told).evidence()
     frames, stopped = passed_and_stopped(evidence.frames)
 
-    assert CHECK.find(replace(evidence, frames=frames, stopped=stopped)) == []
-    assert len(CHECK.find(replace(evidence, frames=frames, stopped=()))) == 1
+    assert CHECK.run(replace(evidence, frames=frames, stopped=stopped)) == []
+    assert len(CHECK.run(replace(evidence, frames=frames, stopped=()))) == 1
 
 
 @pytest.mark.parametrize(("called_ms", "found"), [(2_900, []), (3_400, ["avoidable-reorder"])])
@@ -138,14 +138,14 @@ def test_who_connects_for_the_first_time_has_lost_nothing(story):
     told = story()
     told.open(1, at_ms=5)
 
-    assert len(CHECK.find(overtaken(told).evidence())) == 1
+    assert len(CHECK.run(overtaken(told).evidence())) == 1
 
 
 def test_a_failure_that_came_later_explains_nothing(story):
     told = overtaken(story())
     told.close(1, at_ms=5_000)
 
-    assert len(CHECK.find(told.evidence())) == 1
+    assert len(CHECK.run(told.evidence())) == 1
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_with_sequences_or_one_in_flight_nothing_explains(story, guarantee, conf
     told = overtaken(story(guarantee, config))
     told.close(1, at_ms=30)
 
-    (finding,) = CHECK.find(told.evidence())
+    (finding,) = CHECK.run(told.evidence())
     assert finding.anomaly == "reordered"
 
 
@@ -165,7 +165,7 @@ def test_everyone_behind_the_one_that_came_too_early_is_counted(story):
     for n in (0, 3, 1, 2):
         told.result(n, at_ms=20, offset=told.deliver([n], partition=0, at_ms=15))
 
-    (finding,) = CHECK.find(told.evidence())
+    (finding,) = CHECK.run(told.evidence())
     assert [sample["n"] for sample in finding.samples] == [1, 2]
 
 
@@ -176,7 +176,7 @@ def test_other_partitions_and_late_duplicates_are_no_reordering(story):
         told.result(n, at_ms=20, partition=partition, offset=told.deliver([n], partition, at_ms=15))
     told.deliver([0], partition=0, at_ms=90)
 
-    assert CHECK.find(told.evidence()) == []
+    assert CHECK.run(told.evidence()) == []
 
 
 def test_an_unacknowledged_record_may_lie_anywhere(story):
@@ -186,7 +186,7 @@ def test_an_unacknowledged_record_may_lie_anywhere(story):
     told.deliver([0], partition=0, at_ms=30)
     told.result(0, at_ms=40, outcome="info", error="TIMED_OUT")
 
-    assert CHECK.find(told.evidence()) == []
+    assert CHECK.run(told.evidence()) == []
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_a_request_that_was_kept_for_long_may_be_overtaken_when_it_has_timed_out
     told.call(1, at_ms=2_500)
     told.result(1, at_ms=2_520, offset=told.deliver([1], partition=0, at_ms=2_515, conn=2))
     told.request([0], partition=0, at_ms=4_015)
-    told.frames[-1] = restruct(told.frames[-1], came_ns=told.frames[-1].t_ns - kept_ms * 1_000_000)
+    told.frames[-1] = restruct(told.frames[-1], received_ns=told.frames[-1].t_ns - kept_ms * 1_000_000)
     told.answer(0, told.append([0], partition=0), at_ms=4_016)
     told.result(0, at_ms=4_017, offset=1)
 

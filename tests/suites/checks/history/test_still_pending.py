@@ -19,7 +19,7 @@ def test_an_operation_that_succeeds_leaves_nothing_pending(story, op):
     told.call(0)
     told.finished(op, at_ms=50)
 
-    (finding,) = still_pending.CHECK.find(told.evidence())
+    (finding,) = still_pending.CHECK.run(told.evidence())
     assert finding.message == f"1 record never got a result, though {op} succeeded"
 
 
@@ -29,7 +29,7 @@ def test_a_record_that_outlived_its_limit_is_pending(story):
     told.result(1, at_ms=5)
     told.finished("flush", at_ms=40_000, outcome="info")
 
-    (finding,) = still_pending.CHECK.find(told.evidence())
+    (finding,) = still_pending.CHECK.run(told.evidence())
     assert (finding.count, finding.samples[0]["n"]) == (1, 0)
 
 
@@ -38,7 +38,7 @@ def test_a_trial_that_ended_too_early_cannot_tell(story):
     told.call(0)
 
     with pytest.raises(Inconclusive, match="the oldest had 100 ms left"):
-        still_pending.CHECK.find(told.evidence())
+        still_pending.CHECK.run(told.evidence())
 
 
 def test_a_flush_that_gave_up_promises_nothing(story):
@@ -47,7 +47,7 @@ def test_a_flush_that_gave_up_promises_nothing(story):
     told.finished("flush", at_ms=40_000, outcome="info")
 
     with pytest.raises(Inconclusive):
-        still_pending.CHECK.find(told.evidence())
+        still_pending.CHECK.run(told.evidence())
 
 
 def test_a_flush_before_the_call_promises_nothing(story):
@@ -56,7 +56,7 @@ def test_a_flush_before_the_call_promises_nothing(story):
     told.call(0, at_ms=50)
 
     with pytest.raises(Inconclusive):
-        still_pending.CHECK.find(told.evidence())
+        still_pending.CHECK.run(told.evidence())
 
 
 def test_without_a_limit_of_its_own_a_client_is_not_overdue(story):
@@ -64,7 +64,7 @@ def test_without_a_limit_of_its_own_a_client_is_not_overdue(story):
     told.call(0)
 
     with pytest.raises(Inconclusive, match=r"no delivery\.timeout\.ms"):
-        still_pending.CHECK.find(told.evidence())
+        still_pending.CHECK.run(told.evidence())
 
 
 def test_a_client_that_ends_its_own_process_is_told_at_once(story):
@@ -76,7 +76,7 @@ def test_a_client_that_ends_its_own_process_is_told_at_once(story):
     crash = Fatal(
         seq=0, mono_ns=evidence.history[-1].mono_ns, wall_ns=0, error=CRASHED, message="out of bounds"
     )
-    (finding,) = still_pending.CHECK.find(replace(evidence, history=(*evidence.history, crash)))
+    (finding,) = still_pending.CHECK.run(replace(evidence, history=(*evidence.history, crash)))
     assert (finding.anomaly, finding.count) == ("crashed", 1)
     assert "out of bounds" in finding.message
 
@@ -87,7 +87,7 @@ def test_a_process_that_stood_still_to_the_end_is_seen(story):
     told.beat(0, 1_000)
     told.finished("flush", at_ms=1_000)
     with pytest.raises(Inconclusive, match="stalled for 6,000 ms"):
-        still_pending.CHECK.find(told.evidence())
+        still_pending.CHECK.run(told.evidence())
 
 
 def test_what_stalled_before_a_record_was_handed_over_says_nothing_of_it(story):
@@ -95,11 +95,11 @@ def test_what_stalled_before_a_record_was_handed_over_says_nothing_of_it(story):
     told.beat(0, 4_000, 5_000, 6_000, 7_000)
     told.call(0, at_ms=5_500)
     told.finished("flush", at_ms=6_000)
-    (finding,) = still_pending.CHECK.find(told.evidence())
+    (finding,) = still_pending.CHECK.run(told.evidence())
     assert finding.anomaly == "still-pending"
 
     told.result(0, at_ms=7_500)
-    (finding,) = still_pending.CHECK.find(told.evidence())
+    (finding,) = still_pending.CHECK.run(told.evidence())
     assert finding.anomaly == "false-flush"
 
 
@@ -113,7 +113,7 @@ def test_what_stalled_before_a_call_says_nothing_of_it_unless_it_stalled_to_the_
     told.result(0, at_ms=5)
     told.history.append(OpInvoke(seq=0, mono_ns=ns(told.final_ms + 10), wall_ns=0, op="close", id=99))
     with pytest.raises(Inconclusive) if is_doubted else nullcontext():
-        (finding,) = still_pending.CHECK.find(told.evidence())
+        (finding,) = still_pending.CHECK.run(told.evidence())
         assert finding.anomaly == "hung-call"
 
 
@@ -123,7 +123,7 @@ def test_a_broker_that_stood_still_is_no_excuse_for_saying_that_all_is_done(stor
     told.request([1], partition=0, at_ms=100)
     told.answer(0, 0, at_ms=3_000)
     told.finished("flush", at_ms=4_000)
-    (finding,) = still_pending.CHECK.find(told.evidence())
+    (finding,) = still_pending.CHECK.run(told.evidence())
     assert finding.message == "1 record never got a result, though flush succeeded"
 
 
@@ -132,7 +132,7 @@ def test_a_flush_that_says_done_before_the_result_is_a_lie(story):
     told.call(0)
     told.finished("flush", at_ms=50)
     told.result(0, at_ms=2_000)
-    (finding,) = still_pending.CHECK.find(told.evidence())
+    (finding,) = still_pending.CHECK.run(told.evidence())
     assert finding.anomaly == "false-flush"
 
 
@@ -144,5 +144,5 @@ def test_a_call_that_never_comes_back_hangs(story, op):
     told.finished(op, at_ms=50)
     told.history = [event for event in told.history if not (isinstance(event, OpComplete) and event.op == op)]
     told.history.append(OpInvoke(seq=0, mono_ns=told.history[0].mono_ns, wall_ns=0, op=op, id=99))
-    (finding,) = still_pending.CHECK.find(told.evidence())
+    (finding,) = still_pending.CHECK.run(told.evidence())
     assert (finding.anomaly, finding.count) == ("hung-call", 1)

@@ -45,23 +45,23 @@ def stalled(story):
 
 
 def test_no_progress_for_longer_than_the_bound(stalled):
-    (finding,) = CHECK.find(stalled().evidence())
+    (finding,) = CHECK.run(stalled().evidence())
     assert (finding.anomaly, finding.count) == ("stuck", 2)
     assert finding.params == {"idle_ms": BOUND_MS + 1, "bound_ms": BOUND_MS}
     assert [sample["n"] for sample in finding.samples] == [1, 2]
-    assert CHECK.find(stalled(HEAL_MS + BOUND_MS).evidence()) == []
+    assert CHECK.run(stalled(HEAL_MS + BOUND_MS).evidence()) == []
 
 
 def test_whichever_settings_it_lacks(stalled):
     without = dict.fromkeys(producer_config(Guarantee.AT_LEAST_ONCE, "none", {}), "it has none")
-    (finding,) = CHECK.find(stalled(not_set=without).evidence())
+    (finding,) = CHECK.run(stalled(not_set=without).evidence())
     assert finding.params["bound_ms"] == NOT_GIVEN_MS + SLACK_MS
 
 
 def test_the_network_has_to_have_healed(stalled):
     told = stalled()
     told.fault("latency", 2_000, HEAL_MS + 2)
-    assert CHECK.find(told.evidence()) == []
+    assert CHECK.run(told.evidence()) == []
 
 
 def test_what_is_no_progress(stalled):
@@ -71,7 +71,7 @@ def test_what_is_no_progress(stalled):
     told.other(FrameKind.RESPONSE, 20_001)
     told.open(2, 25_000)
     told.result(1, 30_000, outcome="fail", error="gave up")
-    (finding,) = CHECK.find(told.evidence())
+    (finding,) = CHECK.run(told.evidence())
     assert finding.count == 2
 
 
@@ -88,7 +88,7 @@ def test_what_is_progress(stalled, progress):
             told.frames[-1] = restruct(told.frames[-1], throttle_ms=5_000)
         case "acknowledged":
             told.result(1, 20_000, 0, told.append([1], 0))
-    assert CHECK.find(told.evidence()) == []
+    assert CHECK.run(told.evidence()) == []
 
 
 def goes_round(told, times=40, error_code=0, late_ms=1, throttle_ms=0):
@@ -102,11 +102,11 @@ def goes_round(told, times=40, error_code=0, late_ms=1, throttle_ms=0):
 
 
 def test_who_sends_for_ever_and_has_no_result_is_in_a_livelock(stalled):
-    (finding,) = CHECK.find(goes_round(stalled()).evidence())
+    (finding,) = CHECK.run(goes_round(stalled()).evidence())
     assert (finding.anomaly, finding.count) == ("livelock", 2)
     assert finding.params == {"idle_ms": BOUND_MS + 1, "bound_ms": BOUND_MS}
     assert "still-pending" in finding.explains
-    assert CHECK.find(goes_round(stalled(HEAL_MS + BOUND_MS)).evidence()) == []
+    assert CHECK.run(goes_round(stalled(HEAL_MS + BOUND_MS)).evidence()) == []
 
 
 @pytest.mark.parametrize(
@@ -120,19 +120,19 @@ def test_who_sends_for_ever_and_has_no_result_is_in_a_livelock(stalled):
     ids=["a few rounds", "one more", "the brokers store nothing", "answered late"],
 )
 def test_what_is_a_livelock(stalled, rounds, accused):
-    assert bool(CHECK.find(goes_round(stalled(), **rounds).evidence())) == accused
+    assert bool(CHECK.run(goes_round(stalled(), **rounds).evidence())) == accused
 
 
 def test_answers_behind_the_request_timeout_are_none(stalled):
     told = goes_round(stalled(config={"request.timeout.ms": 50}), late_ms=60)
-    assert CHECK.find(told.evidence()) == []
+    assert CHECK.run(told.evidence()) == []
 
 
 @pytest.mark.parametrize("outcome", ["ok", "fail", "info"])
 def test_a_result_of_any_kind_ends_a_livelock(stalled, outcome):
     told = goes_round(stalled())
     told.result(1, 20_000, outcome=outcome, error="" if outcome == "ok" else "gave up")
-    assert CHECK.find(told.evidence()) == []
+    assert CHECK.run(told.evidence()) == []
 
 
 def test_a_shorter_time_without_results_is_judged_beside_a_longer_one_with_few_rounds(stalled):
@@ -141,48 +141,48 @@ def test_a_shorter_time_without_results_is_judged_beside_a_longer_one_with_few_r
     for at_ms in range(HEAL_MS + BOUND_MS, HEAL_MS + 3 * BOUND_MS, 10_000):
         told.request([2], 0, at_ms=at_ms)
         told.answer(0, -1, at_ms=at_ms + 1, error_code=6)
-    (finding,) = CHECK.find(told.evidence())
+    (finding,) = CHECK.run(told.evidence())
     assert (finding.anomaly, finding.params["idle_ms"]) == ("livelock", BOUND_MS + 500)
 
 
 @pytest.mark.parametrize(("throttle_ms", "accused"), [(1, False), (0, True)])
 def test_for_as_long_as_an_answer_says_the_client_holds_back(stalled, throttle_ms, accused):
     """The time for which it does is taken off: forty milliseconds here, and one too much without them."""
-    assert bool(CHECK.find(goes_round(stalled(), throttle_ms=throttle_ms).evidence())) == accused
+    assert bool(CHECK.run(goes_round(stalled(), throttle_ms=throttle_ms).evidence())) == accused
     later = stalled(HEAL_MS + BOUND_MS + 1_000)
-    assert CHECK.find(goes_round(later, throttle_ms=throttle_ms).evidence())
+    assert CHECK.run(goes_round(later, throttle_ms=throttle_ms).evidence())
 
 
 def test_who_holds_back_for_longer_than_the_bound_is_not_stuck(stalled):
     told = stalled(HEAL_MS + 2 * BOUND_MS)
     told.answer(0, -1, at_ms=HEAL_MS - 1, error_code=6)
     told.frames[-1] = restruct(told.frames[-1], throttle_ms=BOUND_MS + 5_000)
-    assert CHECK.find(told.evidence()) == []
+    assert CHECK.run(told.evidence()) == []
 
 
 def test_what_the_harness_stalled_is_taken_off(stalled):
     told = goes_round(stalled(HEAL_MS + BOUND_MS + 3_000))
     with pytest.raises(Inconclusive, match=r"livelock: .* the harness itself stalled for 4,000 ms"):
-        CHECK.find(disturbed(told.evidence(), 20_000, 24_000))
-    assert CHECK.find(disturbed(told.evidence(), 1_000, 5_000))
+        CHECK.run(disturbed(told.evidence(), 20_000, 24_000))
+    assert CHECK.run(disturbed(told.evidence(), 1_000, 5_000))
 
 
 def test_one_stall_that_two_have_seen_is_taken_off_once(stalled):
     told = beats(goes_round(stalled(HEAL_MS + BOUND_MS + 5_500)), but_for=(20_000, 25_000))
-    assert CHECK.find(disturbed(told.evidence(), 20_000, 25_000))
+    assert CHECK.run(disturbed(told.evidence(), 20_000, 25_000))
 
 
 def test_a_doubtful_end_hides_no_livelock_before_it(stalled):
     """Records go round for a minute and are then left alone, in a time in which the harness stalls."""
     told = goes_round(stalled(HEAL_MS + 60_000 + BOUND_MS + 3_000), times=60)
-    (finding,) = CHECK.find(disturbed(told.evidence(), 80_000, 84_000))
+    (finding,) = CHECK.run(disturbed(told.evidence(), 80_000, 84_000))
     assert finding.anomaly == "livelock"
 
 
 def test_the_client_may_stall_twice_and_the_longer_time_counts(stalled):
     told = stalled(HEAL_MS + 3 * BOUND_MS)
     told.request([1], 0, at_ms=HEAL_MS + 5_000)
-    (finding,) = CHECK.find(told.evidence())
+    (finding,) = CHECK.run(told.evidence())
     assert finding.params["idle_ms"] == 3 * BOUND_MS - 5_000
 
 
@@ -190,13 +190,13 @@ def test_nothing_pending_is_no_stall(stalled):
     told = stalled()
     for n in (1, 2):
         told.result(n, 5_000, outcome="fail", error="gave up")
-    assert CHECK.find(told.evidence()) == []
+    assert CHECK.run(told.evidence()) == []
 
 
 def test_a_process_that_ended_itself_is_not_stuck(stalled):
     evidence = stalled().evidence()
     crash = Fatal(seq=9, mono_ns=evidence.history[-1].mono_ns, wall_ns=0, error=CRASHED, message="boom")
-    assert CHECK.find(replace(evidence, history=(*evidence.history, crash))) == []
+    assert CHECK.run(replace(evidence, history=(*evidence.history, crash))) == []
 
 
 def beats(told, *, but_for: tuple[int, int] = (0, 0)):
@@ -207,19 +207,19 @@ def beats(told, *, but_for: tuple[int, int] = (0, 0)):
 
 def test_a_client_that_was_not_running_meanwhile_is_not_judged(stalled):
     with pytest.raises(Inconclusive, match="client process stalled for 8,000 ms"):
-        CHECK.find(beats(stalled(), but_for=(10_000, 18_000)).evidence())
+        CHECK.run(beats(stalled(), but_for=(10_000, 18_000)).evidence())
 
 
 def test_what_stalled_at_another_time_excuses_nothing(stalled):
-    assert CHECK.find(beats(stalled(), but_for=(0, 5_000)).evidence())
+    assert CHECK.run(beats(stalled(), but_for=(0, 5_000)).evidence())
 
 
 def test_a_stall_that_leaves_more_than_the_bound_excuses_nothing(stalled):
     told = stalled(HEAL_MS + BOUND_MS + 8_001)
-    assert CHECK.find(beats(told, but_for=(10_000, 18_000)).evidence())
+    assert CHECK.run(beats(told, but_for=(10_000, 18_000)).evidence())
     told = stalled(HEAL_MS + BOUND_MS + 8_000)
     with pytest.raises(Inconclusive):
-        CHECK.find(beats(told, but_for=(10_000, 18_000)).evidence())
+        CHECK.run(beats(told, but_for=(10_000, 18_000)).evidence())
 
 
 def test_a_broker_that_left_a_request_unanswered_meanwhile(stalled):
@@ -227,7 +227,7 @@ def test_a_broker_that_left_a_request_unanswered_meanwhile(stalled):
     told.other(FrameKind.REQUEST, 10_000)
     told.other(FrameKind.RESPONSE, 16_000)
     with pytest.raises(Inconclusive, match="left a request unanswered for 6,000 ms"):
-        CHECK.find(told.evidence())
+        CHECK.run(told.evidence())
 
 
 def test_a_client_that_waits_for_an_answer_beyond_its_own_bound_is_not_excused_by_the_broker(stalled):
@@ -237,11 +237,11 @@ def test_a_client_that_waits_for_an_answer_beyond_its_own_bound_is_not_excused_b
         told.other(FrameKind.RESPONSE, HEAL_MS + 1 + ms)
         return told.evidence()
 
-    assert CHECK.find(awaits_for(BOUND_MS + 1))
+    assert CHECK.run(awaits_for(BOUND_MS + 1))
     with pytest.raises(Inconclusive, match="left a request unanswered"):
-        CHECK.find(awaits_for(BOUND_MS))
+        CHECK.run(awaits_for(BOUND_MS))
     with pytest.raises(Inconclusive, match="left a request unanswered"):
-        CHECK.find(awaits_for(BOUND_MS + 1, not_set={"request.timeout.ms": "it has none"}))
+        CHECK.run(awaits_for(BOUND_MS + 1, not_set={"request.timeout.ms": "it has none"}))
 
 
 def test_stalls_that_overlap_count_once(stalled):
@@ -249,7 +249,7 @@ def test_stalls_that_overlap_count_once(stalled):
     for conn in (1, 2):
         told.other(FrameKind.REQUEST, 10_000, conn)
         told.other(FrameKind.RESPONSE, 16_000, conn)
-    assert CHECK.find(told.evidence())
+    assert CHECK.run(told.evidence())
 
 
 def test_it_arises_where_a_record_waited_when_the_last_fault_was_over(stalled, story):
@@ -286,13 +286,13 @@ def test_a_mutant_that_stalls_is_stuck_in_virtual_time(seed):
 def test_what_never_ends_follows_from_it_where_it_was_there_before_it_was_over(stalled):
     """Record 3 is handed over when the client has come back, and has no result either: a cause of its own."""
     told = stalled(HEAL_MS + BOUND_MS + 5_000)
-    (finding,) = CHECK.find(told.evidence())
+    (finding,) = CHECK.run(told.evidence())
     assert finding.explains == ("still-pending", "hung-call")
 
     told.deliver([1], 0, at_ms=HEAL_MS + BOUND_MS + 1_000)
-    (finding,) = CHECK.find(told.evidence())
+    (finding,) = CHECK.run(told.evidence())
     assert finding.explains == ("still-pending", "hung-call")
 
     told.call(3, at_ms=HEAL_MS + BOUND_MS + 2_000)
-    (finding,) = CHECK.find(told.evidence())
+    (finding,) = CHECK.run(told.evidence())
     assert finding.explains == ("hung-call",)

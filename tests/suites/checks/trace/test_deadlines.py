@@ -338,7 +338,7 @@ def trial():
 def test_the_true_client_is_not_accused(scenario):
     for seed in range(20, 26):
         evidence = SimulatedTrial(spec_of(scenario, ClientRef("reference", "0"), seed), "test").run()
-        assert CHECK.find(evidence) == []
+        assert CHECK.run(evidence) == []
 
 
 def told(trial, events, *, live=False):
@@ -352,8 +352,8 @@ def told(trial, events, *, live=False):
 
 def test_the_live_world_has_more_slack(trial):
     late = [blocked(0), unblocked(deadlines.limits_of(trial).max_block_ms + 1_400)]
-    assert CHECK.find(told(trial, late))
-    assert CHECK.find(told(trial, late, live=True)) == []
+    assert CHECK.run(told(trial, late))
+    assert CHECK.run(told(trial, late, live=True)) == []
 
 
 @pytest.mark.parametrize(("stalled_ms", "is_doubted"), [((9_000, 12_000), True), ((3_000, 6_500), False)])
@@ -365,7 +365,7 @@ def test_lateness_is_doubted_where_something_stalled_before_it(trial, stalled_ms
 
     def found(*events):
         evidence = told(trial, events, live=True)
-        return CHECK.find(
+        return CHECK.run(
             dataclasses.replace(evidence, record=replace(evidence.record, harness_stalls=stalls), history=())
         )
 

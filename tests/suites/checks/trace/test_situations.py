@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace as restruct
 
 from harness.model.rows import TrialVerdict
-from harness.model.spec import ClientRef, Elapsed, FaultSpec, TrialSpec, Workload
+from harness.model.spec import ClientRef, AtTime, FaultSpec, TrialSpec, Workload
 from harness.plugins import registry
 from harness.simulated.judged import try_spec
 from suites.analysis import met
@@ -64,9 +64,9 @@ ARISE_IN = (
 def throttled() -> TrialSpec:
     """One that is too rare at random: a broker asks for a pause while requests wait on the same connection."""
     spec = spec_of(registry.scenario("generated/any"), REFERENCE, 0, "scripted:4.3.1x1")
-    load = Workload(records=600, chunk=60, interval_ms=100, partitions=3, value_bytes=160)
+    load = Workload(records=600, records_per_command=60, interval_ms=100, partitions=3, value_bytes=160)
     settings = {"linger.ms": 0, "batch.size": 512, "max.in.flight.requests.per.connection": 5}
-    fault = FaultSpec("throttle", Elapsed(0), 1_000, {"throttle_ms": 300})
+    fault = FaultSpec("throttle", AtTime(0), 1_000, {"throttle_ms": 300})
     return restruct(spec, workload=load, faults=(fault,), config=spec.config | settings)
 
 

@@ -42,7 +42,7 @@ def test_the_true_client_is_not_accused(trials):
     assert {each.record.spec.guarantee for each in trials} >= {Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT}
     for evidence in trials:
         assert evidence.trace
-        assert [check.find(evidence) for check in asked(evidence)] == [[] for _ in asked(evidence)]
+        assert [check.run(evidence) for check in asked(evidence)] == [[] for _ in asked(evidence)]
 
 
 def test_a_trace_from_a_file_is_the_trace(trials):
@@ -77,7 +77,7 @@ def test_who_tells_no_trace_is_not_asked(trials):
 def test_a_finding_counts_and_names_the_first(trials):
     [evidence] = [each for each in trials if each.record.spec.guarantee is Guarantee.IDEMPOTENT][:1]
     twice = [event for event in evidence.trace for _ in range(1 + isinstance(event, BatchEnded))]
-    [finding] = TRACE_CHECKS[0].find(with_trace(evidence, twice))
+    [finding] = TRACE_CHECKS[0].run(with_trace(evidence, twice))
     assert finding.count == sum(isinstance(event, BatchEnded) for event in evidence.trace)
     assert "5 violations of PRD-FIN-01, the first: test-0-0#1 took a second final state" in finding.message
     assert finding.requirement == "PRD-FIN-01"

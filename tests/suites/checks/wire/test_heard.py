@@ -79,4 +79,4 @@ def test_a_record_that_is_younger_than_the_result_was_sent_too_early(
         accused = accused if dated_ms == 21 else 0
     assert told.frames[-1].kind is FrameKind.REQUEST
 
-    assert sum(each.count for each in throttle_ignored.CHECK.find(told.evidence())) == accused
+    assert sum(each.count for each in throttle_ignored.CHECK.run(told.evidence())) == accused

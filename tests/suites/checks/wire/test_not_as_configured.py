@@ -19,7 +19,7 @@ T0_MS = 5_000_000
 
 
 def found(told):
-    return [(finding.anomaly, finding.requirement, finding.level) for finding in CHECK.find(told.evidence())]
+    return [(finding.anomaly, finding.requirement, finding.level) for finding in CHECK.run(told.evidence())]
 
 
 def as_sent(told, at_ms=10, **changes):
@@ -170,6 +170,6 @@ def test_only_an_adapter_that_says_so_leaves_some_records_without_a_place(story,
         told.result(n, at_ms=20 + n, partition=partition, offset=offset)
     evidence = as_sent(told).evidence()
     said = replace(evidence.record, client=evidence.record.client | {"features": features})
-    findings = CHECK.find(dataclasses.replace(evidence, record=said))
+    findings = CHECK.run(dataclasses.replace(evidence, record=said))
 
     assert [finding.anomaly for finding in findings] == (["offset-missing"] if accused else [])

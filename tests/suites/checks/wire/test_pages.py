@@ -15,25 +15,25 @@ HEADINGS = [
     "## References",
 ]
 CHECKS = [
-    check for check in registry.checks().values() if check.find.__module__.startswith("suites.checks.wire.")
+    check for check in registry.checks().values() if check.run.__module__.startswith("suites.checks.wire.")
 ]
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
 def test_a_check_is_a_page(check):
-    page = __import__(check.find.__module__, fromlist=["_"]).__doc__
+    page = __import__(check.run.__module__, fromlist=["_"]).__doc__
 
     assert page.startswith(f"# {check.name}\n")
     assert [line for line in page.splitlines() if line.startswith("## ")] == HEADINGS
-    assert check.name in mutant(check.mutant).caught_by
-    assert "trace" not in check.channels
+    assert check.name in mutant(check.killed_mutant).caught_by
+    assert "trace" not in check.requires
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
 def test_nothing_arises_where_nothing_was_sent(check, story):
     evidence = story().evidence()
 
-    assert check.find(evidence) == []
+    assert check.run(evidence) == []
     assert [requirement.arises(evidence) for requirement in check.requirements] == [0] * len(
         check.requirements
     )

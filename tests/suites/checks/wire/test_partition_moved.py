@@ -18,7 +18,7 @@ BOTH = [Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT]
 def found(told):
     return [
         (finding.anomaly, finding.requirement, finding.level, finding.count)
-        for finding in CHECK.find(told.evidence())
+        for finding in CHECK.run(told.evidence())
     ]
 
 

@@ -16,7 +16,7 @@ from tests.suites.story import ns, stalled
 
 
 def found(told):
-    return [(finding.anomaly, finding.count) for finding in CHECK.find(told.evidence())]
+    return [(finding.anomaly, finding.count) for finding in CHECK.run(told.evidence())]
 
 
 def deliver(told, n, at_ms, sequence, conn=1):
@@ -181,7 +181,7 @@ def test_a_change_behind_a_stall_is_doubted(numbered, given_id, stall_ms, is_dou
     deliver(told, 1, 8_000, (7, 1, 0))
 
     with pytest.raises(Inconclusive) if is_doubted else nullcontext():
-        assert CHECK.find(stalled(told.evidence(), *stall_ms))
+        assert CHECK.run(stalled(told.evidence(), *stall_ms))
 
 
 @pytest.mark.parametrize(("answers_ms", "is_doubted"), [(900, True), (100, False)])

@@ -29,14 +29,14 @@ def frame(at_ms, kind=FrameKind.REQUEST, api="Metadata", conn=1, **fields):
 
 
 def found(check, told):
-    return [(finding.anomaly, finding.count) for finding in check.find(told.evidence())]
+    return [(finding.anomaly, finding.count) for finding in check.run(told.evidence())]
 
 
 @given(data=st.data(), guarantee=BOTH)
 def test_a_faithful_trial_is_never_accused(faithful, data, guarantee):
     evidence = data.draw(faithful(guarantee)).evidence()
 
-    assert [check.find(evidence) for check in CHECKS] == [[]] * len(CHECKS)
+    assert [check.run(evidence) for check in CHECKS] == [[]] * len(CHECKS)
 
 
 @given(moments=st.lists(st.integers(0, 5_000), max_size=40))
@@ -344,7 +344,7 @@ def test_a_connection_begins_with_api_versions(story):
         frame(6, FrameKind.OPEN, None, conn=3),
     ]
     check = api_versions_first.CHECK
-    (finding,) = check.find(told.evidence())
+    (finding,) = check.run(told.evidence())
 
     assert (finding.anomaly, finding.count, finding.params["apis"]) == (
         "api-versions-skipped",
@@ -353,4 +353,4 @@ def test_a_connection_begins_with_api_versions(story):
     )
     assert check.requirements[0].arises(told.evidence()) == 2
     told.frames = told.frames[:3]
-    assert check.find(told.evidence()) == []
+    assert check.run(told.evidence()) == []

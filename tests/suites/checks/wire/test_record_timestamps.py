@@ -43,7 +43,7 @@ def dated(story, *at_ms):
 
 
 def found(told):
-    return [(each.anomaly, each.count, each.params["most_ms"]) for each in CHECK.find(told.evidence())]
+    return [(each.anomaly, each.count, each.params["most_ms"]) for each in CHECK.run(told.evidence())]
 
 
 @given(data=st.data(), guarantee=st.sampled_from([Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT]))

@@ -23,7 +23,7 @@ def refused(told, numbers, *, at_ms=10, failed_ms=12, outcome="info", error="TOO
 
 
 def found(check, told):
-    return [(finding.anomaly, finding.count) for finding in check.CHECK.find(told.evidence())]
+    return [(finding.anomaly, finding.count) for finding in check.CHECK.run(told.evidence())]
 
 
 @pytest.mark.parametrize("outcome", ["fail", "info"])
@@ -78,7 +78,7 @@ def test_records_behind_a_batch_that_was_too_large_may_fail_with_it(
     told = refused(story(), [0, 1])
     told.call(2, at_ms=called_ms)
     told.result(2, at_ms=failed_ms, partition=partition, outcome="info", error=error)
-    (finding,) = gave_up.CHECK.find(told.evidence())
+    (finding,) = gave_up.CHECK.run(told.evidence())
     assert (finding.count, finding.level) == (1, level)
 
 
@@ -114,7 +114,7 @@ def test_records_of_another_partition_were_not_in_the_batch(story):
 
 def test_with_few_retries_parts_may_fail_too(story):
     with pytest.raises(Unsupported, match="retries=2"):
-        unsplit.CHECK.find(refused(story(config={"retries": 2}), [0, 1]).evidence())
+        unsplit.CHECK.run(refused(story(config={"retries": 2}), [0, 1]).evidence())
 
 
 def contradicted(story, code=OUT_OF_ORDER, base=1):

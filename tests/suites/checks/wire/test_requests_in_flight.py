@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from harness.model.contract import Stats
-from harness.model.rows import Fate, FrameKind
+from harness.model.rows import Disposition, FrameKind
 from harness.model.verdicts import Guarantee
 from suites.checks.wire.requests_in_flight import CHECK, in_flight
 
@@ -46,7 +46,7 @@ def burst(told, count, partition=None, first_ms=10, sequenced=False):
 def found(told):
     return [
         (finding.requirement, finding.level, finding.count, finding.params["most"])
-        for finding in CHECK.find(told.evidence())
+        for finding in CHECK.run(told.evidence())
     ]
 
 
@@ -170,6 +170,6 @@ def test_after_an_answer_that_came_twice_nothing_counts(story):
     told = dated(burst(story(config={LIMIT: 1}), 4, first_ms=100))
     told.call(99)
     told.deliver([99], 0, at_ms=10)
-    told.frames[-1] = replace(told.frames[-1], fate=Fate.MARKED)
+    told.frames[-1] = replace(told.frames[-1], disposition=Disposition.ANNOTATED)
 
     assert found(told) == []

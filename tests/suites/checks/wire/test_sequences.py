@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from harness.model.rows import Fate, Frame, FrameKind
+from harness.model.rows import Disposition, Frame, FrameKind
 from harness.model.verdicts import Guarantee
 from harness.plugins.check import Inconclusive
 from suites.checks.wire import sequence_chain, sequence_reused
@@ -22,7 +22,7 @@ def at(base, epoch=0):
 
 
 def reused(told):
-    return [finding.count for finding in REUSED.find(told.evidence())]
+    return [finding.count for finding in REUSED.run(told.evidence())]
 
 
 def lost_behind_a_reuse(told):
@@ -53,11 +53,11 @@ def stored_again(told):
 def test_a_faithful_trial_is_never_accused(faithful_numbered, data):
     evidence = data.draw(faithful_numbered).evidence()
 
-    assert REUSED.find(evidence) == CHAIN.find(evidence) == []
+    assert REUSED.run(evidence) == CHAIN.run(evidence) == []
 
 
 def test_a_sequence_of_two_batches_is_reused(numbered):
-    (finding,) = REUSED.find(stored_again(lost_behind_a_reuse(numbered())).evidence())
+    (finding,) = REUSED.run(stored_again(lost_behind_a_reuse(numbered())).evidence())
 
     assert (finding.anomaly, finding.count, finding.level) == ("sequence-reused", 1, "MUST")
     assert finding.samples[0]["base_sequence"] == 0
@@ -65,7 +65,7 @@ def test_a_sequence_of_two_batches_is_reused(numbered):
 
 
 def test_what_follows_from_a_reuse_is_told_with_it(numbered):
-    (finding,) = REUSED.find(stored_again(lost_behind_a_reuse(numbered())).evidence())
+    (finding,) = REUSED.run(stored_again(lost_behind_a_reuse(numbered())).evidence())
 
     assert finding.explains == ("duplicate", "lost", "sequence-changed")
 
@@ -83,7 +83,7 @@ def test_what_is_stored_again_in_a_later_epoch_follows_from_a_reuse(numbered, pa
     for base_ in (base, base + 2):
         told.append([20, 21], partition, producer_id=producer_id, producer_epoch=epoch, sequence=base_)
 
-    (finding,) = REUSED.find(told.evidence())
+    (finding,) = REUSED.run(told.evidence())
     assert ("duplicate" in finding.explains) == explained
 
 
@@ -99,7 +99,7 @@ def test_places_that_were_told_wrong_follow_from_a_reuse(numbered, partition, sp
     if spoilt:
         told.log[0] = replace(told.log[0], value=spoilt)
 
-    (finding,) = REUSED.find(told.evidence())
+    (finding,) = REUSED.run(told.evidence())
     assert ("corrupted" in finding.explains) == explained
 
 
@@ -108,7 +108,7 @@ def test_a_reuse_explains_nothing_in_another_partition(numbered):
     told.call(9, at_ms=50)
     told.result(9, at_ms=60, partition=1, offset=0)
 
-    (finding,) = REUSED.find(told.evidence())
+    (finding,) = REUSED.run(told.evidence())
     assert finding.explains == ()
 
 
@@ -117,7 +117,7 @@ def test_a_reuse_explains_nothing_that_was_before_it(numbered):
     told.call(8)
     told.result(8, at_ms=5, offset=40)
 
-    (finding,) = REUSED.find(lost_behind_a_reuse(told).evidence())
+    (finding,) = REUSED.run(lost_behind_a_reuse(told).evidence())
     assert finding.explains == ()
 
 
@@ -174,7 +174,7 @@ def test_a_request_that_was_stopped_had_its_sequence(numbered):
     evidence = told.evidence()
     first = next(frame for frame in evidence.frames if frame.produce)
     passed = tuple(frame for frame in evidence.frames if frame is not first)
-    hidden = replace(first, fate=Fate.STOPPED)
+    hidden = replace(first, disposition=Disposition.BLOCKED)
 
     found = REUSED.find(type(evidence)(**{**vars_of(evidence), "frames": passed, "stopped": (hidden,)}))
     assert [finding.count for finding in found] == [1]
@@ -218,7 +218,7 @@ def test_the_parts_of_a_split_batch_have_its_sequences(numbered):
     told.request([2, 3], 0, at_ms=31, conn=2, sequence=at(2))
 
     assert reused(told) == []
-    assert CHAIN.find(told.evidence()) == []
+    assert CHAIN.run(told.evidence()) == []
 
 
 def test_the_parts_of_a_batch_go_when_it_was_refused(numbered):
@@ -242,7 +242,7 @@ def test_a_new_epoch_begins_at_0(numbered):
     told.request([1], 0, at_ms=30, conn=2, sequence=at(0, epoch=1))
 
     assert reused(told) == []
-    assert CHAIN.find(told.evidence()) == []
+    assert CHAIN.run(told.evidence()) == []
 
 
 def test_doubt_is_the_situation(numbered):
@@ -256,7 +256,7 @@ def test_doubt_is_the_situation(numbered):
 
 
 def chain_of(told):
-    return [(finding.anomaly, finding.requirement, finding.count) for finding in CHAIN.find(told.evidence())]
+    return [(finding.anomaly, finding.requirement, finding.count) for finding in CHAIN.run(told.evidence())]
 
 
 def skipping(told):
@@ -353,7 +353,7 @@ def test_a_frame_that_cannot_be_read_may_have_had_the_numbers(numbered):
     told.frames.append(Frame(t_ns=5_000_020_000_000, lane=0, broker=1, conn=1, kind=FrameKind.OPAQUE))
 
     with pytest.raises(Inconclusive, match="could not read 1 frame"):
-        CHAIN.find(told.evidence())
+        CHAIN.run(told.evidence())
 
 
 def test_a_retry_that_is_numbered_anew_is_stored_twice(numbered):

@@ -17,7 +17,7 @@ BOTH = st.sampled_from([Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT])
 
 
 def found(told):
-    return [(each.anomaly, each.requirement, each.level, each.count) for each in CHECK.find(told.evidence())]
+    return [(each.anomaly, each.requirement, each.level, each.count) for each in CHECK.run(told.evidence())]
 
 
 def arises(told):
