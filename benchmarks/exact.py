@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from harness.model.evidence import PRODUCER, Evidence
 from harness.model.rows import Frame, FrameKind
-from harness.model.spec import ClientRef, OnClientEvent, AtTime, FaultSpec, FrameMatch, Plan, Workload
+from harness.model.spec import AtTime, ClientRef, FaultSpec, FrameMatch, OnClientEvent, Plan, Workload
 from harness.planning.plan import make_plan
 from harness.plugins import registry
 from harness.storage.run_store import RunStore
@@ -53,9 +53,11 @@ def is_exact(evidence: Evidence) -> bool:
     [row] = evidence.faults
     if row.effective_ns is None:
         return False
-    stopped = [frame for frame in evidence.stopped if frame.fault is not None]
+    stopped = [frame for frame in evidence.blocked_frames if frame.fault is not None]
     answers = [
-        frame for frame in (*evidence.frames, *evidence.stopped) if _is_meant(frame, row.effective_ns[0])
+        frame
+        for frame in (*evidence.frames, *evidence.blocked_frames)
+        if _is_meant(frame, row.effective_ns[0])
     ]
     # Not by time: answers that came in one piece came at one moment. A broker answers in order.
     answers.sort(key=lambda frame: (frame.conn, frame.correlation_id or 0))

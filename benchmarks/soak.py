@@ -58,7 +58,7 @@ MIX: tuple[tuple[str, Params], ...] = (
     ("dropped_response", {}),
     ("dropped_request", {}),
     ("late_response", {}),
-    ("ghost_request", {}),
+    ("delayed_past_disconnect", {}),
     ("half_open", {}),
     ("half_open", {"unaware_broker": 1}),
     ("torn_frame", {"at_byte": 6}),
@@ -69,7 +69,7 @@ MIX: tuple[tuple[str, Params], ...] = (
     ("partition", {"upstream": 0}),
     ("partition", {"downstream": 0}),
     ("idle_kill", {"idle_ms": 5}),
-    ("hang_up", {}),
+    ("accept_then_close", {}),
 )
 CLIENTS = 3
 MESSAGES_BYTES = (33, 5_000, 100_000)

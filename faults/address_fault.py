@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 from faults import listener
 from faults.effects import cuts
-from faults.kind import BOTH_WORLDS, Fault, cut, each, toxic_name
+from faults.kind import Fault, cut, each, toxic_name
 from harness.model.evidence import Evidence
+from harness.model.mode import BOTH_MODES
 from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import LiveLane
@@ -22,7 +23,7 @@ from harness.simulated.proxy import SimulatedProxy
 class AddressFault(Fault):
     """By default connections are refused until the fault ends, and a hit is a connection that ended."""
 
-    worlds = BOTH_WORLDS
+    modes = BOTH_MODES
     shown_by = "connections ended with all of their broker, or records waited that no new one could carry"
 
     async def take(self, proxy: Proxy, name: str) -> None:

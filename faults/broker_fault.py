@@ -1,7 +1,7 @@
 """The base classes of faults that act on brokers and not on the network.
 
-In the live world they use the cluster's own administration, or act on its processes; a trial with such a fault has its
-cluster to itself. In the simulated world the scripted brokers act them out. In both worlds the hits are read from the
+In live mode they use the cluster's own administration, or act on its processes; a trial with such a fault has its
+cluster to itself. In simulated mode the scripted brokers act them out. In both modes the hits are read from the
 witness's rows.
 """
 
@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from faults.kind import BOTH_WORLDS, Fault, passed
+from faults.kind import Fault, passed
+from harness.model.mode import BOTH_MODES
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import LiveLane
@@ -17,9 +18,9 @@ from harness.simulated.lane import SimulatedLane
 
 
 class BrokerFault(Fault):
-    """By default a fault works in both worlds, has no parameters or undo, and counts hits from the frames."""
+    """By default a fault works in both modes, has no parameters or undo, and counts hits from the frames."""
 
-    worlds = BOTH_WORLDS
+    modes = BOTH_MODES
     exclusive_cluster = True
 
     async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
@@ -45,7 +46,7 @@ def nodes(spec: FaultSpec, lane: SimulatedLane) -> list[int]:
 
 
 def live_nodes(spec: FaultSpec, lane: LiveLane) -> list[int]:
-    """As :func:`nodes`, in the live world."""
+    """As :func:`nodes`, in live mode."""
     return [proxy.address.broker for proxy in lane.on(spec)]
 
 

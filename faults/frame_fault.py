@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults.effects import frames
-from faults.kind import BOTH_WORLDS, Fault, toxic_name
+from faults.kind import Fault, toxic_name
 from harness.model.errors import UsageError
 from harness.model.evidence import Evidence
+from harness.model.mode import BOTH_MODES, Mode
 from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec, FrameMatch
 from harness.plugins.fault import LiveLane
@@ -25,7 +26,7 @@ DIRECTIONS = ("request", "response")
 class FrameFault(Fault):
     """By default the ``frames`` of the spec select the frames; :meth:`action` says what a kind does with them."""
 
-    worlds = BOTH_WORLDS
+    modes = BOTH_MODES
     of_frames = True
     shown_by = "frames were acted on, on connections that their client had not left"
     #: The directions in which the kind can act.
@@ -52,9 +53,9 @@ class FrameFault(Fault):
             raise UsageError(f"fault {self.name!r}: first and count of its frames are at least 1")
         return match
 
-    def check(self, spec: FaultSpec, world: str) -> None:
+    def check(self, spec: FaultSpec, mode: Mode) -> None:
         """Check the parameters and the frames."""
-        super().check(spec, world)
+        super().check(spec, mode)
         self.match(spec)
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:

@@ -1,13 +1,14 @@
 """The base class of faults that hold one direction back until they end, and then release all of it.
 
-They add a delay of one hour and remove it again. In the live world this is a ``latency`` toxic, on open and on later
+They add a delay of one hour and remove it again. In live mode this is a ``latency`` toxic, on open and on later
 connections. Its delay is first set to 0, which releases what is held, and then the toxic is removed.
 """
 
 from __future__ import annotations
 
-from faults.kind import BOTH_WORLDS, Fault, each, remove, toxic_name
+from faults.kind import Fault, each, remove, toxic_name
 from faults.toxics import HOUR_MS
+from harness.model.mode import BOTH_MODES
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import LiveLane
 from harness.plugins.proxy import Proxy
@@ -18,7 +19,7 @@ from harness.simulated.scheduler import NS_PER_MS
 class HeldBack(Fault):
     """The base class: a kind sets ``stream`` to ``upstream`` or ``downstream``, and counts its hits."""
 
-    worlds = BOTH_WORLDS
+    modes = BOTH_MODES
     stream: str
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:

@@ -1,7 +1,7 @@
 """The base of every kind of fault: its parameters, acting on all brokers at once, and counting hits.
 
 A kind is its module. The docstring is its published page, and ``FAULT`` is its one object, which has no state. In the
-live world a kind works on proxies (``start``, ``stop``), in the simulated world on a lane (``begin``, ``end``).
+live world a kind works on proxies (``start``, ``stop``), in the simulated mode on a lane (``begin``, ``end``).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import msgspec
 from faults.toxiproxy_errors import NotFound
 from harness.model.errors import UsageError, unknown
 from harness.model.evidence import Evidence
+from harness.model.mode import LIVE_ONLY, Mode
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import FaultParam, LiveLane, touched
@@ -30,15 +31,13 @@ T = TypeVar("T")
 #: How long after the fault's end the witness may still see the close of a connection that the fault closed.
 GRACE_NS = 200_000_000
 
-BOTH_WORLDS = frozenset({"live", "simulated"})
-
 
 class Fault:
-    """The base class of a kind. By default it works in the live world only, without parameters or preparation."""
+    """The base class of a kind. By default it works in live mode only, without parameters or preparation."""
 
     name: str
     summary: str
-    worlds: frozenset[str] = frozenset({"live"})
+    modes: frozenset[Mode] = LIVE_ONLY
     params: tuple[FaultParam, ...] = ()
     #: True if it affects more than its own lane: a trial with it has its cluster to itself.
     exclusive_cluster: bool = False
@@ -51,7 +50,7 @@ class Fault:
     #: What :meth:`effects` counts, worded to follow the number.
     shown_by: str = ""
 
-    def check(self, spec: FaultSpec, world: str) -> None:
+    def check(self, spec: FaultSpec, mode: Mode) -> None:
         """Check the parameters before anything runs. Raise UsageError, with a message of one sentence."""
         self.values(spec)
 
@@ -92,7 +91,7 @@ class Fault:
         return None
 
     def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
-        """As ``hits``, but kinds may also ask the proxies of the simulated world."""
+        """As ``hits``, but kinds may also ask the proxies of simulated mode."""
         return self.hits(row, frames)
 
 

@@ -14,7 +14,7 @@ What toxics and listeners can produce, and the kind of fault that does it:
                                                               moment: ``disconnect`` during a ``late_response``
 (c)   never reached the broker: silence, cut, refusal         ``dropped_request``; ``torn_frame`` upstream at byte 0;
                                                               ``refuse``
-(c')  reaches the broker after the client has left            ``ghost_request``
+(c')  reaches the broker after the client has left            ``delayed_past_disconnect``
 (d)   the response arrives after the client's timeout         ``late_response``
 (e)   half open, on the client's or on the broker's side      ``half_open``
 (f)   a frame torn at a byte, either way, by FIN or RST       ``torn_frame``
@@ -23,7 +23,7 @@ What toxics and listeners can produce, and the kind of fault that does it:
 (i)   connecting times out                                    ``connect_timeout``
 (j)   partitions: loud, silent, one-way                       ``partition``
 (k)   idle connections are killed                             ``idle_kill``
-(l)   a broker's crash: behind a proxy, without a proxy       ``hang_up``; ``broker_kill``, where proxies refuse
+(l)   a broker's crash: behind a proxy, without a proxy       ``accept_then_close``; ``broker_kill``, where proxies refuse
 ====  ======================================================  ======================================================
 
 ``latency`` and ``reset`` are not in this table.

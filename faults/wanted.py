@@ -47,5 +47,5 @@ _wanted: WeakKeyDictionary[Any, dict[Hashable, Wanted[Any]]] = WeakKeyDictionary
 
 
 def wanted(cluster: object, thing: Hashable) -> Wanted[Any]:
-    """Return what is wanted for one thing of a cluster, in either world."""
+    """Return what is wanted for one thing of a cluster, in either mode."""
     return _wanted.setdefault(cluster, {}).setdefault(thing, Wanted())

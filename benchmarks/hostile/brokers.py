@@ -9,7 +9,7 @@ from harness.brokers.scripted.answer import Answer
 from harness.model.dice import Dice
 from harness.simulated.ends import Answer as AnyAnswer
 from harness.wire.headers import RequestHeader, read_request_header
-from suites.properties.simulation import Bench
+from suites.properties.simulation import Simulation
 from testkit.hostile import real_frame, trickle, wounded
 
 TRICKLE_PAUSE_NS = 10_000_000
@@ -18,7 +18,7 @@ TRICKLE_PAUSE_NS = 10_000_000
 class Untrue(ABC):
     """Stands before the brokers of a bench; ``said`` makes of each frame that they answer what the client is told."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Simulation) -> None:
         self.network = bench.network
         self._truth, bench.network.broker = bench.network.broker, self
 
@@ -39,7 +39,7 @@ class Untrue(ABC):
 class HostileBrokers(Untrue):
     """Every other answer is hurt, until enough were; then they tell the truth."""
 
-    def __init__(self, bench: Bench, dice: Dice, answers: int) -> None:
+    def __init__(self, bench: Simulation, dice: Dice, answers: int) -> None:
         super().__init__(bench)
         self._dice = dice
         self.hurt, self._answers = 0, answers

@@ -13,7 +13,7 @@ from harness.model.dice import Dice
 from harness.wire.apis import Api
 from harness.wire.frames import SIZE_BYTES
 from harness.wire.headers import read_request_header
-from suites.properties.simulation import Bench
+from suites.properties.simulation import Simulation
 from testkit.hostile import wounded
 
 ANSWERS = 40
@@ -39,7 +39,7 @@ def step(dice: Dice) -> int:
     """One channel that is not yet anybody's, and one producer."""
     authenticate(dice)
     settings = {"enable.idempotence": bool(dice.between(0, 1)), "retry.backoff.max.ms": 100}
-    bench = Bench(Components(), IMPATIENT | settings, nodes=dice.between(1, 2), partitions=2)
+    bench = Simulation(Components(), IMPATIENT | settings, nodes=dice.between(1, 2), partitions=2)
     brokers = HostileBrokers(bench, dice, ANSWERS)
     for _ in range(ANSWERS):
         if brokers.are_done:
@@ -52,7 +52,7 @@ def step(dice: Dice) -> int:
     return brokers.hurt + 1
 
 
-def send_some(bench: Bench, dice: Dice) -> None:
+def send_some(bench: Simulation, dice: Dice) -> None:
     """A few records, until each has its result."""
     sent = [bench.send(partition=dice.between(0, 1)) for _ in range(dice.between(1, 3))]
     in_time = bench.run_until(lambda: all(each.is_done for each in sent), RESULT_LIMIT_MS)

@@ -1,4 +1,4 @@
-"""Mutants: the reference client with one seeded defect each, to show that every law and check can fail.
+"""Mutants: the reference client with one seeded defect each, to show that every property and check can fail.
 
 A mutant is a file of this package, and its name is the file's: components of the producer are swapped in it, and its
 ``MUTANT`` says what is wrong with them and who catches it. Nothing else is here. It is a client kind of its own,

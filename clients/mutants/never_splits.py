@@ -20,7 +20,7 @@ class Unsplitting(Sender):
 MUTANT = Mutant(
     "fails a batch that is too large for the broker as a whole",
     Components(sender=Unsplitting),
-    caught_by=("unsplit", "delivery/a_batch_too_large_goes_in_parts"),
+    caught_by=("oversized-batch-not-split", "delivery/a_batch_too_large_goes_in_parts"),
     breaks=("PRD-SPL-01",),
     scenario="broker/smaller-batches",
     guarantee=Guarantee.IDEMPOTENT,

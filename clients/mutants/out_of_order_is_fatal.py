@@ -21,6 +21,6 @@ class Unbending(TransactionManager):
 MUTANT = Mutant(
     "fails a batch that is refused as out of order",
     Components(transaction_manager=Unbending),
-    caught_by=("unmended", "delivery/a_broken_chain_begins_anew"),
+    caught_by=("sequence-not-recovered", "delivery/a_broken_chain_begins_anew"),
     breaks=("PRD-IDM-09",),
 )

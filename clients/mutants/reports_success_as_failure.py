@@ -20,7 +20,11 @@ class CertainSender(Sender):
 MUTANT = Mutant(
     "takes a lost connection for a refusal, and reports records as certainly not written",
     Components(sender=CertainSender),
-    caught_by=("phantom", "state_transitions/EachRecordIsStoredOnceAndInOrder", "delivery/at_most_once"),
+    caught_by=(
+        "unexpected-record",
+        "state_transitions/EachRecordIsStoredOnceAndInOrder",
+        "delivery/at_most_once",
+    ),
     breaks=("PRD-SND-01",),
     scenario="produce/dropped-response",
     guarantee=Guarantee.AT_LEAST_ONCE,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Mutant:
     """``defect`` completes "the reference client, which ..."; ``components`` are the client's, one of them seeded.
 
-    ``caught_by`` are laws (``suite/name``) and checks, each of which catches it; ``breaks`` the behaviours that are
+    ``caught_by`` are properties (``suite/name``) and checks, each of which catches it; ``breaks`` the behaviours that are
     its own defect, all of them judged by one of those: what else breaks as a consequence is not here. ``scenario`` and
     ``guarantee`` say in which trial with real brokers the first of the checks catches it, where that is tried.
     """
@@ -29,5 +29,5 @@ class Mutant:
 
     @property
     def check(self) -> str:
-        """The first check that catches it; "" where laws alone do."""
+        """The first check that catches it; "" where properties alone do."""
         return next((by for by in self.caught_by if "/" not in by), "")

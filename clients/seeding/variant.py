@@ -1,6 +1,6 @@
 """Components and what is beside them: for mutants of parts of which no producer's core is made.
 
-Such a mutant differs in laws alone; as a client kind it runs like the true client.
+Such a mutant differs in properties alone; as a client kind it runs like the true client.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ def acted_on(row: FaultRow, evidence: Evidence, name: str, disposition: Disposit
     known = connections(evidence)
     return [
         frame
-        for frames in (evidence.stopped, evidence.frames)
+        for frames in (evidence.blocked_frames, evidence.frames)
         for frame in frames
         if frame.fault == name
         and frame.disposition is disposition

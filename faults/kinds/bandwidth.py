@@ -10,9 +10,9 @@ The request timeout, which counts from the moment a request is sent and not from
 the connection is busy; and delivery timeouts that expire while bytes are still on the way.
 
 ## How it is made
-In the live world, a ``bandwidth`` toxic in each limited direction, on open and on later connections. The bytes that it
+In live mode, a ``bandwidth`` toxic in each limited direction, on open and on later connections. The bytes that it
 holds leave in steps of a tenth of a second. At the end its rate is first set so high that it holds nothing, and then
-the toxic is removed. In the simulated world each piece of data takes its size divided by the rate, and the pieces after
+the toxic is removed. In simulated mode each piece of data takes its size divided by the rate, and the pieces after
 it wait.
 
 ## Where it is seen
@@ -29,9 +29,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from faults.effects import waits
-from faults.kind import BOTH_WORLDS, Fault, each, passed, remove, toxic_name
+from faults.kind import Fault, each, passed, remove, toxic_name
 from harness.model.errors import UsageError
 from harness.model.evidence import Evidence
+from harness.model.mode import BOTH_MODES, Mode
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import FaultKind, FaultParam, LiveLane
@@ -53,19 +54,19 @@ class Bandwidth(Fault):
         "batches or their results took as long as their bytes do at the rate, or records waited "
         "until it was over"
     )
-    worlds = BOTH_WORLDS
+    modes = BOTH_MODES
     params: tuple[FaultParam, ...] = (
         FaultParam("upstream_bytes_per_s", 0, 0, _MAX, "how fast requests leave; 0 for no limit"),
         FaultParam("downstream_bytes_per_s", 0, 0, _MAX, "how fast responses leave; 0 for no limit"),
     )
 
-    def check(self, spec: FaultSpec, world: str) -> None:
+    def check(self, spec: FaultSpec, mode: Mode) -> None:
         """Check the parameters. Raise UsageError if neither direction has a limit."""
         rates = self._rates(spec)
         if not rates:
             raise UsageError("fault 'bandwidth' needs upstream_bytes_per_s or downstream_bytes_per_s above 0")
         for stream, rate in rates.items():
-            if world == "live" and rate % _BYTES_PER_KB:
+            if mode == Mode.LIVE and rate % _BYTES_PER_KB:
                 raise UsageError(
                     f"{stream}_bytes_per_s of fault 'bandwidth' must be whole thousands where Toxiproxy does it, "
                     f"not {rate}"

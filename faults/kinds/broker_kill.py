@@ -10,9 +10,9 @@ Moving to another leader and back, metadata from the brokers that are left, LEAD
 appended but never answered.
 
 ## How it is made
-In the live world by SIGKILL. The proxies are disabled meanwhile, so that connections are refused, as on a host whose
+In live mode by SIGKILL. The proxies are disabled meanwhile, so that connections are refused, as on a host whose
 process has ended (a proxy alone would accept and hang up). The broker starts again on the data that it had, which takes
-until the controller has noticed its death. In the simulated world the scripted broker closes its connections and
+until the controller has noticed its death. In simulated mode the scripted broker closes its connections and
 accepts no new ones, and the controller knows at once.
 
 ## Where it is seen

@@ -10,13 +10,13 @@ The request timeout on a connection that looks alive; batches that are appended 
 broker's own REQUEST_TIMED_OUT, after which the batch is in the log.
 
 ## How it is made
-In the live world by SIGSTOP and SIGCONT. In the simulated world the scripted brokers leave requests unread.
+In live mode by SIGSTOP and SIGCONT. In simulated mode the scripted brokers leave requests unread.
 
 ## Where it is seen
 Requests reach the broker, and are answered after the fault has ended. A hit is a request that arrived during the fault.
 
 ## What it cannot do
-It cannot stop a response that is already on its way. In the simulated world the controller never considers the broker
+It cannot stop a response that is already on its way. In simulated mode the controller never considers the broker
 dead. A real controller does so after ``broker.session.timeout.ms``, which is 9 s, and elects other leaders.
 """
 

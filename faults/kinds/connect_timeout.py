@@ -2,7 +2,7 @@
 
 ## What it does
 Open connections end when the fault begins. For its duration an attempt to connect is neither accepted nor refused. When
-it ends, the attempts that still wait are accepted. In the live world this happens when the operating system next
+it ends, the attempts that still wait are accepted. In live mode this happens when the operating system next
 repeats them: after one, two, four seconds.
 
 ## What it probes
@@ -10,14 +10,14 @@ The connection setup timeout, and what a client does next to a connection that h
 working, and the client must give up the attempt by its own clock, because nothing else will end it.
 
 ## How it is made
-In the live world the proxy is disabled, and a socket of the harness takes over its port. That socket's queue of new
+In live mode the proxy is disabled, and a socket of the harness takes over its port. That socket's queue of new
 connections has room for one and is filled at once, so the operating system drops every further attempt. At the end that
-socket is closed and the proxy is enabled. In the simulated world the proxy leaves attempts unanswered.
+socket is closed and the proxy is enabled. In simulated mode the proxy leaves attempts unanswered.
 
 ## Where it is seen
 The client sees the end of its open connections, and then nothing at all. Attempts to connect never reach the witness.
-In the live world a hit is a connection that ended from the client's side, and the witness also shows that no new
-connection begins meanwhile. In the simulated world a hit is an attempt that was left unanswered.
+In live mode a hit is a connection that ended from the client's side, and the witness also shows that no new
+connection begins meanwhile. In simulated mode a hit is an attempt that was left unanswered.
 
 ## What it cannot do
 It cannot answer some attempts and not others, or leave the open connections alone. While the port changes hands, at the

@@ -9,13 +9,13 @@ The counterpart of ``dropped_response``: the client sees the same silence, but n
 confuses the two either loses records or reports false failures.
 
 ## How it is made
-The bytes are discarded before they reach the witness; in the live world by a ``timeout`` toxic with timeout 0 upstream.
+The bytes are discarded before they reach the witness; in live mode by a ``timeout`` toxic with timeout 0 upstream.
 This never slows a client down, however much it sends. Toxiproxy closes every connection when the toxic is removed.
 
 ## Where it is seen
 The client sees silence, then the end of the connection. The witness sees no request, and cannot know that one was sent.
-In the live world a hit is therefore a connection that ended from the client's side during the fault or at its end,
-whether or not anything was lost on it. In the simulated world a hit is a piece of data that was discarded.
+In live mode a hit is therefore a connection that ended from the client's side during the fault or at its end,
+whether or not anything was lost on it. In simulated mode a hit is a piece of data that was discarded.
 
 ## What it cannot do
 It cannot drop one request and let the next one through (``dropped_frame`` does that). A request that is under way when
@@ -27,9 +27,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults.effects import waits
-from faults.kind import BOTH_WORLDS, Fault, cut, each, toxic_name
+from faults.kind import Fault, cut, each, toxic_name
 from faults.swallow import let_through, swallow
 from harness.model.evidence import Evidence
+from harness.model.mode import BOTH_MODES
 from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import FaultKind, LiveLane
@@ -42,7 +43,7 @@ class DroppedRequest(Fault):
     name = "dropped_request"
     summary = "requests are thrown away on their way; then the connections are closed"
     shown_by = "records were sent, and no request with them reached a broker before the fault ended"
-    worlds = BOTH_WORLDS
+    modes = BOTH_MODES
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Discard requests."""

@@ -28,9 +28,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults.effects import frames
-from faults.kind import BOTH_WORLDS, Fault, each, passed, toxic_name
+from faults.kind import Fault, each, passed, toxic_name
 from faults.swallow import let_through, swallow
 from harness.model.evidence import Evidence
+from harness.model.mode import BOTH_MODES
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import FaultKind, LiveLane
@@ -43,7 +44,7 @@ class DroppedResponse(Fault):
     name = "dropped_response"
     summary = "requests are applied, their responses thrown away; then the connections are closed"
     shown_by = "Produce answers passed, and the client did without them"
-    worlds = BOTH_WORLDS
+    modes = BOTH_MODES
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Discard responses."""

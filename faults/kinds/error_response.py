@@ -10,8 +10,8 @@ How the client handles each code: whether it retries with fresh metadata or a ne
 fails itself; and what it reports for a record that is in the log all the same.
 
 ## How it is made
-In the live world by the witness, which puts the code into the broker's response, in the version that the client uses.
-The broker has carried out the request, so ``after_append`` has to be 1 for Produce. In the simulated world the scripted
+In live mode by the witness, which puts the code into the broker's response, in the version that the client uses.
+The broker has carried out the request, so ``after_append`` has to be 1 for Produce. In simulated mode the scripted
 brokers set the code themselves.
 
 ## Where it is seen
@@ -33,6 +33,7 @@ from faults.effects import frames
 from faults.kind import toxic_name
 from harness.model.errors import UsageError
 from harness.model.evidence import Evidence
+from harness.model.mode import Mode
 from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec, FrameMatch
 from harness.plugins.fault import FaultKind, FaultParam, LiveLane
@@ -56,7 +57,7 @@ class ErrorResponse(WitnessFault):
         FaultParam("after_append", 0, 0, 1, "1 if Produce appends before it fails"),
     )
 
-    def check(self, spec: FaultSpec, world: str) -> None:
+    def check(self, spec: FaultSpec, mode: Mode) -> None:
         """Check the parameters.
 
         Raise UsageError if ``partition`` is set for an API other than Produce, or if a real broker would have to skip
@@ -68,7 +69,7 @@ class ErrorResponse(WitnessFault):
                 f"fault {self.name!r} fails one partition of Produce alone: leave out partition, or set api to "
                 f"{int(Api.PRODUCE)}"
             )
-        if world == "live" and values["api"] == Api.PRODUCE and not values["after_append"]:
+        if mode == Mode.LIVE and values["api"] == Api.PRODUCE and not values["after_append"]:
             raise UsageError(
                 f"fault {self.name!r} on a real broker comes after the append: set after_append to 1"
             )

@@ -12,24 +12,24 @@ when it next uses the connection. It must not wait longer than that, and must no
 one. With ``unaware_broker``: a client that reconnects while the broker still keeps its old connection.
 
 ## How it is made
-In the live world a ``slow_close`` toxic holds back the FIN that the unaware side would get. Then the other end of every
+In live mode a ``slow_close`` toxic holds back the FIN that the unaware side would get. Then the other end of every
 open connection is closed by a ``timeout`` toxic towards it that is added and removed again, since Toxiproxy closes
 those connections when it removes the toxic. Connections that are opened later work, but a FIN towards the unaware side
-waits for the end of the fault on these as well. In the simulated world the proxy forgets its connections, as a router
+waits for the end of the fault on these as well. In simulated mode the proxy forgets its connections, as a router
 does.
 
 ## Where it is seen
 At the witness the connections end from the client's side (with ``unaware_broker``, when the fault ends), while the
 client's end of them stays open. A hit is a connection that ended this way during the fault, including those that the
-client closed meanwhile. In the simulated world hits are the connections that were severed, and each frame that was sent
+client closed meanwhile. In simulated mode hits are the connections that were severed, and each frame that was sent
 into the void.
 
 ## What it cannot do
 It cannot keep the peer's kernel silent: the kernel still acknowledges, so neither side's TCP gives up. At the end a
-client is notified by FIN or, if it has unread data on its way, by RST; in the simulated world by RST alone, and only if
+client is notified by FIN or, if it has unread data on its way, by RST; in simulated mode by RST alone, and only if
 it sends. A response that the proxy already holds when the fault begins still arrives. The unaware side learns of the
 end early if an earlier fault that slowed the same direction ends meanwhile, because Toxiproxy cannot remove that
-fault's toxic while a FIN is held after it. Brokers of the simulated world do not track connections: with
+fault's toxic while a FIN is held after it. Brokers of simulated mode do not track connections: with
 ``unaware_broker`` the old ones just end there, and new ones work.
 """
 
@@ -38,10 +38,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults.effects import cuts
-from faults.kind import BOTH_WORLDS, Fault, cut, each, remove, toxic_name
+from faults.kind import Fault, cut, each, remove, toxic_name
 from faults.swallow import swallow
 from faults.toxics import HOUR_MS
 from harness.model.evidence import Evidence
+from harness.model.mode import BOTH_MODES
 from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import FaultKind, FaultParam, LiveLane
@@ -55,7 +56,7 @@ class HalfOpen(Fault):
     name = "half_open"
     summary = "open connections lose one end, and the other is not notified"
     shown_by = "connections ended, with all of their broker"
-    worlds = BOTH_WORLDS
+    modes = BOTH_MODES
     params: tuple[FaultParam, ...] = (
         FaultParam("unaware_broker", 0, 0, 1, "1: the broker is not notified, 0: the client is not notified"),
     )

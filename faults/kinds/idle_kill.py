@@ -21,8 +21,8 @@ that ended this way, during the fault or at its end.
 
 ## What it cannot do
 It cannot kill idle connections and let busy ones work, because Toxiproxy watches for silence only where it discards
-data. It cannot distinguish an idle connection from one that waits for its response. It does not exist in the simulated
-world.
+data. It cannot distinguish an idle connection from one that waits for its response. It does not exist in simulated
+mode.
 """
 
 from __future__ import annotations

@@ -28,9 +28,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from faults.effects import waits
-from faults.kind import BOTH_WORLDS, Fault, each, passed, remove, toxic_name
+from faults.kind import Fault, each, passed, remove, toxic_name
 from harness.model.errors import UsageError
 from harness.model.evidence import Evidence
+from harness.model.mode import BOTH_MODES, Mode
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import FaultKind, FaultParam, LiveLane
@@ -47,13 +48,13 @@ class Latency(Fault):
     name = "latency"
     summary = "requests and responses arrive later, in order, none lost"
     shown_by = "batches or their results took as long as the added delay, or records waited until it was over"
-    worlds = BOTH_WORLDS
+    modes = BOTH_MODES
     params: tuple[FaultParam, ...] = (
         FaultParam("upstream_ms", 0, 0, 600_000, "how much later requests reach the broker"),
         FaultParam("downstream_ms", 0, 0, 600_000, "how much later responses reach the client"),
     )
 
-    def check(self, spec: FaultSpec, world: str) -> None:
+    def check(self, spec: FaultSpec, mode: Mode) -> None:
         """Check the parameters. Raise UsageError if the delay is 0 in both directions."""
         if not self._delays(spec):
             raise UsageError("fault 'latency' needs upstream_ms or downstream_ms above 0")

@@ -10,8 +10,8 @@ Whether it keeps the order of its batches while it moves them to another connect
 for new.
 
 ## How it is made
-In the live world by a reassignment that makes another replica the preferred one, and an election. The move is done when
-the new leader leads; brokers learn of it one after the other. In the simulated world the scripted brokers elect at
+In live mode by a reassignment that makes another replica the preferred one, and an election. The move is done when
+the new leader leads; brokers learn of it one after the other. In simulated mode the scripted brokers elect at
 once, and all of them know it at once. Followers that are in sync have everything, so nothing is lost.
 
 ## Where it is seen

@@ -9,7 +9,7 @@ Whether the client interprets the new log start offset correctly: together with 
 the producer knows of can still be in the log.
 
 ## How it is made
-By DeleteRecords up to the high watermark, once that is the log's end; in the simulated world in the scripted
+By DeleteRecords up to the high watermark, once that is the log's end; in simulated mode in the scripted
 partitions.
 
 ## Where it is seen

@@ -10,8 +10,8 @@ Whether the client retries what certainly was not appended, for as long as its d
 order.
 
 ## How it is made
-In the live world ``min.insync.replicas`` of the topic is set to the number of its replicas, the brokers are shut down
-cleanly, and their proxies are disabled; at the end the brokers start again. In the simulated world the scripted
+In live mode ``min.insync.replicas`` of the topic is set to the number of its replicas, the brokers are shut down
+cleanly, and their proxies are disabled; at the end the brokers start again. In simulated mode the scripted
 controller removes them from the ISR.
 
 ## Where it is seen

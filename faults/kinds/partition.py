@@ -11,13 +11,13 @@ One broker is lost while others are available. The client must find out (by an e
 with the others, and come back. In one direction only: requests arrive and responses do not, or the other way round.
 
 ## How it is made
-In the live world a loud partition is a proxy that is disabled and enabled again, and a silent one is a ``timeout``
-toxic with timeout 0 for each direction. In the simulated world the proxy refuses, or the pipes discard.
+In live mode a loud partition is a proxy that is disabled and enabled again, and a silent one is a ``timeout``
+toxic with timeout 0 for each direction. In simulated mode the proxy refuses, or the pipes discard.
 
 ## Where it is seen
 The client sees refusals, or silence. What is discarded before it reaches the witness is not recorded there. A hit is
 therefore a connection that ended from the client's side during the fault or at its end. With ``downstream`` alone a hit
-is, as with ``dropped_response``, a response that passed the witness. In the simulated world the hits of a silent
+is, as with ``dropped_response``, a response that passed the witness. In simulated mode the hits of a silent
 partition are the pieces of data that it discards.
 
 ## What it cannot do
@@ -31,11 +31,12 @@ from collections.abc import Sequence
 
 from faults import listener
 from faults.effects import cuts, frames, waits
-from faults.kind import BOTH_WORLDS, Fault, cut, each, passed, toxic_name
+from faults.kind import Fault, cut, each, passed, toxic_name
 from faults.swallow import let_through, swallow
 from faults.toxics import STREAMS
 from harness.model.errors import UsageError
 from harness.model.evidence import Evidence
+from harness.model.mode import BOTH_MODES
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import FaultKind, FaultParam, LiveLane
@@ -51,7 +52,7 @@ class Partition(Fault):
     shown_by = (
         "records waited for brokers that could not be reached, or answers passed that the client did without"
     )
-    worlds = BOTH_WORLDS
+    modes = BOTH_MODES
     params: tuple[FaultParam, ...] = (
         FaultParam("loud", 0, 0, 1, "1: connections end and are refused, 0: bytes are swallowed"),
         FaultParam("upstream", 1, 0, 1, "1: requests do not arrive"),

@@ -9,7 +9,7 @@ Whether an idempotent producer goes on with its next sequence number, which a br
 retry is on its way at that moment, how far the idempotence guarantee reaches.
 
 ## How it is made
-In the live world ``producer.id.expiration.ms`` is 1 for the duration; the brokers check twice per second. In the
+In live mode ``producer.id.expiration.ms`` is 1 for the duration; the brokers check twice per second. In the
 simulated world the scripted partitions forget once, when the fault begins.
 
 ## Where it is seen
@@ -33,6 +33,7 @@ from faults.kind import passed, toxic_name
 from faults.wanted import wanted
 from harness.model.errors import UsageError
 from harness.model.evidence import Evidence
+from harness.model.mode import Mode
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import FaultKind, LiveLane
@@ -51,10 +52,10 @@ class ProducerIdExpiry(BrokerFault):
     lingers_s = 0.0
     shown_by = "producers went on in partitions whose brokers said that they had forgotten them"
 
-    def check(self, spec: FaultSpec, world: str) -> None:
+    def check(self, spec: FaultSpec, mode: Mode) -> None:
         """Check the parameters. Raise UsageError if the duration is so short that the brokers may not check in it."""
-        super().check(spec, world)
-        if world == "live" and spec.duration_ms < LEAST_MS:
+        super().check(spec, mode)
+        if mode == Mode.LIVE and spec.duration_ms < LEAST_MS:
             raise UsageError(f"fault {self.name!r} lasts at least {LEAST_MS} ms, not {spec.duration_ms}")
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:

@@ -10,8 +10,8 @@ The same as ``throttle``, with times that depend on what the client really sends
 delivery timeouts and its memory cope with a broker that takes less than the application gives.
 
 ## How it is made
-In the live world by a client quota (``producer_byte_rate`` of the default client id), which the brokers measure over
-eleven seconds. In the simulated world, use ``throttle`` instead.
+In live mode by a client quota (``producer_byte_rate`` of the default client id), which the brokers measure over
+eleven seconds. In simulated mode, use ``throttle`` instead.
 
 ## Where it is seen
 Responses contain a throttle time. A hit is such a response that passes the witness during the fault.
@@ -29,6 +29,7 @@ from faults.effects import frames
 from faults.kind import passed, toxic_name
 from faults.wanted import wanted
 from harness.model.evidence import Evidence
+from harness.model.mode import LIVE_ONLY
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import FaultKind, FaultParam, LiveLane
@@ -45,7 +46,7 @@ class Quota(BrokerFault):
     #: measured value.
     lingers_s = 12.0
     shown_by = "answers said to hold back"
-    worlds = frozenset({"live"})
+    modes = LIVE_ONLY
     params: tuple[FaultParam, ...] = (
         FaultParam("bytes_per_s", 10_000, 1, 1_000_000_000, "what a client id may produce on each broker"),
     )

@@ -30,8 +30,9 @@ from collections.abc import Sequence
 
 from faults import listener
 from faults.effects import cuts
-from faults.kind import BOTH_WORLDS, Fault, cut, each, remove, toxic_name
+from faults.kind import Fault, cut, each, remove, toxic_name
 from harness.model.evidence import Evidence
+from harness.model.mode import BOTH_MODES
 from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import FaultKind, LiveLane
@@ -45,7 +46,7 @@ class Reset(Fault):
     name = "reset"
     summary = "all connections end with RST; the listener is back after the duration"
     shown_by = "connections ended, with all of their broker"
-    worlds = BOTH_WORLDS
+    modes = BOTH_MODES
 
     async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Make every later close of a connection that is opened from now on a reset."""

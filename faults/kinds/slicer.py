@@ -9,9 +9,9 @@ Framing: a size field in two reads, a header without its body, one byte at a tim
 beginning of the next in one piece. With a delay it also probes requests that trickle in beyond their timeout.
 
 ## How it is made
-In the live world a ``slicer`` toxic in each direction, without variation, on open and on later connections. It halves
-what it reads until no piece is larger. At the end it is first set to cut nothing, and then removed. In the simulated
-world data is cut at multiples of the size when it enters a connection.
+In live mode a ``slicer`` toxic in each direction, without variation, on open and on later connections. It halves
+what it reads until no piece is larger. At the end it is first set to cut nothing, and then removed. In simulated
+mode data is cut at multiples of the size when it enters a connection.
 
 ## Where it is seen
 Frames arrive whole at either end, only later. A hit is a frame that passed the witness during the fault.
@@ -26,9 +26,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults.effects import waits
-from faults.kind import BOTH_WORLDS, Fault, each, passed, remove, toxic_name
+from faults.kind import Fault, each, passed, remove, toxic_name
 from faults.toxics import STREAMS
 from harness.model.evidence import Evidence
+from harness.model.mode import BOTH_MODES
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import FaultKind, FaultParam, LiveLane
@@ -44,7 +45,7 @@ class Slicer(Fault):
     name = "slicer"
     summary = "data arrives in small pieces, both ways"
     shown_by = "batches or their results took as long as their pieces do, or records waited until it was over"
-    worlds = BOTH_WORLDS
+    modes = BOTH_MODES
     params: tuple[FaultParam, ...] = (
         FaultParam("size_bytes", 64, 1, 1_048_576, "how long a piece is at most"),
         FaultParam("delay_us", 0, 0, 60_000_000, "how much later each piece follows"),

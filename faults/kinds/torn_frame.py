@@ -11,19 +11,19 @@ response, and half a request must not be appended. At byte 0: a request that is 
 end of the connection.
 
 ## How it is made
-In the live world a ``limit_data`` toxic in the chosen direction, which counts from the moment at which it is added to a
+In live mode a ``limit_data`` toxic in the chosen direction, which counts from the moment at which it is added to a
 connection. For RST a ``reset_peer`` toxic with toxicity 0 is added to the lane before the client connects, as in
-``reset``: connections that are opened while it is there end by RST, whatever closes them. In the simulated world the
+``reset``: connections that are opened while it is there end by RST, whatever closes them. In simulated mode the
 pipe does it.
 
 ## Where it is seen
 At the witness the connections end from the client's side: upstream with the beginning of a request that never ended
 (``at_byte`` above 0), downstream after a response. A hit is a connection that ended this way during the fault,
-downstream only if a response passed on it meanwhile. In the simulated world it is a connection that was torn.
+downstream only if a response passed on it meanwhile. In simulated mode it is a connection that was torn.
 
 ## What it cannot do
-It cannot pass on the whole frame and cut after it (``closed_at_frame`` does that). Toxiproxy counts bytes and does not
-know frames. In the live world frames shorter than ``at_byte`` therefore pass and are counted, connections opened during
+It cannot pass on the whole frame and cut after it (``close_at_frame`` does that). Toxiproxy counts bytes and does not
+know frames. In live mode frames shorter than ``at_byte`` therefore pass and are counted, connections opened during
 the fault are torn as well, and with ``reset`` a clean close is also an RST until the fault has ended.
 """
 
@@ -32,8 +32,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults.effects import cuts
-from faults.kind import BOTH_WORLDS, Fault, cut, each, passed, remove, toxic_name
+from faults.kind import Fault, cut, each, passed, remove, toxic_name
 from harness.model.evidence import Evidence
+from harness.model.mode import BOTH_MODES
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import FaultKind, FaultParam, LiveLane
@@ -48,7 +49,7 @@ class TornFrame(Fault):
     name = "torn_frame"
     summary = "the next frame of each connection is cut at a byte, and the connection ends there"
     shown_by = "connections ended in the middle of a frame, or behind an answer that the client did without"
-    worlds = BOTH_WORLDS
+    modes = BOTH_MODES
     params: tuple[FaultParam, ...] = (
         FaultParam("upstream", 0, 0, 1, "1 for requests, 0 for responses"),
         FaultParam("at_byte", 2, 0, 1_048_576, "how much of the frame passes, at most all but one byte"),

@@ -207,12 +207,16 @@ class ProtocolRules:
         told = Counter([*event.applied, *event.not_set])
         odd = [name for name in sorted({*told, *command.config}) if told[name] != (name in command.config)]
         if odd:
-            raise RuleBroken(f"expected every setting once, in applied or in not_set; not so {', '.join(odd)}")
+            raise RuleBroken(
+                f"expected every setting once, in applied or in not_set; not so {', '.join(odd)}"
+            )
 
     def _unsupported(self, event: UnsupportedCommand) -> None:
         command = self._commands.get(event.id)
         if command is None or event.cmd != (command.cmd if isinstance(command, Unknown) else _name(command)):
-            raise RuleBroken(f"unsupported names {event.cmd!r} with id {event.id}, but no such command was sent")
+            raise RuleBroken(
+                f"unsupported names {event.cmd!r} with id {event.id}, but no such command was sent"
+            )
         if event.id in self._answered:
             raise RuleBroken(f"unsupported answers id {event.id} a second time")
         self._answered.add(event.id)

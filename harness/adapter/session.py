@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from harness.adapter import environment, kept_process
 from harness.adapter.discreet import discreet, rewrite
-from harness.adapter.protocol_rules import RuleBroken, Life, ProtocolRules, Unknown
+from harness.adapter.protocol_rules import Life, ProtocolRules, RuleBroken, Unknown
 from harness.files import tail
 from harness.limits.meter import EVENT_BYTES, FILE_BYTES, LINE_BYTES, LINES, LOG_BYTES, Meter
 from harness.model.contract import (

@@ -15,11 +15,11 @@ from harness.model.errors import EnvironmentProblem, KafkaTrialError, UsageError
 from harness.model.evidence import Evidence, Operation, view
 from harness.model.rows import FaultRow, Finding, Frame, FrameKind, LogRecord, ProducePart, Reason
 from harness.model.spec import (
-    ClientRef,
-    OnClientEvent,
     AtTime,
+    ClientRef,
     FaultSpec,
     FrameMatch,
+    OnClientEvent,
     OnFrame,
     OnPhase,
     TrialSpec,

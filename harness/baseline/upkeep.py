@@ -41,7 +41,9 @@ class _Cell(NamedTuple):
         )
 
 
-def missing(verdicts: Iterable[TrialVerdict], known: Sequence[KnownFailure], found_by: str) -> list[KnownFailure]:
+def missing(
+    verdicts: Iterable[TrialVerdict], known: Sequence[KnownFailure], found_by: str
+) -> list[KnownFailure]:
     """Return a small set of entries that covers all failures of these trials which ``known`` does not cover."""
     trials = [bare(verdict) for verdict in verdicts]
     lacking: dict[_What, dict[_Cell, str]] = {}
@@ -73,7 +75,9 @@ def unneeded(verdicts: Iterable[TrialVerdict], known: Sequence[KnownFailure]) ->
     ]
 
 
-def contradicted(verdicts: Iterable[TrialVerdict], known: Sequence[KnownFailure]) -> dict[KnownFailure, list[str]]:
+def contradicted(
+    verdicts: Iterable[TrialVerdict], known: Sequence[KnownFailure]
+) -> dict[KnownFailure, list[str]]:
     """Return the entries that trials contradict, with those trials: they passed although the entry says they fail."""
     found: dict[KnownFailure, list[str]] = {}
     for verdict in verdicts:

@@ -34,7 +34,7 @@ def main(folder: Path, brokers: Mapping[int, int]) -> CaptureRecord:
     try:
         tap = Tap(tuple(brokers))
     except PermissionError:
-        return CaptureRecord(lacks=LACKS_RIGHT)
+        return CaptureRecord(unavailable_reason=LACKS_RIGHT)
     with new_file(folder / CAPTURE, folder.parent) as file:
         try:
             _write(tap, file, brokers)

@@ -36,7 +36,7 @@ class Observer:
         self._ports = [f"{address.advertised[1]}:{address.broker}" for address in addresses]
         self._child: Child | None = None
         self._said: list[str] = []
-        self.record = CaptureRecord(lacks="it did not end")
+        self.record = CaptureRecord(unavailable_reason="it did not end")
 
     async def start(self) -> None:
         """Start the capture. Returns once no packet can be missed, or if nothing can be captured."""
@@ -48,9 +48,9 @@ class Observer:
             async with asyncio.timeout(START_TIMEOUT_S):
                 await self._line()
         except EnvironmentProblem as error:
-            self.record = CaptureRecord(lacks=str(error))
+            self.record = CaptureRecord(unavailable_reason=str(error))
         except TimeoutError:
-            self.record = CaptureRecord(lacks=f"it did not start within {START_TIMEOUT_S:g} s")
+            self.record = CaptureRecord(unavailable_reason=f"it did not start within {START_TIMEOUT_S:g} s")
             await self._stop()
 
     async def end(self) -> None:
@@ -65,7 +65,7 @@ class Observer:
                     pass
             self.record = _record(self._said)
         except TimeoutError:
-            self.record = CaptureRecord(lacks=f"it did not end within {END_TIMEOUT_S:g} s")
+            self.record = CaptureRecord(unavailable_reason=f"it did not end within {END_TIMEOUT_S:g} s")
         finally:
             await self._stop()
 
@@ -73,7 +73,7 @@ class Observer:
         """Return the facts of the capture once it has ended, or nothing if it failed."""
         return (
             ()
-            if self.record.lacks is not None
+            if self.record.unavailable_reason is not None
             else read_rows(self._folder / TCP, TcpFact, self._folder.parent)
         )
 
@@ -82,9 +82,9 @@ class Observer:
         child, self._child = self._child, None
         try:
             if child is not None:
-                await stop(child, grace_s=0 if self.record.lacks else 1.0)
+                await stop(child, grace_s=0 if self.record.unavailable_reason else 1.0)
         finally:
-            if self.record.lacks is not None:
+            if self.record.unavailable_reason is not None:
                 self._unlink()
 
     def _unlink(self) -> None:
@@ -104,7 +104,7 @@ class Observer:
 def _record(said: list[str]) -> CaptureRecord:
     with suppress(msgspec.MsgspecError, IndexError):
         return msgspec.json.decode(said[-1], type=CaptureRecord)
-    return CaptureRecord(lacks=f"it failed: {said[-1] if said else 'it printed nothing'}")
+    return CaptureRecord(unavailable_reason=f"it failed: {said[-1] if said else 'it printed nothing'}")
 
 
 @asynccontextmanager

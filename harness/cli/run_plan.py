@@ -19,6 +19,7 @@ from harness.cli.output import print_json, run_document
 from harness.files import write_named
 from harness.judging import repeats
 from harness.model.errors import KafkaTrialError, NothingSelected
+from harness.model.mode import Mode
 from harness.model.rows import TrialVerdict
 from harness.model.spec import Plan, TrialSpec
 from harness.model.verdicts import Verdict, exit_code
@@ -42,7 +43,7 @@ def start(plan: Plan, options: Options, about: Sequence[str] = ()) -> int:
         plan = repeats.shard(plan, *options.shard)
     if not plan.trials:
         raise NothingSelected("the plan is empty")
-    validate_plan.check(plan, "live")
+    validate_plan.check(plan, Mode.LIVE)
     for sentence in about:
         say(sentence)
     known = baseline.load(options.baseline) if options.baseline else ()
@@ -57,7 +58,7 @@ def start(plan: Plan, options: Options, about: Sequence[str] = ()) -> int:
 def go_on(store: RunStore, options: Options) -> int:
     """Run the trials of a stopped run that have no verdict yet, and return the exit code."""
     plan = store.record.plan
-    validate_plan.check(plan, "live")
+    validate_plan.check(plan, Mode.LIVE)
     selection.brokers([spec.broker for spec in plan.trials])
     missing = [spec for spec in plan.trials if not store.finished(spec.trial)]
     return carry_out(store, _install(missing, options), options)

@@ -75,7 +75,7 @@ def crosscheck(evidence: Evidence) -> Comparison | None:
     slack_ns = CLOCKS_NS + abs(capture.clock_moved_ns)
     known = (fault.effective_ns or fault.requested_ns for fault in evidence.faults)
     windows = [(window[0] - slack_ns, window[1] + slack_ns) for window in known if window is not None]
-    return compare((*evidence.frames, *evidence.stopped), evidence.tcp, windows)
+    return compare((*evidence.frames, *evidence.blocked_frames), evidence.tcp, windows)
 
 
 def compare(frames: Iterable[Frame], tcp: Iterable[TcpFact], windows: Sequence[Window] = ()) -> Comparison:

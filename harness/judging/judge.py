@@ -188,7 +188,9 @@ def _found(findings: tuple[Finding, ...]) -> Reason:
     return Reason(first.anomaly, first.params, f"{first.anomaly}: {first.message}")
 
 
-def _results(evidence: Evidence, checks: Mapping[str, Check], basis: CheckResult) -> tuple[_RequirementResult, ...]:
+def _results(
+    evidence: Evidence, checks: Mapping[str, Check], basis: CheckResult
+) -> tuple[_RequirementResult, ...]:
     """One ruling a requirement, by id: the worst opinion of its checks, and no pass where nothing was exercised."""
     asked: dict[str, _Asked] = {}
     spec = evidence.record.spec

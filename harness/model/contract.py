@@ -194,5 +194,12 @@ class ShutdownComplete(Event, frozen=True, kw_only=True, tag="shutdown_complete"
 
 
 AnyEvent = (
-    StartupComplete | Configured | OpInvoke | OpComplete | Stats | Fatal | UnsupportedCommand | ShutdownComplete
+    StartupComplete
+    | Configured
+    | OpInvoke
+    | OpComplete
+    | Stats
+    | Fatal
+    | UnsupportedCommand
+    | ShutdownComplete
 )

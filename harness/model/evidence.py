@@ -58,7 +58,7 @@ class Evidence:
     #: The client's decisions, if it traces them (channel A). No check of a promise may depend on them.
     trace: tuple[Any, ...] = ()
     #: Frames that a fault kept from passing, so that the receiver never got them.
-    stopped: tuple[Frame, ...] = ()
+    blocked_frames: tuple[Frame, ...] = ()
     #: The packet capture's facts about the client's side; empty without a capture.
     tcp: tuple[TcpFact, ...] = ()
 
@@ -146,7 +146,7 @@ def view(find: Callable[[Evidence], Seen]) -> Callable[[Evidence], Seen]:
 
 
 def passed_and_stopped(rows: Iterable[Frame]) -> tuple[tuple[Frame, ...], tuple[Frame, ...]]:
-    """Split the witness's rows into ``frames`` and ``stopped`` of an Evidence."""
+    """Split the witness's rows into ``frames`` and ``blocked_frames`` of an Evidence."""
     passed: list[Frame] = []
     stopped: list[Frame] = []
     for row in rows:

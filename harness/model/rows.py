@@ -153,7 +153,7 @@ class Ending(StrEnum):
 
 
 class CaptureRecord(msgspec.Struct, frozen=True):
-    """The result of a trial's packet capture, or in ``lacks`` why there is none.
+    """The result of a trial's packet capture, or in ``unavailable_reason`` why there is none.
 
     ``dropped`` counts packets that the kernel dropped, ``cut`` packets longer than a read, and ``unread`` connections
     with bytes that cannot be read or are not Kafka. With any of these, the absence of something from the capture proves
@@ -164,7 +164,7 @@ class CaptureRecord(msgspec.Struct, frozen=True):
     dropped: int = 0
     cut: int = 0
     clock_moved_ns: int = 0
-    lacks: str | None = None
+    unavailable_reason: str | None = None
     #: Null in a record written before frame rows existed.
     frames: int | None = None
     unread: int = 0
@@ -173,7 +173,9 @@ class CaptureRecord(msgspec.Struct, frozen=True):
     def is_whole(self) -> bool:
         """True if the rows hold all frames that passed on the client's side."""
         return (
-            self.lacks is None and self.frames is not None and not (self.dropped or self.cut or self.unread)
+            self.unavailable_reason is None
+            and self.frames is not None
+            and not (self.dropped or self.cut or self.unread)
         )
 
 

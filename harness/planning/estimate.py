@@ -15,7 +15,7 @@ from typing import Final
 from harness.model.spec import Plan, TrialSpec
 from harness.model.units import told_s
 from harness.planning.cluster_needs import needs_of
-from harness.planning.exclusive import starts_nodes, takes_alone
+from harness.planning.exclusive import needs_exclusive_cluster, starts_nodes
 from harness.planning.validate_faults import earliest_ms
 from harness.system import needs
 from harness.system.machine import Machine, this_machine
@@ -99,7 +99,7 @@ def _group(trials: Sequence[TrialSpec]) -> _Group:
     trial_core_s = TRIAL_CORE_S + (cluster.nodes - 1) * REPLICA_CORE_S
     core_s = sum(trial_core_s + starts_nodes(spec) * cluster.start_core_s for spec in trials)
     costs_s = tuple(sorted(map(trial_s, trials), reverse=True))
-    return _Group(cluster, takes_alone(trials[0]), costs_s, core_s)
+    return _Group(cluster, needs_exclusive_cluster(trials[0]), costs_s, core_s)
 
 
 def trial_s(spec: TrialSpec) -> float:
@@ -109,7 +109,7 @@ def trial_s(spec: TrialSpec) -> float:
 
 
 def _cluster_of(spec: TrialSpec) -> tuple[str, bool]:
-    return spec.broker, takes_alone(spec)
+    return spec.broker, needs_exclusive_cluster(spec)
 
 
 def _in_lanes_s(costs_s: Iterable[float], ready_s: Sequence[float]) -> float:

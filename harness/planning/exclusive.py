@@ -10,9 +10,11 @@ from harness.model.verdicts import Verdict
 from harness.plugins import registry
 
 
-def takes_alone(spec: TrialSpec) -> bool:
+def needs_exclusive_cluster(spec: TrialSpec) -> bool:
     """True if the trial hurts brokers, and has its cluster to itself whatever its plan says."""
-    return spec.exclusive_cluster or any(registry.fault(fault.kind).exclusive_cluster for fault in spec.faults)
+    return spec.exclusive_cluster or any(
+        registry.fault(fault.kind).exclusive_cluster for fault in spec.faults
+    )
 
 
 def lingers_s(spec: TrialSpec, verdict: TrialVerdict) -> float:
@@ -23,7 +25,9 @@ def lingers_s(spec: TrialSpec, verdict: TrialVerdict) -> float:
     if verdict.verdict == Verdict.HARNESS_ERROR:
         return math.inf
     kinds = [registry.fault(fault.kind) for fault in spec.faults]
-    return max((getattr(kind, "lingers_s", math.inf) for kind in kinds if kind.exclusive_cluster), default=0.0)
+    return max(
+        (getattr(kind, "lingers_s", math.inf) for kind in kinds if kind.exclusive_cluster), default=0.0
+    )
 
 
 def starts_nodes(spec: TrialSpec) -> bool:

@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from harness.model.dice import Dice
 from harness.model.errors import UsageError, unknown
+from harness.model.mode import Mode
 from harness.model.spec import ClientRef, FaultSpec, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
 from harness.planning import validate_faults, validate_plan
@@ -73,7 +74,7 @@ def scenario_of(name: str, given: Generated, behind: DrawnScenario, brokers: Seq
     where = f"generated.{name}"
 
     def accept(fault: FaultSpec) -> None:
-        registry.fault(fault.kind).check(fault, "live")
+        registry.fault(fault.kind).check(fault, Mode.LIVE)
         if reason := behind.unfair(fault):
             raise UsageError(f"fault {fault.kind!r} cannot be judged here: {reason}")
 
@@ -138,4 +139,4 @@ def _probe(kind: DrawnKind, table: FaultTable, brokers: Sequence[str]) -> None:
         fault = kind.drawn(dice, start, table.accept)
         for broker in brokers:
             trial = msgspec.structs.replace(PROBE, broker=broker, workload=table.workload, faults=(fault,))
-            validate_faults.check([trial], "live")
+            validate_faults.check([trial], Mode.LIVE)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.model.errors import NothingSelected, UsageError, unknown
+from harness.model.mode import Mode
 from harness.model.spec import ClientRef
 from harness.model.verdicts import Guarantee
 from harness.planning import own_commands
@@ -22,8 +23,8 @@ DEFAULT_CLIENTS = ("reference", "confluent-kafka")
 DEFAULT_BROKER = "local:4.3.1x1"
 
 
-def scenarios(patterns: Sequence[str], guarantees: Sequence[str], world: str = "live") -> list[Scenario]:
-    """The scenarios of ``world`` that match any pattern, under the wanted guarantees only.
+def scenarios(patterns: Sequence[str], guarantees: Sequence[str], mode: Mode = Mode.LIVE) -> list[Scenario]:
+    """The scenarios of ``mode`` that match any pattern, under the wanted guarantees only.
 
     Without a pattern: all that do not wait to be asked for by name.
     """
@@ -36,10 +37,10 @@ def scenarios(patterns: Sequence[str], guarantees: Sequence[str], world: str = "
         _under(scenario, wanted)
         for name, scenario in known.items()
         if any(matches(name, pattern) for pattern in patterns) or not (patterns or scenario.opt_in)
-        if world in scenario.worlds
+        if mode in scenario.modes
     ]
     if not chosen:
-        raise UsageError(f"{', '.join(patterns)} cannot be tried in the {world} world")
+        raise UsageError(f"{', '.join(patterns)} cannot be tried in {mode} mode")
     if not any(scenario.guarantees for scenario in chosen):
         raise NothingSelected(f"no scenario here is tried under {', '.join(sorted(wanted))}")
     return chosen

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from harness.model.errors import UsageError
-from harness.model.spec import OnClientEvent, AtTime, FaultSpec, OnFrame, OnPhase, TrialSpec, Trigger
+from harness.model.mode import Mode
+from harness.model.spec import AtTime, FaultSpec, OnClientEvent, OnFrame, OnPhase, TrialSpec, Trigger
 from harness.model.verdicts import Outcome
 from harness.planning import validate_frames
 from harness.plugins.registry import fault
@@ -21,18 +22,18 @@ LONGEST_MS = 3_600_000
 MADE_FOR = 3
 
 
-def check(trials: Iterable[TrialSpec], world: str) -> None:
-    """Raise UsageError for the first fault that cannot be carried out in ``world`` ("live" or "simulated")."""
+def check(trials: Iterable[TrialSpec], mode: Mode) -> None:
+    """Raise UsageError for the first fault that cannot be carried out in ``mode``."""
     for spec in trials:
         for each in spec.faults:
-            _check(each, spec, world)
+            _check(each, spec, mode)
 
 
-def _check(spec: FaultSpec, trial: TrialSpec, world: str) -> None:
+def _check(spec: FaultSpec, trial: TrialSpec, mode: Mode) -> None:
     kind = fault(spec.kind)
-    if world not in kind.worlds:
-        raise UsageError(f"fault {spec.kind!r} does not exist in the {world} world")
-    kind.check(spec, world)
+    if mode not in kind.modes:
+        raise UsageError(f"fault {spec.kind!r} does not exist in {mode} mode")
+    kind.check(spec, mode)
     _within(0, LONGEST_MS, spec, duration_ms=spec.duration_ms)
     for trigger in (spec.start, spec.until):
         _check_trigger(trigger, spec, trial)

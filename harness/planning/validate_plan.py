@@ -11,6 +11,7 @@ from collections import Counter
 from harness.limits import memory
 from harness.limits.meter import EVIDENCE
 from harness.model.errors import UsageError
+from harness.model.mode import Mode
 from harness.model.path_names import folder_name
 from harness.model.spec import Plan, TrialSpec
 from harness.planning import own_commands, typed_settings, validate_faults
@@ -31,8 +32,8 @@ BOUNDS = {
 A_RECORD = 25 * memory.A_VALUE + 300 * memory.A_BYTE
 
 
-def check(plan: Plan, world: str) -> None:
-    """Raise UsageError for the first thing that cannot be had in ``world`` ("live" or "simulated")."""
+def check(plan: Plan, mode: Mode) -> None:
+    """Raise UsageError for the first thing that cannot be had in ``mode``."""
     twice = [name for name, times in Counter(spec.trial for spec in plan.trials).items() if times > 1]
     if twice:
         raise UsageError(f"the plan has two trials of the name {twice[0]!r}; each needs its own")
@@ -44,7 +45,7 @@ def check(plan: Plan, world: str) -> None:
         _check_guarantee(spec)
         _check_distinct(spec)
     typed_settings.assert_known(plan.trials)
-    validate_faults.check(plan.trials, world)
+    validate_faults.check(plan.trials, mode)
 
 
 def check_numbers(spec: TrialSpec) -> None:

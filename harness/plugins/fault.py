@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from harness.model.errors import EnvironmentProblem
 from harness.model.evidence import Evidence
+from harness.model.mode import Mode
 from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec, FrameMatch
 from harness.plugins.cluster import Cluster
@@ -63,7 +64,7 @@ class FaultKind(Protocol):
 
     name: str
     summary: str
-    worlds: frozenset[str]
+    modes: frozenset[Mode]
     params: tuple[FaultParam, ...]
     exclusive_cluster: bool
     lingers_s: float
@@ -71,8 +72,8 @@ class FaultKind(Protocol):
     starts_nodes: bool
     """True if it stops and starts nodes, which uses the machine's cores."""
 
-    def check(self, spec: FaultSpec, world: str) -> None:
-        """Raise UsageError for parameters that are impossible in ``world`` ("live" or "simulated")."""
+    def check(self, spec: FaultSpec, mode: Mode) -> None:
+        """Raise UsageError for parameters that are impossible in ``mode``."""
 
     async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Set up what must exist before the client connects; usually nothing."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from harness.model.dice import Dice
 from harness.model.evidence import Evidence
+from harness.model.mode import BOTH_MODES, Mode
 from harness.model.spec import FaultSpec, Workload
 from harness.model.verdicts import Guarantee
 
@@ -51,7 +52,7 @@ class Scenario:
     draw_config: Callable[[Dice], Config] | None = None
     draw_workload: Callable[[Dice], Workload] | None = None
     require_all_faults: bool = True
-    worlds: frozenset[str] = frozenset({"live", "simulated"})
+    modes: frozenset[Mode] = BOTH_MODES
     opt_in: bool = False
     exclusive_cluster: bool = False
     needs_brokers: int = 1

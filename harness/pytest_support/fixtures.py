@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from harness.judging.failure_report import failure_text, replay_line, sentence
 from harness.model.errors import UsageError
+from harness.model.mode import Mode
 from harness.model.rows import TrialVerdict
 from harness.model.spec import ClientRef, FaultSpec, Plan, TrialSpec, Workload
 from harness.model.verdicts import Verdict
@@ -113,7 +114,9 @@ class Trials:
 
         Without a guarantee: the strongest that the scenario is tried under. UsageError for what cannot be.
         """
-        spec = spec_of(scenario, guarantee, self.client, self.session.broker, self.seed if seed is None else seed)
+        spec = spec_of(
+            scenario, guarantee, self.client, self.session.broker, self.seed if seed is None else seed
+        )
         if faults is not None:
             spec = replace(spec, faults=tuple(faults))
         if workload is not None:
@@ -123,8 +126,10 @@ class Trials:
 
     def tried(self, spec: TrialSpec) -> TrialResult:
         """Carry out one spec, or wait for it where it was submitted before."""
-        validate_plan.check(Plan(spec.seed, (spec,)), "live")
-        return TrialResult(self.session.submit(spec).result(), self.session.folder(spec), self.session, self.strict)
+        validate_plan.check(Plan(spec.seed, (spec,)), Mode.LIVE)
+        return TrialResult(
+            self.session.submit(spec).result(), self.session.folder(spec), self.session, self.strict
+        )
 
 
 def spec_of(scenario: str, guarantee: str | None, client: ClientRef, broker: str, seed: int) -> TrialSpec:

@@ -104,7 +104,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         from harness.text.escaping import log_line
 
         terminalreporter.write_line(
-            log_line(f"kafka-trial: evidence in {session.store.folder}; kafka-trial report {session.store.folder}")
+            log_line(
+                f"kafka-trial: evidence in {session.store.folder}; kafka-trial report {session.store.folder}"
+            )
         )
 
 
@@ -196,7 +198,9 @@ def kafka_client(request: pytest.FixtureRequest) -> ClientRef:
 
 
 @pytest.fixture
-def kafka_trial(request: pytest.FixtureRequest, kafka_cluster: ClusterSession, kafka_client: ClientRef) -> Trials:
+def kafka_trial(
+    request: pytest.FixtureRequest, kafka_cluster: ClusterSession, kafka_client: ClientRef
+) -> Trials:
     """Calling it carries out a trial of the client under test: see :class:`harness.pytest_support.fixtures.Trials`."""
     from harness.pytest_support.fixtures import Trials
 

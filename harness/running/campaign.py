@@ -19,7 +19,7 @@ from harness.model.rows import Ending, TrialVerdict
 from harness.model.spec import ClientRef, TrialSpec
 from harness.planning import estimate, unavailable
 from harness.planning.cluster_needs import needs_of
-from harness.planning.exclusive import lingers_s, starts_nodes, takes_alone
+from harness.planning.exclusive import lingers_s, needs_exclusive_cluster, starts_nodes
 from harness.plugins.client import InstalledClient
 from harness.plugins.cluster import Cluster
 from harness.running.budget import Budget
@@ -173,7 +173,7 @@ class Campaign:
                 self._tell(self._given_up(trial))
                 return 0
             verdict = await self._execution.run(index, spec, cluster, lane)
-            if takes_alone(spec) or not self._suspects.took(trial, verdict):
+            if needs_exclusive_cluster(spec) or not self._suspects.took(trial, verdict):
                 self._tell(verdict)
             return lingers_s(spec, verdict)
 
@@ -182,7 +182,7 @@ class Campaign:
 
 def _cluster_of(numbered: Numbered) -> tuple[str, bool]:
     _, spec = numbered
-    return spec.broker, takes_alone(spec)
+    return spec.broker, needs_exclusive_cluster(spec)
 
 
 def _shortest_first(numbered: Numbered) -> float:

@@ -25,7 +25,7 @@ from harness.judging.repeats import attempt_of
 from harness.model.errors import EnvironmentProblem
 from harness.model.rows import TrialVerdict
 from harness.model.spec import ClientRef, TrialSpec
-from harness.planning.exclusive import lingers_s, takes_alone
+from harness.planning.exclusive import lingers_s, needs_exclusive_cluster
 from harness.plugins.client import InstalledClient
 from harness.plugins.cluster import Cluster
 from harness.running.install import installed
@@ -102,7 +102,7 @@ class ClusterSession:
         async def tried(cluster: Cluster, lane: Lane) -> TrialVerdict:
             return await self._execution.run(index, spec, cluster, lane)
 
-        return self._wanted(tried, alone=takes_alone(spec), lingers_s=partial(lingers_s, spec))
+        return self._wanted(tried, alone=needs_exclusive_cluster(spec), lingers_s=partial(lingers_s, spec))
 
     def folder(self, spec: TrialSpec) -> Path:
         """Where the evidence of a trial is."""

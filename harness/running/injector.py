@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from harness.model.contract import AnyEvent
 from harness.model.rows import FaultRow, Frame
-from harness.model.spec import OnClientEvent, AtTime, FaultSpec, OnFrame, OnPhase, Trigger
+from harness.model.spec import AtTime, FaultSpec, OnClientEvent, OnFrame, OnPhase, Trigger
 from harness.plugins.fault import LiveLane
 from harness.plugins.registry import fault
 from harness.trial.trigger_counter import TriggerCounter

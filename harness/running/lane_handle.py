@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from harness.model.errors import UsageError
+from harness.model.mode import Mode
 from harness.model.rows import Frame, LogRecord
 from harness.model.spec import AtTime, FaultSpec, FrameMatch
 from harness.plugins import registry
@@ -78,7 +79,7 @@ class LaneHandle:
             )
         match = FrameMatch(**frames) if frames is not None else None
         spec = FaultSpec(kind, AtTime(0), 0, dict(params), brokers, match)
-        known.check(spec, "live")
+        known.check(spec, Mode.LIVE)
         name = topic or next(iter(self._topics), "")
         mine = LiveLane(self.lane.proxies, self.lane.witness, self.cluster, name, self._topics.get(name, 1))
         self._call(known.prepare(spec, mine))

@@ -175,7 +175,9 @@ class Pool:
                     f"lane {number}: {MAX_SERVERS} proxy servers stopped answering; {len(queue)} trials were not run"
                 )
 
-    async def _take_turns(self, cluster: Cluster, server: ProxyServer, lane: Lane, queue: JobQueue) -> int | None:
+    async def _take_turns(
+        self, cluster: Cluster, server: ProxyServer, lane: Lane, queue: JobQueue
+    ) -> int | None:
         """None when there is nothing more to do on this cluster; else how many jobs were done before none was safe."""
         done = 0
         while await server.alive() and await _emptied(lane):

@@ -92,8 +92,8 @@ class Execution:
         return replace(evidence, record=record, tcp=observer.told())
 
     def _doubt(self, spec: TrialSpec, capture: CaptureRecord) -> None:
-        if capture.lacks is not None:
-            doubt = f"no capture: {capture.lacks}"
+        if capture.unavailable_reason is not None:
+            doubt = f"no capture: {capture.unavailable_reason}"
         elif not capture.is_whole:
             lost = (
                 f"{capture.dropped} packets dropped, {capture.cut} cut, {capture.unread} connections unread"

@@ -12,7 +12,7 @@ from itertools import combinations
 
 from msgspec.structs import replace
 
-from harness.model.spec import OnClientEvent, AtTime, FaultSpec, FrameMatch, OnFrame, TrialSpec
+from harness.model.spec import AtTime, FaultSpec, FrameMatch, OnClientEvent, OnFrame, TrialSpec
 
 #: A function from a trial to one that is smaller in one property.
 Step = Callable[[TrialSpec], TrialSpec]
@@ -149,7 +149,9 @@ def _starting(name: str, value: int) -> _Change:
 
 
 def _with_chunks(chunks: int) -> Step:
-    return lambda spec: replace(spec, workload=replace(spec.workload, records=chunks * spec.workload.records_per_command))
+    return lambda spec: replace(
+        spec, workload=replace(spec.workload, records=chunks * spec.workload.records_per_command)
+    )
 
 
 def _less_of(name: str, value: int) -> list[_Change]:

@@ -16,7 +16,7 @@ from harness.model.units import some
 from harness.search import shrink_passes
 from harness.search.reductions import size
 from harness.search.shrink_passes import Proof
-from harness.search.trial_batches import BudgetUsedUp, FailureCriterion, AttemptStats, TrialBatches, anomalies
+from harness.search.trial_batches import AttemptStats, BudgetUsedUp, FailureCriterion, TrialBatches, anomalies
 
 #: The initial number of attempts to find a failure, and of those to confirm the result; and the maximum if it is not
 #: found.

@@ -12,8 +12,9 @@ from typing import Any, cast
 
 from harness.model.contract import AnyEvent
 from harness.model.errors import UsageError
+from harness.model.mode import Mode
 from harness.model.rows import FaultRow, Frame
-from harness.model.spec import OnClientEvent, AtTime, FaultSpec, OnFrame, OnPhase, Trigger
+from harness.model.spec import AtTime, FaultSpec, OnClientEvent, OnFrame, OnPhase, Trigger
 from harness.plugins.registry import fault
 from harness.simulated.lane import SimulatedLane
 from harness.simulated.network import Network
@@ -175,6 +176,6 @@ def _lives_here(kind: type) -> bool:
 
 def _simulated(spec: FaultSpec) -> SimulatedFaultKind:
     kind = fault(spec.kind)
-    if "simulated" not in kind.worlds or not _lives_here(type(kind)):
-        raise UsageError(f"fault {spec.kind!r} does not exist in the simulated world")
+    if Mode.SIMULATED not in kind.modes or not _lives_here(type(kind)):
+        raise UsageError(f"fault {spec.kind!r} does not exist in simulated mode")
     return cast(SimulatedFaultKind, kind)

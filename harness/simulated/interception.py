@@ -5,8 +5,8 @@ from __future__ import annotations
 from harness.simulated.ends import Passing, Wire
 from harness.simulated.scheduler import Event
 from harness.witness.actions import End, Write
-from harness.witness.outbox import Finish, Told
-from harness.witness.passage import DirectionPipeline
+from harness.witness.pipeline import DirectionPipeline
+from harness.witness.send_queue import Finish, RowRecorded
 from harness.witness.splitter import WHOLE_LIMIT_BYTES
 from harness.witness.transcript import BROKER, CLIENT, Transcript
 
@@ -65,7 +65,7 @@ class Interception:
             match step:
                 case Write(data):
                     self._connection.pass_on(sender, data)
-                case Told(row):
+                case RowRecorded(row):
                     self._network.emit((row,))
                 case End():
                     self._connection.end_by_witness()

@@ -15,7 +15,7 @@ RUN_ID = "simulated"
 
 
 def is_simulated(spec: TrialSpec) -> bool:
-    """True if the spec's broker lives in the simulated world."""
+    """True if the spec's broker lives in simulated mode."""
     return spec.broker.startswith("scripted:")
 
 

@@ -1,4 +1,4 @@
-"""What a fault may lay its hands on in the simulated world: proxies, witness, brokers, topic, time."""
+"""What a fault may lay its hands on in simulated mode: proxies, witness, brokers, topic, time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ports of the simulated world: a client that runs inside it, and a fault kind that works in it."""
+"""The ports of simulated mode: a client that runs inside it, and a fault kind that works in it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class SimulatedClient(Protocol):
 
 @runtime_checkable
 class SimulatedClientKind(Protocol):
-    """A client kind that can also run in the simulated world."""
+    """A client kind that can also run in simulated mode."""
 
     def simulated(
         self, settings: Configure, network: Network, clock: Clock, dice: Dice, tell: Tell

@@ -1,4 +1,4 @@
-"""Which clients can run in the simulated world."""
+"""Which clients can run in simulated mode."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from harness.simulated.ports import SimulatedClientKind
 
 
 def assert_simulated(client: ClientRef) -> ClientRef:
-    """``client``, if it can run in the simulated world; UsageError for one that is a program of its own."""
+    """``client``, if it can run in simulated mode; UsageError for one that is a program of its own."""
     if not isinstance(registry.client(client.name), SimulatedClientKind):
         raise UsageError(
-            f"client {client.name!r} cannot run in the simulated world; reference and its mutants can"
+            f"client {client.name!r} cannot run in simulated mode; reference and its mutants can"
         )
     return client

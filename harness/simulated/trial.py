@@ -1,6 +1,6 @@
 """SimulatedWorld: one trial in virtual time, from a fresh cluster to the evidence. It collects; it never judges.
 
-The phases, their limits and the rows are those of the live world (:mod:`harness.running.live_trial`); the client runs
+The phases, their limits and the rows are those of live mode (:mod:`harness.running.live_trial`); the client runs
 in here, brokers are scripted, and everything is decided by the spec, to the last byte. A trial that does not come to
 its end, since nothing is left that could happen or since far too much does, is a harness-error that says so.
 """
@@ -28,6 +28,7 @@ from harness.model.contract import (
 from harness.model.dice import Dice
 from harness.model.errors import ClientBroken, KafkaTrialError, UsageError, code_of
 from harness.model.evidence import PRODUCER, Evidence, passed_and_stopped
+from harness.model.mode import Mode
 from harness.model.rows import Ending, FaultRow, LogRecord, Phases, TrialRecord
 from harness.model.spec import TrialSpec
 from harness.planning import typed_settings, unavailable, validate_faults
@@ -60,7 +61,7 @@ from harness.trial.script import (
 #: Virtual time does not begin at 0: nothing of ours, and nothing of a client's, may take 0 for "never".
 START_NS = 1_000 * NS_PER_MS
 LAST_ROWS_MS = 2_000
-#: What an answer may be late with, as in the live world.
+#: What an answer may be late with, as in live mode.
 GRACE_MS = 10_000
 #: A trial of a few hundred records has some thousand events; far more are a client, or we ourselves, going in
 #: circles.
@@ -114,7 +115,7 @@ class SimulatedTrial:
 
     def _collect(self) -> None:
         spec = self._spec
-        validate_faults.check([spec], "simulated")
+        validate_faults.check([spec], Mode.SIMULATED)
         version, nodes = broker_of(spec.broker)
         if (lack := unavailable.on_brokers(spec, nodes)) is not None:
             raise ConfigNotAccepted(lack)
@@ -142,12 +143,14 @@ class SimulatedTrial:
         }
         kind = self._kind or client_kind(spec.client.name)
         if not isinstance(kind, SimulatedClientKind):
-            raise UsageError(f"client {spec.client.name!r} cannot run in the simulated world")
+            raise UsageError(f"client {spec.client.name!r} cannot run in simulated mode")
         configure = Configure(self._id(), self._run_id, PRODUCER, "producer", config)
         dice = Dice(spec.seed, f"{spec.scenario}/client")
         self._client = kind.simulated(configure, network, self._clock, dice, self._hear)
         if self._client is None:
-            raise ConfigNotAccepted(f"{spec.client} refuses its configuration: {self._fatal and self._fatal.message}")
+            raise ConfigNotAccepted(
+                f"{spec.client} refuses its configuration: {self._fatal and self._fatal.message}"
+            )
         needed = self._workload.features.get(spec.guarantee, str(spec.guarantee))
         told = next((event for event in self._history if isinstance(event, StartupComplete)), None)
         if told is not None and needed not in told.features:
@@ -231,7 +234,7 @@ class SimulatedTrial:
         self._client_ns = self._scheduler.now_ns
 
     def _op(self, command: Flush | Close) -> None:
-        """Have it flush or close, and wait for the answer as long as the live world would."""
+        """Have it flush or close, and wait for the answer as long as live mode would."""
         assert self._client is not None
         if isinstance(command, Flush):
             self._client.flush(command)

@@ -169,7 +169,7 @@ class RunStore:
         """All files of a trial but its verdict. OverLimit, and none is written: it is more than could be read again."""
         planned = evidence.record.spec
         folder = self.trial_folder(planned.trial)
-        frames = sorted((*evidence.frames, *evidence.stopped), key=lambda row: row.t_ns)
+        frames = sorted((*evidence.frames, *evidence.blocked_frames), key=lambda row: row.t_ns)
         rows: dict[str, Iterable[Any]] = {
             HISTORY: evidence.history,
             FRAMES: frames,
@@ -201,7 +201,7 @@ class RunStore:
         record = self.trial_record(trial)
         validate_plan.check_workload(record.spec)
         room = Room()
-        captured = record.capture is not None and record.capture.lacks is None
+        captured = record.capture is not None and record.capture.unavailable_reason is None
         frames, stopped = passed_and_stopped(read_rows(folder / FRAMES, Frame, self.folder, room))
         with looking(folder):
             traced = files.present(at_rest(folder / TRACE, self.folder), self.folder)
@@ -212,7 +212,7 @@ class RunStore:
             faults=read_rows(folder / FAULTS, FaultRow, self.folder, room),
             log=read_rows(folder / LOG, LogRecord, self.folder, room),
             trace=read_rows(folder / TRACE, dict[str, Any], self.folder, room) if traced else (),
-            stopped=stopped,
+            blocked_frames=stopped,
             tcp=read_rows(folder / TCP, TcpFact, self.folder, room) if captured else (),
         )
 

@@ -100,7 +100,9 @@ def delay(delay_ms: int) -> Action:
 
 def tear(at_byte: int, *, reset: bool) -> Action:
     """Return the action that passes ``at_byte`` bytes on (at most all but one) and then ends the connection."""
-    return Action(Disposition.BLOCKED, lambda data, _: [Write(data[: min(at_byte, len(data) - 1)]), End(reset)])
+    return Action(
+        Disposition.BLOCKED, lambda data, _: [Write(data[: min(at_byte, len(data) - 1)]), End(reset)]
+    )
 
 
 def slices(size_bytes: int, gap_ns: int) -> Action:

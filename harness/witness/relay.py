@@ -4,7 +4,7 @@ Each side sees what the other side does: its bytes, the end of its direction (FI
 side that does not read makes the other side wait, so that little more than one buffer is kept for either. Bytes are
 passed on first and read afterwards. No result or error of the reading changes the stream.
 
-Rules change this (:mod:`harness.witness.passage`): a frame is then held back until it is complete, and a rule decides
+Rules change this (:mod:`harness.witness.pipeline`): a frame is then held back until it is complete, and a rule decides
 about it. Its row is emitted when the decision has taken effect. Frames that still wait when the connection ends get a
 row that reports them as stopped.
 """
@@ -24,10 +24,10 @@ from harness.system.dial import dial
 from harness.witness.acceptor import end_with_reset
 from harness.witness.actions import End, Write
 from harness.witness.begun import Begun
-from harness.witness.outbox import Finish, Told
 from harness.witness.pace import Pace
-from harness.witness.passage import DirectionPipeline
+from harness.witness.pipeline import DirectionPipeline
 from harness.witness.rules import FrameRules
+from harness.witness.send_queue import Finish, RowRecorded
 from harness.witness.splitter import WHOLE_LIMIT_BYTES
 from harness.witness.transcript import BROKER, CLIENT, Transcript
 
@@ -283,7 +283,7 @@ class Relay:
             match step:
                 case Write(data):
                     side.other.transport.write(data)
-                case Told(row):
+                case RowRecorded(row):
                     self._tell([row])
                 case End(reset):
                     self.end(reset=reset)

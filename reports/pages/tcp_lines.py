@@ -59,8 +59,8 @@ def tcp_notes(evidence: Evidence) -> list[str]:
     capture = evidence.record.capture
     if capture is None:
         return []
-    if capture.lacks is not None:
-        return [f"There is no capture: {capture.lacks}."]
+    if capture.unavailable_reason is not None:
+        return [f"There is no capture: {capture.unavailable_reason}."]
     connections = len({(row.conn, row.broker, row.client_port) for row in evidence.tcp})
     said = [f"The capture has {capture.packets:,} packets of {connections:,} connections."]
     if connections > MAX_LINES:

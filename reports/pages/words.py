@@ -50,11 +50,11 @@ GUARANTEES: Mapping[str, str] = {
 #: The comparisons of the second judgement, in one sentence each: the counts, the kinds of anomalies, the explanations.
 SECOND: Mapping[str, str] = {
     "counts": "Nine counts of each trial: "
-    "sent, acknowledged, failed, unknown, in the log, lost, duplicated, reordered, phantom.",
+    "sent, acknowledged, failed, unknown, in the log, lost, duplicated, reordered, unexpected.",
     "lost": "Which acknowledged records have no copy in the log.",
     "duplicated": "Which copies lie in the log beyond the first of their record.",
     "reordered": "Which acknowledged records lie after one that was sent later, and after which.",
-    "phantom": "Which log records are foreign, damaged, never handed over or reported as failed.",
+    "unexpected": "Which log records are foreign, damaged, never handed over or reported as failed.",
     "moved-key": "Which keys lie in more partitions than the topic's growth allows, and in which.",
     "strange-timestamp": "Which records are stamped more than 5 s outside the time of their trial.",
     "explained": "Which duplicates of at-least-once trials an earlier failed request explains, by PySpark's own rule; "
@@ -68,16 +68,16 @@ PROMISES: Mapping[str, Mapping[str, str]] = {
         "lost": ALLOWED,
         "duplicated": FORBIDDEN,
         "reordered": RETRIED,
-        "phantom": FORBIDDEN,
+        "unexpected": FORBIDDEN,
     },
     Guarantee.AT_LEAST_ONCE: {
         "lost": FORBIDDEN,
         "duplicated": RETRIED,
         "reordered": RETRIED,
-        "phantom": FORBIDDEN,
+        "unexpected": FORBIDDEN,
     },
-    Guarantee.IDEMPOTENT: dict.fromkeys(("lost", "duplicated", "reordered", "phantom"), FORBIDDEN),
-    Guarantee.TRANSACTIONAL: dict.fromkeys(("lost", "duplicated", "reordered", "phantom"), FORBIDDEN),
+    Guarantee.IDEMPOTENT: dict.fromkeys(("lost", "duplicated", "reordered", "unexpected"), FORBIDDEN),
+    Guarantee.TRANSACTIONAL: dict.fromkeys(("lost", "duplicated", "reordered", "unexpected"), FORBIDDEN),
 }
 
 PHASES: Mapping[str, str] = {

@@ -1,6 +1,6 @@
 """The clients: who can be put on trial, at which versions, and what each takes of Java's settings.
 
-Everything here was told by the clients themselves (``scripts/ask_clients.py``), and nothing by us.
+Everything here was told by the clients themselves (``scripts/probe_clients.py``), and nothing by us.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 from harness.plugins import registry
 from harness.plugins.client import ClientKind
 from pages.markdown import NOTE, code, table
-from suites.contract.asking import Capabilities
+from suites.contract.probe import Capabilities
 
 ADAPTERS = Path(__file__).parents[2] / "clients" / "adapters"
 
@@ -23,7 +23,7 @@ ABOUT = """\
 but for what `clients/known_differences.toml` tells of old versions, with the place where the client says so.
 
 All clients are given the same explicit settings, in the names of Kafka's Java producer. What follows is what each
-client answered, asked by `python scripts/ask_clients.py`; a setting that a client cannot take is part of the evidence
+client answered, asked by `python scripts/probe_clients.py`; a setting that a client cannot take is part of the evidence
 of each of its trials, and a check that rests on it does not judge that client.
 """
 
@@ -40,7 +40,7 @@ def _names() -> list[str]:
 
 
 def _told(name: str) -> dict[str, Capabilities]:
-    path = ADAPTERS / name.replace("-", "_") / "told.json"
+    path = ADAPTERS / name.replace("-", "_") / "capabilities.json"
     return msgspec.json.decode(path.read_bytes(), type=dict[str, Capabilities]) if path.exists() else {}
 
 

@@ -63,7 +63,7 @@ def controls(folder: Path = TESTS) -> list[Control]:
 
 
 def twins(folder: Path = TESTS) -> list[tuple[str, Place]]:
-    """Each kind whose doing in the simulated world a test asserts, and that test."""
+    """Each kind whose doing in simulated mode a test asserts, and that test."""
     return [
         (_text(argument, place), place) for place, call in _marks(folder, "twin") for argument in call.args
     ]

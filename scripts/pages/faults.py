@@ -17,7 +17,7 @@ from pages.registered import chapter, without_headings
 
 HEAD = (
     "kind",
-    "worlds",
+    "modes",
     "seen by",
     "a hit, by the witness's rows",
     "positive control: seen by the client",
@@ -31,13 +31,13 @@ HEAD = (
 SEEDS = 8
 
 ABOUT = """\
-Every kind has its controls among the tests, and `make test` runs them in the live world: real Toxiproxy and real
+Every kind has its controls among the tests, and `make test` runs them in live mode: real Toxiproxy and real
 witness in front of a small server, or real brokers. What client and broker see is seen on the test's own sockets, or
 asked of the brokers; neither the fault nor the witness is taken at its word. Untouched on a lane is whoever has every
 answer as the server wrote it. (In these tests one Toxiproxy serves both lanes; in a run each lane has its own.) A
 control whose name does not begin with `test_` is a step of the test in its file.
 
-The simulated twin is the test that asserts the same kind in the simulated world.
+The simulated twin is the test that asserts the same kind in simulated mode.
 """
 
 
@@ -101,7 +101,7 @@ def _scenario(scenario: Scenario) -> str:
 
 
 def _worlds(kind: FaultKind) -> str:
-    return ", ".join(sorted(kind.worlds))
+    return ", ".join(sorted(kind.modes))
 
 
 def _links(links: Iterable[str]) -> str:

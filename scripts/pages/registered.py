@@ -13,17 +13,17 @@ from harness.wire.error_table import ERRORS
 from pages.markdown import NOTE, table
 from pages.requirements import link
 from suites.checks.trace.never_arises import NEVER
-from suites.requirements.coverage import checks_by_id, laws_by_id
+from suites.requirements.coverage import checks_by_id, properties_by_id
 
 SCENARIOS = """What a scenario exercises are the behaviours that it brings about on purpose, each with the checks that
-judge it in its trials, or, where none does, the suites whose laws try it on the reference client. Beside those,
+judge it in its trials, or, where none does, the suites whose properties try it on the reference client. Beside those,
 whatever a [check](checks.md) can judge is judged in every trial, whatever its scenario is about. A behaviour is held
 where its situation arose in the trial; elsewhere it is not exercised.
 
 What a scenario needs is asked of cluster and client: with fewer brokers its trials are unsupported before anything
 runs, with one request in flight as soon as the client has said so.
 """
-NEVER_EXERCISED = """Never exercised here, and judged by laws alone:
+NEVER_EXERCISED = """Never exercised here, and judged by properties alone:
 """
 
 
@@ -69,7 +69,7 @@ def _scenario(scenario: Scenario) -> str:
     facts = (
         ("exercises", "; ".join(f"{link(id)} ({_judged_by(id)})" for id in scenario.exercises)),
         ("guarantees", ", ".join(scenario.guarantees)),
-        ("worlds", ", ".join(sorted(scenario.worlds))),
+        ("modes", ", ".join(sorted(scenario.modes))),
         ("needs", ", ".join(scenario.needs) or "nothing special"),
         (
             "workload",
@@ -88,10 +88,10 @@ def _never() -> str:
 
 
 def _judged_by(requirement: str) -> str:
-    """The checks that judge a behaviour, else the suites of laws that do."""
+    """The checks that judge a behaviour, else the suites of properties that do."""
     checks = checks_by_id().get(requirement, ())
-    suites = sorted({law.partition("/")[0] for law in laws_by_id().get(requirement, ())})
-    return ", ".join(checks) or f"laws: {', '.join(suites)}"
+    suites = sorted({prop.partition("/")[0] for prop in properties_by_id().get(requirement, ())})
+    return ", ".join(checks) or f"properties: {', '.join(suites)}"
 
 
 def _errors() -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from harness.model.verdicts import Level
 from pages.markdown import NOTE, code, table
-from suites.properties.property import laws
+from suites.properties.property import properties
 from suites.requirements import CLIENT_GROUPS, GROUPS, Group
 from suites.requirements.behaviour import REFERENCE
 from suites.requirements.coverage import Covered, Judged, Totals, coverage, totals
@@ -21,10 +21,10 @@ A behaviour is one thing that a client does or must not do. Each has an id, a le
 
 - **MUST** is a rule of the protocol or a promise of safety. **SHOULD** is what the Java client does.
 - A behaviour is judged on *any client* if a [check](../checks.md) names it that needs no trace. Otherwise it is judged
-  on *the reference client alone*, by a check of its trace or by laws: properties that are tried in virtual time
+  on *the reference client alone*, by a check of its trace or by properties: properties that are tried in virtual time
   (`suites/properties`).
 - "Inside" marks a behaviour that only the reference client's own trace can show.
-- A mutant is a client with one defect. It is listed at the behaviours that its defect breaks, and each law and check
+- A mutant is a client with one defect. It is listed at the behaviours that its defect breaks, and each property and check
   that is meant to catch it does.
 """
 
@@ -95,7 +95,9 @@ def _open(counted: Iterable[Covered]) -> str:
     for row in counted:
         behaviour = row.behaviour
         if row.judged is Judged.NOT_YET:
-            rows.append((link(behaviour.id, ""), behaviour.level, "all", behaviour.not_yet or "no law yet"))
+            rows.append(
+                (link(behaviour.id, ""), behaviour.level, "all", behaviour.not_yet or "no property yet")
+            )
         elif behaviour.not_yet_in_part:
             rows.append((link(behaviour.id, ""), behaviour.level, "in part", behaviour.not_yet_in_part))
     return "## Not yet judged\n\n" + table(("id", "level", "what", "because"), rows) if rows else ""
@@ -129,7 +131,7 @@ def _by(row: Covered) -> str:
     """What judges it on the clients on which it is judged, or a part of it where it is not judged yet."""
     if row.judged is Judged.ANY_CLIENT:
         return _listed(map(_check, row.checks))
-    return _listed([*map(_check, row.trace_checks), *map(_law, row.laws)])
+    return _listed([*map(_check, row.trace_checks), *map(_law, row.properties)])
 
 
 def _place(place: str) -> str:
@@ -138,8 +140,8 @@ def _place(place: str) -> str:
 
 
 def _law(name: str) -> str:
-    law = laws()[name]
-    body = law.hold or law.machine
+    prop = properties()[name]
+    body = prop.hold or prop.machine
     assert body is not None
     return code(name, f"{ROOT}/{_path(body.__module__)}")
 

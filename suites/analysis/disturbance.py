@@ -70,7 +70,7 @@ def slow_answers(evidence: Evidence) -> list[Span]:
     """
     waiting: dict[tuple[int, int | None], Frame] = {}
     found: list[Span] = []
-    for frame in sorted((*evidence.frames, *evidence.stopped), key=_at_broker_ns):
+    for frame in sorted((*evidence.frames, *evidence.blocked_frames), key=_at_broker_ns):
         if frame.kind is FrameKind.REQUEST:
             if frame.disposition is not Disposition.BLOCKED and frame.acks != 0:
                 waiting[frame.conn, frame.correlation_id] = frame

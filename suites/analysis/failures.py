@@ -125,7 +125,7 @@ def _overdue(evidence: Evidence) -> Iterator[Failure]:
 def _stopped(evidence: Evidence) -> Iterator[Failure]:
     """Requests that a rule of the witness kept from the broker. They time out."""
     limit_ns = sending(evidence).timeout_ns
-    for frame in evidence.stopped:
+    for frame in evidence.blocked_frames:
         if frame.kind is FrameKind.REQUEST and frame.api == PRODUCE:
             span = Span(frame.arrived_ns, frame.arrived_ns + limit_ns)
             partitions = frozenset(part.partition for part in frame.produce) or None

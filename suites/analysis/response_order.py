@@ -21,7 +21,7 @@ def out_of_turn_ns(evidence: Evidence) -> dict[int, int]:
     """Map each connection to the time of its first answer that was, or may have been, out of order."""
     silent = "Produce" if str(evidence.record.spec.config.get(ACKS)) == "0" else None
     asked, answered = defaultdict(list), defaultdict(list)
-    for frame in (*evidence.frames, *evidence.stopped):
+    for frame in (*evidence.frames, *evidence.blocked_frames):
         if frame.kind is FrameKind.REQUEST and frame.api != silent:
             asked[frame.conn].append(frame)
         elif frame.kind is FrameKind.RESPONSE and frame.disposition is not Disposition.BLOCKED:

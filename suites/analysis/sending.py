@@ -248,11 +248,15 @@ class Sending:
         """The intervals in which requests waited long for an answer or the end of their connection."""
         waiting: dict[tuple[int, int | None], int] = {}
         waits = []
-        for frame in sorted((*self.evidence.frames, *self.evidence.stopped), key=_at_witness_ns):
+        for frame in sorted((*self.evidence.frames, *self.evidence.blocked_frames), key=_at_witness_ns):
             key = (frame.conn, frame.correlation_id)
             if frame.kind is FrameKind.REQUEST and frame.acks != 0:
                 waiting[key] = self.way.sent_ns(frame.broker, frame.arrived_ns)
-            elif frame.kind is FrameKind.RESPONSE and frame.disposition is not Disposition.BLOCKED and key in waiting:
+            elif (
+                frame.kind is FrameKind.RESPONSE
+                and frame.disposition is not Disposition.BLOCKED
+                and key in waiting
+            ):
                 reached_ns = self.way.reached_ns(frame.broker, frame.t_ns)
                 if reached_ns is not None:
                     waits.append(Span(waiting.pop(key), reached_ns))

@@ -11,11 +11,12 @@ from fnmatch import fnmatchcase
 import pytest
 
 from harness.model.errors import KafkaTrialError
+from harness.model.mode import Mode
 from harness.model.spec import ClientRef, TrialSpec
 from harness.model.verdicts import Level
 from harness.plugins import registry
 from harness.plugins.scenario import Scenario
-from harness.pytest_support.fixtures import TrialInconclusive, Trials, TrialResult, spec_of
+from harness.pytest_support.fixtures import TrialInconclusive, TrialResult, Trials, spec_of
 from harness.pytest_support.plugin import clients, is_strict, is_worker, number, setting
 from harness.running.cluster_session import ClusterSession
 from harness.text.escaping import log_line
@@ -47,7 +48,7 @@ def _live(pattern: str) -> dict[str, Scenario]:
     return {
         name: scenario
         for name, scenario in known.items()
-        if "live" in scenario.worlds
+        if Mode.LIVE in scenario.modes
         and fnmatchcase(name, pattern)
         and (not scenario.opt_in or pattern != "*")
     }
@@ -80,7 +81,10 @@ def kafka_cases(request: pytest.FixtureRequest) -> list[TrialSpec]:
 
 @pytest.fixture
 def kafka_verdict(
-    request: pytest.FixtureRequest, kafka_cluster: ClusterSession, kafka_case: TrialSpec, kafka_cases: list[TrialSpec]
+    request: pytest.FixtureRequest,
+    kafka_cluster: ClusterSession,
+    kafka_case: TrialSpec,
+    kafka_cases: list[TrialSpec],
 ) -> TrialResult:
     """Return the verdict of the item's trial. An item whose trial proves nothing ends here, as an error."""
     trials = Trials(kafka_cluster, kafka_case.client, kafka_case.seed, is_strict(request.config))

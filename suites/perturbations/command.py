@@ -21,7 +21,7 @@ from harness.planning import validate_plan
 from harness.storage.run_store import RunStore
 from suites.perturbations.perturbation import Perturbation
 from suites.perturbations.table import NOT_JUDGED, perturbations
-from suites.perturbations.trying import PASSING, Result, EditStats, Trying, tallies, try_trial
+from suites.perturbations.trying import PASSING, EditStats, Result, Trying, tallies, try_trial
 from suites.simulate.batches import prepare_processes
 
 MAX_SEED = 2**62

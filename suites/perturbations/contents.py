@@ -116,15 +116,17 @@ def _content(
 
 
 PERTURBATIONS = (
-    _content("damaged-value", "changes a byte of a value", _value(_flipped), "corrupted", "phantom"),
+    _content(
+        "damaged-value", "changes a byte of a value", _value(_flipped), "corrupted", "unexpected-record"
+    ),
     _content(
         "cut-value",
         "cuts a value in half",
         _value(lambda value: value[: len(value) // 2]),
         "corrupted",
-        "phantom",
+        "unexpected-record",
     ),
-    _content("empty-value", "sends an empty value", _value(_empty_value), "corrupted", "phantom"),
+    _content("empty-value", "sends an empty value", _value(_empty_value), "corrupted", "unexpected-record"),
     Perturbation(
         "neighbours-value",
         IN_BATCH,
@@ -150,7 +152,7 @@ PERTURBATIONS = (
         "foreign-record",
         ALL_CHANNELS,
         "sends a record of another run that was left in a buffer",
-        ("phantom",),
+        ("unexpected-record",),
         spots(),
         _foreign(_of_another_run),
     ),
@@ -158,7 +160,7 @@ PERTURBATIONS = (
         "invented-record",
         ALL_CHANNELS,
         "sends a record that was never handed to it",
-        ("phantom",),
+        ("unexpected-record",),
         spots(),
         _foreign(_never_handed_over),
     ),
@@ -166,7 +168,7 @@ PERTURBATIONS = (
         "denied-record",
         channels("history"),
         "reports records as certainly not written that are in the log",
-        ("phantom",),
+        ("unexpected-record",),
         spots(),
         _denied,
     ),

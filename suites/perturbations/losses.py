@@ -89,7 +89,7 @@ def _records_at(evidence: Evidence, spot: Spot) -> tuple[Operation, ...]:
 
 def _kept_from_broker(evidence: Evidence) -> list[Spot]:
     """Return batches whose first attempt a fault kept from the broker, and that were stored when sent again."""
-    stopped = [frame for frame in evidence.stopped if frame.kind is FrameKind.REQUEST]
+    stopped = [frame for frame in evidence.blocked_frames if frame.kind is FrameKind.REQUEST]
     kept = {(part.partition, part.crc) for frame in stopped for part in frame.produce}
     return spots(lambda _, batch: (batch.partition, batch.records[0].batch_crc) in kept)(evidence)
 

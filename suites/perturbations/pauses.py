@@ -58,7 +58,7 @@ def waiting_at(evidence: Evidence, at_ns: int) -> int:
 def _rows_and_waiting(evidence: Evidence) -> Iterator[tuple[Frame | None, int]]:
     """Yield each row with the number of requests that waited before it, and last None with those still waiting."""
     waiting: set[tuple[int, int | None]] = set()
-    for frame in sorted((*evidence.frames, *evidence.stopped), key=lambda frame: frame.t_ns):
+    for frame in sorted((*evidence.frames, *evidence.blocked_frames), key=lambda frame: frame.t_ns):
         yield frame, len(waiting)
         request = (frame.conn, frame.correlation_id)
         if frame.kind is FrameKind.REQUEST and frame.acks != 0:
@@ -82,7 +82,7 @@ def paused(evidence: Evidence, at_ns: int, for_ns: int, since: int = 0) -> Evide
             evidence,
             record=changed(evidence.record, phases=pause.phases(evidence.record.phases)),
             frames=tuple([pause.frame(frame) for frame in evidence.frames]),
-            stopped=tuple([pause.frame(frame) for frame in evidence.stopped]),
+            blocked_frames=tuple([pause.frame(frame) for frame in evidence.blocked_frames]),
             faults=tuple([pause.fault(row) for row in evidence.faults]),
             log=tuple([pause.record(record) for record in evidence.log]),
         ),
@@ -116,7 +116,9 @@ class _Pause:
         if frame.t_ns < self._at_ns:
             return frame
         parts = tuple([self._part(part) for part in frame.produce])
-        return changed(frame, t_ns=self._ns(frame.t_ns), received_ns=self.later(frame.received_ns), produce=parts)
+        return changed(
+            frame, t_ns=self._ns(frame.t_ns), received_ns=self.later(frame.received_ns), produce=parts
+        )
 
     def _part(self, part: ProducePart) -> ProducePart:
         first_ms, last_ms = part.first_timestamp_ms, part.max_timestamp_ms

@@ -83,7 +83,7 @@ NOT_JUDGED: Mapping[str, str] = {
     ),
     "produce-timeout": "asks brokers to answer within another time than it should: rows do not say which",
     "large-batches": (
-        "fills batches or requests beyond their limits: only laws of the reference client judge it"
+        "fills batches or requests beyond their limits: only properties of the reference client judge it"
     ),
     "metadata-never-asked": "asks for no Metadata: it is seen when leaders move",
     "results-held": "reports records only when it is flushed: no promise says how soon a result is told",

@@ -44,7 +44,9 @@ def _timed(at: Callable[[int], int]) -> Callable[[Evidence, str], Evidence]:
     def apply(evidence: Evidence, _: str) -> Evidence:
         moved = with_frames(evidence, map(frame, evidence.frames))
         return replace(
-            moved, log=tuple(map(record, evidence.log)), stopped=tuple(map(frame, evidence.stopped))
+            moved,
+            log=tuple(map(record, evidence.log)),
+            blocked_frames=tuple(map(frame, evidence.blocked_frames)),
         )
 
     return apply

@@ -1,4 +1,4 @@
-"""A model of how a Java producer of a given release interprets its settings. The configuration laws compare with it.
+"""A model of how a Java producer of a given release interprets its settings. The configuration properties compare with it.
 
 It is written from Kafka's documentation of its settings, as tables of ranges and functions of the given settings.
 """
@@ -14,7 +14,7 @@ Release = tuple[int, int]
 INT_MAX, LONG_MAX = 2**31 - 1, 2**63 - 1
 IN_FLIGHT = "max.in.flight.requests.per.connection"
 
-#: Releases on either side of every change that the laws cover.
+#: Releases on either side of every change that the properties cover.
 RELEASES: tuple[Release, ...] = (
     *((2, 8), (3, 0), (3, 2), (3, 3), (3, 7), (3, 9)),
     *((4, 0), (4, 1), (4, 2), (4, 3)),

@@ -1,4 +1,4 @@
-"""``kafka-trial mutants``: run clients with one defect each against the laws and checks that should catch them."""
+"""``kafka-trial mutants``: run clients with one defect each against the properties and checks that should catch them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from suites.properties.stand_ins import STAND_INS
 
 PROGRESS_S = 5.0
 EXAMPLES = 150
-#: The least number of examples of every law and check for the true client, unless the mutants have fewer.
+#: The least number of examples of every property and check for the true client, unless the mutants have fewer.
 CONTROL_EXAMPLES = 20
 MAX_SEED = 2**62
 
@@ -41,7 +41,7 @@ def mutants(
     chosen = names or registry.names("mutants")
     for name in chosen:
         mutant(name)
-    # Laws set what they like; that a client thinks it odd is no news here.
+    # Properties set what they like; that a client thinks it odd is no news here.
     logging.getLogger("kafka-trial.reference").addHandler(logging.NullHandler())
     began = time.monotonic()
     tried = _all(chosen, examples, seed)
@@ -67,7 +67,7 @@ def mutants(
 
 
 def _all(names: Sequence[str], examples: int, seed: int) -> list[Caught]:
-    """Run every mutant with every law and check that it names."""
+    """Run every mutant with every property and check that it names."""
     tried: list[Caught] = []
     told = time.monotonic()
     for name in names:
@@ -79,18 +79,18 @@ def _all(names: Sequence[str], examples: int, seed: int) -> list[Caught]:
 
 
 def _control(tried: Sequence[Caught], examples: int, seed: int) -> list[Caught]:
-    """Return what accuses the true client, tried at least as often as any mutant by the same law or check."""
+    """Return what accuses the true client, tried at least as often as any mutant by the same property or check."""
     counts: dict[str, int] = {}
     for each in tried:
         least = min(examples, CONTROL_EXAMPLES)
         counts[each.by] = max(counts.get(each.by, least), each.examples or examples)
     controls = [catch(TRUE, by, count, seed) for by, count in counts.items()]
-    say(f"the true client: {sum(counts.values())} examples of {len(counts)} laws and checks")
+    say(f"the true client: {sum(counts.values())} examples of {len(counts)} properties and checks")
     return [each for each in controls if each.examples is not None]
 
 
 def _soonest(tried: Sequence[Caught]) -> list[Caught]:
-    """Return one row per mutant: the law or check that needed the fewest examples.
+    """Return one row per mutant: the property or check that needed the fewest examples.
 
     ``examples`` is None if none of the mutant's own catchers caught it.
     """

@@ -1,6 +1,6 @@
 """Whether a mutant is caught by its catchers, and the true client is not accused by the same examples.
 
-A catcher is a law, tried on the mutant's components, or a check, tried on generated simulated trials one
+A catcher is a property, tried on the mutant's components, or a check, tried on generated simulated trials one
 after the other. An example is an example of Hypothesis, or a trial. A catcher that no mutant can trigger has
 a stand-in (:mod:`suites.properties.stand_ins`).
 """
@@ -19,7 +19,7 @@ from harness.plugins import registry
 from harness.plugins.check import Check, Inconclusive, Unsupported
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
-from suites.properties.property import laws, try_law
+from suites.properties.property import properties, try_property
 from suites.simulate.generated import spec_of
 
 #: Trials alternate between two situations in which most defects show, and a random one.
@@ -30,8 +30,8 @@ OWN_SCENARIOS = {
     "retry-spacing": ("frame/error-after-append",),
     "sequence-reused": ("frame/error-after-append",),
     "throttle-ignored": ("frame/throttled",),
-    "unsplit": ("broker/smaller-batches",),
-    "unmended": ("generated/sequences",),
+    "oversized-batch-not-split": ("broker/smaller-batches",),
+    "sequence-not-recovered": ("generated/sequences",),
 }
 TRUE = "reference"
 
@@ -49,12 +49,12 @@ class Caught:
 
 
 def all_catchers() -> tuple[str, ...]:
-    """Return the ids of every law and every check."""
-    return (*laws(), *registry.checks())
+    """Return the ids of every property and every check."""
+    return (*properties(), *registry.checks())
 
 
 def idle_catchers() -> list[str]:
-    """The laws and checks that no mutant names."""
+    """The properties and checks that no mutant names."""
     named = {by for mutant in mutants().values() for by in mutant.caught_by}
     return [by for by in all_catchers() if by not in named]
 
@@ -64,13 +64,13 @@ def catch(name: str, by: str, examples: int, seed: int) -> Caught:
 
     The same seed tries the same examples.
     """
-    if by in laws():
+    if by in properties():
         components = Components() if name == TRUE else components_of(name)
-        broken = try_law(laws()[by], components, examples, at_seed=seed)
+        broken = try_property(properties()[by], components, examples, at_seed=seed)
         return Caught(name, by, broken.example if broken else None)
     check = registry.checks().get(by)
     if check is None:
-        raise unknown("law or check", by, all_catchers())
+        raise unknown("property or check", by, all_catchers())
     found = (number for number, accused in enumerate(_trials(name, check, examples, seed), 1) if accused)
     return Caught(name, by, next(found, None))
 

@@ -1,9 +1,9 @@
-"""A law: one promise of a client as a property that Hypothesis tries to break, in virtual time.
+"""A property: one promise of a client as a property that Hypothesis tries to break, in virtual time.
 
-A law is a function of the client's components and of drawn examples. It raises AssertionError if the promise
-is broken. It is a value: the test suite runs every law on the true client, ``kafka-trial mutants`` runs it on
+A property is a function of the client's components and of drawn examples. It raises AssertionError if the promise
+is broken. It is a value: the test suite runs every property on the true client, ``kafka-trial mutants`` runs it on
 clients with one defect, and docs/reference/requirements lists the behaviours that it checks. Hypothesis state
-machines are laws too.
+machines are properties too.
 
 A situation that rarely arises by chance is an explicit example. Explicit examples are tried before all drawn
 ones, whatever the seed.
@@ -26,7 +26,7 @@ from hypothesis.strategies import SearchStrategy
 
 from clients.reference.producer.producer import Components
 
-#: Packages whose modules contain laws. The package's name is the suite's.
+#: Packages whose modules contain properties. The package's name is the suite's.
 SUITES = ("state_transitions", "timeout_expiry", "delivery")
 
 Hold = Callable[..., None]
@@ -41,8 +41,8 @@ def step(rule: str, **arguments: Any) -> Step:
 
 
 @dataclass(frozen=True)
-class Law:
-    """A law, with the stable id ``suite/name``. ``requirements`` are the behaviour ids that a broken law breaks.
+class Property:
+    """A property, with the stable id ``suite/name``. ``requirements`` are the behaviour ids that a broken property breaks.
 
     Exactly one of ``hold`` and ``machine`` is set. ``hold`` is called with the components and one example.
     ``machine`` is a state machine whose ``components`` attribute is set before it runs. ``explicit`` are
@@ -67,18 +67,18 @@ class Law:
 
 @dataclass(frozen=True)
 class Broken:
-    """A law that did not hold: the number of the example (from 1), and the error."""
+    """A property that did not hold: the number of the example (from 1), and the error."""
 
-    law: Law
+    prop: Property
     example: int
     error: Exception
 
 
-_LAWS: dict[str, Law] = {}
+_PROPERTIES: dict[str, Property] = {}
 
 
-def law(*requirements: str, **examples: SearchStrategy[Any]) -> Callable[[Hold], Hold]:
-    """Declare a function ``(components, **example)`` to be a law. The first line of its docstring is the promise."""
+def client_property(*requirements: str, **examples: SearchStrategy[Any]) -> Callable[[Hold], Hold]:
+    """Declare a function ``(components, **example)`` to be a property. The first line of its docstring is the promise."""
 
     def declare(hold: Hold) -> Hold:
         explicit = tuple(getattr(hold, "explicit_examples", ()))
@@ -93,7 +93,7 @@ def law(*requirements: str, **examples: SearchStrategy[Any]) -> Callable[[Hold],
 def example(**arguments: Any) -> Callable[[Hold], Hold]:
     """Add an example that is tried before the drawn ones.
 
-    Place it below ``law``, with all arguments except the components.
+    Place it below ``prop``, with all arguments except the components.
     """
 
     def declare(hold: Hold) -> Hold:
@@ -104,10 +104,10 @@ def example(**arguments: Any) -> Callable[[Hold], Hold]:
     return declare
 
 
-def machine_law(
+def stateful_property(
     *requirements: str, walks: Mapping[str, Sequence[Step]] | None = None
 ) -> Callable[[type[Any]], type[Any]]:
-    """Declare a RuleBasedStateMachine to be a law. It finds the client's classes in ``self.components``."""
+    """Declare a RuleBasedStateMachine to be a property. It finds the client's classes in ``self.components``."""
 
     def declare(machine: type[Any]) -> type[Any]:
         module, doc = machine.__module__, getdoc(machine)
@@ -127,25 +127,25 @@ def _add(
 ) -> None:
     suite = module.split(".")[-2]
     statement = (doc or "").splitlines()[0] if doc else ""
-    made = Law(suite, name, requirements, statement, examples, **body)
+    made = Property(suite, name, requirements, statement, examples, **body)
     if not (statement and requirements):
         raise ValueError(f"law {made.id} needs a docstring and requirements")
-    if made.id in _LAWS and _LAWS[made.id].hold is not made.hold:
-        raise ValueError(f"two laws are called {made.id}")
-    _LAWS[made.id] = made
+    if made.id in _PROPERTIES and _PROPERTIES[made.id].hold is not made.hold:
+        raise ValueError(f"two properties are called {made.id}")
+    _PROPERTIES[made.id] = made
 
 
-def laws() -> dict[str, Law]:
-    """Return all laws by id, in a stable order."""
+def properties() -> dict[str, Property]:
+    """Return all properties by id, in a stable order."""
     for suite in SUITES:
         package = import_module(f"suites.properties.{suite}")
         for found in iter_modules(package.__path__):
             import_module(f"{package.__name__}.{found.name}")
-    return dict(sorted(_LAWS.items()))
+    return dict(sorted(_PROPERTIES.items()))
 
 
-def try_law(
-    tried: Law, components: Components, examples: int, *, at_seed: int = 0, shrink: bool = False
+def try_property(
+    tried: Property, components: Components, examples: int, *, at_seed: int = 0, shrink: bool = False
 ) -> Broken | None:
     """Look for an example that breaks ``tried`` on a client made of ``components``. Return None if none was found.
 
@@ -203,7 +203,7 @@ class _Count:
         return self.broken_at or self.tried
 
 
-def _property(tried: Law, components: Components, count: _Count) -> Hold:
+def _property(tried: Property, components: Components, count: _Count) -> Hold:
     hold = tried.hold
     assert hold is not None
 
@@ -230,8 +230,8 @@ def _counting(machine: type[Any], components: Components, count: _Count) -> type
     return type(machine.__name__, (machine,), {"components": components, "__init__": begin})
 
 
-def by_requirement() -> Iterator[tuple[str, Law]]:
-    """Yield (behaviour id, law) for every law."""
-    for declared in laws().values():
+def by_requirement() -> Iterator[tuple[str, Property]]:
+    """Yield (behaviour id, property) for every property."""
+    for declared in properties().values():
         for requirement in declared.requirements:
             yield requirement, declared

@@ -1,7 +1,7 @@
-"""A bench for laws: a producer of the given components, scripted brokers, and a network that the law controls.
+"""A simulation for properties: a producer of the given components, scripted brokers, and a network that the property controls.
 
-It has the same core, network and brokers as a simulated trial, but no plan: the law decides what happens
-when. Time advances only in ``run``. Jitter is a constant that the law chooses, so that it knows each bound
+It has the same core, network and brokers as a simulated trial, but no plan: the property decides what happens
+when. Time advances only in ``run``. Jitter is a constant that the property chooses, so that it knows each bound
 exactly.
 """
 
@@ -34,7 +34,7 @@ class Spinning(AssertionError):
     """The client asks to be called again at once, forever."""
 
 
-class Bench:
+class Simulation:
     """One producer against ``nodes`` brokers with topic ``TOPIC``. Times are in virtual milliseconds from START_MS."""
 
     def __init__(
@@ -152,7 +152,7 @@ class Bench:
     # what can be observed
 
     def proxy(self, node_id: int = 1) -> SimulatedProxy:
-        """Return the proxy of a node. Raise StopIteration if the bench has no such node."""
+        """Return the proxy of a node. Raise StopIteration if the simulation has no such node."""
         return next(proxy for proxy in self.network.proxies if proxy.node_id == node_id)
 
     def told(self, kind: type[E]) -> list[E]:

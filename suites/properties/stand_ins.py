@@ -1,7 +1,7 @@
-"""Stand-ins: variants, with one defect, of what laws judge beside the client.
+"""Stand-ins: variants, with one defect, of what properties judge beside the client.
 
-Some laws judge the tables of the client's state machines or the scripted brokers, so that no variant of the
-client can break them. Each stand-in shows that its law can fail, as a mutant does for the other laws.
+Some properties judge the tables of the client's state machines or the scripted brokers, so that no variant of the
+client can break them. Each stand-in shows that its property can fail, as a mutant does for the other properties.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MACHINES: Mapping[str, Machine[Any, Any]] = {
 
 @dataclass(frozen=True)
 class Beside(Components):
-    """Components, and the tables and brokers that laws judge."""
+    """Components, and the tables and brokers that properties judge."""
 
     machines: Mapping[str, Machine[Any, Any]] = field(default_factory=lambda: MACHINES)
     brokers: type[ScriptedCluster] = ScriptedCluster
@@ -55,7 +55,7 @@ def _with_a_wrong_end() -> Mapping[str, Machine[Any, Any]]:
     return {**MACHINES, batch.name: batch}
 
 
-#: Maps a law to the stand-in that breaks it.
+#: Maps a property to the stand-in that breaks it.
 STAND_INS: Mapping[str, Beside] = {
     "state_transitions/a_broker_refuses_transactions_longer_than_its_maximum": Beside(brokers=WithoutMaximum),
     "state_transitions/a_producer_without_transactions_has_no_timeout_to_refuse": Beside(brokers=RefusesAll),

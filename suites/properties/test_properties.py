@@ -1,4 +1,4 @@
-"""Every law on the true client. A broken law prints the smallest example that breaks it."""
+"""Every property on the true client. A broken property prints the smallest example that breaks it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import pytest
 from hypothesis import settings
 
 from clients.reference.producer.producer import Components
-from suites.properties.property import Law, laws, try_law
+from suites.properties.property import Property, properties, try_property
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("tried", [pytest.param(each, id=each.id) for each in laws().values()])
-def test_the_true_client_keeps(tried: Law) -> None:
-    broken = try_law(tried, Components(), settings().max_examples, shrink=True)
+@pytest.mark.parametrize("tried", [pytest.param(each, id=each.id) for each in properties().values()])
+def test_the_true_client_keeps(tried: Property) -> None:
+    broken = try_property(tried, Components(), settings().max_examples, shrink=True)
     if broken is not None:
         notes = "\n".join(getattr(broken.error, "__notes__", ()))
         pytest.fail(f"{tried.id}: {tried.statement}\n{broken.error}\n{notes}", pytrace=False)

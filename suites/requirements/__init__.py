@@ -1,6 +1,6 @@
 """The behaviours of Kafka clients that this project judges. They form one table, with one module per group.
 
-Laws and checks name the ids that they judge. This table names the places in the reference client.
+Properties and checks name the ids that they judge. This table names the places in the reference client.
 docs/reference/requirements is generated from both, so that what is claimed, built and checked cannot drift apart.
 """
 

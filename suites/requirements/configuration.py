@@ -44,7 +44,7 @@ CONFIGURATION = Group(
             "KIP-289; ConsumerConfig",
             "clients/reference/config/consumer_config.py: _settle_auto_commit",
             "clients/reference/config/consumer_config.py: ConsumerConfig.require_group",
-            not_yet="there is no consumer yet that could subscribe or commit; a law judges the settings alone",
+            not_yet="there is no consumer yet that could subscribe or commit; a property judges the settings alone",
         ),
         should(
             "CLI-CFG-06",
@@ -67,7 +67,7 @@ CONFIGURATION = Group(
             "TransactionCoordinator",
             "harness/brokers/scripted/apis/init_producer_id.py: handle",
             "clients/reference/config/producer_config.py: ProducerConfig",
-            not_yet="the reference client has no transactions yet; laws judge the scripted brokers alone",
+            not_yet="the reference client has no transactions yet; properties judge the scripted brokers alone",
         ),
         should(
             "CLI-CFG-09",

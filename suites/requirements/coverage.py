@@ -1,8 +1,8 @@
-"""Which checks, laws and mutants judge each behaviour, and on which clients.
+"""Which checks, properties and mutants judge each behaviour, and on which clients.
 
-A check of evidence judges any client, unless it needs the reference client's trace. A law judges the
+A check of evidence judges any client, unless it needs the reference client's trace. A property judges the
 reference client. A mutant counts for the behaviours that its own defect breaks (``Mutant.breaks``), and not
-for others that happen to be named by the laws and checks that catch it.
+for others that happen to be named by the properties and checks that catch it.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ class Judged(StrEnum):
 class Covered:
     """A behaviour with the names of everything that judges it.
 
-    ``checks`` judge any client. ``trace_checks`` and ``laws`` (``suite/name``) judge the reference client.
+    ``checks`` judge any client. ``trace_checks`` and ``properties`` (``suite/name``) judge the reference client.
     ``mutants`` are those whose own defect breaks the behaviour.
     """
 
     behaviour: Behaviour
     checks: tuple[str, ...]
     trace_checks: tuple[str, ...]
-    laws: tuple[str, ...]
+    properties: tuple[str, ...]
     mutants: tuple[str, ...]
 
     @property
     def judged(self) -> Judged:
-        """A behaviour that is not implemented counts as not yet judged, even if a law or check judges part of it."""
+        """A behaviour that is not implemented counts as not yet judged, even if a property or check judges part of it."""
         if self.behaviour.not_yet:
             return Judged.NOT_YET
         if self.checks:
             return Judged.ANY_CLIENT
-        return Judged.REFERENCE if self.trace_checks or self.laws else Judged.NOT_YET
+        return Judged.REFERENCE if self.trace_checks or self.properties else Judged.NOT_YET
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +65,11 @@ class Totals:
 
 def coverage() -> dict[str, tuple[Group, tuple[Covered, ...]]]:
     """Prefix -> the group and its behaviours with what covers them."""
-    laws, seeded = laws_by_id(), mutants_by_id()
+    properties, seeded = properties_by_id(), mutants_by_id()
     checks, trace_checks = checks_by_id(on_trace=False), checks_by_id(on_trace=True)
 
     def covered(behaviour: Behaviour) -> Covered:
-        by = (each.get(behaviour.id, ()) for each in (checks, trace_checks, laws, seeded))
+        by = (each.get(behaviour.id, ()) for each in (checks, trace_checks, properties, seeded))
         return Covered(behaviour, *by)
 
     return {group.prefix: (group, tuple(map(covered, group.behaviours))) for group in GROUPS}
@@ -88,9 +88,9 @@ def totals(rows: Iterable[Covered]) -> Totals:
     )
 
 
-def laws_by_id() -> Mapping[str, tuple[str, ...]]:
-    """Map each behaviour id to the laws that name it."""
-    return _grouped((requirement, law.id) for requirement, law in by_requirement())
+def properties_by_id() -> Mapping[str, tuple[str, ...]]:
+    """Map each behaviour id to the properties that name it."""
+    return _grouped((requirement, prop.id) for requirement, prop in by_requirement())
 
 
 def checks_by_id(*, on_trace: bool | None = None) -> Mapping[str, tuple[str, ...]]:

@@ -9,16 +9,17 @@ from __future__ import annotations
 from functools import partial
 
 from harness.model.dice import Dice
+from harness.model.mode import BOTH_MODES, LIVE_ONLY
 from harness.model.spec import AtTime, FaultSpec, OnFrame, Workload
 from harness.model.verdicts import Guarantee
 from suites.scenarios.effects import broker_errors, connections, consequence, responses
-from suites.scenarios.situation import BOTH_WORLDS, LIVE, NODES, Schedule, situation
+from suites.scenarios.situation import NODES, Schedule, situation
 
 #: A load that lasts for a whole rolling restart: 10,000 records.
 LONG = Workload(records=10_000, records_per_command=100, interval_ms=400)
 
 
-_scenario = partial(situation, "broker", exclusive_cluster=True, require_all_faults=False, worlds=LIVE)
+_scenario = partial(situation, "broker", exclusive_cluster=True, require_all_faults=False, modes=LIVE_ONLY)
 
 
 #: Scenarios about one broker of several, or about partitions that move.
@@ -93,7 +94,7 @@ PAUSED = _of_several(
     "NET-TMO-05",
     "PRD-IDM-05",
     "PRD-SND-06",
-    worlds=BOTH_WORLDS,
+    modes=BOTH_MODES,
 )
 
 HALF_OPEN = _of_several(
@@ -120,7 +121,7 @@ PAUSED_TOO_LONG = _scenario(
     "PRD-FIN-02",
     "PRD-IDM-13",
     config={"delivery.timeout.ms": 8_000},
-    worlds=BOTH_WORLDS,
+    modes=BOTH_MODES,
 )
 
 #: A move has ended by then, so that the next one may choose another leader.
@@ -165,7 +166,7 @@ SMALLER_BATCHES = _scenario(
     "PRD-SPL-04",
     "PRD-SPL-06",
     config={"compression.type": "none"},
-    worlds=BOTH_WORLDS,
+    modes=BOTH_MODES,
 )
 
 TOPIC_GROWS = _scenario(
@@ -194,9 +195,7 @@ OVER_QUOTA = _scenario(
     "over-quota",
     "For five seconds the client exceeds its quota, and is told to hold back.",
     lambda dice: (
-        FaultSpec(
-            "quota", AtTime(dice.between(0, 500)), 5_000, {"bytes_per_s": dice.between(4_000, 10_000)}
-        ),
+        FaultSpec("quota", AtTime(dice.between(0, 500)), 5_000, {"bytes_per_s": dice.between(4_000, 10_000)}),
     ),
     broker_errors.throttled,
     "NET-CON-12",

@@ -14,7 +14,7 @@ from suites.scenarios.situation import AGAIN
 GUARANTEES: Final = (Guarantee.AT_MOST_ONCE, Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT)
 #: How many faults a schedule has: mostly two, sometimes many.
 FAULTS: Final = (2, 2, 2, 2, 3, 6)
-#: The load phase of a schedule that is short enough for the live world.
+#: The load phase of a schedule that is short enough for live mode.
 SHORT_LOAD_MS: Final = 6_000
 #: How many commands send the records. Each number divides the load phase.
 CHUNKS = (4, 5)

@@ -9,12 +9,13 @@ from __future__ import annotations
 from functools import partial
 
 from harness.model.dice import Dice
+from harness.model.mode import LIVE_ONLY
 from harness.model.spec import AtTime, FaultSpec, FrameMatch, OnPhase
 from harness.model.verdicts import Guarantee
 from harness.wire.apis import Api
 from suites.scenarios.effects import broker_errors
 from suites.scenarios.frames import LOAD_MS
-from suites.scenarios.situation import LIVE, NODES, Schedule, situation
+from suites.scenarios.situation import NODES, Schedule, situation
 
 #: From before the client starts until long afterwards.
 FROM_START_MS = 30_000
@@ -25,7 +26,7 @@ EVERY = 1_000_000
 TOO_SMALL_BYTES = 50
 
 
-_scenario = partial(situation, "frame", require_all_faults=False, worlds=LIVE)
+_scenario = partial(situation, "frame", require_all_faults=False, modes=LIVE_ONLY)
 
 
 def _refused_as(code: int) -> Schedule:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from functools import partial
 
 from harness.model.dice import Dice
+from harness.model.mode import LIVE_ONLY
 from harness.model.spec import AtTime, FaultSpec, FrameMatch, Workload
 from suites.scenarios.effects import connections, responses
-from suites.scenarios.situation import AGAIN, LIVE, Schedule, situation
+from suites.scenarios.situation import AGAIN, Schedule, situation
 
 #: Three faults, spread over the load, each at least this many frames of its kind after the previous ones.
 TIMES = 3
@@ -41,7 +42,7 @@ def _on_produce(
     return drawn
 
 
-_scenario = partial(situation, "frame", require_all_faults=False, worlds=LIVE)
+_scenario = partial(situation, "frame", require_all_faults=False, modes=LIVE_ONLY)
 
 
 LOST_ANSWER = _scenario(
@@ -94,11 +95,11 @@ TIMEOUT_WITH_ANSWERS_IN_FLIGHT = _scenario(
     needs_in_flight=2,
 )
 
-GHOST_REQUEST = _scenario(
-    "ghost-request",
+DELAYED_PAST_DISCONNECT = _scenario(
+    "delayed-past-disconnect",
     "Produce requests are held until their clients have given them up. Then the broker receives and applies them.",
     _on_produce("held_frame", "request", HELD_MS),
-    responses.ghosts,
+    responses.delayed_past_disconnect,
     "NET-TMO-01",
     "PRD-IDM-03",
     "PRD-IDM-05",
@@ -109,7 +110,7 @@ GHOST_REQUEST = _scenario(
 TORN_ANSWER = _scenario(
     "torn-answer",
     "Three Produce answers break off in the middle, with their connections.",
-    _on_produce("closed_at_frame", "response", LOAD_MS, at_byte=11),
+    _on_produce("close_at_frame", "response", LOAD_MS, at_byte=11),
     responses.unanswered,
     "NET-INF-06",
     "NET-INF-10",
@@ -120,7 +121,7 @@ TORN_ANSWER = _scenario(
 RESET_BEHIND_ANSWER = _scenario(
     "reset-behind-answer",
     "Three connections end right after a whole Produce answer, by RST at the broker (a proxy makes it a FIN).",
-    _on_produce("closed_at_frame", "response", LOAD_MS, reset=1),
+    _on_produce("close_at_frame", "response", LOAD_MS, reset=1),
     connections.another_way,
     "NET-CON-07",
     "NET-INF-06",

@@ -1,8 +1,8 @@
 """Random schedules: faults of any kind at any time of the load, which may overlap.
 
 Everything is drawn from the scenario's own random streams, so a seed determines a schedule.
-``generated/network`` has only kinds that the live world has too, and is short. ``generated/any`` adds kinds
-of the simulated world, small limits that are reached, and brokers that are far away for a while. One fault
+``generated/network`` has only kinds that live mode has too, and is short. ``generated/any`` adds kinds
+of simulated mode, small limits that are reached, and brokers that are far away for a while. One fault
 with an effect is enough, since a random fault may come too late.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from harness.model.dice import Dice
+from harness.model.mode import SIMULATED_ONLY
 from harness.model.spec import AtTime, FaultSpec
 from harness.model.verdicts import Guarantee
 from harness.planning.fault_strategies import any_moment, on_its_way, unlike
@@ -189,7 +190,7 @@ ANY_SCENARIO = Scenario(
     draw_config=_any_config,
     draw_workload=any_workload(LONG_LOAD_MS),
     require_all_faults=False,
-    worlds=frozenset({"simulated"}),
+    modes=SIMULATED_ONLY,
     opt_in=True,
 )
 
@@ -203,6 +204,6 @@ SEQUENCES_SCENARIO = Scenario(
     draw_config=any_batching,
     draw_workload=any_workload(SHORT_LOAD_MS),
     require_all_faults=False,
-    worlds=frozenset({"simulated"}),
+    modes=SIMULATED_ONLY,
     opt_in=True,
 )

@@ -35,7 +35,7 @@ TORN_AT = (0, 1, 3, 4, 7, 11, 40, -1)
 Params = Callable[[Dice], dict[str, int]]
 
 KINDS: Mapping[str, tuple[tuple[str, ...], Params]] = {
-    "closed_at_frame": (
+    "close_at_frame": (
         DIRECTIONS,
         lambda dice: {"at_byte": dice.choice(TORN_AT), "reset": dice.between(0, 1)},
     ),

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 from harness.model.dice import Dice
+from harness.model.mode import LIVE_ONLY
 from harness.model.spec import AtTime, FaultSpec, OnFrame, Workload
 from harness.plugins.scenario import DEFAULT_WORKLOAD, Config
 from suites.scenarios.effects import connections, consequence, responses
@@ -168,9 +169,9 @@ CONNECT_TIMEOUT = _scenario(
 )
 
 HUNG_UP = _scenario(
-    "hung-up",
+    "accept-then-close",
     "For a few seconds every connection is closed at once after it is accepted, as by a proxy without its broker.",
-    _once("hang_up", (2_000, 3_000)),
+    _once("accept_then_close", (2_000, 3_000)),
     consequence.held_up,
     "NET-CON-05",
     "NET-CON-06",
@@ -196,7 +197,7 @@ IDLE_KILL = _scenario(
     "NET-INF-06",
     "PRD-SND-06",
     workload=Workload(records=2_400, records_per_command=400, interval_ms=BURSTS_MS),
-    worlds=frozenset({"live"}),
+    modes=LIVE_ONLY,
 )
 
 LATE_RESPONSES = _scenario(
@@ -211,11 +212,11 @@ LATE_RESPONSES = _scenario(
     *AGAIN,
 )
 
-GHOST_REQUESTS = _scenario(
-    "ghost-requests",
+DELAYED_PAST_DISCONNECT = _scenario(
+    "delayed-past-disconnect",
     "All requests are held back until their client has given them up. Then the brokers receive and apply them.",
-    _once("ghost_request", BEYOND_TIMEOUT_MS),
-    responses.ghosts,
+    _once("delayed_past_disconnect", BEYOND_TIMEOUT_MS),
+    responses.delayed_past_disconnect,
     "NET-TMO-01",
     "PRD-IDM-03",
     "PRD-IDM-05",

@@ -12,8 +12,6 @@ from harness.plugins.scenario import Consequence, Scenario
 
 Schedule = Callable[[Dice], tuple[FaultSpec, ...]]
 
-BOTH_WORLDS: Final = frozenset({"live", "simulated"})
-LIVE: Final = frozenset({"live"})
 NODES: Final = (1, 2, 3)
 #: Lost requests are sent again: stored at least once, or exactly once, and never without a reason.
 AGAIN: Final = ("PRD-SND-06", "E2E-DEL-01", "E2E-DEL-02", "E2E-DEL-03")

@@ -19,6 +19,7 @@ from harness.cli.options import Options, Strict
 from harness.cli.output import print_json
 from harness.cli.run_plan import new_record
 from harness.model.errors import unknown
+from harness.model.mode import Mode
 from harness.model.rows import TrialVerdict
 from harness.model.spec import ClientRef, Plan, TrialSpec
 from harness.model.verdicts import Verdict, exit_code
@@ -88,7 +89,7 @@ def simulate(
     """Run generated trials in virtual time and judge them."""
     if scenario not in registry.names("scenarios"):
         raise unknown("scenario", scenario, registry.names("scenarios"))
-    [chosen] = selection.scenarios([scenario], guarantee or (), world="simulated")
+    [chosen] = selection.scenarios([scenario], guarantee or (), mode=Mode.SIMULATED)
     refs = tuple(_client(name) for name in client or ("reference",))
     if broker is not None:
         broker_of(broker)

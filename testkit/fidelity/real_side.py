@@ -95,7 +95,9 @@ class RealSide:
             address = self.cluster.internal_addresses.get(node_id)
             if address is None:
                 raise ConnectionRefusedError
-            self._raw[node_id] = await BrokerConnection(address, credentials=self.cluster.credentials).streams()
+            self._raw[node_id] = await BrokerConnection(
+                address, credentials=self.cluster.credentials
+            ).streams()
         return self._raw[node_id]
 
     def _drop(self, node_id: int) -> None:
@@ -298,7 +300,9 @@ class RealSide:
         version = _VERSIONS[api]
         where = await self.any_node() if node_id is None else node_id
         address = self.cluster.internal_addresses[where]
-        connection = self._admin.setdefault(where, BrokerConnection(address, credentials=self.cluster.credentials))
+        connection = self._admin.setdefault(
+            where, BrokerConnection(address, credentials=self.cluster.credentials)
+        )
         message = make(message_class(api, version, "request"), **values)
         return await connection.request(message, message_class(api, version, "response"))
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from harness.model.spec import ClientRef, AtTime, FaultSpec, Workload
+from harness.model.spec import AtTime, ClientRef, FaultSpec, Workload
 from harness.planning.plan import make_plan
 from harness.plugins import registry
 from harness.running import injector
@@ -203,9 +203,7 @@ def test_a_proxy_server_that_stands_still_costs_one_trial_and_its_lane(tmp_path,
 
     latency = registry.fault("latency")
     monkeypatch.setattr(injector, "fault", lambda name: StandStill(latency) if name == "latency" else latency)
-    armed = replace(
-        short("produce/calm"), schedule=lambda _: (FaultSpec("latency", AtTime(500), 300, LATE),)
-    )
+    armed = replace(short("produce/calm"), schedule=lambda _: (FaultSpec("latency", AtTime(500), 300, LATE),))
     monkeypatch.setattr(registry, "scenario", lambda _: armed)
     client = ClientRef("reference", registry.client("reference").default_version)
     plan = make_plan([armed], [client], ["local:4.3.1x1"], [*range(8)])

@@ -1,4 +1,4 @@
-"""The example distribution adds one part of each kind by entry points alone, in both worlds."""
+"""The example distribution adds one part of each kind by entry points alone, in both modes."""
 
 from __future__ import annotations
 

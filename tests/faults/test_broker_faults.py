@@ -19,6 +19,7 @@ from faults.kind import Fault
 from harness.brokers.scripted.cluster import ScriptedCluster
 from harness.model.dice import Dice
 from harness.model.errors import UsageError
+from harness.model.mode import BOTH_MODES
 from harness.model.rows import FaultRow, Frame, FrameKind, ProducePart
 from harness.model.spec import AtTime, FaultSpec
 from harness.plugins.registry import fault as fault_kind
@@ -129,7 +130,7 @@ def test_after_the_end_the_cluster_is_whole(name, brokers, nodes):
 def test_a_kind_knows_its_parameters_and_its_worlds(name):
     fault = fault_kind(name)
     assert isinstance(fault, Fault)
-    assert fault.worlds == {"live", "simulated"}
+    assert fault.modes == BOTH_MODES
     assert fault.exclusive_cluster == (name not in ("throttle", "error_response"))
     with pytest.raises(UsageError):
         fault.values(spec(name, nonsense=1))

@@ -93,7 +93,7 @@ def test_idle_connections_are_killed(on_stage: Any) -> None:
 
 
 @pytest.mark.control(
-    "hang_up",
+    "accept_then_close",
     client="open connections end with FIN; who connects is accepted, asks, and reads the end and no answer",
     broker="the connections that were open end with FIN; of what is asked meanwhile nothing arrives",
     untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
@@ -101,7 +101,7 @@ def test_idle_connections_are_killed(on_stage: Any) -> None:
 def test_whoever_connects_is_hung_up_on(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, _ = stage.paths
-        async with victim.under("hang_up", hits=4) as fault:
+        async with victim.under("accept_then_close", hits=4) as fault:
             client = await victim.served()
             await fault.start()
             assert await client.reader.read() == b""

@@ -14,8 +14,9 @@ from msgspec.structs import replace as restruct
 from faults.kind import Fault
 from harness.judging.fault_activation import activation, effects
 from harness.model.evidence import Evidence
+from harness.model.mode import Mode
 from harness.model.rows import FaultRow
-from harness.model.spec import ClientRef, AtTime, FaultSpec, FrameMatch, OnPhase, TrialSpec, Workload
+from harness.model.spec import AtTime, ClientRef, FaultSpec, FrameMatch, OnPhase, TrialSpec, Workload
 from harness.model.verdicts import Guarantee, Verdict
 from harness.plugins import registry
 from harness.simulated.judged import RUN_ID
@@ -39,8 +40,8 @@ KINDS: tuple[tuple[str, dict[str, int], FrameMatch | None], ...] = (
     ("broker_pause", {}, None),
     ("broker_restart", {}, None),
     ("changed_error", {"code": 7}, PRODUCE),
-    ("closed_at_frame", {"at_byte": 6}, PRODUCE),
-    ("closed_at_frame", {"at_byte": -1}, PRODUCE),
+    ("close_at_frame", {"at_byte": 6}, PRODUCE),
+    ("close_at_frame", {"at_byte": -1}, PRODUCE),
     ("connect_timeout", {}, None),
     ("coordinator_move", {}, None),
     ("disconnect", {}, None),
@@ -50,10 +51,10 @@ KINDS: tuple[tuple[str, dict[str, int], FrameMatch | None], ...] = (
     ("dropped_response", {}, None),
     ("duplicated_response", {}, PRODUCE),
     ("error_response", {}, None),
-    ("ghost_request", {}, None),
+    ("delayed_past_disconnect", {}, None),
     ("half_open", {}, None),
     ("half_open", {"unaware_broker": 1}, None),
-    ("hang_up", {}, None),
+    ("accept_then_close", {}, None),
     ("held_frame", {}, REQUEST),
     ("idle_kill", {"idle_ms": 500}, None),
     ("late_frame", {"delay_ms": 1_500}, PRODUCE),
@@ -144,7 +145,7 @@ def simulated() -> list[Any]:
     return [
         each
         for each in KINDS
-        if "simulated" in registry.fault(each[0]).worlds and key(each[0], each[1]) not in NOT_SHOWN_HERE
+        if Mode.SIMULATED in registry.fault(each[0]).modes and key(each[0], each[1]) not in NOT_SHOWN_HERE
     ]
 
 
@@ -213,7 +214,9 @@ CUT = FaultSpec("disconnect", AtTime(3_000), 100)
 TOO_LATE = FaultSpec("dropped_response", AtTime(LOAD_MS - 200), 100)
 
 
-@pytest.mark.parametrize(("require_all_faults", "verdict"), [(False, Verdict.PASS), (True, Verdict.NOT_EXERCISED)])
+@pytest.mark.parametrize(
+    ("require_all_faults", "verdict"), [(False, Verdict.PASS), (True, Verdict.NOT_EXERCISED)]
+)
 def test_each_fault_is_accounted_for_by_itself(require_all_faults: bool, verdict: Verdict) -> None:
     evidence = tried(CUT, TOO_LATE)
     said = activation(evidence, replace(SCENARIO, require_all_faults=require_all_faults))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.model.errors import UsageError
+from harness.model.mode import Mode
 from harness.model.spec import AtTime, FaultSpec
 from harness.plugins.registry import fault as fault_kind
 from harness.wire.apis import Api
@@ -16,14 +17,14 @@ def asked(api: Api, **params: int) -> FaultSpec:
     return FaultSpec("error_response", AtTime(0), 1_000, {"api": api, "after_append": 1, **params})
 
 
-@pytest.mark.parametrize("world", ["live", "simulated"])
+@pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("api", [Api.METADATA, Api.INIT_PRODUCER_ID, Api.API_VERSIONS])
-def test_a_partition_of_another_api_is_refused(api: Api, world: str) -> None:
-    FAULT.check(asked(api), world)
+def test_a_partition_of_another_api_is_refused(api: Api, mode: Mode) -> None:
+    FAULT.check(asked(api), mode)
     with pytest.raises(UsageError, match="one partition of Produce alone: leave out partition"):
-        FAULT.check(asked(api, partition=0), world)
+        FAULT.check(asked(api, partition=0), mode)
 
 
-@pytest.mark.parametrize("world", ["live", "simulated"])
-def test_a_partition_of_produce_may_fail_alone(world: str) -> None:
-    FAULT.check(asked(Api.PRODUCE, partition=1), world)
+@pytest.mark.parametrize("mode", Mode)
+def test_a_partition_of_produce_may_fail_alone(mode: Mode) -> None:
+    FAULT.check(asked(Api.PRODUCE, partition=1), mode)

@@ -1,4 +1,4 @@
-"""What holds for every kind of fault; ``each_kind`` are those that work on proxies, in the live world."""
+"""What holds for every kind of fault; ``each_kind`` are those that work on proxies, in live mode."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from faults.broker_fault import WitnessFault
 from faults.frame_fault import FrameFault
 from faults.toxiproxy_errors import ToxicExists
 from harness.model.errors import UsageError
+from harness.model.mode import Mode
 from harness.model.rows import FaultRow
 from harness.model.spec import AtTime, FaultSpec, FrameMatch
 from harness.plugins import registry
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.long
 
 def works_on_proxies(kind: FaultKind) -> bool:
     of_the_witness = isinstance(kind, FrameFault | WitnessFault)
-    return not kind.exclusive_cluster and "live" in kind.worlds and not of_the_witness
+    return not kind.exclusive_cluster and Mode.LIVE in kind.modes and not of_the_witness
 
 
 each_kind = pytest.mark.parametrize(
@@ -111,7 +112,7 @@ def test_a_start_that_fails_on_one_proxy_reaches_the_others(on_stage: Any) -> No
 def test_parameters_are_checked_before_anything_runs(name: str, params: dict[str, int], said: str) -> None:
     fault = FaultSpec(name, AtTime(0), 1_000, params)
     with pytest.raises(UsageError, match=said):
-        registry.fault(name).check(fault, "live")
+        registry.fault(name).check(fault, Mode.LIVE)
 
 
 @pytest.mark.parametrize(
@@ -120,9 +121,9 @@ def test_parameters_are_checked_before_anything_runs(name: str, params: dict[str
 def test_frames_are_named_to_no_kind_that_would_not_look_at_them(name: str) -> None:
     kind = registry.fault(name)
     fault = FaultSpec(name, AtTime(0), 1_000, frames=FrameMatch("Produce"))
-    for world in kind.worlds:
+    for mode in kind.modes:
         with pytest.raises(UsageError, match="does not act on single frames: leave 'frames' out"):
-            kind.check(fault, world)
+            kind.check(fault, mode)
 
 
 @pytest.mark.parametrize("name", registry.names("faults"))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from faults.kind import toxic_name
 from harness.model.errors import UsageError
+from harness.model.mode import Mode
 from harness.model.rows import Disposition, FaultRow, Frame, FrameKind
 from harness.model.spec import AtTime, FaultSpec, FrameMatch
 from harness.plugins.registry import fault as fault_kind
@@ -120,7 +121,7 @@ def test_a_frame_takes_its_connection_along_and_no_other(on_lane: Any, end: int,
 
 @pytest.mark.parametrize("at_byte", [0, 2, 4, 6, 1_000])
 @pytest.mark.control(
-    "closed_at_frame",
+    "close_at_frame",
     client="of the second answer just the first bytes come, then FIN",
     broker="both requests arrive; the connection ends with FIN",
     untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
@@ -129,7 +130,7 @@ def test_a_frame_breaks_off_at_a_byte(on_lane: Any, at_byte: int) -> None:
     async def scenario(victim: Any) -> None:
         client = await victim.connect()
         size = victim.response_bytes
-        async with under(victim, "closed_at_frame", FrameMatch(API, first=2), at_byte=at_byte, hits=1):
+        async with under(victim, "close_at_frame", FrameMatch(API, first=2), at_byte=at_byte, hits=1):
             assert await client.round_trip(1)
             client.ask(2)
             assert len(await at_end(client)) == min(at_byte, size - 1)
@@ -140,7 +141,7 @@ def test_a_frame_breaks_off_at_a_byte(on_lane: Any, at_byte: int) -> None:
 
 
 @pytest.mark.control(
-    "closed_at_frame",
+    "close_at_frame",
     client="the answer comes whole, and right behind it FIN",
     broker="the connection ends with FIN",
     untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
@@ -148,7 +149,7 @@ def test_a_frame_breaks_off_at_a_byte(on_lane: Any, at_byte: int) -> None:
 def test_a_connection_ends_behind_a_whole_frame(on_lane: Any) -> None:
     async def scenario(victim: Any) -> None:
         client = await victim.connect()
-        async with under(victim, "closed_at_frame", hits=1):
+        async with under(victim, "close_at_frame", hits=1):
             assert await client.round_trip(1)
             assert await at_end(client) == b""
             assert await victim.upstream.ends.get() == "fin"
@@ -290,7 +291,9 @@ def test_a_response_that_nothing_follows_goes_on_when_the_fault_ends(on_lane: An
 @pytest.mark.parametrize("kind", ["held_frame", "swapped_responses"])
 def test_what_the_end_of_its_connection_found_waiting_is_no_hit(kind: str) -> None:
     spec = FaultSpec(kind, AtTime(0), 1, frames=FrameMatch(API))
-    passed = Frame(2, 0, 1, 1, FrameKind.RESPONSE, api=API, fault=toxic_name(spec), disposition=Disposition.DELAYED)
+    passed = Frame(
+        2, 0, 1, 1, FrameKind.RESPONSE, api=API, fault=toxic_name(spec), disposition=Disposition.DELAYED
+    )
     gone = msgspec.structs.replace(passed, disposition=Disposition.BLOCKED)
     assert fault_kind(kind).hits(FaultRow(0, spec, (1, 9), (1, 9)), [passed, gone, gone]) == 1
 
@@ -392,4 +395,4 @@ def test_a_rule_may_come_in_the_middle_of_a_frame(on_lane: Any) -> None:
 def test_which_frames_is_checked_before_anything_runs(match: FrameMatch | None, said: str) -> None:
     fault = FaultSpec("wrong_correlation_id", AtTime(0), 1, frames=match)
     with pytest.raises(UsageError, match=said):
-        fault_kind(fault.kind).check(fault, "live")
+        fault_kind(fault.kind).check(fault, Mode.LIVE)

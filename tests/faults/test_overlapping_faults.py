@@ -34,7 +34,7 @@ def pair(
     ]
 
 
-# in the simulated world
+# in simulated mode
 
 
 @dataclass
@@ -97,10 +97,10 @@ def test_of_two_throttles_the_first_is_told_and_then_the_other() -> None:
     first, second = pair("throttle", *({"api": VERSIONS, "throttle_ms": ms} for ms in (300, 100)))
     said_ms = []
     for change, spec in (
-        (fault.begin, first),
-        (fault.begin, second),
-        (fault.end, first),
-        (fault.end, second),
+        (fault.inject_sim, first),
+        (fault.inject_sim, second),
+        (fault.heal_sim, first),
+        (fault.heal_sim, second),
     ):
         change(spec, it)
         said_ms.append(it.told().throttle_time.total_seconds() * 1_000)
@@ -115,7 +115,7 @@ def test_only_an_answer_that_says_a_throttle_time_is_a_hit() -> None:
     assert fault_kind("throttle").hits(row, [plain, said, plain]) == 1
 
 
-# in the live world
+# in live mode
 
 
 class Brokers:

@@ -13,7 +13,7 @@ from harness.brokers.scripted.cluster import ScriptedCluster
 from harness.model.dice import Dice
 from harness.model.evidence import Evidence
 from harness.model.rows import FrameKind
-from harness.model.spec import ClientRef, AtTime, FaultSpec, FrameMatch, OnPhase, TrialSpec, Workload
+from harness.model.spec import AtTime, ClientRef, FaultSpec, FrameMatch, OnPhase, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
 from harness.plugins import registry
 from harness.simulated.judged import RUN_ID
@@ -36,7 +36,7 @@ TRIED: tuple[tuple[str, dict[str, int]], ...] = (
     ("dropped_request", {}),
     ("dropped_response", {}),
     ("error_response", {}),
-    ("ghost_request", {}),
+    ("delayed_past_disconnect", {}),
     ("half_open", {}),
     ("half_open", {"unaware_broker": 1}),
     ("late_response", {}),
@@ -49,7 +49,7 @@ TRIED: tuple[tuple[str, dict[str, int]], ...] = (
     ("partition", {"loud": 1}),
     ("partition", {"upstream": 0}),
     ("partition", {"downstream": 0}),
-    ("hang_up", {}),
+    ("accept_then_close", {}),
     ("refuse", {}),
     ("reset", {}),
     ("slicer", {"delay_us": 1_000}),
@@ -61,7 +61,7 @@ TRIED: tuple[tuple[str, dict[str, int]], ...] = (
 #: On single frames.
 FRAMES: tuple[tuple[str, dict[str, int], FrameMatch | None], ...] = (
     ("changed_error", {"code": 7}, PRODUCE),
-    ("closed_at_frame", {"at_byte": 6}, PRODUCE),
+    ("close_at_frame", {"at_byte": 6}, PRODUCE),
     ("dropped_frame", {}, PRODUCE),
     ("dropped_frame", {"end": 1}, REQUEST),
     ("duplicated_response", {}, PRODUCE),
@@ -83,7 +83,9 @@ def tried(*faults: FaultSpec) -> Evidence:
         scenario="generated/any",
         guarantee=Guarantee.IDEMPOTENT,
         seed=1,
-        workload=Workload(records=RECORDS, records_per_command=10, interval_ms=1_000, partitions=2, value_bytes=64),
+        workload=Workload(
+            records=RECORDS, records_per_command=10, interval_ms=1_000, partitions=2, value_bytes=64
+        ),
         faults=faults,
         config=producer_config(Guarantee.IDEMPOTENT, "none", settings),
     )
@@ -100,7 +102,7 @@ def calm() -> Evidence:
     "broker_kill",
     "broker_pause",
     "changed_error",
-    "closed_at_frame",
+    "close_at_frame",
     "connect_timeout",
     "disconnect",
     "dropped_frame",
@@ -108,9 +110,9 @@ def calm() -> Evidence:
     "dropped_response",
     "duplicated_response",
     "error_response",
-    "ghost_request",
+    "delayed_past_disconnect",
     "half_open",
-    "hang_up",
+    "accept_then_close",
     "held_frame",
     "late_frame",
     "late_response",
@@ -142,7 +144,7 @@ def test_in_the_simulated_world_it_hits_and_ends(
 
 def test_who_is_hung_up_on_was_accepted_and_waits_longer_each_time() -> None:
     """Only to be ready ends the series of attempts (NET-CON-06)."""
-    evidence = tried(FaultSpec("hang_up", AtTime(1_500), 4_000, brokers=(1,)))
+    evidence = tried(FaultSpec("accept_then_close", AtTime(1_500), 4_000, brokers=(1,)))
     (row,) = evidence.faults
     assert row.effective_ns is not None
     begin_ns, end_ns = row.effective_ns

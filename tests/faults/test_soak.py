@@ -16,6 +16,7 @@ from benchmarks.soak import MIX, Client, Stand, soak, stand
 from faults.broker_fault import WitnessFault
 from faults.frame_fault import FrameFault
 from faults.toxiproxy_errors import ControlPlaneWedged
+from harness.model.mode import Mode
 from harness.model.spec import AtTime, FaultSpec
 from harness.plugins import registry
 from harness.plugins.fault import FaultKind, LiveLane
@@ -59,7 +60,7 @@ def test_sixty_cycles_of_mixed_faults_leave_the_server_as_it_was(tmp_path: Path)
 def test_the_mix_has_every_kind_that_works_on_proxies() -> None:
     def works_on_proxies(kind: FaultKind) -> bool:
         of_the_witness = isinstance(kind, FrameFault | WitnessFault)
-        return not kind.exclusive_cluster and "live" in kind.worlds and not of_the_witness
+        return not kind.exclusive_cluster and Mode.LIVE in kind.modes and not of_the_witness
 
     kinds = {name for name, kind in registry.table("faults").items() if works_on_proxies(kind)}
     assert {kind for kind, _ in MIX} == kinds

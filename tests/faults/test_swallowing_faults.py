@@ -141,7 +141,7 @@ def test_silent_partitions_swallow_both_ways_or_one(on_stage: Any, ways: tuple[i
 
 @pytest.mark.parametrize("leaves_by", ["fin", "rst"])
 @pytest.mark.control(
-    "ghost_request",
+    "delayed_past_disconnect",
     client="one leaves; to the other no answer comes until the fault ends",
     broker="nothing arrives until the fault ends, then the requests of both, also of the one who has left",
     untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
@@ -149,7 +149,7 @@ def test_silent_partitions_swallow_both_ways_or_one(on_stage: Any, ways: tuple[i
 def test_ghost_requests_arrive_after_the_client_has_left(on_stage: Any, leaves_by: str) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
-        async with victim.under("ghost_request", hits=1) as fault:
+        async with victim.under("delayed_past_disconnect", hits=1) as fault:
             leaver, stayer = await victim.served(0), await victim.served(0)
             assert victim.upstream.heard() == [0, 0]
             await fault.start()

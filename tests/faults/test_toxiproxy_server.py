@@ -144,9 +144,7 @@ def test_a_stopped_server_is_noticed_and_named(staged: Any) -> None:
                 os.waitid, os.P_PID, process.pid, os.WSTOPPED
             )  # the last of its threads has stopped
             with pytest.raises(ControlPlaneWedged, match="does not even tell its version") as raised:
-                await DROPPED_RESPONSE.start(
-                    FaultSpec("dropped_response", AtTime(0), 1), stage.paths[0].lane
-                )
+                await DROPPED_RESPONSE.start(FaultSpec("dropped_response", AtTime(0), 1), stage.paths[0].lane)
             assert isinstance(raised.value, EnvironmentProblem)
             process.resume()
             assert not await stage.server.alive()

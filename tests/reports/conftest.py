@@ -27,7 +27,7 @@ from harness.model.rows import (
     TrialRecord,
     TrialVerdict,
 )
-from harness.model.spec import ClientRef, AtTime, FaultSpec, Plan, TrialSpec, Workload
+from harness.model.spec import AtTime, ClientRef, FaultSpec, Plan, TrialSpec, Workload
 from harness.model.tcp_facts import TcpFact
 from harness.model.verdicts import Guarantee
 from harness.storage.run_store import RunRecord, RunStore
@@ -164,7 +164,9 @@ def new_story(
         scenario=scenario,
         guarantee=guarantee,
         seed=seed,
-        workload=Workload(records, records_per_command=20, interval_ms=50, partitions=3, keys=keys, value_bytes=160),
+        workload=Workload(
+            records, records_per_command=20, interval_ms=50, partitions=3, keys=keys, value_bytes=160
+        ),
         faults=(),
         config=producer_config(guarantee, "zstd", {"acks": acks}),
     )
@@ -192,8 +194,12 @@ def full_story(trial: str, **choices: object) -> Story:
     story.say(Configured, LOAD_NS - 800 * MS, id=0, applied=applied, not_set={})
     conn = _Connection(story, windows)
     for first in range(0, work.records, work.records_per_command):
-        t_ms = (first // work.records_per_command - 2) * work.interval_ms  # the first two chunks warm the client up
-        story.say(OpInvoke, LOAD_NS + t_ms * MS, op="send", id=first, first=first, count=work.records_per_command)
+        t_ms = (
+            first // work.records_per_command - 2
+        ) * work.interval_ms  # the first two chunks warm the client up
+        story.say(
+            OpInvoke, LOAD_NS + t_ms * MS, op="send", id=first, first=first, count=work.records_per_command
+        )
         for partition in range(work.partitions):
             batch = [
                 n

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from harness.model.mode import Mode
 from harness.plugins import registry
 
 SCRIPTS = Path(__file__).resolve().parent.parent.parent / "scripts"
@@ -30,7 +31,7 @@ def test_every_control_is_run(pages: Any) -> None:
 
 
 def test_every_simulated_kind_has_a_twin_and_no_other(pages: Any) -> None:
-    simulated = {name for name, kind in registry.table("faults").items() if "simulated" in kind.worlds}
+    simulated = {name for name, kind in registry.table("faults").items() if Mode.SIMULATED in kind.modes}
     assert {kind for kind, _ in pages.twins()} == simulated
 
 

@@ -13,7 +13,7 @@ from harness.model.contract import AnyEvent, OpComplete, OpInvoke, ShutdownCompl
 from harness.model.evidence import PRODUCER, Evidence
 from harness.model.payload import Identity, encode
 from harness.model.rows import Ending, FaultRow, Frame, FrameKind, LogRecord, Phases, ProducePart, TrialRecord
-from harness.model.spec import ClientRef, AtTime, FaultSpec, TrialSpec, Workload
+from harness.model.spec import AtTime, ClientRef, FaultSpec, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
 from harness.workloads.produce.commands import key_of
 from harness.workloads.produce.profile import producer_config

@@ -43,7 +43,7 @@ class Reference:
     def simulated(
         self, settings: Configure, network: Network, clock: Clock, dice: Dice, tell: Tell
     ) -> SimulatedClient | None:
-        """Return the client in the simulated world. See :class:`harness.simulated.ports.SimulatedClientKind`."""
+        """Return the client in simulated mode. See :class:`harness.simulated.ports.SimulatedClientKind`."""
         from clients.adapters.reference.simulated import start
         from clients.seeding.table import components_of
 

@@ -22,11 +22,11 @@ from clients.reference.network.idle_connections import IdleConnections
 from clients.reference.network.in_flight_requests import InFlightRequest, InFlightRequests
 from clients.reference.network.least_loaded import least_loaded, starting_anywhere
 from clients.reference.network.node_addresses import every_address
-from clients.reference.network.request_tracker import RequestTracker, NoAnswerError
+from clients.reference.network.request_tracker import NoAnswerError, RequestTracker
 from clients.reference.network.throttling import client_throttle_ms
 from clients.reference.ports import INT32_MAX, ChannelState, Disconnection, Jitter, Node, Polled, Selector
 from clients.reference.states import ConnectionState
-from clients.reference.telemetry.trace import ApiVersionsReceived, ConnectionEnded, CallbackFailed, Trace
+from clients.reference.telemetry.trace import ApiVersionsReceived, CallbackFailed, ConnectionEnded, Trace
 from harness.wire.apis import Api, api_name
 from harness.wire.messages import client_versions
 from harness.wire.versions import UnsupportedVersion

@@ -14,7 +14,7 @@ from clients.reference.producer.producer import ProducerCore
 from clients.reference.producer.send_handle import Delivery
 from clients.reference.telemetry.metrics import NS_PER_MS, ProducerMetrics
 from clients.reference.transport.io_thread import LONGEST_WAIT_S, IoThread, now_ms
-from clients.reference.transport.news import WakeupCondition
+from clients.reference.transport.wakeup import WakeupCondition
 
 
 class Blocking:

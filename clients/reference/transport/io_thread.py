@@ -13,9 +13,9 @@ from collections.abc import Callable
 from time import monotonic_ns
 
 from clients.reference.producer.producer import ProducerCore
-from clients.reference.transport.news import WakeupCondition
 from clients.reference.transport.record_future import Waiting, contained
 from clients.reference.transport.selector import SocketSelector
+from clients.reference.transport.wakeup import WakeupCondition
 
 logger = logging.getLogger("kafka-trial.reference")
 

@@ -30,10 +30,10 @@ from clients.reference.telemetry.metrics import Gauges, MetricName, ProducerMetr
 from clients.reference.telemetry.trace import Trace, TraceEvent, no_trace
 from clients.reference.transport.blocking import Blocking
 from clients.reference.transport.io_thread import IoThread, now_ms
-from clients.reference.transport.news import WakeupCondition
 from clients.reference.transport.plugged_sends import PluggedSends
 from clients.reference.transport.record_future import RecordFuture, Waiting
 from clients.reference.transport.selector import SocketSelector
+from clients.reference.transport.wakeup import WakeupCondition
 
 logger = logging.getLogger("kafka-trial.reference")
 

@@ -9,7 +9,7 @@ from functools import partial
 from clients.reference.errors import SendError
 from clients.reference.producer.producer_batch import ProducerBatch, RecordMetadata
 from clients.reference.producer.send_handle import Delivery
-from clients.reference.transport.news import WakeupCondition
+from clients.reference.transport.wakeup import WakeupCondition
 
 logger = logging.getLogger("kafka-trial.reference")
 DoneCallback = Callable[["RecordFuture"], None]

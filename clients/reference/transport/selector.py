@@ -21,7 +21,7 @@ READ_BYTES = 262_144
 
 
 @dataclass(slots=True, eq=False)
-class Connection:
+class SocketConnection:
     """A channel and its socket. It is not connected until the socket is writable for the first time."""
 
     channel: Channel
@@ -41,7 +41,7 @@ class SocketSelector:
         self._buffers = ((socket.SO_SNDBUF, send_buffer_bytes), (socket.SO_RCVBUF, receive_buffer_bytes))
         self._authenticator = authenticator
         self._selector = selectors.DefaultSelector()
-        self._connections: dict[int, Connection] = {}
+        self._connections: dict[int, SocketConnection] = {}
         self._refused: dict[int, Disconnection] = {}
         self._waker, self._wakeups = socket.socketpair()
         self._waker.setblocking(False)
@@ -91,7 +91,9 @@ class SocketSelector:
         for option, size_bytes in self._buffers:
             if size_bytes >= 0:
                 sock.setsockopt(socket.SOL_SOCKET, option, size_bytes)
-        connection = self._connections[node_id] = Connection(Channel(node_id, self._authenticator()), sock)
+        connection = self._connections[node_id] = SocketConnection(
+            Channel(node_id, self._authenticator()), sock
+        )
         result = sock.connect_ex(target)
         self._selector.register(sock, selectors.EVENT_WRITE, connection)
         if result not in (0, errno.EINPROGRESS):
@@ -108,7 +110,7 @@ class SocketSelector:
     def poll(self) -> Polled:
         """Process what the last ``wait`` found ready, or else check the sockets now."""
         for key, mask in self._events or self._selector.select(0):
-            connection: Connection | None = key.data
+            connection: SocketConnection | None = key.data
             if connection is None:
                 self._drain_wakeups()
             elif self._connections.get(connection.channel.node_id) is connection:
@@ -154,7 +156,7 @@ class SocketSelector:
             connection.channel.is_muted = muted
             self._listen(connection)
 
-    def _serve(self, connection: Connection, mask: int) -> None:
+    def _serve(self, connection: SocketConnection, mask: int) -> None:
         channel = connection.channel
         if not connection.is_connected:
             code = connection.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
@@ -171,7 +173,7 @@ class SocketSelector:
             self._read(connection)
             self._write(connection)
 
-    def _write(self, connection: Connection) -> None:
+    def _write(self, connection: SocketConnection) -> None:
         channel = connection.channel
         try:
             while channel.outgoing and not channel.ended:
@@ -183,7 +185,7 @@ class SocketSelector:
             self._end(connection, str(error), ChannelState.FAILED_SEND if _is_ready(channel) else None)
         self._listen(connection)
 
-    def _read_the_rest(self, connection: Connection) -> None:
+    def _read_the_rest(self, connection: SocketConnection) -> None:
         """Read responses that the broker sent before it stopped reading. They still count."""
         try:
             while connection.channel.wants_to_read and (data := connection.sock.recv(READ_BYTES)):
@@ -191,7 +193,7 @@ class SocketSelector:
         except OSError:
             pass
 
-    def _read(self, connection: Connection) -> None:
+    def _read(self, connection: SocketConnection) -> None:
         try:
             data = connection.sock.recv(READ_BYTES)
         except BlockingIOError:
@@ -204,11 +206,11 @@ class SocketSelector:
         else:
             self._end(connection, "the broker closed the connection")
 
-    def _end(self, connection: Connection, why: str, state: ChannelState | None = None) -> None:
+    def _end(self, connection: SocketConnection, why: str, state: ChannelState | None = None) -> None:
         connection.channel.end(why, state)
         self._listen(connection)
 
-    def _listen(self, connection: Connection) -> None:
+    def _listen(self, connection: SocketConnection) -> None:
         """Watch for the events that the channel needs. None if it has ended."""
         channel, sock = connection.channel, connection.sock
         wanted = 0 if channel.ended else selectors.EVENT_WRITE
@@ -223,7 +225,7 @@ class SocketSelector:
         elif self._selector.get_key(sock).events != wanted:
             self._selector.modify(sock, wanted, connection)
 
-    def _unregister(self, connection: Connection) -> None:
+    def _unregister(self, connection: SocketConnection) -> None:
         try:
             self._selector.unregister(connection.sock)
         except KeyError:

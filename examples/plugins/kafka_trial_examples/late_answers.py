@@ -23,8 +23,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from faults.kind import BOTH_WORLDS, Fault, each, passed, remove, toxic_name
+from faults.kind import Fault, each, passed, remove, toxic_name
 from harness.model.evidence import Evidence
+from harness.model.mode import BOTH_MODES
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import FaultSpec
 from harness.model.units import NS_PER_MS
@@ -38,7 +39,7 @@ class LateAnswers(Fault):
     name = "late_answers"
     summary = "answers arrive later, in order, none lost"
     shown_by = "operations had their result as late as the added delay"
-    worlds = BOTH_WORLDS
+    modes = BOTH_MODES
     params: tuple[FaultParam, ...] = (
         FaultParam("delay_ms", 200, 1, 60_000, "how much later answers arrive"),
     )

@@ -8,7 +8,9 @@ from harness.model.spec import AtTime, FaultSpec, Workload
 from harness.model.verdicts import Guarantee
 from harness.plugins.scenario import Consequence, Scenario
 
-LOAD = Workload(records=60, records_per_command=5, interval_ms=250, partitions=3, keys=0, value_bytes=0, kind="lookup")
+LOAD = Workload(
+    records=60, records_per_command=5, interval_ms=250, partitions=3, keys=0, value_bytes=0, kind="lookup"
+)
 
 
 def _answered(evidence: Evidence) -> Consequence:

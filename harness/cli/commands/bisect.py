@@ -16,6 +16,7 @@ from harness.cli.run_plan import new_record
 from harness.cli.search_session import carry_out, live_run
 from harness.judging.fingerprint import replay
 from harness.model.errors import UsageError, unknown
+from harness.model.mode import Mode
 from harness.model.spec import ClientRef, Plan, TrialSpec
 from harness.model.units import some
 from harness.planning import selection, validate_plan
@@ -62,7 +63,7 @@ def bisect(
         return make_plan(scenarios, [ClientRef(client, version)], brokers, range(seed, seed + seeds)).trials
 
     each = trials_of(good, seeds)
-    validate_plan.check(Plan(seed, each), "live")
+    validate_plan.check(Plan(seed, each), Mode.LIVE)
     options = Options(
         shared.jobs_of(jobs),
         out_dir,

@@ -95,7 +95,7 @@ def _facts(kind: FaultKind) -> str:
     """Return what a plan needs to know about a fault: its worlds, who sees it, and each parameter."""
     params = [f"  {p.name}: {p.low} to {p.high}, {p.default} if not given: {p.what}" for p in kind.params]
     lines = (
-        f"worlds: {', '.join(sorted(kind.worlds))}",
+        f"modes: {', '.join(sorted(kind.modes))}",
         f"seen by: {', '.join(seen_by(kind))}",
         "parameters:" if params else "parameters: none",
         *params,

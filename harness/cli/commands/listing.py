@@ -36,7 +36,7 @@ def _broker(kind: BrokerKind) -> Row:
 
 def _fault(kind: FaultKind) -> Row:
     params = {param.name: [param.low, param.high] for param in kind.params}
-    return {"worlds": sorted(kind.worlds), "params": params, "summary": kind.summary}
+    return {"modes": sorted(kind.modes), "params": params, "summary": kind.summary}
 
 
 def _scenario(scenario: Scenario) -> Row:

@@ -1,4 +1,4 @@
-"""``kafka-trial replay``: run one trial again, in the world of its broker."""
+"""``kafka-trial replay``: run one trial again, in the mode of its broker."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from harness.files import present, read_named, read_stored
 from harness.judging import repeats
 from harness.limits.memory import PLAN_BYTES, Crowded, Room
 from harness.model.errors import UsageError, unknown
+from harness.model.mode import Mode
 from harness.model.run_files import RUN, TRIAL
 from harness.model.spec import Plan, TrialSpec
 from harness.model.verdicts import Verdict, exit_code
@@ -71,13 +72,13 @@ def replay(
     options = Options(
         shared.jobs_of(jobs), out_dir, as_json=as_json, quiet=quiet, capture=capture, strict=strict
     )
-    plan, world = moved(read_plan(located(trial, out_dir)), broker)
+    plan, mode = moved(read_plan(located(trial, out_dir)), broker)
     typed_settings.again(shlex.split(command or ""), plan)
     if repeat > 1:
         plan = repeats.repeated(plan, repeat)
-    validate_plan.check(plan, world)
+    validate_plan.check(plan, mode)
     own_commands.allow((spec.client for spec in plan.trials), allow_command, say)
-    if world == "live":
+    if mode == Mode.LIVE:
         clients = install(spec.client for spec in plan.trials)
         store = RunStore.create(out_dir, new_record(plan, options))
         code = carry_out(store, Installed(clients, {}), options)
@@ -140,21 +141,21 @@ def read_plan(path: Path) -> Plan:
     return Plan(spec.seed, (spec,))
 
 
-def moved(plan: Plan, broker: str | None) -> tuple[Plan, str]:
-    """Return the plan, on another broker if one is named, and its world. Raise UsageError if no world can run it."""
+def moved(plan: Plan, broker: str | None) -> tuple[Plan, Mode]:
+    """Return the plan, on another broker if one is named, and its mode. Raise UsageError if no mode can run it."""
     if broker is not None:
         plan = Plan(plan.seed, tuple(msgspec.structs.replace(spec, broker=broker) for spec in plan.trials))
-    worlds = {"simulated" if is_simulated(spec) else "live" for spec in plan.trials}
-    if len(worlds) != 1:
-        raise UsageError("a plan for replay has at least one trial, and all of them in one world")
-    [world] = worlds
+    modes = {Mode.SIMULATED if is_simulated(spec) else Mode.LIVE for spec in plan.trials}
+    if len(modes) != 1:
+        raise UsageError("a plan for replay has at least one trial, and all of them in one mode")
+    [mode] = modes
     for spec in plan.trials:
-        _check(spec, world)
-    return plan, world
+        _check(spec, mode)
+    return plan, mode
 
 
-def _check(spec: TrialSpec, world: str) -> None:
-    if world == "live":
+def _check(spec: TrialSpec, mode: Mode) -> None:
+    if mode == Mode.LIVE:
         selection.brokers([spec.broker])
         return
     version, _ = broker_of(spec.broker)

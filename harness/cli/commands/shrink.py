@@ -1,4 +1,4 @@
-"""``kafka-trial shrink``: reduce a failing trial as far as possible, in the world of its broker."""
+"""``kafka-trial shrink``: reduce a failing trial as far as possible, in the mode of its broker."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ from harness.cli.search_session import carry_out, live_run, simulated_run
 from harness.files import present
 from harness.files.row_files import read_json, write_json
 from harness.model.errors import UsageError, unknown
+from harness.model.mode import Mode
 from harness.model.path_names import made_of
 from harness.model.rows import TrialVerdict
 from harness.model.run_files import TRIAL, VERDICT
-from harness.model.spec import OnClientEvent, AtTime, FaultSpec, OnFrame, OnPhase, Plan, TrialSpec, Trigger
+from harness.model.spec import AtTime, FaultSpec, OnClientEvent, OnFrame, OnPhase, Plan, TrialSpec, Trigger
 from harness.model.units import some
 from harness.planning import own_commands, typed_settings, validate_plan
 from harness.running.install import install
 from harness.search.shrink_passes import TIERS, Allowed
-from harness.search.shrinker import STARTS, Shrinker, Rate
+from harness.search.shrinker import STARTS, Rate, Shrinker
 from harness.search.trial_batches import TrialBatches, anomalies
 from harness.storage.run_store import RunStore
 
@@ -73,23 +74,23 @@ def shrink(
         max_time_s=shared.max_time_of(max_time),
     )
     path = located(trial, out_dir)
-    plan, world = moved(read_plan(path), broker)
+    plan, mode = moved(read_plan(path), broker)
     if len(plan.trials) != 1:
         raise UsageError(f"shrink takes one trial; {trial} has {len(plan.trials)}")
     [spec] = plan.trials
     typed_settings.again(shlex.split(command or ""), plan)
-    validate_plan.check(plan, world)
+    validate_plan.check(plan, mode)
     own_commands.allow((spec.client for spec in plan.trials), allow_command, say)
     wanted = _wanted(path, anomaly)
     # Install before the folder is created: an unknown version should leave nothing on disk.
-    clients = install([spec.client]) if world == "live" else {}
+    clients = install([spec.client]) if mode == Mode.LIVE else {}
     store = RunStore.create(out_dir, new_record(Plan(plan.seed, ()), options))
     say(f"run {store.folder}: {_faults(spec)} of {spec.trial}, {options.jobs} trials at a time")
     tiers = () if faults_only else TIERS
-    starts = STARTS if world == "live" else 1
-    with live_run(store, clients, options) if world == "live" else simulated_run(store, options) as run:
+    starts = STARTS if mode == Mode.LIVE else 1
+    with live_run(store, clients, options) if mode == Mode.LIVE else simulated_run(store, options) as run:
         batches = TrialBatches(run, options.jobs)
-        shrinker = Shrinker(spec, wanted, _allowed_in(world), batches, tiers, attempts, starts, say)
+        shrinker = Shrinker(spec, wanted, _allowed_in(mode), batches, tiers, attempts, starts, say)
         stopped_by = carry_out(run, shrinker.run())
     return _conclude(shrinker, store, options, stopped_by)
 
@@ -107,10 +108,10 @@ def _wanted(path: Path, anomaly: str | None) -> list[str]:
     return [anomaly] if anomaly else list(found)
 
 
-def _allowed_in(world: str) -> Allowed:
+def _allowed_in(mode: Mode) -> Allowed:
     def allowed(spec: TrialSpec) -> bool:
         try:
-            validate_plan.check(Plan(spec.seed, (spec,)), world)
+            validate_plan.check(Plan(spec.seed, (spec,)), mode)
         except UsageError:
             return False
         return True

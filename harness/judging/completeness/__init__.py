@@ -2,7 +2,7 @@
 
 What is missing, cut or contradictory proves nothing, neither for a client nor against it: such a trial is a
 harness-error. The judge asks before anything else. Each rule says what collecting always leaves, in every scenario and
-in both worlds; a rule that a client could break by a defect of its own is none, for then the defect is to be judged.
+in both modes; a rule that a client could break by a defect of its own is none, for then the defect is to be judged.
 
 The exceptions are those of the faults: a topic that was trimmed or created again has another log, and a frame that a
 rule changed is not the one that the other side sent. There is one module for each channel: the client's history, the

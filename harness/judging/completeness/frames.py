@@ -24,7 +24,7 @@ _Batch = tuple[int, int | None]
 def connections(evidence: Evidence) -> Reason | None:
     """Each connection has its opening and its end."""
     by_kind: dict[FrameKind, set[int]] = {kind: set() for kind in FrameKind}
-    for row in (*evidence.frames, *evidence.stopped):
+    for row in (*evidence.frames, *evidence.blocked_frames):
         by_kind[row.kind].add(row.conn)
     if unopened := set().union(*by_kind.values()) - by_kind[FrameKind.OPEN]:
         return FRAMES_LACK.reason(what="a connection has no opening", count=len(unopened))
@@ -51,7 +51,9 @@ class _Answers:
     def __init__(self, rows: Sequence[Frame]) -> None:
         requests = [row for row in rows if row.kind is FrameKind.REQUEST]
         self._never = {row.correlation_id for row in requests if row.disposition is Disposition.BLOCKED}
-        self._waiting = deque(row for row in requests if row.disposition is not Disposition.BLOCKED and _is_answered(row))
+        self._waiting = deque(
+            row for row in requests if row.disposition is not Disposition.BLOCKED and _is_answered(row)
+        )
         self._passed_over: list[Frame] = []
         self.unasked = 0
         for row in rows:
@@ -83,7 +85,7 @@ class _Answers:
 def _by_connection(evidence: Evidence) -> dict[int, list[Frame]]:
     """Connection -> its rows in the order in which they came to the witness, whenever a rule let them leave."""
     rows: defaultdict[int, list[Frame]] = defaultdict(list)
-    for row in sorted((*evidence.frames, *evidence.stopped), key=lambda row: row.arrived_ns):
+    for row in sorted((*evidence.frames, *evidence.blocked_frames), key=lambda row: row.arrived_ns):
         rows[row.conn].append(row)
     return rows
 

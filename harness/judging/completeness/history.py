@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import pairwise
 
-from harness.adapter.protocol_rules import RuleBroken, ProtocolRules, Unknown
+from harness.adapter.protocol_rules import ProtocolRules, RuleBroken, Unknown
 from harness.model.anomaly import ReasonKind
 from harness.model.contract import (
     CRASHED,
@@ -104,7 +104,7 @@ def _commands(evidence: Evidence) -> Iterator[Command | Unknown]:
 def _like(made: type[LoadCommand]) -> Callable[[int, str, int, int], LoadCommand]:
     """Commands of so many elements, with the op and columns of ``made``: what else was in them is not kept."""
 
-    class Told(LoadCommand, frozen=True):
+    class ReplayedCommand(LoadCommand, frozen=True):
         op, element, columns = made.op, made.element, made.columns
         elements: int
 
@@ -112,7 +112,7 @@ def _like(made: type[LoadCommand]) -> Callable[[int, str, int, int], LoadCommand
         def count(self) -> int:
             return self.elements
 
-    return Told
+    return ReplayedCommand
 
 
 def ended(evidence: Evidence) -> Reason | None:

@@ -33,7 +33,9 @@ def told(evidence: Evidence) -> Reason | None:
         for event in _events(evidence.trace, "request_sent")
         if event.get("api") == PRODUCE and "correlation_id" in event
     )
-    seen = Counter(row.correlation_id for row in (*evidence.frames, *evidence.stopped) if is_produce(row))
+    seen = Counter(
+        row.correlation_id for row in (*evidence.frames, *evidence.blocked_frames) if is_produce(row)
+    )
     if untold := (seen - sent).total():
         return TRACE_LACKS.reason(what="a Produce request that was seen is not told", count=untold)
     if not isinstance(evidence.history[-1], ShutdownComplete):

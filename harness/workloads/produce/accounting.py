@@ -8,7 +8,7 @@ with n's intact value, written by this run, trial and producer. Then:
 - **duplicated**: copies beyond each record's first, over all partitions;
 - **reordered**: among the first copies of acknowledged records in one partition, in log order, those that stand
   behind a record that was sent later;
-- **phantom**: log records that nobody sent (no intact value, another writer's, a number that was never handed to
+- **unexpected**: log records that nobody sent (no intact value, another writer's, a number that was never handed to
   the client), and copies of records of which the client said that they were certainly not written;
 - **moved key**: a key whose records lie in more partitions than the topic's growth accounts for;
 - **strange timestamp**: a record whose timestamp lies outside the time of the trial.
@@ -58,7 +58,7 @@ class Unexpected(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Phantom:
+class UnexpectedRecord:
     """A log record that should not be there, and why; ``n`` None: it is no record of this trial's own."""
 
     record: LogRecord
@@ -142,7 +142,7 @@ def _overtaken(placed: list[tuple[int, int, LogRecord]]) -> list[Inversion]:
 
 
 @view
-def phantoms(evidence: Evidence) -> list[Phantom]:
+def unexpected_records(evidence: Evidence) -> list[UnexpectedRecord]:
     """Log records that nobody sent, or that the client denies."""
     found = []
     sends = evidence.operations
@@ -151,11 +151,11 @@ def phantoms(evidence: Evidence) -> list[Phantom]:
             continue
         if n is None:
             is_intact = evidence.identities[at] is not None
-            found.append(Phantom(record, Unexpected.FOREIGN if is_intact else Unexpected.DAMAGED))
+            found.append(UnexpectedRecord(record, Unexpected.FOREIGN if is_intact else Unexpected.DAMAGED))
         elif (send := sends.get(n)) is None:
-            found.append(Phantom(record, Unexpected.NEVER_SENT, n))
+            found.append(UnexpectedRecord(record, Unexpected.NEVER_SENT, n))
         elif send.outcome is Outcome.FAIL:
-            found.append(Phantom(record, Unexpected.REPORTED_FAILED, n))
+            found.append(UnexpectedRecord(record, Unexpected.REPORTED_FAILED, n))
     return found
 
 
@@ -211,7 +211,7 @@ def count(evidence: Evidence) -> dict[str, int]:
         "lost": len(lost(evidence)),
         "duplicated": surplus(evidence),
         "reordered": len(inversions(evidence)),
-        "phantom": len(phantoms(evidence)),
+        "unexpected": len(unexpected_records(evidence)),
     }
 
 

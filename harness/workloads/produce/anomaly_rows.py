@@ -8,7 +8,7 @@ has is a disagreement. What each kind puts into them:
 - ``lost``: the record, and the place that was acknowledged (null where the client did not say);
 - ``duplicated``: the record and the place of each copy beyond its first by ``(partition, offset)``;
 - ``reordered``: the record and the place of its first copy there; ``detail`` the number of the record that overtook it;
-- ``phantom``: the place; the record where it is one of ours; ``detail`` the code of the reason;
+- ``unexpected``: the place; the record where it is one of ours; ``detail`` the code of the reason;
 - ``moved-key``: ``detail`` the key, and ``partition`` one of those that hold it: a row for each;
 - ``strange-timestamp``: the place; the record where it is one of ours; ``detail`` the timestamp in milliseconds.
 """
@@ -32,8 +32,8 @@ def anomaly_rows(evidence: Evidence) -> Iterator[AnomalyRow]:
             yield _at(record, "duplicated", n)
     for inversion in accounting.inversions(evidence):
         yield _at(inversion.record, "reordered", inversion.n, str(inversion.overtaken_by))
-    for phantom in accounting.phantoms(evidence):
-        yield _at(phantom.record, "phantom", phantom.n, phantom.why.name)
+    for unexpected in accounting.unexpected_records(evidence):
+        yield _at(unexpected.record, "unexpected", unexpected.n, unexpected.why.name)
     for key, partitions in accounting.moved_keys(evidence).items():
         for partition in partitions:
             yield AnomalyRow("moved-key", partition=partition, detail=key)

@@ -21,14 +21,14 @@ MEANING: Mapping[str, str] = {
     "lost": "acknowledged, and no intact copy in the log",
     "duplicated": "copies beyond a record's first",
     "reordered": "acknowledged records behind a later-sent one of their partition",
-    "phantom": "log records that nobody sent, or that were reported as not written",
+    "unexpected": "log records that nobody sent, or that were reported as not written",
 }
 
 #: The counts, in their order, as columns.
 DELIVERY: Columns = MappingProxyType(dict.fromkeys(MEANING, "long"))
 
 #: The kinds of rows in the table ``anomalies``. The first four have the names of the counts that count them.
-ANOMALIES = ("lost", "duplicated", "reordered", "phantom", "moved-key", "strange-timestamp")
+ANOMALIES = ("lost", "duplicated", "reordered", "unexpected", "moved-key", "strange-timestamp")
 
 
 def _delivery(trial: PackedTrial) -> ColumnData:

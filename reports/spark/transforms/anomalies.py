@@ -25,7 +25,7 @@ def anomalies(operations: DataFrame, stored: DataFrame, events: DataFrame, fault
         lost(operations, stored),
         duplicated(stored),
         reordered(stored),
-        phantom(stored),
+        unexpected(stored),
         moved_keys(stored, faults),
         strange_timestamps(stored, events),
     )
@@ -61,7 +61,7 @@ def reordered(stored: DataFrame) -> DataFrame:
     return _rows(placed.filter(F.col("n") < F.col("furthest")), "reordered", F.col("furthest"))
 
 
-def phantom(stored: DataFrame) -> DataFrame:
+def unexpected(stored: DataFrame) -> DataFrame:
     """Return the log records that were not sent, or that the client reported as failed."""
     why = (
         F.when(~F.col("intact"), "DAMAGED")
@@ -69,7 +69,7 @@ def phantom(stored: DataFrame) -> DataFrame:
         .when(F.col("outcome").isNull(), "NEVER_SENT")
         .when(outcome_is("fail"), "REPORTED_FAILED")
     )
-    return _rows(stored.filter(why.isNotNull()), "phantom", why)
+    return _rows(stored.filter(why.isNotNull()), "unexpected", why)
 
 
 def moved_keys(stored: DataFrame, faults: DataFrame) -> DataFrame:

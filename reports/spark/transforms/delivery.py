@@ -2,7 +2,7 @@
 
 The counts are those of ``harness.model.rows.Delivery``. ``sent``, and of these ``acked``, ``failed`` and ``unknown``:
 as the client reported them. ``in_log``: the records in the log, from any writer. ``lost``, ``duplicated``,
-``reordered``, ``phantom``: the anomalies of that kind (:mod:`reports.spark.transforms.anomalies`), each of which is
+``reordered``, ``unexpected``: the anomalies of that kind (:mod:`reports.spark.transforms.anomalies`), each of which is
 also compared individually.
 """
 
@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from harness.workloads.produce.tables import DELIVERY
 from reports.spark.transforms.stored import outcome_is
 
-COUNTED = ("lost", "duplicated", "reordered", "phantom")
+COUNTED = ("lost", "duplicated", "reordered", "unexpected")
 
 
 def delivery(trials: DataFrame, operations: DataFrame, stored: DataFrame, anomalies: DataFrame) -> DataFrame:

@@ -31,8 +31,8 @@ as the record before it in its partition whose delivery timeout had passed.
 These records were not given up either:
 
 - The records of a batch that the broker refused as too large, whether one or many. Waiting does not help
-  them, and ``unsplit`` judges whether the client should have made smaller batches.
-- Records that failed because a broker refused their sequence although it was right. ``unmended`` judges those.
+  them, and ``oversized-batch-not-split`` judges whether the client should have made smaller batches.
+- Records that failed because a broker refused their sequence although it was right. ``sequence-not-recovered`` judges those.
 - A record reported as unknown that is in the log, and whose batch the broker called too large when it was
   sent again. The client cannot find out that it was stored: the broker checks the size first, and a smaller
   batch is a different batch.

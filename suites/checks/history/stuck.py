@@ -149,7 +149,7 @@ def _explained(evidence: Evidence, span: Span) -> tuple[str, ...]:
 @view
 def stall(evidence: Evidence) -> Stall | None:
     """The longest time without progress, after healing and before the close, with records pending at every moment."""
-    moments_ns = progress_ns(evidence.history, (*evidence.frames, *evidence.stopped), PRODUCE)
+    moments_ns = progress_ns(evidence.history, (*evidence.frames, *evidence.blocked_frames), PRODUCE)
     return max(_waits(evidence, moments_ns), key=lambda each: each.idle_ms, default=None)
 
 

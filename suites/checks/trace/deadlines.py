@@ -14,7 +14,7 @@ succeeded. One that is late leaves the application waiting for results that it w
 
 ## How it is judged per guarantee
 
-- **all**: forbidden. In the simulated world an event may be 2 ms late. In the live world it may be 1,500 ms
+- **all**: forbidden. In simulated mode an event may be 2 ms late. In live mode it may be 1,500 ms
   late, and lateness within 5 seconds of a stall is inconclusive.
 
 ## What it needs
@@ -90,12 +90,12 @@ class Deadlines(Monitor):
         return [breach for part in self._parts for breach in part.late]
 
 
-#: The close() of a trial has this timeout, in either world.
+#: The close() of a trial has this timeout, in either mode.
 CLOSE_TIMEOUT_MS = 10_000
 
 
 def limits_of(evidence: Evidence) -> Limits:
-    """Return the limits from the trial's settings and its world."""
+    """Return the limits from the trial's settings and its mode."""
 
     def ms(name: str, default: int) -> int:
         return number(evidence, name, default)

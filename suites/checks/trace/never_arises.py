@@ -1,4 +1,4 @@
-"""Situations of the trace checks that no trial of the suites produces, and why. Laws judge their behaviours."""
+"""Situations of the trace checks that no trial of the suites produces, and why. Properties judge their behaviours."""
 
 from __future__ import annotations
 

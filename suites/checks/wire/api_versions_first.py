@@ -45,7 +45,7 @@ SASL = frozenset({"SaslHandshake", "SaslAuthenticate"})
 def first_requests(evidence: Evidence) -> list[Frame]:
     """Return the first request of each connection that has one, not counting SASL."""
     first: dict[int, Frame] = {}
-    for frame in sorted((*evidence.frames, *evidence.stopped), key=lambda frame: frame.arrived_ns):
+    for frame in sorted((*evidence.frames, *evidence.blocked_frames), key=lambda frame: frame.arrived_ns):
         if frame.kind is FrameKind.REQUEST and frame.api not in SASL:
             first.setdefault(frame.conn, frame)
     return list(first.values())

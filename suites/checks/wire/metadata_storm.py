@@ -59,7 +59,7 @@ def run(evidence: Evidence) -> list[Finding]:
 
 
 def _questions(evidence: Evidence) -> list[Frame]:
-    frames = (*evidence.frames, *evidence.stopped)
+    frames = (*evidence.frames, *evidence.blocked_frames)
     return [frame for frame in frames if frame.kind is FrameKind.REQUEST and frame.api == METADATA]
 
 

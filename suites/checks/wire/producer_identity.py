@@ -207,7 +207,9 @@ def _failures(evidence: Evidence) -> list[Stretch]:
     """Return the interval from each failure to the time by which a client has reacted to it."""
     timeout_ns = _timeout_ns(evidence)
     spans = [*_failed_requests(evidence, timeout_ns)]
-    requests = (frame for frame in (*evidence.frames, *evidence.stopped) if frame.kind is FrameKind.REQUEST)
+    requests = (
+        frame for frame in (*evidence.frames, *evidence.blocked_frames) if frame.kind is FrameKind.REQUEST
+    )
     produced = {frame.conn for frame in requests if frame.api in (PRODUCE, INIT)}
     for frame in evidence.frames:
         if _ended(frame, produced) or (frame.api == INIT and frame.error_codes):

@@ -106,7 +106,7 @@ def sent(evidence: Evidence) -> list[Sent]:
     """Return all sent batches, in the order in which they arrived at the witness."""
     requests = [
         frame
-        for frame in (*evidence.frames, *evidence.stopped)
+        for frame in (*evidence.frames, *evidence.blocked_frames)
         if frame.kind is FrameKind.REQUEST and frame.api == PRODUCE
     ]
     answers: dict[tuple[int, int | None], list[Frame]] = {}

@@ -110,7 +110,7 @@ def _over_ns(answer: Frame, confused_ns: int) -> int:
 def _requests(evidence: Evidence) -> dict[int, list[Frame]]:
     """Map each connection to its requests, in order of arrival."""
     requests: dict[int, list[Frame]] = {}
-    for frame in (*evidence.frames, *evidence.stopped):
+    for frame in (*evidence.frames, *evidence.blocked_frames):
         if frame.kind is FrameKind.REQUEST:
             requests.setdefault(frame.conn, []).append(frame)
     for made in requests.values():

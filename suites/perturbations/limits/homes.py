@@ -133,7 +133,7 @@ PERTURBATIONS = (
         "ended-over-refusal-with-time-left",
         channels("history", "frames", "log"),
         "fails records two seconds before their delivery timeout, because their sequence was refused although correct",
-        ("unmended",),
+        ("sequence-not-recovered",),
         _last,
         _fatal,
         Verdict.DIFFERS,

@@ -197,7 +197,7 @@ def _unread_later(evidence: Evidence, spot: Spot) -> Evidence:
     """The same, and unreadable bytes pass afterwards."""
     invented = _from(evidence, spot, lambda _: (INVENTED_ID, 0))
     batch = request_of(evidence, settled(evidence)[spot])
-    conn = max(frame.conn for frame in (*evidence.frames, *evidence.stopped)) + 1
+    conn = max(frame.conn for frame in (*evidence.frames, *evidence.blocked_frames)) + 1
     known = next(frame for frame in evidence.frames if frame.kind is FrameKind.OPEN)
     begin_ns = max(batch.t_ns, known.t_ns) + SOON_NS
     ends = [

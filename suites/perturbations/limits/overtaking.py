@@ -52,7 +52,7 @@ def _refused_first(evidence: Evidence, place: Pair, refused: Batch) -> Evidence:
     batches = settled(evidence)
     request, answer = (of(evidence, batches[place[1]]) for of in (request_of, answer_to))
     part, at_ns = asked(evidence, refused.exchange), request.t_ns - SOON_NS
-    conn = max(frame.conn for frame in (*evidence.frames, *evidence.stopped)) + 1
+    conn = max(frame.conn for frame in (*evidence.frames, *evidence.blocked_frames)) + 1
     own = {"conn": conn, "received_ns": None, "fault": None, "disposition": None, "correlation_id": 1}
     asks: Frame = changed(request, t_ns=at_ns + 1, produce=(part,), **own)
     told = refusal(part, NOT_LEADER)

@@ -112,7 +112,13 @@ def _asking(evidence: Evidence, spot: Spot) -> Evidence:
     count = int(metadata_storm.usual(evidence) * BEYOND) + reasons
     rows = [row for n in range(REASONS) for row in stage.connection(n, n + 10, stage.conn + n)]
     first_ms, ids = REASONS + FORGOTTEN_MS, inserted_id(evidence) + 10_000
-    own = {"conn": request.conn, "broker": request.broker, "received_ns": None, "fault": None, "disposition": None}
+    own = {
+        "conn": request.conn,
+        "broker": request.broker,
+        "received_ns": None,
+        "fault": None,
+        "disposition": None,
+    }
     for n in range(count):
         at_ms = first_ms + n * (SECOND_MS - 100) / count
         rows += [
@@ -171,7 +177,13 @@ def _out_of_turn_later(evidence: Evidence, spot: Spot) -> Evidence:
     assert found is not None
     request = request_of(evidence, stage.batch)
     at_ms, ids = READ_MS + LEFT_MS // 2, inserted_id(evidence) + 10_000
-    own = {"conn": request.conn, "broker": request.broker, "received_ns": None, "fault": None, "disposition": None}
+    own = {
+        "conn": request.conn,
+        "broker": request.broker,
+        "received_ns": None,
+        "fault": None,
+        "disposition": None,
+    }
     rows = [
         changed(row, correlation_id=ids + n, t_ns=stage.ns(at_ms + later), **own)
         for row, n, later in ((found[0], 0, 0), (found[0], 1, 0.1), (found[1], 1, 0.3), (found[1], 0, 0.4))

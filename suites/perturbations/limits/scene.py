@@ -122,7 +122,7 @@ class Stage:
         self._at_ns = openings(evidence)[spot]
         self._lead_ms = lead_ms(evidence)
         self._ids = inserted_id(evidence)
-        self.conn = max(frame.conn for frame in (*evidence.frames, *evidence.stopped)) + 1
+        self.conn = max(frame.conn for frame in (*evidence.frames, *evidence.blocked_frames)) + 1
 
     def ns(self, since_ms: float) -> int:
         """Return the time ``since_ms`` after the first request, even if there is none."""

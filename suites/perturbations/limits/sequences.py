@@ -50,7 +50,7 @@ def given_away(code: int, is_known: bool) -> Callable[[Evidence, Spot], Evidence
         if is_known:
             tells = changed(tells, t_ns=asks.t_ns + 1)
             return with_frames_added(evidence, [asks, tells])
-        conn = max(frame.conn for frame in (*evidence.frames, *evidence.stopped)) + 1
+        conn = max(frame.conn for frame in (*evidence.frames, *evidence.blocked_frames)) + 1
         hello = [row for row in evidence.frames if row.conn == request.conn and row.t_ns < asks.t_ns]
         first = changed(hello[0], conn=conn, t_ns=asks.t_ns - 1)
         last = changed(first, kind=FrameKind.CLOSE, closed_by="client", t_ns=answer.t_ns + 2 * BEHIND_NS)

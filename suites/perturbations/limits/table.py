@@ -52,7 +52,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "answer-stamped-late": ("ack-shortly-before-its-answer",),
     "answers-out-of-turn": ("gave-up-before-answers-out-of-turn",),
     "behind-too-large": ("gave-up-beside-too-large",),
-    "beside-single-too-large": ("unsplit-under-another-limit",),
+    "beside-single-too-large": ("oversized-under-another-limit",),
     "blocked-call": ("gave-up-before-max-block",),
     "buffered-over-close": ("sent-shortly-after-close",),
     "burst-of-retries": ("again-too-often-in-a-second", "again-too-often-after-lost-connections"),

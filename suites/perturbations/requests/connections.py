@@ -29,7 +29,7 @@ def _leaked(evidence: Evidence, _: str) -> Evidence:
     opened_ns = hello[0].t_ns
     until_ns = max(frame.t_ns for frame in evidence.frames if frame.api == PRODUCE)
     every_ns = max(1, (until_ns - opened_ns) // CONNECTIONS)
-    first = max(frame.conn for frame in (*evidence.frames, *evidence.stopped)) + 1
+    first = max(frame.conn for frame in (*evidence.frames, *evidence.blocked_frames)) + 1
     last_id = inserted_id(evidence)
     added = [
         changed(

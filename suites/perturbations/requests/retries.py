@@ -26,7 +26,12 @@ def _retried_after(code: int) -> Callable[[Evidence, Spot], Evidence]:
     def apply(evidence: Evidence, spot: Spot) -> Evidence:
         batch = settled(evidence)[spot]
         request, sent = request_of(evidence, batch), asked(evidence, batch.exchange)
-        own = {"correlation_id": inserted_id(evidence), "received_ns": None, "fault": None, "disposition": None}
+        own = {
+            "correlation_id": inserted_id(evidence),
+            "received_ns": None,
+            "fault": None,
+            "disposition": None,
+        }
         refused = changed(request, t_ns=request.arrived_ns - 2 * NS_PER_MS, produce=(sent,), **own)
         answer = refusing(refused, code, t_ns=request.arrived_ns - NS_PER_MS)
         return with_frames_added(evidence, [refused, answer])

@@ -29,7 +29,7 @@ def _after_close(evidence: Evidence, spot: Spot) -> Evidence:
     batch = settled(evidence)[spot]
     request, sent = request_of(evidence, batch), asked(evidence, batch.exchange)
     later = paused(evidence, closed.mono_ns + 1, AFTER_CLOSE_NS + 1_000 * NS_PER_MS)
-    conn = max(frame.conn for frame in (*evidence.frames, *evidence.stopped)) + 1
+    conn = max(frame.conn for frame in (*evidence.frames, *evidence.blocked_frames)) + 1
     at_ns = closed.mono_ns + AFTER_CLOSE_NS
     own = {"conn": conn, "received_ns": None, "fault": None, "disposition": None}
     hello = [

@@ -9,13 +9,13 @@ from clients.reference import KafkaProducer
 from clients.reference.errors import IllegalStateError, SendError
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import RecordMetadata
-from suites.properties.property import law
+from suites.properties.property import client_property
 
 #: No broker listens there, so a send fails after max.block.ms.
 NOWHERE = {"bootstrap.servers": "127.0.0.1:9", "max.block.ms": 1}
 
 
-@law("PRD-CLS-02", "PRD-CLS-05")
+@client_property("PRD-CLS-02", "PRD-CLS-05")
 def flush_in_a_callback_is_refused(components: Components) -> None:
     """flush() in a callback raises an illegal-state error instead of waiting for itself.
 

@@ -16,8 +16,8 @@ from clients.reference.telemetry.trace import RequestSent, StateChanged
 from harness.brokers.scripted.answer import Answer
 from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.apis import Api
-from suites.properties.property import law
-from suites.properties.simulation import START_MS, Bench
+from suites.properties.property import client_property
+from suites.properties.simulation import START_MS, Simulation
 
 REFUSED = Disconnection(ChannelState.AUTHENTICATION_FAILED, "these credentials are not known")
 REQUEST_MS = 5_000
@@ -40,11 +40,11 @@ def guarded(until_ms: int) -> type[SimulatedSelector]:
 
 
 class SlowProduce:
-    """Brokers of ``bench`` that answer Produce requests, and no others, after a delay."""
+    """Brokers of ``simulation`` that answer Produce requests, and no others, after a delay."""
 
-    def __init__(self, bench: Bench, delay_ms: int) -> None:
-        self._cluster, self._delay_ns = bench.cluster, delay_ms * NS_PER_MS
-        bench.network.broker = self
+    def __init__(self, simulation: Simulation, delay_ms: int) -> None:
+        self._cluster, self._delay_ns = simulation.cluster, delay_ms * NS_PER_MS
+        simulation.network.broker = self
 
     def accepts(self, node_id: int) -> bool:
         return self._cluster.accepts(node_id)
@@ -55,22 +55,24 @@ class SlowProduce:
         return replace(answer, at_ns=answer.at_ns + self._delay_ns) if is_produce else answer
 
 
-@law("NET-CON-11", closed_ms=st.integers(1, 3_000), idempotent=st.booleans(), jitter=st.floats(-1, 1))
+@client_property(
+    "NET-CON-11", closed_ms=st.integers(1, 3_000), idempotent=st.booleans(), jitter=st.floats(-1, 1)
+)
 def a_refused_authentication_is_told_and_backed_off(
     components: Components, closed_ms: int, idempotent: bool, jitter: float
 ) -> None:
     """Waiting calls get a final authentication error at once. The next attempt never precedes its backoff."""
-    bench = Bench(
+    simulation = Simulation(
         components,
         {"enable.idempotence": idempotent, "retry.backoff.ms": 0, "retry.backoff.max.ms": 0},
         jitter=lambda: jitter,
         selector=guarded(START_MS + closed_ms),
     )
-    first = bench.send()
-    assert bench.run_until(lambda: first.is_done, 200), "a refusal does not end the wait for metadata"
+    first = simulation.send()
+    assert simulation.run_until(lambda: first.is_done, 200), "a refusal does not end the wait for metadata"
     assert first.error is not None and first.error.name == "SASL_AUTHENTICATION_FAILED"
-    bench.run(closed_ms)
-    moves = [move for move in bench.told(StateChanged) if move.machine == "connection"]
+    simulation.run(closed_ms)
+    moves = [move for move in simulation.told(StateChanged) if move.machine == "connection"]
     failed = {move.subject: move.at_ms for move in reversed(moves) if move.after == "AUTHENTICATION_FAILED"}
     assert failed, "no connection says that it failed by its authentication"
     for subject in failed:
@@ -80,32 +82,32 @@ def a_refused_authentication_is_told_and_backed_off(
             least_ms = min(50 * 2**count, 1_000) * (1 + 0.2 * jitter)
             assert began_ms - ended_ms >= min(round(least_ms), 1_000), f"{subject} was tried again at once"
     if not idempotent:  # an idempotent producer ends with the refusal
-        bench.run(2_000)
-        later = bench.send()
-        assert bench.run_until(lambda: later.is_done, 10_000) and later.error is None
+        simulation.run(2_000)
+        later = simulation.send()
+        assert simulation.run_until(lambda: later.is_done, 10_000) and later.error is None
 
 
-@law("NET-CON-16", backlog=st.integers(1, 5), nodes=st.integers(1, 3))
+@client_property("NET-CON-16", backlog=st.integers(1, 5), nodes=st.integers(1, 3))
 def a_coordinator_has_a_connection_of_its_own(components: Components, backlog: int, nodes: int) -> None:
     """While the data connection to a broker is stuck, a request to the same broker as coordinator is answered."""
-    bench = Bench(
+    simulation = Simulation(
         components,
         {"linger.ms": 0, "batch.size": 0, "max.in.flight.requests.per.connection": backlog},
         nodes=nodes,
     )
-    bench.warm()
-    client = bench.core._client
-    [leader] = {event.node for event in bench.told(RequestSent) if event.api == "Produce"}
+    simulation.warm()
+    client = simulation.core._client
+    [leader] = {event.node for event in simulation.told(RequestSent) if event.api == "Produce"}
     node = client.node(leader)
     assert node is not None
     coordinator = coordinator_node(node)
     client.add_node(coordinator)
-    client.ready(coordinator.id, bench.now_ms)
-    assert bench.run_until(lambda: client.is_ready(coordinator.id, bench.now_ms), REQUEST_MS)
-    SlowProduce(bench, 2 * REQUEST_MS)
+    client.ready(coordinator.id, simulation.now_ms)
+    assert simulation.run_until(lambda: client.is_ready(coordinator.id, simulation.now_ms), REQUEST_MS)
+    SlowProduce(simulation, 2 * REQUEST_MS)
     for _ in range(backlog):
-        bench.send()
-        bench.run(1)
+        simulation.send()
+        simulation.run(1)
     answers: list[ClientResponse] = []
     question = ClientRequest(
         coordinator.id,
@@ -116,6 +118,6 @@ def a_coordinator_has_a_connection_of_its_own(components: Components, backlog: i
         lambda response, _: answers.append(response),
         timeout_ms=REQUEST_MS,
     )
-    client.send(question, bench.now_ms)
-    assert bench.run_until(lambda: bool(answers), REQUEST_MS - 1) and answers[0].body is not None
+    client.send(question, simulation.now_ms)
+    assert simulation.run_until(lambda: bool(answers), REQUEST_MS - 1) and answers[0].body is not None
     assert client._states.state(leader) is ConnectionState.READY

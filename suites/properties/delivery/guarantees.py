@@ -1,4 +1,4 @@
-"""The promises of each guarantee under any behaviour of network and brokers, with one law per guarantee.
+"""The promises of each guarantee under any behaviour of network and brokers, with one property per guarantee.
 
 All checks that judge live trials judge the evidence of a drawn trial. A trial that fails is printed as a plan
 that ``kafka-trial replay`` can run again.
@@ -21,7 +21,7 @@ from harness.simulated.network import Network
 from harness.simulated.ports import Clock, SimulatedClient, Tell
 from harness.simulated.trial import SimulatedTrial
 from suites.properties.delivery.schedules import REFERENCE, brought_about, trials
-from suites.properties.property import example, law
+from suites.properties.property import client_property, example
 from suites.scenarios.generated import ANY_SCENARIO
 
 #: A random schedule may have no effect, and a check may be unable to decide. Neither is an accusation.
@@ -43,7 +43,7 @@ PROMISED = (
 
 
 class Made:
-    """A client kind made of given components, for a law that does not know names."""
+    """A client kind made of given components, for a property that does not know names."""
 
     def __init__(self, components: Components) -> None:
         self._components = components
@@ -64,13 +64,13 @@ def _keeps_its_promises(components: Components, spec: TrialSpec) -> None:
         raise AssertionError(f"{verdict.verdict}: {verdict.reason}")
 
 
-@law("E2E-DEL-03", *PROMISED, spec=trials(Guarantee.AT_MOST_ONCE))
+@client_property("E2E-DEL-03", *PROMISED, spec=trials(Guarantee.AT_MOST_ONCE))
 def at_most_once(components: Components, spec: TrialSpec) -> None:
     """Without retries no record is in the log twice, no record that certainly failed is in it, and every send ends."""
     _keeps_its_promises(components, spec)
 
 
-@law("E2E-DEL-01", *PROMISED, spec=trials(Guarantee.AT_LEAST_ONCE))
+@client_property("E2E-DEL-01", *PROMISED, spec=trials(Guarantee.AT_LEAST_ONCE))
 @example(spec=brought_about("produce/disconnect", Guarantee.AT_LEAST_ONCE))
 @example(spec=brought_about("produce/dropped-response", Guarantee.AT_LEAST_ONCE))
 def at_least_once(components: Components, spec: TrialSpec) -> None:
@@ -78,7 +78,7 @@ def at_least_once(components: Components, spec: TrialSpec) -> None:
     _keeps_its_promises(components, spec)
 
 
-@law("E2E-DEL-02", *PROMISED, spec=trials(Guarantee.IDEMPOTENT))
+@client_property("E2E-DEL-02", *PROMISED, spec=trials(Guarantee.IDEMPOTENT))
 @example(spec=brought_about("produce/disconnect", Guarantee.IDEMPOTENT))
 @example(spec=brought_about("produce/dropped-response", Guarantee.IDEMPOTENT))
 def idempotent(components: Components, spec: TrialSpec) -> None:

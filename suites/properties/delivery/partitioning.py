@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from clients.reference.producer.producer import Components
 from clients.reference.producer.send_handle import Delivery
-from suites.properties.property import example, law
-from suites.properties.simulation import Bench
+from suites.properties.property import client_property, example
+from suites.properties.simulation import Simulation
 
 BATCH_BYTES, VALUE_BYTES = 1_000, 90
 #: The largest size of a keyless record in a batch: its value, its lengths and its offsets.
@@ -44,7 +44,7 @@ def murmur2(key: bytes) -> int:
     return hashed ^ hashed >> 15
 
 
-@law("PRD-ISP-06", keys=KEYS, partitions=st.integers(1, 7), named=st.integers(0, 6))
+@client_property("PRD-ISP-06", keys=KEYS, partitions=st.integers(1, 7), named=st.integers(0, 6))
 @example(keys=[b"", b"1", b"12", b"123", b"1234", b"12345"], partitions=7, named=3)
 def a_key_has_the_partition_that_java_gives_it(
     components: Components, keys: list[bytes], partitions: int, named: int
@@ -53,27 +53,29 @@ def a_key_has_the_partition_that_java_gives_it(
 
     This holds for an empty key too.
     """
-    bench = Bench(components, partitions=partitions)
-    bench.warm()
+    simulation = Simulation(components, partitions=partitions)
+    simulation.warm()
     for key in keys:
         expected = murmur2(key) % 2**31 % partitions
-        assert partition_of(bench.send(key=key)) == expected, f"key {key!r} of {partitions} partitions"
-        assert partition_of(bench.send(key=key)) == expected, f"key {key!r} once more"
-        assert partition_of(bench.send(key=key, partition=named % partitions)) == named % partitions
+        assert partition_of(simulation.send(key=key)) == expected, f"key {key!r} of {partitions} partitions"
+        assert partition_of(simulation.send(key=key)) == expected, f"key {key!r} once more"
+        assert partition_of(simulation.send(key=key, partition=named % partitions)) == named % partitions
 
 
-@law("PRD-ISP-07", seed=st.integers(0, 2**32), partitions=st.integers(2, 6))
+@client_property("PRD-ISP-07", seed=st.integers(0, 2**32), partitions=st.integers(2, 6))
 def keyless_records_fill_a_batch_before_they_move(components: Components, seed: int, partitions: int) -> None:
     """Records without a key stay in a partition for about batch.size bytes, and then go to others."""
     throws = count(seed)
-    bench = Bench(
+    simulation = Simulation(
         components,
         {"batch.size": BATCH_BYTES, "linger.ms": 10_000, "partitioner.adaptive.partitioning.enable": False},
         partitions=partitions,
         jitter=lambda: 2 * (next(throws) * GOLDEN % 1) - 1,
     )
-    bench.warm(partition=0)
-    places = [partition_of(bench.send(bytes(VALUE_BYTES))) for _ in range(60 * BATCH_BYTES // VALUE_BYTES)]
+    simulation.warm(partition=0)
+    places = [
+        partition_of(simulation.send(bytes(VALUE_BYTES))) for _ in range(60 * BATCH_BYTES // VALUE_BYTES)
+    ]
     runs = [len(list(run)) for _, run in groupby(places)]
     least = BATCH_BYTES // MOST_RECORD_BYTES
     assert len(runs) > 1, "records never leave their partition"

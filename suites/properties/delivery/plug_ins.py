@@ -16,7 +16,7 @@ from clients.reference.producer.interceptors import Acknowledgement, ProducerRec
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import RecordMetadata
 from clients.reference.producer.producer_plugins import ProducerPlugins
-from suites.properties.property import example, law
+from suites.properties.property import client_property, example
 
 ADDRESS = {"bootstrap.servers": "localhost:9092", "client.id": "mine"}
 #: No broker listens there, so a send fails after max.block.ms.
@@ -88,7 +88,7 @@ def _chain(components: Components, manners: list[str]) -> tuple[ProducerPlugins,
     return _plugins(components, interceptor_classes=chain), diary
 
 
-@law("PRD-ISP-01", manners=MANNERS)
+@client_property("PRD-ISP-01", manners=MANNERS)
 @example(manners=["good", "raises", "returns nothing", "good"])
 def interceptors_pass_the_last_good_record_on(components: Components, manners: list[str]) -> None:
     """Interceptors run in the configured order. One that fails is skipped, and the record stays as it was."""
@@ -99,7 +99,7 @@ def interceptors_pass_the_last_good_record_on(components: Components, manners: l
     assert record.value == [f"i{i}" for i, manner in enumerate(manners) if manner == "good"]
 
 
-@law("PRD-ISP-02", manners=MANNERS, fails=st.booleans(), partition=st.none() | st.integers(0, 9))
+@client_property("PRD-ISP-02", manners=MANNERS, fails=st.booleans(), partition=st.none() | st.integers(0, 9))
 @example(manners=["raises", "good"], fails=True, partition=3)
 @example(manners=["good"], fails=False, partition=None)
 def interceptors_hear_of_each_end_first(
@@ -119,7 +119,7 @@ def interceptors_hear_of_each_end_first(
         assert (metadata.offset, metadata.partition) == expected
 
 
-@law(
+@client_property(
     "PRD-ISP-03",
     good=st.integers(0, 3),
     serializer=st.booleans(),
@@ -161,7 +161,7 @@ class Plain:
         self.configure, self.serialize, self.close = plugin.configure, plugin.serialize, plugin.close
 
 
-@law(
+@client_property(
     "PRD-ISP-04",
     key_manner=st.sampled_from(["good", "raises"]),
     value_manner=st.sampled_from(["good", "raises"]),
@@ -205,7 +205,7 @@ def the_key_is_serialized_first(
     assert plain == tuple(each if each is None else str(each).encode() for each in (key, value))
 
 
-@law("PRD-ISP-05", manners=MANNERS, cluster_id=st.none() | st.text(max_size=5))
+@client_property("PRD-ISP-05", manners=MANNERS, cluster_id=st.none() | st.text(max_size=5))
 @example(manners=["raises", "good"], cluster_id="c")
 def whoever_asks_hears_the_cluster_id(
     components: Components, manners: list[str], cluster_id: str | None

@@ -12,8 +12,8 @@ from clients.reference.producer.producer import Components
 from harness.model.errors import UsageError
 from harness.simulated.scheduler import WALL_MS_AT_ZERO
 from harness.wire.records import read_batches
-from suites.properties.property import example, law
-from suites.properties.simulation import TOPIC, Bench
+from suites.properties.property import client_property, example
+from suites.properties.simulation import TOPIC, Simulation
 
 BYTES = st.none() | st.binary(max_size=20)
 HEADERS = st.lists(st.tuples(st.sampled_from(["a", "b", ""]), BYTES), max_size=3)
@@ -42,13 +42,13 @@ THREE = [
 ]
 
 
-def send(bench: Bench, given: Given, **more: Any) -> Any:
-    delivery, _ = bench.core.send(
+def send(simulation: Simulation, given: Given, **more: Any) -> Any:
+    delivery, _ = simulation.core.send(
         TOPIC,
         given.key,
         given.value,
         timestamp_ms=given.timestamp_ms,
-        now_ms=bench.now_ms,
+        now_ms=simulation.now_ms,
         headers=given.headers,
         partition=0,
         **more,
@@ -56,7 +56,7 @@ def send(bench: Bench, given: Given, **more: Any) -> Any:
     return delivery
 
 
-@law(
+@client_property(
     "PRD-ISP-08",
     "PRD-ISP-09",
     "PRD-SND-01",
@@ -74,19 +74,23 @@ def what_was_sent_is_stored_and_told(
 ) -> None:
     """Records are stored as given, also by a later attempt. Callbacks run in order, each with its record's place."""
     kind = "LogAppendTime" if appends else "CreateTime"
-    bench = Bench(components, {"compression.type": codec}, topic_config={"message.timestamp.type": kind})
-    bench.warm(partition=0)
-    bench.cluster.inject_error(0, 19, refusals)
-    before, began_ms = len(bench.log()), bench.now_ms
+    simulation = Simulation(
+        components, {"compression.type": codec}, topic_config={"message.timestamp.type": kind}
+    )
+    simulation.warm(partition=0)
+    simulation.cluster.inject_error(0, 19, refusals)
+    before, began_ms = len(simulation.log()), simulation.now_ms
     told: list[tuple[int, Any]] = []
     for number, given in enumerate(records):
-        send(bench, given, callback=lambda metadata, error, n=number: told.append((n, metadata or error)))
-    assert bench.flush(), "flush does not come back"
-    bench.run(60_000)
+        send(
+            simulation, given, callback=lambda metadata, error, n=number: told.append((n, metadata or error))
+        )
+    assert simulation.flush(), "flush does not come back"
+    simulation.run(60_000)
     assert [number for number, _ in told] == list(range(len(records))), "callbacks, each once and in turn"
     stored = [
         (batch.header.base_offset + index, record)
-        for data in bench.cluster.log_batches(TOPIC, 0)
+        for data in simulation.cluster.log_batches(TOPIC, 0)
         for batch in read_batches(data)
         for index, record in enumerate(batch.records)
     ][before:]
@@ -100,7 +104,7 @@ def what_was_sent_is_stored_and_told(
             assert metadata.timestamp_ms == record.timestamp_ms == given.timestamp_ms
 
 
-@law(
+@client_property(
     "PRD-ACC-10",
     "PRD-ISP-09",
     limit_bytes=st.integers(200, 2_000),
@@ -114,22 +118,22 @@ def a_record_beyond_the_limit_fails_at_once(
 ) -> None:
     """A record beyond max.request.size or buffer.memory fails without waiting, and an invalid one is refused."""
     setting = "buffer.memory" if memory else "max.request.size"
-    bench = Bench(components, {setting: limit_bytes, "batch.size": 100})
-    bench.warm()
+    simulation = Simulation(components, {setting: limit_bytes, "batch.size": 100})
+    simulation.warm()
     size_bytes = max(limit_bytes + beyond_bytes, 0)
-    delivery = bench.send(bytes(size_bytes))
-    bench.run(0)
+    delivery = simulation.send(bytes(size_bytes))
+    simulation.run(0)
     if size_bytes > limit_bytes:
         assert isinstance(delivery.error, RecordTooLargeError), f"{delivery.error}"
         assert setting in str(delivery.error)
     elif size_bytes < limit_bytes - 120:
         assert delivery.error is None
-        bench.flush()
+        simulation.flush()
         assert delivery.is_done and delivery.error is None
     for timestamp_ms, partition in ((-1, 0), (0, -1)):
         try:
-            bench.core.send(
-                TOPIC, None, b"", timestamp_ms=timestamp_ms, now_ms=bench.now_ms, partition=partition
+            simulation.core.send(
+                TOPIC, None, b"", timestamp_ms=timestamp_ms, now_ms=simulation.now_ms, partition=partition
             )
         except UsageError:
             continue

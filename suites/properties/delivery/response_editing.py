@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from harness.brokers.scripted.answer import Answer
 from harness.wire.apis import Api
 from harness.wire.messages import decode_request, decode_response, encode_response
-from suites.properties.simulation import Bench
+from suites.properties.simulation import Simulation
 
 SIZE_BYTES = 4
 
@@ -27,17 +27,17 @@ Edit = Callable[[Seen, Any], Any]
 
 
 class Meddler:
-    """Sits between the network and the brokers of ``bench``. ``edits`` change the answers of their APIs.
+    """Sits between the network and the brokers of ``simulation``. ``edits`` change the answers of their APIs.
 
     ``misnumbered`` is the number of answers to Produce requests that get a wrong correlation id.
     """
 
-    def __init__(self, bench: Bench, edits: Mapping[Api, Edit] | None = None) -> None:
+    def __init__(self, simulation: Simulation, edits: Mapping[Api, Edit] | None = None) -> None:
         self.edits = edits or {}
         self.misnumbered = 0
         self.seen: list[Seen] = []
-        self._cluster = bench.cluster
-        bench.network.broker = self
+        self._cluster = simulation.cluster
+        simulation.network.broker = self
 
     def accepts(self, node_id: int) -> bool:
         return self._cluster.accepts(node_id)

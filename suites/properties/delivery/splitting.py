@@ -9,8 +9,8 @@ from clients.reference.telemetry.trace import BatchSent, BatchSplit
 from harness.model.dice import Dice
 from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.records import Codec
-from suites.properties.property import example, law
-from suites.properties.simulation import TOPIC, Bench
+from suites.properties.property import client_property, example
+from suites.properties.simulation import TOPIC, Simulation
 from suites.properties.state_transitions import wire
 
 #: A batch with one such record is below the smallest limit, and one with two is below the largest.
@@ -20,7 +20,7 @@ TOO_LARGE = "MESSAGE_TOO_LARGE"
 BATCH_BYTES, HOPE = 2_000, 0.5
 
 
-@law(
+@client_property(
     "PRD-SPL-01",
     "PRD-SPL-06",
     "PRD-SND-13",
@@ -36,47 +36,51 @@ def a_batch_too_large_goes_in_parts(
     components: Components, limit_bytes: int, sizes: list[int], idempotent: bool, retries: int, delay_ms: int
 ) -> None:
     """A batch that the broker finds too large is stored in parts, in order, and flush() waits for all of them."""
-    bench = Bench(
+    simulation = Simulation(
         components,
         {"batch.size": 16_384, "linger.ms": 20, "enable.idempotence": idempotent, "retries": retries}
         | {"max.in.flight.requests.per.connection": 1},
         topic_config={"max.message.bytes": str(limit_bytes)},
     )
-    bench.warm()
-    bench.proxy().down.delay("law", delay_ms * NS_PER_MS)
+    simulation.warm()
+    simulation.proxy().down.delay("prop", delay_ms * NS_PER_MS)
     told: list[int] = []
     for number, size_bytes in enumerate(sizes):
-        bench.send(
+        simulation.send(
             b"%03d" % number + bytes(size_bytes),
             callback=lambda _, error, n=number: told.append(n if error is None else -1),  # type: ignore[misc]
         )
-    assert bench.flush(60_000), "flush does not come back"
+    assert simulation.flush(60_000), "flush does not come back"
     assert told == list(range(len(sizes))), f"flush came back after the callbacks of {told}"
-    stored = [int((row.value or "")[:3]) for row in bench.log()[1:]]
+    stored = [int((row.value or "")[:3]) for row in simulation.log()[1:]]
     assert stored == list(range(len(sizes)))
 
 
-@law("PRD-SPL-02", size_bytes=st.integers(300, 2_000), others=st.integers(0, 4))
+@client_property("PRD-SPL-02", size_bytes=st.integers(300, 2_000), others=st.integers(0, 4))
 def a_record_too_large_fails_alone(components: Components, size_bytes: int, others: int) -> None:
     """A single record that the broker finds too large fails after one attempt, and its neighbours are stored."""
-    bench = Bench(
+    simulation = Simulation(
         components, {"linger.ms": 20, "enable.idempotence": False}, topic_config={"max.message.bytes": "300"}
     )
-    bench.warm()
-    sent = len(bench.told(BatchSent))
-    large = bench.send(bytes(size_bytes))
-    small = [bench.send(b"small") for _ in range(others)]
-    assert bench.run_until(lambda: all(each.is_done for each in (large, *small)), 60_000)
+    simulation.warm()
+    sent = len(simulation.told(BatchSent))
+    large = simulation.send(bytes(size_bytes))
+    small = [simulation.send(b"small") for _ in range(others)]
+    assert simulation.run_until(lambda: all(each.is_done for each in (large, *small)), 60_000)
     assert large.error is not None and large.error.name == TOO_LARGE
     assert [each.error for each in small] == [None] * others
     alone = [
-        event for event in bench.told(BatchSent)[sent:] if event.size_bytes > 300 and event.record_count == 1
+        event
+        for event in simulation.told(BatchSent)[sent:]
+        if event.size_bytes > 300 and event.record_count == 1
     ]
     assert len(alone) == 1, f"{len(alone)} attempts of one record"
-    assert bool(bench.told(BatchSplit)) is bool(others)
+    assert bool(simulation.told(BatchSplit)) is bool(others)
 
 
-@law("PRD-SPL-05", ratios=st.lists(st.floats(0.05, 1.1), max_size=40), split_ratio=st.floats(0.05, 1.1))
+@client_property(
+    "PRD-SPL-05", ratios=st.lists(st.floats(0.05, 1.1), max_size=40), split_ratio=st.floats(0.05, 1.1)
+)
 def a_split_ends_the_hope_of_compression(
     components: Components, ratios: list[float], split_ratio: float
 ) -> None:
@@ -95,31 +99,31 @@ def a_split_ends_the_hope_of_compression(
     assert estimator.growth(TOPIC) >= 1.0
 
 
-@law("PRD-SPL-06", limit_bytes=LIMIT_BYTES, sizes=SIZES, delay_ms=st.integers(5, 50))
+@client_property("PRD-SPL-06", limit_bytes=LIMIT_BYTES, sizes=SIZES, delay_ms=st.integers(5, 50))
 @example(limit_bytes=300, sizes=[100] * 6, delay_ms=20)
 def futures_of_a_split_batch_wait_for_their_parts(
     components: Components, limit_bytes: int, sizes: list[int], delay_ms: int
 ) -> None:
     """A record of a split batch is done when its own part has ended, not before, and knows its own place."""
-    bench = Bench(
+    simulation = Simulation(
         components,
         {"linger.ms": 20, "max.in.flight.requests.per.connection": 1},
         topic_config={"max.message.bytes": str(limit_bytes)},
     )
-    bench.warm()
-    bench.proxy().down.delay("law", delay_ms * NS_PER_MS)
-    sent = [bench.send(b"%03d" % number + bytes(size_bytes)) for number, size_bytes in enumerate(sizes)]
+    simulation.warm()
+    simulation.proxy().down.delay("prop", delay_ms * NS_PER_MS)
+    sent = [simulation.send(b"%03d" % number + bytes(size_bytes)) for number, size_bytes in enumerate(sizes)]
     for _ in range(60_000):
-        stored = [int((row.value or "")[:3]) for row in bench.log()[1:]]
+        stored = [int((row.value or "")[:3]) for row in simulation.log()[1:]]
         done = [number for number, each in enumerate(sent) if each.is_done]
         assert set(done) <= set(stored), f"done are {done}, stored {stored}"
         if len(done) == len(sent):
             break
-        bench.run(1)
+        simulation.run(1)
     assert [each.metadata.offset for each in sent] == list(range(1, 1 + len(sent)))
 
 
-@law("PRD-SPL-05", size_bytes=st.integers(60, 120), share=st.integers(25, 50))
+@client_property("PRD-SPL-05", size_bytes=st.integers(60, 120), share=st.integers(25, 50))
 @example(size_bytes=100, share=40)
 def batches_are_smaller_after_a_split(components: Components, size_bytes: int, share: int) -> None:
     """After a split no batch is filled beyond batch.size in the expectation that it will compress."""
@@ -129,23 +133,23 @@ def batches_are_smaller_after_a_split(components: Components, size_bytes: int, s
         "linger.ms": 5,
         "max.in.flight.requests.per.connection": 1,
     }
-    bench = Bench(components, settings, topic_config={"max.message.bytes": str(BATCH_BYTES)})
-    bench.warm()
-    estimator = bench.core._accumulator.estimator
+    simulation = Simulation(components, settings, topic_config={"max.message.bytes": str(BATCH_BYTES)})
+    simulation.warm()
+    estimator = simulation.core._accumulator.estimator
     while estimator.estimation(TOPIC) > HOPE:
         estimator.observed(TOPIC, 0.1)
-    dice = Dice(size_bytes * 100 + share, "law")
+    dice = Dice(size_bytes * 100 + share, "prop")
 
     def send(count: int) -> None:
         for _ in range(count):
             noise = bytes(dice.between(0, 255) for _ in range(size_bytes))
-            bench.send(noise + bytes(size_bytes * share // 100))
+            simulation.send(noise + bytes(size_bytes * share // 100))
 
     send(60)
-    assert bench.flush(60_000)
-    assert bench.told(BatchSplit), "nothing was split"
-    seen = len(bench.told(BatchSent))
+    assert simulation.flush(60_000)
+    assert simulation.told(BatchSplit), "nothing was split"
+    seen = len(simulation.told(BatchSent))
     send(60)
-    assert bench.flush(60_000)
-    later = [event.uncompressed_bytes for event in bench.told(BatchSent)[seen:]]
+    assert simulation.flush(60_000)
+    later = [event.uncompressed_bytes for event in simulation.told(BatchSent)[seen:]]
     assert later and max(later) <= BATCH_BYTES, f"batches of {later} bytes, batch.size is {BATCH_BYTES}"

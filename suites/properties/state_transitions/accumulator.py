@@ -16,7 +16,7 @@ from clients.reference.producer.record_size import size_of_record
 from clients.reference.producer.send_handle import Delivery, Outgoing
 from harness.model.verdicts import Outcome
 from harness.wire.records import BATCH_OVERHEAD_BYTES, read_batches
-from suites.properties.property import law, machine_law
+from suites.properties.property import client_property, stateful_property
 from suites.properties.state_transitions import wire
 from suites.properties.walks.accumulator import WALKS
 
@@ -43,7 +43,7 @@ def outgoing(partition: int, number: int, size_bytes: int) -> Outgoing:
 
 
 class World:
-    """What an accumulator needs: settings, and metadata that assigns partitions to nodes as the law chooses."""
+    """What an accumulator needs: settings, and metadata that assigns partitions to nodes as the property chooses."""
 
     def __init__(self, components: Components) -> None:
         self.components = components
@@ -80,7 +80,7 @@ class World:
         self.metadata.update(question, wire.metadata(wire.metadata_versions()[1], nodes, shown), now_ms)
 
 
-@machine_law(
+@stateful_property(
     "PRD-ACC-01",
     "PRD-ACC-02",
     "PRD-ACC-03",
@@ -296,7 +296,7 @@ class BatchesGoWhenTheyMayAndInOrder(RuleBasedStateMachine):
             assert self.accumulator.pool.available_bytes == MEMORY_BYTES
 
 
-@law(
+@client_property(
     "PRD-ACC-06",
     partitions=st.integers(2, 6),
     rounds=st.integers(1, 3),

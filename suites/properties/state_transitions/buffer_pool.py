@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from clients.reference.producer.buffer_pool import BufferPool, Grant, Waiter
 from clients.reference.producer.producer import Components
-from suites.properties.property import machine_law
+from suites.properties.property import stateful_property
 from suites.properties.state_transitions import wire
 from suites.properties.walks.buffer_pool import WALKS
 
@@ -38,7 +38,7 @@ class Place:
         self.grant = grant
 
 
-@machine_law("PRD-ACC-09", "PRD-ACC-11", walks=WALKS)
+@stateful_property("PRD-ACC-09", "PRD-ACC-11", walks=WALKS)
 class MemoryIsLentInTurnAndReturnedOnce(RuleBasedStateMachine):
     """Waiting calls get memory in order of arrival, never beyond the total, and it is returned once."""
 

@@ -12,7 +12,7 @@ from clients.reference.errors import ConfigException
 from clients.reference.producer.producer import Components
 from harness.model.errors import UsageError
 from suites.properties import configuration_model as model
-from suites.properties.property import example, law
+from suites.properties.property import client_property, example
 
 RELEASE = st.sampled_from(model.RELEASES)
 NEWEST = model.RELEASES[-1]
@@ -84,7 +84,7 @@ IDEMPOTENCE: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 )
 
 
-@law("CLI-CFG-01", given=IDEMPOTENCE, release=RELEASE)
+@client_property("CLI-CFG-01", given=IDEMPOTENCE, release=RELEASE)
 @example(given={"acks": "1"}, release=NEWEST)
 @example(given={"retries": 0}, release=NEWEST)
 @example(given={model.IN_FLIGHT: 6}, release=NEWEST)
@@ -102,7 +102,7 @@ def idempotence_that_was_asked_for_refuses_what_breaks_it(
         assert configure(components, given, release).enable_idempotence
 
 
-@law("CLI-CFG-02", given=IDEMPOTENCE, release=RELEASE)
+@client_property("CLI-CFG-02", given=IDEMPOTENCE, release=RELEASE)
 def idempotence_by_default_gives_way(
     components: Components, given: dict[str, Any], release: model.Release
 ) -> None:
@@ -119,7 +119,7 @@ def idempotence_by_default_gives_way(
         assert config.acks == model.acks(given, expected, release), f"{given} in {release}"
 
 
-@law("CLI-CFG-02", release=RELEASE)
+@client_property("CLI-CFG-02", release=RELEASE)
 def defaults_are_those_of_the_release(components: Components, release: model.Release) -> None:
     """A setting that was not given has the default of the release."""
     config = configure(components, {}, release)
@@ -127,7 +127,7 @@ def defaults_are_those_of_the_release(components: Components, release: model.Rel
         assert getattr(config, name) == expected, f"{name} in {release}: {getattr(config, name)!r}"
 
 
-@law(
+@client_property(
     "CLI-CFG-03",
     idempotence=st.sampled_from([None, True, False]),
     contradiction=st.booleans(),
@@ -148,7 +148,7 @@ def transactions_need_idempotence(
         assert "enable.idempotence" not in refusal, f"{given} in {release}: {refusal}"
 
 
-@law(
+@client_property(
     "CLI-CFG-03",
     client_id=st.none() | st.text("abc-", max_size=4),
     transactional_id=st.none() | st.text("xyz", min_size=1, max_size=4),
@@ -179,7 +179,7 @@ def a_producer_has_a_name(
 MILLIS = st.integers(0, 40_000) | st.sampled_from([120_000, 600_000, model.INT_MAX])
 
 
-@law(
+@client_property(
     "PRD-EXP-04",
     given=st.fixed_dictionaries(
         {},
@@ -211,7 +211,7 @@ NUMBERS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 )
 
 
-@law(
+@client_property(
     "CLI-CFG-01",
     "CLI-CFG-02",
     "CLI-CFG-07",
@@ -247,7 +247,7 @@ def a_combination_is_refused_by_a_rule_or_in_force(
 FREE = {"enable.idempotence": False, "linger.ms": 0, "request.timeout.ms": 0}
 
 
-@law("CLI-CFG-07", name=st.sampled_from(sorted(model.RANGES)), data=st.data())
+@client_property("CLI-CFG-07", name=st.sampled_from(sorted(model.RANGES)), data=st.data())
 def a_number_is_in_its_range_or_refused(components: Components, name: str, data: st.DataObject) -> None:
     """A value that is not a whole number, or out of the setting's range, is refused by name. Others are applied."""
     value = data.draw(around(*model.RANGES[name]) | ODD, label=name)
@@ -261,7 +261,9 @@ def a_number_is_in_its_range_or_refused(components: Components, name: str, data:
         assert getattr(config, name.replace(".", "_")) == expected, f"{name}={value!r}"
 
 
-@law("CLI-CFG-07", name=st.sampled_from(model.FLAGS), value=st.booleans(), case=st.integers(0, 3), odd=ODD)
+@client_property(
+    "CLI-CFG-07", name=st.sampled_from(model.FLAGS), value=st.booleans(), case=st.integers(0, 3), odd=ODD
+)
 def a_flag_is_true_or_false_or_refused(
     components: Components, name: str, value: bool, case: int, odd: Any
 ) -> None:
@@ -274,7 +276,7 @@ def a_flag_is_true_or_false_or_refused(
         assert refusal and name in refusal, f"{name}={odd!r}: {refusal or 'accepted'}"
 
 
-@law(
+@client_property(
     "CLI-CFG-09",
     name=st.sampled_from(sorted(model.CHOICES)),
     odd=ODD | st.text(max_size=8),
@@ -294,7 +296,7 @@ GOOD = st.builds("{}:{}".format, HOST, st.sampled_from([1, 9092, 65_535]))
 BAD = st.sampled_from(["a", "a:", ":9092", "a:port", "a:65536", "a:-1", "9092:"])
 
 
-@law(
+@client_property(
     "CLI-CFG-07",
     good=st.lists(GOOD, max_size=4),
     bad=st.lists(BAD, max_size=1),
@@ -326,7 +328,7 @@ def bootstrap_servers_are_read_or_refused(
     )
 
 
-@law(
+@client_property(
     "CLI-CFG-07",
     name=st.text("abcdefgh.", min_size=1, max_size=12).filter(lambda name: name not in model.RANGES),
 )

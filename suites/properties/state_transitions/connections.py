@@ -13,7 +13,7 @@ from clients.reference.telemetry.trace import TraceEvent
 from harness.wire.apis import Api
 from suites.checks.trace.in_flight import InFlight
 from suites.checks.trace.transition import Transitions
-from suites.properties.property import machine_law
+from suites.properties.property import stateful_property
 from suites.properties.state_transitions import wire
 from suites.properties.walks.connections import WALKS
 
@@ -50,7 +50,7 @@ def between(base_ms: int, max_ms: int, earlier: int) -> tuple[int, int]:
     return int(plain_ms * 0.8), min(int(plain_ms * 1.2) + 1, max_ms)
 
 
-@machine_law(
+@stateful_property(
     "NET-CON-01",
     "NET-CON-02",
     "NET-CON-03",
@@ -223,7 +223,7 @@ class ConnectionsWalkTheirStates(RuleBasedStateMachine):
     def give_up(self, node_id: int) -> None:
         """disconnect() ends a connection and counts as a failure. It has no effect on one that has ended."""
         node = self.nodes[node_id]
-        self.client.disconnect(node_id, self.now_ms, "the law wills it")
+        self.client.disconnect(node_id, self.now_ms, "the property wills it")
         self._poll()
         if node.state is not DISCONNECTED:
             self._ended(node)

@@ -10,7 +10,7 @@ from clients.reference.config.consumer_config import ConsumerConfig
 from clients.reference.errors import ConfigException, InvalidGroupIdError
 from clients.reference.producer.producer import Components
 from suites.properties import configuration_model as model
-from suites.properties.property import example, law
+from suites.properties.property import client_property, example
 
 RELEASE = st.sampled_from(model.RELEASES)
 MILLIS = st.integers(0, 2**31 - 1) | st.sampled_from([2_999, 3_000, 3_001, 9_999, 10_000, 44_999, 45_000])
@@ -35,7 +35,7 @@ def refused(components: Components, given: model.Settings, release: model.Releas
     return None
 
 
-@law(
+@client_property(
     "CLI-CFG-04",
     given=st.fixed_dictionaries(
         {"group.id": st.just("g")},
@@ -61,7 +61,7 @@ def a_heartbeat_is_more_frequent_than_sessions_end(
         assert (config.heartbeat_interval_ms, config.session_timeout_ms) == (heartbeat_ms, session_ms)
 
 
-@law(
+@client_property(
     "CLI-CFG-05",
     group_id=st.none() | st.text("abc-", min_size=1, max_size=5),
     auto_commit=st.none() | st.booleans(),
@@ -97,7 +97,7 @@ GROUP_SETTINGS: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
-@law(
+@client_property(
     "CLI-CFG-06",
     given=st.fixed_dictionaries({"group.id": st.just("g")}, optional=GROUP_SETTINGS),
     protocol=st.sampled_from([None, "classic", "consumer"]),
@@ -122,7 +122,7 @@ def a_protocol_refuses_the_settings_of_the_other(
         assert configure(components, settings, model.RELEASES[-1]).group_protocol == (protocol or "classic")
 
 
-@law(
+@client_property(
     "CLI-CFG-09",
     isolation=st.sampled_from(
         ["read_committed", "read_uncommitted", "", "committed", "read_all", 1, True, None]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from clients.reference.network.channel import Channel
 from clients.reference.ports import ChannelState, Polled
 from clients.reference.producer.producer import Components
-from suites.properties.property import example, law
+from suites.properties.property import client_property, example
 
 NODE = 1
 SIZE_BYTES = 4
@@ -43,7 +43,9 @@ def _poll(channel: Channel) -> tuple[list[bytes], ChannelState | None]:
     return [frame for _, frame in told.received], ended.state if ended else None
 
 
-@law("NET-INF-10", "NET-INF-09", frames=FRAMES, places=PLACES, polls=st.lists(st.booleans(), max_size=13))
+@client_property(
+    "NET-INF-10", "NET-INF-09", frames=FRAMES, places=PLACES, polls=st.lists(st.booleans(), max_size=13)
+)
 @example(frames=[b"12345", b"678"], places=[2, 11], polls=[])
 def fragments_make_whole_frames(
     components: Components, frames: list[bytes], places: list[int], polls: list[bool]
@@ -62,7 +64,7 @@ def fragments_make_whole_frames(
     assert seen == frames
 
 
-@law("NET-INF-10", frames=FRAMES, places=PLACES, missing=st.integers(1, 43))
+@client_property("NET-INF-10", frames=FRAMES, places=PLACES, missing=st.integers(1, 43))
 def a_torn_frame_is_an_end(
     components: Components, frames: list[bytes], places: list[int], missing: int
 ) -> None:
@@ -83,7 +85,7 @@ def a_torn_frame_is_an_end(
     assert seen == frames[:-1] and ended is ChannelState.READY
 
 
-@law(
+@client_property(
     "NET-INF-10",
     frames=st.lists(st.binary(max_size=40), max_size=3),
     size=st.integers(-(2**31), -1) | st.integers(2**30, 2**31 - 1),

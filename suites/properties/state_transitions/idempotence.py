@@ -19,7 +19,7 @@ from suites.checks.trace.bookkeeping import UNLIMITED, Bookkeeping
 from suites.checks.trace.in_flight import InFlight
 from suites.checks.trace.sequence import Sequences
 from suites.checks.trace.transition import Transitions
-from suites.properties.property import machine_law
+from suites.properties.property import stateful_property
 from suites.properties.state_transitions import strict_broker as broker
 from suites.properties.state_transitions import wire
 from suites.properties.walks.idempotence import WALKS
@@ -60,7 +60,7 @@ class Sent:
             self.offsets.append(metadata.offset)
 
 
-@machine_law(
+@stateful_property(
     "PRD-IDM-01",
     "PRD-IDM-02",
     "PRD-IDM-03",
@@ -183,7 +183,7 @@ class EachRecordIsStoredOnceAndInOrder(RuleBasedStateMachine):
             self.rounds()
 
     def _result(self, disposition: str, index: int, records: bytes) -> tuple[int, int, int]:
-        """Return (error code, offset, log start) as the law decides, with no false claim about stored records.
+        """Return (error code, offset, log start) as the property decides, with no false claim about stored records.
 
         Nor about records that are still to be stored: a broker that has lost its place refuses the late copy
         of a batch too.

@@ -14,7 +14,7 @@ from clients.reference.telemetry.trace import TraceEvent
 from harness.wire.apis import Api
 from suites.checks.trace.in_flight import InFlight
 from suites.checks.trace.transition import Transitions
-from suites.properties.property import machine_law
+from suites.properties.property import stateful_property
 from suites.properties.state_transitions import wire
 from suites.properties.walks.in_flight import WALKS
 
@@ -38,7 +38,7 @@ class Expected:
     ends: list[str] = field(default_factory=list)
 
 
-@machine_law(
+@stateful_property(
     "NET-INF-01",
     "NET-INF-02",
     "NET-INF-03",
@@ -96,7 +96,7 @@ class RequestsEndOnceAndInOrder(RuleBasedStateMachine):
             self._know_nodes()
 
     def _connect(self, node_id: int) -> None:
-        """Connect as quickly as possible. The states of a connection have their own law."""
+        """Connect as quickly as possible. The states of a connection have their own property."""
         self.round()
         self._calm()
         self.client.ready(node_id, self.now_ms)
@@ -170,7 +170,7 @@ class RequestsEndOnceAndInOrder(RuleBasedStateMachine):
     def end(self, node_id: int, how: str) -> None:
         """disconnect() ends the requests in flight in the next round, as a loss does. close() drops them silently."""
         if how == "disconnect":
-            self.client.disconnect(node_id, self.now_ms, "the law wills it")
+            self.client.disconnect(node_id, self.now_ms, "the property wills it")
             self._lose(node_id, LOST)
         elif how == "close":
             self.client.close_node(node_id, self.now_ms)

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from clients.reference.metadata.metadata import MetadataRequest
 from clients.reference.ports import Node
 from clients.reference.producer.producer import Components
-from suites.properties.property import machine_law
+from suites.properties.property import stateful_property
 from suites.properties.state_transitions import wire
 from suites.properties.walks.metadata import WALKS
 
@@ -41,7 +41,7 @@ class KnownTopic:
     partitions: dict[int, tuple[int, int]] = field(default_factory=dict)
 
 
-@machine_law(
+@stateful_property(
     "MET-01",
     "MET-02",
     "MET-03",
@@ -139,7 +139,7 @@ class NewsOfTheClusterIsBelievedWhenItIsNewer(RuleBasedStateMachine):
             body = wire.metadata(self.version, {}, {})
             self.metadata.update(self.asked.question, body, self.now_ms)
         else:
-            self.metadata.failed(self.now_ms, "as the law wills")
+            self.metadata.failed(self.now_ms, "as the property wills")
         self.asked = None
         self.wishes = True
         self.not_before_ms = self.now_ms + min(BACKOFF_MS * 2**self.failures, BACKOFF_MAX_MS)

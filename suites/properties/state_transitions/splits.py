@@ -10,7 +10,7 @@ from clients.reference.producer.producer_batch import ProducerBatch, ProducerId
 from clients.reference.producer.record_accumulator import RecordAccumulator
 from harness.model.verdicts import Outcome
 from harness.wire.records import increment_sequence, read_batches
-from suites.properties.property import law
+from suites.properties.property import client_property
 from suites.properties.state_transitions.accumulator import DELIVERY_TIMEOUT_MS, NODES, TOPIC, World, outgoing
 
 BATCH_BYTES = 1_000
@@ -51,7 +51,7 @@ def values(batch: ProducerBatch) -> list[int]:
     return [int((record.value or b"")[:6]) for record in read.records]
 
 
-@law(
+@client_property(
     "PRD-SPL-01",
     "PRD-SPL-03",
     "PRD-SPL-04",

@@ -18,13 +18,13 @@ from harness.model.verdicts import Outcome
 from harness.wire.records import BatchBuilder
 from suites.checks.trace.trace_model import FINAL, INITIAL, MOVES
 from suites.checks.trace.transition import Transitions
-from suites.properties.property import example, law
+from suites.properties.property import client_property, example
 from suites.properties.stand_ins import MACHINES
 
 RECORDS = 3
 
 
-@law(
+@client_property(
     "NET-CON-01",
     "PRD-FIN-01",
     "PRD-FIN-02",
@@ -72,7 +72,7 @@ def _tell(told: list[tuple[int, bool]], index: int, _: object, error: SendError 
 
 
 def failure() -> SendError:
-    return SendError("as the law wills", outcome=Outcome.FAIL)
+    return SendError("as the property wills", outcome=Outcome.FAIL)
 
 
 STEPS = ("close", "drain", "reenqueue", "succeed", "fail", "abort")
@@ -95,7 +95,7 @@ def take(batch: ProducerBatch, step: str) -> bool | None:
     return None
 
 
-@law(
+@client_property(
     "PRD-FIN-01", "PRD-FIN-02", "PRD-FIN-03", "PRD-SND-13", steps=st.lists(st.sampled_from(STEPS), max_size=9)
 )
 @example(steps=["drain", "succeed"])

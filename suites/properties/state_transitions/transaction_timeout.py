@@ -14,7 +14,7 @@ from harness.brokers.scripted.cluster import ScriptedCluster
 from harness.model.dice import Dice
 from harness.wire.apis import Api
 from harness.wire.messages import decode_response, encode_request
-from suites.properties.property import law
+from suites.properties.property import client_property
 
 NODE = 1
 DEFAULT_MAXIMUM_MS = 900_000
@@ -28,12 +28,12 @@ def ask(components: Components, version: int, message: Any, maximum_ms: int) -> 
     brokers: type[ScriptedCluster] = getattr(components, "brokers", ScriptedCluster)
     cluster = brokers("4.3.1", {NODE: ("broker", 9092)}, Dice(0, "transaction-timeout"))
     cluster.settings.transaction_max_timeout_ms = maximum_ms
-    answer = cluster.handle(NODE, 0, encode_request(message, 7, "law")[SIZE_BYTES:], 0)
+    answer = cluster.handle(NODE, 0, encode_request(message, 7, "prop")[SIZE_BYTES:], 0)
     assert answer.frame is not None and not answer.close
     return decode_response(answer.frame[SIZE_BYTES:], Api.INIT_PRODUCER_ID, version)[1]
 
 
-@law(
+@client_property(
     "CLI-CFG-08",
     maximum_ms=st.just(DEFAULT_MAXIMUM_MS) | MILLIS,
     timeout_ms=st.none() | MILLIS,
@@ -60,7 +60,7 @@ def a_broker_refuses_transactions_longer_than_its_maximum(
         assert answer.error_code is ErrorCode.invalid_transaction_timeout and answer.producer_id == -1, answer
 
 
-@law("CLI-CFG-08", "PRD-IDM-01", version=VERSION, maximum_ms=MILLIS)
+@client_property("CLI-CFG-08", "PRD-IDM-01", version=VERSION, maximum_ms=MILLIS)
 def a_producer_without_transactions_has_no_timeout_to_refuse(
     components: Components, version: int, maximum_ms: int
 ) -> None:

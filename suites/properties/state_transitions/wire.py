@@ -1,6 +1,6 @@
-"""A network under the control of a law: the Selector port, and answers in the bytes of real brokers.
+"""A network under the control of a property: the Selector port, and answers in the bytes of real brokers.
 
-``Wire`` records what the client did (connects, frames, closes), and its ``poll`` returns what a law has put
+``Wire`` records what the client did (connects, frames, closes), and its ``poll`` returns what a property has put
 there. Nothing happens by itself, and nothing takes time.
 """
 
@@ -26,7 +26,7 @@ OFFERED: Mapping[int, tuple[int, int]] = {
     Api.API_VERSIONS: (0, 4),
     Api.INIT_PRODUCER_ID: (0, 4),
 }
-"""What the brokers of laws offer. Produce is offered by name, so that no law needs topic ids."""
+"""What the brokers of properties offer. Produce is offered by name, so that no property needs topic ids."""
 
 SIZE_BYTES = 4
 
@@ -89,12 +89,12 @@ class Wire:
         self._gone(node_id)
 
     def mute(self, node_id: int) -> None:
-        """Do nothing: the only bytes to read are those that a law provides."""
+        """Do nothing: the only bytes to read are those that a property provides."""
 
     def unmute(self, node_id: int) -> None:
         """See ``mute``."""
 
-    # what a law can make happen
+    # what a property can make happen
 
     def connected(self, node_id: int) -> None:
         """The connection is made."""
@@ -104,7 +104,7 @@ class Wire:
     def ended(self, node_id: int, state: ChannelState = ChannelState.READY) -> None:
         """The connection ends, or could not be made."""
         self._gone(node_id)
-        self.polled.disconnected[node_id] = Disconnection(state, "as the law wills")
+        self.polled.disconnected[node_id] = Disconnection(state, "as the property wills")
 
     def wrote(self, node_id: int | None = None) -> None:
         """All bytes in progress are written, to all nodes or to one."""
@@ -201,12 +201,12 @@ def metadata(
         version,
         error_code=error_code,
         brokers=brokers,
-        cluster_id="law",
+        cluster_id="prop",
         controller_id=-1,
         topics=shown,
     )
 
 
 def metadata_versions() -> tuple[int, int]:
-    """Return the versions of Metadata that laws answer in."""
+    """Return the versions of Metadata that properties answer in."""
     return OFFERED[Api.METADATA]

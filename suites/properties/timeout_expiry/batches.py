@@ -15,8 +15,8 @@ from clients.reference.telemetry.trace import (
     MetadataUpdated,
 )
 from harness.wire.apis import Api
-from suites.properties.property import example, law
-from suites.properties.simulation import TOPIC, Bench
+from suites.properties.property import client_property, example
+from suites.properties.simulation import TOPIC, Simulation
 from suites.properties.timeout_expiry.clock import (
     JITTER,
     LATE_MS,
@@ -36,24 +36,24 @@ FULL, SECOND, LINGER, MEMORY, FLUSH, CLOSE = "full", "second", "linger", "memory
 IN_FLIGHT, BACKING_OFF, NO_LEADER = "muted", "backing off", "no leader"
 
 
-def _pull(bench: Bench, trigger: str) -> None:
+def _pull(simulation: Simulation, trigger: str) -> None:
     """Do what makes the open batch sendable."""
     if trigger == FULL:
-        bench.send(b"x" * 950, partition=0)
+        simulation.send(b"x" * 950, partition=0)
     elif trigger == SECOND:
-        bench.send(b"x" * 600, partition=0)
-        bench.send(b"x" * 600, partition=0)
+        simulation.send(b"x" * 600, partition=0)
+        simulation.send(b"x" * 600, partition=0)
     elif trigger == MEMORY:
         for partition in (1, 2):
-            bench.send(b"x" * 10, partition=partition)
+            simulation.send(b"x" * 10, partition=partition)
     elif trigger == FLUSH:
-        bench.core.begin_flush()
+        simulation.core.begin_flush()
     elif trigger == CLOSE:
-        bench.core.close(bench.now_ms)
-    bench.rounds()
+        simulation.core.close(simulation.now_ms)
+    simulation.rounds()
 
 
-@law(
+@client_property(
     "PRD-ACC-02",
     "PRD-ACC-03",
     trigger=st.sampled_from([FULL, SECOND, LINGER, MEMORY, FLUSH, CLOSE]),
@@ -72,20 +72,20 @@ def each_reason_makes_a_batch_sendable(
     """A batch is sent when it is full, followed by another, past its linger, or requested by memory, flush or close."""
     assume(after_ms < linger_ms - 2 * TRIP_MS)
     settings = {"linger.ms": linger_ms, "batch.size": 1_000, "buffer.memory": 2_000}
-    bench = still_bench(components, settings, partitions=3)
-    bench.warm(partition=2)
-    created_ms = bench.now_ms
-    delivery = bench.send(b"x", partition=0)
-    bench.run(after_ms)
-    assert not sent_ms(bench), "sent before there was a reason"
-    pulled_ms = bench.now_ms if trigger is not LINGER else created_ms + linger_ms
-    _pull(bench, trigger)
-    ended_ms(bench, [delivery], 2 * linger_ms + 1_000)
+    simulation = still_bench(components, settings, partitions=3)
+    simulation.warm(partition=2)
+    created_ms = simulation.now_ms
+    delivery = simulation.send(b"x", partition=0)
+    simulation.run(after_ms)
+    assert not sent_ms(simulation), "sent before there was a reason"
+    pulled_ms = simulation.now_ms if trigger is not LINGER else created_ms + linger_ms
+    _pull(simulation, trigger)
+    ended_ms(simulation, [delivery], 2 * linger_ms + 1_000)
     assert delivery.error is None
-    happens_at(sent_ms(bench)[0], pulled_ms, f"the batch was sent for {trigger}")
+    happens_at(sent_ms(simulation)[0], pulled_ms, f"the batch was sent for {trigger}")
 
 
-@law(
+@client_property(
     "PRD-ACC-02", reason=st.sampled_from([IN_FLIGHT, BACKING_OFF, NO_LEADER]), wait_ms=st.integers(10, 2_000)
 )
 @example(reason=IN_FLIGHT, wait_ms=500)
@@ -101,65 +101,68 @@ def what_must_wait_waits(components: Components, reason: str, wait_ms: int) -> N
         "reconnect.backoff.ms": 10,
         "metadata.max.age.ms": 50,
     }
-    bench = still_bench(components, settings, nodes=2, partitions=2, replication_factor=1)
-    bench.warm(partition=0)
-    leader, _ = bench.cluster.leader(TOPIC, 0)
-    sent, begun_ms = len(bench.told(BatchSent)), bench.now_ms
+    simulation = still_bench(components, settings, nodes=2, partitions=2, replication_factor=1)
+    simulation.warm(partition=0)
+    leader, _ = simulation.cluster.leader(TOPIC, 0)
+    sent, begun_ms = len(simulation.told(BatchSent)), simulation.now_ms
     if reason is NO_LEADER:
-        bench.cluster.kill(leader, bench.scheduler.now_ns)
-        bench.proxy(leader).cut()
-        bench.run(2 * wait_ms + 200)
-        begun_ms = bench.now_ms
-        deliveries = [bench.send(partition=0)]
+        simulation.cluster.kill(leader, simulation.scheduler.now_ns)
+        simulation.proxy(leader).cut()
+        simulation.run(2 * wait_ms + 200)
+        begun_ms = simulation.now_ms
+        deliveries = [simulation.send(partition=0)]
     elif reason is IN_FLIGHT:
-        bench.proxy(leader).down.delay(LAW, wait_ms * 1_000_000)
-        deliveries = [bench.send(partition=0)]
-        bench.run(1)
-        deliveries.append(bench.send(partition=0))
+        simulation.proxy(leader).down.delay(LAW, wait_ms * 1_000_000)
+        deliveries = [simulation.send(partition=0)]
+        simulation.run(1)
+        deliveries.append(simulation.send(partition=0))
     else:
-        bench.cluster.inject_error(Api.PRODUCE, 7, 1)
-        deliveries = [bench.send(partition=0)]
-    bench.run(begun_ms + wait_ms - TRIP_MS - bench.now_ms)
-    went = len(bench.told(BatchSent)) - sent
+        simulation.cluster.inject_error(Api.PRODUCE, 7, 1)
+        deliveries = [simulation.send(partition=0)]
+    simulation.run(begun_ms + wait_ms - TRIP_MS - simulation.now_ms)
+    went = len(simulation.told(BatchSent)) - sent
     assert went == (0 if reason is NO_LEADER else 1), f"{went} attempts while {reason}"
-    bench.cluster.restart(leader, bench.scheduler.now_ns)
-    ended_ms(bench, deliveries, 5 * wait_ms + 5_000)
+    simulation.cluster.restart(leader, simulation.scheduler.now_ns)
+    ended_ms(simulation, deliveries, 5 * wait_ms + 5_000)
     assert all(each.error is None for each in deliveries)
     if reason is not NO_LEADER:
         happens_at(
-            times(bench, BatchSent)[sent + 1], begun_ms + wait_ms, "the batch was sent", TRIP_MS + LATE_MS
+            times(simulation, BatchSent)[sent + 1],
+            begun_ms + wait_ms,
+            "the batch was sent",
+            TRIP_MS + LATE_MS,
         )
 
 
-@law(
+@client_property(
     "PRD-ACC-03",
     linger_ms=st.integers(0, 3_000),
     gaps_ms=st.lists(st.integers(0, 500), min_size=1, max_size=8),
 )
 def a_batch_lingers_and_then_goes(components: Components, linger_ms: int, gaps_ms: list[int]) -> None:
     """A batch that is not full is sent linger.ms after its first record, with all records added meanwhile."""
-    bench = still_bench(components, {"linger.ms": linger_ms})
-    bench.warm()
+    simulation = still_bench(components, {"linger.ms": linger_ms})
+    simulation.warm()
     expected: list[tuple[int, int]] = []
     deliveries = []
     for gap_ms in gaps_ms:
-        bench.run(gap_ms)
-        if expected and bench.now_ms < expected[-1][0] + linger_ms:
+        simulation.run(gap_ms)
+        if expected and simulation.now_ms < expected[-1][0] + linger_ms:
             expected[-1] = expected[-1][0], expected[-1][1] + 1
         else:
-            expected.append((bench.now_ms, 1))
-        deliveries.append(bench.send())
+            expected.append((simulation.now_ms, 1))
+        deliveries.append(simulation.send())
         if not linger_ms:
-            bench.rounds()
-    ended_ms(bench, deliveries)
-    sent = bench.told(BatchSent)[1:]
+            simulation.rounds()
+    ended_ms(simulation, deliveries)
+    sent = simulation.told(BatchSent)[1:]
     assert [event.record_count for event in sent] == [count for _, count in expected]
     for event, (created_ms, _) in zip(sent, expected, strict=True):
         happens_at(event.at_ms, created_ms + linger_ms, "the batch was sent")
-    assert linger_ms == 0 or {event.reason for event in bench.told(BatchClosed)[1:]} == {"linger"}
+    assert linger_ms == 0 or {event.reason for event in simulation.told(BatchClosed)[1:]} == {"linger"}
 
 
-@law(
+@client_property(
     "PRD-ACC-04",
     base_ms=st.integers(0, 300),
     max_ms=st.integers(0, 2_000),
@@ -185,24 +188,24 @@ def a_retry_waits_its_backoff(
         "max.in.flight.requests.per.connection": 1,
         "linger.ms": linger_ms,
     }
-    bench = still_bench(components, settings, partitions=2, jitter=jitter)
-    bench.warm(partition=0)
-    bench.cluster.inject_error(Api.PRODUCE, 7, failures, partition=0)
-    first = bench.send(b"first", partition=0)
-    bench.run_until(lambda: bool(bench.told(BatchRetried)), LONG_MS)
-    second, beside = bench.send(b"second", partition=0), bench.send(b"beside", partition=1)
-    ended_ms(bench, [first, second, beside])
+    simulation = still_bench(components, settings, partitions=2, jitter=jitter)
+    simulation.warm(partition=0)
+    simulation.cluster.inject_error(Api.PRODUCE, 7, failures, partition=0)
+    first = simulation.send(b"first", partition=0)
+    simulation.run_until(lambda: bool(simulation.told(BatchRetried)), LONG_MS)
+    second, beside = simulation.send(b"second", partition=0), simulation.send(b"beside", partition=1)
+    ended_ms(simulation, [first, second, beside])
     assert first.error is None and second.error is None
-    retried = bench.told(BatchRetried)
-    sent = [event for event in bench.told(BatchSent)[1:] if event.batch.startswith(f"{TOPIC}-0#")]
+    retried = simulation.told(BatchRetried)
+    sent = [event for event in simulation.told(BatchSent)[1:] if event.batch.startswith(f"{TOPIC}-0#")]
     assert len(retried) == failures and len({event.batch for event in sent[: failures + 1]}) == 1
     for earlier, (refused, again) in enumerate(zip(retried, sent[1:], strict=False)):
         due_ms = refused.at_ms + delay_ms(base_ms, max_ms, earlier, jitter)
         happens_at(again.at_ms, due_ms, f"attempt {earlier + 2} was sent")
-    assert [record.value for record in bench.log() if record.partition == 0][1:] == ["first", "second"]
+    assert [record.value for record in simulation.log() if record.partition == 0][1:] == ["first", "second"]
 
 
-@law(
+@client_property(
     "PRD-ACC-07",
     "MET-02",
     down_ms=st.integers(0, 3_000),
@@ -222,33 +225,33 @@ def a_batch_without_a_leader_waits_and_ages(
         "reconnect.backoff.max.ms": 10,
     }
     assume(abs(down_ms - delivery_ms) > 2 * backoff_ms + 50)
-    bench = still_bench(components, settings, nodes=2, partitions=2, replication_factor=1)
-    bench.warm(partition=0)
-    leader, _ = bench.cluster.leader(TOPIC, 0)
-    bench.cluster.kill(leader, bench.scheduler.now_ns)
-    bench.proxy(leader).cut()
-    bench.run(1_000)
-    updates = len(bench.told(MetadataUpdated))
-    begun_ms = bench.now_ms
-    delivery = bench.send(partition=0)
-    other = bench.send(partition=1)
-    bench.run(down_ms)
-    asked = len(bench.told(MetadataUpdated)) - updates
+    simulation = still_bench(components, settings, nodes=2, partitions=2, replication_factor=1)
+    simulation.warm(partition=0)
+    leader, _ = simulation.cluster.leader(TOPIC, 0)
+    simulation.cluster.kill(leader, simulation.scheduler.now_ns)
+    simulation.proxy(leader).cut()
+    simulation.run(1_000)
+    updates = len(simulation.told(MetadataUpdated))
+    begun_ms = simulation.now_ms
+    delivery = simulation.send(partition=0)
+    other = simulation.send(partition=1)
+    simulation.run(down_ms)
+    asked = len(simulation.told(MetadataUpdated)) - updates
     lasted_ms = min(down_ms, delivery_ms)
     rounds = lasted_ms // (backoff_ms + 2 * TRIP_MS)
     assert asked >= max(rounds // 2 - 1, min(rounds // 3, 1)), f"asked {asked} times in {lasted_ms} ms"
     assert asked <= down_ms // backoff_ms + 2, f"asked {asked} times in {down_ms} ms"
-    bench.cluster.restart(leader, bench.scheduler.now_ns)
-    ended_ms(bench, [delivery, other])
+    simulation.cluster.restart(leader, simulation.scheduler.now_ns)
+    ended_ms(simulation, [delivery, other])
     assert other.error is None
     if down_ms < delivery_ms:
         assert delivery.error is None
     else:
-        [expired] = bench.told(BatchExpired)
+        [expired] = simulation.told(BatchExpired)
         happens_at(expired.at_ms, begun_ms + delivery_ms, "the batch expired")
 
 
-@law("PRD-ACC-07", down_ms=st.integers(6_000, 12_000), records=st.integers(1, 3))
+@client_property("PRD-ACC-07", down_ms=st.integers(6_000, 12_000), records=st.integers(1, 3))
 def a_leaderless_topic_is_asked_for_until_it_is_led(
     components: Components, down_ms: int, records: int
 ) -> None:
@@ -261,21 +264,21 @@ def a_leaderless_topic_is_asked_for_until_it_is_led(
         "reconnect.backoff.ms": 10,
         "reconnect.backoff.max.ms": 10,
     }
-    bench = still_bench(components, settings, nodes=2, partitions=2, replication_factor=1)
-    bench.warm(partition=0)
-    leader, _ = bench.cluster.leader(TOPIC, 0)
-    bench.cluster.kill(leader, bench.scheduler.now_ns)
-    bench.proxy(leader).cut()
-    bench.run(1_000)
-    deliveries = [bench.send(partition=0) for _ in range(records)]
-    bench.run(down_ms)
+    simulation = still_bench(components, settings, nodes=2, partitions=2, replication_factor=1)
+    simulation.warm(partition=0)
+    leader, _ = simulation.cluster.leader(TOPIC, 0)
+    simulation.cluster.kill(leader, simulation.scheduler.now_ns)
+    simulation.proxy(leader).cut()
+    simulation.run(1_000)
+    deliveries = [simulation.send(partition=0) for _ in range(records)]
+    simulation.run(down_ms)
     assert not any(each.is_done for each in deliveries), "a batch without a leader does not stay"
-    bench.cluster.restart(leader, bench.scheduler.now_ns)
-    ended_ms(bench, deliveries)
+    simulation.cluster.restart(leader, simulation.scheduler.now_ns)
+    ended_ms(simulation, deliveries)
     assert [each.error for each in deliveries] == [None] * records
 
 
-@law("PRD-SPL-03", retries=st.integers(0, 2), records=st.integers(2, 8), heals=st.booleans())
+@client_property("PRD-SPL-03", retries=st.integers(0, 2), records=st.integers(2, 8), heals=st.booleans())
 def a_split_is_no_retry_and_no_second_life(
     components: Components, retries: int, records: int, heals: bool
 ) -> None:
@@ -290,23 +293,23 @@ def a_split_is_no_retry_and_no_second_life(
         "retry.backoff.max.ms": 5,
         "max.in.flight.requests.per.connection": 1,
     }
-    bench = still_bench(components, settings)
-    bench.warm()
-    bench.cluster.alter_config(TOPIC, {"max.message.bytes": "300"})
-    bench.proxy().down.delay(LAW, 200_000_000)
-    created_ms = bench.now_ms
-    deliveries = [bench.send(b"x" * 150) for _ in range(records)]
-    bench.run_until(lambda: bool(bench.told(BatchSplit)), 900)
-    assert bench.told(BatchSplit), "not split"
-    bench.proxy().down.restore(LAW)
+    simulation = still_bench(components, settings)
+    simulation.warm()
+    simulation.cluster.alter_config(TOPIC, {"max.message.bytes": "300"})
+    simulation.proxy().down.delay(LAW, 200_000_000)
+    created_ms = simulation.now_ms
+    deliveries = [simulation.send(b"x" * 150) for _ in range(records)]
+    simulation.run_until(lambda: bool(simulation.told(BatchSplit)), 900)
+    assert simulation.told(BatchSplit), "not split"
+    simulation.proxy().down.restore(LAW)
     if heals:
-        bench.cluster.inject_error(Api.PRODUCE, 7, retries)
+        simulation.cluster.inject_error(Api.PRODUCE, 7, retries)
     else:
-        bench.proxy().down.silence(LAW)
-    ends = ended_ms(bench, deliveries)
+        simulation.proxy().down.silence(LAW)
+    ends = ended_ms(simulation, deliveries)
     if heals:
         assert all(each.error is None for each in deliveries), deliveries[0].error
-        assert len(bench.told(BatchRetried)) == retries
+        assert len(simulation.told(BatchRetried)) == retries
     else:
         for end_ms in ends:
             assert end_ms <= created_ms + 1_000 + 1 + LATE_MS, (
@@ -314,7 +317,7 @@ def a_split_is_no_retry_and_no_second_life(
             )
 
 
-@law("PRD-SPL-03", "PRD-EXP-03", wait_ms=st.integers(0, 400), answer_ms=st.integers(500, 900))
+@client_property("PRD-SPL-03", "PRD-EXP-03", wait_ms=st.integers(0, 400), answer_ms=st.integers(500, 900))
 def an_expired_batch_is_not_split(components: Components, wait_ms: int, answer_ms: int) -> None:
     """MESSAGE_TOO_LARGE for a batch that has expired meanwhile has no effect."""
     settings = {
@@ -324,19 +327,19 @@ def an_expired_batch_is_not_split(components: Components, wait_ms: int, answer_m
         "reconnect.backoff.max.ms": 600,
         "enable.idempotence": False,
     }
-    bench = still_bench(components, settings)
-    bench.warm()
-    bench.run(2_000)
-    bench.cluster.alter_config(TOPIC, {"max.message.bytes": "300"})
-    bench.proxy().cut()
-    bench.run(wait_ms // 4)
-    begun_ms = bench.now_ms
-    deliveries = [bench.send(b"x" * 150) for _ in range(4)]
-    bench.run_until(lambda: bool(sent_ms(bench)), 900)
-    bench.proxy().down.delay(LAW, answer_ms * 1_000_000)
-    assume(bench.now_ms + answer_ms > begun_ms + 1_000 + TRIP_MS)
-    for end_ms in ended_ms(bench, deliveries):
+    simulation = still_bench(components, settings)
+    simulation.warm()
+    simulation.run(2_000)
+    simulation.cluster.alter_config(TOPIC, {"max.message.bytes": "300"})
+    simulation.proxy().cut()
+    simulation.run(wait_ms // 4)
+    begun_ms = simulation.now_ms
+    deliveries = [simulation.send(b"x" * 150) for _ in range(4)]
+    simulation.run_until(lambda: bool(sent_ms(simulation)), 900)
+    simulation.proxy().down.delay(LAW, answer_ms * 1_000_000)
+    assume(simulation.now_ms + answer_ms > begun_ms + 1_000 + TRIP_MS)
+    for end_ms in ended_ms(simulation, deliveries):
         happens_at(end_ms, begun_ms + 1_000, "expired")
-    bench.run(2_000)
-    assert not bench.told(BatchSplit) and len(sent_ms(bench)) == 1
-    nothing_raised(bench)
+    simulation.run(2_000)
+    assert not simulation.told(BatchSplit) and len(sent_ms(simulation)) == 1
+    nothing_raised(simulation)

@@ -1,4 +1,4 @@
-"""When events are due, written from the catalogue. The laws about time share this."""
+"""When events are due, written from the catalogue. The properties about time share this."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from clients.reference.producer.send_handle import Delivery
 from clients.reference.telemetry.trace import BatchSent, CallbackFailed, TraceEvent
 from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.apis import Api
-from suites.properties.simulation import Bench
+from suites.properties.simulation import Simulation
 
-#: The name under which laws control the network.
+#: The name under which properties control the network.
 LAW = "law"
 #: How much later than due an event may be seen.
 LATE_MS = 1
@@ -27,7 +27,7 @@ JITTER = st.floats(-1, 1)
 BACKOFF_MS = st.integers(0, 300)
 BACKOFF_MAX_MS = st.integers(0, 2_000)
 
-#: Settings under which only the clocks that a law sets are running.
+#: Settings under which only the clocks that a property sets are running.
 STILL = {
     "request.timeout.ms": LONG_MS,
     "delivery.timeout.ms": 3 * LONG_MS,
@@ -42,9 +42,9 @@ STILL = {
 
 def still_bench(
     components: Components, settings: Mapping[str, Any] | None = None, *, jitter: float = 0.0, **world: Any
-) -> Bench:
-    """Return a bench on which only the clocks of ``settings`` run."""
-    return Bench(components, STILL | dict(settings or {}), jitter=lambda: jitter, **world)
+) -> Simulation:
+    """Return a simulation on which only the clocks of ``settings`` run."""
+    return Simulation(components, STILL | dict(settings or {}), jitter=lambda: jitter, **world)
 
 
 def delay_ms(base_ms: int, max_ms: int, earlier: int, jitter: float) -> float:
@@ -61,50 +61,52 @@ def happens_at(at_ms: int, due_ms: float, what: str, late_ms: int = LATE_MS) -> 
     assert at_ms <= due_ms + 1 + late_ms, f"{what} {at_ms - due_ms} ms too late"
 
 
-def ended_ms(bench: Bench, deliveries: list[Delivery], limit_ms: int = LONG_MS) -> list[int]:
+def ended_ms(simulation: Simulation, deliveries: list[Delivery], limit_ms: int = LONG_MS) -> list[int]:
     """Return when each delivery had its result. Fails if one has none within the limit."""
     moments: dict[int, int] = {}
 
     def all_done() -> bool:
         for index, delivery in enumerate(deliveries):
             if delivery.is_done:
-                moments.setdefault(index, bench.now_ms)
+                moments.setdefault(index, simulation.now_ms)
         return len(moments) == len(deliveries)
 
-    done = bench.run_until(all_done, limit_ms)
+    done = simulation.run_until(all_done, limit_ms)
     assert done, f"{len(deliveries) - len(moments)} of {len(deliveries)} sends had no result in {limit_ms} ms"
-    nothing_raised(bench)
+    nothing_raised(simulation)
     return [moments[index] for index in range(len(deliveries))]
 
 
-def nothing_raised(bench: Bench) -> None:
+def nothing_raised(simulation: Simulation) -> None:
     """Assert that no answer found the client in a state that its own tables do not know."""
-    raised = [event.what for event in bench.told(CallbackFailed) if event.who.startswith("completion")]
+    raised = [event.what for event in simulation.told(CallbackFailed) if event.who.startswith("completion")]
     assert not raised, raised[0]
 
 
-def hold(bench: Bench) -> None:
+def hold(simulation: Simulation) -> None:
     """Hold back all answers until ``let_go``, which delivers them."""
-    bench.proxy().down.delay(LAW, LONG_MS * NS_PER_MS)
-    bench.proxy().retime()
+    simulation.proxy().down.delay(LAW, LONG_MS * NS_PER_MS)
+    simulation.proxy().retime()
 
 
-def let_go(bench: Bench) -> None:
+def let_go(simulation: Simulation) -> None:
     """Undo ``hold``."""
-    bench.proxy().down.restore(LAW)
-    bench.proxy().retime()
+    simulation.proxy().down.restore(LAW)
+    simulation.proxy().retime()
 
 
-def times(bench: Bench, kind: type[TraceEvent], which: Callable[[TraceEvent], bool] = bool) -> list[int]:
+def times(
+    simulation: Simulation, kind: type[TraceEvent], which: Callable[[TraceEvent], bool] = bool
+) -> list[int]:
     """Return the times of events of a kind."""
-    return [event.at_ms for event in bench.told(kind) if which(event)]
+    return [event.at_ms for event in simulation.told(kind) if which(event)]
 
 
-def sent_ms(bench: Bench) -> list[int]:
-    """Return when batches were sent, except for the bench's first one."""
-    return times(bench, BatchSent)[1:]
+def sent_ms(simulation: Simulation) -> list[int]:
+    """Return when batches were sent, except for the simulation's first one."""
+    return times(simulation, BatchSent)[1:]
 
 
-def refuse_for_good(bench: Bench, code: int = REQUEST_TIMED_OUT) -> None:
+def refuse_for_good(simulation: Simulation, code: int = REQUEST_TIMED_OUT) -> None:
     """Refuse every batch from now on, with an error that may be retried."""
-    bench.cluster.inject_error(Api.PRODUCE, code, 10**9)
+    simulation.cluster.inject_error(Api.PRODUCE, code, 10**9)

@@ -20,8 +20,8 @@ from clients.reference.telemetry.trace import (
 )
 from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.apis import Api
-from suites.properties.property import example, law
-from suites.properties.simulation import START_MS, Bench
+from suites.properties.property import client_property, example
+from suites.properties.simulation import START_MS, Simulation
 from suites.properties.timeout_expiry.clock import (
     BACKOFF_MAX_MS,
     BACKOFF_MS,
@@ -41,7 +41,7 @@ REBOOTSTRAP_REQUIRED = 129
 REFUSED, CUT_AT_ONCE = "refused", "accepted and closed"
 
 
-@law(
+@client_property(
     "NET-CON-05",
     "NET-CON-06",
     "NET-CON-07",
@@ -58,36 +58,38 @@ def each_failure_in_a_row_waits_longer(
     """After a lost connection, and after each failed attempt, the wait doubles, exact to the millisecond."""
     assume(base_ms > TRIP_MS)
     settings = {"reconnect.backoff.ms": base_ms, "reconnect.backoff.max.ms": max_ms, "retry.backoff.ms": 0}
-    bench = still_bench(components, settings, jitter=jitter)
-    bench.warm()
-    bench.run(3_000)
-    attempts = len(bench.told(ConnectAttempt))
-    bench.proxy().cut()
-    bench.run_until(lambda: bool(bench.told(ConnectionEnded)), 100)
-    bench.send()
+    simulation = still_bench(components, settings, jitter=jitter)
+    simulation.warm()
+    simulation.run(3_000)
+    attempts = len(simulation.told(ConnectAttempt))
+    simulation.proxy().cut()
+    simulation.run_until(lambda: bool(simulation.told(ConnectionEnded)), 100)
+    simulation.send()
     for earlier, failure in enumerate(failures):
-        ended_ms_ago = [event for event in bench.told(ConnectionEnded) if event.node == 1][-1].at_ms
+        ended_ms_ago = [event for event in simulation.told(ConnectionEnded) if event.node == 1][-1].at_ms
         if failure is REFUSED:
-            bench.proxy().refuse(LAW)
-        made, ends = attempts + earlier + 1, len(bench.told(ConnectionEnded))
-        bench.run_until(lambda made=made: len(bench.told(ConnectAttempt)) >= made, 10_000)  # type: ignore[misc]
-        tried = bench.told(ConnectAttempt)
+            simulation.proxy().refuse(LAW)
+        made, ends = attempts + earlier + 1, len(simulation.told(ConnectionEnded))
+        simulation.run_until(lambda made=made: len(simulation.told(ConnectAttempt)) >= made, 10_000)  # type: ignore[misc]
+        tried = simulation.told(ConnectAttempt)
         assert len(tried) == made, f"{len(tried) - attempts} attempts where {earlier + 1} were due"
         due_ms = ended_ms_ago + delay_ms(base_ms, max_ms, earlier, jitter)
         happens_at(tried[-1].at_ms, due_ms, f"attempt {earlier + 1} began")
         if failure is CUT_AT_ONCE:
-            connected = len(_connected(bench))
-            bench.run_until(lambda connected=connected: len(_connected(bench)) > connected, 100)  # type: ignore[misc]
-            bench.proxy().cut()
-        bench.run_until(lambda ends=ends: len(bench.told(ConnectionEnded)) > ends, 100)  # type: ignore[misc]
-        bench.proxy().accept(LAW)
+            connected = len(_connected(simulation))
+            simulation.run_until(lambda connected=connected: len(_connected(simulation)) > connected, 100)  # type: ignore[misc]
+            simulation.proxy().cut()
+        simulation.run_until(lambda ends=ends: len(simulation.told(ConnectionEnded)) > ends, 100)  # type: ignore[misc]
+        simulation.proxy().accept(LAW)
 
 
-def _connected(bench: Bench) -> list[StateChanged]:
-    return [event for event in bench.told(StateChanged) if event.cause == "connected"]
+def _connected(simulation: Simulation) -> list[StateChanged]:
+    return [event for event in simulation.told(StateChanged) if event.cause == "connected"]
 
 
-@law("NET-CON-07", "NET-CON-06", base_ms=st.integers(10, 500), losses=st.integers(1, 4), jitter=JITTER)
+@client_property(
+    "NET-CON-07", "NET-CON-06", base_ms=st.integers(10, 500), losses=st.integers(1, 4), jitter=JITTER
+)
 def a_ready_connection_forgets_failures(
     components: Components, base_ms: int, losses: int, jitter: float
 ) -> None:
@@ -97,22 +99,22 @@ def a_ready_connection_forgets_failures(
         "reconnect.backoff.max.ms": 20 * base_ms,
         "retry.backoff.ms": 0,
     }
-    bench = still_bench(components, settings, jitter=jitter)
-    bench.warm()
+    simulation = still_bench(components, settings, jitter=jitter)
+    simulation.warm()
     for _ in range(losses):
-        bench.run(3_000)
-        ends = len(bench.told(ConnectionEnded))
-        tried = len(bench.told(ConnectAttempt))
-        bench.proxy().cut()
-        bench.run_until(lambda ends=ends: len(bench.told(ConnectionEnded)) > ends, 100)  # type: ignore[misc]
-        lost_ms = bench.now_ms
-        delivery = bench.send()
-        ended_ms(bench, [delivery])
-        attempt = next(event for event in bench.told(ConnectAttempt)[tried:] if event.node == 1)
+        simulation.run(3_000)
+        ends = len(simulation.told(ConnectionEnded))
+        tried = len(simulation.told(ConnectAttempt))
+        simulation.proxy().cut()
+        simulation.run_until(lambda ends=ends: len(simulation.told(ConnectionEnded)) > ends, 100)  # type: ignore[misc]
+        lost_ms = simulation.now_ms
+        delivery = simulation.send()
+        ended_ms(simulation, [delivery])
+        attempt = next(event for event in simulation.told(ConnectAttempt)[tried:] if event.node == 1)
         happens_at(attempt.at_ms, lost_ms + delay_ms(base_ms, 20 * base_ms, 0, jitter), "tried again")
 
 
-@law(
+@client_property(
     "NET-CON-08",
     base_ms=st.integers(10, 1_000),
     max_ms=st.integers(10, 3_000),
@@ -130,35 +132,35 @@ def a_set_up_without_an_end_is_given_up(
         "reconnect.backoff.ms": 10,
         "reconnect.backoff.max.ms": 10,
     }
-    bench = still_bench(components, settings, jitter=jitter)
-    bench.proxy().ignore(LAW)
-    delivery = bench.send()
-    bench.run_until(lambda: len(bench.told(ConnectionEnded)) == attempts, 4_000 * attempts)
-    ends, tried = bench.told(ConnectionEnded), bench.told(ConnectAttempt)
+    simulation = still_bench(components, settings, jitter=jitter)
+    simulation.proxy().ignore(LAW)
+    delivery = simulation.send()
+    simulation.run_until(lambda: len(simulation.told(ConnectionEnded)) == attempts, 4_000 * attempts)
+    ends, tried = simulation.told(ConnectionEnded), simulation.told(ConnectAttempt)
     assert len(ends) >= attempts, f"{len(ends)} attempts were given up of {attempts}"
     for earlier, (attempt, end) in enumerate(zip(tried, ends, strict=False)):
         due_ms = attempt.at_ms + delay_ms(base_ms, max_ms, earlier, jitter) + 1
         happens_at(end.at_ms, due_ms, "the attempt was given up")
         assert end.state == "SETUP_TIMEOUT"
-    bench.proxy().accept(LAW)
-    ended_ms(bench, [delivery])
+    simulation.proxy().accept(LAW)
+    ended_ms(simulation, [delivery])
     assert delivery.error is None
 
 
-@law("NET-CON-08", "NET-TMO-01", setup_ms=st.integers(10, 200), request_ms=st.integers(10, 2_000))
+@client_property("NET-CON-08", "NET-TMO-01", setup_ms=st.integers(10, 200), request_ms=st.integers(10, 2_000))
 def the_wait_for_versions_is_a_request(components: Components, setup_ms: int, request_ms: int) -> None:
     """Once TCP is connected, the setup limit no longer applies: the request for versions has request.timeout.ms."""
     settings = {"socket.connection.setup.timeout.ms": setup_ms, "request.timeout.ms": request_ms}
-    bench = still_bench(components, settings)
-    bench.proxy().down.silence(LAW)
-    bench.send()
-    bench.run_until(lambda: bool(bench.told(ConnectionEnded)), 10_000)
-    end = bench.told(ConnectionEnded)[0]
+    simulation = still_bench(components, settings)
+    simulation.proxy().down.silence(LAW)
+    simulation.send()
+    simulation.run_until(lambda: bool(simulation.told(ConnectionEnded)), 10_000)
+    end = simulation.told(ConnectionEnded)[0]
     assert end.state == "REQUEST_TIMEOUT"
-    happens_at(end.at_ms, _connected(bench)[0].at_ms + request_ms + 1, "the connection was given up")
+    happens_at(end.at_ms, _connected(simulation)[0].at_ms + request_ms + 1, "the connection was given up")
 
 
-@law(
+@client_property(
     "NET-CON-14",
     idle_ms=st.integers(20, 20_000),
     uses_ms=st.lists(st.integers(1, 19_000), max_size=5),
@@ -169,30 +171,30 @@ def an_idle_connection_is_closed(
     components: Components, idle_ms: int, uses_ms: list[int], answer_ms: int
 ) -> None:
     """A connection is closed after connections.max.idle.ms without use, but not while an answer is awaited."""
-    bench = still_bench(components, {"connections.max.idle.ms": idle_ms})
-    bench.warm()
+    simulation = still_bench(components, {"connections.max.idle.ms": idle_ms})
+    simulation.warm()
     for use_ms in uses_ms:
-        bench.run(use_ms)
-        bench.send()
-        bench.run(1)
-    bench.proxy().down.delay(LAW, answer_ms * NS_PER_MS)
-    delivery = bench.send()
-    bench.run_until(lambda: delivery.is_done, 60_000)
-    done_ms = bench.now_ms
-    let_go(bench)
-    bench.run(2 * idle_ms + 300)
-    closed = bench.told(ConnectionEnded)
+        simulation.run(use_ms)
+        simulation.send()
+        simulation.run(1)
+    simulation.proxy().down.delay(LAW, answer_ms * NS_PER_MS)
+    delivery = simulation.send()
+    simulation.run_until(lambda: delivery.is_done, 60_000)
+    done_ms = simulation.now_ms
+    let_go(simulation)
+    simulation.run(2 * idle_ms + 300)
+    closed = simulation.told(ConnectionEnded)
     assert {event.state for event in closed} == {"EXPIRED"}, closed
     assert any(event.at_ms >= done_ms and event.node > 0 for event in closed), "it is open for ever"
-    used = [event for event in bench.trace if isinstance(event, RequestSent | ResponseReceived)]
+    used = [event for event in simulation.trace if isinstance(event, RequestSent | ResponseReceived)]
     for close in closed:
         moments = [event.at_ms for event in used if event.node == close.node and event.at_ms <= close.at_ms]
         happens_at(close.at_ms, max(moments) + idle_ms + 1, "the idle connection was closed")
-    ended_ms(bench, [bench.send()])
-    assert not bench.told(BatchRetried) and not bench.told(RequestLost)
+    ended_ms(simulation, [simulation.send()])
+    assert not simulation.told(BatchRetried) and not simulation.told(RequestLost)
 
 
-@law("NET-CON-15", "MET-02", trigger_ms=st.integers(0, 5_000), request_ms=st.integers(100, 2_000))
+@client_property("NET-CON-15", "MET-02", trigger_ms=st.integers(0, 5_000), request_ms=st.integers(100, 2_000))
 def no_metadata_for_too_long_begins_anew(components: Components, trigger_ms: int, request_ms: int) -> None:
     """The client rebootstraps metadata.recovery.rebootstrap.trigger.ms after metadata became due without an answer."""
     settings = {
@@ -200,25 +202,25 @@ def no_metadata_for_too_long_begins_anew(components: Components, trigger_ms: int
         "metadata.recovery.rebootstrap.trigger.ms": trigger_ms,
         "request.timeout.ms": request_ms,
     }
-    bench = still_bench(components, settings)
-    bench.proxy().down.silence(LAW)
-    delivery = bench.send()
-    bench.run(3 * trigger_ms + 10)
-    moments = times(bench, Rebootstrapped)
+    simulation = still_bench(components, settings)
+    simulation.proxy().down.silence(LAW)
+    delivery = simulation.send()
+    simulation.run(3 * trigger_ms + 10)
+    moments = times(simulation, Rebootstrapped)
     assert len(moments) >= 3, f"began anew at {moments}"
     for earlier, later in pairwise([START_MS, *moments[:3]]):
         happens_at(later, earlier + trigger_ms + 1, "began anew")
-    assert not bench.network.proxies[0].connections or bench.told(ConnectAttempt)[-1].node < 0
-    bench.proxy().down.restore(LAW)
+    assert not simulation.network.proxies[0].connections or simulation.told(ConnectAttempt)[-1].node < 0
+    simulation.proxy().down.restore(LAW)
     if trigger_ms > 20 * TRIP_MS:
-        ended_ms(bench, [delivery])
+        ended_ms(simulation, [delivery])
         assert delivery.error is None
-        count = len(bench.told(Rebootstrapped))
-        bench.run(2 * trigger_ms)
-        assert len(bench.told(Rebootstrapped)) == count, "began anew although metadata had come"
+        count = len(simulation.told(Rebootstrapped))
+        simulation.run(2 * trigger_ms)
+        assert len(simulation.told(Rebootstrapped)) == count, "began anew although metadata had come"
 
 
-@law(
+@client_property(
     "NET-CON-15",
     strategy=st.sampled_from(["none", "rebootstrap"]),
     told=st.booleans(),
@@ -226,24 +228,24 @@ def no_metadata_for_too_long_begins_anew(components: Components, trigger_ms: int
 )
 def nobody_to_ask_begins_anew(components: Components, strategy: str, told: bool, wait_ms: int) -> None:
     """If no node can be used, or a broker says so, the client returns to its bootstrap servers, if configured."""
-    bench = still_bench(components, {"metadata.recovery.strategy": strategy, "retry.backoff.ms": 0})
-    bench.warm()
-    bench.run(2_000)
+    simulation = still_bench(components, {"metadata.recovery.strategy": strategy, "retry.backoff.ms": 0})
+    simulation.warm()
+    simulation.run(2_000)
     if told:
-        bench.cluster.inject_error(Api.METADATA, REBOOTSTRAP_REQUIRED, 1)
-        bench.cluster.create_topic("other", 1)
-        delivery = bench.send(topic="other")
+        simulation.cluster.inject_error(Api.METADATA, REBOOTSTRAP_REQUIRED, 1)
+        simulation.cluster.create_topic("other", 1)
+        delivery = simulation.send(topic="other")
     else:
-        bench.proxy().refuse(LAW)
-        bench.proxy().cut()
-        delivery = bench.send()
-    bench.run(wait_ms)
-    bench.proxy().accept(LAW)
-    ended_ms(bench, [delivery])
+        simulation.proxy().refuse(LAW)
+        simulation.proxy().cut()
+        delivery = simulation.send()
+    simulation.run(wait_ms)
+    simulation.proxy().accept(LAW)
+    ended_ms(simulation, [delivery])
     assert delivery.error is None
-    begun = bench.told(Rebootstrapped)
+    begun = simulation.told(Rebootstrapped)
     assert bool(begun) is (strategy == "rebootstrap")
     if begun:
-        again = [event for event in bench.told(ConnectAttempt) if event.at_ms >= begun[0].at_ms]
+        again = [event for event in simulation.told(ConnectAttempt) if event.at_ms >= begun[0].at_ms]
         assert again and again[0].node < 0, "the first connection was not to a bootstrap server"
     assert not told or not begun or begun[0].at_ms <= START_MS + 2_000 + 4 * TRIP_MS + LATE_MS

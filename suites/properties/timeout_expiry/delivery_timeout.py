@@ -14,8 +14,8 @@ from clients.reference.telemetry.trace import (
     SequenceUnresolved,
 )
 from harness.model.verdicts import Outcome
-from suites.properties.property import example, law
-from suites.properties.simulation import TOPIC, Bench
+from suites.properties.property import client_property, example
+from suites.properties.simulation import TOPIC, Simulation
 from suites.properties.timeout_expiry.clock import (
     LAW,
     LONG_MS,
@@ -39,22 +39,22 @@ SILENT, REFUSED, NO_LEADER, ERRORS, LINGERING = (
 )
 
 
-def _trouble(bench: Bench, why: str) -> None:
+def _trouble(simulation: Simulation, why: str) -> None:
     """Prevent batches from having a result."""
     if why == SILENT:
-        bench.proxy().down.silence(LAW)
+        simulation.proxy().down.silence(LAW)
     elif why == REFUSED:
-        bench.proxy().refuse(LAW)
-        bench.proxy().cut()
+        simulation.proxy().refuse(LAW)
+        simulation.proxy().cut()
     elif why == ERRORS:
-        refuse_for_good(bench)
+        refuse_for_good(simulation)
     elif why == NO_LEADER:
-        bench.cluster.kill(bench.cluster.leader(TOPIC, 0)[0], bench.scheduler.now_ns)
-        bench.proxy().cut()
-    bench.run(1)
+        simulation.cluster.kill(simulation.cluster.leader(TOPIC, 0)[0], simulation.scheduler.now_ns)
+        simulation.proxy().cut()
+    simulation.run(1)
 
 
-@law(
+@client_property(
     "PRD-EXP-01",
     "PRD-EXP-02",
     "PRD-EXP-05",
@@ -89,18 +89,18 @@ def every_record_has_a_result_in_time(
         "metadata.max.age.ms": LONG_MS,
     }
     assume(delivery_ms > linger_ms + 6 * TRIP_MS and request_ms > 3 * TRIP_MS)
-    bench = still_bench(components, settings)
-    bench.warm()
-    _trouble(bench, SILENT if why is LINGERING else why)
+    simulation = still_bench(components, settings)
+    simulation.warm()
+    _trouble(simulation, SILENT if why is LINGERING else why)
     sent = []
     for gap_ms in [0, *gaps_ms]:
-        bench.run(gap_ms)
-        sent.append(bench.send())
-        bench.rounds()
-    bench.run_until(lambda: all(each.is_done for each in sent), 2 * delivery_ms + 4_000)
-    expired = {event.batch for event in bench.told(BatchExpired)}
+        simulation.run(gap_ms)
+        sent.append(simulation.send())
+        simulation.rounds()
+    simulation.run_until(lambda: all(each.is_done for each in sent), 2 * delivery_ms + 4_000)
+    expired = {event.batch for event in simulation.told(BatchExpired)}
     assert all(each.is_done for each in sent), f"{sum(not each.is_done for each in sent)} without a result"
-    ends = {event.batch: event.at_ms for event in bench.told(BatchEnded)}
+    ends = {event.batch: event.at_ms for event in simulation.told(BatchEnded)}
     for delivery in sent:
         batch = delivery.batch
         assert batch is not None and getattr(delivery.error, "name", "") == "REQUEST_TIMED_OUT"
@@ -112,7 +112,7 @@ def every_record_has_a_result_in_time(
             assert why in (SILENT, LINGERING), f"ended by {told}"
 
 
-@law(
+@client_property(
     "PRD-EXP-03",
     "NET-TMO-05",
     held_ms=st.integers(10, 900),
@@ -133,34 +133,34 @@ def what_was_given_up_stays_given_up(
         "reconnect.backoff.ms": held_ms,
         "reconnect.backoff.max.ms": held_ms,
     }
-    bench = still_bench(components, settings)
-    bench.warm()
-    bench.run(3_000)
-    bench.proxy().cut()
-    bench.run(1)
+    simulation = still_bench(components, settings)
+    simulation.warm()
+    simulation.run(3_000)
+    simulation.proxy().cut()
+    simulation.run(1)
     told: list[str] = []
-    begun_ms = bench.now_ms
-    delivery = bench.send(b"late", callback=lambda _, error: told.append(getattr(error, "name", "")))
-    bench.run_until(lambda: bool(sent_ms(bench)), 1_100)
-    assume(bool(sent_ms(bench)))
-    bench.proxy().down.delay(LAW, answer_ms * 1_000_000)
-    bench.proxy().retime()
-    [done_ms] = ended_ms(bench, [delivery])
+    begun_ms = simulation.now_ms
+    delivery = simulation.send(b"late", callback=lambda _, error: told.append(getattr(error, "name", "")))
+    simulation.run_until(lambda: bool(sent_ms(simulation)), 1_100)
+    assume(bool(sent_ms(simulation)))
+    simulation.proxy().down.delay(LAW, answer_ms * 1_000_000)
+    simulation.proxy().retime()
+    [done_ms] = ended_ms(simulation, [delivery])
     if delivery.error is None:
         assert done_ms <= begun_ms + 1_000
         return
     happens_at(done_ms, begun_ms + 1_000, "the batch expired")
-    attempts = len(sent_ms(bench))
-    bench.run(5_000)
+    attempts = len(sent_ms(simulation))
+    simulation.run(5_000)
     assert told == ["REQUEST_TIMED_OUT"], f"told {told}"
-    assert len(sent_ms(bench)) == attempts, "an expired batch was sent again"
+    assert len(sent_ms(simulation)) == attempts, "an expired batch was sent again"
     assert getattr(delivery.error, "outcome", None) is Outcome.INFO
-    nothing_raised(bench)
-    names = [event.batch for event in bench.told(BatchEnded)]
+    nothing_raised(simulation)
+    names = [event.batch for event in simulation.told(BatchEnded)]
     assert len(names) == len(set(names)), "a batch ended twice"
 
 
-@law(
+@client_property(
     "PRD-EXP-06",
     "PRD-EXP-03",
     gap_ms=st.integers(1, 300),
@@ -179,59 +179,59 @@ def unknown_sequences_are_settled_first(
         "reconnect.backoff.ms": 500,
         "reconnect.backoff.max.ms": 500,
     }
-    bench = still_bench(components, settings)
-    bench.warm()
-    bench.run(1_000)
-    bench.proxy().cut()
-    bench.run(1)
-    doubtful = [bench.send(b"0")]
-    bench.run(gap_ms)
-    doubtful.append(bench.send(b"1"))
-    bench.run_until(lambda: len(sent_ms(bench)) == 2, 600)
-    hold(bench)
-    ended_ms(bench, doubtful[:1])
-    assert len(sent_ms(bench)) == 2 and doubtful[0].error is not None
-    bench.run(min(waits_ms, gap_ms - 1))
-    sent = doubtful + [bench.send(b"%d" % number) for number in range(2, 2 + later)]
-    bench.rounds()
-    assert len(sent_ms(bench)) == 2, "a new batch was sent while the fate of older ones is unknown"
+    simulation = still_bench(components, settings)
+    simulation.warm()
+    simulation.run(1_000)
+    simulation.proxy().cut()
+    simulation.run(1)
+    doubtful = [simulation.send(b"0")]
+    simulation.run(gap_ms)
+    doubtful.append(simulation.send(b"1"))
+    simulation.run_until(lambda: len(sent_ms(simulation)) == 2, 600)
+    hold(simulation)
+    ended_ms(simulation, doubtful[:1])
+    assert len(sent_ms(simulation)) == 2 and doubtful[0].error is not None
+    simulation.run(min(waits_ms, gap_ms - 1))
+    sent = doubtful + [simulation.send(b"%d" % number) for number in range(2, 2 + later)]
+    simulation.rounds()
+    assert len(sent_ms(simulation)) == 2, "a new batch was sent while the fate of older ones is unknown"
     if heals:
-        let_go(bench)
-    bench.run(3_000)
-    let_go(bench)
-    bench.run(3_000)
-    sent += [bench.send(b"%d" % number) for number in range(2 + later, 5 + later)]
-    ended_ms(bench, sent)
+        let_go(simulation)
+    simulation.run(3_000)
+    let_go(simulation)
+    simulation.run(3_000)
+    sent += [simulation.send(b"%d" % number) for number in range(2 + later, 5 + later)]
+    ended_ms(simulation, sent)
     unresolved = False
-    for event in bench.trace:
+    for event in simulation.trace:
         if isinstance(event, SequenceUnresolved | SequenceResolved):
             unresolved = isinstance(event, SequenceUnresolved)
         elif isinstance(event, BatchSent):
             assert not unresolved or event.attempt > 1, f"{event.batch} was sent in doubt"
-    stored = [int(record.value or 0) for record in bench.log()[1:]]
+    stored = [int(record.value or 0) for record in simulation.log()[1:]]
     acknowledged = {number for number, delivery in enumerate(sent) if delivery.error is None}
     assert stored == sorted(set(stored)), f"the log has {stored}"
     assert acknowledged <= set(stored) and not sent[-1].error, f"{sent[-1].error}"
 
 
-@law("PRD-EXP-07", expired=st.integers(1, 4), before=st.integers(1, 4), after=st.integers(1, 4))
+@client_property("PRD-EXP-07", expired=st.integers(1, 4), before=st.integers(1, 4), after=st.integers(1, 4))
 def what_was_never_sent_leaves_no_gap(components: Components, expired: int, before: int, after: int) -> None:
     """Batches that expire before they were ever sent use no sequence number and no epoch."""
     settings = {"delivery.timeout.ms": 500, "request.timeout.ms": 400, "reconnect.backoff.ms": 20}
-    bench = still_bench(components, settings)
+    simulation = still_bench(components, settings)
     for _ in range(before):
-        bench.warm()
-    bench.run(1_000)
-    bench.proxy().refuse(LAW)
-    bench.proxy().cut()
-    bench.run(1)
-    lost = [bench.send(b"lost") for _ in range(expired)]
-    ended_ms(bench, lost)
+        simulation.warm()
+    simulation.run(1_000)
+    simulation.proxy().refuse(LAW)
+    simulation.proxy().cut()
+    simulation.run(1)
+    lost = [simulation.send(b"lost") for _ in range(expired)]
+    ended_ms(simulation, lost)
     assert all(getattr(each.error, "outcome", None) is Outcome.FAIL for each in lost)
-    bench.proxy().accept(LAW)
-    bench.run(2_000)
+    simulation.proxy().accept(LAW)
+    simulation.run(2_000)
     for _ in range(after):
-        bench.warm()
-    sent = bench.told(BatchSent)
+        simulation.warm()
+    sent = simulation.told(BatchSent)
     assert [event.base_sequence for event in sent] == list(range(before + after))
     assert len({(event.producer_id, event.producer_epoch) for event in sent}) == 1

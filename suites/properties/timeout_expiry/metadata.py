@@ -16,8 +16,8 @@ from clients.reference.telemetry.trace import (
 from harness.model.rows import Frame, FrameKind
 from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.apis import Api
-from suites.properties.property import law
-from suites.properties.simulation import Bench
+from suites.properties.property import client_property
+from suites.properties.simulation import Simulation
 from suites.properties.timeout_expiry.clock import (
     JITTER,
     LATE_MS,
@@ -37,7 +37,7 @@ STALE = (3, 5, 6, 9, 13, 56, 72, 74, 80, 83, 84, 100, 103)
 FINE = (7, 19, 20)
 
 
-@law(
+@client_property(
     "MET-01",
     age_ms=st.integers(1, 5_000),
     backoff_ms=st.integers(0, 300),
@@ -53,18 +53,18 @@ def metadata_never_gets_too_old(
         "retry.backoff.ms": backoff_ms,
         "retry.backoff.max.ms": backoff_ms,
     }
-    bench = still_bench(components, settings, jitter=jitter)
-    bench.warm()
-    bench.proxy().down.delay(LAW, answer_ms * NS_PER_MS)
-    bench.run(5 * (max(age_ms, backoff_ms) + answer_ms + TRIP_MS))
-    asked = [event.at_ms for event in bench.requests("Metadata")]
-    updates = times(bench, MetadataUpdated)
+    simulation = still_bench(components, settings, jitter=jitter)
+    simulation.warm()
+    simulation.proxy().down.delay(LAW, answer_ms * NS_PER_MS)
+    simulation.run(5 * (max(age_ms, backoff_ms) + answer_ms + TRIP_MS))
+    asked = [event.at_ms for event in simulation.requests("Metadata")]
+    updates = times(simulation, MetadataUpdated)
     assert len(asked) >= 5, f"{len(asked)} questions in five times metadata.max.age.ms"
     for updated_ms, next_ms in zip(updates, asked[1:], strict=False):
         happens_at(next_ms, updated_ms + max(age_ms, backoff_ms), "metadata was asked for", LATE_MS + TRIP_MS)
 
 
-@law(
+@client_property(
     "MET-02",
     base_ms=st.integers(0, 300),
     max_ms=st.integers(0, 2_000),
@@ -82,22 +82,22 @@ def failed_questions_are_spaced(
         "reconnect.backoff.ms": 0,
         "reconnect.backoff.max.ms": 0,
     }
-    bench = still_bench(components, settings, jitter=jitter)
-    bench.warm()
-    bench.proxy().cut()
-    bench.run(3_000)
-    bench.trace.clear()
-    _cut_at_questions(bench, failures)
-    bench.run_until(lambda: bool(bench.told(MetadataUpdated)), 60_000)
-    asked = [event.at_ms for event in bench.requests("Metadata")]
-    failed = times(bench, MetadataFailed)
+    simulation = still_bench(components, settings, jitter=jitter)
+    simulation.warm()
+    simulation.proxy().cut()
+    simulation.run(3_000)
+    simulation.trace.clear()
+    _cut_at_questions(simulation, failures)
+    simulation.run_until(lambda: bool(simulation.told(MetadataUpdated)), 60_000)
+    asked = [event.at_ms for event in simulation.requests("Metadata")]
+    failed = times(simulation, MetadataFailed)
     assert len(failed) == failures and len(asked) == failures + 1
     for earlier, (failed_ms, next_ms) in enumerate(zip(failed, asked[1:], strict=True)):
         due_ms = failed_ms + delay_ms(base_ms, max_ms, earlier, jitter)
         happens_at(next_ms, due_ms, f"question {earlier + 2} was asked", LATE_MS + TRIP_MS)
 
 
-def _cut_at_questions(bench: Bench, times: int) -> None:
+def _cut_at_questions(simulation: Simulation, times: int) -> None:
     """Cut the connection during the next ``times`` metadata requests."""
     left = times
 
@@ -105,12 +105,12 @@ def _cut_at_questions(bench: Bench, times: int) -> None:
         nonlocal left
         if frame.api == "Metadata" and frame.kind is FrameKind.REQUEST and left:
             left -= 1
-            bench.network.later(0, bench.proxy().cut)
+            simulation.network.later(0, simulation.proxy().cut)
 
-    bench.network.watch(watch)
+    simulation.network.watch(watch)
 
 
-@law(
+@client_property(
     "MET-03",
     base_ms=st.integers(5, 300),
     max_ms=st.integers(5, 2_000),
@@ -128,29 +128,32 @@ def answers_that_tell_nothing_new_are_spaced(
         "enable.idempotence": False,
         "retries": 0,
     }
-    bench = still_bench(components, settings, jitter=jitter)
-    bench.warm()
-    bench.run(5_000)
-    refuse_for_good(bench, NOT_LEADER)
+    simulation = still_bench(components, settings, jitter=jitter)
+    simulation.warm()
+    simulation.run(5_000)
+    refuse_for_good(simulation, NOT_LEADER)
     wanted = 1 + answers
     for _ in range(12 * answers):
-        bench.send()
-        bench.run(1 + max_ms // often)
-    updates, asked = bench.told(MetadataUpdated), [event.at_ms for event in bench.requests("Metadata")]
+        simulation.send()
+        simulation.run(1 + max_ms // often)
+    updates, asked = (
+        simulation.told(MetadataUpdated),
+        [event.at_ms for event in simulation.requests("Metadata")],
+    )
     assert len(updates) >= wanted, "a stale leader is not looked up again"
     equivalent = 0
     for update, next_ms in zip(updates, asked[1:], strict=False):
         equivalent = 0 if update.leaders_changed else equivalent + 1
         due_ms = update.at_ms + delay_ms(base_ms, max_ms, max(equivalent - 1, 0), jitter)
         assert next_ms > due_ms - 1, f"asked {due_ms - next_ms} ms too early after {equivalent} equal answers"
-    refusals = [event.at_ms for event in bench.told(ResponseReceived) if event.api == "Produce"][1:]
+    refusals = [event.at_ms for event in simulation.told(ResponseReceived) if event.api == "Produce"][1:]
     for update, next_ms in zip(updates[1:], asked[2:], strict=False):
         wish_ms = min((moment for moment in refusals if moment >= update.at_ms), default=next_ms)
         latest_ms = max(wish_ms, update.at_ms + max(base_ms, max_ms) * 1.2)
         assert next_ms <= latest_ms + LATE_MS + 1, f"asked {next_ms - latest_ms} ms after it was due"
 
 
-@law("MET-08", code=st.sampled_from(STALE + FINE), pause_ms=st.integers(0, 5_000), jitter=JITTER)
+@client_property("MET-08", code=st.sampled_from(STALE + FINE), pause_ms=st.integers(0, 5_000), jitter=JITTER)
 def a_wrong_leader_is_looked_up_at_once(
     components: Components, code: int, pause_ms: int, jitter: float
 ) -> None:
@@ -158,17 +161,19 @@ def a_wrong_leader_is_looked_up_at_once(
 
     After others it is not.
     """
-    bench = still_bench(components, {"enable.idempotence": False, "retry.backoff.max.ms": 100}, jitter=jitter)
-    bench.warm()
-    updated_ms = times(bench, MetadataUpdated)[-1]
-    bench.run(pause_ms)
-    asked = len(bench.requests("Metadata"))
-    bench.cluster.inject_error(Api.PRODUCE, code, 1)
-    delivery = bench.send()
-    ended_ms(bench, [delivery])
-    bench.run(10)
-    refused_ms = [event.at_ms for event in bench.told(ResponseReceived) if event.api == "Produce"][1]
-    later = [event.at_ms for event in bench.requests("Metadata")[asked:]]
+    simulation = still_bench(
+        components, {"enable.idempotence": False, "retry.backoff.max.ms": 100}, jitter=jitter
+    )
+    simulation.warm()
+    updated_ms = times(simulation, MetadataUpdated)[-1]
+    simulation.run(pause_ms)
+    asked = len(simulation.requests("Metadata"))
+    simulation.cluster.inject_error(Api.PRODUCE, code, 1)
+    delivery = simulation.send()
+    ended_ms(simulation, [delivery])
+    simulation.run(10)
+    refused_ms = [event.at_ms for event in simulation.told(ResponseReceived) if event.api == "Produce"][1]
+    later = [event.at_ms for event in simulation.requests("Metadata")[asked:]]
     assert bool(later) is (code in STALE), (
         f"metadata is {'' if later else 'not '}asked for after error {code}"
     )
@@ -177,7 +182,7 @@ def a_wrong_leader_is_looked_up_at_once(
         happens_at(later[0], due_ms, "metadata was asked for")
 
 
-@law(
+@client_property(
     "MET-10",
     idle_ms=st.integers(5_000, 20_000),
     age_ms=st.integers(500, 3_000),
@@ -187,30 +192,34 @@ def a_topic_that_nobody_uses_is_forgotten(
     components: Components, idle_ms: int, age_ms: int, gap_ms: int
 ) -> None:
     """A topic that was not used for metadata.max.idle.ms is not requested any more. One in use always is."""
-    bench = still_bench(components, {"metadata.max.idle.ms": idle_ms, "metadata.max.age.ms": age_ms})
-    bench.cluster.create_topic("other", 1)
-    bench.warm()
-    ended_ms(bench, [bench.send(topic="other")])
-    used_ms = bench.now_ms
-    while bench.now_ms < used_ms + idle_ms + 3 * age_ms:
-        bench.run(gap_ms)
-        bench.send()
-    bench.run(100)
-    updates = bench.told(MetadataUpdated)
+    simulation = still_bench(components, {"metadata.max.idle.ms": idle_ms, "metadata.max.age.ms": age_ms})
+    simulation.cluster.create_topic("other", 1)
+    simulation.warm()
+    ended_ms(simulation, [simulation.send(topic="other")])
+    used_ms = simulation.now_ms
+    while simulation.now_ms < used_ms + idle_ms + 3 * age_ms:
+        simulation.run(gap_ms)
+        simulation.send()
+    simulation.run(100)
+    updates = simulation.told(MetadataUpdated)
     for update in updates[1:]:
-        asked_ms = max(event.at_ms for event in bench.requests("Metadata") if event.at_ms <= update.at_ms)
+        asked_ms = max(
+            event.at_ms for event in simulation.requests("Metadata") if event.at_ms <= update.at_ms
+        )
         if asked_ms < used_ms + idle_ms - TRIP_MS:
             assert update.topics == 2 or asked_ms < used_ms, (
                 f"forgotten {asked_ms - used_ms} ms after its use"
             )
         elif asked_ms > used_ms + idle_ms + TRIP_MS:
             assert update.topics == 1, f"asked for {asked_ms - used_ms} ms after its last use"
-    delivery = bench.send(topic="other")
-    ended_ms(bench, [delivery], 5_000)
+    delivery = simulation.send(topic="other")
+    ended_ms(simulation, [delivery], 5_000)
     assert delivery.error is None
 
 
-@law("MET-02", "NET-CON-05", request_ms=st.integers(50, 500), base_ms=st.integers(5, 200), jitter=JITTER)
+@client_property(
+    "MET-02", "NET-CON-05", request_ms=st.integers(50, 500), base_ms=st.integers(5, 200), jitter=JITTER
+)
 def silence_makes_no_storm(components: Components, request_ms: int, base_ms: int, jitter: float) -> None:
     """While no broker answers, requests and connections are spaced by their own limits, and none is made at once."""
     settings = {
@@ -218,13 +227,13 @@ def silence_makes_no_storm(components: Components, request_ms: int, base_ms: int
         "retry.backoff.ms": base_ms,
         "reconnect.backoff.ms": base_ms,
     }
-    bench = still_bench(components, settings, nodes=2, jitter=jitter)
-    bench.warm()
-    for proxy in bench.network.proxies:
+    simulation = still_bench(components, settings, nodes=2, jitter=jitter)
+    simulation.warm()
+    for proxy in simulation.network.proxies:
         proxy.down.silence(LAW)
-    bench.send()
-    bench.run(20 * request_ms)
-    ends = bench.told(ConnectionEnded)
+    simulation.send()
+    simulation.run(20 * request_ms)
+    ends = simulation.told(ConnectionEnded)
     for node in {event.node for event in ends}:
         moments = [event.at_ms for event in ends if event.node == node]
         for earlier, later in pairwise(moments):

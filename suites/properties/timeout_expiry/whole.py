@@ -15,8 +15,8 @@ from suites.checks.trace.clocks import Limits
 from suites.checks.trace.deadlines import Deadlines
 from suites.checks.trace.in_flight import InFlight
 from suites.checks.trace.transition import Transitions
-from suites.properties.property import law
-from suites.properties.simulation import TOPIC, Bench
+from suites.properties.property import client_property
+from suites.properties.simulation import TOPIC, Simulation
 from suites.properties.timeout_expiry.clock import LATE_MS, nothing_raised
 
 NODES, PARTITIONS = 2, 3
@@ -34,28 +34,30 @@ class Fault:
 
 
 class _Faults:
-    """The faults of a bench. Each method begins one and returns what ends it."""
+    """The faults of a simulation. Each method begins one and returns what ends it."""
 
-    def __init__(self, bench: Bench) -> None:
-        self.bench = bench
+    def __init__(self, simulation: Simulation) -> None:
+        self.simulation = simulation
 
     def plan(self, number: int, fault: Fault) -> None:
-        bench, key = self.bench, f"fault {number}"
+        simulation, key = self.simulation, f"fault {number}"
 
         def begin() -> None:
             end: Action = getattr(self, fault.name)(key, fault.node)
-            bench.network.later(fault.lasts_ms * NS_PER_MS, end)
+            simulation.network.later(fault.lasts_ms * NS_PER_MS, end)
 
-        bench.network.later(fault.at_ms * NS_PER_MS, begin)
+        simulation.network.later(fault.at_ms * NS_PER_MS, begin)
 
     def silent_down(self, key: str, node: int) -> Action:
-        return self._silence(key, node, lambda: self.bench.proxy(node).down.silence(key))
+        return self._silence(key, node, lambda: self.simulation.proxy(node).down.silence(key))
 
     def silent_up(self, key: str, node: int) -> Action:
-        return self._silence(key, node, lambda: self.bench.proxy(node).up.silence(key))
+        return self._silence(key, node, lambda: self.simulation.proxy(node).up.silence(key))
 
     def slow(self, key: str, node: int) -> Action:
-        return self._direction(key, node, lambda: self.bench.proxy(node).down.delay(key, 150 * NS_PER_MS))
+        return self._direction(
+            key, node, lambda: self.simulation.proxy(node).down.delay(key, 150 * NS_PER_MS)
+        )
 
     def _silence(self, key: str, node: int, begin: Action) -> Action:
         """Swallowed bytes are missing from the connection forever, so the connection is cut at the end."""
@@ -63,12 +65,12 @@ class _Faults:
 
         def end() -> None:
             restore()
-            self.bench.proxy(node).cut()
+            self.simulation.proxy(node).cut()
 
         return end
 
     def _direction(self, key: str, node: int, begin: Action) -> Action:
-        proxy = self.bench.proxy(node)
+        proxy = self.simulation.proxy(node)
         begin()
         proxy.retime()
 
@@ -80,43 +82,43 @@ class _Faults:
         return end
 
     def cut(self, key: str, node: int) -> Action:
-        self.bench.proxy(node).cut()
+        self.simulation.proxy(node).cut()
         return _nothing
 
     def reset(self, key: str, node: int) -> Action:
-        self.bench.proxy(node).cut(reset=True)
+        self.simulation.proxy(node).cut(reset=True)
         return _nothing
 
     def refuse(self, key: str, node: int) -> Action:
-        self.bench.proxy(node).refuse(key)
-        self.bench.proxy(node).cut()
-        return lambda: self.bench.proxy(node).accept(key)
+        self.simulation.proxy(node).refuse(key)
+        self.simulation.proxy(node).cut()
+        return lambda: self.simulation.proxy(node).accept(key)
 
     def ignore(self, key: str, node: int) -> Action:
-        self.bench.proxy(node).ignore(key)
-        self.bench.proxy(node).cut()
-        return lambda: self.bench.proxy(node).accept(key)
+        self.simulation.proxy(node).ignore(key)
+        self.simulation.proxy(node).cut()
+        return lambda: self.simulation.proxy(node).accept(key)
 
     def errors(self, key: str, node: int) -> Action:
-        self.bench.cluster.inject_error(Api.PRODUCE, 7, 3)
+        self.simulation.cluster.inject_error(Api.PRODUCE, 7, 3)
         return _nothing
 
     def stored_and_refused(self, key: str, node: int) -> Action:
-        self.bench.cluster.inject_error(Api.PRODUCE, 20, 2, after_append=True)
+        self.simulation.cluster.inject_error(Api.PRODUCE, 20, 2, after_append=True)
         return _nothing
 
     def throttle(self, key: str, node: int) -> Action:
-        self.bench.cluster.set_throttle_ms(Api.PRODUCE, 40)
-        return lambda: self.bench.cluster.set_throttle_ms(Api.PRODUCE, 0)
+        self.simulation.cluster.set_throttle_ms(Api.PRODUCE, 40)
+        return lambda: self.simulation.cluster.set_throttle_ms(Api.PRODUCE, 0)
 
     def move(self, key: str, node: int) -> Action:
         for partition in range(PARTITIONS):
-            self.bench.cluster.move_leader(TOPIC, partition, node, self.bench.scheduler.now_ns)
+            self.simulation.cluster.move_leader(TOPIC, partition, node, self.simulation.scheduler.now_ns)
         return _nothing
 
     def small_messages(self, key: str, node: int) -> Action:
-        self.bench.cluster.alter_config(TOPIC, {"max.message.bytes": "400"})
-        return lambda: self.bench.cluster.alter_config(TOPIC, {"max.message.bytes": None})
+        self.simulation.cluster.alter_config(TOPIC, {"max.message.bytes": "400"})
+        return lambda: self.simulation.cluster.alter_config(TOPIC, {"max.message.bytes": None})
 
 
 def _nothing() -> None:
@@ -155,7 +157,7 @@ SETTINGS = st.fixed_dictionaries(
 )
 
 
-@law(
+@client_property(
     "NET-INF-06",
     "PRD-FIN-01",
     "PRD-SND-13",
@@ -179,37 +181,37 @@ def each_send_ends_once_and_in_time(
     trip_ms: int,
 ) -> None:
     """Whatever goes wrong, every send has exactly one result, in time, and no limit is early or late."""
-    bench = Bench(components, settings, nodes=NODES, partitions=PARTITIONS, jitter=lambda: jitter)
-    for proxy in bench.network.proxies:
+    simulation = Simulation(components, settings, nodes=NODES, partitions=PARTITIONS, jitter=lambda: jitter)
+    for proxy in simulation.network.proxies:
         proxy.down.delay("far away", trip_ms * NS_PER_MS)
     for number, fault in enumerate(faults):
-        _Faults(bench).plan(number, fault)
+        _Faults(simulation).plan(number, fault)
     calls: list[tuple[int, int, bool]] = []
     deliveries: list[Delivery] = []
     for number, (gap_ms, partition, size_bytes) in enumerate(sends):
-        bench.run(gap_ms)
-        told = lambda _, error, number=number: calls.append((number, bench.now_ms, error is None))  # noqa: E731
-        deliveries.append(bench.send(b"x" * size_bytes, partition=partition, callback=told))
-        bench.rounds()
-    config = bench.config
+        simulation.run(gap_ms)
+        told = lambda _, error, number=number: calls.append((number, simulation.now_ms, error is None))  # noqa: E731
+        deliveries.append(simulation.send(b"x" * size_bytes, partition=partition, callback=told))
+        simulation.rounds()
+    config = simulation.config
     longest_ms = config.max_block_ms + config.delivery_timeout_ms + 2 * LATE_MS
-    bench.run_until(lambda: all(each.is_done for each in deliveries), longest_ms)
+    simulation.run_until(lambda: all(each.is_done for each in deliveries), longest_ms)
     assert all(each.is_done for each in deliveries), "a send has no result in time"
-    bench.run(10_000)
-    assert bench.close(1_000, 2_000), "close(1000) takes more than 2000 ms"
+    simulation.run(10_000)
+    assert simulation.close(1_000, 2_000), "close(1000) takes more than 2000 ms"
     assert sorted(number for number, _, _ in calls) == list(range(len(sends))), "not told exactly once"
     assert all(stored is (deliveries[number].error is None) for number, _, stored in calls)
-    assert not bench.core.not_at_rest(), bench.core.not_at_rest()[0]
+    assert not simulation.core.not_at_rest(), simulation.core.not_at_rest()[0]
     if config.max_in_flight_requests_per_connection == 1:
         for partition in range(PARTITIONS):
             numbers = [n for n, _, _ in calls if sends[n][1] == partition and deliveries[n].batch is not None]
             assert numbers == sorted(numbers), f"the callbacks of partition {partition} ran out of order"
-    nothing_raised(bench)
-    _no_breach(bench)
+    nothing_raised(simulation)
+    _no_breach(simulation)
 
 
-def _no_breach(bench: Bench) -> None:
-    config = bench.config
+def _no_breach(simulation: Simulation) -> None:
+    config = simulation.config
     limits = Limits(
         request_ms=config.request_timeout_ms,
         setup_ms=config.socket_connection_setup_timeout_ms,
@@ -234,5 +236,5 @@ def _no_breach(bench: Bench) -> None:
         backoff_max_ms=config.reconnect_backoff_max_ms,
     )
     for monitor in (Deadlines(limits), in_flight, Transitions()):
-        breaches = monitor.watch(bench.trace)
+        breaches = monitor.watch(simulation.trace)
         assert not breaches, f"{type(monitor).__name__}: {breaches[0]}"

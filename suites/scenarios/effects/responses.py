@@ -36,7 +36,7 @@ def unasked(evidence: Evidence) -> Consequence:
     asked = attempts(evidence)
     lost = [
         frame
-        for frame in evidence.stopped
+        for frame in evidence.blocked_frames
         if frame.kind is FrameKind.REQUEST and frame.api == PRODUCE and during(evidence, frame.t_ns)
     ]
     count = sum(
@@ -71,7 +71,7 @@ def left_behind(evidence: Evidence) -> Consequence:
     return Consequence(count, "connections ended because of a late answer, with other requests in flight")
 
 
-def ghosts(evidence: Evidence) -> Consequence:
+def delayed_past_disconnect(evidence: Evidence) -> Consequence:
     """Produce requests that reached the broker after their client had left and was using another connection."""
     count = sum(
         attempt.closed_ns is not None

@@ -129,7 +129,7 @@ STRINGS = [
         "response",
         "open",
         "close",
-        "stopped",
+        "blocked",
     ),
 ]
 VALUES: list[Any] = [None, True, False, *NUMBERS, *STRINGS, *FLOATS, *RAWS, [], [""], {}, {"name": 0}]

@@ -12,7 +12,7 @@ from hypothesis import example, given
 
 from harness.adapter import trace_file
 from harness.adapter.discreet import discreet
-from harness.adapter.protocol_rules import RuleBroken, Life, ProtocolRules
+from harness.adapter.protocol_rules import Life, ProtocolRules, RuleBroken
 from harness.limits.meter import Meter, OverLimit
 from harness.model.contract import AnyEvent, Close, Configure, Flush
 from harness.model.errors import ClientBroken

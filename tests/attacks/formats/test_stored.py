@@ -16,6 +16,7 @@ from harness.files import zstd
 from harness.files.row_files import read_rows
 from harness.model.contract import AnyEvent
 from harness.model.errors import UsageError
+from harness.model.mode import Mode
 from harness.model.rows import FaultRow, Frame, LogRecord, TrialVerdict
 from harness.model.run_files import FAULTS, FRAMES, HISTORY, LOG, RUN, TCP, TRACE, TRIAL, VERDICT
 from harness.model.tcp_facts import TcpFact
@@ -88,7 +89,7 @@ def test_run_json(run, documents, valid, survives, edits):
         record = survives(lambda: run.record, UsageError)
         if record is not None:
             msgspec.json.encode(record)
-            survives(lambda: validate_plan.check(record.plan, "live"), UsageError)
+            survives(lambda: validate_plan.check(record.plan, Mode.LIVE), UsageError)
             survives(lambda: list(run.verdicts()), UsageError)
     finally:
         path.write_bytes(valid[RUN])
@@ -110,7 +111,7 @@ def test_trial_json(run, documents, valid, survives, edits):
             survives(lambda: validate_plan.check_numbers(record.spec), UsageError)
         plan = survives(lambda: read_plan(path), UsageError)
         if plan is not None and survives(lambda: moved(plan, None), UsageError):
-            survives(lambda: validate_plan.check(plan, "simulated"), UsageError)
+            survives(lambda: validate_plan.check(plan, Mode.SIMULATED), UsageError)
     finally:
         path.write_bytes(valid[TRIAL])
 

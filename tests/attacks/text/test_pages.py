@@ -24,7 +24,7 @@ from harness.model.rows import (
     ProducePart,
     TrialRecord,
 )
-from harness.model.spec import ClientRef, AtTime, FaultSpec, TrialSpec, Workload
+from harness.model.spec import AtTime, ClientRef, FaultSpec, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
 from reports.pages import overview
 from reports.pages.site import Texts, _templates, _url

@@ -1,4 +1,4 @@
-"""Laws of the one sanitiser, for any text."""
+"""Properties of the one sanitiser, for any text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def assert_shown(line: str) -> None:
     line.encode()
 
 
-def law(check: Any) -> Any:
+def holds(check: Any) -> Any:
     """``check`` holds for any text, hostile texts among them."""
 
     def test(hostile_texts: st.SearchStrategy[str]) -> None:
@@ -44,45 +44,45 @@ def law(check: Any) -> Any:
     return test
 
 
-@law
+@holds
 def test_a_line_has_no_character_that_is_not_seen(text):
     assert_shown(safe_line(text))
 
 
-@law
+@holds
 def test_the_same_again_changes_nothing(text):
     once = safe_line(text)
     assert safe_line(once) == once
     assert for_logs(for_logs(once)) == for_logs(once)
 
 
-@law
+@holds
 def test_a_line_is_bounded(text):
     for most in (100, 400):
         assert len(safe_line(text * 30, most)) <= most
     assert len(safe_line(text * (WHOLE_CHARS // max(1, len(text)) + 1))) <= MOST_CHARS
 
 
-@law
+@holds
 def test_a_line_that_was_cut_is_cut_no_further(text):
     for much in (30, WHOLE_CHARS // max(1, len(text)) + 1):
         once = safe_line(text * much, 100)
         assert safe_line(once, 100) == once
 
 
-@law
+@holds
 def test_a_line_that_was_cut_has_its_beginning_and_its_end(text):
     line = safe_line(f"begin {'x'.join(filter(str.isalnum, text * 100))} the end", 100)
     assert line.startswith("begin ") and line.endswith(" the end")
 
 
-@law
+@holds
 def test_what_is_seen_stays_as_it_is(text):
     seen = "".join(each for each in text if each.isascii() and each.isprintable())
     assert visible(seen) == seen
 
 
-@law
+@holds
 def test_nothing_that_was_said_is_hidden(text):
     """Every character is there, itself or as its escape."""
     shown = visible(text)
@@ -90,13 +90,13 @@ def test_nothing_that_was_said_is_hidden(text):
         assert each in shown or each.encode("unicode_escape").decode() in shown
 
 
-@law
+@holds
 def test_no_line_is_a_command_of_a_ci_server(text):
     assert not COMMAND.search(for_logs(text))
     assert not COMMAND.search(for_logs(safe_lines(text)))
 
 
-@law
+@holds
 def test_json_says_the_same_in_ascii(text):
     text = text.encode(errors="replace").decode()
     shown = for_json(msgspec.json.format(msgspec.json.encode({"a": [text]}), indent=2))
@@ -117,7 +117,7 @@ def rendered(document: str) -> list[Any]:
 PLACES = ("- x {}", "| a | b |\n| --- | --- |\n| {} | end |\n", "# x {}")
 
 
-@law
+@holds
 def test_markdown_of_it_is_words_or_code_and_nothing_else(text):
     said = for_markdown(text)
     for place in PLACES:
@@ -126,7 +126,7 @@ def test_markdown_of_it_is_words_or_code_and_nothing_else(text):
         assert said.strip("`").strip() in "".join(each.content for each in parts)
 
 
-@law
+@holds
 def test_a_code_span_says_the_same(text):
     said = in_code_span(text)
     for place in PLACES:

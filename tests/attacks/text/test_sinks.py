@@ -27,7 +27,7 @@ from harness.model.evidence import Evidence
 from harness.model.rows import Ending, Phases, TrialRecord
 from harness.model.spec import ClientRef, Plan, TrialSpec, Workload
 from harness.model.verdicts import Guarantee, Verdict
-from harness.pytest_support.fixtures import TrialInconclusive, TrialFailed, TrialResult
+from harness.pytest_support.fixtures import TrialFailed, TrialInconclusive, TrialResult
 from harness.running import defects
 from harness.text.escaping import for_logs, safe_line
 
@@ -48,7 +48,7 @@ def assert_words(said: str) -> None:
     assert max(map(len, said.split("\n"))) < 9_000
 
 
-def law(check: Any) -> Any:
+def holds(check: Any) -> Any:
     """``check`` holds for any text; fixtures may be used again with the next one."""
 
     def test(hostile_texts, capsys, verdict_of, record_of) -> None:
@@ -62,7 +62,7 @@ def law(check: Any) -> Any:
     return test
 
 
-@law
+@holds
 def test_the_terminal_shows_words(text, capsys, verdict_of, record_of):
     console.say(text)
     console.say(f"x {text}")
@@ -72,7 +72,7 @@ def test_the_terminal_shows_words(text, capsys, verdict_of, record_of):
     assert_words(err)
 
 
-@law
+@holds
 def test_answers_are_words(text, capsys, verdict_of, record_of):
     table = Table("a", "b", box=None, pad_edge=False)
     table.add_row(console.cell(text), console.cell(f"x {text}"))
@@ -81,7 +81,7 @@ def test_answers_are_words(text, capsys, verdict_of, record_of):
     assert_words(capsys.readouterr().out)
 
 
-@law
+@holds
 def test_json_on_stdout_is_ascii_and_says_the_same(text, capsys, verdict_of, record_of):
     text = text.encode(errors="replace").decode()
     output.print_json(output.run_document(RUN, 1, [verdict_of(text)]))
@@ -91,7 +91,7 @@ def test_json_on_stdout_is_ascii_and_says_the_same(text, capsys, verdict_of, rec
     assert json.loads(out)["verdicts"][0]["reason"] == text
 
 
-@law
+@holds
 def test_junit_is_xml_that_says_what_can_be_seen(text, capsys, verdict_of, record_of):
     for verdict in VERDICTS:
         text = text.encode(errors="replace").decode()
@@ -106,7 +106,7 @@ def test_junit_is_xml_that_says_what_can_be_seen(text, capsys, verdict_of, recor
             assert root.find(".//failure").get("type") == shown
 
 
-@law
+@holds
 def test_a_summary_has_no_link_image_or_tag(text, capsys, verdict_of, record_of):
     document = summary(record_of(text), [verdict_of(text, verdict) for verdict in VERDICTS], RUN)
     assert_words(document)
@@ -121,7 +121,7 @@ def test_a_summary_has_no_link_image_or_tag(text, capsys, verdict_of, record_of)
     assert {row.count("|") for row in rows} == {3, 5}
 
 
-@law
+@holds
 def test_what_pytest_shows_is_words(text, capsys, verdict_of, record_of):
     verdict = verdict_of(text)
     report = failure_text(verdict, EVIDENCE, RUN)
@@ -139,7 +139,7 @@ def test_what_pytest_shows_is_words(text, capsys, verdict_of, record_of):
     assert_words(str(TrialFailed(report, sentence(verdict)).msg))
 
 
-@law
+@holds
 def test_progress_is_words(text, capsys, verdict_of, record_of):
     with LiveTable(Plan(1, (SPEC,)), [], 1, quiet=False) as table:
         table.began(msgspec.structs.replace(SPEC, scenario=text, client=ClientRef(text, text)))
@@ -150,14 +150,14 @@ def test_progress_is_words(text, capsys, verdict_of, record_of):
     assert_words(capsys.readouterr().err)
 
 
-@law
+@holds
 def test_an_error_is_told_in_words(text, capsys, verdict_of, record_of):
     main._told(KafkaTrialError(text, hint=text))
     main._defect(ValueError(text))
     assert_words(capsys.readouterr().err)
 
 
-@law
+@holds
 def test_a_traceback_is_words(text, capsys, verdict_of, record_of):
     try:
         raise ValueError(text)

@@ -43,7 +43,9 @@ class Capabilities:
         self.log = folder / "client.log"
 
 
-def converse(argv: tuple[str, ...], folder: Path, config: dict[str, Any] | None = None, **env: str) -> Capabilities:
+def converse(
+    argv: tuple[str, ...], folder: Path, config: dict[str, Any] | None = None, **env: str
+) -> Capabilities:
     told = Capabilities(folder)
 
     async def life() -> None:

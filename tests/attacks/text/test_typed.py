@@ -11,6 +11,7 @@ import pytest
 from harness.cli.main import call
 from harness.model.errors import UsageError
 from harness.model.evidence import Evidence
+from harness.model.mode import Mode
 from harness.model.rows import Ending, Phases, TrialRecord
 from harness.model.run_files import RUN, TRIAL
 from harness.model.spec import ClientRef, Plan, TrialSpec, Workload
@@ -150,7 +151,7 @@ def test_settings_are_written_without_secrets_and_used_with_them(tmp_path):
 def test_a_stored_setting_without_its_value_is_refused_before_anything_starts(tmp_path, capsys):
     spec = spec_of(ClientRef("reference", "0.1.0"), "scripted:4.3.1x1", **{"sasl.password": MARK})
     with pytest.raises(UsageError, match=r"sasl\.password was stored without its value"):
-        validate_plan.check(Plan(1, (spec,)), "simulated")
+        validate_plan.check(Plan(1, (spec,)), Mode.SIMULATED)
     path = tmp_path / "spec.json"
     path.write_bytes(msgspec.json.encode(spec))
     assert call(["replay", str(path), "--out-dir", str(tmp_path / "out")]) == 2

@@ -13,8 +13,8 @@ import pytest
 
 import clients.adapters.python_lib
 from harness.plugins import registry
-from suites.contract.asking import Capabilities
 from suites.contract.cases import refusing_port
+from suites.contract.probe import Capabilities
 
 LIBRARY = Path(clients.adapters.python_lib.__file__).parent
 #: At their default version in ``make test``: the Python clients, and one of each other language that needs no gcc.
@@ -52,7 +52,7 @@ def told_by() -> Callable[[str], dict[str, Capabilities]]:
     """What a client said of itself when docs/reference/clients.md was made, by version."""
 
     def read(name: str) -> dict[str, Capabilities]:
-        path = LIBRARY.parent / name.replace("-", "_") / "told.json"
+        path = LIBRARY.parent / name.replace("-", "_") / "capabilities.json"
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Capabilities])
 
     return read

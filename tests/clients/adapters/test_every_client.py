@@ -15,7 +15,7 @@ from harness.model.errors import EnvironmentProblem
 from harness.plugins import registry
 from harness.plugins.client import Launch
 from suites.contract import check_contract
-from suites.contract.asking import ask
+from suites.contract.probe import ask
 
 
 @cache
@@ -27,7 +27,7 @@ def test_every_client_was_tried_at_three_versions_or_more(everybody, told_by):
     for name in everybody:
         kind = registry.client(name)
         assert len(set(kind.versions)) >= 3 and kind.default_version in kind.versions, name
-        assert list(told_by(name)) == list(kind.versions), f"python scripts/ask_clients.py {name}"
+        assert list(told_by(name)) == list(kind.versions), f"python scripts/probe_clients.py {name}"
 
 
 @pytest.mark.long
@@ -38,7 +38,7 @@ def test_it_speaks_the_contract(each_client, tmp_path):
 
 @pytest.mark.long
 def test_it_says_what_is_published(each_client, told_by, tmp_path):
-    """docs/reference/clients.md is what the clients say: if this fails, ``python scripts/ask_clients.py NAME``."""
+    """docs/reference/clients.md is what the clients say: if this fails, ``python scripts/probe_clients.py NAME``."""
     name, version = each_client
     told = asyncio.run(ask(launch(name, version), tmp_path))
     assert told.client_version == version

@@ -22,7 +22,7 @@ from harness.wire.apis import Api
 from harness.wire.frames import frame
 from harness.wire.messages import decode_request, decode_response, encode_response
 from harness.wire.records import BatchHeader, RecordBatch, read_batches, read_headers
-from suites.properties.simulation import TOPIC, Bench
+from suites.properties.simulation import TOPIC, Simulation
 
 #: What happens to a request. None: the normal response; a number: that error code; bytes: that response; a function:
 #: the response's payload, changed. "hold": processed, but without a response, also to what follows on the connection;
@@ -137,14 +137,14 @@ class Brokers:
         return answer
 
 
-class World(Bench):
+class World(Simulation):
     """A producer, and brokers with topic "t" of three partitions. Settings have Java's names, with underscores."""
 
     def __init__(self, components: Components | None = None, nodes: int = 1, **given: Any) -> None:
-        bench: dict[str, Any] = {"nodes": nodes, "partitions": 3, "replication_factor": 1}
-        bench |= {name: given.pop(name) for name in ("names", "selector") if name in given}
+        simulation: dict[str, Any] = {"nodes": nodes, "partitions": 3, "replication_factor": 1}
+        simulation |= {name: given.pop(name) for name in ("names", "selector") if name in given}
         settings = {"bootstrap.servers": "broker-1:9092"} | {k.replace("_", "."): v for k, v in given.items()}
-        super().__init__(components or Components(), settings, **bench)
+        super().__init__(components or Components(), settings, **simulation)
         self.brokers = self.network.broker = Brokers(self.cluster)
         self._numbers = count()
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from harness.adapter.protocol_rules import RuleBroken, ProtocolRules
+from harness.adapter.protocol_rules import ProtocolRules, RuleBroken
 from harness.model.contract import Configure, OpComplete
 from harness.model.payload import Identity, encode
 from harness.workloads.produce.commands import Produce

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.adapter.protocol_rules import LIFE, RuleBroken, Life, ProtocolRules, Unknown
+from harness.adapter.protocol_rules import LIFE, Life, ProtocolRules, RuleBroken, Unknown
 from harness.model.contract import AnyEvent, Close, Configure, Flush, Stats
 from harness.workloads.produce.commands import Produce
 

@@ -269,18 +269,28 @@ def test_what_is_known_is_a_cause_of_its_own(verdict) -> None:
 
 
 def differing(verdict, *also: RequirementVerdict):
-    """A trial that differs by ``unsplit``, a SHOULD; ``also`` are further requirements."""
-    odd = (Finding("unsplit", "2 records failed together", level="SHOULD"),)
-    mine = RequirementVerdict("R-1", "SHOULD", "differs", odd, ("unsplit",))
-    return replace(verdict(), verdict="differs", code="unsplit", reason="so", requirements=(mine, *also))
+    """A trial that differs by ``oversized-batch-not-split``, a SHOULD; ``also`` are further requirements."""
+    odd = (Finding("oversized-batch-not-split", "2 records failed together", level="SHOULD"),)
+    mine = RequirementVerdict("R-1", "SHOULD", "differs", odd, ("oversized-batch-not-split",))
+    return replace(
+        verdict(),
+        verdict="differs",
+        code="oversized-batch-not-split",
+        reason="so",
+        requirements=(mine, *also),
+    )
 
 
 def test_a_known_difference_is_expected_and_is_one_again_without_the_list(verdict) -> None:
     trial = differing(verdict)
-    expected = apply(trial, [known(anomaly="unsplit")])
+    expected = apply(trial, [known(anomaly="oversized-batch-not-split")])
     assert (expected.verdict, expected.requirements[0].verdict) == ("expected-fail", "expected-fail")
     again = apply(expected, [])
-    assert (again.verdict, again.code, again.requirements) == ("differs", "unsplit", trial.requirements)
+    assert (again.verdict, again.code, again.requirements) == (
+        "differs",
+        "oversized-batch-not-split",
+        trial.requirements,
+    )
     assert apply(trial, [known(anomaly="lost")]).verdict == "differs"
 
 
@@ -289,18 +299,18 @@ def test_a_known_difference_hides_no_failure_and_a_known_failure_no_difference(v
     trial = replace(
         differing(verdict, RequirementVerdict("R-2", "MUST", "fail", lost, ("lost",))), verdict="fail"
     )
-    assert apply(trial, [known(anomaly="unsplit")]).verdict == "fail"
+    assert apply(trial, [known(anomaly="oversized-batch-not-split")]).verdict == "fail"
     left = apply(trial, [known()])
     assert [each.verdict for each in left.requirements] == ["differs", "expected-fail"]
-    assert (left.verdict, left.code) == ("differs", "unsplit")
+    assert (left.verdict, left.code) == ("differs", "oversized-batch-not-split")
     assert apply(left, [known()]) == left
     assert apply(left, []).verdict == "fail"
-    assert apply(trial, [known(), known(anomaly="unsplit")]).verdict == "expected-fail"
+    assert apply(trial, [known(), known(anomaly="oversized-batch-not-split")]).verdict == "expected-fail"
 
 
 def test_a_known_difference_that_is_not_there_is_news(verdict) -> None:
-    held = RequirementVerdict("R-1", "SHOULD", "pass", (), ("unsplit",))
+    held = RequirementVerdict("R-1", "SHOULD", "pass", (), ("oversized-batch-not-split",))
     trial = replace(verdict(), requirements=(held,))
-    assert apply(trial, [known(anomaly="unsplit")]).verdict == "unexpected-pass"
+    assert apply(trial, [known(anomaly="oversized-batch-not-split")]).verdict == "unexpected-pass"
     [entry] = missing([differing(verdict)], [], "found")
-    assert entry.anomaly == "unsplit"
+    assert entry.anomaly == "oversized-batch-not-split"

@@ -20,7 +20,7 @@ KNOWN = st.builds(
     KnownFailure,
     client=st.sampled_from(["c@1", "confluent-kafka@*", "d@2.?"]),
     reason=TEXT,
-    anomaly=st.sampled_from(["lost", "unsplit"]),
+    anomaly=st.sampled_from(["lost", "oversized-batch-not-split"]),
     requirement=st.none() | st.just("PRD-SPL-01"),
     scenario=st.sampled_from(["*", "produce/*", "frame/out-of-order"]),
     guarantee=st.none() | st.sampled_from(["idempotent", "at-least-once"]),

@@ -50,5 +50,5 @@ def test_without_the_right_a_run_goes_on_and_says_so_once(capsys, tmp_path):
     trials = [verdict.trial for verdict in store.verdicts()]
     assert len(trials) == 2
     for trial in trials:
-        assert store.read_evidence(trial).record.capture.lacks == LACKS_RIGHT
+        assert store.read_evidence(trial).record.capture.unavailable_reason == LACKS_RIGHT
         assert not (store.trial_folder(trial) / CAPTURE).exists()

@@ -12,7 +12,7 @@ import pytest
 
 from harness.judging.crosscheck import crosscheck
 from harness.model.rows import FrameKind
-from harness.model.spec import ClientRef, AtTime, FaultSpec, FrameMatch, OnFrame, Workload
+from harness.model.spec import AtTime, ClientRef, FaultSpec, FrameMatch, OnFrame, Workload
 from harness.model.tcp_facts import By, What
 from harness.planning.plan import make_plan
 from harness.plugins import registry
@@ -53,7 +53,7 @@ def both(store: RunStore):
     assert verdict.verdict == "pass", verdict.reason
     evidence = store.read_evidence(verdict.trial)
     capture = evidence.record.capture
-    assert (capture.lacks, capture.dropped, capture.cut, capture.unread) == (None, 0, 0, 0)
+    assert (capture.unavailable_reason, capture.dropped, capture.cut, capture.unread) == (None, 0, 0, 0)
     assert capture.frames == sum(row.what is What.FRAME for row in evidence.tcp) > 0
     found = crosscheck(evidence)
     assert found.disagreements == ()
@@ -63,7 +63,7 @@ def both(store: RunStore):
 def test_an_answer_that_a_rule_stopped_is_the_one_that_the_client_never_got(tried):
     store = tried("frame/lost-answer", LOST)
     evidence, found = both(store)
-    [stopped] = evidence.stopped
+    [stopped] = evidence.blocked_frames
     assert (found.ruled, found.cut_off) == (1, 0)
     assert found.agreed == sum(row.kind in (FrameKind.REQUEST, FrameKind.RESPONSE) for row in evidence.frames)
     assert stopped.correlation_id not in [row.correlation_id for row in evidence.tcp if row.by is By.PROXY]

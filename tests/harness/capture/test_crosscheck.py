@@ -134,7 +134,9 @@ def test_a_rule_put_another_answer_in_its_place_it_is_that_one_which_passed(talk
     calm = talk().open()
     calm.ask(asked(1), asked(2))
     calm.answer(answered(99), answered(2))
-    rows = without(witnessed(calm.close()), FrameKind.RESPONSE, 99, disposition=Disposition.CHANGED, fault="f")
+    rows = without(
+        witnessed(calm.close()), FrameKind.RESPONSE, 99, disposition=Disposition.CHANGED, fault="f"
+    )
     assert compare(rows, facts(calm.connections)).disagreements == ()
     old = without(rows, FrameKind.RESPONSE, 99, correlation_id=1)
     assert {one.seen_by for one in compare(old, facts(calm.connections)).disagreements} == {

@@ -71,7 +71,7 @@ def test_it_sees_all_that_happened_meanwhile(tmp_path):
     recording = read(tmp_path / "trial" / CAPTURE)
     assert recording.brokers == {port: 1}
     assert observer.record.packets == recording.seen == len(recording.packets)
-    assert (observer.record.dropped, observer.record.cut, observer.record.lacks) == (0, 0, None)
+    assert (observer.record.dropped, observer.record.cut, observer.record.unavailable_reason) == (0, 0, None)
     assert sorted(path.name for path in (tmp_path / "trial").iterdir()) == [CAPTURE, f"{TCP}.zst"]
     assert not _capturing()
 
@@ -79,7 +79,7 @@ def test_it_sees_all_that_happened_meanwhile(tmp_path):
 @pytest.mark.usefixtures("without_right")
 def test_without_the_right_the_trial_goes_on_and_it_is_said(tmp_path):
     observer, _ = asyncio.run(trial(tmp_path / "trial"))
-    assert observer.record.lacks == LACKS_RIGHT
+    assert observer.record.unavailable_reason == LACKS_RIGHT
     assert list((tmp_path / "trial").iterdir()) == []
 
 
@@ -90,7 +90,7 @@ def test_a_capture_that_dies_is_no_capture_and_fails_nothing(tmp_path):
             os.kill(observer._child.pid, 9)
         return observer
 
-    assert asyncio.run(killed()).record.lacks == "it failed: capturing"
+    assert asyncio.run(killed()).record.unavailable_reason == "it failed: capturing"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -103,7 +103,7 @@ def test_one_that_began_too_late_is_no_capture_however_well_it_goes_on(tmp_path,
             assert not _capturing()
         return observer
 
-    assert asyncio.run(late()).record.lacks == "it did not start within 0 s"
+    assert asyncio.run(late()).record.unavailable_reason == "it did not start within 0 s"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -116,7 +116,7 @@ def test_one_that_does_not_end_leaves_nothing(tmp_path, monkeypatch):
             assert [path.suffix for path in tmp_path.iterdir()] == [".partial"]
         return observer
 
-    assert asyncio.run(endless()).record.lacks == "it did not end within 0 s"
+    assert asyncio.run(endless()).record.unavailable_reason == "it did not end within 0 s"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -81,7 +81,7 @@ def test_the_live_line_tells_what_is_below_all(shown, capsys):
 
 
 def test_markdown_has_a_section_for_differences_and_a_row_a_client(verdict):
-    trial = replace(verdict("unsplit", verdict="differs"), availability=of(2_184))
+    trial = replace(verdict("oversized-batch-not-split", verdict="differs"), availability=of(2_184))
     text = markdown.summary(RECORD, [trial], RUN)
     assert "## Differences" in text and "## Findings" not in text
     assert "| c@1 | ≠ differs 91% |" in text

@@ -107,7 +107,7 @@ def test_a_fault_is_explained_with_its_worlds_its_observers_and_its_parameters(c
     kind = registry.fault(name)
     assert call(["explain", name]) == 0
     lines = told(capsys)[0].splitlines()
-    assert f"worlds: {', '.join(sorted(kind.worlds))}" in lines
+    assert f"modes: {', '.join(sorted(kind.modes))}" in lines
     [seen] = [line for line in lines if line.startswith("seen by: ")]
     assert set(seen.removeprefix("seen by: ").split(", ")) <= {"client", "witness", "broker"}
     assert ("parameters: none" in lines) == (not kind.params)

@@ -1,4 +1,4 @@
-"""What goes and what stays, for any set of things and any wishes: laws of the pure plan."""
+"""What goes and what stays, for any set of things and any wishes: properties of the pure plan."""
 
 from __future__ import annotations
 

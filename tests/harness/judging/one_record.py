@@ -18,7 +18,7 @@ from harness.model.rows import (
     ProducePart,
     TrialRecord,
 )
-from harness.model.spec import ClientRef, AtTime, FaultSpec, TrialSpec, Workload
+from harness.model.spec import AtTime, ClientRef, FaultSpec, TrialSpec, Workload
 from harness.model.verdicts import Guarantee, Level
 from harness.plugins.check import Check, Requirement
 from harness.plugins.scenario import Consequence, Scenario

@@ -1,4 +1,4 @@
-"""Availability: gaps and recovery as the docstring defines them, as laws and in small examples."""
+"""Availability: gaps and recovery as the docstring defines them, as properties and in small examples."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from tests.harness.judging.one_record import FAULT, FOUND, R1, R2, evidence, say
 ANSWERS = {
     Verdict.PASS: [],
     Verdict.FAIL: FOUND,
-    Verdict.DIFFERS: [Finding("unsplit", "2 records failed together", level="SHOULD")],
+    Verdict.DIFFERS: [Finding("oversized-batch-not-split", "2 records failed together", level="SHOULD")],
     Verdict.INCONCLUSIVE: Inconclusive(Reason("stalled", message="the machine stalled")),
     Verdict.UNSUPPORTED: Unsupported(Reason("not-claimed", message="not claimed")),
     Verdict.HARNESS_ERROR: ZeroDivisionError("division by zero"),

@@ -51,7 +51,7 @@ def test_a_frame_that_only_one_observer_has_is_a_harness_error_that_names_it(tol
 @pytest.mark.parametrize(
     "capture",
     [
-        CaptureRecord(lacks="no right"),
+        CaptureRecord(unavailable_reason="no right"),
         CaptureRecord(packets=9, frames=3, dropped=1),
         CaptureRecord(packets=9, frames=3, cut=1),
         CaptureRecord(packets=9, frames=3, unread=1),

@@ -9,6 +9,7 @@ import pytest
 
 from harness.cli.campaign_plan import counts, expanded
 from harness.cli.main import call
+from harness.model.mode import Mode
 from harness.model.spec import ClientRef
 from harness.planning import campaign_file, campaign_schema
 from harness.planning.pairwise import met
@@ -134,7 +135,7 @@ def test_scenarios_are_all_but_none_beside_tables(made):
     assert everything == {
         name
         for name, each in registry.table("scenarios").items()
-        if "live" in each.worlds and not each.opt_in
+        if Mode.LIVE in each.modes and not each.opt_in
     }
 
 

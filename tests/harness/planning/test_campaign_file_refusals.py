@@ -65,7 +65,7 @@ def test_what_is_no_campaign_file(made, text, said):
             'scenarios = ["produce/clam"]',
             "scenarios: unknown scenario 'produce/clam'; did you mean 'produce/calm'?",
         ),
-        ('scenarios = ["generated/any"]', "scenarios: generated/any cannot be tried in the live world"),
+        ('scenarios = ["generated/any"]', "scenarios: generated/any cannot be tried in live mode"),
         ('guarantees = ["transactional"]', "scenarios: no scenario here is tried under transactional"),
         ("scenarios = []", "nothing of it can be tried together"),
         ('brokers = ["lokal:4.3.1x1"]', "brokers: unknown broker 'lokal'; did you mean 'local'?"),

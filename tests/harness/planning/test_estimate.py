@@ -1,4 +1,4 @@
-"""Laws of estimates, and one that is held against a run that was measured."""
+"""Properties of estimates, and one that is held against a run that was measured."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from harness.model.spec import ClientRef, AtTime, FaultSpec, OnFrame, OnPhase, Plan, TrialSpec, Workload
+from harness.model.spec import AtTime, ClientRef, FaultSpec, OnFrame, OnPhase, Plan, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
 from harness.planning import estimate
 from harness.planning.estimate import BEGIN_S, BESIDES_MS, TRIAL_CORE_S, clusters, trial_s

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import pytest
 from msgspec.structs import replace
 
-from harness.model.spec import ClientRef, AtTime, FaultSpec, TrialSpec, Workload
+from harness.model.spec import AtTime, ClientRef, FaultSpec, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
 from harness.planning import exclusive
-from harness.planning.exclusive import lingers_s, starts_nodes, takes_alone
+from harness.planning.exclusive import lingers_s, needs_exclusive_cluster, starts_nodes
 from harness.plugins import registry
 
 ENDED = SimpleNamespace(verdict="pass")
@@ -20,12 +20,16 @@ ENDED = SimpleNamespace(verdict="pass")
 def trial(*kinds: str, exclusive_cluster: bool = False) -> TrialSpec:
     faults = tuple(FaultSpec(kind, AtTime(0), 1_000) for kind in kinds)
     client = ClientRef("reference", "0.1.0")
-    return TrialSpec("t", client, "local:4.3.1", "s", Guarantee.IDEMPOTENT, 1, Workload(), faults, {}, exclusive_cluster)
+    return TrialSpec(
+        "t", client, "local:4.3.1", "s", Guarantee.IDEMPOTENT, 1, Workload(), faults, {}, exclusive_cluster
+    )
 
 
 def test_the_kind_of_fault_decides_or_the_plan():
-    assert takes_alone(trial("latency", "quota")) and not takes_alone(trial("latency"))
-    assert takes_alone(replace(trial("latency"), exclusive_cluster=True))
+    assert needs_exclusive_cluster(trial("latency", "quota")) and not needs_exclusive_cluster(
+        trial("latency")
+    )
+    assert needs_exclusive_cluster(replace(trial("latency"), exclusive_cluster=True))
 
 
 def test_every_kind_that_takes_a_cluster_says_how_long_it_lingers():

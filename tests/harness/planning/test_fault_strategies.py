@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from harness.model.dice import Dice
 from harness.model.errors import UsageError
-from harness.model.spec import ClientRef, AtTime, FaultSpec, OnFrame, Workload
+from harness.model.mode import Mode
+from harness.model.spec import AtTime, ClientRef, FaultSpec, OnFrame, Workload
 from harness.planning import validate_faults
 from harness.planning.campaign_file import SCENARIO
 from harness.planning.fault_strategies import (
@@ -92,7 +93,7 @@ def test_every_schedule_that_is_drawn_can_be_carried_out_and_judged(table, seed)
         assert str(error).startswith("generated.any")
         reject()
     assert faults == scenario.schedule(Dice(seed, "s"))
-    validate_faults.check([msgspec.structs.replace(PROBE, workload=table.load, faults=faults)], "live")
+    validate_faults.check([msgspec.structs.replace(PROBE, workload=table.load, faults=faults)], Mode.LIVE)
     assert not any(behind.unfair(fault) for fault in faults)
     assert len(set(map(str, faults))) == len(faults) <= ends(table.faults)[1]
     assert {fault.kind for fault in faults} <= set(table.kinds)

@@ -1,4 +1,4 @@
-"""Laws of plans: pure, complete, and fair to every client."""
+"""Properties of plans: pure, complete, and fair to every client."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model.dice import Dice
-from harness.model.spec import ClientRef, AtTime, FaultSpec, Plan
+from harness.model.spec import AtTime, ClientRef, FaultSpec, Plan
 from harness.model.verdicts import Guarantee
 from harness.planning.pairwise import met, pairwise
 from harness.planning.plan import CODECS, Axes, make_plan, plan_of

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from harness.model.errors import UsageError
+from harness.model.mode import Mode
 from harness.model.spec import (
-    ClientRef,
-    OnClientEvent,
     AtTime,
+    ClientRef,
     FaultSpec,
     FrameMatch,
+    OnClientEvent,
     OnFrame,
     OnPhase,
     TrialSpec,
@@ -33,7 +34,7 @@ def check(*faults: FaultSpec, broker: str = THREE) -> None:
     spec = TrialSpec(
         "t", CLIENT, broker, "generated/any", Guarantee.IDEMPOTENT, 1, LOAD, faults, {}
     )  # fmt: skip
-    validate_faults.check([spec], "simulated")
+    validate_faults.check([spec], Mode.SIMULATED)
 
 
 def refuse(start: Trigger, duration_ms: int = 500, **more: Any) -> FaultSpec:

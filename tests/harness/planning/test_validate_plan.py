@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from harness.cli.main import call
-from harness.model.spec import ClientRef, AtTime, FaultSpec, FrameMatch, Plan, TrialSpec, Workload
+from harness.model.mode import Mode
+from harness.model.spec import AtTime, ClientRef, FaultSpec, FrameMatch, Plan, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
 from harness.planning import validate_plan
 from harness.planning.plan import make_plan
@@ -69,7 +70,10 @@ def test_a_trial_needs_no_other_settings_than_those_that_are_asked_for(tmp_path:
         (changed(trial=""), "'' cannot be the name of a trial"),
         (changed(records=-5), "records of the workload of trial 't' must be 1 to 10000000, not -5"),
         (changed(records=0), "records of the workload of trial 't' must be 1 to"),
-        (changed(records_per_command=0), "records_per_command of the workload of trial 't' must be 1 to 1000000, not 0"),
+        (
+            changed(records_per_command=0),
+            "records_per_command of the workload of trial 't' must be 1 to 1000000, not 0",
+        ),
         (changed(interval_ms=-1), "interval_ms of the workload of trial 't' must be 0 to 3600000, not -1"),
         (changed(partitions=0), "partitions of the workload of trial 't' must be 1 to 10000, not 0"),
         (changed(keys=-1), "keys of the workload of trial 't' must be 0 to 1000000, not -1"),
@@ -93,7 +97,7 @@ def test_a_trial_needs_no_other_settings_than_those_that_are_asked_for(tmp_path:
         (changed(faults=msgspec.to_builtins([LOST, LOST])), "the very same fault 'dropped_frame' twice"),
         (changed(scenario="generated/framez"), "did you mean 'generated/frames'"),
         (changed(client={"name": "nobody", "version": "1"}), "unknown client 'nobody'"),
-        (changed(client={"name": "confluent-kafka", "version": "1"}), "cannot run in the simulated world"),
+        (changed(client={"name": "confluent-kafka", "version": "1"}), "cannot run in simulated mode"),
         (changed(broker="scripted:9.9.9x1"), "unknown version of the scripted brokers '9.9.9'"),
     ],
 )
@@ -113,14 +117,14 @@ def test_each_trial_of_a_plan_has_its_own_name(tmp_path: Path, capsys: pytest.Ca
 
 @pytest.mark.parametrize("scenario", registry.table("scenarios").values(), ids=lambda scenario: scenario.name)
 def test_whatever_a_scenario_draws_is_accepted_in_its_worlds_on_every_cluster(scenario: Any) -> None:
-    for world in scenario.worlds:
-        kind = "local" if world == "live" else "scripted"
+    for mode in scenario.modes:
+        kind = "local" if mode == Mode.LIVE else "scripted"
         brokers = [f"{kind}:4.3.1x{nodes}" for nodes in (1, 2, 3)]
-        validate_plan.check(make_plan([scenario], [CLIENT], brokers, range(1, 21)), world)
+        validate_plan.check(make_plan([scenario], [CLIENT], brokers, range(1, 21)), mode)
 
 
 def test_a_client_of_any_name_is_planned_under_a_name_for_a_folder() -> None:
     own = ClientRef("my adapter: ä", "own", ("./my adapter: ä",))
     plan = make_plan([registry.scenario("produce/calm")], [own], ["local:4.3.1x1"], [1])
-    validate_plan.check(plan, "live")
+    validate_plan.check(plan, Mode.LIVE)
     assert isinstance(plan, Plan) and "my_adapter___" in plan.trials[0].trial

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from harness.model.spec import (
-    ClientRef,
-    OnClientEvent,
     AtTime,
+    ClientRef,
     FaultSpec,
     FrameMatch,
+    OnClientEvent,
     OnFrame,
     OnPhase,
     TrialSpec,

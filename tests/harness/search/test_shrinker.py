@@ -18,11 +18,11 @@ from harness.cli.options import Options
 from harness.cli.run_plan import new_record
 from harness.model.dice import Dice
 from harness.model.rows import Finding, RequirementVerdict, TrialVerdict
-from harness.model.spec import ClientRef, AtTime, FaultSpec, Plan, TrialSpec, Workload
+from harness.model.spec import AtTime, ClientRef, FaultSpec, Plan, TrialSpec, Workload
 from harness.model.verdicts import Guarantee, Verdict
 from harness.search.shrink_passes import without_each
-from harness.search.shrinker import MOST_STARTS, STARTS, STEADY, Shrinker, Rate
-from harness.search.trial_batches import GrowingRun, FailureCriterion, TrialBatches
+from harness.search.shrinker import MOST_STARTS, STARTS, STEADY, Rate, Shrinker
+from harness.search.trial_batches import FailureCriterion, GrowingRun, TrialBatches
 from harness.storage.run_store import RunStore
 
 Oracle = Callable[[TrialSpec], Verdict]
@@ -163,7 +163,10 @@ def test_what_was_steady_by_chance_is_taken_back(tmp_path) -> None:
     load = Workload(records=4 * Workload().records_per_command)
     long = replace(trial(1), faults=(FaultSpec("fault-0", AtTime(0), 1_000),), workload=load)
     shrinker = World(tmp_path, oracle).shrinker(long)
-    assert shrinker.minimal.faults[0].duration_ms == 500 and shrinker.minimal.workload.records == 2 * load.records_per_command
+    assert (
+        shrinker.minimal.faults[0].duration_ms == 500
+        and shrinker.minimal.workload.records == 2 * load.records_per_command
+    )
     assert shrinker.confirmed == Rate(3, 3) and shrinker.is_one_minimal
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model.evidence import Evidence
-from harness.model.rows import Ending, Disposition, Frame, FrameKind
-from harness.model.spec import ClientRef, AtTime, FaultSpec, FrameMatch, OnPhase, TrialSpec, Workload
+from harness.model.rows import Disposition, Ending, Frame, FrameKind
+from harness.model.spec import AtTime, ClientRef, FaultSpec, FrameMatch, OnPhase, TrialSpec, Workload
 from harness.model.verdicts import Guarantee, Verdict
 from harness.plugins import registry
 from harness.simulated.judged import RUN_ID, try_spec
@@ -44,7 +44,7 @@ def run(fault: FaultSpec, guarantee: Guarantee = Guarantee.IDEMPOTENT) -> Eviden
 
 def produced(evidence: Evidence, kind: FrameKind = FrameKind.REQUEST) -> list[Frame]:
     load_ns = evidence.record.phases.load_ns or 0
-    frames = [*evidence.frames, *evidence.stopped]
+    frames = [*evidence.frames, *evidence.blocked_frames]
     return sorted(
         (f for f in frames if f.kind is kind and f.api == "Produce" and f.arrived_ns > load_ns),
         key=lambda frame: frame.arrived_ns,
@@ -55,7 +55,7 @@ def test_a_lost_answer_is_waited_for_and_its_batch_sent_again() -> None:
     evidence = run(on("dropped_frame"))
     first, lost, *later = produced(evidence)
     again = next(frame for frame in later if frame.produce[0].crc == lost.produce[0].crc)
-    [stopped] = evidence.stopped
+    [stopped] = evidence.blocked_frames
     assert (stopped.kind, stopped.correlation_id, stopped.disposition) == (
         FrameKind.RESPONSE,
         lost.correlation_id,
@@ -66,7 +66,7 @@ def test_a_lost_answer_is_waited_for_and_its_batch_sent_again() -> None:
 
 def test_a_lost_request_never_reaches_the_broker() -> None:
     evidence = run(on("dropped_frame", "request"))
-    assert [frame.kind for frame in evidence.stopped] == [FrameKind.REQUEST]
+    assert [frame.kind for frame in evidence.blocked_frames] == [FrameKind.REQUEST]
     assert len(evidence.log) == LOAD.records
 
 
@@ -91,8 +91,8 @@ def test_an_answer_comes_when_its_request_has_timed_out() -> None:
 
 def test_a_connection_ends_in_the_middle_of_an_answer_or_behind_it() -> None:
     for fault, disposition in (
-        (on("closed_at_frame", at_byte=7), Disposition.BLOCKED),
-        (on("closed_at_frame", at_byte=-1), Disposition.ANNOTATED),
+        (on("close_at_frame", at_byte=7), Disposition.BLOCKED),
+        (on("close_at_frame", at_byte=-1), Disposition.ANNOTATED),
     ):
         evidence = run(fault)
         hit = next(f for f in produced(evidence, FrameKind.RESPONSE) if f.fault)
@@ -147,7 +147,7 @@ KINDS = {
         {"size_bytes": st.integers(1, 40), "gap_us": st.integers(0, 5_000)},
         ("request", "response"),
     ),
-    "closed_at_frame": (
+    "close_at_frame": (
         {"at_byte": st.integers(-1, 40), "reset": st.integers(0, 1)},
         ("request", "response"),
     ),
@@ -181,5 +181,5 @@ def test_no_schedule_of_frames_makes_us_accuse_the_true_client(
     evidence, verdict = try_spec(spec)
     assert verdict.verdict in (Verdict.PASS, Verdict.NOT_EXERCISED, Verdict.INCONCLUSIVE), verdict.reason
     assert SimulatedTrial(spec, RUN_ID).run().frames == evidence.frames
-    told = replace(evidence, stopped=())
+    told = replace(evidence, blocked_frames=())
     assert all(frame.disposition is not Disposition.BLOCKED for frame in told.frames)

@@ -7,13 +7,14 @@ import pytest
 from harness.model.contract import OpComplete, OpInvoke
 from harness.model.errors import UsageError
 from harness.model.evidence import Evidence
+from harness.model.mode import Mode
 from harness.model.rows import Ending, FrameKind
 from harness.model.spec import (
-    ClientRef,
-    OnClientEvent,
     AtTime,
+    ClientRef,
     FaultSpec,
     FrameMatch,
+    OnClientEvent,
     OnFrame,
     OnPhase,
     TrialSpec,
@@ -123,7 +124,7 @@ def test_a_trigger_that_never_comes_leaves_no_window() -> None:
     ("fault", "said"),
     [
         (FaultSpec("refused", AtTime(0), 1), "unknown fault 'refused'; did you mean 'refuse'"),
-        (FaultSpec("idle_kill", AtTime(0), 1), "does not exist in the simulated world"),
+        (FaultSpec("idle_kill", AtTime(0), 1), "does not exist in simulated mode"),
         (FaultSpec("latency", AtTime(0), 1, {"upstream": 5}), "did you mean 'upstream_ms'"),
         (refuse(AtTime(-1)), "ms of fault 'refuse' must be 0 or more, not -1"),
         (refuse(AtTime(0), -1), "duration_ms of fault 'refuse' must be 0 or more, not -1"),
@@ -142,4 +143,4 @@ def test_a_trigger_that_never_comes_leaves_no_window() -> None:
 )
 def test_what_cannot_be_carried_out_is_refused_in_one_sentence(fault: FaultSpec, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        validate_faults.check([trial(fault)], "simulated")
+        validate_faults.check([trial(fault)], Mode.SIMULATED)

@@ -13,7 +13,7 @@ from harness.model.contract import Close, Configure, Flush, OpComplete, OpInvoke
 from harness.model.errors import UsageError
 from harness.model.evidence import Evidence
 from harness.model.rows import Ending, FrameKind
-from harness.model.spec import ClientRef, AtTime, FaultSpec, OnFrame, TrialSpec, Workload
+from harness.model.spec import AtTime, ClientRef, FaultSpec, OnFrame, TrialSpec, Workload
 from harness.model.verdicts import Guarantee, Verdict
 from harness.plugins import registry
 from harness.simulated.judged import RUN_ID, try_spec
@@ -48,7 +48,9 @@ def spec(
         guarantee=guarantee,
         seed=1,
         workload=workload
-        or Workload(records=100, records_per_command=20, interval_ms=1_000, partitions=2, keys=7, value_bytes=64),
+        or Workload(
+            records=100, records_per_command=20, interval_ms=1_000, partitions=2, keys=7, value_bytes=64
+        ),
         faults=faults,
         config=producer_config(guarantee, "none", names),
     )
@@ -177,7 +179,7 @@ def test_a_fault_of_the_other_world_and_a_live_broker_are_refused() -> None:
         ("retries_with_new_sequence", Guarantee.IDEMPOTENT, "dropped_response", "duplicate"),
         ("drops_batch_on_disconnect", Guarantee.AT_LEAST_ONCE, "dropped_response", "still-pending"),
         ("reorders_on_retry", Guarantee.IDEMPOTENT, "dropped_request", "reordered"),
-        ("reports_success_as_failure", Guarantee.AT_LEAST_ONCE, "dropped_response", "phantom"),
+        ("reports_success_as_failure", Guarantee.AT_LEAST_ONCE, "dropped_response", "unexpected-record"),
         ("corrupts_on_retry", Guarantee.AT_LEAST_ONCE, "dropped_response", "corrupted"),
         ("gives_up_on_disconnect", Guarantee.AT_LEAST_ONCE, "disconnect", "gave-up"),
         ("never_expires", Guarantee.AT_LEAST_ONCE, "dropped_response", "delivery-timeout"),

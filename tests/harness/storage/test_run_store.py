@@ -17,8 +17,8 @@ from harness.model.evidence import Evidence
 from harness.model.rows import (
     SCHEMA_VERSION,
     CaptureRecord,
-    Ending,
     Disposition,
+    Ending,
     FaultRow,
     Frame,
     FrameKind,
@@ -89,9 +89,9 @@ def test_what_a_fault_stopped_is_kept_apart(tmp_path):
         Frame(t_ns, 0, 1, 1, FrameKind.RESPONSE, fault="f", disposition=disposition)
         for t_ns, disposition in ((5, Disposition.DELAYED), (4, Disposition.BLOCKED))
     )
-    store.write_evidence(replace(EVIDENCE, frames=(passed,), stopped=(stopped,)))
+    store.write_evidence(replace(EVIDENCE, frames=(passed,), blocked_frames=(stopped,)))
     read = store.read_evidence("t-1")
-    assert (read.frames, read.stopped) == ((passed,), (stopped,))
+    assert (read.frames, read.blocked_frames) == ((passed,), (stopped,))
 
 
 def test_what_a_capture_told_is_evidence_and_must_be_there(tmp_path):

@@ -25,7 +25,10 @@ from harness.trial.script import (
 )
 
 LOADS = st.builds(
-    Workload, records=st.integers(1, 60), records_per_command=st.integers(1, 25), interval_ms=st.integers(0, 100)
+    Workload,
+    records=st.integers(1, 60),
+    records_per_command=st.integers(1, 25),
+    interval_ms=st.integers(0, 100),
 )
 
 

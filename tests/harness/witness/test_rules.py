@@ -13,9 +13,9 @@ from harness.model.rows import Disposition, Frame, FrameKind, ProducePart
 from harness.model.spec import FrameMatch
 from harness.witness import actions
 from harness.witness.actions import Behind, End, Held, Wait, Write
-from harness.witness.gate import FrameBuffer
-from harness.witness.outbox import Finish, SendQueue, Told
+from harness.witness.frame_buffer import FrameBuffer
 from harness.witness.rules import FrameRules
+from harness.witness.send_queue import Finish, RowRecorded, SendQueue
 
 LIMIT = 200
 
@@ -204,7 +204,7 @@ def test_a_frame_waits_for_the_next_one_as_long_as_its_rule_is_armed() -> None:
     outbox.add([Held("hold"), Write(b"one")])
     outbox.add([Behind(b"two", "swap")], row(2))
     assert not list(outbox.due(1, {"hold"}))
-    assert list(outbox.due(2, ())) == [Write(b"one"), Write(b"two"), Told(spared(2))]
+    assert list(outbox.due(2, ())) == [Write(b"one"), Write(b"two"), RowRecorded(spared(2))]
     assert outbox.is_empty
 
 
@@ -213,7 +213,7 @@ def test_a_frame_of_which_nothing_passes_before_it_overtakes_none(steps: list[ac
     outbox = SendQueue()
     outbox.add([Behind(b"one", "swap")], row(1, fault="swap", disposition=Disposition.DELAYED))
     outbox.add(steps, row(2))
-    assert Told(spared(1)) in list(outbox.due(1, {"swap"}))
+    assert RowRecorded(spared(1)) in list(outbox.due(1, {"swap"}))
 
 
 @pytest.mark.parametrize("steps", [[Write(b"two")], [Wait(0), Write(b"two")], [Held("other"), Write(b"two")]])
@@ -221,7 +221,7 @@ def test_a_frame_that_was_overtaken_was_acted_on(steps: list[actions.Step]) -> N
     outbox, late = SendQueue(), row(1, fault="swap", disposition=Disposition.DELAYED)
     outbox.add([Behind(b"one", "swap")], late)
     outbox.add(steps, row(2))
-    assert [step.row for step in outbox.due(1, ()) if isinstance(step, Told)] == [row(2), late]
+    assert [step.row for step in outbox.due(1, ()) if isinstance(step, RowRecorded)] == [row(2), late]
 
 
 def test_an_end_is_the_last_and_what_is_behind_it_was_not_passed_on() -> None:
@@ -230,7 +230,7 @@ def test_an_end_is_the_last_and_what_is_behind_it_was_not_passed_on() -> None:
     outbox.add([Write(b"two")], row(2))
     outbox.add([Behind(b"three", "swap")], row(3))
     outbox.finish()
-    assert list(outbox.due(1, {"swap"})) == [Write(b"one"), Told(row(1)), End(reset=True)]
+    assert list(outbox.due(1, {"swap"})) == [Write(b"one"), RowRecorded(row(1)), End(reset=True)]
     assert outbox.clear() == [row(2), row(3)]
     assert outbox.is_empty and outbox.waiting_bytes == 0
 
@@ -242,7 +242,7 @@ def test_every_row_is_told_or_given_back_in_order(
     outbox = SendQueue()
     for n, frame_steps in enumerate(frames_steps):
         outbox.add(frame_steps, row(n))
-    told = [step.row for step in outbox.due(now_ns, armed) if isinstance(step, Told)]
+    told = [step.row for step in outbox.due(now_ns, armed) if isinstance(step, RowRecorded)]
     assert told + outbox.clear() == [row(n) for n in range(len(frames_steps))]
     assert outbox.is_empty and outbox.due_ns is None and outbox.waiting_bytes == 0
     outbox.add([Write(b"later")])

@@ -244,7 +244,12 @@ def test_a_frame_that_waited_has_both_times_and_what_was_true_when_it_left(make:
     assert (try_partition, try_partition.arrived_ns) == (answered, 2)
     list(account.closed(5, "client"))
     late = account.passed(answered, 7)
-    assert (late.t_ns, late.received_ns, late.arrived_ns, late.note) == (7, 2, 2, "after the client had closed")
+    assert (late.t_ns, late.received_ns, late.arrived_ns, late.note) == (
+        7,
+        2,
+        2,
+        "after the client had closed",
+    )
     assert account.passed(late, 7).note == late.note
     assert account.passed(asked, 7).note is None and account.passed(astray, 7).note == astray.note
     gone = account.stopped(answered, 9)

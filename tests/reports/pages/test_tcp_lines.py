@@ -81,7 +81,7 @@ def test_what_is_left_out_is_said(captured: Any) -> None:
 @pytest.mark.parametrize(
     ("capture", "said"),
     [
-        (CaptureRecord(lacks="no right"), "There is no capture: no right."),
+        (CaptureRecord(unavailable_reason="no right"), "There is no capture: no right."),
         (CaptureRecord(packets=9), "older than the rows of its frames"),
         (
             CaptureRecord(packets=9, frames=1, dropped=3),

@@ -70,7 +70,7 @@ def counted_by_hand(story: Any) -> dict[str, int]:
         "lost": len(acked - set(numbers)),
         "duplicated": len(numbers) - len(set(numbers)),
         "reordered": sum(any(p == q and o < at and m > n for q, o, m in firsts) for p, at, n in firsts),
-        "phantom": sum(n not in sends or sends[n].outcome is Outcome.FAIL for _, _, n in records),
+        "unexpected": sum(n not in sends or sends[n].outcome is Outcome.FAIL for _, _, n in records),
     }
 
 

@@ -111,7 +111,9 @@ def drawn(trial: str, story: Callable[..., Any], dice: Random) -> Retried:
         at_ms = dice.randrange(0, 3_000)
         for _ in range(dice.choice([1, 2, 2, 3])):
             disposition = dice.choice(["quick", "quick", "slow", "silent", "error"])
-            took_ms = {"quick": dice.randrange(1, 40), "slow": dice.randrange(1_200, 3_500)}.get(disposition, 5)
+            took_ms = {"quick": dice.randrange(1, 40), "slow": dice.randrange(1_200, 3_500)}.get(
+                disposition, 5
+            )
             kept = disposition in ("quick", "slow") or (disposition == "silent" and dice.random() < 0.7)
             answered_ms = None if disposition == "silent" else at_ms + took_ms
             error = 7 if disposition == "error" else 0

@@ -89,17 +89,17 @@ BENT: dict[str, tuple[str, Bend, set[tuple[Any, ...]]]] = {
     }),
     "damaged": ("log_records", changed(is_record(5), intact=False), {
         ("lost", 5, 0, 2, None, *SPARK),
-        ("phantom", None, 0, 2, "DAMAGED", *SPARK),
+        ("unexpected", None, 0, 2, "DAMAGED", *SPARK),
     }),
     "foreign": ("log_records", changed(is_record(5), identity_run="another"), {
         ("lost", 5, 0, 2, None, *SPARK),
-        ("phantom", None, 0, 2, "FOREIGN", *SPARK),
+        ("unexpected", None, 0, 2, "FOREIGN", *SPARK),
     }),
     "never sent": ("log_records", copied(5, identity_n=99, offset=90), {
-        ("phantom", 99, 0, 90, "NEVER_SENT", *SPARK),
+        ("unexpected", 99, 0, 90, "NEVER_SENT", *SPARK),
     }),
     "reported as failed": ("operations", changed(is_record(5), outcome="fail"), {
-        ("phantom", 5, 0, 2, "REPORTED_FAILED", *SPARK),
+        ("unexpected", 5, 0, 2, "REPORTED_FAILED", *SPARK),
     }),
     "key moved": ("log_records", changed(is_record(5), partition=1, offset=0), {
         ("moved-key", None, 0, None, "k2", *SPARK),
@@ -199,7 +199,7 @@ def test_views_of_random_trials_give_as_many_rows_as_are_counted(any_story: Call
         evidence = any_story(f"t{number}", dice).evidence()
         rows = list(anomaly_rows(evidence))
         counts = accounting.count(evidence)
-        for kind in ("lost", "duplicated", "reordered", "phantom"):
+        for kind in ("lost", "duplicated", "reordered", "unexpected"):
             assert sum(row.kind == kind for row in rows) == counts[kind]
         assert len(set(rows)) == len(rows)
         assert all(isinstance(row, AnomalyRow) for row in rows)

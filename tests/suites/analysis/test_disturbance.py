@@ -47,7 +47,9 @@ class Ruled:
         if leaves_ms is not None:
             left_ns = row.t_ns + int((leaves_ms - self._since_load_ms(row)) * MS)
             row = restruct(row, t_ns=left_ns, received_ns=row.t_ns)
-        self.rows[kind, n] = restruct(row, disposition=disposition, fault="f" if disposition else None, **changes)
+        self.rows[kind, n] = restruct(
+            row, disposition=disposition, fault="f" if disposition else None, **changes
+        )
         return self
 
     def without(self, kind, n):
@@ -58,7 +60,7 @@ class Ruled:
         evidence = self.told.evidence()
         rows = sorted((*evidence.frames, *self.rows.values()), key=lambda row: row.t_ns)
         frames, stopped = passed_and_stopped(rows)
-        return replace(evidence, frames=frames, stopped=stopped)
+        return replace(evidence, frames=frames, blocked_frames=stopped)
 
     def _since_load_ms(self, row: Frame) -> int:
         return (row.t_ns - self.told.evidence().record.phases.load_ns) // MS
@@ -78,7 +80,9 @@ def test_lost_request(story):
 
 
 def test_late_answer_and_the_one_behind_it(story):
-    ruled = Ruled(story).ruled("response", 0, Disposition.DELAYED, LATE_MS).ruled("response", 1, None, LATE_MS)
+    ruled = (
+        Ruled(story).ruled("response", 0, Disposition.DELAYED, LATE_MS).ruled("response", 1, None, LATE_MS)
+    )
     assert accused(ruled) == 2
 
 
@@ -105,7 +109,13 @@ def test_strange_answer(story):
 
 
 @pytest.mark.parametrize(
-    ("disposition", "leaves_ms"), [(None, None), (Disposition.DELAYED, LATE_MS), (Disposition.BLOCKED, None), (Disposition.BLOCKED, LATE_MS)]
+    ("disposition", "leaves_ms"),
+    [
+        (None, None),
+        (Disposition.DELAYED, LATE_MS),
+        (Disposition.BLOCKED, None),
+        (Disposition.BLOCKED, LATE_MS),
+    ],
 )
 def test_a_broker_that_was_slow_itself_is_seen_behind_every_rule(story, disposition, leaves_ms):
     ruled = Ruled(story, answered_ms=(11, 2_600)).ruled("response", 1, disposition, leaves_ms)

@@ -42,13 +42,19 @@ def whys(evidence):
 
 
 def test_an_answer_behind_one_that_was_stopped_is_none(story):
-    stopped = behind(story(), tampered=lambda request, _: [restruct(request, fault="f", disposition=Disposition.BLOCKED)])
+    stopped = behind(
+        story(), tampered=lambda request, _: [restruct(request, fault="f", disposition=Disposition.BLOCKED)]
+    )
     assert out_of_turn_ns(stopped) and UNEXPLAINED not in whys(stopped)
 
 
 def test_an_answer_behind_one_that_came_twice_is_none(story):
     doubled = behind(
-        story(), tampered=lambda request, answer: [request, restruct(answer, fault="f", disposition=Disposition.ANNOTATED)]
+        story(),
+        tampered=lambda request, answer: [
+            request,
+            restruct(answer, fault="f", disposition=Disposition.ANNOTATED),
+        ],
     )
     assert len(out_of_turn_ns(doubled)) == 1
 

@@ -1,4 +1,4 @@
-"""Laws of the checks: a faithful trial is never accused, and every single seeded corruption is found by its check."""
+"""Properties of the checks: a faithful trial is never accused, and every single seeded corruption is found by its check."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from suites.checks.history import (
     delivery_timeout,
     duplicate,
     lost,
-    phantom,
     reordered,
     still_pending,
+    unexpected_record,
 )
 
 CHECKS = [
     module.CHECK
-    for module in (lost, duplicate, reordered, phantom, corrupted, delivery_timeout, still_pending)
+    for module in (lost, duplicate, reordered, unexpected_record, corrupted, delivery_timeout, still_pending)
 ]
 GUARANTEES = st.sampled_from([Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT])
 
@@ -47,7 +47,7 @@ def test_every_log_record_is_a_copy_a_surplus_copy_or_nobodys(faithful, data, gu
 
     assert counts["in_log"] == len(evidence.copies) + counts["duplicated"] + foreign
     assert counts["sent"] == counts["acked"] + counts["failed"] + counts["unknown"]
-    assert (counts["lost"], counts["phantom"]) == (0, foreign)
+    assert (counts["lost"], counts["unexpected"]) == (0, foreign)
 
 
 @given(data=st.data(), guarantee=GUARANTEES)
@@ -105,7 +105,7 @@ def test_one_altered_value_is_corrupted(faithful, data, guarantee):
 
     by_reason = {finding.message: finding.count for finding in corrupted.CHECK.run(evidence)}
     assert by_reason["1 place: the value is not intact"] == 1
-    assert accounting.count(evidence)["phantom"] == 1
+    assert accounting.count(evidence)["unexpected"] == 1
 
 
 @given(data=st.data(), guarantee=GUARANTEES)
@@ -136,13 +136,13 @@ def test_one_broken_crc_is_corrupted(faithful, data, guarantee):
 
 
 @given(data=st.data(), guarantee=GUARANTEES)
-def test_one_invented_record_is_a_phantom(faithful, data, guarantee):
+def test_one_invented_record_is_an_unexpected_record(faithful, data, guarantee):
     story = data.draw(faithful(guarantee))
     invented = len(story.called_ms) + data.draw(st.integers(0, 5))
     story.append([invented], data.draw(st.integers(0, 1)))
     evidence = story.evidence()
 
-    assert total(phantom.CHECK.run(evidence)) == accounting.count(evidence)["phantom"] == 1
+    assert total(unexpected_record.CHECK.run(evidence)) == accounting.count(evidence)["unexpected"] == 1
 
 
 @given(data=st.data(), guarantee=GUARANTEES)

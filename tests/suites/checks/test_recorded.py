@@ -28,8 +28,8 @@ CHECKS = (
     "gave-up",
     "lost",
     "reordered",
-    "unmended",
-    "unsplit",
+    "sequence-not-recovered",
+    "oversized-batch-not-split",
 )
 SLOW = "generated-campaign-slow+plain-at-least-once"
 #: The beginning of a trial's name, and what is found.

@@ -85,7 +85,7 @@ def _frames(evidence: Evidence) -> Iterator[str]:
     frames = evidence.frames
     if any(one.t_ns > other.t_ns for one, other in pairwise(frames)):
         yield "frames are not in order of time"
-    rows = sorted((*frames, *evidence.stopped), key=lambda frame: frame.t_ns)
+    rows = sorted((*frames, *evidence.blocked_frames), key=lambda frame: frame.t_ns)
     if {row.conn for row in rows} - {row.conn for row in rows if row.kind is FrameKind.OPEN}:
         yield "a connection was never opened"
     asked = Counter((row.conn, row.correlation_id) for row in rows if row.kind is FrameKind.REQUEST)

@@ -11,8 +11,8 @@ from suites.perturbations.perturbation import Perturbation, channels, once
 from suites.perturbations.table import PERTURBATIONS
 from suites.perturbations.trying import (
     PASSING,
-    Result,
     EditStats,
+    Result,
     judged,
     known_codes,
     plain,

@@ -29,7 +29,7 @@ from tests.suites.perturbations.conftest import lacks, trial, trials
 pytestmark = pytest.mark.long
 
 CALM = ("produce/calm", Guarantee.IDEMPOTENT)
-HUNG_UP = ("network/hung-up", Guarantee.IDEMPOTENT)
+HUNG_UP = ("network/accept-then-close", Guarantee.IDEMPOTENT)
 CUT = ("produce/disconnect", Guarantee.IDEMPOTENT)
 
 

@@ -1,4 +1,4 @@
-"""The laws of configuration bite: each finds a client whose settings are read with one mistake."""
+"""The properties of configuration bite: each finds a client whose settings are read with one mistake."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pytest
 from clients.reference.config.consumer_config import ConsumerConfig
 from clients.reference.config.producer_config import ProducerConfig
 from clients.reference.producer.producer import Components
-from suites.properties.property import Law, laws, try_law
+from suites.properties.property import Property, properties, try_property
 
 EXAMPLES = 300
 
 
-def named(name: str) -> Law:
-    return laws()[f"state_transitions/{name}"]
+def named(name: str) -> Property:
+    return properties()[f"state_transitions/{name}"]
 
 
 def reading(change: Any) -> Any:
@@ -94,7 +94,7 @@ def drops_bad_servers(settings, release):
 
 
 @pytest.mark.parametrize(
-    ("law", "mistake"),
+    ("prop", "mistake"),
     [
         ("idempotence_that_was_asked_for_refuses_what_breaks_it", forgets_that_it_was_asked),
         ("idempotence_that_was_asked_for_refuses_what_breaks_it", takes_six_in_flight),
@@ -115,8 +115,8 @@ def drops_bad_servers(settings, release):
         ("bootstrap_servers_are_read_or_refused", has_the_newest_rules_only),
     ],
 )
-def test_a_mistake_is_found(law, mistake):
-    broken = try_law(named(law), reading(mistake), EXAMPLES)
+def test_a_mistake_is_found(prop, mistake):
+    broken = try_property(named(prop), reading(mistake), EXAMPLES)
     assert broken is not None
     assert isinstance(broken.error, AssertionError), broken.error
 
@@ -154,7 +154,7 @@ def reads_every_duration(settings, release):
 
 
 @pytest.mark.parametrize(
-    ("law", "mistake"),
+    ("prop", "mistake"),
     [
         ("a_heartbeat_is_more_frequent_than_sessions_end", shortens_a_long_heartbeat),
         ("a_heartbeat_is_more_frequent_than_sessions_end", has_the_newest_rules_only),
@@ -164,16 +164,18 @@ def reads_every_duration(settings, release):
         ("isolation_and_reset_take_their_listed_values", has_the_newest_rules_only),
     ],
 )
-def test_a_mistake_in_a_consumer_is_found(law, mistake):
-    broken = try_law(named(law), reading_for_a_consumer(mistake), EXAMPLES)
+def test_a_mistake_in_a_consumer_is_found(prop, mistake):
+    broken = try_property(named(prop), reading_for_a_consumer(mistake), EXAMPLES)
     assert broken is not None
     assert isinstance(broken.error, AssertionError), broken.error
 
 
-MINE = [id for id, law in laws().items() if law.hold and law.hold.__module__.endswith("configuration")]
+MINE = [
+    id for id, prop in properties().items() if prop.hold and prop.hold.__module__.endswith("configuration")
+]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", MINE)
 def test_the_true_client_keeps_them(name):
-    assert try_law(laws()[name], Components(), EXAMPLES) is None
+    assert try_property(properties()[name], Components(), EXAMPLES) is None

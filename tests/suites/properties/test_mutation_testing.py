@@ -14,7 +14,7 @@ from harness.cli.main import call
 from harness.plugins import registry
 from suites.properties import mutants, mutation_testing
 from suites.properties.mutation_testing import TRUE, Caught, catch, idle_catchers
-from suites.properties.property import laws, try_law, walk
+from suites.properties.property import properties, try_property, walk
 from suites.properties.stand_ins import STAND_INS
 
 pytestmark = pytest.mark.long
@@ -24,7 +24,7 @@ MUTANTS = all_mutants()
 #: The same one always, and one that nobody has tried.
 SEEDS = (0, random.Random().randrange(2**32))
 
-#: One of a law, one of a check, and one of both.
+#: One of a property, one of a check, and one of both.
 SOME = ("wrong_hash_seed", "ends_batches_twice", "retries_with_new_sequence")
 
 
@@ -41,7 +41,9 @@ def test_a_mutant_that_ends_itself_in_one_trial_is_judged_by_another():
     assert catch("expired_batch_is_sent_again", "bookkeeping", mutants.EXAMPLES, 4_053_141_986).examples
 
 
-@pytest.mark.parametrize("tried", [pytest.param(law, id=law.id) for law in laws().values() if law.walks])
+@pytest.mark.parametrize(
+    "tried", [pytest.param(prop, id=prop.id) for prop in properties().values() if prop.walks]
+)
 def test_the_true_client_keeps_its_promise_on_every_walk(tried):
     tried.machine.components = Components()
     for situation, steps in tried.walks.items():
@@ -57,8 +59,8 @@ def test_what_a_mutant_gets_wrong_is_what_its_catchers_judge(name):
         requirement
         for by in MUTANTS[name].caught_by
         for requirement in (
-            laws()[by].requirements
-            if by in laws()
+            properties()[by].requirements
+            if by in properties()
             else [each.id for each in registry.checks()[by].requirements]
         )
     }
@@ -70,13 +72,13 @@ def test_whatever_judges_has_a_mutant_or_a_stand_in():
 
 
 @pytest.mark.parametrize("seed", SEEDS, ids=["fixed", "fresh"])
-@pytest.mark.parametrize("id", laws())
+@pytest.mark.parametrize("id", properties())
 def test_each_law_fails_on_some_input(id, seed):
     """On its stand-in, or on the first mutant that names it."""
     broken = STAND_INS.get(id) or components_of(
         next(name for name, mutant in MUTANTS.items() if id in mutant.caught_by)
     )
-    assert try_law(laws()[id], broken, mutants.EXAMPLES, at_seed=seed) is not None
+    assert try_property(properties()[id], broken, mutants.EXAMPLES, at_seed=seed) is not None
 
 
 def test_a_check_names_a_mutant_that_names_it():

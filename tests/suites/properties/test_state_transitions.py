@@ -1,4 +1,4 @@
-"""Laws of the suite state transitions: the true client keeps each, and a client that breaks its rule is caught."""
+"""Properties of the suite state transitions: the true client keeps each, and a client that breaks its rule is caught."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.record_accumulator import BufferPool, RecordAccumulator
 from clients.reference.producer.transaction_manager import TransactionManager
 from clients.reference.states import BatchState
-from suites.properties.property import laws, try_law
+from suites.properties.property import properties, try_property
 
 pytestmark = pytest.mark.long
 
@@ -27,9 +27,9 @@ MODULES = (
     "tables",
 )
 MINE = {
-    id.split("/")[1]: law
-    for id, law in laws().items()
-    if (law.hold or law.machine).__module__
+    id.split("/")[1]: prop
+    for id, prop in properties().items()
+    if (prop.hold or prop.machine).__module__
     in {f"suites.properties.state_transitions.{name}" for name in MODULES}
 }
 ENOUGH = 400
@@ -135,4 +135,4 @@ class Impatient(TransactionManager):
     ],
 )
 def test_a_mistake_is_found(name, components):
-    assert try_law(MINE[name], components, ENOUGH) is not None
+    assert try_property(MINE[name], components, ENOUGH) is not None

@@ -1,13 +1,13 @@
-"""Laws of the suite timeout expiry: the true client keeps each, and clients that have one clock wrong are caught."""
+"""Properties of the suite timeout expiry: the true client keeps each, and clients that have one clock wrong are caught."""
 
 from __future__ import annotations
 
 import pytest
 
 from clients.seeding.table import components_of
-from suites.properties.property import laws, try_law
+from suites.properties.property import properties, try_property
 
-MINE = {id.split("/")[1]: law for id, law in laws().items() if law.suite == "timeout_expiry"}
+MINE = {id.split("/")[1]: prop for id, prop in properties().items() if prop.suite == "timeout_expiry"}
 ENOUGH = 150
 
 COVERED = (
@@ -17,7 +17,7 @@ COVERED = (
     "PRD-EXP-05 PRD-EXP-06 PRD-EXP-07 PRD-CLS-01 PRD-CLS-03 PRD-CLS-04 PRD-CLS-07 PRD-FIN-01 PRD-SND-13"
 )
 
-#: A client with one defect in its clocks, and the law that it breaks.
+#: A client with one defect in its clocks, and the property that it breaks.
 WRONG = {
     "forgets_retry_backoff": "what_must_wait_waits",
     "leaderless_batches_never_expire": "a_batch_without_a_leader_waits_and_ages",
@@ -32,9 +32,9 @@ WRONG = {
 
 @pytest.mark.parametrize(("mutant", "name"), WRONG.items())
 def test_a_wrong_clock_is_caught(mutant, name):
-    assert try_law(MINE[name], components_of(mutant), ENOUGH) is not None
+    assert try_property(MINE[name], components_of(mutant), ENOUGH) is not None
 
 
 def test_every_deadline_of_the_catalogue_has_a_law():
-    covered = {requirement for law in MINE.values() for requirement in law.requirements}
+    covered = {requirement for prop in MINE.values() for requirement in prop.requirements}
     assert set(COVERED.split()) <= covered

@@ -15,9 +15,9 @@ import pytest
 from clients.seeding.table import mutants
 from harness.model.verdicts import Level
 from harness.plugins import registry
-from suites.properties.property import laws
+from suites.properties.property import properties
 from suites.requirements import CLIENT_GROUPS, GROUPS, behaviours, coverage
-from suites.requirements.coverage import Covered, Judged, Totals, checks_by_id, laws_by_id, totals
+from suites.requirements.coverage import Covered, Judged, Totals, checks_by_id, properties_by_id, totals
 
 pytestmark = pytest.mark.long
 
@@ -104,7 +104,9 @@ def test_what_counts_as_judged_is_not_said_to_be_missing():
 
 def test_laws_and_checks_name_known_ids():
     known = behaviours()
-    assert not {(law.id, id) for law in laws().values() for id in law.requirements if id not in known}
+    assert not {
+        (prop.id, id) for prop in properties().values() for id in prop.requirements if id not in known
+    }
     assert not set(checks_by_id()) - set(known)
 
 
@@ -128,7 +130,7 @@ def test_a_mutant_counts_only_where_its_own_defect_is():
         for row in rows:
             own = {name for name, mutant in mutants().items() if row.behaviour.id in mutant.breaks}
             assert set(row.mutants) == own
-            assert row.laws == laws_by_id().get(row.behaviour.id, ())
+            assert row.properties == properties_by_id().get(row.behaviour.id, ())
 
 
 def test_a_check_of_a_trace_judges_the_reference_client_alone():

@@ -83,7 +83,9 @@ def stop_last(story):
     """The last frame never passed."""
     evidence = story.evidence()
     *passed, last = evidence.frames
-    return replace(evidence, frames=tuple(passed), stopped=(restruct(last, disposition=Disposition.BLOCKED),))
+    return replace(
+        evidence, frames=tuple(passed), blocked_frames=(restruct(last, disposition=Disposition.BLOCKED),)
+    )
 
 
 def test_a_request_without_an_answer_shows_in_the_next_one(beset):
@@ -114,13 +116,13 @@ def test_a_request_that_never_passed_shows_in_the_next_one(beset):
 
     early = beset()
     early.request([0], partition=0, at_ms=10)
-    stopped = stop_last(early).stopped
+    stopped = stop_last(early).blocked_frames
     again = beset()
     again.deliver([0], partition=0, at_ms=3_100)
     evidence = again.evidence()
     assert responses.unasked(evidence).count == 0
-    assert responses.unasked(replace(evidence, stopped=stopped)).count == 1
-    assert responses.unasked(replace(evidence, stopped=stopped, faults=())).count == 0
+    assert responses.unasked(replace(evidence, blocked_frames=stopped)).count == 1
+    assert responses.unasked(replace(evidence, blocked_frames=stopped, faults=())).count == 0
 
 
 @pytest.mark.parametrize(("answered_ms", "count"), [(1_000, 0), (4_000, 1)])
@@ -163,7 +165,7 @@ def test_a_ghost_comes_when_its_client_has_gone_elsewhere(beset, asks_again, cou
     tale.close(1, at_ms=3_000)
     tale.request([0], partition=0, at_ms=4_000, conn=1)
     tale.deliver([0], partition=0, at_ms=3_100, conn=2 if asks_again else 1)
-    assert responses.ghosts(tale.evidence()).count == count
+    assert responses.delayed_past_disconnect(tale.evidence()).count == count
 
 
 def test_the_last_request_before_a_close_is_no_ghost(beset):
@@ -171,7 +173,7 @@ def test_the_last_request_before_a_close_is_no_ghost(beset):
     tale.deliver([0], partition=0, at_ms=10, conn=1)
     tale.close(1, at_ms=20)
     tale.deliver([1], partition=0, at_ms=100, conn=2)
-    assert responses.ghosts(tale.evidence()).count == 0
+    assert responses.delayed_past_disconnect(tale.evidence()).count == 0
 
 
 @pytest.mark.parametrize(("order", "count"), [((1, 2), 0), ((2, 1), 1)])

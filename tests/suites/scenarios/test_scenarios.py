@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.model.dice import Dice
-from harness.model.spec import ClientRef, AtTime, OnFrame
+from harness.model.mode import Mode
+from harness.model.spec import AtTime, ClientRef, OnFrame
 from harness.model.verdicts import Guarantee
 from harness.plugins import registry
 from harness.simulated.judged import RUN_ID
@@ -75,7 +76,7 @@ WITHOUT_SCENARIO = {"coordinator_move"}
 
 @pytest.fixture(scope="module")
 def checked():
-    """The behaviours that a law or a check judges."""
+    """The behaviours that a property or a check judges."""
     return {
         row.behaviour.id
         for _, rows in coverage().values()
@@ -104,9 +105,9 @@ def test_every_schedule_can_be_carried_out_in_the_worlds_of_its_scenario(scenari
     assert faults == scenario.schedule(Dice(seed, "s"))
     for fault in faults:
         kind = registry.fault(fault.kind)
-        assert scenario.worlds <= kind.worlds
-        for world in scenario.worlds:
-            kind.check(fault, world)
+        assert scenario.modes <= kind.modes
+        for mode in scenario.modes:
+            kind.check(fault, mode)
 
 
 def test_every_kind_of_fault_is_in_a_scenario():
@@ -125,7 +126,7 @@ def test_where_brokers_forget_records_only_at_most_once_is_promised():
 
 @pytest.mark.parametrize(
     "scenario",
-    [each for each in ALL if "simulated" in each.worlds and each is not produce.CALM],
+    [each for each in ALL if Mode.SIMULATED in each.modes and each is not produce.CALM],
     ids=lambda scenario: scenario.name,
 )
 def test_a_consequence_is_seen_in_a_trial_and_not_in_the_same_trial_without_its_faults(scenario):

@@ -91,10 +91,10 @@ def test_processes_share_the_work_and_the_result_is_the_same(
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (["simulate", "-c", "confluent-kafka"], "cannot run in the simulated world"),
+        (["simulate", "-c", "confluent-kafka"], "cannot run in simulated mode"),
         (["simulate", "--scenario", "generated/anyy"], "did you mean"),
         (["simulate", "-b", "local:4.3.1x1"], "scripted:"),
-        (["run", "generated/any"], "cannot be tried in the live world"),
+        (["run", "generated/any"], "cannot be tried in live mode"),
         (["replay", "nowhere.json"], "holds no trial"),
     ],
 )

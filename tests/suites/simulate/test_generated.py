@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.model.spec import ClientRef, AtTime, FaultSpec, OnFrame, OnPhase, Plan
+from harness.model.mode import Mode
+from harness.model.spec import AtTime, ClientRef, FaultSpec, OnFrame, OnPhase, Plan
 from harness.model.verdicts import Guarantee
 from harness.planning import validate_plan
 from harness.planning.fault_strategies import unlike
@@ -20,14 +21,14 @@ DRAWN = {"generated/any": ANY, "generated/network": NETWORK, "generated/frames":
 
 
 @pytest.mark.parametrize(
-    ("name", "worlds"),
+    ("name", "modes"),
     [
         ("generated/any", {"simulated"}),
         ("generated/network", {"simulated", "live"}),
         ("generated/frames", {"simulated", "live"}),
     ],
 )
-def test_every_seed_draws_a_trial_that_can_be_run(name: str, worlds: set[str]) -> None:
+def test_every_seed_draws_a_trial_that_can_be_run(name: str, modes: set[Mode]) -> None:
     scenario = registry.scenario(name)
     kinds, guarantees = set(), set()
     for seed in SEEDS:
@@ -37,8 +38,8 @@ def test_every_seed_draws_a_trial_that_can_be_run(name: str, worlds: set[str]) -
         load_ms = spec.workload.load_ms
         for fault in spec.faults:
             kind = registry.fault(fault.kind)
-            assert worlds <= kind.worlds
-            for world in worlds:
+            assert modes <= kind.modes
+            for world in modes:
                 kind.check(fault, world)
             if not isinstance(fault.start, OnPhase):
                 at_ms = fault.start.after_ms if isinstance(fault.start, OnFrame) else fault.start.ms
@@ -48,14 +49,14 @@ def test_every_seed_draws_a_trial_that_can_be_run(name: str, worlds: set[str]) -
         guarantees.add(spec.guarantee)
         assert (spec.config["retries"] == 0) is (spec.guarantee is Guarantee.AT_MOST_ONCE)
     assert guarantees == {Guarantee.AT_MOST_ONCE, Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT}
-    assert kinds == {each for each in kinds if worlds <= registry.fault(each).worlds}
+    assert kinds == {each for each in kinds if modes <= registry.fault(each).modes}
     assert kinds == set(DRAWN[name])
 
 
 @pytest.mark.parametrize("name", ["generated/any", "generated/frames", "generated/sequences"])
 def test_whatever_is_drawn_can_be_replayed_as_a_plan(name: str) -> None:
     scenario, seeds = registry.scenario(name), range(1, 1_001)
-    validate_plan.check(Plan(1, tuple(spec_of(scenario, CLIENT, seed) for seed in seeds)), "simulated")
+    validate_plan.check(Plan(1, tuple(spec_of(scenario, CLIENT, seed) for seed in seeds)), Mode.SIMULATED)
 
 
 def test_no_two_faults_of_a_schedule_are_the_same() -> None:

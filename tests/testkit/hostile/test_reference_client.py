@@ -16,7 +16,7 @@ from harness.brokers.scripted.answer import Answer
 from harness.model.dice import Dice
 from harness.wire.apis import Api
 from harness.wire.headers import read_request_header
-from suites.properties.simulation import Bench
+from suites.properties.simulation import Simulation
 from testkit.hostile import real_frame, trickle
 
 
@@ -28,8 +28,8 @@ def test_thousands_of_hostile_answers_and_every_record_has_its_result() -> None:
 class Stubborn(Untrue):
     """Brokers that hurt the answers of one API in the same way for ever, and no others."""
 
-    def __init__(self, bench: Bench, api: Api, hurt: Callable[[bytes], bytes]) -> None:
-        super().__init__(bench)
+    def __init__(self, simulation: Simulation, api: Api, hurt: Callable[[bytes], bytes]) -> None:
+        super().__init__(simulation)
         self._api, self._hurt = api, hurt
         self.asked = 0
 
@@ -56,14 +56,14 @@ HURT = {
 @pytest.mark.parametrize("hurt", HURT)
 @pytest.mark.parametrize("api", [Api.API_VERSIONS, Api.METADATA, Api.INIT_PRODUCER_ID, Api.PRODUCE])
 def test_a_broker_that_never_answers_well_costs_the_record_and_nothing_else(api: Api, hurt: str) -> None:
-    bench = Bench(Components(), IMPATIENT)
-    brokers = Stubborn(bench, api, HURT[hurt])
-    sent = bench.send()
-    assert bench.run_until(lambda: sent.is_done, RESULT_LIMIT_MS)
+    simulation = Simulation(Components(), IMPATIENT)
+    brokers = Stubborn(simulation, api, HURT[hurt])
+    sent = simulation.send()
+    assert simulation.run_until(lambda: sent.is_done, RESULT_LIMIT_MS)
     assert brokers.asked
     if hurt != "twice":  # then the first is a good one
         assert sent.error is not None
-    assert bench.close(0, 1_000)
+    assert simulation.close(0, 1_000)
 
 
 def frames_to_a_new_channel(dice: Dice) -> Iterator[bytes]:

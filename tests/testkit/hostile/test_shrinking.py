@@ -22,7 +22,7 @@ from harness.wire.apis import Api
 from harness.wire.errors import WireError
 from harness.wire.messages import client_versions, decode_request, decode_response
 from harness.witness.transcript import Transcript
-from suites.properties.simulation import Bench
+from suites.properties.simulation import Simulation
 from testkit.hostile import real_frame
 
 INT16, INT32 = st.integers(-(2**15), 2**15 - 1), st.integers(-(2**31), 2**31 - 1)
@@ -101,8 +101,8 @@ def test_an_answer_is_read_or_refused(data: st.DataObject, api: Api, seed: int, 
 class Editing(Untrue):
     """Brokers whose first answers are edited."""
 
-    def __init__(self, bench: Bench, edits: list[Edits]) -> None:
-        super().__init__(bench)
+    def __init__(self, simulation: Simulation, edits: list[Edits]) -> None:
+        super().__init__(simulation)
         self._edits = edits
 
     def said(self, conn: int, payload: bytes, frame: bytes, answer: Any) -> Any:
@@ -113,8 +113,8 @@ class Editing(Untrue):
 
 @given(edits=st.lists(EDITS, max_size=8), is_idempotent=st.booleans())
 def test_whatever_brokers_answer_a_record_has_its_result(edits: list[Edits], is_idempotent: bool) -> None:
-    bench = Bench(Components(), IMPATIENT | {"enable.idempotence": is_idempotent})
-    Editing(bench, edits)
-    sent = bench.send()
-    assert bench.run_until(lambda: sent.is_done, RESULT_LIMIT_MS)
-    assert bench.close(0, 1_000)
+    simulation = Simulation(Components(), IMPATIENT | {"enable.idempotence": is_idempotent})
+    Editing(simulation, edits)
+    sent = simulation.send()
+    assert simulation.run_until(lambda: sent.is_done, RESULT_LIMIT_MS)
+    assert simulation.close(0, 1_000)

@@ -1,6 +1,6 @@
-"""The reference client in the simulated world: the core, its selector on the simulated network, and the contract.
+"""The reference client in simulated mode: the core, its selector on the simulated network, and the contract.
 
-It does in virtual time what the program of ``__main__`` does in the live world: an application executes one command
+It does in virtual time what the program of ``__main__`` does in live mode: an application executes one command
 after the other and blocks where ``send`` does (:mod:`.application`), results are grouped into columns every 20 ms,
 with a heartbeat every second (:mod:`.events`), and the core runs a round whenever there is a reason (:mod:`.client`).
 """

@@ -1,4 +1,4 @@
-"""The client for the simulated world: commands go to its application, and steps run rounds of its core."""
+"""The client for simulated mode: commands go to its application, and steps run rounds of its core."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ NO_ERROR = 0
 
 
 class Link(Protocol):
-    """A connection, of sockets or of the simulated world (:class:`harness.simulated.connection.BrokerConnection`)."""
+    """A connection, of sockets or of simulated mode (:class:`harness.simulated.connection.BrokerConnection`)."""
 
     is_connected: bool
     incoming: list[bytes]

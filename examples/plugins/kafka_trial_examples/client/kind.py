@@ -1,4 +1,4 @@
-"""The client kinds ``lookup`` and ``mutant-one-partition-too-many``, in both worlds."""
+"""The client kinds ``lookup`` and ``mutant-one-partition-too-many``, in both modes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class LookupKind:
         dice: Dice,
         tell: Callable[[AnyEvent], None],
     ) -> SimulatedClient | None:
-        """Return the client in the simulated world."""
+        """Return the client in simulated mode."""
         from kafka_trial_examples.client.simulated import start
 
         return start(self.name, VERSION, settings, network, clock, tell)

@@ -1,4 +1,4 @@
-"""The client in the simulated world: the same logic, on the simulated network and in virtual time."""
+"""The client in simulated mode: the same logic, on the simulated network and in virtual time."""
 
 from __future__ import annotations
 

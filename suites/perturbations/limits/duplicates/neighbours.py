@@ -69,7 +69,7 @@ def _kept(evidence: Evidence, spot: Spot) -> Evidence:
     kept = changed(asks, disposition=Disposition.BLOCKED, fault="dropped_frame")
     frames = stage.connection(9, MORE_MS + 300, stage.conn)
     played_out = with_frames_added(stage.play(Scene(MORE_MS)), frames)
-    return replace(played_out, stopped=(*played_out.stopped, kept))
+    return replace(played_out, blocked_frames=(*played_out.blocked_frames, kept))
 
 
 def _elsewhere_before_growth(evidence: Evidence, spot: Spot) -> Evidence:

@@ -46,7 +46,7 @@ def _refused_for_unread(evidence: Evidence, spot: Spot) -> Evidence:
     """A batch is refused and acknowledged. A connection to another broker has unreadable bytes."""
     batch = settled(evidence)[spot]
     known = next(frame for frame in evidence.frames if frame.kind is FrameKind.OPEN)
-    conn = max(frame.conn for frame in (*evidence.frames, *evidence.stopped)) + 1
+    conn = max(frame.conn for frame in (*evidence.frames, *evidence.blocked_frames)) + 1
     at_ns = request_of(evidence, batch).t_ns
     own = {"conn": conn, "broker": ELSEWHERE}
     rows: list[Frame] = [

@@ -55,7 +55,7 @@ def last_ns(evidence: Evidence) -> int:
 def _is_over(evidence: Evidence) -> bool:
     """True if every fault ended before the last result, and no rule of the witness has touched a frame."""
     ends = (row.effective_ns[1] for row in evidence.faults if row.effective_ns is not None)
-    touched = any(frame.fault or frame.disposition for frame in (*evidence.frames, *evidence.stopped))
+    touched = any(frame.fault or frame.disposition for frame in (*evidence.frames, *evidence.blocked_frames))
     return not touched and max(ends, default=0) < last_ns(evidence)
 
 

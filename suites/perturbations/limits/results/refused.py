@@ -196,11 +196,11 @@ PERTURBATIONS = (
         guarantees=EXACTLY_ONCE,
     ),
     limit(
-        "unsplit-under-another-limit",
+        "oversized-under-another-limit",
         "lets a batch that is too large fail, when a single record was too large under another limit",
         _unsplit,
         _under_two_limits,
-        ("unsplit",),
+        ("oversized-batch-not-split",),
         (*WIRE, "faults"),
         Verdict.DIFFERS,
     ),

@@ -51,7 +51,7 @@ def _before_disorder(evidence: Evidence, spot: Spot) -> Evidence:
     pairs = metadata(evidence)
     assert pairs is not None
     known = next(frame for frame in evidence.frames if frame.kind is FrameKind.OPEN)
-    conn = max(frame.conn for frame in (*evidence.frames, *evidence.stopped)) + 1
+    conn = max(frame.conn for frame in (*evidence.frames, *evidence.blocked_frames)) + 1
     own = {"conn": conn, "broker": known.broker, "received_ns": None, "fault": None, "disposition": None}
     rows = [(known, None), (pairs[0], 1), (pairs[0], 2), (pairs[1], 2), (pairs[1], 1), (known, None)]
     frames = [

@@ -138,7 +138,7 @@ def test_unknown_names_and_the_table():
     )
 )
 def test_any_settings_are_refused_or_satisfy_every_rule(settings):
-    """CLI-CFG-04, -05, -06 as laws."""
+    """CLI-CFG-04, -05, -06 as properties."""
     try:
         made = ConsumerConfig.from_mapping({"bootstrap.servers": "b:1", **settings})
     except ConfigException:

@@ -250,7 +250,7 @@ SOME = {
     st.sampled_from(["2.0", "2.1", "2.8", "3.0", "3.9", "4.0", "4.3"]),
 )
 def test_any_settings_are_refused_or_satisfy_every_rule(settings, release):
-    """CLI-CFG-01, -02, PRD-EXP-04 as laws. Explicit settings are never silently changed."""
+    """CLI-CFG-01, -02, PRD-EXP-04 as properties. Explicit settings are never silently changed."""
     try:
         made = ProducerConfig.from_mapping({"bootstrap.servers": "b:1", **settings}, defaults_of=release)
     except ConfigException:

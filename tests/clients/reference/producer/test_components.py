@@ -1,6 +1,6 @@
-"""One overridden method makes another client. These variants show that the other tests' laws can be broken.
+"""One overridden method makes another client. These variants show that the other tests' properties can be broken.
 
-Each variant has a defect that some real client has had. If it did not break its law here, the tests of that law would
+Each variant has a defect that some real client has had. If it did not break its property here, the tests of that property would
 prove nothing.
 """
 

@@ -60,7 +60,9 @@ def test_an_answer_for_a_partition_that_was_not_asked_is_told_and_ignored(world)
     delivery = w.send()
     w.settle(delivery)
     assert delivery.metadata.offset == 0
-    assert [event.what for event in w.told(CallbackFailed)] == ["it contains t-2, which was not in the request"]
+    assert [event.what for event in w.told(CallbackFailed)] == [
+        "it contains t-2, which was not in the request"
+    ]
 
 
 @pytest.mark.parametrize("version", [7, 8, 12, 13])

@@ -1,7 +1,7 @@
-"""Laws that hold whatever the network does, over random faults (E2E-DEL-01, -02, PRD-EXP-01, PRD-FIN-01).
+"""Properties that hold whatever the network does, over random faults (E2E-DEL-01, -02, PRD-EXP-01, PRD-FIN-01).
 
 A schedule sets the fate of each Produce request in turn. Then the network heals and everything must come to rest. The
-laws follow from the guarantees, not from the implementation.
+properties follow from the guarantees, not from the implementation.
 """
 
 from __future__ import annotations

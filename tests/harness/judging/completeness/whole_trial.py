@@ -36,13 +36,13 @@ def whole(seed: int = 1) -> Evidence:
 
 def rows_of(evidence):
     """All rows of the witness in order of time, also of frames that a rule stopped."""
-    return sorted((*evidence.frames, *evidence.stopped), key=lambda row: row.t_ns)
+    return sorted((*evidence.frames, *evidence.blocked_frames), key=lambda row: row.t_ns)
 
 
 def with_rows(evidence, rows):
     """The evidence with these rows of the witness."""
     frames, stopped = passed_and_stopped(rows)
-    return replace(evidence, frames=frames, stopped=stopped)
+    return replace(evidence, frames=frames, blocked_frames=stopped)
 
 
 def code_of(evidence):

@@ -75,7 +75,7 @@ def held_and_sent_again(told, kind):
     return told
 
 
-@pytest.mark.parametrize("kind", ["ghost_request", "bandwidth", "slicer"])
+@pytest.mark.parametrize("kind", ["delayed_past_disconnect", "bandwidth", "slicer"])
 def test_what_a_fault_keeps_on_its_way_may_have_timed_out_before_anybody_saw_it(story, kind):
     """The retry may go by the same connection: a client need not close it over a timeout."""
     told = held_and_sent_again(story(config={"request.timeout.ms": 2_000}), kind)
@@ -83,7 +83,7 @@ def test_what_a_fault_keeps_on_its_way_may_have_timed_out_before_anybody_saw_it(
     assert reasons(told) == []
 
 
-@pytest.mark.parametrize(("kind", "timeout_ms"), [("latency", 2_000), ("ghost_request", 5_000)])
+@pytest.mark.parametrize(("kind", "timeout_ms"), [("latency", 2_000), ("delayed_past_disconnect", 5_000)])
 def test_what_cannot_have_waited_so_long_has_not_timed_out(story, kind, timeout_ms):
     told = held_and_sent_again(story(config={"request.timeout.ms": timeout_ms}), kind)
 

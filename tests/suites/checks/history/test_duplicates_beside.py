@@ -20,7 +20,7 @@ def test_an_answer_that_had_a_second_to_arrive_was_not_lost_with_its_connection(
 
 def test_a_cut_withholds_nothing_from_a_connection_that_lives_on(story):
     told = twice(story(), again_ms=3_100)
-    told.fault("closed_at_frame", 5, 20)
+    told.fault("close_at_frame", 5, 20)
     told.close(1, at_ms=3_000)
 
     assert reasons(told) == [NOTHING_WRONG]

@@ -6,7 +6,7 @@ import pytest
 
 from harness.model.payload import Identity, encode
 from harness.plugins.check import Unsupported
-from suites.checks.history import corrupted, lost, phantom
+from suites.checks.history import corrupted, lost, unexpected_record
 
 
 def found(check, told):
@@ -43,14 +43,14 @@ def test_an_unknown_result_may_turn_up_and_a_definite_failure_may_not(story):
     told.result(0, at_ms=5, outcome="info", error="TIMED_OUT")
     told.result(1, at_ms=5, outcome="fail", error="MESSAGE_TOO_LARGE")
 
-    assert found(phantom, told) == [("1 log record was reported as certainly not written", 1)]
+    assert found(unexpected_record, told) == [("1 log record was reported as certainly not written", 1)]
 
 
-def test_somebody_elses_record_is_a_phantom_and_not_corrupted(story):
+def test_somebody_elses_record_is_an_unexpected_record_and_not_corrupted(story):
     told = story()
     told.log.append(told.record(0, 0, value=encode(Identity("other", "t", "p1", 0), 60)))
 
-    assert found(phantom, told) == [("1 log record was written by somebody else", 1)]
+    assert found(unexpected_record, told) == [("1 log record was written by somebody else", 1)]
     assert found(corrupted, told) == []
 
 
@@ -58,7 +58,7 @@ def test_control_records_are_no_records(story):
     told = story()
     told.log.append(told.record(0, 0, value=None, key=None, control=True))
 
-    assert found(phantom, told) == found(corrupted, told) == []
+    assert found(unexpected_record, told) == found(corrupted, told) == []
 
 
 def test_an_acknowledgement_must_name_a_place_of_its_record(story):

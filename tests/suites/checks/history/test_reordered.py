@@ -95,7 +95,7 @@ def test_an_end_that_waits_behind_held_bytes_was_earlier_for_the_client(story, k
         *((kind, 0) for kind in OUT_OF_SIGHT),
         *(
             (kind, 1)
-            for kind in ("latency", "closed_at_frame", "dropped_response", "error_response", "leader_move")
+            for kind in ("latency", "close_at_frame", "dropped_response", "error_response", "leader_move")
         ),
     ],
 )
@@ -117,8 +117,8 @@ def test_a_request_that_a_rule_stopped_times_out(story):
     evidence = overtaken(told).evidence()
     frames, stopped = passed_and_stopped(evidence.frames)
 
-    assert CHECK.run(replace(evidence, frames=frames, stopped=stopped)) == []
-    assert len(CHECK.run(replace(evidence, frames=frames, stopped=()))) == 1
+    assert CHECK.run(replace(evidence, frames=frames, blocked_frames=stopped)) == []
+    assert len(CHECK.run(replace(evidence, frames=frames, blocked_frames=()))) == 1
 
 
 @pytest.mark.parametrize(("called_ms", "found"), [(2_900, []), (3_400, ["avoidable-reorder"])])

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace as restruct
 
 from harness.model.rows import TrialVerdict
-from harness.model.spec import ClientRef, AtTime, FaultSpec, TrialSpec, Workload
+from harness.model.spec import AtTime, ClientRef, FaultSpec, TrialSpec, Workload
 from harness.plugins import registry
 from harness.simulated.judged import try_spec
 from suites.analysis import met

@@ -307,11 +307,11 @@ def test_connections_are_bounded(story, count, ends_ms, accused):
 
 def test_in_a_fault_connections_may_end_out_of_sight_but_they_end(story):
     told = connected(story, 500, ends_ms=5_000)
-    told.fault("hang_up", 0, 600)
+    told.fault("accept_then_close", 0, 600)
     assert found(connections_leaked.CHECK, told) == []
 
     told = connected(story, 500)
-    told.fault("hang_up", 0, 600)
+    told.fault("accept_then_close", 0, 600)
     assert found(connections_leaked.CHECK, told) == [("connections-leaked", 500)]
 
 

@@ -7,7 +7,7 @@ import pytest
 from harness.model.verdicts import Guarantee, Level
 from harness.plugins.check import Unsupported
 from suites.checks.history import gave_up
-from suites.checks.wire import unmended, unsplit
+from suites.checks.wire import oversized_batch_not_split, sequence_not_recovered
 
 TOO_LARGE, OUT_OF_ORDER, UNKNOWN_PRODUCER = 10, 45, 59
 
@@ -29,7 +29,7 @@ def found(check, told):
 @pytest.mark.parametrize("outcome", ["fail", "info"])
 def test_a_batch_that_fails_whole_is_unsplit_and_was_not_given_up(story, outcome):
     told = refused(story(), [0, 1, 2], outcome=outcome)
-    assert found(unsplit, told) == [("unsplit", 3)]
+    assert found(oversized_batch_not_split, told) == [("oversized-batch-not-split", 3)]
     assert found(gave_up, told) == []
 
 
@@ -40,24 +40,24 @@ def test_a_batch_that_goes_in_parts_is_split(story):
     told.answer(0, -1, at_ms=11, error_code=TOO_LARGE)
     for n in (0, 1):
         told.result(n, at_ms=30, offset=told.deliver([n], partition=0, at_ms=20 + n))
-    assert found(unsplit, told) == found(gave_up, told) == []
+    assert found(oversized_batch_not_split, told) == found(gave_up, told) == []
 
 
 def test_a_record_that_is_too_large_alone_cannot_be_split(story):
     told = refused(story(), [0])
-    assert found(unsplit, told) == found(gave_up, told) == []
+    assert found(oversized_batch_not_split, told) == found(gave_up, told) == []
 
 
 def test_where_single_records_are_too_large_nobody_knows_which_would_have_fitted(story):
     told = refused(refused(story(), [0, 1]), [2], at_ms=50, failed_ms=52)
-    assert found(unsplit, told) == found(gave_up, told) == []
+    assert found(oversized_batch_not_split, told) == found(gave_up, told) == []
 
 
 def test_only_as_many_records_as_the_batch_had_failed_for_its_size(story):
     told = refused(story(), [0, 1])
     told.call(2)
     told.result(2, at_ms=12, outcome="info", error="TOO_LARGE")
-    assert found(unsplit, told) == [("unsplit", 2)]
+    assert found(oversized_batch_not_split, told) == [("oversized-batch-not-split", 2)]
     assert found(gave_up, told) == [("gave-up-behind-refusal", 1)]
 
 
@@ -91,12 +91,12 @@ def test_what_failed_of_something_else_did_not_fail_for_its_size(story):
 
 @pytest.mark.parametrize("failed_ms", [1_500, 29_500], ids=["much later", "with its time"])
 def test_what_fails_later_is_another_matter(story, failed_ms):
-    assert found(unsplit, refused(story(), [0, 1], failed_ms=failed_ms)) == []
+    assert found(oversized_batch_not_split, refused(story(), [0, 1], failed_ms=failed_ms)) == []
 
 
 def test_a_batch_whose_time_is_over_need_not_be_split(story):
     told = refused(story(), [0, 1], at_ms=29_500, failed_ms=29_502)
-    assert found(unsplit, told) == []
+    assert found(oversized_batch_not_split, told) == []
 
 
 def test_records_of_another_partition_were_not_in_the_batch(story):
@@ -108,13 +108,13 @@ def test_records_of_another_partition_were_not_in_the_batch(story):
     told.answer(0, -1, at_ms=11, error_code=TOO_LARGE)
     for n in (0, 1, 5):
         told.result(n, at_ms=12, outcome="info", error="TOO_LARGE", partition=-1)
-    assert found(unsplit, told) == [("unsplit", 2)]
+    assert found(oversized_batch_not_split, told) == [("oversized-batch-not-split", 2)]
     assert found(gave_up, told) == [("gave-up", 1)]
 
 
 def test_with_few_retries_parts_may_fail_too(story):
     with pytest.raises(Unsupported, match="retries=2"):
-        unsplit.CHECK.run(refused(story(config={"retries": 2}), [0, 1]).evidence())
+        oversized_batch_not_split.CHECK.run(refused(story(config={"retries": 2}), [0, 1]).evidence())
 
 
 def contradicted(story, code=OUT_OF_ORDER, base=1):
@@ -133,7 +133,7 @@ def contradicted(story, code=OUT_OF_ORDER, base=1):
 def test_who_ends_over_the_next_sequence_is_unmended_and_did_not_give_up(story, code):
     told = contradicted(story, code)
     told.result(1, at_ms=12, outcome="info", error="_FATAL")
-    assert found(unmended, told) == [("unmended", 1)]
+    assert found(sequence_not_recovered, told) == [("sequence-not-recovered", 1)]
     assert found(gave_up, told) == []
 
 
@@ -142,13 +142,13 @@ def test_who_begins_anew_has_mended_it(story):
     told.request([1], partition=0, at_ms=20, sequence=(7, 1, 0))
     told.answer(0, told.append([1], partition=0, producer_id=7, producer_epoch=1, sequence=0), at_ms=21)
     told.result(1, at_ms=22, offset=1)
-    assert found(unmended, told) == found(gave_up, told) == []
+    assert found(sequence_not_recovered, told) == found(gave_up, told) == []
 
 
 def test_who_leaves_a_gap_is_rightly_refused_and_gives_up(story):
     told = contradicted(story, base=5)
     told.result(1, at_ms=12, outcome="info", error="OUT_OF_ORDER_SEQUENCE_NUMBER")
-    assert found(unmended, told) == []
+    assert found(sequence_not_recovered, told) == []
     assert found(gave_up, told) == [("gave-up", 1)]
 
 
@@ -157,7 +157,10 @@ def test_what_failed_before_failed_of_something_else(story):
     told.call(2, at_ms=-200)
     told.result(2, at_ms=-100, outcome="info", error="_TRANSPORT")
     told.result(1, at_ms=12, outcome="info", error="_FATAL")
-    assert (found(unmended, told), found(gave_up, told)) == ([("unmended", 1)], [("gave-up", 1)])
+    assert (found(sequence_not_recovered, told), found(gave_up, told)) == (
+        [("sequence-not-recovered", 1)],
+        [("gave-up", 1)],
+    )
 
 
 def test_without_sequences_there_is_nothing_to_mend(story):
@@ -166,7 +169,7 @@ def test_without_sequences_there_is_nothing_to_mend(story):
     told.request([0], partition=0, at_ms=10)
     told.answer(0, -1, at_ms=11, error_code=OUT_OF_ORDER)
     told.result(0, at_ms=12, outcome="info", error="E")
-    assert found(unmended, told) == []
+    assert found(sequence_not_recovered, told) == []
     assert found(gave_up, told) == [("gave-up", 1)]
 
 
@@ -178,7 +181,10 @@ def test_a_producer_that_goes_on_failed_what_it_was_handed_before_alone(story):
     for n, partition in ((2, 1), (5, 0)):
         told.result(n, at_ms=150, outcome="info", error="_TRANSPORT", partition=partition)
     told.result(6, at_ms=160)
-    assert (found(unmended, told), found(gave_up, told)) == ([("unmended", 1)], [("gave-up", 2)])
+    assert (found(sequence_not_recovered, told), found(gave_up, told)) == (
+        [("sequence-not-recovered", 1)],
+        [("gave-up", 2)],
+    )
 
 
 def test_a_producer_that_ends_fails_all_that_it_has(story):
@@ -186,7 +192,10 @@ def test_a_producer_that_ends_fails_all_that_it_has(story):
     told.result(1, at_ms=12, outcome="info", error="_FATAL", partition=0)
     told.call(2, at_ms=100)
     told.result(2, at_ms=101, outcome="info", error="_FATAL", partition=1)
-    assert (found(unmended, told), found(gave_up, told)) == ([("unmended", 2)], [])
+    assert (found(sequence_not_recovered, told), found(gave_up, told)) == (
+        [("sequence-not-recovered", 2)],
+        [],
+    )
 
 
 @pytest.mark.parametrize(("acked_ms", "has_ended"), [(300, True), (900, False)])
@@ -197,8 +206,12 @@ def test_a_producer_that_acknowledges_records_much_later_has_not_ended(story, ac
     told.result(1, at_ms=12, outcome="info", error="_FATAL", partition=0)
     told.result(2, at_ms=acked_ms, partition=1)
     told.result(3, at_ms=1_000, outcome="info", error="_TRANSPORT", partition=1)
-    expected = ([("unmended", 2)], []) if has_ended else ([("unmended", 1)], [("gave-up", 1)])
-    assert (found(unmended, told), found(gave_up, told)) == expected
+    expected = (
+        ([("sequence-not-recovered", 2)], [])
+        if has_ended
+        else ([("sequence-not-recovered", 1)], [("gave-up", 1)])
+    )
+    assert (found(sequence_not_recovered, told), found(gave_up, told)) == expected
 
 
 @pytest.mark.parametrize("is_lost", [True, False])
@@ -218,8 +231,8 @@ def test_a_batch_that_a_broker_has_forgotten_fails_over_a_right_sequence(story, 
     told.answer(0, -1, at_ms=3_021, conn=2, error_code=OUT_OF_ORDER)
     told.result(0, at_ms=3_022, outcome="info", error="OUT_OF_ORDER_SEQUENCE_NUMBER")
 
-    expected = ([("unmended", 1)], []) if is_lost else ([], [("gave-up", 1)])
-    assert (found(unmended, told), found(gave_up, told)) == expected
+    expected = ([("sequence-not-recovered", 1)], []) if is_lost else ([], [("gave-up", 1)])
+    assert (found(sequence_not_recovered, told), found(gave_up, told)) == expected
 
 
 def test_a_limit_that_fits_nothing_says_nothing_of_another_time(story):
@@ -232,4 +245,4 @@ def test_a_limit_that_fits_nothing_says_nothing_of_another_time(story):
     told.answer(0, -1, at_ms=1_011, error_code=TOO_LARGE)
     for n in (1, 2):
         told.result(n, at_ms=1_012, outcome="info", error="TOO_LARGE")
-    assert found(unsplit, told) == [("unsplit", 2)]
+    assert found(oversized_batch_not_split, told) == [("oversized-batch-not-split", 2)]

@@ -176,7 +176,7 @@ def test_a_request_that_was_stopped_had_its_sequence(numbered):
     passed = tuple(frame for frame in evidence.frames if frame is not first)
     hidden = replace(first, disposition=Disposition.BLOCKED)
 
-    found = REUSED.find(type(evidence)(**{**vars_of(evidence), "frames": passed, "stopped": (hidden,)}))
+    found = REUSED.run(type(evidence)(**{**vars_of(evidence), "frames": passed, "blocked_frames": (hidden,)}))
     assert [finding.count for finding in found] == [1]
 
 

@@ -1,6 +1,6 @@
 """Ask every client at every version that was tried what it says of itself, and write it down beside its adapter.
 
-    python scripts/ask_clients.py [NAME ...]
+    python scripts/probe_clients.py [NAME ...]
 
 ``docs/reference/clients.md`` is made from these files, and ``make test-clients`` compares them with what the clients
 say.
@@ -18,7 +18,7 @@ import msgspec
 from harness.files import write_named
 from harness.model.errors import EnvironmentProblem
 from harness.plugins import registry
-from suites.contract.asking import Capabilities, ask
+from suites.contract.probe import Capabilities, ask
 
 ADAPTERS = Path(__file__).parents[1] / "clients" / "adapters"
 
@@ -40,7 +40,7 @@ def main(names: list[str]) -> int:
                 told[version] = asyncio.run(ask(launch, Path(logs)))
             sys.stderr.write(f"{name}@{version}: {', '.join(told[version].features)}\n")
         if len(told) == len(kind.versions):
-            path = ADAPTERS / name.replace("-", "_") / "told.json"
+            path = ADAPTERS / name.replace("-", "_") / "capabilities.json"
             write_named(path, msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n")
     return 1 if missing else 0
 

@@ -1,4 +1,4 @@
-"""# unsplit
+"""# oversized-batch-not-split
 
 ## What it does
 
@@ -45,7 +45,7 @@ from suites.analysis.promises import DURABLE
 from suites.analysis.too_large import Refusal, refusals
 
 UNSPLIT = Anomaly(
-    "unsplit",
+    "oversized-batch-not-split",
     "{count:record} of {batches} batches that were too large failed together ({errors})",
     Level.SHOULD,
 )
@@ -100,7 +100,7 @@ def _took_ns(send: Operation) -> int:
 
 
 CHECK = Check(
-    name="unsplit",
+    name="oversized-batch-not-split",
     summary="Records that failed because their batch was too large, though each alone was not.",
     requirements=(Requirement("PRD-SPL-01", Level.SHOULD, arises=_refused_several),),
     guarantees=DURABLE,

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from harness.model.rows import Disposition, Frame
 from harness.wire.frames import SIZE_BYTES
 from harness.witness.actions import End, Write, spared
-from harness.witness.gate import FrameBuffer
-from harness.witness.outbox import Finish, SendQueue, Told
+from harness.witness.frame_buffer import FrameBuffer
 from harness.witness.rewrites import CannotRewrite
 from harness.witness.rules import FrameRules
+from harness.witness.send_queue import Finish, RowRecorded, SendQueue
 from harness.witness.transcript import CLIENT, Transcript
 
 
@@ -93,12 +93,12 @@ class DirectionPipeline:
             self._admit(t_ns, rest, is_frame=False)
         self._outbox.finish()
 
-    def due(self, now_ns: int) -> Iterator[Write | Told | End | Finish]:
+    def due(self, now_ns: int) -> Iterator[Write | RowRecorded | End | Finish]:
         """Yield the steps to execute now, in order. An ``End`` is yielded last."""
         for step in self._outbox.due(now_ns, self._rules.armed):
             match step:
-                case Told(row):
-                    yield Told(self._transcript.passed(row, now_ns))
+                case RowRecorded(row):
+                    yield RowRecorded(self._transcript.passed(row, now_ns))
                 case _:
                     yield step
         if not self._rules and self._outbox.is_empty:

@@ -32,10 +32,10 @@ from harness.plugins.fault import FaultKind, FaultParam
 from harness.witness.actions import Action, end_behind, tear
 
 
-class ClosedAtFrame(FrameFault):
-    """The fault kind ``closed_at_frame``."""
+class CloseAtFrame(FrameFault):
+    """The fault kind ``close_at_frame``."""
 
-    name = "closed_at_frame"
+    name = "close_at_frame"
     summary = "the connection ends at a byte of single frames, or right behind them"
     shown_by = "connections ended at a frame, by neither side"
     params: tuple[FaultParam, ...] = (
@@ -56,4 +56,4 @@ class ClosedAtFrame(FrameFault):
         return sum(frame.conn in known and known[frame.conn].closed_by is None for frame in acted)
 
 
-FAULT: FaultKind = ClosedAtFrame()
+FAULT: FaultKind = CloseAtFrame()

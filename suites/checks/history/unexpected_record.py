@@ -1,4 +1,4 @@
-"""# phantom
+"""# unexpected-record
 
 ## What it does
 
@@ -38,33 +38,33 @@ from harness.model.rows import Finding
 from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
 from harness.workloads.produce import accounting
-from harness.workloads.produce.accounting import Phantom
+from harness.workloads.produce.accounting import UnexpectedRecord
 from suites.analysis.excuses import grants
 from suites.analysis.findings import of_copy
 from suites.analysis.met import attempts_without_success, told_offsets
 from suites.analysis.promises import EVERY
 
-UNEXPECTED = Anomaly("phantom", "{count:log record} {why}")
+UNEXPECTED = Anomaly("unexpected-record", "{count:log record} {why}")
 
 
 @grants("result-unknown")
 def run(evidence: Evidence) -> list[Finding]:
     """Return one finding per reason. Each counts log records."""
-    by_reason: dict[str, list[Phantom]] = defaultdict(list)
-    for phantom in accounting.phantoms(evidence):
-        by_reason[phantom.why].append(phantom)
+    by_reason: dict[str, list[UnexpectedRecord]] = defaultdict(list)
+    for unexpected_record in accounting.unexpected_records(evidence):
+        by_reason[unexpected_record.why].append(unexpected_record)
     return [UNEXPECTED.found(len(found), map(_sample, found), why=why) for why, found in by_reason.items()]
 
 
-def _sample(phantom: Phantom) -> Sample:
-    identity = decode(phantom.record.value)
-    return of_copy(phantom.record, identity.n if identity else None) | {
-        "value": (phantom.record.value or "")[:80]
+def _sample(unexpected_record: UnexpectedRecord) -> Sample:
+    identity = decode(unexpected_record.record.value)
+    return of_copy(unexpected_record.record, identity.n if identity else None) | {
+        "value": (unexpected_record.record.value or "")[:80]
     }
 
 
 CHECK = Check(
-    name="phantom",
+    name="unexpected-record",
     summary="Records in the log that were never sent, or that the client reported as certainly not written.",
     requirements=(
         Requirement("PRD-ACC-12", Level.MUST, arises=attempts_without_success),

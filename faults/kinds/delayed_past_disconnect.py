@@ -11,7 +11,7 @@ broker recognizes the sequence numbers. A client that reports a failure as certa
 wrong here.
 
 ## How it is made
-A delay of one hour on requests, which is removed again. In the live world this is a ``latency`` toxic upstream. Its
+A delay of one hour on requests, which is removed again. In live mode this is a ``latency`` toxic upstream. Its
 delay is first set to 0, which releases what is held, and then the toxic is removed. A FIN waits after the held data,
 and so does the end of a connection that the client has reset.
 
@@ -37,10 +37,10 @@ from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.plugins.fault import FaultKind
 
 
-class GhostRequest(HeldBack):
-    """The fault kind ``ghost_request``."""
+class DelayedPastDisconnect(HeldBack):
+    """The fault kind ``delayed_past_disconnect``."""
 
-    name = "ghost_request"
+    name = "delayed_past_disconnect"
     summary = "requests are held back for the duration, and then reach the broker though the client has left"
     shown_by = "requests arrived after their client had left, and had asked elsewhere"
     stream = "upstream"
@@ -55,4 +55,4 @@ class GhostRequest(HeldBack):
         return frames.ghosts(row, evidence)
 
 
-FAULT: FaultKind = GhostRequest()
+FAULT: FaultKind = DelayedPastDisconnect()

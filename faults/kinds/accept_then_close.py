@@ -10,8 +10,8 @@ client is never refused, so a client that takes "connected" for "available" trie
 off, and must not take the end of a connection for a response.
 
 ## How it is made
-In the live world a ``timeout`` toxic upstream with a timeout of 1 ms, on open and on later connections. What clients
-send meanwhile is discarded. At the end the connections that are left are closed. In the simulated world the proxy
+In live mode a ``timeout`` toxic upstream with a timeout of 1 ms, on open and on later connections. What clients
+send meanwhile is discarded. At the end the connections that are left are closed. In simulated mode the proxy
 closes the connections that it has accepted.
 
 ## Where it is seen
@@ -40,10 +40,10 @@ from harness.simulated.proxy import SimulatedProxy
 PATIENCE_MS: Final = 1
 
 
-class HangUp(AddressFault):
-    """The fault kind ``hang_up``."""
+class AcceptThenClose(AddressFault):
+    """The fault kind ``accept_then_close``."""
 
-    name = "hang_up"
+    name = "accept_then_close"
     summary = "connections are accepted and closed at once for the duration, and open ones end"
     shown_by = "connections ended with all of their broker, or as soon as they were made"
 
@@ -64,4 +64,4 @@ class HangUp(AddressFault):
         return cuts.ended_together(row, evidence) + cuts.without_answer(row, evidence)
 
 
-FAULT: FaultKind = HangUp()
+FAULT: FaultKind = AcceptThenClose()

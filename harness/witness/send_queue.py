@@ -16,7 +16,7 @@ from harness.witness.actions import Behind, End, Held, Step, Wait, Write, spared
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RowRecorded:
     """All steps before this one are done, so the row can be emitted."""
 
     row: Frame
@@ -29,7 +29,7 @@ class Finish:
 
 @dataclass(frozen=True, slots=True)
 class _Alone:
-    """Like :class:`Told`, for a frame that was to be overtaken but was not.
+    """Like :class:`RowRecorded`, for a frame that was to be overtaken but was not.
 
     If the frame passes, the rule has changed nothing.
     """
@@ -45,8 +45,8 @@ class SendQueue:
     """
 
     def __init__(self) -> None:
-        self._steps: deque[Step | Told | _Alone | Finish] = deque()
-        self._behind: list[Write | Told] = []
+        self._steps: deque[Step | RowRecorded | _Alone | Finish] = deque()
+        self._behind: list[Write | RowRecorded] = []
         self._behind_by: str | None = None
         self.due_ns: int | None = None
         self.waiting_bytes = 0
@@ -59,12 +59,12 @@ class SendQueue:
     def add(self, steps: Iterable[Step], *rows: Frame) -> None:
         """Append the steps of one frame. Its ``rows`` are emitted once it has passed."""
         steps = list(steps)
-        overtaken: list[Write | Told | _Alone] = [*self._behind]
+        overtaken: list[Write | RowRecorded | _Alone] = [*self._behind]
         self._behind = []
         # Nothing passes after an End, so the row of an overtaken frame needs no note.
         if not any(isinstance(step, Write | End) for step in steps):
-            overtaken = [_Alone(step.row) if isinstance(step, Told) else step for step in overtaken]
-        told = [Told(row) for row in rows]
+            overtaken = [_Alone(step.row) if isinstance(step, RowRecorded) else step for step in overtaken]
+        told = [RowRecorded(row) for row in rows]
         for step in steps:
             match step:
                 case Behind(data, rule):
@@ -86,13 +86,13 @@ class SendQueue:
 
     def clear(self) -> list[Frame]:
         """Discard all steps, and return the rows of the frames that still waited."""
-        left = [step.row for step in (*self._steps, *self._behind) if isinstance(step, Told | _Alone)]
+        left = [step.row for step in (*self._steps, *self._behind) if isinstance(step, RowRecorded | _Alone)]
         self._steps.clear()
         self._behind.clear()
         self.due_ns, self.waiting_bytes = None, 0
         return left
 
-    def due(self, now_ns: int, armed: Collection[str]) -> Iterator[Write | Told | End | Finish]:
+    def due(self, now_ns: int, armed: Collection[str]) -> Iterator[Write | RowRecorded | End | Finish]:
         """Yield the steps that can be executed now, while the rules ``armed`` are in force.
 
         An ``End`` is the last step of a call.
@@ -116,8 +116,8 @@ class SendQueue:
             if isinstance(step, Write):
                 self.waiting_bytes -= len(step.data)
             if isinstance(step, _Alone):
-                yield Told(spared(step.row, "no later frame overtook it"))
-            elif isinstance(step, Write | Told | End | Finish):
+                yield RowRecorded(spared(step.row, "no later frame overtook it"))
+            elif isinstance(step, Write | RowRecorded | End | Finish):
                 yield step
             if isinstance(step, End):
                 return

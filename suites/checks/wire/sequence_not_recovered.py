@@ -1,4 +1,4 @@
-"""# unmended
+"""# sequence-not-recovered
 
 ## What it does
 
@@ -46,7 +46,7 @@ from suites.analysis.findings import listed_errors, of_send, require_unlimited_r
 from suites.analysis.promises import EXACTLY_ONCE
 
 UNMENDED = Anomaly(
-    "unmended",
+    "sequence-not-recovered",
     "{count:record} failed because the broker refused a sequence that was right ({errors})",
     Level.SHOULD,
 )
@@ -69,7 +69,7 @@ def _with(error: str) -> Callable[[Evidence], int]:
 
 
 CHECK = Check(
-    name="unmended",
+    name="sequence-not-recovered",
     summary="Records that failed because the broker refused a correct sequence.",
     requirements=(
         Requirement("PRD-IDM-09", Level.SHOULD, EXACTLY_ONCE, _with("OUT_OF_ORDER_SEQUENCE_NUMBER")),
