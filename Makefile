@@ -37,7 +37,8 @@ test: setup  ## all tests, with real brokers
 	@$(BIN)/pytest -n 3
 
 test-clients: setup  ## every client at every version that was tried: contract, settings, calm producing
-	@$(BIN)/pytest -n 2 -m 'every_client or long or jvm' tests/clients tests/provision
+	@$(BIN)/pytest -n 2 -m 'every_client or long or jvm' tests/clients/adapters tests/clients/skeletons tests/suites/contract \
+		tests/harness/adapter tests/harness/provision
 
 test-fast: $(READY)  ## the tests without a JVM, under a minute
 	@$(BIN)/pytest -m 'not jvm and not long and not every_client' -n 2 --hypothesis-profile=quick

@@ -25,7 +25,7 @@ settings.load_profile("usual")
 #: Where the JVM is Spark's, which a file starts once, and no broker's.
 SPARK = "tests/reports/"
 #: Whole runs, as a user starts them: about half of the time that tests with brokers take.
-LINE = "tests/line/"
+END_TO_END = "tests/end_to_end/"
 
 
 class BrokersApart(LoadScopeScheduling):
@@ -40,7 +40,7 @@ class BrokersApart(LoadScopeScheduling):
             return nodeid
         if path.startswith(SPARK):
             return path
-        return LINE if path.startswith(LINE) else "brokers"
+        return END_TO_END if path.startswith(END_TO_END) else "brokers"
 
 
 @cache

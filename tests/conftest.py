@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 
 import pytest
 from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode
+
+import clients.adapters.python_lib
+from harness.plugins.client import Launch
 
 INTS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 PLAIN: dict[str, st.SearchStrategy[Any]] = {
@@ -71,3 +76,11 @@ def chunked() -> Callable[[bytes, list[int]], list[bytes]]:
         return [data[low:high] for low, high in pairwise(at)]
 
     return cut
+
+
+@pytest.fixture(scope="session")
+def program() -> Callable[[str], Launch]:
+    """The launch of a client from ``suites/contract/broken``."""
+    library = str(Path(clients.adapters.python_lib.__file__).parent)
+    folder = Path(__file__).parent / "suites" / "contract" / "broken"
+    return lambda name: Launch((sys.executable, "-s", str(folder / f"{name}.py")), {"PYTHONPATH": library})

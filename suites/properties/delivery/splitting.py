@@ -138,7 +138,7 @@ def batches_are_smaller_after_a_split(components: Components, size_bytes: int, s
     estimator = simulation.core._accumulator.estimator
     while estimator.estimation(TOPIC) > HOPE:
         estimator.observed(TOPIC, 0.1)
-    dice = Dice(size_bytes * 100 + share, "law")
+    dice = Dice(size_bytes * 100 + share, "prop")
 
     def send(count: int) -> None:
         for _ in range(count):

@@ -28,7 +28,7 @@ def ask(components: Components, version: int, message: Any, maximum_ms: int) -> 
     brokers: type[ScriptedCluster] = getattr(components, "brokers", ScriptedCluster)
     cluster = brokers("4.3.1", {NODE: ("broker", 9092)}, Dice(0, "transaction-timeout"))
     cluster.settings.transaction_max_timeout_ms = maximum_ms
-    answer = cluster.handle(NODE, 0, encode_request(message, 7, "law")[SIZE_BYTES:], 0)
+    answer = cluster.handle(NODE, 0, encode_request(message, 7, "prop")[SIZE_BYTES:], 0)
     assert answer.frame is not None and not answer.close
     return decode_response(answer.frame[SIZE_BYTES:], Api.INIT_PRODUCER_ID, version)[1]
 

@@ -201,7 +201,7 @@ def metadata(
         version,
         error_code=error_code,
         brokers=brokers,
-        cluster_id="law",
+        cluster_id="prop",
         controller_id=-1,
         topics=shown,
     )

@@ -12,7 +12,7 @@ from harness.capture.connections import connections, facts
 from harness.capture.pcapng import NoCapture, Writer, parsed
 from harness.capture.tap import Packet
 from tests.attacks.formats.edits import BYTE_EDITS, bytewise, many
-from tests.capture.conftest import AHEAD_NS, BROKER, PROXY, Talk, request, response
+from tests.harness.capture.conftest import AHEAD_NS, BROKER, PROXY, Talk, request, response
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,249 @@
+"""The network as TCP and Toxiproxy have it: order, FIN, RST, delays, pieces, silence, half-open, connects."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.model.rows import FrameKind
+from harness.simulated.connection import REFUSED, RESET, Tear
+from harness.simulated.scheduler import NS_PER_MS
+from tests.harness.simulated.conftest import ADDRESS, Line, payload, read, request
+
+
+def test_a_request_goes_there_and_its_answer_comes_back(line: Line) -> None:
+    connection = line.connected()
+    connection.send(request(b"hello"))
+    line.run(1)
+    assert line.received == [payload(b"hello")]
+    assert read(connection) == request(b"hello")
+    kinds = [row.kind for row in line.network.rows]
+    assert kinds == [FrameKind.OPEN, FrameKind.REQUEST, FrameKind.RESPONSE]
+
+
+@given(
+    st.lists(st.binary(max_size=30), min_size=1, max_size=6),
+    st.lists(st.tuples(st.integers(0, 40), st.sampled_from("LlBbSs")), max_size=8),
+)
+def test_whatever_happens_on_the_way_bytes_arrive_whole_and_in_order(
+    texts: list[bytes], changes: list[tuple[int, str]]
+) -> None:
+    line = Line()
+    connection = line.connected()
+    for number, text in enumerate(texts):
+        line.scheduler.at(
+            line.scheduler.now_ns + number * 5 * NS_PER_MS,
+            lambda number=number, text=text: connection.send(request(text, number)),
+        )
+    for at_ms, change in changes:
+        line.scheduler.at(
+            line.scheduler.now_ns + at_ms * NS_PER_MS, lambda change=change: _change(line, change)
+        )
+    line.run(60_000)
+    assert line.received == [payload(text, number) for number, text in enumerate(texts)]
+    assert read(connection) == b"".join(request(text, number) for number, text in enumerate(texts))
+    times = [at_ns for at_ns, _ in line.broker.got]
+    assert times == sorted(times)
+
+
+def _change(line: Line, change: str) -> None:
+    """Turn a knob on (capital) or off, for both directions."""
+    for way in (line.proxy.up, line.proxy.down):
+        if change == "L":
+            way.delay("L", 17 * NS_PER_MS)
+        elif change == "B":
+            way.throttle("B", 1_000)
+        elif change == "S":
+            way.slice("S", 3, NS_PER_MS)
+        else:
+            way.restore(change.upper())
+    line.proxy.retime()
+
+
+def test_latency_holds_back_and_lets_go_at_its_end(line: Line) -> None:
+    connection = line.connected()
+    line.proxy.up.delay("a", 50 * NS_PER_MS)
+    line.proxy.up.delay("b", 30 * NS_PER_MS)
+    connection.send(request(b"slow"))
+    line.run(79)
+    assert not line.received
+    line.run(2)
+    assert line.received
+    connection.send(request(b"held"))
+    line.run(10)
+    line.proxy.up.restore("a")
+    line.proxy.up.restore("b")
+    line.proxy.retime()
+    line.run(1)
+    assert len(line.received) == 2
+
+
+def test_fin_stands_behind_delayed_data(line: Line) -> None:
+    connection = line.connected()
+    line.proxy.up.delay("a", 50 * NS_PER_MS)
+    connection.send(request(b"last words"))
+    connection.close()
+    line.run(40)
+    assert not line.received
+    assert line.network.rows[-1].kind is FrameKind.OPEN
+    line.run(20)
+    assert line.received == [payload(b"last words")]
+    assert line.network.rows[-1].closed_by == "client"
+    assert not line.proxy.connections
+
+
+def test_bandwidth_takes_the_time_that_the_bytes_take(line: Line) -> None:
+    connection = line.connected()
+    line.proxy.up.throttle("slow", 1_000)
+    data = request(b"x" * 486)  # 500 bytes in all
+    connection.send(data)
+    connection.send(data)
+    line.run(499)
+    assert not line.received
+    line.run(2)
+    assert len(line.received) == 1
+    line.run(500)
+    assert len(line.received) == 2
+
+
+def test_a_slicer_spreads_the_bytes_over_time(line: Line) -> None:
+    connection = line.connected()
+    line.proxy.down.slice("fine", 1, 10 * NS_PER_MS)
+    connection.send(request(b""))
+    line.run(95)
+    assert len(read(connection)) == 10
+    line.run(40)
+    assert len(read(connection)) == 4
+
+
+def test_swallowed_bytes_never_come_and_fin_passes(line: Line) -> None:
+    connection = line.connected()
+    line.proxy.up.silence("deaf")
+    connection.send(request(b"into the void"))
+    connection.close()
+    line.run(1)
+    assert not line.received
+    assert line.proxy.touched["deaf"] == 1
+    assert line.network.rows[-1].kind is FrameKind.CLOSE
+
+
+def test_a_broker_that_closes_is_seen_behind_its_answer_and_then_resets(line: Line) -> None:
+    connection = line.connected()
+    connection.send(request(b"good bye"))
+    line.run(1)
+    assert read(connection) == request(b"good bye")
+    assert connection.fin and connection.error is None
+    connection.send(request(b"are you there"))
+    line.run(1)
+    assert connection.error == RESET
+    with pytest.raises(ConnectionError, match="reset"):
+        connection.send(b"more")
+
+
+def test_a_cut_loses_what_is_under_way(line: Line) -> None:
+    connection = line.connected()
+    line.broker.takes_ns = 5 * NS_PER_MS
+    line.proxy.up.delay("far", 10 * NS_PER_MS)
+    connection.send(request(b"on its way"))
+    line.run(5)
+    line.proxy.cut()
+    line.run(20)
+    assert not line.received
+    assert connection.fin and connection.error is None
+    assert [row.closed_by for row in line.network.rows if row.kind is FrameKind.CLOSE] == ["client"]
+
+
+def test_a_reset_drops_what_was_not_read(line: Line) -> None:
+    connection = line.connected()
+    connection.send(request(b"answer me"))
+    line.run(1)
+    assert connection.incoming
+    line.proxy.cut(reset=True)
+    line.run(1)
+    assert connection.error == RESET and not connection.incoming
+
+
+def test_half_open_is_silence_until_the_way_is_back(line: Line) -> None:
+    silent, talking, later = line.connected(), line.connected(), line.connected()
+    for connection in (silent, talking, later):
+        connection.orphan("lost")
+    talking.send(request(b"hello?"))
+    line.run(5_000)
+    assert not line.received and talking.error is None and not talking.fin
+    for connection in (silent, talking, later):
+        connection.way_is_back("lost")
+    line.run(1)
+    assert talking.error == RESET
+    assert silent.error is None and later.error is None and not later.fin
+    later.send(request(b"hello?"))
+    line.run(1)
+    assert later.error == RESET and silent.error is None
+
+
+@given(st.integers(0, 40), st.booleans(), st.booleans())
+def test_a_torn_frame_ends_at_its_byte(at_byte: int, upstream: bool, reset: bool) -> None:
+    line = Line()
+    connection = line.connected()
+    connection.arm_tear(Tear("t", upstream, at_byte, reset))
+    whole = request(b"twelve bytes")
+    connection.send(whole)
+    line.run(0.25)
+    seen = read(connection)
+    line.run(1)
+    assert (connection.error == RESET) is reset and connection.fin is not reset
+    assert line.received == ([] if upstream else [whole[4:]])
+    assert seen == (b"" if upstream or (reset and not seen) else whole[: min(at_byte, len(whole) - 1)])
+    assert line.proxy.touched["t"] == 1
+
+
+def test_a_refused_connect_says_so(line: Line) -> None:
+    line.proxy.refuse("a")
+    line.proxy.refuse("b")
+    line.proxy.accept("a")
+    connection = line.network.connect(ADDRESS)
+    nowhere = line.network.connect(("b9", 1))
+    line.run(1)
+    assert connection.error == REFUSED and nowhere.error == REFUSED
+    line.proxy.accept("b")
+    line.connected()
+
+
+def test_an_unanswered_connect_waits_and_is_answered_in_the_end(line: Line) -> None:
+    line.proxy.ignore("a")
+    given_up, waiting = line.network.connect(ADDRESS), line.network.connect(ADDRESS)
+    line.run(60_000)
+    assert not waiting.is_connected and waiting.error is None
+    given_up.close()
+    line.proxy.accept("a")
+    line.run(1)
+    assert waiting.is_connected
+    assert [row.kind for row in line.network.rows] == [FrameKind.OPEN]
+
+
+def test_a_broker_that_is_down_accepts_through_its_proxy_and_hangs_up(line: Line) -> None:
+    line.broker.is_up = False
+    connection = line.connected()
+    line.run(1)
+    assert connection.fin
+    assert line.network.rows[-1].closed_by == "broker"
+
+
+def test_one_request_after_the_other(line: Line) -> None:
+    line.broker.takes_ns = 10 * NS_PER_MS
+    connection = line.connected()
+    connection.send(request(b"one", 1) + request(b"two", 2))
+    line.run(1)
+    connection.send(request(b"three", 3))
+    line.run(8)
+    assert len(line.received) == 1
+    line.run(9)
+    assert len(line.received) == 2
+    assert read(connection) == request(b"one", 1)
+    line.run(20)
+    assert len(line.received) == 3
+
+
+def test_names_resolve(line: Line) -> None:
+    assert line.network.resolve("b1", 9092) == (ADDRESS,)
+    assert line.network.resolve("nobody", 9092) == ()

@@ -1,0 +1,247 @@
+"""The table of behaviours is whole and true: ids, levels, places in the code, and the page made of it."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from clients.seeding.table import mutants
+from harness.model.verdicts import Level
+from harness.plugins import registry
+from suites.properties.property import properties
+from suites.requirements import CLIENT_GROUPS, GROUPS, behaviours, coverage
+from suites.requirements.coverage import Covered, Judged, Totals, checks_by_id, properties_by_id, totals
+
+pytestmark = pytest.mark.long
+
+ROOT = Path(__file__).parents[3]
+ROWS = [behaviour for group in GROUPS for behaviour in group.behaviours]
+COUNTS = {
+    "NET-CON": 16,
+    "NET-INF": 10,
+    "NET-TMO": 6,
+    "MET": 16,
+    "PRD-ISP": 9,
+    "PRD-ACC": 13,
+    "PRD-SND": 16,
+    "PRD-SPL": 6,
+    "PRD-EXP": 7,
+    "PRD-FIN": 4,
+    "PRD-IDM": 16,
+    "PRD-CLS": 7,
+    "CLI-CFG": 9,
+    "E2E-DEL": 6,
+    "E2E-LIV": 1,
+}
+
+
+@pytest.fixture
+def pages(monkeypatch):
+    """scripts/docs.py as a module."""
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    return importlib.import_module("docs")
+
+
+def defined(path: Path) -> set[str]:
+    """The names that a module defines: functions, classes, constants, and ``Class.member``."""
+
+    def named(body: list[ast.stmt], prefix: str) -> set[str]:
+        found = set()
+        for node in body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                found.add(prefix + node.name)
+            if isinstance(node, ast.ClassDef):
+                found |= named(node.body, f"{prefix}{node.name}.")
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            found |= {prefix + target.id for target in targets if isinstance(target, ast.Name)}
+        return found
+
+    return named(ast.parse(path.read_text()).body, "")
+
+
+def test_every_id_once_in_order():
+    expected = [f"{prefix}-{number:02}" for prefix, count in COUNTS.items() for number in range(1, count + 1)]
+    assert [row.id for row in ROWS] == expected
+    assert sum(len(group.behaviours) for group in CLIENT_GROUPS) == 135
+
+
+def test_every_row_is_one_sentence_with_a_source():
+    for row in ROWS:
+        assert re.fullmatch(r"\S.*\S\.", row.statement), row.id
+        assert len(row.statement) <= 220, row.id
+        assert row.source, row.id
+    assert len({row.statement for row in ROWS}) == len(ROWS)
+
+
+@pytest.mark.long
+def test_every_place_is_there():
+    missing = []
+    for row in ROWS:
+        for place in row.implemented:
+            path, _, name = place.partition(": ")
+            if not (ROOT / path).is_file() or name not in defined(ROOT / path):
+                missing.append(f"{row.id}: {place}")
+    assert not missing
+
+
+def test_what_is_built_says_where_and_what_is_not_says_why():
+    assert not [row.id for row in ROWS if not (row.implemented or row.not_yet)]
+
+
+def test_what_counts_as_judged_is_not_said_to_be_missing():
+    for _, rows in coverage.coverage().values():
+        for row in rows:
+            assert (row.judged is Judged.NOT_YET) is bool(row.behaviour.not_yet), row.behaviour.id
+            assert not (row.behaviour.not_yet and row.behaviour.not_yet_in_part), row.behaviour.id
+
+
+def test_laws_and_checks_name_known_ids():
+    known = behaviours()
+    assert not {
+        (prop.id, id) for prop in properties().values() for id in prop.requirements if id not in known
+    }
+    assert not set(checks_by_id()) - set(known)
+
+
+def test_levels_are_those_of_the_checks():
+    stated = {
+        (requirement.id, requirement.level)
+        for check in registry.checks().values()
+        for requirement in check.requirements
+    }
+    assert stated
+    assert stated == {(id, behaviours()[id].level) for id, _ in stated}
+
+
+def test_scenarios_exercise_known_ids():
+    named = {id for scenario in registry.table("scenarios").values() for id in scenario.exercises}
+    assert named and not named - set(behaviours())
+
+
+def test_a_mutant_counts_only_where_its_own_defect_is():
+    for _, rows in coverage.coverage().values():
+        for row in rows:
+            own = {name for name, mutant in mutants().items() if row.behaviour.id in mutant.breaks}
+            assert set(row.mutants) == own
+            assert row.properties == properties_by_id().get(row.behaviour.id, ())
+
+
+def test_a_check_of_a_trace_judges_the_reference_client_alone():
+    for _, rows in coverage.coverage().values():
+        for row in rows:
+            assert not [name for name in row.checks if "trace" in registry.checks()[name].channels]
+            assert all("trace" in registry.checks()[name].channels for name in row.trace_checks)
+            if row.judged is Judged.ANY_CLIENT:
+                assert row.checks
+
+
+def test_every_must_that_is_judged_has_a_mutant_of_its_own():
+    rows = [row for _, covered in coverage.coverage().values() for row in covered]
+    musts = [row for row in rows if row.behaviour.level is Level.MUST and row.judged is not Judged.NOT_YET]
+    assert musts and [row.behaviour.id for row in musts if not row.mutants] == []
+
+
+def test_every_behaviour_that_is_judged_has_a_mutant_of_its_own():
+    rows = [row for _, covered in coverage.coverage().values() for row in covered]
+    assert [row.behaviour.id for row in rows if row.judged is not Judged.NOT_YET and not row.mutants] == []
+
+
+def test_the_tally_counts_each_behaviour_once():
+    must, should = (next(row for row in ROWS if row.level is level) for level in (Level.MUST, Level.SHOULD))
+    rows = [
+        Covered(must, ("check",), ("trace",), ("s/law",), ("mutant",)),
+        Covered(must, (), ("trace",), (), ()),
+        Covered(should, (), (), ("s/law",), ("mutant",)),
+        Covered(should, (), (), (), ()),
+        Covered(replace(should, not_yet="it is not built"), ("check",), (), (), ("mutant",)),
+    ]
+    assert [row.judged for row in rows] == [
+        Judged.ANY_CLIENT,
+        Judged.REFERENCE,
+        Judged.REFERENCE,
+        Judged.NOT_YET,
+        Judged.NOT_YET,
+    ]
+    assert totals(rows) == Totals(total=5, any_client=1, reference=2, not_yet=2, with_mutant=2)
+
+
+def test_the_pages_say_what_the_table_says(pages):
+    made = pages.pages()
+    sections = {
+        id: section.strip()
+        for name, text in made.items()
+        if name.startswith("requirements/")
+        for id, section in re.findall(r"^## ([A-Z0-9]+(?:-[A-Z0-9]+)+)\n(.*?)(?=^## |\Z)", text, re.M | re.S)
+    }
+    assert list(sections) == [row.id for row in ROWS]
+    for _, rows in coverage.coverage().values():
+        for row in rows:
+            section, behaviour = sections[row.behaviour.id], row.behaviour
+            judged = "not judged yet" if row.judged is Judged.NOT_YET else f"judged on {row.judged}"
+            assert re.match(rf"\*\*{behaviour.level}\*\*(?: \(inside\))?, {judged}\. ", section)
+            assert behaviour.statement in section and f"- Source: {behaviour.source}\n" in f"{section}\n"
+            assert all(f"[`{name}`]" in section for name in (*row.mutants, *row.checks))
+
+
+def test_the_index_counts_what_the_table_has(pages):
+    index = pages.pages()["requirements/README.md"]
+    rows = [row for group in CLIENT_GROUPS for row in coverage.coverage()[group.prefix][1]]
+    sums = totals(rows)
+    counts = (sums.total, sums.any_client, sums.reference, sums.not_yet, sums.with_mutant)
+    assert f"| all | {' | '.join(map(str, counts))} |" in index
+    areas = re.findall(r"^\| \[([^\]]+)\]\(([^)]+)\) \| ([A-Z0-9-]+) \| (\d+) \|", index, re.M)
+    assert [(title, prefix, int(count)) for title, _, prefix, count in areas] == [
+        (group.title, group.prefix, len(group.behaviours)) for group in GROUPS
+    ]
+    assert all(f"requirements/{page}" in pages.pages() for _, page, *_ in areas)
+
+
+def test_a_page_of_an_area_can_be_read(pages):
+    """It has the behaviours of one area, and no table of them all."""
+    for name, text in pages.pages().items():
+        if name.startswith("requirements/") and not name.endswith("README.md"):
+            assert text.count("\n") < 200 and "\n|" not in text, name
+
+
+@pytest.mark.long
+def test_there_is_a_page_and_an_index_entry_for_every_machine(pages):
+    from clients.reference import states
+
+    index = pages.pages()["machines/README.md"]
+    for machine in vars(states).values():
+        if isinstance(machine, states.Machine):
+            page = pages.pages()[f"machines/{machine.name}.md"]
+            assert f"[{machine.name}]({machine.name}.md)" in index
+            assert all(event.value in page for _, event in machine.transitions)
+
+
+def test_drift_is_seen_for_changed_missing_and_stale_pages(pages, tmp_path):
+    (tmp_path / "same.md").write_text("same")
+    (tmp_path / "changed.md").write_text("old")
+    (tmp_path / "gone.md").write_text(f"# Gone\n\n{pages.NOTE}")
+    (tmp_path / "by-hand.md").write_text("# By hand\n")
+    wanted = {"same.md": "same", "changed.md": "new", "missing.md": "here"}
+    assert pages.drift(tmp_path, wanted) == {"changed.md": "new", "missing.md": "here", "gone.md": None}
+
+
+@pytest.mark.long
+def test_generation_is_the_same_in_another_process(pages):
+    program = "import sys; sys.path.insert(0, 'scripts'); import docs, json; print(json.dumps(docs.pages()))"
+    outs = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=ROOT,
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert outs[0] == outs[1]
