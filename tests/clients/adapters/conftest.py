@@ -13,7 +13,6 @@ import pytest
 
 import clients.adapters.python_lib
 from harness.plugins import registry
-from harness.plugins.client import Launch
 from suites.contract.cases import refusing_port
 from suites.contract.probe import Capabilities
 

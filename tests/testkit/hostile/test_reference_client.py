@@ -63,7 +63,7 @@ def test_a_broker_that_never_answers_well_costs_the_record_and_nothing_else(api:
     assert brokers.asked
     if hurt != "twice":  # then the first is a good one
         assert sent.error is not None
-    assert simulation.close(0, 1_000)
+    assert bench.close(0, 1_000)
 
 
 def frames_to_a_new_channel(dice: Dice) -> Iterator[bytes]:

@@ -10,7 +10,7 @@ from msgspec.structs import replace as restruct
 
 from harness.judging.completeness import lacking
 from harness.model.rows import Disposition, FrameKind
-from tests.suites.whole_trial import SEEDS, code_of, rows_of, whole, with_rows, without
+from tests.harness.judging.completeness.whole_trial import SEEDS, code_of, rows_of, whole, with_rows, without
 
 
 @given(st.sampled_from(SEEDS), st.data())
