@@ -27,7 +27,7 @@ from harness.brokers.credentials import Credentials
 from harness.brokers.deadline import insist
 from harness.brokers.layout import ClusterId, Layout, listener_name
 from harness.brokers.log_reader import read_log
-from harness.brokers.node import STOP_GRACE_S, Node, State
+from harness.brokers.node import STOP_GRACE_S, BrokerNode, NodeState
 from harness.brokers.readiness import assert_ready
 from harness.brokers.renewal import Renewal
 from harness.files import make_folder, remove_tree
@@ -71,7 +71,7 @@ class LocalCluster:
         self._folder = folder
         self._config = config or {}
         self._nodes = {
-            node.node_id: Node(
+            node.node_id: BrokerNode(
                 node.node_id,
                 (*self._jvm(), "kafka.Kafka", self._properties(node.node_id)),
                 log_dir / f"node-{node.node_id}.log",
@@ -202,7 +202,7 @@ class LocalCluster:
         for node in self._nodes.values():
             if (reason := node.died()) is not None:
                 return reason
-            if node.state is not State.UP:
+            if node.state is not NodeState.UP:
                 return f"broker {node.node_id} is {node.state}"
         return await self._renewal.renew()
 
@@ -257,7 +257,9 @@ class LocalCluster:
             raise BrokerDied(f"{error}; the end of the logs:\n{logs}") from error
 
     def _internal(self) -> dict[int, Address]:
-        return {n.node_id: n.internal for n in self._layout.nodes if self._nodes[n.node_id].state is State.UP}
+        return {
+            n.node_id: n.internal for n in self._layout.nodes if self._nodes[n.node_id].state is NodeState.UP
+        }
 
     def _jvm(self) -> tuple[str, ...]:
         # Kafka extracts native codecs into the JVM's temporary folder and leaves them there when it is killed.

@@ -20,7 +20,7 @@ TAIL_BYTES = 16_384
 STOP_GRACE_S = 15.0
 
 
-class State(StrEnum):
+class NodeState(StrEnum):
     """The intended state of a node."""
 
     DOWN = "down"
@@ -28,28 +28,28 @@ class State(StrEnum):
     PAUSED = "paused"
 
 
-TRANSITIONS: dict[tuple[State, str], State] = {
-    (State.DOWN, "start"): State.UP,
-    (State.UP, "stop"): State.DOWN,
-    (State.UP, "kill"): State.DOWN,
-    (State.UP, "pause"): State.PAUSED,
-    (State.PAUSED, "resume"): State.UP,
-    (State.PAUSED, "stop"): State.DOWN,
-    (State.PAUSED, "kill"): State.DOWN,
+TRANSITIONS: dict[tuple[NodeState, str], NodeState] = {
+    (NodeState.DOWN, "start"): NodeState.UP,
+    (NodeState.UP, "stop"): NodeState.DOWN,
+    (NodeState.UP, "kill"): NodeState.DOWN,
+    (NodeState.UP, "pause"): NodeState.PAUSED,
+    (NodeState.PAUSED, "resume"): NodeState.UP,
+    (NodeState.PAUSED, "stop"): NodeState.DOWN,
+    (NodeState.PAUSED, "kill"): NodeState.DOWN,
     # Code that ends a fault may not know how far its start got, so these actions change nothing.
-    (State.DOWN, "stop"): State.DOWN,
-    (State.DOWN, "kill"): State.DOWN,
-    (State.UP, "resume"): State.UP,
+    (NodeState.DOWN, "stop"): NodeState.DOWN,
+    (NodeState.DOWN, "kill"): NodeState.DOWN,
+    (NodeState.UP, "resume"): NodeState.UP,
 }
 
 
-class Node:
+class BrokerNode:
     """The process of one broker, started with the command ``argv``. Its output goes to ``log``."""
 
     def __init__(self, node_id: int, argv: Sequence[str | Path], log: Path) -> None:
         self.node_id = node_id
         self.log = log
-        self.state = State.DOWN
+        self.state = NodeState.DOWN
         self._argv = tuple(argv)
         self._process: processes.Child | None = None
 
@@ -94,12 +94,12 @@ class Node:
 
     async def remove(self) -> None:
         """Kill the process in any state, and reap it."""
-        process, self._process, self.state = self._process, None, State.DOWN
+        process, self._process, self.state = self._process, None, NodeState.DOWN
         if process is not None:
             _kill(process)
             await process.wait()
 
-    def _after(self, action: str) -> State:
+    def _after(self, action: str) -> NodeState:
         if (reason := self.died()) is not None:
             raise BrokerDied(reason)
         after = TRANSITIONS.get((self.state, action))

@@ -30,7 +30,7 @@ PASSED = frozenset({Verdict.PASS, Verdict.DIFFERS, Verdict.UNEXPECTED_PASS})
 DEVIATIONS = 1.96
 
 
-class Change(StrEnum):
+class VerdictChange(StrEnum):
     """What became of one trial, the worst first. A regression fails now, and did not: whatever it was before."""
 
     REGRESSION = "regression"
@@ -115,7 +115,9 @@ def compare(old: Side, new: Side) -> list[Difference]:
         for key in before.keys() | after.keys()
         for difference in _differences(key, before.get(key, {}), after.get(key, {}), old, new, chance)
     ]
-    return sorted(found, key=lambda each: (list(Change).index(Change(each.change)), _place(each)))
+    return sorted(
+        found, key=lambda each: (list(VerdictChange).index(VerdictChange(each.change)), _place(each))
+    )
 
 
 def versions_of(one: Side) -> dict[str, list[str]]:
@@ -148,19 +150,19 @@ def _differences(
         was, now = before[broker], after[broker]
         change, why = _change(was, now), _incomparable(old.specs[was[0].trial], new.specs[now[0].trial])
         if why:
-            change = Change.NOT_COMPARABLE
+            change = VerdictChange.NOT_COMPARABLE
         elif _failed(was) != _failed(now) and (key._replace(seed=0), broker) in chance:
-            change = Change.FLAKY
+            change = VerdictChange.FLAKY
         yield Difference(change.value, *key, broker, _result(was), _result(now), why)
     gone, come = sorted(before.keys() - after.keys()), sorted(after.keys() - before.keys())
     if len(gone) == len(come) == 1:
         was, now, why = before[gone[0]], after[come[0]], f"on {gone[0]} and on {come[0]}"
-        yield Difference(Change.NOT_COMPARABLE.value, *key, come[0], _result(was), _result(now), why)
+        yield Difference(VerdictChange.NOT_COMPARABLE.value, *key, come[0], _result(was), _result(now), why)
         return
     for broker in gone:
-        yield Difference(Change.DISAPPEARED.value, *key, broker, _result(before[broker]), None)
+        yield Difference(VerdictChange.DISAPPEARED.value, *key, broker, _result(before[broker]), None)
     for broker in come:
-        yield Difference(Change.APPEARED.value, *key, broker, None, _result(after[broker]))
+        yield Difference(VerdictChange.APPEARED.value, *key, broker, None, _result(after[broker]))
 
 
 def _incomparable(old: TrialSpec, new: TrialSpec) -> str:
@@ -171,15 +173,15 @@ def _incomparable(old: TrialSpec, new: TrialSpec) -> str:
     return f"not with the same {' and '.join(other)}" if other else ""
 
 
-def _change(was: _Attempts, now: _Attempts) -> Change:
+def _change(was: _Attempts, now: _Attempts) -> VerdictChange:
     old, new = Verdict(decisive(was).verdict), Verdict(decisive(now).verdict)
     alike = _alike(_reasons(was, old), _reasons(now, new))
     # What fails in the same way and is no longer known, or not yet, is another list and no other client.
     if new is Verdict.FAIL and (old not in FAILED or (old is Verdict.EXPECTED_FAIL and not alike)):
-        return Change.REGRESSION
+        return VerdictChange.REGRESSION
     if old in FAILED and new in PASSED:
-        return Change.FIXED
-    return Change.SAME if old is new and (alike or new is Verdict.PASS) else Change.CHANGED
+        return VerdictChange.FIXED
+    return VerdictChange.SAME if old is new and (alike or new is Verdict.PASS) else VerdictChange.CHANGED
 
 
 def _failed(attempts: _Attempts) -> bool:

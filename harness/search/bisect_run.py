@@ -16,7 +16,7 @@ from harness.model.rows import TrialVerdict
 from harness.model.spec import ClientRef, TrialSpec
 from harness.plugins.client import InstalledClient
 from harness.running.install import installed
-from harness.search.bisect_search import State, bracket, next_to_try, seeds_for, state_of
+from harness.search.bisect_search import VersionState, bracket, next_to_try, seeds_for, state_of
 from harness.search.trial_batches import BudgetUsedUp, GrowingRun, anomalies
 
 
@@ -35,7 +35,7 @@ class Bisection:
     is_mended: bool
     clients: dict[ClientRef, InstalledClient]
     say: Callable[[str], None] = lambda _: None
-    seen: dict[str, State] = field(default_factory=dict)
+    seen: dict[str, VersionState] = field(default_factory=dict)
     verdicts: dict[str, list[TrialVerdict]] = field(default_factory=dict)
     #: Why a version was skipped without a trial.
     lacks: dict[str, str] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Bisection:
     def is_as_said(self) -> bool:
         """True if the good end is good and the bad end is bad."""
         first, last = self.versions[0], self.versions[-1]
-        return self.seen.get(first) is State.GOOD and self.seen.get(last) is State.BAD
+        return self.seen.get(first) is VersionState.GOOD and self.seen.get(last) is VersionState.BAD
 
     @property
     def bracket(self) -> tuple[str, str]:
@@ -80,14 +80,14 @@ class Bisection:
     def failing(self) -> TrialVerdict:
         """A trial of the first bad version that shows the failure."""
         _, bad = self.bracket
-        return next(each for each in self.verdicts[bad] if state_of([each], self.anomaly) is State.BAD)
+        return next(each for each in self.verdicts[bad] if state_of([each], self.anomaly) is VersionState.BAD)
 
     async def _is_installed(self, version: str) -> bool:
         ref = ClientRef(self.name, version)
         try:
             self.clients[ref] = await asyncio.to_thread(installed, ref)
         except KafkaTrialError as problem:
-            self.seen[version], self.lacks[version] = State.SKIPPED, str(problem)
+            self.seen[version], self.lacks[version] = VersionState.SKIPPED, str(problem)
             self.say(f"{version}: skipped: {problem}")
             return False
         return True

@@ -17,7 +17,7 @@ from harness.model.verdicts import Verdict
 from harness.search.shrink_passes import attempts_for
 
 
-class State(StrEnum):
+class VersionState(StrEnum):
     """The result for a version."""
 
     GOOD = "good"
@@ -25,14 +25,14 @@ class State(StrEnum):
     SKIPPED = "skipped"
 
 
-def state_of(verdicts: Iterable[TrialVerdict], anomaly: str | None = None) -> State:
+def state_of(verdicts: Iterable[TrialVerdict], anomaly: str | None = None) -> VersionState:
     """Return BAD if a trial fails, GOOD if none does and one passes. With ``anomaly``, only that one counts."""
-    state = State.SKIPPED
+    state = VersionState.SKIPPED
     for verdict in verdicts:
         if _is_bad(verdict, anomaly):
-            return State.BAD
+            return VersionState.BAD
         if verdict.verdict in (Verdict.PASS, Verdict.FAIL):
-            state = State.GOOD
+            state = VersionState.GOOD
     return state
 
 
@@ -56,14 +56,14 @@ def _is_bad(verdict: TrialVerdict, anomaly: str | None) -> bool:
     return verdict.verdict == Verdict.FAIL and (anomaly is None or anomaly in found)
 
 
-def bracket(versions: Sequence[str], seen: Mapping[str, State]) -> tuple[int, int]:
+def bracket(versions: Sequence[str], seen: Mapping[str, VersionState]) -> tuple[int, int]:
     """Return the positions of the last good version and the first bad one. One of each must have been seen."""
-    good = max(at for at, version in enumerate(versions) if seen.get(version) is State.GOOD)
-    bad = min(at for at, version in enumerate(versions) if seen.get(version) is State.BAD)
+    good = max(at for at, version in enumerate(versions) if seen.get(version) is VersionState.GOOD)
+    bad = min(at for at, version in enumerate(versions) if seen.get(version) is VersionState.BAD)
     return good, bad
 
 
-def next_to_try(versions: Sequence[str], seen: Mapping[str, State]) -> str | None:
+def next_to_try(versions: Sequence[str], seen: Mapping[str, VersionState]) -> str | None:
     """Return the middle one of the untried versions that may be the first bad one, or None if none is left."""
     good, bad = bracket(versions, seen)
     left = [version for version in versions[good + 1 : bad] if version not in seen]

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from clients.reference.config.config_keys import (
     INT64_MAX,
-    Change,
+    DefaultChange,
     Key,
     Release,
     bootstrap_servers,
@@ -52,10 +52,10 @@ CLIENT_KEYS: Final[Mapping[str, Key]] = {
 
 #: Changed defaults: (setting, since, default).
 CLIENT_CHANGES: Final = (
-    Change("socket.connection.setup.timeout.max.ms", (2, 7), 127_000),  # KIP-601
-    Change("socket.connection.setup.timeout.max.ms", (2, 8), 30_000),
-    Change("metadata.recovery.strategy", (2, 0), "none"),
-    Change("metadata.recovery.strategy", (4, 0), "rebootstrap"),  # KIP-899, KIP-1102
+    DefaultChange("socket.connection.setup.timeout.max.ms", (2, 7), 127_000),  # KIP-601
+    DefaultChange("socket.connection.setup.timeout.max.ms", (2, 8), 30_000),
+    DefaultChange("metadata.recovery.strategy", (2, 0), "none"),
+    DefaultChange("metadata.recovery.strategy", (4, 0), "rebootstrap"),  # KIP-899, KIP-1102
 )
 
 

@@ -38,7 +38,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class DefaultChange:
     """From release ``since`` on, ``setting`` has this default in the Java client."""
 
     setting: str
@@ -60,7 +60,7 @@ def release_of(version: str) -> Release:
 def read_keys(
     what: str,
     keys: Mapping[str, Key],
-    changes: Iterable[Change],
+    changes: Iterable[DefaultChange],
     given: Mapping[str, Any],
     release: Release,
     absent: Mapping[str, str] | None = None,

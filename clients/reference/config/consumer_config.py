@@ -20,7 +20,7 @@ from clients.reference.config.client_config import (
 )
 from clients.reference.config.config_keys import (
     NEWEST,
-    Change,
+    DefaultChange,
     Key,
     Release,
     boolean,
@@ -152,10 +152,10 @@ KEYS: Mapping[str, Key] = {
 
 CHANGES = (
     *CLIENT_CHANGES,
-    Change("partition.assignment.strategy", (2, 0), ("range",)),
-    Change("partition.assignment.strategy", (3, 0), ("range", "cooperative-sticky")),  # KIP-726
-    Change("session.timeout.ms", (2, 0), 10_000),
-    Change("session.timeout.ms", (3, 0), 45_000),  # KIP-735
+    DefaultChange("partition.assignment.strategy", (2, 0), ("range",)),
+    DefaultChange("partition.assignment.strategy", (3, 0), ("range", "cooperative-sticky")),  # KIP-726
+    DefaultChange("session.timeout.ms", (2, 0), 10_000),
+    DefaultChange("session.timeout.ms", (3, 0), 45_000),  # KIP-735
 )
 
 _LISTS = ("bootstrap.servers", "interceptor.classes", "metric.reporters", "partition.assignment.strategy")

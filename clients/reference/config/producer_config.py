@@ -22,7 +22,7 @@ from clients.reference.config.client_config import (
 from clients.reference.config.config_keys import (
     INT64_MAX,
     NEWEST,
-    Change,
+    DefaultChange,
     Key,
     Release,
     boolean,
@@ -174,16 +174,16 @@ KEYS: Mapping[str, Key] = {
 #: Changed defaults: (setting, since, default). The other defaults have not changed since 2.0.
 CHANGES = (
     *CLIENT_CHANGES,
-    Change("retries", (2, 0), 0),
-    Change("retries", (2, 1), INT32_MAX),  # KIP-91
-    Change("acks", (2, 0), "1"),
-    Change("acks", (3, 0), "all"),  # KIP-679
-    Change("enable.idempotence", (2, 0), False),
-    Change("enable.idempotence", (3, 0), True),  # KIP-679
-    Change("linger.ms", (2, 0), 0),
-    Change("linger.ms", (4, 0), 5),  # KIP-1030
-    Change("partitioner.adaptive.partitioning.enable", (2, 0), False),
-    Change("partitioner.adaptive.partitioning.enable", (3, 3), True),  # KIP-794
+    DefaultChange("retries", (2, 0), 0),
+    DefaultChange("retries", (2, 1), INT32_MAX),  # KIP-91
+    DefaultChange("acks", (2, 0), "1"),
+    DefaultChange("acks", (3, 0), "all"),  # KIP-679
+    DefaultChange("enable.idempotence", (2, 0), False),
+    DefaultChange("enable.idempotence", (3, 0), True),  # KIP-679
+    DefaultChange("linger.ms", (2, 0), 0),
+    DefaultChange("linger.ms", (4, 0), 5),  # KIP-1030
+    DefaultChange("partitioner.adaptive.partitioning.enable", (2, 0), False),
+    DefaultChange("partitioner.adaptive.partitioning.enable", (3, 3), True),  # KIP-794
 )
 
 #: Settings of the Java client that are not supported here, and why.

@@ -13,7 +13,7 @@ import typer
 from harness.cli.console import answer, say
 from harness.cli.output import print_json
 from harness.exports import markdown
-from harness.judging.compare import Change, Difference, Side, compare, side, versions_of
+from harness.judging.compare import Difference, Side, VerdictChange, compare, side, versions_of
 from harness.model.errors import NothingSelected
 from harness.storage.run_store import RunStore
 from harness.text.escaping import for_markdown
@@ -50,7 +50,7 @@ def diff(
         if not one.verdicts:
             raise NothingSelected(f"{store.folder} has no finished trial")
     differences = compare(before, after)
-    told = [each for each in differences if each.change != Change.SAME]
+    told = [each for each in differences if each.change != VerdictChange.SAME]
     counts = Counter(each.change for each in differences)
     folders = [str(store.folder) for store in stores]
     summary = f"{_counted(counts)}{_versions(before, after)}"
@@ -63,11 +63,11 @@ def diff(
         for change, client, where, was, now, reason in map(_cells, told):
             answer(f"{change}: {client} {where}: {was} -> {now}: {reason}")
     say(summary)
-    return 1 if Change.REGRESSION in counts else 0
+    return 1 if VerdictChange.REGRESSION in counts else 0
 
 
 def _counted(counts: Counter[str]) -> str:
-    return ", ".join(f"{change} {counts[change]}" for change in Change if change in counts)
+    return ", ".join(f"{change} {counts[change]}" for change in VerdictChange if change in counts)
 
 
 def _versions(old: Side, new: Side) -> str:
@@ -108,6 +108,6 @@ def _document(
         "old": folders[0],
         "new": folders[1],
         "clients": {"old": versions_of(old), "new": versions_of(new)},
-        "counts": {change: counts[change] for change in Change if change in counts},
+        "counts": {change: counts[change] for change in VerdictChange if change in counts},
         "differences": list(told),
     }

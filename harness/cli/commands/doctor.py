@@ -16,13 +16,13 @@ from harness.cli.console import answer, say
 from harness.cli.output import print_json
 from harness.model.errors import KafkaTrialError
 from harness.plugins import registry
-from harness.provision.prerequisites import Prerequisite, State, check_all, fix_all
+from harness.provision.prerequisites import Prerequisite, ToolState, check_all, fix_all
 from harness.text.escaping import safe_line
 
 GLYPHS = {
-    State.OK: "[green]✔ ok[/]",
-    State.MISSING: "[yellow]○ missing[/]",
-    State.BROKEN: "[bold red]✗ broken[/]",
+    ToolState.OK: "[green]✔ ok[/]",
+    ToolState.MISSING: "[yellow]○ missing[/]",
+    ToolState.BROKEN: "[bold red]✗ broken[/]",
 }
 
 
@@ -47,9 +47,9 @@ def doctor(
     else:
         for one in found:
             answer(Text.from_markup(GLYPHS[one.state]).append(safe_line(f" {one.name}: {one.detail}")))
-            if one.state is not State.OK and one.fix:
+            if one.state is not ToolState.OK and one.fix:
                 answer(Text(safe_line(f"    fix: {one.fix}")))
-    return 3 if any(one.required and one.state is not State.OK for one in found) else 0
+    return 3 if any(one.required and one.state is not ToolState.OK for one in found) else 0
 
 
 def _install_again(name: str, version: str) -> None:
@@ -64,19 +64,19 @@ def _install_again(name: str, version: str) -> None:
 
 def _namespaces() -> Prerequisite:
     if has_namespaces():
-        return Prerequisite("namespaces", State.OK, "each client has a PID namespace", required=False)
+        return Prerequisite("namespaces", ToolState.OK, "each client has a PID namespace", required=False)
     detail = (
         "clients have no PID namespaces here; a run works without, and a fork bomb may outlive its client"
     )
     return Prerequisite(
-        "namespaces", State.MISSING, detail, "sysctl kernel.unprivileged_userns_clone=1", False
+        "namespaces", ToolState.MISSING, detail, "sysctl kernel.unprivileged_userns_clone=1", False
     )
 
 
 def _capture() -> Prerequisite:
     lacks = lacking()
     if lacks is None:
-        return Prerequisite("capture", State.OK, "packets on loopback can be captured", required=False)
+        return Prerequisite("capture", ToolState.OK, "packets on loopback can be captured", required=False)
     detail = f"{lacks}; a run works without"
     fix = f"sudo setcap cap_net_raw+ep {shlex.quote(str(Path(sys.executable).resolve()))}"
-    return Prerequisite("capture", State.MISSING, detail, fix, required=False)
+    return Prerequisite("capture", ToolState.MISSING, detail, fix, required=False)

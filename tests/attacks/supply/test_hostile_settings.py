@@ -18,7 +18,7 @@ from harness.provision import cargo_programs, go_programs
 from harness.provision.environment import EVERY_TOOL, KEPT, SET, find_program, tool_env
 from harness.provision.go import go_tool, run_go
 from harness.provision.go_programs import GoProgram
-from harness.provision.node import Node, node_runtime
+from harness.provision.node import NodeRuntime, node_runtime
 from harness.provision.npm_packages import node_program
 from harness.provision.python_env import pinned_env, python_env
 
@@ -184,7 +184,7 @@ def test_a_lock_that_leaves_a_package_open_is_refused(cache: Path, pypi: Any, tm
 
 
 @pytest.fixture
-def node() -> Node:
+def node() -> NodeRuntime:
     return node_runtime((20, 0, 0))
 
 
@@ -196,8 +196,13 @@ def node_sources(tmp_path: Path) -> list[Path]:
 
 @pytest.mark.long
 def test_npm_runs_no_script_and_obeys_no_folder_above(
-    node: Node, elsewhere: Path, npm: Any, node_sources: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+    node: NodeRuntime,
+    elsewhere: Path,
+    npm: Any,
+    node_sources: list[Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for folder in (elsewhere, elsewhere / "cache"):
         folder.mkdir(exist_ok=True)
         (folder / ".npmrc").write_text("ignore-scripts=false\nregistry=http://127.0.0.1:1/\n")
@@ -211,7 +216,7 @@ def test_npm_runs_no_script_and_obeys_no_folder_above(
 @pytest.mark.long
 @pytest.mark.parametrize("is_right", [True, False])
 def test_npm_installs_the_locked_package_and_no_other(
-    node: Node, cache: Path, npm: Any, node_sources: list[Path], tmp_path: Path, is_right: bool
+    node: NodeRuntime, cache: Path, npm: Any, node_sources: list[Path], tmp_path: Path, is_right: bool
 ) -> None:
     wanted = {"tiny": "1.0.0"}
     integrity = npm.integrity if is_right else f"sha512-{'A' * 86}=="

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from harness.brokers.connection import NotYet
 from harness.brokers.deadline import insist
-from harness.brokers.node import TRANSITIONS, Node, State
+from harness.brokers.node import TRANSITIONS, BrokerNode, NodeState
 from harness.model.errors import BrokerDied, KafkaTrialError
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ WAITS = (sys.executable, "-c", "import signal; print('ready', flush=True); signa
 ACTIONS = ("start", "stop", "kill", "pause", "resume")
 
 
-def run(node: Node, steps: Callable[[], Awaitable[None]]) -> None:
+def run(node: BrokerNode, steps: Callable[[], Awaitable[None]]) -> None:
     async def whole() -> None:
         try:
             await steps()
@@ -47,26 +47,26 @@ async def until(condition: Callable[[], T | None]) -> T:
     return await insist("waiting for the process", 30, attempt)
 
 
-async def act(node: Node, action: str) -> None:
+async def act(node: BrokerNode, action: str) -> None:
     done = getattr(node, action)()
     if done is not None:
         await done
 
 
 @pytest.fixture
-def node(tmp_path: Path) -> Node:
-    return Node(7, WAITS, tmp_path / "node-7.log")
+def node(tmp_path: Path) -> BrokerNode:
+    return BrokerNode(7, WAITS, tmp_path / "node-7.log")
 
 
-def test_every_state_has_an_answer_to_every_action(node: Node) -> None:
-    async def bring(state: State) -> None:
-        if state is not State.DOWN:
+def test_every_state_has_an_answer_to_every_action(node: BrokerNode) -> None:
+    async def bring(state: NodeState) -> None:
+        if state is not NodeState.DOWN:
             await node.start()
-        if state is State.PAUSED:
+        if state is NodeState.PAUSED:
             node.pause()
 
     async def steps() -> None:
-        for state, action in product(State, ACTIONS):
+        for state, action in product(NodeState, ACTIONS):
             await bring(state)
             try:
                 await act(node, action)
@@ -76,7 +76,7 @@ def test_every_state_has_an_answer_to_every_action(node: Node) -> None:
                 assert node.state is state
             else:
                 assert node.state is TRANSITIONS[state, action]
-            assert (node.pid is not None) == (node.state is not State.DOWN)
+            assert (node.pid is not None) == (node.state is not NodeState.DOWN)
             assert node.died() is None
             await node.remove()
 
@@ -85,13 +85,13 @@ def test_every_state_has_an_answer_to_every_action(node: Node) -> None:
 
 @given(st.lists(st.sampled_from(["stop", "kill", "pause", "resume"])))
 def test_no_row_of_the_table_but_start_brings_a_node_up(actions: list[str]) -> None:
-    state = State.DOWN
+    state = NodeState.DOWN
     for action in actions:
         state = TRANSITIONS.get((state, action), state)
-    assert state is State.DOWN
+    assert state is NodeState.DOWN
 
 
-def test_a_paused_node_is_frozen_and_goes_on(node: Node) -> None:
+def test_a_paused_node_is_frozen_and_goes_on(node: BrokerNode) -> None:
     async def steps() -> None:
         await node.start()
         assert node.pid is not None
@@ -106,7 +106,7 @@ def test_a_paused_node_is_frozen_and_goes_on(node: Node) -> None:
 
 @pytest.mark.parametrize("action", ["stop", "kill"])
 @pytest.mark.parametrize("paused", [False, True])
-def test_an_end_on_purpose_is_no_death(node: Node, action: str, paused: bool) -> None:
+def test_an_end_on_purpose_is_no_death(node: BrokerNode, action: str, paused: bool) -> None:
     async def steps() -> None:
         await node.start()
         pid = node.pid
@@ -122,7 +122,7 @@ def test_an_end_on_purpose_is_no_death(node: Node, action: str, paused: bool) ->
     run(node, steps)
 
 
-def test_a_death_is_told_with_its_cause_and_the_end_of_the_log(node: Node) -> None:
+def test_a_death_is_told_with_its_cause_and_the_end_of_the_log(node: BrokerNode) -> None:
     async def steps() -> None:
         await node.start()
         assert node.pid is not None
@@ -138,7 +138,7 @@ def test_a_death_is_told_with_its_cause_and_the_end_of_the_log(node: Node) -> No
 
 def test_an_exit_is_told_with_its_code_and_what_was_said_last(tmp_path: Path) -> None:
     said = "import sys; [print('line', n) for n in range(100)]; print('fatal: disk', file=sys.stderr); sys.exit(3)"
-    node = Node(2, (sys.executable, "-c", said), tmp_path / "node-2.log")
+    node = BrokerNode(2, (sys.executable, "-c", said), tmp_path / "node-2.log")
 
     async def steps() -> None:
         await node.start()
@@ -151,7 +151,7 @@ def test_an_exit_is_told_with_its_code_and_what_was_said_last(tmp_path: Path) ->
     run(node, steps)
 
 
-def test_the_log_is_kept_over_restarts(node: Node) -> None:
+def test_the_log_is_kept_over_restarts(node: BrokerNode) -> None:
     async def steps() -> None:
         for times in (1, 2):
             await node.start()

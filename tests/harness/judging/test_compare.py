@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from harness.cli.main import call
-from harness.judging.compare import Change, compare, side, versions_of
+from harness.judging.compare import VerdictChange, compare, side, versions_of
 from harness.model.spec import AtTime, FaultSpec, Workload
 
 
@@ -222,9 +222,12 @@ def test_every_trial_of_both_runs_is_told_once_whatever_their_order(drawn_run, b
 )
 def test_turned_around_what_came_went_and_what_fails_was_mended(drawn_run, before, after) -> None:
     there, back = changes(drawn_run(before), drawn_run(after)), changes(drawn_run(after), drawn_run(before))
-    for one, other in ((Change.APPEARED, Change.DISAPPEARED), (Change.DISAPPEARED, Change.APPEARED)):
+    for one, other in (
+        (VerdictChange.APPEARED, VerdictChange.DISAPPEARED),
+        (VerdictChange.DISAPPEARED, VerdictChange.APPEARED),
+    ):
         assert there.count(one) == back.count(other)
-    for same in (Change.SAME, Change.NOT_COMPARABLE, Change.FLAKY):
+    for same in (VerdictChange.SAME, VerdictChange.NOT_COMPARABLE, VerdictChange.FLAKY):
         assert there.count(same) == back.count(same)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.model.errors import EnvironmentProblem, UsageError
-from harness.provision.node import Node
+from harness.provision.node import NodeRuntime
 from harness.provision.npm_packages import node_program, published
 
 #: What npm does where it has the package: it leaves one, and says which Node it would run on, and in which words.
@@ -38,10 +38,10 @@ def sources(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @pytest.fixture
-def node(machine: Any) -> Node:
+def node(machine: Any) -> NodeRuntime:
     """A Node that is not on PATH, with an npm that has every package."""
     path = machine.has("node", "exit 1", machine.cache.parent / "elsewhere")
-    return Node(path, (24, 0, 0), (_npm(machine, INSTALL),))
+    return NodeRuntime(path, (24, 0, 0), (_npm(machine, INSTALL),))
 
 
 def _npm(machine: Any, script: str) -> Path:
@@ -58,45 +58,51 @@ def says(machine: Any, text: str, code: int = 1, view: str = "") -> None:
     )
 
 
-def test_a_program_stands_beside_what_it_imports(node: Node, sources: tuple[Path, Path]) -> None:
+def test_a_program_stands_beside_what_it_imports(node: NodeRuntime, sources: tuple[Path, Path]) -> None:
     folder = node_program(node, ["tiny@1.0.0", "plug-in@2.0.0"], sources)
     held = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     assert held == {"main.mjs", "library/index.mjs", "node_modules/words", "node_modules/node"}
     assert folder.name.startswith("tiny@1.0.0-")
 
 
-def test_no_package_runs_anything_while_it_is_installed(node: Node, sources: tuple[Path, Path]) -> None:
+def test_no_package_runs_anything_while_it_is_installed(
+    node: NodeRuntime, sources: tuple[Path, Path]
+) -> None:
     words = (node_program(node, ["tiny@1.0.0"], sources) / "node_modules" / "words").read_text().split()
     assert words[0] == "install"
     assert {"--ignore-scripts", "--no-package-lock", "tiny@1.0.0"} <= set(words)
 
 
-def test_npm_finds_the_node_that_will_run_the_program(node: Node, sources: tuple[Path, Path]) -> None:
+def test_npm_finds_the_node_that_will_run_the_program(node: NodeRuntime, sources: tuple[Path, Path]) -> None:
     folder = node_program(node, ["tiny@1.0.0"], sources)
     assert Path((folder / "node_modules" / "node").read_text().strip()) == node.path
 
 
-def test_it_is_installed_once(node: Node, sources: tuple[Path, Path], machine: Any) -> None:
+def test_it_is_installed_once(node: NodeRuntime, sources: tuple[Path, Path], machine: Any) -> None:
     first = node_program(node, ["tiny@1.0.0"], sources)
     assert node_program(node, ["tiny@1.0.0"], sources) == first
     assert (machine.bin / "npm.calls").read_text() == "once\n"
 
 
-def test_another_version_source_or_node_is_another_program(node: Node, sources: tuple[Path, Path]) -> None:
+def test_another_version_source_or_node_is_another_program(
+    node: NodeRuntime, sources: tuple[Path, Path]
+) -> None:
     folders = {node_program(node, ["tiny@1.0.0"], sources), node_program(node, ["tiny@1.0.1"], sources)}
-    folders.add(node_program(Node(node.path, (24, 0, 1), node.npm), ["tiny@1.0.0"], sources))
+    folders.add(node_program(NodeRuntime(node.path, (24, 0, 1), node.npm), ["tiny@1.0.0"], sources))
     (sources[1] / "index.mjs").write_text("export default 2")
     folders.add(node_program(node, ["tiny@1.0.0"], sources))
     assert len(folders) == 4
 
 
-def test_the_name_of_a_scope_is_no_folder(node: Node, sources: tuple[Path, Path], machine: Any) -> None:
+def test_the_name_of_a_scope_is_no_folder(
+    node: NodeRuntime, sources: tuple[Path, Path], machine: Any
+) -> None:
     folder = node_program(node, ["@scope/tiny@1.0.0"], sources)
     assert folder.parent == machine.cache / "installed" / "node"
 
 
 def test_a_version_that_is_not_there_names_the_newest(
-    node: Node, sources: tuple[Path, Path], machine: Any
+    node: NodeRuntime, sources: tuple[Path, Path], machine: Any
 ) -> None:
     says(machine, GONE, view='"2.2.4"')
     with pytest.raises(UsageError, match=r"^tiny@9\.9\.9 does not exist; the newest tiny is 2\.2\.4$"):
@@ -114,7 +120,7 @@ def test_a_version_that_is_not_there_names_the_newest(
     ],
 )
 def test_what_cannot_be_installed_says_why(
-    node: Node, sources: tuple[Path, Path], machine: Any, said: str, why: str
+    node: NodeRuntime, sources: tuple[Path, Path], machine: Any, said: str, why: str
 ) -> None:
     says(machine, said)
     with pytest.raises(EnvironmentProblem, match=rf"^tiny@1\.0\.0 could not be installed: .*{why}"):
@@ -124,17 +130,17 @@ def test_what_cannot_be_installed_says_why(
     ]
 
 
-def test_versions_come_oldest_first(node: Node, machine: Any) -> None:
+def test_versions_come_oldest_first(node: NodeRuntime, machine: Any) -> None:
     _npm(machine, """echo '["2.0.0", "1.9.0", "1.10.0-beta.2", "1.10.0"]'; echo npm warn of something >&2""")
     assert published(node, "tiny") == ["1.9.0", "1.10.0-beta.2", "1.10.0", "2.0.0"]
 
 
-def test_one_version_alone_is_a_list_too(node: Node, machine: Any) -> None:
+def test_one_version_alone_is_a_list_too(node: NodeRuntime, machine: Any) -> None:
     _npm(machine, """echo '"1.1.0"'""")
     assert published(node, "tiny") == ["1.1.0"]
 
 
-def test_a_registry_that_cannot_be_asked(node: Node, machine: Any) -> None:
+def test_a_registry_that_cannot_be_asked(node: NodeRuntime, machine: Any) -> None:
     says(machine, NO_NETWORK)
     with pytest.raises(EnvironmentProblem, match=r"could not list the versions of tiny: .*EAI_AGAIN"):
         published(node, "tiny")

@@ -16,7 +16,7 @@ from harness.model.errors import EnvironmentProblem
 from harness.provision import prerequisites
 from harness.provision.kafka import VERSIONS, kafka_jars
 from harness.provision.manifest import FIX
-from harness.provision.prerequisites import Prerequisite, State, check_all, fix_all
+from harness.provision.prerequisites import Prerequisite, ToolState, check_all, fix_all
 from harness.system.processes import Leftovers
 
 
@@ -29,7 +29,7 @@ def checked() -> dict[str, Prerequisite]:
 def test_an_empty_machine_lacks_what_can_be_fetched(machine: Any) -> None:
     machine.has("apt-get", "false")
     found = checked()
-    assert {name for name, one in found.items() if one.state is State.MISSING} == {
+    assert {name for name, one in found.items() if one.state is ToolState.MISSING} == {
         "java",
         "kafka 4.3.1",
         "kafka 3.9.2",
@@ -53,8 +53,8 @@ def test_fixing_gets_all_that_is_required_and_says_so(machine: Any) -> None:
     fix_all(said.append)
     assert said == ["fetching Kafka 4.3.1 (45 MB)", "building Toxiproxy 2.12.0"]
     found = checked()
-    assert [one for one in found.values() if one.required and one.state is not State.OK] == []
-    assert found["kafka 3.9.2"].state is State.MISSING
+    assert [one for one in found.values() if one.required and one.state is not ToolState.OK] == []
+    assert found["kafka 3.9.2"].state is ToolState.MISSING
     fix_all(said.append)
     assert len(said) == 2
 
@@ -66,7 +66,7 @@ def test_fixing_says_what_it_could_not_get(machine: Any) -> None:
     )
     with pytest.raises(EnvironmentProblem, match=r"Toxiproxy 2\.12\.0 could not be built: error: no"):
         fix_all(lambda sentence: None)
-    assert checked()["kafka 4.3.1"].state is State.OK
+    assert checked()["kafka 4.3.1"].state is ToolState.OK
 
 
 def test_an_altered_jar_is_found_and_fetched_again_and_said(machine: Any) -> None:
@@ -77,14 +77,14 @@ def test_an_altered_jar_is_found_and_fetched_again_and_said(machine: Any) -> Non
     whole = jar.read_bytes()
     jar.write_bytes(b"evil")
     broken = checked()["kafka 4.3.1"]
-    assert broken.state is State.BROKEN
+    assert broken.state is ToolState.BROKEN
     assert "kafka-clients-4.3.1.jar was altered" in broken.detail
     assert broken.fix == FIX
     said: list[str] = []
     fix_all(said.append)
     assert "kafka-clients-4.3.1.jar was altered" in said[0]
     assert jar.read_bytes() == whole
-    assert checked()["kafka 4.3.1"].state is State.OK
+    assert checked()["kafka 4.3.1"].state is ToolState.OK
 
 
 def test_a_cache_that_cannot_be_written(
@@ -93,7 +93,7 @@ def test_a_cache_that_cannot_be_written(
     (tmp_path / "file").touch()
     monkeypatch.setenv("KAFKA_TRIAL_CACHE", str(tmp_path / "file" / "below"))
     cache = checked()["cache folder"]
-    assert cache.state is State.BROKEN
+    assert cache.state is ToolState.BROKEN
     assert "Not a directory" in cache.detail
 
 
@@ -102,7 +102,7 @@ def test_a_toxiproxy_elsewhere_must_answer(machine: Any, monkeypatch: pytest.Mon
         silent.bind(("127.0.0.1", 0))
         monkeypatch.setenv("TOXIPROXY_URL", f"http://u:hunter2@127.0.0.1:{silent.getsockname()[1]}")
         found = checked()["toxiproxy"]
-    assert found.state is State.BROKEN
+    assert found.state is ToolState.BROKEN
     assert "does not answer (ConnectionError)" in found.detail
     assert "http://[redacted]@127.0.0.1" in found.detail and "hunter2" not in found.detail
     assert found.fix == "unset TOXIPROXY_URL"
@@ -112,9 +112,9 @@ def test_too_few_open_files_and_too_little_disk(machine: Any, monkeypatch: pytes
     monkeypatch.setattr(resource, "getrlimit", lambda which: (256, 256))
     monkeypatch.setattr(shutil, "disk_usage", lambda path: type("Usage", (), {"free": 2**30}))
     found = checked()
-    assert found["open files"].state is State.BROKEN
+    assert found["open files"].state is ToolState.BROKEN
     assert found["open files"].fix == "ulimit -n 4096"
-    assert found["disk"].state is State.BROKEN
+    assert found["disk"].state is ToolState.BROKEN
     assert "1.0 GiB free" in found["disk"].detail
 
 
@@ -128,7 +128,7 @@ def test_leftovers_of_a_dead_run_are_named_with_the_command_that_removes_them(
         left_by_a_run = Leftovers([psutil.Process(left.pid)], [folder])
         monkeypatch.setattr(prerequisites, "leftovers", lambda: left_by_a_run)
         found = checked()["leftovers"]
-        assert found.state is State.BROKEN
+        assert found.state is ToolState.BROKEN
         assert not found.required
         subprocess.run(["/bin/sh", "-c", f"PATH=/bin:/usr/bin; {found.fix}"], check=True)
         assert left.wait() == -9

@@ -17,7 +17,7 @@ from harness.model.spec import ClientRef, Plan, TrialSpec, Workload
 from harness.model.verdicts import Guarantee, Verdict
 from harness.search import bisect_run as steps
 from harness.search.bisect_run import Bisection
-from harness.search.bisect_search import State
+from harness.search.bisect_search import VersionState
 from harness.search.trial_batches import GrowingRun
 from harness.storage.run_store import RunStore
 
@@ -84,7 +84,7 @@ def test_what_does_not_install_is_skipped_with_its_reason(tmp_path, lacking: set
     lacking |= {"1.7", "1.8", "1.11"}
     found = bisected(World(tmp_path, lambda number, _: number >= 11))
     assert found.bracket == ("1.10", "1.12") and found.untold == ["1.11"]
-    assert found.seen["1.11"] is State.SKIPPED and "1.11" not in found.verdicts
+    assert found.seen["1.11"] is VersionState.SKIPPED and "1.11" not in found.verdicts
     assert found.lacks["1.11"] == "c@1.11 does not compile"
 
 

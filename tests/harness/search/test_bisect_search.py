@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model.rows import Finding, RequirementVerdict, TrialVerdict
-from harness.search.bisect_search import State, bracket, next_to_try, state_of
+from harness.search.bisect_search import VersionState, bracket, next_to_try, state_of
 
 
 def verdict(of: str, *anomalies: str) -> TrialVerdict:
@@ -31,10 +31,10 @@ def test_the_answer_brackets_the_change(history: tuple[int, int, set[int]]) -> N
     count, first_bad, untestable = history
     versions = [f"1.{number}" for number in range(count)]
 
-    def tried(at: int) -> State:
+    def tried(at: int) -> VersionState:
         if at in untestable:
-            return State.SKIPPED
-        return State.BAD if at >= first_bad else State.GOOD
+            return VersionState.SKIPPED
+        return VersionState.BAD if at >= first_bad else VersionState.GOOD
 
     seen = {versions[at]: tried(at) for at in (0, count - 1)}
     while (version := next_to_try(versions, seen)) is not None:
@@ -43,22 +43,22 @@ def test_the_answer_brackets_the_change(history: tuple[int, int, set[int]]) -> N
     good, bad = bracket(versions, seen)
     assert good < first_bad <= bad
     assert set(range(good + 1, bad)) <= untestable
-    skipped = sum(state is State.SKIPPED for state in seen.values())
+    skipped = sum(state is VersionState.SKIPPED for state in seen.values())
     assert len(seen) <= ceil(log2(count)) + skipped + 2
 
 
 @pytest.mark.parametrize(
     ("verdicts", "anomaly", "state"),
     [
-        ([verdict("pass"), verdict("pass")], None, State.GOOD),
-        ([verdict("pass"), verdict("fail", "lost")], None, State.BAD),
-        ([verdict("pass"), verdict("fail", "lost")], "lost", State.BAD),
-        ([verdict("fail", "gave-up")], "lost", State.GOOD),
-        ([verdict("fail", "gave-up", "lost")], "lost", State.BAD),
-        ([verdict("inconclusive"), verdict("not-exercised")], None, State.SKIPPED),
-        ([verdict("harness-error"), verdict("unsupported")], "lost", State.SKIPPED),
-        ([verdict("inconclusive"), verdict("pass")], None, State.GOOD),
-        ([], None, State.SKIPPED),
+        ([verdict("pass"), verdict("pass")], None, VersionState.GOOD),
+        ([verdict("pass"), verdict("fail", "lost")], None, VersionState.BAD),
+        ([verdict("pass"), verdict("fail", "lost")], "lost", VersionState.BAD),
+        ([verdict("fail", "gave-up")], "lost", VersionState.GOOD),
+        ([verdict("fail", "gave-up", "lost")], "lost", VersionState.BAD),
+        ([verdict("inconclusive"), verdict("not-exercised")], None, VersionState.SKIPPED),
+        ([verdict("harness-error"), verdict("unsupported")], "lost", VersionState.SKIPPED),
+        ([verdict("inconclusive"), verdict("pass")], None, VersionState.GOOD),
+        ([], None, VersionState.SKIPPED),
     ],
 )
 def test_what_is_seen_of_a_version(verdicts, anomaly, state) -> None:
