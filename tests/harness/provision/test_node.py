@@ -30,7 +30,7 @@ def borrowed(machine: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_node_that_is_new_enough_is_taken(machine: Any) -> None:
     path, npm = machine.has("node", says("v22.22.0")), machine.has("npm", "exit 1")
-    assert node_runtime(OLDEST) == module.Node(path, (22, 22, 0), (npm,))
+    assert node_runtime(OLDEST) == module.NodeRuntime(path, (22, 22, 0), (npm,))
 
 
 @pytest.mark.parametrize("said", ["v22.21.9", "v20.20.2", "no version", ""])
