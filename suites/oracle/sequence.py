@@ -108,9 +108,16 @@ SEQUENCE = MachineOracle(
             "CLEAN, RETRYING",
             "failed",
             "CLEAN",
-            "TxnPartitionMap#adjustSequencesDueToFailedBatch, TransactionManager#resetSequenceForPartition",
+            "TxnPartitionMap#adjustSequencesDueToFailedBatch",
             "Only a transactional producer gives the numbers of a failed batch away. The reference client has no "
             "transactions.",
+        ),
+        LeftOut(
+            "any state",
+            "failed with UNKNOWN_PRODUCER_ID",
+            "CLEAN",
+            "TransactionManager#handleFailedBatch: #resetSequenceForPartition starts at 0 in the same epoch",
+            "Numbers that may be in the log are not given to other records in the same epoch (PRD-IDM-13).",
         ),
     ),
 )
