@@ -2,8 +2,8 @@
 
 A machine is a table (state, event) -> next state. A missing entry is an illegal transition: requesting it raises
 :class:`IllegalTransition` and changes nothing. The tables define *which* transitions exist. The component that owns a
-machine defines what else happens during a transition. Documentation is generated from these tables, and tests
-enumerate every pair.
+machine defines what else happens during a transition. Tests compare every pair with the oracle
+(``suites/oracle``), which is written from Kafka's sources and names the source of each transition.
 
 There are five machines:
 
@@ -13,7 +13,8 @@ There are five machines:
 * BATCH, one per batch (Sender and ProducerBatch.finalState): a batch is queued or in flight until it takes exactly one
   final state, or is SPLIT: replaced by its parts, which have states of their own. Results that arrive after a failure
   are expected and ignored. No result may arrive after a success.
-* PRODUCER_ID, one per idempotent producer (the part of TransactionManager.State that needs no transactional id).
+* PRODUCER_ID, one per idempotent producer (the part of TransactionManager.State that needs no transactional id). A
+  producer that may not have a producer id aborts its batches and asks again (KAFKA-13668).
 * SEQUENCE, one per partition of an idempotent producer (not an enum in Java, but the same rules): whether new batches
   may be sent, only the lowest unacknowledged batch may be sent, or none until it is known whether the sequence is
   unbroken.
@@ -164,11 +165,15 @@ BATCH: Machine[BatchState, BatchEvent] = Machine(
 
 
 class ProducerIdState(Named):
-    """States of PRODUCER_ID, one machine per idempotent producer. FATAL_ERROR is terminal."""
+    """States of PRODUCER_ID, one machine per idempotent producer. FATAL_ERROR is terminal.
+
+    ABORTABLE_ERROR lasts until the batches that wait for a producer id are aborted.
+    """
 
     UNINITIALIZED = "UNINITIALIZED"
     INITIALIZING = "INITIALIZING"
     READY = "READY"
+    ABORTABLE_ERROR = "ABORTABLE_ERROR"
     FATAL_ERROR = "FATAL_ERROR"
 
 
@@ -177,6 +182,8 @@ class ProducerIdEvent(Named):
 
     INITIALIZE = "initialize"
     INITIALIZED = "initialized"
+    REFUSED = "refused"
+    BATCHES_ABORTED = "batches-aborted"
     EPOCH_EXHAUSTED = "epoch-exhausted"
     FATAL = "fatal"
 
@@ -188,10 +195,13 @@ PRODUCER_ID: Machine[ProducerIdState, ProducerIdEvent] = Machine(
     {
         (_P.UNINITIALIZED, _PE.INITIALIZE): _P.INITIALIZING,
         (_P.INITIALIZING, _PE.INITIALIZED): _P.READY,
+        (_P.INITIALIZING, _PE.REFUSED): _P.ABORTABLE_ERROR,
+        (_P.ABORTABLE_ERROR, _PE.BATCHES_ABORTED): _P.UNINITIALIZED,
         (_P.READY, _PE.EPOCH_EXHAUSTED): _P.UNINITIALIZED,
         (_P.UNINITIALIZED, _PE.FATAL): _P.FATAL_ERROR,
         (_P.INITIALIZING, _PE.FATAL): _P.FATAL_ERROR,
         (_P.READY, _PE.FATAL): _P.FATAL_ERROR,
+        (_P.ABORTABLE_ERROR, _PE.FATAL): _P.FATAL_ERROR,
     },
 )
 

@@ -1,61 +1,79 @@
-"""The reference client's transition tables as diagrams: a page a machine, and their index."""
+"""The oracle's state machines with their sources: a page for each machine, and their index."""
 
 from __future__ import annotations
 
-from enum import Enum
-from typing import Any
-
-from clients.reference import states
 from pages.markdown import NOTE, table
-
-Machine = states.Machine[Any, Any]
+from suites.oracle import MACHINES
+from suites.oracle.machine import MachineOracle
 
 ABOUT = """\
-Every state machine of the reference client is a table in
-[clients/reference/states.py](../../../clients/reference/states.py): what it does not have is illegal, and raises.
+What a Kafka producer may do, as an oracle ([suites/oracle](../../../suites/oracle/__init__.py)). It is written from the
+sources of Kafka's Java client 4.1.1, and not from the reference client. Each legal move names the class and method, the
+KIP or the behaviour that it comes from. The check [`transition`](../checks.md#transition) judges traces by these
+tables.
+
+The reference client has its own tables in [clients/reference/states.py](../../../clients/reference/states.py). A test
+fails if the two differ, and shows both sides
+([tests/clients/reference/test_states.py](../../../tests/clients/reference/test_states.py)).
+"""
+DEPARTURES = """\
+## Where the reference client differs from Java
+
+It makes these moves for another reason, or at another time.
+"""
+LEFT_OUT = """\
+## What the reference client does not do
+
+Java's client has these moves, or does not refuse them. In the reference client they are illegal.
 """
 
 
 def pages() -> dict[str, str]:
     """File below ``docs/reference/`` -> its text."""
-    found = [machine for machine in vars(states).values() if isinstance(machine, states.Machine)]
-    generated = {f"machines/{_file(machine)}": _page(machine) for machine in found}
-    if len(generated) < len(found):
-        raise ValueError("two machines have one name")
-    return generated | {"machines/README.md": _index(found)}
+    generated = {f"machines/{name}.md": _page(oracle) for name, oracle in MACHINES.items()}
+    return generated | {"machines/README.md": _index()}
 
 
-def _file(machine: Machine) -> str:
-    return f"{machine.name.replace(' ', '-')}.md"
-
-
-def _index(found: list[Machine]) -> str:
+def _index() -> str:
     rows = [
         (
-            f"[{machine.name}]({_file(machine)})",
-            machine.initial.value,
-            _count_of_states(machine),
-            len(machine.transitions),
+            f"[{name}]({name}.md)",
+            oracle.initial,
+            len(oracle.states),
+            len(oracle.moves),
+            sum(1 for move in oracle.moves if move.departure),
+            len(oracle.left_out),
         )
-        for machine in sorted(found, key=lambda machine: machine.name)
+        for name, oracle in sorted(MACHINES.items())
     ]
-    listed = table(("machine", "starts in", "states", "legal moves"), rows)
-    return f"# State machines\n\n{NOTE}\n{ABOUT}\n{listed}"
+    heads = ("machine", "starts in", "states", "legal moves", "that differ from Java", "left out")
+    return f"# State machines\n\n{NOTE}\n{ABOUT}\n{table(heads, rows)}"
 
 
-def _count_of_states(machine: Machine) -> int:
-    states_of: type[Enum] = type(machine.initial)
-    return len(states_of)
+def _page(oracle: MachineOracle) -> str:
+    moves = [(move.before, move.event, move.after, move.source) for move in oracle.moves]
+    parts = [
+        f"# {oracle.name}\n\n{NOTE}\n{oracle.about}\n\n{_diagram(oracle)}",
+        f"{table(('from', 'event', 'to', 'source'), moves)}\nAll other moves are illegal. {_violated(oracle)}\n",
+    ]
+    departures = [(f"{move.before} {move.event}", move.departure) for move in oracle.moves if move.departure]
+    if departures:
+        parts.append(f"{DEPARTURES}\n{table(('move', 'difference, and why'), departures)}")
+    left_out = [(row.before, row.event, row.after, row.source, row.reason) for row in oracle.left_out]
+    if left_out:
+        parts.append(f"{LEFT_OUT}\n{table(('from', 'event', 'to', 'source', 'reason'), left_out)}")
+    return "\n".join(parts)
 
 
-def _page(machine: Machine) -> str:
-    moves = [(a.value, event.value, b.value) for (a, event), b in machine.transitions.items()]
-    nodes = {
-        name: f"s{number}"
-        for number, name in enumerate(dict.fromkeys(x for a, _, b in moves for x in (a, b)))
-    }
-    diagram = [f"    [*] --> {nodes[machine.initial.value]}"]
-    diagram += [f'    state "{name}" as {node}' for name, node in nodes.items()]
-    diagram += [f"    {nodes[a]} --> {nodes[b]}: {event}" for a, event, b in moves]
-    body = "\n".join(["```mermaid", "stateDiagram-v2", *diagram, "```"])
-    return f"# {machine.name}\n\n{NOTE}\n{body}\n\n{table(('from', 'event', 'to'), moves)}\nAll else is illegal.\n"
+def _violated(oracle: MachineOracle) -> str:
+    others = sorted(set(oracle.special.values()))
+    told = f", or {' or '.join(others)} once it has ended" if others else ""
+    return f"They violate {oracle.requirement}{told}."
+
+
+def _diagram(oracle: MachineOracle) -> str:
+    nodes = {name: f"s{number}" for number, name in enumerate(oracle.states)}
+    lines = [f"    [*] --> {nodes[oracle.initial]}"]
+    lines += [f'    state "{name}" as {node}' for name, node in nodes.items()]
+    lines += [f"    {nodes[move.before]} --> {nodes[move.after]}: {move.event}" for move in oracle.moves]
+    return "\n".join(["```mermaid", "stateDiagram-v2", *lines, "```"]) + "\n"

@@ -1,7 +1,7 @@
 """A model of how a Java producer of a given release interprets its settings.
 
-The configuration properties compare the client with it. It is written from Kafka's documentation of its settings, as
-tables of ranges and functions of the given settings.
+The configuration properties compare the client with it. It is written from ProducerConfig of Kafka 4.1.1 and the KIPs
+that changed it, as tables of ranges and functions of the given settings. Nothing in it comes from the reference client.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ RELEASES: tuple[Release, ...] = (
     *((4, 0), (4, 1), (4, 2), (4, 3)),
 )
 
-#: Whole numbers: lowest, highest.
+#: Whole numbers: lowest, highest, from the validators in ProducerConfig and CompressionType.
 RANGES: Mapping[str, tuple[int, int]] = {
     "batch.size": (0, INT_MAX),
     "buffer.memory": (0, LONG_MAX),
+    "compression.lz4.level": (1, 17),
+    "compression.zstd.level": (-131_072, 22),
     "delivery.timeout.ms": (0, INT_MAX),
     "linger.ms": (0, LONG_MAX),
     "max.block.ms": (0, LONG_MAX),
@@ -32,6 +34,8 @@ RANGES: Mapping[str, tuple[int, int]] = {
     "max.request.size": (0, INT_MAX),
     "metadata.max.age.ms": (0, LONG_MAX),
     "metadata.max.idle.ms": (5_000, LONG_MAX),
+    "metadata.recovery.rebootstrap.trigger.ms": (0, LONG_MAX),
+    "metrics.num.samples": (1, INT_MAX),
     "partitioner.availability.timeout.ms": (0, LONG_MAX),
     "receive.buffer.bytes": (-1, INT_MAX),
     "reconnect.backoff.max.ms": (0, LONG_MAX),
@@ -59,19 +63,53 @@ def text_of(release: Release) -> str:
     return f"{release[0]}.{release[1]}"
 
 
+#: The defaults of ProducerConfig and CommonClientConfigs that are the same in every release, by attribute.
+CONSTANT_DEFAULTS: Mapping[str, Any] = {
+    "batch_size": 16_384,
+    "buffer_memory": 33_554_432,
+    "client_dns_lookup": "use_all_dns_ips",
+    "compression_gzip_level": -1,
+    "compression_lz4_level": 9,
+    "compression_zstd_level": 3,
+    "connections_max_idle_ms": 540_000,
+    "delivery_timeout_ms": 120_000,
+    "interceptor_classes": (),
+    "max_block_ms": 60_000,
+    "max_in_flight_requests_per_connection": 5,
+    "max_request_size": 1_048_576,
+    "metadata_max_age_ms": 300_000,
+    "metadata_max_idle_ms": 300_000,
+    "metadata_recovery_rebootstrap_trigger_ms": 300_000,
+    "metrics_num_samples": 2,
+    "metrics_sample_window_ms": 30_000,
+    "partitioner_availability_timeout_ms": 0,
+    "partitioner_class": None,
+    "partitioner_ignore_keys": False,
+    "receive_buffer_bytes": 32_768,
+    "reconnect_backoff_max_ms": 1_000,
+    "reconnect_backoff_ms": 50,
+    "request_timeout_ms": 30_000,
+    "retries": INT_MAX,
+    "retry_backoff_ms": 100,
+    "security_protocol": "PLAINTEXT",
+    "send_buffer_bytes": 131_072,
+    "socket_connection_setup_timeout_max_ms": 30_000,
+    "socket_connection_setup_timeout_ms": 10_000,
+    "transaction_timeout_ms": 60_000,
+    "transactional_id": None,
+}
+
+
 def defaults(release: Release) -> dict[str, Any]:
-    """Return the defaults that changed between releases, by attribute of the configuration."""
+    """Return the defaults of a release, by attribute of the configuration."""
     return {
+        **CONSTANT_DEFAULTS,
         "acks": -1 if release >= (3, 0) else 1,
         "enable_idempotence": release >= (3, 0),
         "linger_ms": 5 if release >= (4, 0) else 0,
         "metadata_recovery_strategy": "rebootstrap" if release >= (4, 0) else "none",
         "partitioner_adaptive_partitioning_enable": release >= (3, 3),
         "retry_backoff_max_ms": 1_000 if release >= (3, 7) else 100,
-        "delivery_timeout_ms": 120_000,
-        "request_timeout_ms": 30_000,
-        "max_in_flight_requests_per_connection": 5,
-        "retries": INT_MAX,
     }
 
 

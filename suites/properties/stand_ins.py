@@ -16,12 +16,23 @@ from clients.reference.states import Machine
 from harness.brokers.scripted.answer import Answer
 from harness.brokers.scripted.cluster import ScriptedCluster
 from harness.wire.apis import Api
+from suites.oracle.machine import Table
 
 INVALID_TRANSACTION_TIMEOUT = 50
 
 MACHINES: Mapping[str, Machine[Any, Any]] = {
     machine.name: machine for machine in vars(states).values() if isinstance(machine, Machine)
 }
+
+
+def table_of(machine: Machine[Any, Any]) -> Table:
+    """Return the table of a client's machine, by the names of its trace, for the comparison with the oracle."""
+    return Table(
+        initial=machine.initial.told,
+        states=frozenset(state.told for state in type(machine.initial)),
+        events=frozenset(event.told for event in type(next(iter(machine.transitions))[1])),
+        moves={(state.told, event.told): after.told for (state, event), after in machine.transitions.items()},
+    )
 
 
 @dataclass(frozen=True)
@@ -59,5 +70,5 @@ def _with_a_wrong_end() -> Mapping[str, Machine[Any, Any]]:
 STAND_INS: Mapping[str, Beside] = {
     "state_transitions/a_broker_refuses_transactions_longer_than_its_maximum": Beside(brokers=WithoutMaximum),
     "state_transitions/a_producer_without_transactions_has_no_timeout_to_refuse": Beside(brokers=RefusesAll),
-    "state_transitions/every_pair_is_the_catalogues": Beside(machines=_with_a_wrong_end()),
+    "state_transitions/every_pair_is_the_oracles": Beside(machines=_with_a_wrong_end()),
 }

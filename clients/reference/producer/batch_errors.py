@@ -55,6 +55,11 @@ def cannot_go_on(error: KafkaError, batch: ProducerBatch | None = None) -> Broke
     return BrokerError(error, f"the producer failed: {error.name}", outcome=outcome)
 
 
+def without_identity(error: KafkaError, batch: ProducerBatch) -> BrokerError:
+    """Return the error of a batch that waited for a producer id that the broker refused (KAFKA-13668)."""
+    return BrokerError(error, f"no producer id for {_records(batch)}: {error.name}", outcome=_outcome(batch))
+
+
 def closed(batch: ProducerBatch) -> ProducerClosedError:
     """Return the error of a batch that close() ended (PRD-CLS-04)."""
     return ProducerClosedError(

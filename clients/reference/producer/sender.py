@@ -90,6 +90,10 @@ class Sender:
         if fatal:
             self.abort_all(lambda batch: batch_errors.cannot_go_on(fatal, batch), now_ms)
             return None
+        refused = transactions.abortable_error
+        if refused:
+            self.abort_all(lambda batch: batch_errors.without_identity(refused, batch), now_ms)
+            transactions.batches_were_aborted(now_ms)
         if transactions.state is _HAS_IDENTITY or self._init_producer_id is None:
             return None
         return self._init_producer_id.maybe_ask(now_ms)

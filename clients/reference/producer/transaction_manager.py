@@ -46,6 +46,10 @@ _FATAL = frozenset(
         "UNSUPPORTED_VERSION",
     )
 )
+#: A missing permission for a producer id. It may be granted later, so the producer asks again (KAFKA-13668).
+_REFUSALS = frozenset(
+    BY_NAME[name].code for name in ("CLUSTER_AUTHORIZATION_FAILED", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED")
+)
 
 
 class TransactionManager:
@@ -65,6 +69,7 @@ class TransactionManager:
         self.state = PRODUCER_ID.initial
         self.producer_id = NO_PRODUCER_ID
         self.fatal_error: KafkaError | None = None
+        self.abortable_error: KafkaError | None = None
 
     # Identity
 
@@ -80,7 +85,7 @@ class TransactionManager:
             self._move(ProducerIdEvent.INITIALIZE, now_ms)
 
     def initialized(self, response: ClientResponse, now_ms: int) -> None:
-        """Process the response or the lost connection: an identity, another attempt, or a fatal error (PRD-IDM-01)."""
+        """Process the response or the lost connection: an identity, another attempt, or an error (PRD-IDM-01)."""
         self._is_initializing = False
         if response.version_mismatch:
             self.fail_fatally(BY_NAME["UNSUPPORTED_VERSION"], now_ms)
@@ -93,10 +98,25 @@ class TransactionManager:
             self._move(ProducerIdEvent.INITIALIZED, now_ms)
             self._assume(ProducerId(response.body.producer_id, response.body.producer_epoch), now_ms)
         elif error.retriable:
-            self._init_at_ms = now_ms + self._backoff.delay_ms(self._init_attempts)
-            self._init_attempts += 1
+            self._back_off(now_ms)
+        elif error.code in _REFUSALS:
+            self.abortable_error = error
+            self._move(ProducerIdEvent.REFUSED, now_ms, error.name)
+            self._back_off(now_ms)
         else:
             self.fail_fatally(error, now_ms)
+
+    def _back_off(self, now_ms: int) -> None:
+        self._init_at_ms = now_ms + self._backoff.delay_ms(self._init_attempts)
+        self._init_attempts += 1
+
+    def batches_were_aborted(self, now_ms: int) -> None:
+        """Leave the abortable error, so that a producer id is requested again. Forget the batches that have ended."""
+        self.abortable_error = None
+        self._move(ProducerIdEvent.BATCHES_ABORTED, now_ms)
+        for entry in self._sequences.values():
+            for batch in [each for each in entry.in_flight if each.is_done]:
+                entry.forget(batch, now_ms)
 
     def fail_fatally(self, error: KafkaError, now_ms: int) -> None:
         """Enter the fatal state: there will be no producer id. The first error is kept, later ones are ignored."""

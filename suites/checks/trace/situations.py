@@ -133,6 +133,7 @@ class _Situations:
         elif machine == "sequence" and event.cause == "unknown-end":
             self._arose("PRD-EXP-06", "PRD-IDM-13")
         elif machine == "life" and event.cause in ("close", "force"):
+            self._arose("PRD-CLS-03")
             if self._unfinished:
                 self._arose("PRD-CLS-04")
             if self._now_blocked:

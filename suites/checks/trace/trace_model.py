@@ -1,8 +1,7 @@
-"""What the checks of the client's own trace share: its events, the catalogue's tables, and how a breach is reported.
+"""What the checks of the client's own trace share: its events, and how a breach is reported.
 
-The tables are those of the behaviours NET-CON, PRD-FIN and PRD-IDM, and not the client's own. A move that is
-not in them is not allowed. A monitor goes over the events once, in the order in which they were decided, and
-keeps only what its rules need. It must never accuse a correct client.
+A monitor goes over the events once, in the order in which they were decided, and keeps only what its rules need.
+It must never accuse a correct client.
 """
 
 from __future__ import annotations
@@ -18,96 +17,13 @@ from harness.model.anomaly import Anomaly, Sample
 from harness.model.evidence import Evidence, view
 from harness.model.rows import Finding
 from harness.model.verdicts import Level
+from suites.oracle import MACHINES
 
 ALL_EVENTS = tuple(TraceEvent.__subclasses__())
 _ANY_EVENT: Any = Union[ALL_EVENTS]  # noqa: UP007 - made of a list that is known only at run time
 _TAGS = frozenset(event.__struct_config__.tag for event in ALL_EVENTS)
 
-Moves = Mapping[tuple[str, str], str]
-"""Maps state and cause to the next state, by the stable names of the trace."""
-
-
-def _moves(table: str) -> Moves:
-    rows = [line.split() for line in table.strip().splitlines()]
-    return {(before, cause): after for before, cause, after in rows}
-
-
-MOVES: Mapping[str, Moves] = {
-    "connection": _moves("""
-        DISCONNECTED           connect                CONNECTING
-        AUTHENTICATION_FAILED  connect                CONNECTING
-        CONNECTING             connected              CHECKING_API_VERSIONS
-        CHECKING_API_VERSIONS  lower-api-versions     CHECKING_API_VERSIONS
-        CHECKING_API_VERSIONS  api-versions           READY
-        CONNECTING             disconnect             DISCONNECTED
-        CHECKING_API_VERSIONS  disconnect             DISCONNECTED
-        READY                  disconnect             DISCONNECTED
-        DISCONNECTED           authentication-failed  AUTHENTICATION_FAILED
-        DISCONNECTED           forget                 DISCONNECTED
-        CONNECTING             forget                 DISCONNECTED
-        CHECKING_API_VERSIONS  forget                 DISCONNECTED
-        READY                  forget                 DISCONNECTED
-        AUTHENTICATION_FAILED  forget                 DISCONNECTED
-    """),
-    "batch": _moves("""
-        OPEN       close      CLOSED
-        CLOSED     drain      IN_FLIGHT
-        IN_FLIGHT  reenqueue  CLOSED
-        IN_FLIGHT  split      SPLIT
-        IN_FLIGHT  succeed    SUCCEEDED
-        OPEN       fail       FAILED
-        CLOSED     fail       FAILED
-        IN_FLIGHT  fail       FAILED
-        OPEN       abort      ABORTED
-        CLOSED     abort      ABORTED
-        IN_FLIGHT  abort      ABORTED
-        FAILED     succeed    FAILED
-        FAILED     fail       FAILED
-        ABORTED    succeed    ABORTED
-        ABORTED    fail       ABORTED
-    """),
-    "producer-id": _moves("""
-        UNINITIALIZED  initialize       INITIALIZING
-        INITIALIZING   initialized      READY
-        READY          epoch-exhausted  UNINITIALIZED
-        UNINITIALIZED  fatal            FATAL_ERROR
-        INITIALIZING   fatal            FATAL_ERROR
-        READY          fatal            FATAL_ERROR
-    """),
-    "sequence": _moves("""
-        CLEAN        goes-again    RETRYING
-        RETRYING     settled       CLEAN
-        CLEAN        unknown-end   UNRESOLVED
-        RETRYING     unknown-end   UNRESOLVED
-        UNRESOLVED   continued     CLEAN
-        CLEAN        broken        BUMPED
-        RETRYING     broken        BUMPED
-        UNRESOLVED   broken        BUMPED
-        STALE_EPOCH  broken        BUMPED
-        BUMPED       restarted     CLEAN
-        STALE_EPOCH  restarted     CLEAN
-        CLEAN        epoch-raised  STALE_EPOCH
-        RETRYING     epoch-raised  STALE_EPOCH
-        UNRESOLVED   epoch-raised  STALE_EPOCH
-    """),
-    "life": _moves("""
-        OPEN     close    CLOSING
-        CLOSING  close    CLOSING
-        CLOSED   close    CLOSED
-        CLOSING  drained  CLOSED
-        CLOSING  force    CLOSED
-    """),
-}
-"""Maps each machine to its allowed moves. All other moves are defects of the client."""
-
-INITIAL = {
-    "connection": "DISCONNECTED",
-    "batch": "OPEN",
-    "producer-id": "UNINITIALIZED",
-    "sequence": "CLEAN",
-    "life": "OPEN",
-}
-FINAL = frozenset({"SUCCEEDED", "FAILED", "ABORTED"})
+FINAL = MACHINES["batch"].final
 """The final states of a batch. SPLIT is not final, since the parts go on."""
 
 MUST, SHOULD = Level.MUST, Level.SHOULD

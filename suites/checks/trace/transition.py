@@ -3,7 +3,8 @@
 ## What it does
 
 Follows every state machine of the client through its trace: each connection, each batch, the producer id,
-each partition's sequence numbers, and the producer itself. Every move must be in the catalogue's table and
+each partition's sequence numbers, and the producer itself. Every move must be in the oracle's table
+([state machines](machines/README.md)), which is written from Kafka's sources and not from the client, and
 begin where the previous one ended. A batch must take exactly one final state.
 
 ## Why it is bad
@@ -22,8 +23,8 @@ The client's own trace; clients without one are not judged.
 
 ## References
 
-NET-CON-01, NET-CON-11 (KIP-35, KIP-152), PRD-FIN-01 to PRD-FIN-03 (ProducerBatch.finalState), PRD-IDM-11
-(KIP-360).
+NET-CON-01, NET-CON-11 (KIP-35, KIP-152), PRD-FIN-01 to PRD-FIN-03 (ProducerBatch.finalState), PRD-IDM-07,
+PRD-IDM-11 (KIP-360), PRD-CLS-03 (Sender.run).
 """
 
 from __future__ import annotations
@@ -33,11 +34,10 @@ from harness.model.evidence import Evidence
 from harness.model.rows import Finding
 from harness.model.verdicts import Guarantee
 from harness.plugins.check import Check
+from suites.analysis.promises import EXACTLY_ONCE
 from suites.checks.trace.situations import judged
 from suites.checks.trace.trace_model import (
     FINAL,
-    INITIAL,
-    MOVES,
     MUST,
     SHOULD,
     Monitor,
@@ -45,13 +45,8 @@ from suites.checks.trace.trace_model import (
     breach_anomaly,
     events_of,
 )
+from suites.oracle import MACHINES
 
-_RULES = {
-    "connection": "NET-CON-01",
-    "batch": "PRD-FIN-01",
-    "producer-id": "PRD-IDM-11",
-    "sequence": "PRD-IDM-07",
-}
 _FORGOTTEN = frozenset({"DISCONNECTED", "AUTHENTICATION_FAILED"})
 
 
@@ -60,7 +55,7 @@ class Transitions(Monitor):
 
     def __init__(self) -> None:
         super().__init__()
-        self._states: dict[str, dict[str, str]] = {machine: {} for machine in MOVES}
+        self._states: dict[str, dict[str, str]] = {machine: {} for machine in MACHINES}
         self._reported: set[str] = set()
         self.handlers = {StateChanged: self._moved, BatchEnded: self._ended}
 
@@ -69,9 +64,10 @@ class Transitions(Monitor):
         states = self._states.get(machine)
         if states is None:
             return
-        last = states.get(subject) or INITIAL[machine]
+        oracle = MACHINES[machine]
+        last = states.get(subject) or oracle.initial
         states[subject] = after
-        if MOVES[machine].get((before, event.cause)) != after:
+        if oracle.table.get((before, event.cause)) != after:
             self._illegal(event, f"went from {before} to {after} by {event.cause}, which is in no table")
         elif last != before and not self._is_new_address(event, last):
             self._illegal(event, f"left {before} by {event.cause}, where it was {last}")
@@ -82,7 +78,7 @@ class Transitions(Monitor):
         return event.machine == "connection" and event.cause == "connect" and last in _FORGOTTEN
 
     def _illegal(self, event: StateChanged, what: str) -> None:
-        rule = "PRD-FIN-03" if event.before in FINAL else _RULES.get(event.machine, "PRD-CLS-03")
+        rule = MACHINES[event.machine].violated_by(event.before, event.cause)
         self.accuse(rule, event, f"{event.machine} {event.subject}".strip(), what)
 
     def _ended(self, event: BatchEnded) -> None:
@@ -113,7 +109,9 @@ CHECK = Check(
         judged("PRD-FIN-01", MUST),
         judged("PRD-FIN-02", SHOULD),
         judged("PRD-FIN-03", SHOULD),
+        judged("PRD-IDM-07", MUST, EXACTLY_ONCE),
         judged("PRD-IDM-11", SHOULD),
+        judged("PRD-CLS-03", MUST),
     ),
     guarantees=frozenset(Guarantee),
     requires=frozenset({"trace"}),

@@ -6,6 +6,10 @@ The other channels stay as they are, since these defects have not had an effect 
 from __future__ import annotations
 
 from suites.perturbations.perturbation import Perturbation
-from suites.perturbations.traces import batches, connections
+from suites.perturbations.traces import batches, connections, machines
 
-PERTURBATIONS: tuple[Perturbation, ...] = (*batches.PERTURBATIONS, *connections.PERTURBATIONS)
+PERTURBATIONS: tuple[Perturbation, ...] = (
+    *machines.PERTURBATIONS,
+    *batches.PERTURBATIONS,
+    *connections.PERTURBATIONS,
+)

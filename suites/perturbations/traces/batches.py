@@ -8,7 +8,6 @@ from clients.reference.telemetry.trace import (
     BatchEnded,
     BatchRetried,
     BatchSent,
-    StateChanged,
 )
 from harness.model.evidence import Evidence
 from harness.model.verdicts import Verdict
@@ -18,14 +17,6 @@ from suites.perturbations.traces.events import gone, of, on_trace, plus, trace_o
 LONG_MS, LONG_AGO_MS = 10_000, 100_000
 #: Shorter than linger.ms of any trial.
 SHORT_MS = 3
-
-
-def _succeeds(event: StateChanged) -> bool:
-    return event.machine == "batch" and event.cause == "succeed" and event.before == "IN_FLIGHT"
-
-
-def _drains(event: StateChanged) -> bool:
-    return event.machine == "batch" and event.cause == "drain"
 
 
 def _lingered(evidence: Evidence) -> list[int]:
@@ -59,20 +50,6 @@ NEVER_EXPIRED = on_trace(
 )
 
 PERTURBATIONS = (
-    on_trace(
-        "trace-illegal-move",
-        "takes a batch as stored that was never sent",
-        "transition",
-        of(StateChanged, _succeeds),
-        with_fields(before="CLOSED"),
-    ),
-    on_trace(
-        "trace-skipped-move",
-        "sends a batch without taking it from its queue",
-        ("transition", "bookkeeping"),
-        of(StateChanged, _drains),
-        gone,
-    ),
     on_trace("trace-two-ends", "ends a batch twice", "transition", of(BatchEnded), twice),
     on_trace(
         "trace-other-end",

@@ -21,6 +21,8 @@ from suites.properties.simulation import TOPIC, Simulation
 from suites.properties.state_transitions import wire
 
 ROUND, OUT_OF_ORDER, UNKNOWN_PRODUCER, INVALID_RECORD, NOT_ENOUGH_REPLICAS = 2**31, 45, 59, 87, 19
+#: CLUSTER_AUTHORIZATION_FAILED and TRANSACTIONAL_ID_AUTHORIZATION_FAILED.
+REFUSALS = (31, 53)
 ROUND_TRIP_MS = 50
 IDLE_MS = st.sampled_from([0, 1_000, 700_000])
 NO_LOG_START = -1
@@ -70,6 +72,26 @@ def a_broken_chain_begins_anew(components: Components, before: int, count: int) 
     last = simulation.told(BatchSent)[-1]
     assert (last.producer_epoch, last.base_sequence) == (1, 0)
     assert [row.value for row in simulation.log()][before:] == [str(number) for number in range(count)]
+
+
+@client_property(
+    "PRD-IDM-01", code=st.sampled_from(REFUSALS), refusals=st.integers(1, 3), count=st.integers(1, 4)
+)
+def a_refused_identity_is_asked_for_again(
+    components: Components, code: int, refusals: int, count: int
+) -> None:
+    """If the broker refuses a producer id, waiting records fail. The producer asks again, and later records pass."""
+    simulation = Simulation(components, {"linger.ms": 2})
+    simulation.cluster.inject_error(Api.INIT_PRODUCER_ID, code, refusals)
+    for _ in range(refusals):
+        refused = [simulation.send(b"refused") for _ in range(count)]
+        assert simulation.run_until(lambda: all(each.is_done for each in refused), 60_000)  # noqa: B023
+        assert {each.error.name for each in refused if each.error} == {ErrorCode(code).name.upper()}
+        assert all(each.error for each in refused)
+    sent = [simulation.send(b"%d" % number) for number in range(count)]
+    assert simulation.run_until(lambda: all(each.is_done for each in sent), 60_000)
+    assert [each.error for each in sent] == [None] * count
+    assert [row.value for row in simulation.log()] == [str(number) for number in range(count)]
 
 
 @client_property("PRD-IDM-03", "PRD-IDM-10", gap_ms=st.integers(2, 20), count=st.integers(1, 4))

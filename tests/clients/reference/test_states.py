@@ -1,124 +1,147 @@
-"""Every (state, event) pair of every table: legal transitions are listed again here, and all others raise."""
+"""The tables of the reference client against the oracle (``suites/oracle``), which is written from Kafka's sources."""
 
 from __future__ import annotations
 
-from enum import Enum
+from dataclasses import replace
 
 import pytest
 
 from clients.reference import states
-from clients.reference.states import IllegalTransition, Machine
+from clients.reference.states import IllegalTransition
+from suites.oracle import MACHINES as ORACLES
+from suites.oracle.machine import differences
+from suites.properties.stand_ins import MACHINES, table_of
 
-MACHINES = [value for value in vars(states).values() if isinstance(value, Machine)]
-FINAL = ("SUCCEEDED", "FAILED", "ABORTED")
-
-# As in the catalogue (section 1.1 to 1.3), written down independently of states.py.
-LEGAL = {
-    "connection": """
-        DISCONNECTED connect CONNECTING
-        CONNECTING connected CHECKING_API_VERSIONS
-        CONNECTING disconnect DISCONNECTED
-        CHECKING_API_VERSIONS lower-api-versions CHECKING_API_VERSIONS
-        CHECKING_API_VERSIONS api-versions READY
-        CHECKING_API_VERSIONS disconnect DISCONNECTED
-        READY disconnect DISCONNECTED
-        DISCONNECTED authentication-failed AUTHENTICATION_FAILED
-        AUTHENTICATION_FAILED connect CONNECTING
-        DISCONNECTED forget DISCONNECTED
-        AUTHENTICATION_FAILED forget DISCONNECTED
-        CONNECTING forget DISCONNECTED
-        CHECKING_API_VERSIONS forget DISCONNECTED
-        READY forget DISCONNECTED
-    """,
-    "batch": """
-        OPEN close CLOSED
-        OPEN fail FAILED
-        OPEN abort ABORTED
-        CLOSED drain IN_FLIGHT
-        CLOSED fail FAILED
-        CLOSED abort ABORTED
-        IN_FLIGHT reenqueue CLOSED
-        IN_FLIGHT succeed SUCCEEDED
-        IN_FLIGHT fail FAILED
-        IN_FLIGHT abort ABORTED
-        IN_FLIGHT split SPLIT
-        FAILED succeed FAILED
-        FAILED fail FAILED
-        ABORTED succeed ABORTED
-        ABORTED fail ABORTED
-    """,
-    "producer-id": """
-        UNINITIALIZED initialize INITIALIZING
-        INITIALIZING initialized READY
-        READY epoch-exhausted UNINITIALIZED
-        UNINITIALIZED fatal FATAL_ERROR
-        INITIALIZING fatal FATAL_ERROR
-        READY fatal FATAL_ERROR
-    """,
-    "sequence": """
-        CLEAN goes-again RETRYING
-        RETRYING settled CLEAN
-        CLEAN unknown-end UNRESOLVED
-        RETRYING unknown-end UNRESOLVED
-        UNRESOLVED continued CLEAN
-        CLEAN broken BUMPED
-        RETRYING broken BUMPED
-        UNRESOLVED broken BUMPED
-        STALE_EPOCH broken BUMPED
-        BUMPED restarted CLEAN
-        STALE_EPOCH restarted CLEAN
-        CLEAN epoch-raised STALE_EPOCH
-        RETRYING epoch-raised STALE_EPOCH
-        UNRESOLVED epoch-raised STALE_EPOCH
-    """,
-    "life": """
-        OPEN close CLOSING
-        CLOSING close CLOSING
-        CLOSED close CLOSED
-        CLOSING drained CLOSED
-        CLOSING force CLOSED
-    """,
-}
+TABLES = {name: table_of(machine) for name, machine in MACHINES.items()}
+by_machine = pytest.mark.parametrize("name", sorted(ORACLES))
 
 
-def test_every_machine_is_written_down():
-    assert {machine.name for machine in MACHINES} == set(LEGAL)
+def legal():
+    return [
+        pytest.param(name, move, id=f"{name}-{move.before}-{move.event}")
+        for name in sorted(ORACLES)
+        for move in ORACLES[name].moves
+    ]
 
 
-@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
-def test_every_pair(machine):
-    legal = {}
-    for line in LEGAL[machine.name].split("\n"):
-        if line.strip():
-            before, event, after = line.split()
-            legal[before, event] = after
-    state_type = type(machine.initial)
-    event_type = type(next(iter(machine.transitions))[1])
-    for state in state_type:
-        for event in event_type:
-            expected = legal.pop((state.value, event.value), None)
-            assert machine.allows(state, event) is (expected is not None)
-            if expected is None:
-                with pytest.raises(IllegalTransition, match=machine.name):
+def illegal():
+    return [
+        pytest.param(name, state, event, id=f"{name}-{state}-{event}")
+        for name, oracle in sorted(ORACLES.items())
+        for state in oracle.states
+        for event in oracle.events
+        if (state, event) not in oracle.table
+    ]
+
+
+def test_every_machine_has_an_oracle():
+    assert MACHINES.keys() == ORACLES.keys()
+
+
+@by_machine
+def test_the_client_has_the_moves_of_the_oracle(name):
+    found = differences(ORACLES[name], TABLES[name])
+    assert not found, "\n".join([f"{name}: {len(found)} differences", *found])
+
+
+@by_machine
+def test_what_is_not_in_the_table_raises(name):
+    machine = MACHINES[name]
+    for state in type(machine.initial):
+        for event in type(next(iter(machine.transitions))[1]):
+            if (state.told, event.told) not in ORACLES[name].table:
+                with pytest.raises(IllegalTransition, match=name):
                     machine.after(state, event)
-            else:
-                assert machine.after(state, event).value == expected
-    assert not legal
 
 
-@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
-def test_every_state_can_be_reached(machine):
-    reached: set[Enum] = {machine.initial}
-    while True:
-        further = {after for (before, _), after in machine.transitions.items() if before in reached} - reached
-        if not further:
-            break
+@by_machine
+def test_every_state_can_be_reached(name):
+    oracle = ORACLES[name]
+    reached = {oracle.initial}
+    while further := {move.after for move in oracle.moves if move.before in reached} - reached:
         reached |= further
-    assert reached == set(type(machine.initial))
+    assert reached == set(oracle.states)
 
 
 def test_final_batch_states_are_never_left():
-    for (before, _), after in states.BATCH.transitions.items():
-        if before.value in FINAL:
-            assert before is after
-    assert {state.value for state in states.BatchState if state.is_final} == set(FINAL)
+    final = ORACLES["batch"].final
+    assert all(move.after == move.before for move in ORACLES["batch"].moves if move.before in final)
+    assert {state.told for state in states.BatchState if state.is_final} == final
+
+
+# The oracle has an effect: each single change of a client's table is a difference.
+
+
+@pytest.mark.parametrize(("name", "move"), legal())
+def test_a_move_that_is_missing_is_found(name, move):
+    moves = dict(TABLES[name].moves)
+    del moves[move.before, move.event]
+    [found] = differences(ORACLES[name], replace(TABLES[name], moves=moves))
+    assert found.startswith(
+        f"missing: the oracle says {move.before} --{move.event}--> {move.after} ({move.source})"
+    )
+
+
+@pytest.mark.parametrize(("name", "move"), legal())
+def test_a_move_to_any_other_state_is_found(name, move):
+    for other in set(ORACLES[name].states) - {move.after}:
+        moves = {**TABLES[name].moves, (move.before, move.event): other}
+        [found] = differences(ORACLES[name], replace(TABLES[name], moves=moves))
+        assert found.startswith("different: the oracle says ") and found.endswith(
+            f"the client goes to {other}"
+        )
+
+
+@pytest.mark.parametrize(("name", "state", "event"), illegal())
+def test_a_move_too_many_is_found(name, state, event):
+    for after in ORACLES[name].states:
+        moves = {**TABLES[name].moves, (state, event): after}
+        [found] = differences(ORACLES[name], replace(TABLES[name], moves=moves))
+        assert found == f"extra: the client has {state} --{event}--> {after}, the oracle does not"
+
+
+@by_machine
+def test_other_states_events_and_beginnings_are_found(name):
+    oracle, table = ORACLES[name], TABLES[name]
+    for state in oracle.states[1:]:
+        assert differences(oracle, replace(table, initial=state))
+        assert differences(oracle, replace(table, states=table.states - {state}))
+    assert differences(oracle, replace(table, states=table.states | {"LIMBO"}))
+    assert differences(oracle, replace(table, events=table.events | {"wish"}))
+
+
+# What the oracle says of itself.
+
+
+@by_machine
+def test_every_move_has_a_source(name):
+    for move in ORACLES[name].moves:
+        assert "#" in move.source or "KIP-" in move.source, f"{move} names no method and no KIP"
+
+
+#: TransactionManager.State#isTransitionValid in Kafka 4.1.1, among the states that need no transaction.
+VALID_IN_JAVA = {
+    "UNINITIALIZED": {"READY", "ABORTABLE_ERROR"},
+    "INITIALIZING": {"UNINITIALIZED"},
+    "READY": {"INITIALIZING"},
+    "ABORTABLE_ERROR": {"ABORTABLE_ERROR", "INITIALIZING"},
+    "FATAL_ERROR": {"UNINITIALIZED", "INITIALIZING", "READY", "ABORTABLE_ERROR", "FATAL_ERROR"},
+}
+
+
+def test_the_moves_of_a_producer_id_are_those_that_java_calls_valid():
+    oracle = ORACLES["producer-id"]
+    said = {
+        (row.before, row.after) for row in (*oracle.moves, *oracle.left_out) if row.before in VALID_IN_JAVA
+    }
+    valid = {(before, after) for after, sources in VALID_IN_JAVA.items() for before in sources}
+    assert {pair for pair in said if pair[1] in VALID_IN_JAVA} == valid
+
+
+@by_machine
+def test_what_is_left_out_is_not_there_and_has_a_reason(name):
+    oracle = ORACLES[name]
+    for left_out in oracle.left_out:
+        assert left_out.source and left_out.reason
+        for state in left_out.before.split(", "):
+            assert oracle.table.get((state, left_out.event)) != left_out.after

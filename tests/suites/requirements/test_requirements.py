@@ -212,14 +212,17 @@ def test_a_page_of_an_area_can_be_read(pages):
 
 @pytest.mark.long
 def test_there_is_a_page_and_an_index_entry_for_every_machine(pages):
-    from clients.reference import states
+    """Each page has every legal move with its source, and every difference from Java with its reason."""
+    from suites.oracle import MACHINES
 
     index = pages.pages()["machines/README.md"]
-    for machine in vars(states).values():
-        if isinstance(machine, states.Machine):
-            page = pages.pages()[f"machines/{machine.name}.md"]
-            assert f"[{machine.name}]({machine.name}.md)" in index
-            assert all(event.value in page for _, event in machine.transitions)
+    for name, oracle in MACHINES.items():
+        page = pages.pages()[f"machines/{name}.md"]
+        assert f"[{name}]({name}.md)" in index
+        for move in oracle.moves:
+            assert f"| {move.before} | {move.event} | {move.after} | {move.source} |" in page
+            assert move.departure in page
+        assert all(row.source in page and row.reason in page for row in oracle.left_out)
 
 
 def test_drift_is_seen_for_changed_missing_and_stale_pages(pages, tmp_path):

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from clients.reference.config.consumer_config import (
     CHANGES,
-    FORBIDDEN,
     KEYS,
     ConsumerConfig,
     duration_ms,
@@ -48,6 +47,14 @@ def test_without_a_group_there_is_nothing_to_subscribe_or_commit():
     assert not config(enable_auto_commit="false").enable_auto_commit
     member = config(group_id="g")
     assert member.enable_auto_commit and member.require_group("commit()") == "g"
+
+
+#: CLASSIC_PROTOCOL_UNSUPPORTED_CONFIGS and CONSUMER_PROTOCOL_UNSUPPORTED_CONFIGS of ConsumerConfig 4.1.1, without
+#: the settings of share groups.
+FORBIDDEN = {
+    "classic": ["group.remote.assignor"],
+    "consumer": ["partition.assignment.strategy", "heartbeat.interval.ms", "session.timeout.ms"],
+}
 
 
 @pytest.mark.parametrize(

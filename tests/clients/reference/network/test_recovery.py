@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clients.reference.network.idle_connections import IdleConnections
-from clients.reference.network.throttling import FIRST_THROTTLING_VERSION, client_throttle_ms
+from clients.reference.network.throttling import client_throttle_ms
 from clients.reference.states import ConnectionState
 from clients.reference.telemetry.trace import (
     ConnectAttempt,
@@ -75,14 +75,28 @@ def test_an_old_answer_was_throttled_by_the_broker(world, highest, waits):
     assert (sent_ms(w, "Produce")[1] == answered_ms + 700) is waits
 
 
-@given(st.sampled_from(list(FIRST_THROTTLING_VERSION)), st.integers(0, 20), st.integers(0, 10_000))
+#: AbstractResponse#shouldClientThrottle in the response classes of Kafka 4.1.1: from which version on it is true.
+THROTTLES_SINCE = {
+    Api.PRODUCE: 6,
+    Api.METADATA: 6,
+    Api.FIND_COORDINATOR: 2,
+    Api.API_VERSIONS: 2,
+    Api.INIT_PRODUCER_ID: 1,
+    Api.ADD_PARTITIONS_TO_TXN: 1,
+    Api.ADD_OFFSETS_TO_TXN: 1,
+    Api.END_TXN: 1,
+    Api.TXN_OFFSET_COMMIT: 1,
+}
+
+
+@given(st.sampled_from(list(THROTTLES_SINCE)), st.integers(0, 20), st.integers(0, 10_000))
 def test_which_answers_throttle(api, version, told_ms):
     """NET-CON-12."""
 
     class Body:
         throttle_time = timedelta(milliseconds=told_ms)
 
-    due_ms = told_ms if version >= FIRST_THROTTLING_VERSION[api] else 0
+    due_ms = told_ms if version >= THROTTLES_SINCE[api] else 0
     assert client_throttle_ms(api, version, Body) == due_ms
     assert client_throttle_ms(Api.FETCH_SNAPSHOT, version, Body) == 0
 

@@ -16,7 +16,7 @@ from clients.adapters.reference.simulated import SimulatedSelector
 from clients.reference import KafkaProducer
 from clients.reference.errors import AuthenticationError, ConfigException
 from clients.reference.network.channel import AuthenticationFailedError
-from clients.reference.network.sasl import RESERVED_CORRELATION_IDS, PlainAuthenticator, plain_credentials
+from clients.reference.network.sasl import PlainAuthenticator, plain_credentials
 from clients.reference.ports import ChannelState, Disconnection
 from clients.reference.states import ConnectionState
 from clients.reference.telemetry.trace import ConnectAttempt, ConnectionEnded, ReconnectBackoff
@@ -68,8 +68,8 @@ def test_the_exchange():
     assert authenticator.answer(done) is None
     assert handshake.mechanism == "PLAIN"
     assert bytes(authenticate.auth_bytes) == b"\0user\0secret"
-    assert first.correlation_id in RESERVED_CORRELATION_IDS
-    assert second.correlation_id in RESERVED_CORRELATION_IDS
+    # SaslClientAuthenticator.MIN_RESERVED_CORRELATION_ID to MAX_RESERVED_CORRELATION_ID (NET-INF-02)
+    assert {first.correlation_id, second.correlation_id} <= set(range(2**31 - 8, 2**31))
     assert first.correlation_id != second.correlation_id
 
 

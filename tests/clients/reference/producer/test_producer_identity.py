@@ -61,19 +61,59 @@ def test_the_question_for_an_identity_is_repeated(world):
     assert len(w.brokers.requests(Api.INIT_PRODUCER_ID)) == 5
 
 
-def test_a_refused_identity_is_the_end_of_the_producer(world):
+@pytest.mark.parametrize("error", ["CLUSTER_AUTHORIZATION_FAILED", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"])
+def test_a_refused_identity_ends_what_waits_for_it_and_is_asked_for_again(world, error):
+    """KAFKA-13668, SenderTest#testClusterAuthorizationExceptionInInitProducerIdRequest."""
+    w = world()
+    w.brokers.fates(BY_NAME[error].code, api=Api.INIT_PRODUCER_ID)
+    refused = [w.send(), w.send(partition=1)]
+    w.settle(*refused)
+    assert [type(delivery.error) for delivery in refused] == [BrokerError] * 2
+    assert {(each.error.name, each.error.outcome) for each in refused} == {(error, Outcome.FAIL)}
+    assert w.brokers.requests() == []
+    later = w.send()
+    w.settle(later)
+    assert later.error is None
+    first, second = w.brokers.requests(Api.INIT_PRODUCER_ID)
+    assert second.at_ms - first.at_ms >= 0.8 * 100  # retry.backoff.ms with its jitter
+    assert w.core.not_at_rest() == []
+
+
+def test_an_identity_that_stays_refused_does_not_hold_up_close(world):
     w = world()
     w.brokers.fates(then=31, api=Api.INIT_PRODUCER_ID)
-    first = w.send()
-    w.settle(first)
-    later = w.send()
-    assert [type(d.error) for d in (first, later)] == [BrokerError] * 2
-    assert {(d.error.name, d.error.outcome) for d in (first, later)} == {
-        ("CLUSTER_AUTHORIZATION_FAILED", Outcome.FAIL)
-    }
+    for _ in range(2):
+        delivery = w.send()
+        w.settle(delivery)
+        assert delivery.error.name == "CLUSTER_AUTHORIZATION_FAILED"
     assert w.brokers.requests() == []
     w.core.close(w.now_ms)
     w.until(lambda: w.core.is_closed, limit_ms=100)
+
+
+def test_a_refusal_after_the_last_epoch_leaves_no_batch_in_the_way(world):
+    """The batches of the old identity end with the others, in flight or not. The new one starts without them."""
+    w = world(batch_size=0, linger_ms=0)
+    answers = iter(("last epoch", "refused"))
+
+    def script(seen):
+        if seen.api is not Api.INIT_PRODUCER_ID:
+            return OUT_OF_ORDER if len(w.brokers.requests()) == 2 else None
+        answer = next(answers, None)
+        if answer == "refused":
+            return BY_NAME["CLUSTER_AUTHORIZATION_FAILED"].code
+        return seen.edit(lambda body: replace(body, producer_epoch=32_767)) if answer else None
+
+    w.brokers.script = script
+    w.settle(w.send())
+    ended = [w.send(), w.send(), w.send(partition=1)]
+    w.settle(*ended)
+    assert "CLUSTER_AUTHORIZATION_FAILED" in {each.error.name for each in ended if each.error}
+    later = [w.send(), w.send(), w.send(partition=1)]
+    w.settle(*later)
+    assert [delivery.error for delivery in later] == [None] * 3
+    assert {(e.producer_id, e.producer_epoch) for e in w.told(BatchSent)[-3:]} == {(1, 0)}
+    assert w.core.not_at_rest() == []
 
 
 def test_the_last_epoch_is_followed_by_a_new_producer_id(world):

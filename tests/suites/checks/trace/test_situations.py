@@ -27,6 +27,7 @@ CALM = {
     "NET-INF-03",
     "PRD-ACC-02",
     "PRD-ACC-03",
+    "PRD-CLS-03",
     "PRD-FIN-01",
     "PRD-FIN-04",
     "PRD-IDM-01",

@@ -125,6 +125,7 @@ def books(**limits):
         ("PRD-FIN-01", life(A, CLOSE, DRAIN, DRAIN)),
         ("PRD-FIN-03", life(A, CLOSE, DRAIN, WELL, "SUCCEEDED fail FAILED")),
         ("PRD-FIN-03", life(A, CLOSE, DRAIN, BADLY, "FAILED abort ABORTED")),
+        ("PRD-FIN-02", life(A, CLOSE, DRAIN, BADLY, "FAILED succeed SUCCEEDED")),
         ("PRD-FIN-01", [*life(A, CLOSE, DRAIN, WELL), *[BatchEnded(at_ms=0, batch=A, record_count=1)] * 2]),
         ("PRD-FIN-01", [*life(A, CLOSE), BatchEnded(at_ms=0, batch=A, record_count=1)]),
         (
