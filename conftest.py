@@ -6,6 +6,7 @@ processes (``-n 3``) two have the tests with brokers, which mostly wait, and one
 
 from __future__ import annotations
 
+import signal
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,15 @@ class BrokersApart(LoadScopeScheduling):
 @cache
 def _starts_jvm(path: str) -> bool:
     return "mark.jvm" in Path(path).read_text()
+
+
+def pytest_configure() -> None:
+    """Let SIGINT end the programs that tests start.
+
+    A shell starts a command in the background with SIGINT ignored, and child processes inherit that.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BrokersApart:
