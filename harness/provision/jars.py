@@ -17,11 +17,12 @@ from harness.model.errors import EnvironmentProblem, UsageError
 from harness.provision import jgo
 from harness.provision.caches import installed
 from harness.provision.java import find_java
-from harness.provision.jgo import Module
 from harness.provision.manifest import FIX, summary
 from harness.provision.tools import Ended, attempt, excerpt
 from harness.provision.versions import in_order
 
+Module = tuple[str, str, str]
+"""Organisation, name and revision."""
 Fetch = Callable[[str, Sequence[Module], Path], None]
 """What fetches modules into a folder, as :func:`fetch` does."""
 

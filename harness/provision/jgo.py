@@ -14,9 +14,6 @@ from harness.model.errors import EnvironmentProblem
 from harness.provision.python_env import pinned_env
 from harness.provision.tools import attempt, excerpt
 
-Module = tuple[str, str, str]
-"""Organisation, name and revision."""
-
 JGO = Path(__file__).with_name("jgo.txt")
 
 #: Arguments: a folder, and GROUP:NAME:VERSION for each jar. An error is only named, since its text has addresses.
@@ -35,10 +32,11 @@ except Exception as error:
 """
 
 
-def fetch(what: str, modules: Sequence[Module], folder: Path) -> None:
+def fetch(what: str, modules: Sequence[tuple[str, str, str]], folder: Path) -> None:
     """Fetch the jars of ``modules``, without their dependencies, into a folder. ``what`` is their name in errors.
 
-    Raises EnvironmentProblem if jgo cannot be installed or cannot fetch them.
+    A module is an organisation, a name and a revision. Raises EnvironmentProblem if jgo cannot be installed or cannot
+    fetch them.
     """
     with TemporaryDirectory(dir=folder, prefix=".jgo-") as work:
         words = [":".join(module) for module in modules]

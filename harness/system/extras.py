@@ -1,7 +1,8 @@
 """The optional dependencies: what each extra is for, and one sentence if it is missing or cannot be used.
 
 The packages of an extra are those that the installed distribution's metadata lists, so pyproject.toml determines them.
-A module that needs them imports them within :func:`needed`, and can itself be imported without them.
+A module that needs them imports them within :func:`needed`. Commands do so when they run, so that ``--help`` lists
+them in any case.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires, version
 from types import MappingProxyType
@@ -23,11 +25,20 @@ DISTRIBUTION = "kafka-trial"
 #: Extra -> what it is for.
 EXTRAS: Mapping[str, str] = MappingProxyType(
     {
-        "capture": "Kafka's frames in scapy (harness.capture.layers); --capture works without it",
+        "capture": "Kafka's frames in scapy (harness.capture.layers); run --capture works without it",
         "properties": "kafka-trial mutants, and the laws of the reference client (suites.properties)",
         "report": "kafka-trial report",
     }
 )
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why an extra cannot be used, and the command that installs it."""
+
+    why: str
+    command: str
+    is_missing: bool = False
 
 
 @contextmanager
@@ -36,38 +47,38 @@ def needed(extra: str, by: str) -> Iterator[None]:
 
     Raises EnvironmentProblem, with the command that installs the extra, if it is missing or cannot be imported.
     """
-    problem = lacking(extra)
+    problem = problem_of(extra)
     if problem is None:
         try:
             yield
         except EnvironmentProblem:
             raise
         except Exception as error:  # a damaged package can raise anything
-            problem = _unusable(extra, error)
+            problem = _not_importable(extra, error)
         else:
             return
-    why, command = problem
     raise EnvironmentProblem(
-        f"{by} needs the extra {extra!r} ({why}): {command}", hint="kafka-trial doctor lists the extras"
+        f"{by} needs the extra {extra!r} ({problem.why}): {problem.command}",
+        hint="kafka-trial doctor shows the extras",
     )
 
 
-def lacking(extra: str) -> tuple[str, str] | None:
-    """Return what is wrong with an extra and the command that fixes it, or None if its packages can be imported."""
+def problem_of(extra: str) -> Problem | None:
+    """Return why an extra cannot be used, or None if all of its packages can be imported."""
     packages = requirements(extra)
     found = {each.name: _installed(each.name) for each in packages}
-    install = f"pip install {shlex.quote(f'{DISTRIBUTION}[{extra}]')}"
+    install = shlex.join(["pip", "install", f"{DISTRIBUTION}[{extra}]"])
     if missing := [name for name, there in found.items() if there is None]:
-        return f"not installed: {', '.join(missing)}", install
+        return Problem(f"not installed: {', '.join(missing)}", install, is_missing=True)
     for each in packages:
         there = found[each.name]
         if there and not each.specifier.contains(there, prereleases=True):
-            return f"{each.name} is {there}, not {each.specifier}", install
+            return Problem(f"{each.name} is {there}, not {each.specifier}", install)
     try:
         for each in packages:
             import_module(each.name)
     except Exception as error:
-        return _unusable(extra, error)
+        return _not_importable(extra, error)
     return None
 
 
@@ -82,11 +93,13 @@ def _is_of(extra: str, package: Requirement) -> bool:
     return bool(marker and marker.evaluate({"extra": extra}) and not marker.evaluate({"extra": ""}))
 
 
-def _unusable(extra: str, error: Exception) -> tuple[str, str]:
-    packages = [f"{each.name}{each.specifier}" for each in requirements(extra)]
+def _not_importable(extra: str, error: Exception) -> Problem:
     said = (str(error).splitlines() or ["it said nothing"])[0]
-    why = f"it cannot be imported: {type(error).__name__}: {said}"
-    return why, shlex.join(["pip", "install", "--force-reinstall", *packages])
+    packages = [f"{each.name}{each.specifier}" for each in requirements(extra)]
+    return Problem(
+        f"it cannot be imported: {type(error).__name__}: {said}",
+        shlex.join(["pip", "install", "--force-reinstall", *packages]),
+    )
 
 
 def _installed(name: str) -> Version | None:
