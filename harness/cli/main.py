@@ -35,12 +35,11 @@ from harness.cli.commands import (
 )
 from harness.cli.console import answer, say
 from harness.cli.output import OutputClosed
+from harness.cli.start import TRACEBACK
 from harness.model.errors import KafkaTrialError, first_of
 from harness.plugins import registry
 from harness.system import processes
 from harness.text.escaping import safe_lines
-
-TRACEBACK = "KAFKA_TRIAL_TRACEBACK"
 
 app = typer.Typer(
     name="kafka-trial",
