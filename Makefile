@@ -70,7 +70,7 @@ site: $(READY)  ## build the documentation as a site in site/, and check its lin
 
 lock: $(READY)  ## resolve the dependencies anew: hashes, no addresses
 	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header \
-		--no-annotate --group dev pyproject.toml -o requirements.lock
+		--no-annotate --all-extras --group dev pyproject.toml -o requirements.lock
 
 clean:  ## remove the environment and the caches of tools (never runs/)
 	@rm -rf .venv site .mypy_cache .pytest_cache .ruff_cache .hypothesis

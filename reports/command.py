@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,13 +13,15 @@ from harness.cli.console import say
 from harness.cli.output import print_json
 from harness.model.errors import NothingSelected
 from harness.plugins import registry
-from harness.storage.parquet_writer import packed
 from harness.storage.run_store import RunStore
-from reports.doubts import contested, strays
-from reports.pages.site import Texts, agreement_sentence, fill
+from harness.system import extras
 from reports.place import report_place
-from reports.spark.analysis import Row, analyse
-from reports.spark.session import spark_session
+
+if TYPE_CHECKING:
+    from reports.pages.site import Texts
+    from reports.spark.analysis import Row
+
+EXTRA = "report"
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,16 @@ def build_report(run: Path, master: str | None = None, out: Path | None = None) 
     """Pack ``run``, analyse it on ``master`` (default: local) and write the report to ``out`` (default: in the run).
 
     Raises UsageError if ``run`` is not a run or ``out`` contains anything but a report, NothingSelected if no trial is
-    finished, and EnvironmentProblem if Java or Spark cannot start or the report cannot be written.
+    finished, and EnvironmentProblem if the extra ``report`` is missing, Java or Spark cannot start, or the report
+    cannot be written.
     """
+    with extras.needed(EXTRA, "report"):
+        from harness.storage.parquet_writer import packed
+        from reports.doubts import contested, strays
+        from reports.pages.site import agreement_sentence, fill
+        from reports.spark.analysis import analyse
+        from reports.spark.session import spark_session
+
     store = RunStore.open(run.resolve())
     finished = sum(store.finished(spec.trial) for spec in store.record.plan.trials)
     if not finished:
@@ -113,6 +123,8 @@ def document(result: ReportResult) -> dict[str, Any]:
 
 
 def _texts() -> Texts:
+    from reports.pages.site import Texts
+
     requirements: dict[str, list[str]] = {}
     for check in registry.checks().values():
         for requirement in check.requirements:

@@ -6,6 +6,8 @@ whole::
 
     for t_ns, port, frame in dissected("runs/latest/.../capture.pcapng"):
         frame.show()
+
+It needs the extra ``capture``, which brings scapy. Capturing, and judging what was captured, does not.
 """
 
 from __future__ import annotations
@@ -14,12 +16,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from scapy.fields import FieldLenField, SignedIntField, SignedShortField, StrLenField
-from scapy.layers.inet import TCP
-from scapy.packet import Packet, bind_layers, split_layers
-
 from harness.capture.connections import connections
 from harness.capture.pcapng import read
+from harness.system import extras
+
+with extras.needed("capture", "harness.capture.layers"):
+    from scapy.fields import FieldLenField, SignedIntField, SignedShortField, StrLenField
+    from scapy.layers.inet import TCP
+    from scapy.packet import Packet, bind_layers, split_layers
 
 
 class _Framed(Packet):

@@ -35,12 +35,11 @@ from harness.cli.commands import (
 )
 from harness.cli.console import answer, say
 from harness.cli.output import OutputClosed
+from harness.cli.start import TRACEBACK
 from harness.model.errors import KafkaTrialError, first_of
 from harness.plugins import registry
 from harness.system import processes
 from harness.text.escaping import safe_lines
-
-TRACEBACK = "KAFKA_TRIAL_TRACEBACK"
 
 app = typer.Typer(
     name="kafka-trial",
@@ -135,13 +134,24 @@ class _Sayer(logging.Handler):
 def _add_commands() -> None:
     """Add the commands of other packages, once per process.
 
-    A broken command is reported, and the other commands still work.
+    A broken command is reported and stays listed, and the other commands still work.
     """
     for name in registry.names("commands"):
         try:
             registry.command(name)(app)
         except KafkaTrialError as error:
             say(f"warning: no command {name!r}: {error}")
+            _add_broken(name, error)
+
+
+def _add_broken(name: str, error: KafkaTrialError) -> None:
+    """List a command that cannot be loaded. It fails with the reason, whatever its arguments are."""
+
+    def fail(context: typer.Context) -> None:
+        raise error
+
+    anything = {"allow_extra_args": True, "ignore_unknown_options": True}
+    app.command(name, help="Cannot be loaded.", context_settings=anything)(fail)
 
 
 def _with_command(argv: list[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The entry point of the console script. A signal during the imports does not cause a traceback."""
+"""The entry point of the console script. A signal or a damaged package during the imports causes no traceback."""
 
 from __future__ import annotations
 
@@ -6,20 +6,36 @@ import os
 import sys
 from typing import NoReturn
 
+TRACEBACK = "KAFKA_TRIAL_TRACEBACK"
+
 
 def main() -> NoReturn:
     """Run the console script ``kafka-trial``; exit codes as in :mod:`harness.cli.main`."""
     _open_streams()
     try:
-        from harness.cli.interrupts import ignore
-        from harness.cli.main import call
-
+        try:
+            from harness.cli.interrupts import ignore
+            from harness.cli.main import call
+        except Exception as error:
+            sys.exit(_not_loaded(error))
         code = call(sys.argv[1:])
         ignore()  # only cleanup remains
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         code = 130
     sys.exit(code)
+
+
+def _not_loaded(error: Exception) -> int:
+    """Report a package that cannot be imported. The usual reports need packages themselves."""
+    if os.environ.get(TRACEBACK):
+        raise error
+    said = (str(error).splitlines() or ["it said nothing"])[0]
+    sys.stderr.write(
+        f"error: a package of this environment cannot be imported: {type(error).__name__}: {said}\n"
+    )
+    sys.stderr.write(f"hint: {TRACEBACK}=1 shows which one; install it again\n")
+    return 3
 
 
 def _open_streams() -> None:

@@ -63,6 +63,7 @@ KEPT: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "PIP_DEFAULT_TIMEOUT": "how long to wait for it",
             "REQUESTS_CA_BUNDLE": "whom to trust on it",
         },
+        "jgo": {"REQUESTS_CA_BUNDLE": "whom to trust on the network"},
         "npm": {
             "npm_config_registry": "where packages come from",
             "NPM_CONFIG_REGISTRY": "the same",

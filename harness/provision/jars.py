@@ -1,7 +1,7 @@
-"""Jars from Maven's central repository, fetched by the Ivy that PySpark contains, which needs only a JVM.
+"""Jars from Maven's central repository, fetched by Ivy, which needs only a JVM. Ivy's own jars are fetched by jgo.
 
 Ivy checks its downloads against the repository's own checksums. Pinned jars are also compared with a committed list:
-Kafka's jars, the compiler, and the jars of each client version that was tried.
+Ivy's own, Kafka's, the compiler, and the jars of each client version that was tried.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from harness.model.errors import EnvironmentProblem, UsageError
+from harness.provision import jgo
 from harness.provision.caches import installed
 from harness.provision.java import find_java
 from harness.provision.manifest import FIX, summary
@@ -23,7 +23,11 @@ from harness.provision.versions import in_order
 
 Module = tuple[str, str, str]
 """Organisation, name and revision."""
+Fetch = Callable[[str, Sequence[Module], Path], None]
+"""What fetches modules into a folder, as :func:`fetch` does."""
 
+#: Ivy, and what its command line needs.
+IVY: tuple[Module, ...] = (("org.apache.ivy", "ivy", "2.5.3"), ("commons-cli", "commons-cli", "1.9.0"))
 #: Options for a JVM that runs only a few seconds, where the optimising compiler does not pay off.
 BRIEFLY = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 #: Ivy's messages for an unreachable repository. It then reports modules as "not found" too.
@@ -63,19 +67,23 @@ def published(organisation: str, name: str) -> list[str]:
     return revisions
 
 
-def fetch_pinned(what: str, modules: Sequence[Module], folder: Path, sums: Mapping[str, str]) -> None:
+def fetch_pinned(
+    what: str, modules: Sequence[Module], folder: Path, sums: Mapping[str, str], by: Fetch = fetch
+) -> None:
     """Like :func:`fetch`, but raise EnvironmentProblem unless the result is exactly the jars in ``sums``."""
-    fetch(what, modules, folder)
+    by(what, modules, folder)
     if wrong := differences(folder, sums):
         raise EnvironmentProblem(f"{what} was fetched, but is not what was pinned: {summary(wrong)}")
 
 
-def pinned(what: str, modules: Sequence[Module], kind: str, name: str, sums: Mapping[str, str]) -> Path:
+def pinned(
+    what: str, modules: Sequence[Module], kind: str, name: str, sums: Mapping[str, str], by: Fetch = fetch
+) -> Path:
     """Return an installation with exactly the jars in ``sums``, fetched if missing, and checked at every use.
 
     Raises EnvironmentProblem without Java, if the download failed, or if a jar differs from the committed one.
     """
-    place = installed(kind, name, lambda folder: fetch_pinned(what, modules, folder, sums))
+    place = installed(kind, name, lambda folder: fetch_pinned(what, modules, folder, sums, by))
     check(what, place, sums)
     return place
 
@@ -119,6 +127,12 @@ def classpath(folder: Path) -> str:
     return os.pathsep.join(str(jar) for jar in sorted(folder.glob("*.jar")))
 
 
+def ivy_classpath() -> str:
+    """Return the class path of Ivy, fetched if missing. Errors: those of :func:`pinned`."""
+    version = IVY[0][2]
+    return classpath(pinned(f"Ivy {version}", IVY, "ivy", version, read_sums(f"ivy-{version}"), by=jgo.fetch))
+
+
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -146,7 +160,7 @@ def _ivy(work: Path, words: Sequence[str]) -> Ended:
         *BRIEFLY,
         user,
         "-cp",
-        _ivy_classpath(),
+        ivy_classpath(),
         "org.apache.ivy.Main",
         *words,
     ]
@@ -165,17 +179,3 @@ def _description(modules: Sequence[Module]) -> str:
 </dependencies>
 </ivy-module>
 """
-
-
-def _ivy_classpath() -> str:
-    spec = find_spec("pyspark")
-    roots = (spec.submodule_search_locations or []) if spec else []
-    jars = [
-        str(jar)
-        for root in roots
-        for name in ("ivy", "commons-cli")
-        for jar in Path(root).glob(f"jars/{name}-*.jar")
-    ]
-    if len(jars) != 2:
-        raise EnvironmentProblem("PySpark ships no Ivy here", hint="make quickstart")
-    return os.pathsep.join(jars)

@@ -29,6 +29,7 @@ from harness.provision.manifest import FIX
 from harness.provision.node import find_node
 from harness.provision.python_env import find_uv
 from harness.provision.tools import attempt, excerpt
+from harness.system import extras
 from harness.system.port_allocator import port_block
 from harness.system.processes import leftovers
 from harness.text import redaction
@@ -72,6 +73,7 @@ def check_all() -> list[Prerequisite]:
         _go(),
         _node(),
         _cargo(),
+        *map(_extra, extras.EXTRAS),
         _disk(),
         _ports(),
         _open_files(),
@@ -234,6 +236,15 @@ def _cargo() -> Prerequisite:
     except EnvironmentProblem as problem:
         return Prerequisite("cargo", ToolState.MISSING, str(problem), problem.hint, required=False)
     return Prerequisite("cargo", ToolState.OK, f"at {found.path}, with compilers", required=False)
+
+
+def _extra(extra: str) -> Prerequisite:
+    name, purpose = f"extra {extra}", f"for {extras.EXTRAS[extra]}"
+    problem = extras.problem_of(extra)
+    if problem is None:
+        return Prerequisite(name, ToolState.OK, purpose, required=False)
+    state = ToolState.MISSING if problem.is_missing else ToolState.BROKEN
+    return Prerequisite(name, state, f"{problem.why}; {purpose}", problem.command, required=False)
 
 
 def _disk() -> Prerequisite:

@@ -88,6 +88,21 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Show an error for the user, such as a missing extra of a module that is imported, as its sentence."""
+    report = yield
+    if call := getattr(report, "call", None):
+        from harness.model.errors import KafkaTrialError
+        from harness.text.escaping import log_line
+
+        if call.excinfo and isinstance(call.excinfo.value, KafkaTrialError):
+            report.longrepr = log_line(str(call.excinfo.value))
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     """In summaries and as JUnit's message a failure is one sentence: in CI pytest would print its report twice."""
     report = yield

@@ -10,7 +10,7 @@ from typing import Any
 from harness.plugins import registry
 from harness.provision import kafka, toxiproxy
 from harness.provision.environment import EVERY_TOOL, KEPT, SET
-from harness.provision.jars import sums_in
+from harness.provision.jars import IVY, sums_in
 from harness.provision.java_programs import ECJ
 from pages.markdown import NOTE, code, table
 
@@ -97,10 +97,11 @@ WHAT = (
         "`harness/provision/modules/toxiproxy/go.sum`; it is built here, and one on PATH is not used",
     ),
     (
-        "Go and Node, where this machine's will not do; pip",
+        "Go and Node, where this machine's will not do; pip; jgo",
         "uv",
-        "`harness/provision/{go,node,pip}.txt`, by hash",
+        "`harness/provision/{go,jgo,node,pip}.txt`, by hash",
     ),
+    (f"Ivy {IVY[0][2]}", "jgo", "`harness/provision/sums`, at every use"),
     (f"the Java compiler, ecj {ECJ[2]}", "Ivy", "`harness/provision/sums`, at every use"),
     ("Python clients", "uv", "`requirements.txt` by hash; wheels only; nothing from uv's cache"),
     ("Node clients", "npm", "`package-lock.json`; no scripts"),

@@ -1,13 +1,12 @@
-"""``kafka-trial mutants``: run one-defect clients against the properties and checks that should catch them."""
+"""Run clients with one defect each against the properties and checks that should catch them, and print the result."""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.table import Table
 
 from clients.seeding.table import mutant
@@ -18,26 +17,15 @@ from suites.properties.mutation_testing import TRUE, Caught, catch, idle_catcher
 from suites.properties.stand_ins import STAND_INS
 
 PROGRESS_S = 5.0
-EXAMPLES = 150
 #: The least number of examples of every property and check for the true client, unless the mutants have fewer.
 CONTROL_EXAMPLES = 20
-MAX_SEED = 2**62
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("mutants")(mutants)
+def mutants(names: Sequence[str], examples: int, seed: int, as_json: bool = False) -> int:
+    """Run these mutants, or all if there are no ``names``. Return the exit code.
 
-
-def mutants(
-    names: Annotated[list[str] | None, typer.Argument(help="Which mutants; all of them by default.")] = None,
-    examples: Annotated[int, typer.Option(min=1, help="Give up on a mutant after this many.")] = EXAMPLES,
-    seed: Annotated[
-        int, typer.Option(min=0, max=MAX_SEED, help="The same seed tries the same examples.")
-    ] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
-) -> int:
-    """Run each mutant against what is meant to catch it, and the true client against the same."""
+    It is 1 if a mutant escapes or the true client is accused.
+    """
     chosen = names or registry.names("mutants")
     for name in chosen:
         mutant(name)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import settings
 
 from clients.reference.producer.producer import Components
-from suites.properties.property import Property, properties, try_property
+from harness.system import extras
+
+with extras.needed("properties", "suites.properties"):
+    from hypothesis import settings
+
+    from suites.properties.property import Property, properties, try_property
 
 
 @pytest.mark.long

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.provision import kafka
+from harness.provision import jars, kafka
 
 JARS = {"kafka_2.13-4.3.1.jar": b"broker", "kafka-clients-4.3.1.jar": b"clients"}
 
@@ -62,4 +62,5 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
         monkeypatch.delenv(name, raising=False)
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in JARS.items()}
     monkeypatch.setattr(kafka, "read_sums", lambda version: sums)
+    monkeypatch.setattr(jars, "ivy_classpath", lambda: "ivy.jar")
     return machine

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.model.errors import EnvironmentProblem, UsageError
-from harness.provision import jars, java_programs
+from harness.provision import jars, java_programs, jgo
 from harness.provision.jars import fetch, published
 from harness.provision.java_programs import ECJ, java_program
 
@@ -190,6 +190,53 @@ def test_without_java_nothing_is_begun(machine, sources):
         java_program([CLIENT], [sources])
     assert caught.value.hint
     assert not (machine.cache / "installed" / "java").exists()
+
+
+@pytest.fixture
+def no_ivy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_TRIAL_CACHE", str(tmp_path / "cache"))
+
+
+def a_jgo_that(does: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand-in for jgo's Python, as a shell script. $4 is its folder."""
+    script = tmp_path / "jgo-python"
+    script.write_text(f"#!/bin/sh\n{does}\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(jgo, "pinned_env", lambda name, pins: script)
+
+
+def test_an_ivy_that_is_not_the_pinned_one_is_refused_and_not_kept(no_ivy, tmp_path, monkeypatch):
+    a_jgo_that(
+        'mkdir "$4/a"; for j in ivy-2.5.3 commons-cli-1.9.0; do echo > "$4/a/$j.jar"; done',
+        tmp_path,
+        monkeypatch,
+    )
+    said = r"^Ivy 2\.5\.3 was fetched, but is not what was pinned: commons-cli-1\.9\.0\.jar was altered"
+    with pytest.raises(EnvironmentProblem, match=said):
+        jars.ivy_classpath()
+    assert not (tmp_path / "cache/installed/ivy/2.5.3").exists()
+
+
+@pytest.mark.parametrize(
+    ("does", "said", "hint"),
+    [
+        ("echo ConnectionError >&2; exit 1", r"\(ConnectionError\)$", None),
+        ("echo SSLError >&2; exit 1", r"\(SSLError\)$", "REQUESTS_CA_BUNDLE"),
+        ("exit 1", r"\(it said nothing\)$", None),
+    ],
+)
+def test_an_ivy_that_cannot_be_fetched_says_why(no_ivy, tmp_path, monkeypatch, does, said, hint):
+    a_jgo_that(does, tmp_path, monkeypatch)
+    with pytest.raises(EnvironmentProblem, match=f"^Ivy 2\\.5\\.3 could not be fetched: .*{said}") as caught:
+        jars.ivy_classpath()
+    assert (hint is None) == (caught.value.hint is None) and (hint or "") in (caught.value.hint or "")
+
+
+@pytest.mark.long
+def test_ivy_is_fetched_as_it_is_pinned(no_ivy):
+    fetched = [Path(jar) for jar in jars.ivy_classpath().split(":")]
+    assert [jar.name for jar in fetched] == ["commons-cli-1.9.0.jar", "ivy-2.5.3.jar"]
+    assert sorted(fetched[0].parent.iterdir()) == fetched
 
 
 def test_the_compiler_is_pinned():

@@ -17,6 +17,8 @@ from harness.provision import prerequisites
 from harness.provision.kafka import VERSIONS, kafka_jars
 from harness.provision.manifest import FIX
 from harness.provision.prerequisites import Prerequisite, ToolState, check_all, fix_all
+from harness.system import extras
+from harness.system.extras import Problem
 from harness.system.processes import Leftovers
 
 
@@ -44,6 +46,28 @@ def test_an_empty_machine_lacks_what_can_be_fetched(machine: Any) -> None:
     assert "cargo" in str(found["cargo"].fix)
     assert not found["cargo"].required
     assert not list((machine.cache / "kafka").glob("*"))  # looking fetches nothing
+
+
+@pytest.mark.parametrize(
+    ("problem", "state"),
+    [
+        (
+            Problem("not installed: pyspark", "pip install 'kafka-trial[report]'", is_missing=True),
+            ToolState.MISSING,
+        ),
+        (Problem("pyspark is 3.5.1, not ==4.0.*", "pip install 'kafka-trial[report]'"), ToolState.BROKEN),
+    ],
+)
+def test_an_extra_that_cannot_be_used_is_told_and_not_required(
+    machine: Any, monkeypatch: pytest.MonkeyPatch, problem: Problem, state: ToolState
+) -> None:
+    monkeypatch.setattr(extras, "problem_of", lambda extra: problem if extra == "report" else None)
+    found = checked()
+    report = found["extra report"]
+    assert report == Prerequisite(
+        "extra report", state, f"{problem.why}; for kafka-trial report", problem.command, False
+    )
+    assert found["extra capture"].state is found["extra properties"].state is ToolState.OK
 
 
 def test_fixing_gets_all_that_is_required_and_says_so(machine: Any) -> None:

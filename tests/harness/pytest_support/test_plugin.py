@@ -64,6 +64,22 @@ def test_a_wrong_name_is_one_sentence(pytester):
     result.stderr.fnmatch_lines(["*unknown client 'refrence'; did you mean 'reference'?"])
 
 
+def test_a_module_that_asks_for_what_is_not_there_is_one_sentence(pytester):
+    pytester.makeconftest("from harness.system import extras\nextras.DISTRIBUTION = 'pytester'")
+    info = pytester.mkdir("pytester-1.dist-info") / "METADATA"
+    info.write_text("Name: pytester\nVersion: 1\nRequires-Dist: trial_gone; extra == 'report'\n")
+    pytester.syspathinsert()
+    asks = (
+        "from harness.system import extras\nwith extras.needed('report', 'this file'):\n    import trial_gone"
+    )
+    result = run(pytester, asks)
+    result.assert_outcomes(errors=1)
+    wanted = "this file needs the extra 'report' (not installed: trial_gone): pip install 'pytester[report]'"
+    assert wanted in result.outlines
+    result.stdout.no_fnmatch_line("*Traceback*")
+    result.stdout.no_fnmatch_line("*EnvironmentProblem*")
+
+
 def test_it_can_be_left_out(pytester):
     result = run(pytester, ASKS, "-p", "no:kafka-trial")
     result.assert_outcomes(errors=1)

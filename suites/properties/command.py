@@ -1,0 +1,32 @@
+"""``kafka-trial mutants``: its options. What it does needs the extra ``properties``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from harness.system import extras
+
+EXAMPLES = 150
+MAX_SEED = 2**62
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("mutants")(mutants)
+
+
+def mutants(
+    names: Annotated[list[str] | None, typer.Argument(help="Which mutants; all of them by default.")] = None,
+    examples: Annotated[int, typer.Option(min=1, help="Give up on a mutant after this many.")] = EXAMPLES,
+    seed: Annotated[
+        int, typer.Option(min=0, max=MAX_SEED, help="The same seed tries the same examples.")
+    ] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> int:
+    """Run each mutant against what is meant to catch it, and the true client against the same."""
+    with extras.needed("properties", "mutants"):
+        from suites.properties.mutants import mutants
+
+    return mutants(names or (), examples, seed, as_json)

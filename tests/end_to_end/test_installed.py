@@ -1,0 +1,110 @@
+"""The wheel without extras, in an environment of its own that is outside of the repository."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hatchling.builders.wheel import WheelBuilder
+
+from harness.provision.python_env import find_uv
+
+pytestmark = [pytest.mark.jvm, pytest.mark.long]
+
+ROOT = Path(__file__).parents[2]
+EXTRAS = {"hypothesis", "jinja2", "plotly", "pyarrow", "pyspark", "scapy"}
+NO_REPORT = (
+    "error: report needs the extra 'report' (not installed: jinja2, plotly, pyarrow, pyspark): "
+    "pip install 'kafka-trial[report]'",
+    "hint: kafka-trial doctor shows the extras",
+)
+CALM = """
+def test_nothing_is_lost(kafka_trial):
+    kafka_trial("produce/calm", guarantee="idempotent").must_pass()
+"""
+DISSECTS = "from harness.capture.layers import dissected\n"
+
+
+class Installed:
+    """The environment, and a user's folder beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        [wheel] = WheelBuilder(str(ROOT)).build(directory=str(folder / "dist"), versions=["standard"])
+        self.bin = folder / "env" / "bin"
+        self.folder = folder / "user"
+        self.folder.mkdir()
+        self.must(str(find_uv()), "venv", "--python", sys.executable, str(folder / "env"))
+        lock = str(ROOT / "requirements.lock")
+        self.must(
+            str(find_uv()),
+            "pip",
+            "install",
+            "--python",
+            str(self.bin / "python"),
+            "--constraint",
+            lock,
+            wheel,
+        )
+
+    def run(self, *argv: str) -> subprocess.CompletedProcess[str]:
+        """Run a program of the environment in the user's folder."""
+        words = [shutil.which(argv[0], path=str(self.bin)) or argv[0], *argv[1:]]
+        env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "PYTHON"))}
+        ended = subprocess.run(words, cwd=self.folder, env=env, capture_output=True, text=True, check=False)
+        assert "Traceback" not in ended.stdout + ended.stderr, ended
+        return ended
+
+    def must(self, *argv: str) -> str:
+        """Its standard output. It must exit with 0."""
+        ended = self.run(*argv)
+        assert ended.returncode == 0, ended
+        return ended.stdout
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    return Installed(tmp_path_factory.mktemp("wheel"))
+
+
+def test_it_brings_no_package_of_an_extra(installed):
+    packages = installed.must(str(find_uv()), "pip", "list", "--python", str(installed.bin / "python"))
+    names = {line.split()[0] for line in packages.splitlines()}
+    assert "kafka-trial" in names
+    assert names & EXTRAS == set()
+
+
+def test_a_live_trial_passes_and_is_judged_and_compared_and_its_report_names_the_extra(installed):
+    installed.must("kafka-trial", "run", "produce/calm", "-c", "reference", "-g", "idempotent", "--capture")
+    installed.must("kafka-trial", "judge", "runs")
+    run = str(Path("runs") / (installed.folder / "runs" / "latest").read_text().strip())
+    installed.must("kafka-trial", "diff", run, run)
+    ended = installed.run("kafka-trial", "report", run)
+    assert (ended.returncode, ended.stdout, tuple(ended.stderr.splitlines())) == (3, "", NO_REPORT)
+
+
+def test_a_pytest_file_passes_and_one_that_needs_an_extra_is_refused_in_one_sentence(installed):
+    (installed.folder / "test_calm.py").write_text(CALM)
+    assert "1 passed" in installed.must("pytest", "-q", "test_calm.py")
+    (installed.folder / "test_dissects.py").write_text(DISSECTS)
+    ended = installed.run("pytest", "-q", "test_dissects.py")
+    said = "needs the extra 'capture' (not installed: scapy): pip install 'kafka-trial[capture]'"
+    assert ended.returncode == 2
+    assert f"harness.capture.layers {said}" in ended.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    "argv", [["--help"], ["list", "scenarios"], ["explain", "lost"], ["report", "--help"]]
+)
+def test_what_only_tells_needs_no_extra(installed, argv):
+    assert installed.must("kafka-trial", *argv)
+
+
+def test_doctor_lists_the_extras_and_misses_none_for_a_run(installed):
+    told = installed.must("kafka-trial", "doctor").splitlines()
+    for extra in ("capture", "properties", "report"):
+        at = next(n for n, line in enumerate(told) if f"missing extra {extra}: not installed: " in line)
+        assert told[at + 1] == f"    fix: pip install 'kafka-trial[{extra}]'"

@@ -1,0 +1,75 @@
+"""What works in an environment without extras, and what the base may import."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BASE_ONLY = Path(__file__).with_name("base_only.py")
+#: Modules, and packages with all of their modules, that need an extra. All others are importable without any.
+NEED_AN_EXTRA = {
+    "harness.capture.layers",
+    "harness.storage.parquet_writer",
+    "reports.doubts",
+    "reports.pages.overview",
+    "reports.pages.site",
+    "reports.pages.trial_page",
+    "reports.published",
+    "reports.spark",
+    "suites.properties.delivery",
+    "suites.properties.mutants",
+    "suites.properties.mutation_testing",
+    "suites.properties.property",
+    "suites.properties.state_transitions",
+    "suites.properties.test_properties",
+    "suites.properties.timeout_expiry",
+    "suites.properties.walks",
+    "suites.requirements.coverage",
+}
+
+pytestmark = pytest.mark.long
+
+
+def base_only(*argv: str) -> subprocess.CompletedProcess[str]:
+    """Run base_only.py."""
+    words = [sys.executable, "-P", str(BASE_ONLY), *argv]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+def test_every_module_but_these_can_be_imported_without_extras():
+    lacking = base_only("modules").stdout.splitlines()
+    found = {
+        module: next((each for each in NEED_AN_EXTRA if f"{module}.".startswith(f"{each}.")), None)
+        for module in (line.partition(":")[0] for line in lacking)
+    }
+    assert [module for module, known in found.items() if known is None] == []
+    assert set(found.values()) == NEED_AN_EXTRA
+
+
+def test_a_simulated_trial_needs_no_extra(tmp_path):
+    ended = base_only("simulate", "--trials", "2", "--out-dir", str(tmp_path))
+    assert (ended.returncode, "2 pass" in ended.stderr) == (0, True), ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("argv", "extra"),
+    [(["report", "nowhere"], "report"), (["mutants", "wrong_hash_seed", "--json"], "properties")],
+)
+def test_a_command_without_its_extra_says_so_in_one_sentence(argv, extra):
+    ended = base_only(*argv)
+    assert ended.returncode == 3
+    assert ended.stdout == ""
+    error, hint = ended.stderr.splitlines()
+    assert error.startswith(f"error: {argv[0]} needs the extra {extra!r} (")
+    assert ": pip install " in error
+    assert hint == "hint: kafka-trial doctor shows the extras"
+
+
+def test_commands_that_need_an_extra_are_listed_without_it():
+    ended = base_only("--help")
+    assert ended.returncode == 0
+    assert " report " in ended.stdout and " mutants " in ended.stdout
+    assert base_only("report", "--help").returncode == 0

@@ -1,0 +1,150 @@
+"""What is said of an extra that is missing, damaged or of another version, and of a command that cannot be loaded."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import metadata
+from pathlib import Path
+
+import pytest
+
+from harness.cli import main
+from harness.model.errors import EnvironmentProblem
+from harness.plugins import registry
+from harness.system import extras
+from harness.system.extras import needed, problem_of
+
+Install = Callable[..., None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Install a distribution ``whole``, whose extra ``part`` needs ``trial_part>=2``, and this ``trial_part``."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(extras, "DISTRIBUTION", "whole")
+
+    def distribution(name: str, text: str) -> None:
+        (tmp_path / f"{name}.dist-info").mkdir()
+        (tmp_path / f"{name}.dist-info" / "METADATA").write_text(text)
+
+    def installed(meta: str = "Name: trial-part\nVersion: 2.1\n", code: str = "") -> None:
+        (tmp_path / "trial_part.py").write_text(code)
+        distribution("trial_part-2.1", meta)
+
+    needs = (
+        "trial_part>=2; extra == 'part'",
+        "pytest",
+        "pytest; python_version > '3'",
+        "rich; extra == 'other'",
+    )
+    distribution(
+        "whole-1", "Name: whole\nVersion: 1\n" + "".join(f"Requires-Dist: {each}\n" for each in needs)
+    )
+    monkeypatch.delitem(sys.modules, "trial_part", raising=False)
+    return installed
+
+
+def test_the_extras_are_those_of_the_distribution():
+    assert sorted(extras.EXTRAS) == sorted(metadata("kafka-trial").get_all("Provides-Extra") or ())
+    assert all(map(extras.requirements, extras.EXTRAS))
+
+
+def test_an_extra_that_is_there_is_no_problem(install):
+    install()
+    assert [str(each.name) for each in extras.requirements("part")] == ["trial_part"]
+    with needed("part", "it"):
+        import trial_part  # type: ignore[import-not-found]
+    assert trial_part
+
+
+@pytest.mark.parametrize(
+    ("there", "said"),
+    [
+        (None, r"^it needs the extra 'part' \(not installed: trial_part\): pip install 'whole\[part\]'$"),
+        (("Name: trial-part\n", ""), r"\(not installed: trial_part\): pip install 'whole\[part\]'$"),
+        (
+            ("Name: trial-part\nVersion: 1.9\n", ""),
+            r"\(trial_part is 1\.9, not >=2\): pip install 'whole\[part\]'$",
+        ),
+        (
+            ("Name: trial-part\nVersion: 2.1\n", "import trial_gone"),
+            r"\(it cannot be imported: ModuleNotFoundError: No module named 'trial_gone'\): "
+            r"pip install --force-reinstall 'trial_part>=2'$",
+        ),
+        (
+            ("Name: trial-part\nVersion: 2.1\n", "raise RuntimeError('torn\\nin two')"),
+            r"\(it cannot be imported: RuntimeError: torn\): pip install",
+        ),
+        (
+            ("Name: trial-part\nVersion: 2.1\n", "import ("),
+            r"\(it cannot be imported: SyntaxError: invalid syntax",
+        ),
+    ],
+)
+def test_an_extra_that_cannot_be_used_says_why_and_what_to_run(install, there, said):
+    if there:
+        install(*there)
+    begun = False
+    with pytest.raises(EnvironmentProblem, match=said) as caught, needed("part", "it"):
+        begun = True
+    assert not begun
+    assert (caught.value.exit_code, caught.value.hint) == (3, "kafka-trial doctor shows the extras")
+
+
+def test_a_prerelease_in_range_is_no_problem(install):
+    install("Name: trial-part\nVersion: 3.0rc1\n")
+    assert problem_of("part") is None
+
+
+@pytest.mark.parametrize("error", [ImportError("cannot import name"), AttributeError("no such part")])
+def test_a_part_of_it_that_cannot_be_imported_says_the_same(install, error):
+    install()
+    said = (
+        rf"^it needs the extra 'part' \(it cannot be imported: {type(error).__name__}: {error}\): pip install"
+    )
+    with pytest.raises(EnvironmentProblem, match=said), needed("part", "it"):
+        raise error
+
+
+def test_a_problem_of_another_extra_is_passed_on(install):
+    install()
+    with pytest.raises(EnvironmentProblem, match="other words"), needed("part", "it"):
+        raise EnvironmentProblem("other words")
+
+
+def test_a_damaged_package_of_the_base_causes_no_traceback(tmp_path):
+    (tmp_path / "kio").mkdir()
+    (tmp_path / "kio" / "__init__.py").write_text("raise RuntimeError('torn\\nin two')\n")
+    path, program = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})",
+        "from harness.cli import start; start.main()",
+    )
+    ended = subprocess.run(
+        [sys.executable, "-P", "-c", f"{path}; {program}"], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 3
+    assert ended.stderr.splitlines() == [
+        "error: a package of this environment cannot be imported: RuntimeError: torn",
+        "hint: KAFKA_TRIAL_TRACEBACK=1 shows which one; install it again",
+    ]
+
+
+def test_a_command_that_cannot_be_loaded_stays_listed_and_says_why(capfd, monkeypatch):
+    broken = registry.CannotLoad("cannot load commands 'report' (theirs): no such horn")
+
+    def load(name: str) -> object:
+        raise broken
+
+    monkeypatch.setattr(registry, "names", lambda group: ["horn"])
+    monkeypatch.setattr(registry, "command", load)
+    monkeypatch.setattr(main.app, "registered_commands", list(main.app.registered_commands))
+    main._add_commands.cache_clear()
+    try:
+        assert main.call(["--help"]) == 0
+        assert " horn " in capfd.readouterr().out
+        assert main.call(["horn", "--loud", "twice"]) == 3
+        assert f"error: {broken}" in capfd.readouterr().err.splitlines()
+    finally:
+        main._add_commands.cache_clear()
