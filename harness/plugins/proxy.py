@@ -7,10 +7,18 @@ from pathlib import Path
 from typing import Protocol
 
 from harness.model.addresses import LaneAddress
+from harness.model.errors import EnvironmentProblem
+
+
+class NoSuchToxic(EnvironmentProblem):
+    """The proxy has no toxic with that name."""
 
 
 class Proxy(Protocol):
-    """A proxy of one lane on one broker that the harness controls. Every call raises if the server reports an error."""
+    """A proxy of one lane on one broker that the harness controls. Every call raises if the server reports an error.
+
+    ``update_toxic`` and ``remove_toxic`` raise NoSuchToxic for a name that the proxy does not have.
+    """
 
     @property
     def address(self) -> LaneAddress: ...

@@ -8,7 +8,7 @@ group.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
@@ -19,6 +19,7 @@ from harness.model.errors import KafkaTrialError, unknown
 if TYPE_CHECKING:  # client processes use these tables too, and must start quickly
     from typer import Typer
 
+    from harness.plugins.behaviour import Behaviour
     from harness.plugins.check import Check
     from harness.plugins.client import ClientKind
     from harness.plugins.cluster import BrokerKind
@@ -170,6 +171,7 @@ def checks() -> dict[str, Check]:
 def statement(requirement_id: str) -> str | None:
     """Return the sentence of a behaviour id from the installed catalogues, or None if no catalogue has it."""
     for table_of in table("behaviours").values():
-        if (behaviour := table_of().get(requirement_id)) is not None:
-            return str(behaviour.statement)
+        behaviours: Mapping[str, Behaviour] = table_of()
+        if requirement_id in behaviours:
+            return behaviours[requirement_id].statement
     return None
