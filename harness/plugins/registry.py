@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # client processes use these tables too, and must start quick
     from harness.plugins.client import ClientKind
     from harness.plugins.cluster import BrokerKind
     from harness.plugins.fault import FaultKind
+    from harness.plugins.mutant import Mutant
     from harness.plugins.providers import Provider
     from harness.plugins.proxy import ProxyKind
     from harness.plugins.scenario import Scenario
@@ -154,6 +155,12 @@ def scenario(name: str) -> Scenario:
 def workload(name: str) -> WorkloadKind:
     """Return the workload with that name."""
     found: WorkloadKind = one("workloads", "workload", name)
+    return found
+
+
+def mutant(name: str) -> Mutant:
+    """Return the mutant with that name."""
+    found: Mutant = one("mutants", "mutant", name)
     return found
 
 
