@@ -41,7 +41,7 @@ from harness.model.contract import (
     OpComplete,
     Setting,
     StartupComplete,
-    Unsupported,
+    UnknownCommand,
 )
 from harness.model.errors import ClientBroken, ClientCrashed, KafkaTrialError
 from harness.plugins.client import Launch
@@ -211,10 +211,10 @@ class Conversation:
 
     # Methods for the contract tests of a client.
 
-    async def ask_unknown(self, name: str, timeout_s: float) -> Unsupported:
+    async def ask_unknown(self, name: str, timeout_s: float) -> UnknownCommand:
         """Send a command that the contract does not define. The response must be ``unsupported``."""
         event = await self._ask(Unknown(name, self._id()), timeout_s)
-        if isinstance(event, Unsupported):
+        if isinstance(event, UnknownCommand):
             return event
         raise self._broken(f"expected unsupported for command {name!r} within {timeout_s:g} s, {_got(event)}")
 
@@ -335,7 +335,7 @@ class Conversation:
             case StartupComplete():
                 self._name = f"{event.client}@{event.client_version}"
                 self._startup.set_result(event)
-            case Configured() | Unsupported() | OpComplete():
+            case Configured() | UnknownCommand() | OpComplete():
                 self._resolve(event.id, event)
             case Fatal(error=error) if error == CRASHED:
                 self._end(ClientCrashed(f"client {self._name} ended its own process: {event.message}"))

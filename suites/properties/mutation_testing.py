@@ -18,10 +18,10 @@ from harness.model.spec import ClientRef
 from harness.plugins import registry
 from harness.plugins.check import Check, Inconclusive, Unsupported
 from harness.plugins.mutant import PREFIX
+from harness.simulated.generated import spec_of
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
 from suites.properties.property import laws, try_law
-from suites.simulate.generated import spec_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ import json
 from harness.model.spec import ClientRef
 from harness.plugins import registry
 from harness.simulated.judged import try_spec
-from suites.simulate.generated import spec_of
+from harness.simulated.generated import spec_of
 
 told = []
 for scenario in ("lookup/calm", "lookup/late-answers"):

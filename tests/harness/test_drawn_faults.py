@@ -26,9 +26,9 @@ from harness.planning.fault_strategies import (
 )
 from harness.planning.fault_tables import PROBE, Generated, scenario_of
 from harness.plugins import registry
+from harness.simulated.generated import spec_of
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
-from suites.simulate.generated import spec_of
 
 KINDS = registry.table("faults")
 UNFAIR = {"changed_error", "log_trim", "producer_id_expiry", "topic_recreate"}

@@ -16,12 +16,12 @@ from harness.model.rows import Ending, FrameKind
 from harness.model.spec import ClientRef, Elapsed, FaultSpec, FrameSeen, TrialSpec, Workload
 from harness.model.verdicts import Guarantee, Verdict
 from harness.plugins import registry
+from harness.simulated.generated import spec_of
 from harness.simulated.judged import RUN_ID, try_spec
 from harness.simulated.trial import START_NS, SimulatedTrial, broker_of
 from harness.trial.pacing import paced
 from harness.workloads.produce.commands import Produce, produce
 from harness.workloads.produce.profile import producer_config
-from suites.simulate.generated import spec_of
 
 ANY = "generated/any"
 

@@ -27,7 +27,7 @@ from harness.model.contract import (
     OpInvoke,
     ShutdownComplete,
     StartupComplete,
-    Unsupported,
+    UnknownCommand,
 )
 from harness.model.evidence import PRODUCER, Evidence
 from harness.model.rows import Reason
@@ -89,7 +89,7 @@ def _commands(evidence: Evidence) -> Iterator[Command | Unknown]:
             case Configured():
                 names = dict.fromkeys((*event.applied, *event.not_set), "")
                 yield Configure(event.id, evidence.record.run_id, PRODUCER, "producer", dict(names))
-            case Unsupported():
+            case UnknownCommand():
                 yield Unknown(event.cmd, event.id)
     # No more than the plan has, however many the events claim.
     left = evidence.record.spec.workload.records

@@ -16,7 +16,7 @@ from harness.model.contract import (
     ShutdownComplete,
     StartupComplete,
     Stats,
-    Unsupported,
+    UnknownCommand,
 )
 from kafka_trial_examples.lookup.commands import Lookup
 from kafka_trial_examples.lookup.kind import FEATURE, PROFILE
@@ -63,7 +63,7 @@ class Voice:
 
     def unsupported(self, command: Mapping[str, Any]) -> None:
         """Tell that the client does not know a command."""
-        self._event(Unsupported, cmd=command["cmd"], id=command.get("id", -1))
+        self._event(UnknownCommand, cmd=command["cmd"], id=command.get("id", -1))
 
     def began(self, command: Lookup) -> int:
         """Tell that all lookups of a command begin, and return when."""
