@@ -120,7 +120,9 @@ class FaultKind(Protocol):
     async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Set up what must exist before the client connects; usually nothing."""
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None: ...
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Start the fault on the lane, and return once it is in effect."""
+
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Undo ``start``. Must also work after a ``start`` that failed part-way."""
 

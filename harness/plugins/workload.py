@@ -63,6 +63,11 @@ class Table:
     rows: Callable[[PackedTrial], ColumnData]
 
 
+def never_refused(_: Mapping[str, Setting]) -> str | None:
+    """Return None: the Java client would refuse no settings."""
+    return None
+
+
 @dataclass(frozen=True, eq=False)
 class WorkloadKind:
     """One kind of workload.
@@ -86,7 +91,7 @@ class WorkloadKind:
     counts: Callable[[Evidence], dict[str, int]]
     meaning: Mapping[str, str]
     api: str
-    refused: Callable[[Mapping[str, Setting]], str | None] = lambda _: None
+    refused: Callable[[Mapping[str, Setting]], str | None] = never_refused
     settings: Mapping[str, Values] = field(default_factory=dict)
     params: tuple[Param, ...] = ()
     tables: Mapping[str, Table] = field(default_factory=dict)

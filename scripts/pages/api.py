@@ -19,7 +19,7 @@ def pages() -> dict[str, str]:
     """``api.md``."""
     parts = ["# Public API\n", NOTE, ABOUT]
     for part, names in api.PARTS.items():
-        rows = ((code(name), _module(getattr(api, name)), _about(getattr(api, name))) for name in names)
+        rows = ((code(name), _module(getattr(api, name)), _about(name)) for name in names)
         parts += [f"## {part}\n", table(("name", "defined in", "what it is"), rows)]
     return {"api.md": "\n".join(parts)}
 
@@ -29,8 +29,6 @@ def _module(thing: Any) -> str:
     return code(module) if str(module).startswith("harness.") else ""
 
 
-def _about(thing: Any) -> str:
-    if not isinstance(thing, type) and not callable(thing):
-        return "a type alias"
-    first = (getdoc(thing) or "").split("\n\n")[0]
-    return " ".join(first.split()).replace("``", "`").replace("|", "\\|")
+def _about(name: str) -> str:
+    said = api.NOTES.get(name) or getdoc(getattr(api, name)) or ""
+    return " ".join(said.split("\n\n")[0].split()).replace("``", "`").replace("|", "\\|")
