@@ -57,7 +57,7 @@ from harness.plugins.behaviour import Behaviour
 from harness.plugins.check import Check, Inconclusive, Requirement, Unsupported
 from harness.plugins.client import ClientKind, Launch
 from harness.plugins.cluster import Alterations, BrokerKind, Cluster, ClusterNeeds
-from harness.plugins.fault import BOTH_WORLDS, Fault, FaultKind, FaultParam, LiveLane, passed
+from harness.plugins.fault import BOTH_WORLDS, Fault, FaultKind, FaultParam, LiveLane, passed, toxic_name
 from harness.plugins.mutant import Mutant
 from harness.plugins.perturbation import Perturbation
 from harness.plugins.providers import Collected, OneFileEach, Provider
@@ -128,6 +128,7 @@ PARTS = {
         "SimulatedFaultKind",
         "SimulatedLane",
         "passed",
+        "toxic_name",
         "BOTH_WORLDS",
     ),
     "Clients": (
@@ -317,6 +318,7 @@ __all__ = [
     "passed",
     "scenario",
     "simulate",
+    "toxic_name",
     "unknown",
     "view",
     "workload",

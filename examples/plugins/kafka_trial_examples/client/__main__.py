@@ -10,8 +10,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from harness.model.addresses import Address
-from harness.model.contract import AnyEvent, Close, Configure, Flush
+from harness.api import Address, AnyEvent, Close, Configure, Flush
 from kafka_trial_examples.client.building import built
 from kafka_trial_examples.client.kind import VERSION
 from kafka_trial_examples.client.lookup_client import LookupClient

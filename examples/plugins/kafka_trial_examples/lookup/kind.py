@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from harness.model.verdicts import Guarantee
-from harness.plugins.workload import Config, WorkloadKind
+from harness.api import Config, Guarantee, WorkloadKind
 from kafka_trial_examples.lookup.accounting import MEANING, count
 from kafka_trial_examples.lookup.commands import Lookup, lookup
 from kafka_trial_examples.lookup.tables import LOOKUPS
