@@ -30,11 +30,13 @@ from harness.model.dice import Dice
 from harness.model.errors import EnvironmentProblem, KafkaTrialError, UsageError, unknown
 from harness.model.evidence import Evidence, Operation, view
 from harness.model.rows import (
+    Ending,
     FaultRow,
     Finding,
     Frame,
     FrameKind,
     LogRecord,
+    Phases,
     ProducePart,
     Reason,
     TrialRecord,
@@ -97,6 +99,8 @@ PARTS = {
     "Evidence": (
         "Evidence",
         "TrialRecord",
+        "Phases",
+        "Ending",
         "Operation",
         "Frame",
         "FrameKind",
@@ -247,6 +251,7 @@ __all__ = [
     "Consequence",
     "Dice",
     "Elapsed",
+    "Ending",
     "EnvironmentProblem",
     "Evidence",
     "Fatal",
@@ -283,6 +288,7 @@ __all__ = [
     "Param",
     "Perturbation",
     "PhaseBegan",
+    "Phases",
     "ProducePart",
     "Provider",
     "Proxy",

@@ -54,10 +54,10 @@ def response(received: bytes) -> tuple[int, int | None] | None:
     if len(received) < SIZE_BYTES or len(received) < SIZE_BYTES + int.from_bytes(received[:SIZE_BYTES]):
         return None
     try:
-        header, at = entity_reader(MetadataResponse.__header_schema__)(received, SIZE_BYTES)
-        body, _ = entity_reader(MetadataResponse)(received, at)
+        header, header_bytes = entity_reader(MetadataResponse.__header_schema__)(received, SIZE_BYTES)
+        body, _ = entity_reader(MetadataResponse)(received, SIZE_BYTES + header_bytes)
     except (SerialError, ValueError) as error:
         raise Unreadable(str(error)) from error
-    topic = next(iter(body.topics), None)
+    topic = next(iter(body.topics or ()), None)
     known = topic is not None and topic.error_code == NO_ERROR
     return int(header.correlation_id), len(topic.partitions) if topic is not None and known else None
