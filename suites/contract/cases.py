@@ -12,14 +12,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from harness.adapter import ConfigRefused, Conversation
-from harness.model.contract import AnyEvent, Fatal, OpComplete, OpInvoke, Setting, Stats
-from harness.model.verdicts import Outcome
-from harness.workloads.produce.commands import Produce
+from harness.model.contract import AnyEvent, Configured, Fatal, OpComplete, OpInvoke, Setting, Stats
+from harness.model.spec import OWN, ClientRef, TrialSpec, Workload
+from harness.model.units import some
+from harness.model.verdicts import Guarantee, Outcome
+from harness.plugins.workload import Config, WorkloadKind
+from harness.trial.patience import LIMITS
 
 UNKNOWN_COMMAND = "recite_a_poem"
-RECORDS = 3
-DELIVERY_TIMEOUT_MS = 1_500
+ELEMENTS = 3
+LIMIT_MS = 1_500
 CLOSE_TIMEOUT_MS = 1_000
+#: Short waits, as far as the workload has these settings.
+SHORT = {"linger.ms": 5, "max.block.ms": 500, "reconnect.backoff.max.ms": 1_000, "request.timeout.ms": 1_000}
 
 
 class Unmannerly(Exception):
@@ -28,37 +33,40 @@ class Unmannerly(Exception):
 
 @dataclass(frozen=True)
 class Guest:
-    """One client process, its events, how late it may be, and an address that refuses it."""
+    """One client process, its events, how late it may be, an address that refuses it, and what it is asked to do."""
 
     says: Conversation
     heard: list[AnyEvent]
     patience_s: float
     nowhere: str
+    workload: WorkloadKind
 
-    def config(self, delivery_timeout_ms: int = DELIVERY_TIMEOUT_MS) -> dict[str, Setting]:
-        """Return a full, legal configuration."""
-        return {
-            "acks": "all",
-            "bootstrap.servers": self.nowhere,
-            "client.id": "contract",
-            "delivery.timeout.ms": delivery_timeout_ms,
-            "enable.idempotence": False,
-            "linger.ms": 5,
-            "max.block.ms": 500,
-            "reconnect.backoff.max.ms": 1_000,
-            "request.timeout.ms": 1_000,
-        }
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee of the configuration, one of the workload's."""
+        known = self.workload.features
+        return Guarantee.AT_LEAST_ONCE if Guarantee.AT_LEAST_ONCE in known else next(iter(known))
 
-    async def configured(self, **options: int) -> None:
+    def config(self, limit_ms: int = LIMIT_MS) -> dict[str, Setting]:
+        """Return a full, legal configuration. ``limit_ms`` is the time for each element."""
+        usual = self.workload.config(self.guarantee, {})
+        short = SHORT | dict.fromkeys(LIMITS, limit_ms)
+        own: Config = {name: value for name, value in short.items() if name in usual}
+        where: Config = {"bootstrap.servers": self.nowhere, "client.id": "contract"}
+        return self.workload.config(self.guarantee, own) | where
+
+    async def configure(self, config: dict[str, Setting]) -> Configured:
         """Start the client and configure it."""
         await self.says.startup(self.patience_s)
-        await self.says.configure("contract", "p1", self.config(**options), timeout_s=self.patience_s)
+        role = self.workload.role
+        return await self.says.configure("contract", "p1", config, role=role, timeout_s=self.patience_s)
 
-    async def send(self) -> None:
-        """Make the client send a few records."""
-        numbers = range(RECORDS)
-        values = [f"value {n}" for n in numbers]
-        await self.says.load(Produce(0, "contract", 0, [f"k{n}" for n in numbers], values))
+    async def load(self) -> None:
+        """Give the client a few elements of its work."""
+        client = ClientRef("contract", OWN, ("contract",))
+        work = Workload(records=ELEMENTS, chunk=ELEMENTS, kind=self.workload.name)
+        spec = TrialSpec("contract", client, "", "", self.guarantee, 0, work, (), {})
+        await self.says.load(self.workload.command(spec, "contract", "contract", range(ELEMENTS)))
 
     async def must_leave(self, why: str) -> None:
         """Check that the client sends ``shutdown_complete`` and exits with 0."""
@@ -100,7 +108,7 @@ async def sigterm(guest: Guest) -> None:
 
 async def end_of_input(guest: Guest) -> None:
     """The client closes and exits with 0 at the end of its stdin."""
-    await guest.configured()
+    await guest.configure(guest.config())
     guest.says.hang_up()
     await guest.must_leave("the end of stdin")
 
@@ -118,42 +126,45 @@ async def heartbeat(guest: Guest) -> None:
 
 async def configuration(guest: Guest) -> None:
     """The client accounts for every setting: applied under which name, or not set and why."""
-    await guest.configured()
+    await guest.configure(guest.config())
 
 
 async def bad_setting(guest: Guest) -> None:
     """The client does not accept a value that makes no sense."""
-    await guest.says.startup(guest.patience_s)
-    config = guest.config() | {"acks": "banana"}
+    config = guest.config()
+    name = next((name for name in config if name in guest.workload.settings), None)
+    if name is None:
+        return
     try:
-        answer = await guest.says.configure("contract", "p1", config, timeout_s=guest.patience_s)
+        answer = await guest.configure(config | {name: "banana"})
     except ConfigRefused:
         return
-    if "acks" not in answer.not_set:
-        raise Unmannerly("expected acks=banana to be refused or not set, it was applied")
+    if name not in answer.not_set:
+        raise Unmannerly(f"expected {name}=banana to be refused or not set, it was applied")
 
 
 async def dead_address(guest: Guest) -> None:
-    """The client acknowledges no record without a broker, and still answers a flush."""
-    await guest.configured()
-    await guest.send()
-    answer = await guest.says.flush(2 * DELIVERY_TIMEOUT_MS)
+    """The client reports no success without a broker, and still answers a flush."""
+    await guest.configure(guest.config())
+    await guest.load()
+    element, ops = guest.workload.element, {command.op for command in guest.workload.commands}
+    answer = await guest.says.flush(2 * LIMIT_MS)
     if answer is None:
         raise Unmannerly("expected an answer to flush within its timeout, got nothing")
-    if sum(event.count for event in guest.heard if isinstance(event, OpInvoke)) != RECORDS:
-        raise Unmannerly(f"expected op_invoke for {RECORDS} records before the answer to flush")
-    results = [event for event in guest.heard if isinstance(event, OpComplete) and event.op == "send"]
+    if sum(event.count for event in guest.heard if isinstance(event, OpInvoke)) != ELEMENTS:
+        raise Unmannerly(f"expected op_invoke for {ELEMENTS} {element}s before the answer to flush")
+    results = [event for event in guest.heard if isinstance(event, OpComplete) and event.op in ops]
     if any(outcome == Outcome.OK for event in results for outcome in event.outcome):
-        raise Unmannerly("a record is acknowledged although no broker was there")
+        raise Unmannerly(f"a {element} is {guest.workload.done} although no broker was there")
     if answer.outcome == [Outcome.OK] and guest.says.outstanding:
-        raise Unmannerly(f"flush is ok although {guest.says.outstanding} records have no result")
+        raise Unmannerly(f"flush is ok although {some(guest.says.outstanding, element)} have no result")
     await guest.says.close(CLOSE_TIMEOUT_MS)
 
 
 async def close_in_time(guest: Guest) -> None:
     """The client closes within its timeout, whatever it still has to send."""
-    await guest.configured(delivery_timeout_ms=300_000)
-    await guest.send()
+    await guest.configure(guest.config(limit_ms=300_000))
+    await guest.load()
     if await guest.says.close(CLOSE_TIMEOUT_MS) is None:
         raise Unmannerly("expected an answer to close within its timeout, got nothing")
 

@@ -112,7 +112,7 @@ def tried(*faults: FaultSpec, seed: int = 1, nodes: int = 3) -> Evidence:
         seed=seed,
         workload=Workload(records=180, chunk=5, interval_ms=500, partitions=2, value_bytes=64),
         faults=faults,
-        config=producer_config(guarantee, "none", asked),
+        config=producer_config(guarantee, asked),
     )
     return SimulatedTrial(trial, RUN_ID).run()
 

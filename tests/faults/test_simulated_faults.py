@@ -85,7 +85,7 @@ def tried(*faults: FaultSpec) -> Evidence:
         seed=1,
         workload=Workload(records=RECORDS, chunk=10, interval_ms=1_000, partitions=2, value_bytes=64),
         faults=faults,
-        config=producer_config(Guarantee.IDEMPOTENT, "none", settings),
+        config=producer_config(Guarantee.IDEMPOTENT, settings),
     )
     return SimulatedTrial(trial, RUN_ID).run()
 

@@ -149,10 +149,12 @@ def test_what_is_not_accepted_is_drawn_anew_and_at_last_told():
 
     moment = Elapsed(0)
     some = DrawnKind("latency", 10, {"upstream_ms": OneOf((0, 7))})
-    assert {some.drawn(Dice(seed, "k"), moment, delayed).params["upstream_ms"] for seed in range(20)} == {7}
+    assert {
+        some.drawn(Dice(seed, "k"), moment, delayed, "Produce").params["upstream_ms"] for seed in range(20)
+    } == {7}
     tried.clear()
     with pytest.raises(UsageError, match="no delay at all"):
-        DrawnKind("latency", 10, {"upstream_ms": 0}).drawn(Dice(1, "k"), moment, delayed)
+        DrawnKind("latency", 10, {"upstream_ms": 0}).drawn(Dice(1, "k"), moment, delayed, "Produce")
     assert len(tried) == TRIES
 
 

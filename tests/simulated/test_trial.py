@@ -50,7 +50,7 @@ def spec(
         workload=workload
         or Workload(records=100, chunk=20, interval_ms=1_000, partitions=2, keys=7, value_bytes=64),
         faults=faults,
-        config=producer_config(guarantee, "none", names),
+        config=producer_config(guarantee, names),
     )
 
 

@@ -53,7 +53,7 @@ def test_no_progress_for_longer_than_the_bound(stalled):
 
 
 def test_whichever_settings_it_lacks(stalled):
-    without = dict.fromkeys(producer_config(Guarantee.AT_LEAST_ONCE, "none", {}), "it has none")
+    without = dict.fromkeys(producer_config(Guarantee.AT_LEAST_ONCE, {}), "it has none")
     (finding,) = CHECK.find(stalled(not_set=without).evidence())
     assert finding.params["bound_ms"] == NOT_GIVEN_MS + SLACK_MS
 

@@ -27,6 +27,7 @@ from harness.model.run_files import TRIAL, VERDICT
 from harness.model.spec import ClientTold, Elapsed, FaultSpec, FrameSeen, PhaseBegan, Plan, TrialSpec, Trigger
 from harness.model.units import some
 from harness.planning import own_commands, typed_settings, validate_plan
+from harness.plugins import registry
 from harness.running.install import install
 from harness.search.shrink_passes import TIERS, Allowed
 from harness.search.shrinker import STARTS, Hunt, Rate
@@ -163,7 +164,8 @@ def _what_is_left(hunt: Hunt, ended: str) -> Iterator[str]:
     )
     for fault in minimal.faults:
         yield f"    {told(fault)}"
-    yield f"    {minimal.workload.records} records of {hunt.original.workload.records}"
+    element = registry.workload(minimal.workload.kind).element
+    yield f"    {some(minimal.workload.records, element)} of {hunt.original.workload.records:,}"
     if ended:
         yield f"{ended}: it may get smaller"
     elif minimal.faults and hunt.is_one_minimal:

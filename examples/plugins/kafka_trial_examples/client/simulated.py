@@ -32,8 +32,13 @@ def start(
     network: Network,
     clock: Callable[[], int],
     tell: Callable[[AnyEvent], None],
-) -> SimulatedLookup:
-    """Return the client, started and configured."""
+) -> SimulatedLookup | None:
+    """Return the client, started and configured, or None if it refuses the settings."""
     voice = Voice(clock, lambda: network.wall_ns, tell)
     voice.started(name, version)
-    return SimulatedLookup(built(name, settings, voice, network.connect), network)
+    try:
+        client = built(name, settings, voice, network.connect)
+    except ValueError as error:
+        voice.failed("ConfigRefused", str(error))
+        return None
+    return SimulatedLookup(client, network)
