@@ -41,6 +41,15 @@ def test_its_own_tests_pass_where_it_is_installed(python, tmp_path):
 
 
 @pytest.mark.long
+def test_its_client_keeps_the_contract_of_its_own_workload(kafka_trial):
+    done = kafka_trial("check-adapter", "-c", "lookup", "--workload", "lookup", "--json")
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["lookup@1.0"]) == 10
+    as_producer = kafka_trial("check-adapter", "-c", "lookup", "--case", "dead-address")
+    assert as_producer.returncode == 1
+
+
+@pytest.mark.long
 def test_its_mutant_is_tried_and_the_true_client_too(kafka_trial):
     done = kafka_trial("mutants", "--of", "lookup", "--json")
     assert done.returncode == 0, done.stderr
