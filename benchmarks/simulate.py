@@ -29,11 +29,11 @@ from harness.model.evidence import Evidence
 from harness.model.rows import FrameKind, TrialVerdict
 from harness.model.spec import ClientRef, TrialSpec
 from harness.plugins import registry
+from harness.simulated.generated import spec_of
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
 from harness.wire.records import BatchBuilder, Codec, read_batches
 from suites.simulate.batches import collect_rarely
-from suites.simulate.generated import spec_of
 
 SCENARIO = "generated/any"
 LEAST_RECORDS, LEAST_FAULTS = 100, 2

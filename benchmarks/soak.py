@@ -30,11 +30,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import cast
 
+from faults.broker_fault import WitnessFault
+from faults.frame_fault import FrameFault
 from faults.toxiproxy import Toxiproxy
 from faults.toxiproxy_api import READ_TIMEOUT_S
 from harness.model.addresses import LaneAddress
 from harness.model.dice import Dice
 from harness.model.errors import EnvironmentProblem
+from harness.model.mode import Mode
 from harness.model.spec import AtTime, FaultSpec
 from harness.plugins import registry
 from harness.plugins.cluster import Cluster
@@ -45,8 +48,8 @@ from harness.witness import WitnessLane
 
 Params = dict[str, int]
 
-#: Every kind that works on proxies, in all its ways.
-MIX: tuple[tuple[str, Params], ...] = (
+#: Kinds that work on proxies, in all their ways.
+WAYS: tuple[tuple[str, Params], ...] = (
     ("latency", {"upstream_ms": 5, "downstream_ms": 5}),
     ("latency", {"downstream_ms": 600_000}),
     ("bandwidth", {"upstream_bytes_per_s": 1_000, "downstream_bytes_per_s": 1_000}),
@@ -71,6 +74,25 @@ MIX: tuple[tuple[str, Params], ...] = (
     ("idle_kill", {"idle_ms": 5}),
     ("accept_then_close", {}),
 )
+
+
+def works_on_proxies(kind: FaultKind) -> bool:
+    """Return whether the kind has a lane's proxies to itself, and needs neither witness nor brokers."""
+    of_the_witness = isinstance(kind, FrameFault | WitnessFault)
+    return not kind.exclusive_cluster and Mode.LIVE in kind.modes and not of_the_witness
+
+
+def mix() -> tuple[tuple[str, Params], ...]:
+    """Return every kind that works on proxies: in the ways above, or as it is by default."""
+    named = {name for name, _ in WAYS}
+    others = [
+        name
+        for name, kind in registry.table("faults").items()
+        if works_on_proxies(kind) and name not in named
+    ]
+    return (*WAYS, *((name, {}) for name in others))
+
+
 CLIENTS = 3
 MESSAGES_BYTES = (33, 5_000, 100_000)
 #: How long a fault lasts; nothing is measured by it.
@@ -208,7 +230,7 @@ async def soak(it: Stand, cycles: int, seed: int) -> Soaked:
     for number in range(cycles):
         faults = [
             FaultSpec(kind, AtTime(number * 2 + n), int(HOLD_S * 1_000), params)
-            for n, (kind, params) in enumerate(dice.choice(MIX) for _ in range(dice.between(1, 2)))
+            for n, (kind, params) in enumerate(dice.choice(mix()) for _ in range(dice.between(1, 2)))
         ]
         result.cycles += 1
         result.kinds.update(fault.kind for fault in faults)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from clients.adapters.reference import Reference
-from clients.seeding.table import mutant
 from harness.plugins import registry
 from harness.plugins.client import ClientKind
+from harness.plugins.mutant import PREFIX
 from harness.plugins.providers import OneFileEach
 
-PREFIX = "mutant-"
 ADAPTERS = OneFileEach("clients.adapters", "CLIENT")
 
 
 class _Clients:
-    """A client is a folder of ``clients/adapters`` that is not the ``_lib`` of a language; each mutant is one more."""
+    """A client is a folder of ``clients/adapters`` that is not the ``_lib`` of a language. Each mutant is one more."""
 
     def names(self) -> list[str]:
         adapters = [name.replace("_", "-") for name in ADAPTERS.names() if not name.endswith("_lib")]
@@ -21,8 +19,7 @@ class _Clients:
 
     def load(self, name: str) -> ClientKind:
         if name.startswith(PREFIX):
-            seeded = name.removeprefix(PREFIX)
-            return Reference(seeded, mutant(seeded).defect)
+            return registry.mutant(name.removeprefix(PREFIX)).client(name)
         found: ClientKind = ADAPTERS.load(name.replace("-", "_"))
         return found
 

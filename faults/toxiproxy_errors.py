@@ -8,6 +8,7 @@ reading can lock a proxy for good, and then the whole API (issues 558, 427, 428 
 from __future__ import annotations
 
 from harness.model.errors import EnvironmentProblem
+from harness.plugins.proxy import NoSuchToxic
 
 
 class ToxiproxyError(EnvironmentProblem):
@@ -22,7 +23,7 @@ class ToxicExists(ToxiproxyError):
     """409: the proxy has a toxic with that name."""
 
 
-class NotFound(ToxiproxyError):
+class NotFound(ToxiproxyError, NoSuchToxic):
     """404: no such proxy or toxic."""
 
 

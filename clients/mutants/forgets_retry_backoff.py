@@ -24,4 +24,5 @@ MUTANT = Mutant(
         "retry-spacing",
     ),
     breaks=("PRD-ACC-04",),
+    scenarios=("frame/error-after-append",),
 )

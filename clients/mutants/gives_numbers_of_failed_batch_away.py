@@ -45,6 +45,7 @@ MUTANT = Mutant(
     Components(transaction_manager=Generous),
     caught_by=("sequence-reused",),
     breaks=("PRD-IDM-13",),
+    scenarios=("frame/error-after-append",),
     scenario="produce/dropped-response",
     guarantee=Guarantee.IDEMPOTENT,
 )

@@ -25,4 +25,5 @@ MUTANT = Mutant(
         "throttle-ignored",
     ),
     breaks=("NET-CON-12",),
+    scenarios=("frame/throttled",),
 )

@@ -36,4 +36,5 @@ MUTANT = Mutant(
     Components(network_client=Leaky),
     caught_by=("connections-leaked",),
     breaks=("NET-CON-05",),
+    scenarios=("produce/calm",),
 )

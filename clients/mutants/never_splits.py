@@ -22,6 +22,7 @@ MUTANT = Mutant(
     Components(sender=Unsplitting),
     caught_by=("oversized-batch-not-split", "delivery/a_batch_too_large_goes_in_parts"),
     breaks=("PRD-SPL-01",),
+    scenarios=("broker/smaller-batches",),
     scenario="broker/smaller-batches",
     guarantee=Guarantee.IDEMPOTENT,
 )

@@ -23,4 +23,5 @@ MUTANT = Mutant(
     Components(transaction_manager=Unbending),
     caught_by=("sequence-not-recovered", "delivery/a_broken_chain_begins_anew"),
     breaks=("PRD-IDM-09",),
+    scenarios=("generated/sequences",),
 )

@@ -1,27 +1,25 @@
-"""All mutants by name: those of this project, and those that others have registered (``kafka_trial.mutants``)."""
+"""The mutants of the reference client: those of this project, and those that others have registered."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clients.seeding.mutant import Mutant
+from harness.model.errors import UsageError
 from harness.plugins import registry
 
 if TYPE_CHECKING:
     from clients.reference.producer.producer import Components
-    from clients.seeding.mutant import Mutant
 
 
 def mutants() -> dict[str, Mutant]:
-    """Name -> mutant. All of their files are imported; ``registry.names("mutants")`` imports none."""
-    return registry.table("mutants")
-
-
-def mutant(name: str) -> Mutant:
-    """The mutant of that name; UsageError for a name that is none."""
-    found: Mutant = registry.one("mutants", "mutant", name)
-    return found
+    """Return name -> mutant. All of their files are imported; ``registry.names("mutants")`` imports none."""
+    return {name: each for name, each in registry.table("mutants").items() if isinstance(each, Mutant)}
 
 
 def components_of(name: str) -> Components:
-    """The components of a mutant; UsageError for a name that is none."""
-    return mutant(name).components
+    """Return the components of a mutant. Raise UsageError if there is none, or if it is one of another client."""
+    found = registry.mutant(name)
+    if not isinstance(found, Mutant):
+        raise UsageError(f"mutant {name!r} is one of the client {found.of!r}, and has no components")
+    return found.components

@@ -11,8 +11,7 @@ import clients.adapters
 from clients.skeletons.languages import Language
 from harness.model.errors import EnvironmentProblem, UsageError
 from harness.model.verdicts import Guarantee
-from harness.planning.plan import CODECS
-from harness.workloads.produce.profile import producer_config
+from harness.workloads.produce.profile import CODECS, producer_config
 
 ADAPTERS: Final = Path(clients.adapters.__file__).parent
 TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -83,7 +82,7 @@ def must_be_new(folder: Path) -> None:
 
 
 def _settings() -> str:
-    given = producer_config(Guarantee.AT_LEAST_ONCE, CODECS[0], {})
+    given = producer_config(Guarantee.AT_LEAST_ONCE, {})
     varied = {"compression.type": ", ".join(CODECS), "enable.idempotence": "false, true"}
     told = {name: str(value) for name, value in given.items()} | _OF_THE_TRIAL | varied
     return "\n".join(f"- `{name}`: {value}" for name, value in sorted(told.items()))

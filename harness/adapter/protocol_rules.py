@@ -35,7 +35,7 @@ from harness.model.contract import (
     ShutdownComplete,
     StartupComplete,
     Stats,
-    UnsupportedCommand,
+    UnknownCommand,
 )
 from harness.model.verdicts import Outcome
 
@@ -75,13 +75,13 @@ LIFE: dict[tuple[Life, type[AnyEvent]], Life] = {
     (Life.UP, OpInvoke): Life.UP,
     (Life.UP, OpComplete): Life.UP,
     (Life.UP, Stats): Life.UP,
-    (Life.UP, UnsupportedCommand): Life.UP,
+    (Life.UP, UnknownCommand): Life.UP,
     (Life.UP, Fatal): Life.DEAD,
     (Life.UP, ShutdownComplete): Life.SHUT_DOWN,
     (Life.CONFIGURED, OpInvoke): Life.CONFIGURED,
     (Life.CONFIGURED, OpComplete): Life.CONFIGURED,
     (Life.CONFIGURED, Stats): Life.CONFIGURED,
-    (Life.CONFIGURED, UnsupportedCommand): Life.CONFIGURED,
+    (Life.CONFIGURED, UnknownCommand): Life.CONFIGURED,
     (Life.CONFIGURED, Fatal): Life.DEAD,
     (Life.CONFIGURED, ShutdownComplete): Life.SHUT_DOWN,
 }
@@ -187,7 +187,7 @@ class ProtocolRules:
                 self._startup(event)
             case Configured():
                 self._configured(event)
-            case UnsupportedCommand():
+            case UnknownCommand():
                 self._unsupported(event)
             case OpInvoke():
                 self._invoke(event)
@@ -211,7 +211,7 @@ class ProtocolRules:
                 f"expected every setting once, in applied or in not_set; not so {', '.join(odd)}"
             )
 
-    def _unsupported(self, event: UnsupportedCommand) -> None:
+    def _unsupported(self, event: UnknownCommand) -> None:
         command = self._commands.get(event.id)
         if command is None or event.cmd != (command.cmd if isinstance(command, Unknown) else _name(command)):
             raise RuleBroken(

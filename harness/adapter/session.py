@@ -41,7 +41,7 @@ from harness.model.contract import (
     OpComplete,
     Setting,
     StartupComplete,
-    UnsupportedCommand,
+    UnknownCommand,
 )
 from harness.model.errors import ClientBroken, ClientCrashed, KafkaTrialError
 from harness.plugins.client import Launch
@@ -138,7 +138,7 @@ class Conversation:
         role: str = "producer",
         timeout_s: float = CONFIGURE_TIMEOUT_S,
     ) -> Configured:
-        """Make the client build its producer from settings with Java names. ConfigRefused: it reports an error."""
+        """Make the client build itself from settings with Java names. Raise ConfigRefused if it reports an error."""
         self._configuring = self._next_id
         event = await self._ask(Configure(self._id(), run_id, instance, role, dict(config)), timeout_s)
         self._configuring = None
@@ -156,7 +156,7 @@ class Conversation:
         await self._write(msgspec.json.encode(command))
 
     async def flush(self, timeout_ms: int) -> OpComplete | None:
-        """Wait until all records have results. Return None if the client does not respond in time."""
+        """Wait until all elements have results. Return None if the client does not respond in time."""
         return await self._op(Flush(self._id(), timeout_ms), timeout_ms / 1000 + self._grace_s)
 
     async def close(self, timeout_ms: int) -> OpComplete | None:
@@ -174,7 +174,7 @@ class Conversation:
 
     @property
     def outstanding(self) -> int:
-        """The number of requested records without a result."""
+        """The number of requested elements without a result."""
         return self._rules.outstanding
 
     @property
@@ -211,10 +211,10 @@ class Conversation:
 
     # Methods for the contract tests of a client.
 
-    async def ask_unknown(self, name: str, timeout_s: float) -> UnsupportedCommand:
+    async def ask_unknown(self, name: str, timeout_s: float) -> UnknownCommand:
         """Send a command that the contract does not define. The response must be ``unsupported``."""
         event = await self._ask(Unknown(name, self._id()), timeout_s)
-        if isinstance(event, UnsupportedCommand):
+        if isinstance(event, UnknownCommand):
             return event
         raise self._broken(f"expected unsupported for command {name!r} within {timeout_s:g} s, {_got(event)}")
 
@@ -335,7 +335,7 @@ class Conversation:
             case StartupComplete():
                 self._name = f"{event.client}@{event.client_version}"
                 self._startup.set_result(event)
-            case Configured() | UnsupportedCommand() | OpComplete():
+            case Configured() | UnknownCommand() | OpComplete():
                 self._resolve(event.id, event)
             case Fatal(error=error) if error == CRASHED:
                 self._end(ClientCrashed(f"client {self._name} ended its own process: {event.message}"))

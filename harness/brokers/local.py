@@ -35,6 +35,7 @@ from harness.limits.meter import Meter
 from harness.model.addresses import Address, LaneAddress
 from harness.model.errors import BrokerDied, KafkaTrialError
 from harness.model.rows import LogRecord
+from harness.plugins.cluster import ClusterNeeds
 from harness.provision.java import find_java
 from harness.provision.kafka import VERSIONS, kafka_jars
 from harness.system import needs, processes
@@ -284,7 +285,7 @@ class LocalKind:
         """Raise UsageError unless ``broker_id`` is a known version, with or without a number of nodes."""
         ClusterId.parse(broker_id, VERSIONS)
 
-    def needs(self, broker_id: str) -> needs.ClusterNeeds:
+    def needs(self, broker_id: str) -> ClusterNeeds:
         """Return what a cluster needs of the machine."""
         return needs.kraft(ClusterId.parse(broker_id, VERSIONS).nodes)
 

@@ -15,7 +15,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from harness.cli.output import put
-from harness.judging.availability import share_told
+from harness.judging.availability import share_told, words
 from harness.judging.cells import counted
 from harness.judging.fingerprint import causes, line, replay
 from harness.model.rows import TrialVerdict
@@ -104,7 +104,7 @@ def shown(verdict: str) -> str:
 
 
 def matrix(verdicts: Sequence[TrialVerdict]) -> Table:
-    """Return a table of scenarios and guarantees by client, with the share of acknowledged records in each cell.
+    """Return a table of scenarios and guarantees by client, with the share of its load that succeeded in each cell.
 
     Several seeds or brokers in a cell are counted; their share is the median, with the range if they differ.
     """
@@ -137,7 +137,8 @@ def summary(verdicts: Iterable[TrialVerdict], run: Path | None = None) -> None:
     verdicts = list(verdicts)
     console.print(matrix(verdicts))
     if share_told(verdict.availability for verdict in verdicts):
-        console.print(f"all: {counted(verdicts, shown)} of records acknowledged")
+        element, done = words(verdict.scenario for verdict in verdicts)
+        console.print(f"all: {counted(verdicts, shown)} of {element}s {done}")
     found = causes(verdicts)
     for cause in found[:MAX_CAUSES]:
         console.print(shown(cause.verdict), end=" ")

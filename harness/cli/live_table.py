@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.cli.console import cell, console, say, shown
-from harness.judging.availability import share_told
+from harness.judging.availability import share_told, words
 from harness.model.rows import TrialVerdict
 from harness.model.spec import Plan, TrialSpec
 from harness.model.units import told_s
@@ -89,7 +89,8 @@ class LiveTable:
         done, total = self._counts.total(), len(self._costs_s)
         reason = "" if verdict.verdict == Verdict.PASS else f": {verdict.reason}"
         offered = verdict.availability
-        share = f", {share_told([offered])} acknowledged" if offered.share < 1 else ""
+        _, word = words([verdict.scenario])
+        share = f", {share_told([offered])} {word}" if offered.share < 1 else ""
         say(
             f"[{done}/{total}] {verdict.verdict}: {verdict.scenario} {verdict.guarantee} {verdict.client} "
             f"seed {verdict.seed}{share}{reason}"

@@ -46,8 +46,8 @@ def put(data: bytes) -> None:
 def run_document(folder: Path, seed: int, verdicts: Sequence[TrialVerdict]) -> dict[str, Any]:
     """Return the run's folder, counts by verdict, findings by cause, and the verdicts as in ``verdict.json``.
 
-    ``availability`` has, for each client and guarantee, the share of records that were acknowledged in a trial: the
-    median, the lowest and the highest.
+    ``availability`` has, for each client and guarantee, the share of a trial's load that succeeded, such as records
+    that were acknowledged: the median, the lowest and the highest.
     """
     return {
         "run": str(folder),

@@ -30,8 +30,8 @@ SECTIONS = {
 }
 #: What a cell says.
 CELLS = (
-    "A cell has its verdicts, and the share of records that were acknowledged: over several trials the median, with "
-    "the range where they differ."
+    "A cell has its verdicts, and the share of the load that succeeded, such as records that were acknowledged: over "
+    "several trials the median, with the range where they differ."
 )
 NEXT = {
     Verdict.FAIL: "See one again with its replay; what is documented by the client belongs on a list of known "

@@ -1,5 +1,7 @@
 """Availability: how much of its work a client got done while the network misbehaved, and how long it did not. Pure.
 
+It counts elements of the load, such as records; one with the outcome ok is *acknowledged*.
+
 A record *waits* from its call to its result; one without a result waits until the client was told to close. A *gap* is
 a stretch of time in which some record waits at every moment and none is acknowledged: it begins with an
 acknowledgement, or with a call while no other record waits, and ends with the next acknowledgement, or as soon as no
@@ -24,6 +26,7 @@ from harness.model.evidence import Evidence
 from harness.model.rows import Availability
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Outcome
+from harness.plugins import registry
 
 STEADY_MS = 1_000
 LINGER = "linger.ms"
@@ -87,6 +90,19 @@ def observed_until_ns(evidence: Evidence) -> int:
     if (told := phases.final_ns or phases.end_ns) is not None:
         return told
     return max((event.mono_ns for event in evidence.history), default=0)
+
+
+def words(scenarios: Iterable[str]) -> tuple[str, str]:
+    """Return what messages call an element of the load of these scenarios, and one whose outcome is ok.
+
+    For several workloads, and for scenarios that are not installed, these are general words.
+    """
+    known = set(registry.names("scenarios"))
+    kinds = {registry.scenario(name).workload.kind if name in known else "" for name in scenarios}
+    if len(kinds) != 1 or "" in kinds:
+        return "element", "done"
+    kind = registry.workload(kinds.pop())
+    return kind.element, kind.done
 
 
 def share_told(of: Iterable[Availability]) -> str:

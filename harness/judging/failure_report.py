@@ -15,6 +15,7 @@ from harness.judging.fingerprint import findings
 from harness.judging.frame_excerpt import WireLine, origin_ns, wire_lines
 from harness.model.evidence import Evidence
 from harness.model.rows import Availability, FaultRow, Finding, RequirementVerdict, TrialVerdict
+from harness.model.units import some
 from harness.plugins import registry
 from harness.text.escaping import log_line
 
@@ -43,7 +44,8 @@ def _lines(verdict: TrialVerdict, evidence: Evidence, folder: Path) -> Iterator[
     yield f"  on {verdict.broker}, seed {verdict.seed}"
     yield f"  {verdict.reason}"
     if share := share_told([verdict.availability]):
-        yield f"  {share} of {verdict.availability.offered:,} records acknowledged{_recovery(verdict.availability)}"
+        kind, told = registry.workload(evidence.record.spec.workload.kind), verdict.availability
+        yield f"  {share} of {some(told.offered, kind.element)} {kind.done}{_recovery(told)}"
     for found in findings(verdict):
         for requirement in found.requirements:
             yield from _expected(requirement)

@@ -32,6 +32,7 @@ from harness.model.rows import (
     RequirementVerdict,
     TrialVerdict,
 )
+from harness.model.units import some
 from harness.model.verdicts import Guarantee, Level, Verdict, worst
 from harness.plugins import registry
 from harness.plugins.check import Check, Inconclusive, Requirement, Unsupported
@@ -48,8 +49,8 @@ CHECK_CRASHED = ReasonKind("check-crashed", "{check}: the check crashed: {error}
 FOREIGN_FINDING = ReasonKind(
     "foreign-finding", "{check}: the check found something about {requirement}, which it does not judge"
 )
-NOTHING_ACKED = ReasonKind("nothing-acknowledged", "the client acknowledged nothing")
-NOT_OFFERED_RECORDS = ReasonKind("records-not-sent", "{count:record} never handed to the client")
+NOTHING_ACKED = ReasonKind("nothing-acknowledged", "no {told}")
+NOT_OFFERED_RECORDS = ReasonKind("records-not-sent", "{told} never handed to the client")
 NO_CHECK = ReasonKind("no-check", "no check judges this scenario under this guarantee")
 NO_SITUATION = ReasonKind("situation-absent", "what {requirement} is about did not happen in this trial")
 NOTHING_AROSE = ReasonKind("no-situation", "none of the {count:requirement} judged here was exercised")
@@ -94,7 +95,6 @@ class _Asked(NamedTuple):
 
 
 _PASS = CheckResult(Verdict.PASS, None)
-_NOTHING_ACKED = CheckResult(Verdict.NOT_EXERCISED, NOTHING_ACKED.reason())
 
 
 def judge(evidence: Evidence, scenario: Scenario, checks: Mapping[str, Check]) -> TrialVerdict:
@@ -143,8 +143,7 @@ def _not_judged(evidence: Evidence) -> CheckResult | None:
         more = f", and {len(disagreements) - 1} more" if len(disagreements) > 1 else ""
         told = f"{disagreements[0]}{more}"
         return CheckResult(Verdict.HARNESS_ERROR, OBSERVERS_DISAGREE.reason(told=told))
-    idempotent = record.spec.guarantee in (Guarantee.IDEMPOTENT, Guarantee.TRANSACTIONAL)
-    for setting in ("acks", "enable.idempotence") if idempotent else ("acks",):
+    for setting in registry.workload(record.spec.workload.kind).essential(record.spec.guarantee):
         if setting in record.not_set:
             why = NOT_OFFERED.reason(setting=setting, told=record.not_set[setting])
             return CheckResult(Verdict.UNSUPPORTED, why)
@@ -153,12 +152,15 @@ def _not_judged(evidence: Evidence) -> CheckResult | None:
 
 def _basis(evidence: Evidence, bitten: Activation, available: Availability) -> CheckResult:
     """What a requirement is that nothing was found against: a pass if the faults bit and the client worked."""
+    kind = registry.workload(evidence.record.spec.workload.kind)
     if not available.acked:
-        return _NOTHING_ACKED
+        nothing = NOTHING_ACKED.reason(told=f"{kind.element} was {kind.done}")
+        return CheckResult(Verdict.NOT_EXERCISED, nothing)
     if bitten.verdict is not Verdict.PASS:
         return CheckResult(bitten.verdict, bitten.reason)
     if (missing := evidence.record.spec.workload.records - available.offered) > 0:
-        return CheckResult(Verdict.INCONCLUSIVE, NOT_OFFERED_RECORDS.reason(count=missing))
+        told = some(missing, kind.element)
+        return CheckResult(Verdict.INCONCLUSIVE, NOT_OFFERED_RECORDS.reason(count=missing, told=told))
     return CheckResult(Verdict.PASS, bitten.reason)
 
 
@@ -243,7 +245,7 @@ def _summary(results: tuple[_RequirementResult, ...], basis: CheckResult) -> Che
         return CheckResult(Verdict.NOT_EXERCISED, NOTHING_AROSE.reason(count=len(results)))
     claimed = [result for result in arose if result.decisive.verdict is not Verdict.UNSUPPORTED]
     verdict = worst({result.decisive.verdict for result in claimed or arose})
-    if verdict is Verdict.DIFFERS and basis is _NOTHING_ACKED:
+    if verdict is Verdict.DIFFERS and basis.reason and basis.reason.code == NOTHING_ACKED.code:
         return basis
     if verdict is Verdict.PASS:
         absent = len(results) - len(arose)

@@ -182,7 +182,7 @@ class Fatal(Event, frozen=True, kw_only=True, tag="fatal"):
     message: str
 
 
-class UnsupportedCommand(Event, frozen=True, kw_only=True, tag="unsupported"):
+class UnknownCommand(Event, frozen=True, kw_only=True, tag="unsupported"):
     """The client does not know this command."""
 
     cmd: str
@@ -194,12 +194,5 @@ class ShutdownComplete(Event, frozen=True, kw_only=True, tag="shutdown_complete"
 
 
 AnyEvent = (
-    StartupComplete
-    | Configured
-    | OpInvoke
-    | OpComplete
-    | Stats
-    | Fatal
-    | UnsupportedCommand
-    | ShutdownComplete
+    StartupComplete | Configured | OpInvoke | OpComplete | Stats | Fatal | UnknownCommand | ShutdownComplete
 )

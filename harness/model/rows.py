@@ -270,8 +270,9 @@ class FaultVerdict(msgspec.Struct, frozen=True):
 class Availability(msgspec.Struct, frozen=True):
     """How much of its work the client completed, and its longest gaps. Part of every verdict.
 
-    ``offered`` records were passed to the client; ``acked``, ``failed`` and ``unknown`` count their outcomes.
-    ``longest_gap_ms`` is the longest time without an acknowledgement while records waited. ``first_ack_ms`` and
+    ``offered`` elements of the load, such as records, were passed to the client; ``acked``, ``failed`` and ``unknown``
+    count their outcomes. An element with the outcome ok is *acknowledged*, whatever its workload calls that.
+    ``longest_gap_ms`` is the longest time without an acknowledgement while elements waited. ``first_ack_ms`` and
     ``steady_ack_ms`` count from the end of the last fault: to the first acknowledgement, and to the first
     acknowledgement after which no gap was too long (:mod:`harness.judging.availability`). They are null if there was
     none.
@@ -287,7 +288,7 @@ class Availability(msgspec.Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """The share of offered records that were acknowledged; 1.0 if nothing was offered."""
+        """The share of offered elements that were acknowledged; 1.0 if nothing was offered."""
         return self.acked / self.offered if self.offered else 1.0
 
 

@@ -87,7 +87,9 @@ class CampaignFile(msgspec.Struct, frozen=True):
     ] = ()
     configurations: Annotated[
         dict[str, dict[str, Any]],
-        Meta(description="Settings of Java's producer over the common ones; these are tried, and no others."),
+        Meta(
+            description="Settings of clients, by Java's names, over the common ones; these are tried, no others."
+        ),
     ] = {}
     generated: Annotated[
         dict[str, Generated],

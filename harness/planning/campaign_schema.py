@@ -5,6 +5,7 @@ What is installed is in it with its bounds; with kinds of fault of one's own the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -65,7 +66,13 @@ def _configuration() -> Schema:
     }
 
 
-def _setting(values: Values) -> Schema:
+def _setting(known: Sequence[Values]) -> Schema:
+    """Return the schema of a setting; several workloads may give it different values."""
+    schemas = [_values(values) for values in known]
+    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+
+
+def _values(values: Values) -> Schema:
     match values:
         case None:
             return {"type": "boolean"}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from harness.plugins import registry
+from harness.plugins.cluster import ClusterNeeds
 from harness.system import needs
-from harness.system.needs import ClusterNeeds
 
 
 def needs_of(broker: str) -> ClusterNeeds:

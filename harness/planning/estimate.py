@@ -17,9 +17,9 @@ from harness.model.units import told_s
 from harness.planning.cluster_needs import needs_of
 from harness.planning.exclusive import needs_exclusive_cluster, starts_nodes
 from harness.planning.validate_faults import earliest_ms
+from harness.plugins.cluster import ClusterNeeds
 from harness.system import needs
 from harness.system.machine import Machine, this_machine
-from harness.system.needs import ClusterNeeds
 
 # Measured as user + sys of `time kafka-trial run produce/calm -c reference`: 14 core-seconds for 2 trials on one
 # broker, 22 for 6, 33 for 2 on three (-b local:4.3.1x3); and as 107 for the 64 trials of `kafka-trial run 'produce/*'

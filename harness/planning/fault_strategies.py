@@ -1,7 +1,7 @@
 """Schedules drawn from a table: how many faults, of which kinds, with which parameters, at any moment. Pure.
 
-A table says what may be, a seed what is. The first fault begins with a Produce request on its way, so that a schedule
-says something about a producer; the others come as they come, and may overlap.
+A table says what may be, a seed what is. The first fault begins with a request of the workload on its way (such as
+Produce), so that a schedule says something about the client; the others come as they come, and may overlap.
 """
 
 from __future__ import annotations
@@ -54,14 +54,16 @@ def drawn(dice: Dice, amount: Amount) -> int:
 class DrawnFrames(msgspec.Struct, frozen=True):
     """Which frames a fault on single frames is for, as :class:`~harness.model.spec.FrameMatch` says it."""
 
-    api: Annotated[str, Meta(description="Of which API, as the protocol names it.")] = "Produce"
+    api: Annotated[
+        str | None, Meta(description="Of which API, as the protocol names it; else the workload's.")
+    ] = None
     direction: Annotated[str, Meta(description="request or response.")] = "response"
     first: Annotated[Amount, Meta(description="Of those that fit, the first that is meant, from 1.")] = 1
     count: Annotated[Amount, Meta(description="How many are meant from there on.")] = 1
 
-    def drawn(self, dice: Dice) -> FrameMatch:
-        """One such match."""
-        return FrameMatch(self.api, self.direction, drawn(dice, self.first), drawn(dice, self.count))
+    def drawn(self, dice: Dice, api: str) -> FrameMatch:
+        """Return one such match. ``api`` is that of the workload."""
+        return FrameMatch(self.api or api, self.direction, drawn(dice, self.first), drawn(dice, self.count))
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class DrawnKind:
     broker: Amount | None = None
     frames: DrawnFrames | None = None
 
-    def drawn(self, dice: Dice, start: Trigger, accept: Accept) -> FaultSpec:
+    def drawn(self, dice: Dice, start: Trigger, accept: Accept, api: str) -> FaultSpec:
         """One such fault that ``accept`` accepts. Its UsageError where there seems to be none."""
         for _ in range(TRIES):
             fault = FaultSpec(
@@ -83,7 +85,7 @@ class DrawnKind:
                 duration_ms=drawn(dice, self.duration_ms),
                 params={name: drawn(dice, amount) for name, amount in self.params.items()},
                 brokers=() if self.broker is None else (drawn(dice, self.broker),),
-                frames=None if self.frames is None else self.frames.drawn(dice),
+                frames=None if self.frames is None else self.frames.drawn(dice, api),
             )
             try:
                 accept(fault)
@@ -109,9 +111,9 @@ class FaultTable:
         api = registry.workload(self.workload.kind).api
 
         def more() -> Iterable[FaultSpec]:
-            yield dice.choice(self.kinds).drawn(dice, on_its_way(dice, load_ms, api), self.accept)
+            yield dice.choice(self.kinds).drawn(dice, on_its_way(dice, load_ms, api), self.accept, api)
             for _ in range(TRIES):
-                yield dice.choice(self.kinds).drawn(dice, any_moment(dice, load_ms, api), self.accept)
+                yield dice.choice(self.kinds).drawn(dice, any_moment(dice, load_ms, api), self.accept, api)
 
         return unlike(more(), count)
 

@@ -83,6 +83,11 @@ def scenario_of(name: str, given: Generated, behind: DrawnScenario, brokers: Seq
         raise UsageError(f"{where}.kinds: there is none; name one at least")
     _within(given.faults, 1, MOST_FAULTS, f"{where}.faults")
     _within(given.duration_ms, 0, validate_faults.LONGEST_MS, f"{where}.duration_ms")
+    if given.load.kind != behind.workload.kind:
+        raise UsageError(
+            f"{where}.load.kind: drawn schedules are tried with the workload {behind.workload.kind!r} only, not with "
+            f"{given.load.kind!r}"
+        )
     for part, (low, high) in validate_plan.BOUNDS.items():
         _within(getattr(given.load, part), low, high, f"{where}.load.{part}")
     kinds = tuple(_kind(kind, about, given, f"{where}.kinds") for kind, about in given.kinds.items())
@@ -136,8 +141,8 @@ def _probe(kind: DrawnKind, table: FaultTable, brokers: Sequence[str]) -> None:
     """UsageError, the kind's own, where a fault of this kind cannot be had."""
     for seed in range(PROBES):
         dice = Dice(seed, "probe")
-        start = on_its_way(dice, table.workload.load_ms, registry.workload(table.workload.kind).api)
-        fault = kind.drawn(dice, start, table.accept)
+        api = registry.workload(table.workload.kind).api
+        fault = kind.drawn(dice, on_its_way(dice, table.workload.load_ms, api), table.accept, api)
         for broker in brokers:
             trial = msgspec.structs.replace(PROBE, broker=broker, workload=table.workload, faults=(fault,))
             validate_faults.check([trial], Mode.LIVE)

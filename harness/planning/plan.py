@@ -1,6 +1,6 @@
 """A plan is the finite list of trials that a campaign and one seed give: plain data, made by a pure function.
 
-Everything that varies is decided here and written down before anything runs: fault windows, codecs, settings.
+Everything that varies is decided here and written down before anything runs: fault windows and settings.
 A plan can be printed, stored and compared; whoever runs it rolls no dice. What trials differ in are axes, one value of
 each is a cell, and a cell with a seed is a trial.
 """
@@ -15,10 +15,9 @@ from harness.model.dice import Dice
 from harness.model.path_names import made_of
 from harness.model.spec import ClientRef, Plan, TrialSpec
 from harness.model.verdicts import Guarantee
+from harness.planning.setting_values import takes
 from harness.plugins import registry
 from harness.plugins.scenario import Config, Scenario
-
-CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
 class Cell(NamedTuple):
@@ -80,8 +79,10 @@ class Axes:
 def _conflict(scenario: Scenario, guarantee: Guarantee, chosen: Config) -> str | None:
     """Why these settings cannot be tried there; None if they can."""
     kind = registry.workload(scenario.workload.kind)
-    settings = kind.config(guarantee, CODECS[0], scenario.config | chosen)
+    settings = kind.config(guarantee, scenario.config | chosen)
     for name, value in chosen.items():
+        if name not in kind.settings or not takes(kind.settings[name], value):
+            return f"the workload {kind.name} has no setting {name}, or not the value {value}"
         if scenario.config.get(name, value) != value:
             return f"the scenario sets {name} to {scenario.config[name]} itself"
         if settings[name] != value:
@@ -100,8 +101,8 @@ def make_plan(
 def plan_of(axes: Axes, cells: Sequence[Cell], seeds: Sequence[int]) -> Plan:
     """These cells of ``axes``, once a seed.
 
-    The schedule and the codec depend on the seed and the situation alone: all clients, and all guarantees, meet the
-    very same faults.
+    The schedule and the drawn settings depend on the seed and the situation alone: all clients, and all guarantees,
+    meet the very same faults.
     """
     situations = axes.situations
     trials = tuple(
@@ -118,6 +119,9 @@ def _trial(table: str, scenario: Scenario, cell: Cell, chosen: Config, seed: int
     workload = scenario.workload
     if scenario.draw_workload:
         workload = scenario.draw_workload(Dice(seed, f"{stream}/workload"))
+    kind = registry.workload(workload.kind)
+    # The stream's name is that of the first setting that was drawn from it. Another name would change every plan.
+    by_seed = kind.drawn(Dice(seed, f"{stream}/codec"))
     variant = "+".join(filter(None, (table, cell.configuration)))
     where = (cell.guarantee, str(cell.client), cell.broker.replace(":", "-"), f"s{seed}")
     label = "-".join(filter(None, (scenario.name.replace("/", "-"), variant, *where)))
@@ -130,9 +134,7 @@ def _trial(table: str, scenario: Scenario, cell: Cell, chosen: Config, seed: int
         seed=seed,
         workload=workload,
         faults=scenario.schedule(Dice(seed, f"{stream}/schedule")),
-        config=registry.workload(workload.kind).config(
-            cell.guarantee, Dice(seed, f"{stream}/codec").choice(CODECS), scenario.config | drawn | chosen
-        ),
+        config=kind.config(cell.guarantee, by_seed | scenario.config | drawn | chosen),
         exclusive_cluster=scenario.exclusive_cluster,
         variant=variant,
     )

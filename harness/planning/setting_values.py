@@ -2,36 +2,49 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
 from harness.model.errors import UsageError, unknown
 from harness.plugins import registry
 from harness.plugins.workload import Setting, Values
 
 
-def known() -> dict[str, Values]:
-    """The settings of all workloads, by name."""
-    return {
-        name: values
-        for kind in registry.table("workloads").values()
-        for name, values in kind.settings.items()
-    }
+def known() -> Mapping[str, Sequence[Values]]:
+    """Return the settings of all workloads by name, each with the values that it has in one or more of them."""
+    found: defaultdict[str, list[Values]] = defaultdict(list)
+    for kind in registry.table("workloads").values():
+        for name, values in kind.settings.items():
+            if values not in found[name]:
+                found[name].append(values)
+    return found
 
 
 def accepted(name: str, value: object) -> Setting:
-    """The value, as a plan has it. UsageError for a setting or a value that no workload knows."""
+    """Return the value as a plan has it. Raise UsageError for a setting or a value that no workload knows."""
     if name not in (settings := known()):
         raise unknown("setting of a client", name, settings)
-    match settings[name], value:
-        case range() as numbers, int() if not isinstance(value, bool):
-            if value in numbers:
-                return value
-            raise UsageError(f"{name} is {numbers[0]} to {numbers[-1]}, not {value}")
-        case range(), _:
-            raise UsageError(f"{name} is a whole number, not {value!r}")
-        case None, bool():
-            return value
-        case None, _:
-            raise UsageError(f"{name} is true or false, not {value!r}")
-        case words, str() | int() if str(value) in words:
-            return str(value)
-        case words, _:
-            raise UsageError(f"{name} is one of {', '.join(words)}, not {value!r}")
+    for values in settings[name]:
+        if takes(values, value):
+            assert isinstance(value, str | int)
+            return str(value) if isinstance(values, tuple) else value
+    raise UsageError(f"{name} is {' or '.join(map(_told, settings[name]))}, not {value!r}")
+
+
+def takes(values: Values, value: object) -> bool:
+    """Return whether a setting with these values takes this one."""
+    match values:
+        case None:
+            return isinstance(value, bool)
+        case range():
+            return isinstance(value, int) and not isinstance(value, bool) and value in values
+    return isinstance(value, str | int) and str(value) in values
+
+
+def _told(values: Values) -> str:
+    match values:
+        case None:
+            return "true or false"
+        case range():
+            return f"a whole number from {values[0]} to {values[-1]}"
+    return f"one of {', '.join(values)}"

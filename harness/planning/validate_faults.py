@@ -40,7 +40,7 @@ def _check(spec: FaultSpec, trial: TrialSpec, mode: Mode) -> None:
     _check_start(spec, trial)
     _check_until(spec)
     _check_brokers(spec, trial)
-    validate_frames.check_key(spec)
+    validate_frames.check_key(spec, trial)
     if spec.frames is not None:
         validate_frames.check_match(spec.frames, spec, trial)
         _within(1, None, spec, first=spec.frames.first, count=spec.frames.count)

@@ -1,4 +1,4 @@
-"""Which frames a schedule may mean: of APIs that a producer asks, their versions, and the partitions of the trial."""
+"""Which frames a schedule may mean: of APIs that clients of the workload ask, their versions, and the partitions."""
 
 from __future__ import annotations
 
@@ -8,25 +8,10 @@ from kio.schema.errors import ErrorCode
 
 from harness.model.errors import UsageError, unknown
 from harness.model.spec import FaultSpec, FrameMatch, OnFrame, TrialSpec
+from harness.plugins.registry import workload
 from harness.wire.apis import Api, api_name
 from harness.wire.messages import client_versions
 
-#: What a producer asks brokers, of whichever guarantee; with telemetry, and with SASL.
-ASKED = (
-    Api.PRODUCE,
-    Api.METADATA,
-    Api.API_VERSIONS,
-    Api.INIT_PRODUCER_ID,
-    Api.FIND_COORDINATOR,
-    Api.ADD_PARTITIONS_TO_TXN,
-    Api.ADD_OFFSETS_TO_TXN,
-    Api.TXN_OFFSET_COMMIT,
-    Api.END_TXN,
-    Api.SASL_HANDSHAKE,
-    Api.SASL_AUTHENTICATE,
-    Api.GET_TELEMETRY_SUBSCRIPTIONS,
-    Api.PUSH_TELEMETRY,
-)
 APIS = {api_name(api): api for api in Api}
 DIRECTIONS = ("request", "response")
 CODES = frozenset(map(int, ErrorCode))
@@ -35,8 +20,8 @@ CODES = frozenset(map(int, ErrorCode))
 def check_frames(meant: OnFrame | FrameMatch, spec: FaultSpec, trial: TrialSpec) -> None:
     """UsageError for frames that no client under test, or no broker, ever sends."""
     if meant.api not in APIS:
-        raise unknown(f"API, for fault {spec.kind!r}", meant.api, map(api_name, ASKED))
-    _check_asked(meant.api, APIS[meant.api], spec)
+        raise unknown(f"API, for fault {spec.kind!r}", meant.api, _asked(trial))
+    _check_asked(meant.api, meant.api, spec, trial)
     one_of(DIRECTIONS, meant.direction, f"direction, for fault {spec.kind!r}")
     last = trial.workload.partitions - 1
     if meant.partition is None:
@@ -72,16 +57,24 @@ def check_match(match: FrameMatch, spec: FaultSpec, trial: TrialSpec) -> None:
         )
 
 
-def check_key(spec: FaultSpec) -> None:
-    """The same of a kind whose parameter ``api`` is the key of one."""
+def check_key(spec: FaultSpec, trial: TrialSpec) -> None:
+    """As :func:`check_frames`, for a kind whose parameter ``api`` is the key of one."""
     if (key := spec.params.get("api")) is not None:
-        _check_asked(str(key), key, spec)
+        name = next((name for name, api in APIS.items() if api == key), None)
+        _check_asked(str(key), name, spec, trial)
 
 
-def _check_asked(told: str, key: int, spec: FaultSpec) -> None:
-    if key not in ASKED:
-        asked = ", ".join(f"{api_name(api)} ({api.value})" for api in ASKED)
-        raise UsageError(f"fault {spec.kind!r} names the API {told}, which no producer asks; it asks {asked}")
+def _asked(trial: TrialSpec) -> tuple[str, ...]:
+    kind = workload(trial.workload.kind)
+    return (kind.api, *kind.apis)
+
+
+def _check_asked(told: str, name: str | None, spec: FaultSpec, trial: TrialSpec) -> None:
+    if name not in (asked := _asked(trial)):
+        kind, known = trial.workload.kind, ", ".join(f"{each} ({APIS[each].value})" for each in asked)
+        raise UsageError(
+            f"fault {spec.kind!r} names the API {told}, which a workload {kind} never asks; it asks {known}"
+        )
 
 
 def one_of(known: Iterable[str], name: str, what: str) -> None:

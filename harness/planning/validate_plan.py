@@ -62,15 +62,16 @@ def check_workload(spec: TrialSpec) -> None:
             raise UsageError(
                 f"{name} of the workload of trial {trial!r} must be {low} to {high}, not {value}"
             )
+    workload(load.kind).values(load.params)
     if (needed := load.records * (A_RECORD + memory.A_BYTE * load.value_bytes)) > EVIDENCE.base:
         raise UsageError(
             f"the evidence of trial {trial!r} would take {needed:,} bytes of memory, and at most {EVIDENCE.base:,} are "
-            "read again; ask for fewer records, or for smaller ones"
+            "read again; ask for fewer elements, or for smaller ones"
         )
     if load.load_ms > validate_faults.LONGEST_MS:
         raise UsageError(
             f"the load of trial {trial!r} would last {load.load_ms} ms; {validate_faults.LONGEST_MS} ms at most, "
-            "with fewer records, larger chunks or a shorter interval"
+            "with fewer elements, larger chunks or a shorter interval"
         )
 
 

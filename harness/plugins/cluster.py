@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -15,35 +16,70 @@ from harness.model.addresses import LaneAddress
 from harness.model.rows import LogRecord
 
 
+@dataclass(frozen=True)
+class Needs:
+    """What one thing needs of the machine while it exists: ``cores`` busy on average, and its own memory."""
+
+    cores: float
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class ClusterNeeds(Needs):
+    """An idle cluster of ``nodes`` processes. To start, each of them also needs ``start_core_s`` core-seconds."""
+
+    nodes: int
+    start_core_s: float
+
+
 class Alterations(Protocol):
     """Changes to a cluster's topics, leaders and settings.
 
     Each method returns when the change is visible, and raises KafkaTrialError if it never is.
     """
 
-    async def delete_topic(self, topic: str) -> None: ...
+    async def delete_topic(self, topic: str) -> None:
+        """Delete a topic."""
+
     async def add_partitions(
         self, topic: str, total: int, replicas: Sequence[Sequence[int]] | None = None
-    ) -> None: ...
-    async def alter_topic(self, topic: str, name: str, value: str | None) -> None: ...
-    async def alter_brokers(self, name: str, value: str | None) -> None: ...
-    async def forget_producers(self, topic: str, partition: int) -> None: ...
-    async def alter_quota(self, name: str, value: float | None) -> None: ...
+    ) -> None:
+        """Increase a topic to ``total`` partitions. ``replicas`` lists the node ids of each new one; None: any."""
+
+    async def alter_topic(self, topic: str, name: str, value: str | None) -> None:
+        """Set a setting of a topic. None resets it to the brokers' default."""
+
+    async def alter_brokers(self, name: str, value: str | None) -> None:
+        """Set a dynamic setting of all brokers. None resets it."""
+
+    async def forget_producers(self, topic: str, partition: int) -> None:
+        """Wait until the leader of a partition remembers no producer."""
+
+    async def alter_quota(self, name: str, value: float | None) -> None:
+        """Set a quota of the default client id on all brokers. None removes it."""
+
     async def delete_records(self, topic: str, partition: int) -> int | None:
         """Delete the records below the high watermark. Return the error code if the leader refused it permanently."""
 
-    async def move_leader(self, topic: str, partition: int, node_id: int) -> None: ...
+    async def move_leader(self, topic: str, partition: int, node_id: int) -> None:
+        """Make a node the leader of a partition."""
 
 
 class Cluster(Protocol):
     """A running cluster. ``internal`` is a listener that no fault affects; only the harness uses it."""
 
     @property
-    def version(self) -> str: ...
+    def version(self) -> str:
+        """The version of Kafka, such as ``4.3.1``."""
+
     @property
-    def node_ids(self) -> tuple[int, ...]: ...
+    def node_ids(self) -> tuple[int, ...]:
+        """The ids of all nodes, whether they are running or not."""
+
     @property
-    def addresses(self) -> tuple[LaneAddress, ...]: ...
+    def addresses(self) -> tuple[LaneAddress, ...]:
+        """The addresses of every lane on every broker."""
+
     def died(self) -> str | None:
         """Return why the cluster is no longer reliable, or None.
 
@@ -60,7 +96,9 @@ class Cluster(Protocol):
 
     async def create_topic(
         self, topic: str, partitions: int, config: Mapping[str, str] | None = None
-    ) -> None: ...
+    ) -> None:
+        """Create a topic with a replica on every node, and wait until every broker knows its leaders."""
+
     async def read_log(self, topic: str, meter: Meter | None = None) -> list[LogRecord]:
         """Return every record of every partition, including control records, with read_uncommitted isolation.
 
@@ -85,11 +123,20 @@ class Cluster(Protocol):
     async def renew(self) -> str | None:
         """Delete all topics. Return None if the cluster is then as good as a new one, else the reason why not."""
 
-    async def stop(self, node_id: int) -> None: ...
-    async def kill(self, node_id: int) -> None: ...
-    async def restart(self, node_id: int) -> None: ...
-    async def pause(self, node_id: int) -> None: ...
-    async def resume(self, node_id: int) -> None: ...
+    async def stop(self, node_id: int) -> None:
+        """Stop a node in an orderly way. Its data is kept."""
+
+    async def kill(self, node_id: int) -> None:
+        """End a node by SIGKILL. Its data is kept."""
+
+    async def restart(self, node_id: int) -> None:
+        """Start a node on its data, and wait until all running nodes are ready."""
+
+    async def pause(self, node_id: int) -> None:
+        """Freeze a node: its connections stay open, but it does not respond."""
+
+    async def resume(self, node_id: int) -> None:
+        """Resume a frozen node."""
 
 
 class BrokerKind(Protocol):
@@ -101,6 +148,12 @@ class BrokerKind(Protocol):
 
     def validate(self, broker_id: str) -> None:
         """Raise UsageError for an id that this kind cannot provide, before anything is started."""
+
+    def needs(self, broker_id: str) -> ClusterNeeds:
+        """Return what such a cluster needs of the machine.
+
+        A kind may omit this method; its clusters are then taken for one JVM.
+        """
 
     def cluster(self, broker_id: str, lanes: int, log_dir: Path) -> AbstractAsyncContextManager[Cluster]:
         """Start a cluster with ``lanes`` lanes and broker logs in ``log_dir``; stop all of it on exit."""

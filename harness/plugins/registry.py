@@ -8,7 +8,7 @@ group.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
@@ -19,10 +19,12 @@ from harness.model.errors import KafkaTrialError, unknown
 if TYPE_CHECKING:  # client processes use these tables too, and must start quickly
     from typer import Typer
 
+    from harness.plugins.behaviour import Behaviour
     from harness.plugins.check import Check
     from harness.plugins.client import ClientKind
     from harness.plugins.cluster import BrokerKind
     from harness.plugins.fault import FaultKind
+    from harness.plugins.mutant import Mutant
     from harness.plugins.providers import Provider
     from harness.plugins.proxy import ProxyKind
     from harness.plugins.scenario import Scenario
@@ -156,6 +158,12 @@ def workload(name: str) -> WorkloadKind:
     return found
 
 
+def mutant(name: str) -> Mutant:
+    """Return the mutant with that name."""
+    found: Mutant = one("mutants", "mutant", name)
+    return found
+
+
 def command(name: str) -> Callable[[Typer], None]:
     """Return the function that adds the command with that name to the command line."""
     found: Callable[[Typer], None] = one("commands", "command", name)
@@ -170,6 +178,7 @@ def checks() -> dict[str, Check]:
 def statement(requirement_id: str) -> str | None:
     """Return the sentence of a behaviour id from the installed catalogues, or None if no catalogue has it."""
     for table_of in table("behaviours").values():
-        if (behaviour := table_of().get(requirement_id)) is not None:
-            return str(behaviour.statement)
+        behaviours: Mapping[str, Behaviour] = table_of()
+        if requirement_id in behaviours:
+            return behaviours[requirement_id].statement
     return None

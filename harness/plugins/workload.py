@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.model.contract import LoadCommand
+from harness.model.dice import Dice
+from harness.model.errors import UsageError, unknown
 from harness.model.evidence import Evidence
 from harness.model.rows import Ending, TrialVerdict
 from harness.model.spec import TrialSpec
@@ -63,18 +65,47 @@ class Table:
     rows: Callable[[PackedTrial], ColumnData]
 
 
+def nothing_drawn(_: Dice) -> Config:
+    """Return no settings: those of a trial do not depend on its seed."""
+    return {}
+
+
+def nothing_essential(_: Guarantee) -> tuple[str, ...]:
+    """Return no setting: a client keeps the guarantee whatever it cannot set."""
+    return ()
+
+
+def size(spec: TrialSpec) -> dict[str, str]:
+    """Return the number of elements and of the topic's partitions, in words."""
+    load, kind = spec.workload, spec.workload.kind
+    return {kind: f"{load.records:,} elements, {load.partitions:,} partitions"}
+
+
+def never_refused(_: Mapping[str, Setting]) -> str | None:
+    """Return None: the Java client would refuse no settings."""
+    return None
+
+
 @dataclass(frozen=True, eq=False)
 class WorkloadKind:
     """One kind of workload.
 
     ``command`` makes the command for the given elements of the load; ``commands`` are the classes of all commands that
     it makes. ``features`` maps each guarantee of this workload to the feature that a client must declare for it.
-    ``config`` returns the Java-named settings that make a client promise a guarantee; its arguments include the codec
-    and the settings that override them. ``refused`` says why the Java client would refuse some settings. ``settings``
-    are those that a campaign may vary. A request of ``api`` shows that the client is working: generated faults start
-    with one, and the runner waits as long as there are some. ``counts`` are the numbers that a verdict publishes, and
-    ``meaning`` describes each of them. ``recounted`` is True if the report's second judgement counts them too.
-    ``needed`` are the settings that checks calculate with: every plan must give each of them as a whole number.
+
+    ``config`` returns the Java-named settings that make a client promise a guarantee, given those that override them;
+    ``drawn`` returns those that the seed decides. ``refused`` says why the Java client would refuse some settings.
+    ``settings`` are those that a campaign may vary. ``needed`` are those that checks calculate with: every plan must
+    give each of them as a whole number. ``essential`` are those of a guarantee: a client that cannot set one of them
+    does not offer the guarantee.
+
+    A request of ``api`` shows that the client is working: generated faults start with one, and the runner waits as long
+    as there are some. ``apis`` are the other APIs that clients ask; faults may act on frames of all of them.
+    ``role`` is what a client is configured as. ``done`` is what messages call an element whose outcome is ok.
+
+    ``counts`` are the numbers that a verdict publishes, and ``meaning`` describes each of them. ``recounted`` is True
+    if the report's second judgement counts them too. ``shown`` returns what pages show of a trial's load: heading ->
+    text.
     """
 
     name: str
@@ -82,12 +113,18 @@ class WorkloadKind:
     command: Callable[[TrialSpec, str, str, range], LoadCommand]
     commands: tuple[type[LoadCommand], ...]
     features: Mapping[Guarantee, str]
-    config: Callable[[Guarantee, str, Config], Config]
+    config: Callable[[Guarantee, Config], Config]
     counts: Callable[[Evidence], dict[str, int]]
     meaning: Mapping[str, str]
     api: str
-    refused: Callable[[Mapping[str, Setting]], str | None] = lambda _: None
+    refused: Callable[[Mapping[str, Setting]], str | None] = never_refused
     settings: Mapping[str, Values] = field(default_factory=dict)
+    drawn: Callable[[Dice], Config] = nothing_drawn
+    essential: Callable[[Guarantee], tuple[str, ...]] = nothing_essential
+    apis: tuple[str, ...] = ("ApiVersions", "Metadata")
+    role: str = "client"
+    done: str = "acknowledged"
+    shown: Callable[[TrialSpec], Mapping[str, str]] = size
     params: tuple[Param, ...] = ()
     tables: Mapping[str, Table] = field(default_factory=dict)
     recounted: bool = False
@@ -99,5 +136,16 @@ class WorkloadKind:
         return self.commands[0].element
 
     def values(self, given: Mapping[str, int]) -> dict[str, int]:
-        """Return all parameters: those given, and the defaults of the others."""
-        return {param.name: given.get(param.name, param.default) for param in self.params}
+        """Return all parameters: those given, and the defaults of the others.
+
+        Raises UsageError for one that is unknown or out of bounds.
+        """
+        known = {param.name: param for param in self.params}
+        for name, value in given.items():
+            if name not in known:
+                raise unknown(f"parameter of the workload {self.name!r}", name, known)
+            if not known[name].low <= value <= known[name].high:
+                raise UsageError(
+                    f"{name} of the workload {self.name!r} must be {known[name].low} to {known[name].high}, not {value}"
+                )
+        return {name: given.get(name, param.default) for name, param in known.items()}

@@ -208,7 +208,7 @@ class LiveTrial:
                 await self._injector.startup()
                 bootstrap = {"bootstrap.servers": self._lane.bootstrap, "client.id": PRODUCER}
                 config = typed_settings.settings(self._spec.config) | bootstrap
-                configured = await client.configure(self._run_id, PRODUCER, config)
+                configured = await client.configure(self._run_id, PRODUCER, config, role=self._kind.role)
                 self._not_set = configured.not_set
                 _assert_met(unavailable.in_flight(self._spec, self._not_set))
                 await self._play(load_script(self._spec.workload), client, faults)

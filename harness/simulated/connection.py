@@ -33,9 +33,11 @@ class Tear(NamedTuple):
 
 
 class SimulatedConnection:
-    """The client's end: ``is_connected``, ``incoming`` (to be read), ``fin`` and ``error``; ``send`` and ``close``.
+    """The client's end of a connection. It never blocks.
 
-    ``changed`` is set whenever one of them is, for whoever reads to take back.
+    ``is_connected`` is True once it is open. ``incoming`` holds the received bytes; the client clears it when it has
+    read them. ``fin`` is True once the other side has closed, and ``error`` says why the connection failed, else None.
+    ``changed`` is set whenever one of these changes, and the client may set it back.
     """
 
     __slots__ = (
@@ -96,7 +98,7 @@ class SimulatedConnection:
     # the client's end
 
     def send(self, data: bytes) -> None:
-        """Bytes on their way; the network takes any number at once. ConnectionError once the connection has failed."""
+        """Send any number of bytes. Raise ConnectionError if the connection has failed or is closed."""
         if self.error is not None or self.closed:
             raise ConnectionError(self.error or "Broken pipe")
         if self._orphan is not None:
@@ -108,7 +110,7 @@ class SimulatedConnection:
             self._network.later(BASE_NS, lambda: self.fail(RESET))
 
     def close(self) -> None:
-        """The client is done: FIN behind what it has sent; nothing more is read."""
+        """Close, after what was sent. Nothing more is read."""
         if not self.closed:
             self.closed = True
             self.incoming.clear()

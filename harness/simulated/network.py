@@ -14,7 +14,7 @@ from harness.simulated.connection import REFUSED, SimulatedConnection
 from harness.simulated.ends import Broker
 from harness.simulated.pipe import BASE_NS
 from harness.simulated.proxy import SimulatedProxy
-from harness.simulated.scheduler import Scheduler
+from harness.simulated.scheduler import NS_PER_MS, WALL_MS_AT_ZERO, Scheduler
 from harness.witness.contents import TopicNames
 from harness.witness.rules import FrameRules
 from harness.witness.transcript import Transcript
@@ -24,10 +24,13 @@ Watcher = Callable[[Frame], None]
 
 
 class Network:
-    """``advertised`` is where clients find each node; ``names`` what else resolves, to hosts that need not listen.
+    """The network of a simulated trial. A client uses :meth:`resolve`, :meth:`connect`, ``news`` and ``wall_ns``.
 
-    ``rows`` is what the witness wrote, ``rules`` what it does to single frames; ``news`` is set whenever something
-    happened at a client's end.
+    ``news`` is set whenever something happens on one of the client's connections. The client sets it back to False
+    once it has looked at all of them.
+
+    ``advertised`` maps each node to its address. ``names`` are other host names and what they resolve to; nothing needs
+    to listen there. ``rows`` is what the witness wrote, and ``rules`` is what it does to single frames.
     """
 
     def __init__(
@@ -52,14 +55,19 @@ class Network:
 
     # the client's side
 
+    @property
+    def wall_ns(self) -> int:
+        """The time of day, in nanoseconds since the Unix epoch. It advances with the virtual time."""
+        return WALL_MS_AT_ZERO * NS_PER_MS + self.scheduler.now_ns
+
     def resolve(self, host: str, port: int) -> tuple[Address, ...]:
-        """The addresses that a name stands for, none where nobody knows it."""
+        """Return the addresses of a host name. Empty if the name is unknown."""
         if host in self._names:
             return tuple((each, port) for each in self._names[host])
         return ((host, port),) if host in self._hosts else ()
 
     def connect(self, address: Address) -> SimulatedConnection:
-        """Begin to connect; the connection says when it is, or why it is not."""
+        """Begin to connect, and return the connection at once. Its attributes show when it is open, or the error."""
         proxy = self._listening.get(address)
         connection = SimulatedConnection(self, proxy)
         if proxy is None:

@@ -1,4 +1,4 @@
-"""The ports of simulated mode: a client that runs inside it, and a fault kind that works in it."""
+"""The interfaces of simulated mode: a client that runs in it, and a fault kind that works in it."""
 
 from __future__ import annotations
 
@@ -18,27 +18,26 @@ Tell = Callable[[AnyEvent], None]
 
 
 class SimulatedClient(Protocol):
-    """A verifiable client in virtual time. Commands return at once; what comes of them is told in events.
+    """A verifiable client in virtual time. Commands return at once, and their results are reported as events.
 
-    Commands that come while the application is held up in a call wait for it, as they would in a program. ``trace``
-    is what the client decided, in order (channel A); it may be empty.
+    Commands that arrive while the application is blocked in a call wait for it, as they would in a program.
     """
 
     @property
     def trace(self) -> Sequence[Any]:
-        """What it decided so far; it grows at its end only."""
+        """What the client has decided so far, in order (channel A). It only grows at its end, and may be empty."""
 
     def load(self, command: LoadCommand) -> None:
-        """Each element's end is reported once, in an event."""
+        """Begin the command's elements. The client reports the result of each, once, in an event."""
 
     def flush(self, command: Flush) -> None:
-        """Its end is told once all that was sent before has a result, or after the command's ``timeout_ms``."""
+        """Report the end once everything before has a result, or after the command's ``timeout_ms``."""
 
     def close(self, command: Close) -> None:
-        """It is over by the command's ``timeout_ms`` at the latest; nothing is told afterwards."""
+        """Close within the command's ``timeout_ms``. The client reports nothing afterwards."""
 
     def step(self, now_ns: int) -> int | None:
-        """Do all that is due now or that the network brought; when the next call is due by itself, if ever."""
+        """Do everything that is due now, or that the network brought. Return when the next call is due, if at all."""
 
 
 @runtime_checkable
@@ -48,21 +47,26 @@ class SimulatedClientKind(Protocol):
     def simulated(
         self, settings: Configure, network: Network, clock: Clock, dice: Dice, tell: Tell
     ) -> SimulatedClient | None:
-        """Start and configure one; None if it refuses the settings, which it has told then."""
+        """Start and configure a client.
+
+        ``clock`` returns the virtual time in nanoseconds, ``dice`` replaces all other randomness, and ``tell`` takes
+        the client's events, the first of which is ``startup_complete``. Return None if the client refuses the settings,
+        after it has reported so in a ``fatal``.
+        """
 
 
 @runtime_checkable
 class SimulatedFaultKind(Protocol):
-    """The simulated side of a fault kind; ``end`` must also work where nothing began."""
+    """The simulated side of a fault kind."""
 
     def values(self, spec: FaultSpec) -> dict[str, int]:
-        """The parameters, defaults filled in; UsageError for one that does not exist or is out of bounds."""
+        """Return all parameters, with defaults. Raise UsageError for one that is unknown or out of bounds."""
 
     def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Put the fault into the lane's network or brokers, at the virtual time of the call."""
+        """Start the fault in the lane's network or brokers, at the virtual time of the call."""
 
     def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Undo ``begin``; a fault that was over by itself is fine too."""
+        """Undo ``begin``. Must also work if nothing began, or if the fault has ended by itself."""
 
     def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
-        """How often the fault touched the client, by the witness's frames or the lane's own count."""
+        """Return how often the fault affected the client, from the witness's frames or the lane's own count."""

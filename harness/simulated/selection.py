@@ -8,9 +8,14 @@ from harness.plugins import registry
 from harness.simulated.ports import SimulatedClientKind
 
 
+def is_simulated(client: str) -> bool:
+    """Return whether the client of that name can run in simulated mode."""
+    return isinstance(registry.client(client), SimulatedClientKind)
+
+
 def assert_simulated(client: ClientRef) -> ClientRef:
-    """``client``, if it can run in simulated mode; UsageError for one that is a program of its own."""
-    if not isinstance(registry.client(client.name), SimulatedClientKind):
+    """Return ``client``. Raise UsageError if it cannot run in simulated mode."""
+    if not is_simulated(client.name):
         raise UsageError(
             f"client {client.name!r} cannot run in simulated mode; reference and its mutants can"
         )

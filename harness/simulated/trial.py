@@ -144,7 +144,7 @@ class SimulatedTrial:
         kind = self._kind or client_kind(spec.client.name)
         if not isinstance(kind, SimulatedClientKind):
             raise UsageError(f"client {spec.client.name!r} cannot run in simulated mode")
-        configure = Configure(self._id(), self._run_id, PRODUCER, "producer", config)
+        configure = Configure(self._id(), self._run_id, PRODUCER, self._workload.role, config)
         dice = Dice(spec.seed, f"{spec.scenario}/client")
         self._client = kind.simulated(configure, network, self._clock, dice, self._hear)
         if self._client is None:

@@ -7,28 +7,12 @@ fault.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from harness.plugins.cluster import ClusterNeeds, Needs
 from harness.system.machine import Machine
 
 MAX_JOBS: Final = 32
-
-
-@dataclass(frozen=True)
-class Needs:
-    """The needs of one thing while it exists: ``cores`` busy on average, and its own memory."""
-
-    cores: float
-    memory_bytes: int
-
-
-@dataclass(frozen=True)
-class ClusterNeeds(Needs):
-    """An idle cluster of ``nodes`` processes. To start, each of them also needs ``start_core_s`` core-seconds."""
-
-    nodes: int
-    start_core_s: float
 
 
 #: One trial: its client's process, its proxies, and its share of the harness and the brokers. 8 trials keep one core

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.judging.availability import share_told
+from harness.judging.availability import share_told, words
 from harness.model.rows import TrialVerdict
 from harness.model.verdicts import SEVERITY, Verdict, worst
 from harness.storage.run_store import RunRecord
@@ -29,10 +29,15 @@ class Cell:
 
 @dataclass(frozen=True)
 class MatrixRow:
-    """One scenario under one guarantee: client -> its cell. A client without a cell was not run."""
+    """One scenario under one guarantee: client -> its cell. A client without a cell was not run.
+
+    ``element`` and ``done`` are what its workload calls an element of the load, and one that succeeded.
+    """
 
     scenario: str
     guarantee: str
+    element: str
+    done: str
     cells: Mapping[str, Cell]
 
 
@@ -59,7 +64,11 @@ def matrices(analysis: Analysis, verdicts: Iterable[TrialVerdict]) -> list[Matri
                 share = share_told(available[trial["trial"]] for trial in row["trials"])
                 here[row["client"]] = Cell(row["verdict"], row["trials"], share)
         found.append(
-            Matrix(broker, clients, [MatrixRow(*cell, here) for cell, here in sorted(cells.items())])
+            Matrix(
+                broker,
+                clients,
+                [MatrixRow(*cell, *words([cell[0]]), here) for cell, here in sorted(cells.items())],
+            )
         )
     return found
 

@@ -13,7 +13,9 @@ from typing import Any
 from harness.judging.frame_excerpt import origin_ns
 from harness.model.evidence import Evidence, Operation
 from harness.model.rows import FaultRow, Frame, FrameKind
+from harness.model.units import some
 from harness.plugins import registry
+from harness.plugins.workload import WorkloadKind
 from harness.text.escaping import safe_line
 
 Figure = dict[str, Any]
@@ -28,7 +30,7 @@ BLUE, ORANGE, VERMILLION, PURPLE, GREY = "#0072B2", "#E69F00", "#D55E00", "#CC79
 
 #: outcome -> colour, marker, words: no two outcomes differ by colour alone.
 OUTCOMES: dict[str, tuple[str, str, str]] = {
-    "ok": (BLUE, "circle", "acknowledged"),
+    "ok": (BLUE, "circle", "{done}"),
     "fail": (VERMILLION, "x", "failed for certain"),
     "info": (ORANGE, "diamond-open", "error, fate unknown"),
     "pending": (PURPLE, "triangle-up-open", "no result at all"),
@@ -60,8 +62,8 @@ def timeline(evidence: Evidence, resent: Collection[int], windows: Iterable[dict
     start_ms = min(0.0, since_ms(_start_ns(evidence, load_ns)))
     lanes = _lanes(evidence.frames)
     data = [
-        *_sends(evidence.operations.values(), kind.element, since_ms, end_ms),
-        _percentile(windows),
+        *_sends(evidence.operations.values(), kind, since_ms, end_ms),
+        _percentile(windows, kind.done),
         *_connections(evidence.frames, lanes, since_ms, end_ms),
         *_frames(evidence.frames, lanes, kind.api, resent, since_ms),
     ]
@@ -80,7 +82,7 @@ def timeline(evidence: Evidence, resent: Collection[int], windows: Iterable[dict
             "anchor": "y2",
         },
         "yaxis": {
-            "title": {"text": "ms from send to result (log)"},
+            "title": {"text": f"ms until a {kind.element} has its result (log)"},
             "type": "log",
             "domain": [_split(lanes), 1],
         },
@@ -97,10 +99,11 @@ def timeline(evidence: Evidence, resent: Collection[int], windows: Iterable[dict
 
 def notes(evidence: Evidence) -> list[str]:
     """Return sentences about data that the plot omits."""
+    kind = registry.workload(evidence.record.spec.workload.kind)
     sends, connections = len(evidence.operations), len({frame.conn for frame in evidence.frames})
     said = []
     if sends > MAX_MARKS:
-        said.append(f"The first {MAX_MARKS:,} of {sends:,} sends are drawn.")
+        said.append(f"The first {MAX_MARKS:,} of {some(sends, kind.element)} are drawn.")
     if len(evidence.frames) > MAX_MARKS:
         said.append(f"The first {MAX_MARKS:,} of {len(evidence.frames):,} frames are drawn.")
     if connections > MAX_LANES:
@@ -129,23 +132,27 @@ def _split(lanes: Sequence[object]) -> float:
 
 
 def _sends(
-    sends: Iterable[Operation], element: str, since_ms: Callable[[int], float], end_ms: float
+    sends: Iterable[Operation], kind: WorkloadKind, since_ms: Callable[[int], float], end_ms: float
 ) -> list[Mark]:
     groups: dict[str, list[tuple[float, float, str]]] = {name: [] for name in OUTCOMES}
     for send in list(sends)[:MAX_MARKS]:
         x = since_ms(send.invoke_ns)
         if send.complete_ns is None:
-            groups["pending"].append((x, max(0.01, end_ms - x), f"{element} {send.n}: no result"))
+            groups["pending"].append((x, max(0.01, end_ms - x), f"{kind.element} {send.n}: no result"))
             continue
         took_ms = max(0.01, since_ms(send.complete_ns) - x)
         at = f" → p{send.partition}@{send.offset}" if send.offset >= 0 else ""
         groups[send.outcome].append(
-            (x, round(took_ms, 2), f"{element} {send.n}{at} {send.error or ''}".rstrip())
+            (x, round(took_ms, 2), f"{kind.element} {send.n}{at} {send.error or ''}".rstrip())
         )
-    return [_scatter(rows, OUTCOMES[name], "y", 5) for name, rows in groups.items()]
+    marks = {
+        name: (colour, symbol, words.format(done=kind.done))
+        for name, (colour, symbol, words) in OUTCOMES.items()
+    }
+    return [_scatter(rows, marks[name], "y", 5) for name, rows in groups.items()]
 
 
-def _percentile(windows: Iterable[dict[str, Any]]) -> Mark:
+def _percentile(windows: Iterable[dict[str, Any]], done: str) -> Mark:
     rows = list(windows)
     return {
         "type": "scatter",
@@ -153,7 +160,7 @@ def _percentile(windows: Iterable[dict[str, Any]]) -> Mark:
         "name": "p95 of 250 ms",
         "x": [row["from_ms"] + 125 for row in rows],
         "y": [round(row["p95_ms"], 2) for row in rows],
-        "text": [f"{row['acked']} acknowledged" for row in rows],
+        "text": [f"{row['acked']} {done}" for row in rows],
         "line": {"shape": "hvh", "width": 1.2, "color": GREY},
         "hovertemplate": "p95 %{y} ms, %{text}<extra></extra>",
     }

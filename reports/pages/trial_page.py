@@ -49,6 +49,9 @@ class TrialPage:
     verdict: TrialVerdict
     spec: TrialSpec
     element: str
+    done: str
+    load: Mapping[str, str]
+    recounted: bool
     reproduce: str
     about: Mapping[str, str]
     reason_of_ending: str
@@ -74,11 +77,15 @@ class TrialPage:
 def trial_page(evidence: Evidence, verdict: TrialVerdict, rows: TrialRows, folder: Path) -> TrialPage:
     """Return the page of a trial whose files are in ``folder``. Only the folder's list of names is read."""
     record = evidence.record
+    kind = registry.workload(record.spec.workload.kind)
     resent = {row["frame"] for row in rows.resent}
     return TrialPage(
         verdict=verdict,
         spec=record.spec,
-        element=registry.workload(record.spec.workload.kind).element,
+        element=kind.element,
+        done=kind.done,
+        load=kind.shown(record.spec),
+        recounted=kind.recounted,
         reproduce=reproduce(record.spec),
         about={name: _words(value) for name, value in record.client.items() if value is not None},
         reason_of_ending=record.reason,
@@ -88,7 +95,7 @@ def trial_page(evidence: Evidence, verdict: TrialVerdict, rows: TrialRows, folde
         timeline_notes=notes(evidence),
         log_order=log_order(evidence),
         latency=rows.latency,
-        delivery=_counts(verdict, rows.delivery, registry.workload(evidence.record.spec.workload.kind)),
+        delivery=_counts(verdict, rows.delivery, kind),
         doubts=rows.doubts,
         explanations=rows.explanations,
         traffic=rows.traffic,

@@ -10,7 +10,8 @@ from pages.markdown import NOTE, code, table
 
 ABOUT = """\
 What a package with parts of its own imports: `from harness.api import Check, Scenario`. A change to a name on this page
-has an entry in the changelog. Everything else in `harness` may change without notice.
+has an entry in the changelog. `harness.capture.layers.dissected` is public too; it needs the extra `capture`. Everything
+else in `harness` may change without notice.
 [Extend the harness](../how-to/extend.md) shows how a package registers its parts.
 """
 
@@ -19,7 +20,7 @@ def pages() -> dict[str, str]:
     """``api.md``."""
     parts = ["# Public API\n", NOTE, ABOUT]
     for part, names in api.PARTS.items():
-        rows = ((code(name), _module(getattr(api, name)), _about(getattr(api, name))) for name in names)
+        rows = ((code(name), _module(getattr(api, name)), _about(name)) for name in names)
         parts += [f"## {part}\n", table(("name", "defined in", "what it is"), rows)]
     return {"api.md": "\n".join(parts)}
 
@@ -29,8 +30,6 @@ def _module(thing: Any) -> str:
     return code(module) if str(module).startswith("harness.") else ""
 
 
-def _about(thing: Any) -> str:
-    if not isinstance(thing, type) and not callable(thing):
-        return "a type alias"
-    first = (getdoc(thing) or "").split("\n\n")[0]
-    return " ".join(first.split()).replace("``", "`").replace("|", "\\|")
+def _about(name: str) -> str:
+    said = api.NOTES.get(name) or getdoc(getattr(api, name)) or ""
+    return " ".join(said.split("\n\n")[0].split()).replace("``", "`").replace("|", "\\|")

@@ -12,14 +12,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from harness.adapter import ConfigRefused, Conversation
-from harness.model.contract import AnyEvent, Fatal, OpComplete, OpInvoke, Setting, Stats
-from harness.model.verdicts import Outcome
-from harness.workloads.produce.commands import Produce
+from harness.model.contract import AnyEvent, Configured, Fatal, OpComplete, OpInvoke, Setting, Stats
+from harness.model.spec import OWN, ClientRef, TrialSpec, Workload
+from harness.model.units import some
+from harness.model.verdicts import Guarantee, Outcome
+from harness.plugins.workload import Config, WorkloadKind
+from harness.trial.patience import LIMITS
 
 UNKNOWN_COMMAND = "recite_a_poem"
-RECORDS = 3
-DELIVERY_TIMEOUT_MS = 1_500
+ELEMENTS = 3
+LIMIT_MS = 1_500
 CLOSE_TIMEOUT_MS = 1_000
+#: Short waits, as far as the workload has these settings.
+SHORT = {"linger.ms": 5, "max.block.ms": 500, "reconnect.backoff.max.ms": 1_000, "request.timeout.ms": 1_000}
 
 
 class ContractViolation(Exception):
@@ -28,37 +33,40 @@ class ContractViolation(Exception):
 
 @dataclass(frozen=True)
 class ClientProcess:
-    """One client process, its events, how late it may be, and an address that refuses it."""
+    """One client process, its events, how late it may be, an address that refuses it, and what it is asked to do."""
 
     says: Conversation
     heard: list[AnyEvent]
     patience_s: float
     nowhere: str
+    workload: WorkloadKind
 
-    def config(self, delivery_timeout_ms: int = DELIVERY_TIMEOUT_MS) -> dict[str, Setting]:
-        """Return a full, legal configuration."""
-        return {
-            "acks": "all",
-            "bootstrap.servers": self.nowhere,
-            "client.id": "contract",
-            "delivery.timeout.ms": delivery_timeout_ms,
-            "enable.idempotence": False,
-            "linger.ms": 5,
-            "max.block.ms": 500,
-            "reconnect.backoff.max.ms": 1_000,
-            "request.timeout.ms": 1_000,
-        }
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee of the configuration, one of the workload's."""
+        known = self.workload.features
+        return Guarantee.AT_LEAST_ONCE if Guarantee.AT_LEAST_ONCE in known else next(iter(known))
 
-    async def configured(self, **options: int) -> None:
+    def config(self, limit_ms: int = LIMIT_MS) -> dict[str, Setting]:
+        """Return a full, legal configuration. ``limit_ms`` is the time for each element."""
+        usual = self.workload.config(self.guarantee, {})
+        short = SHORT | dict.fromkeys(LIMITS, limit_ms)
+        own: Config = {name: value for name, value in short.items() if name in usual}
+        where: Config = {"bootstrap.servers": self.nowhere, "client.id": "contract"}
+        return self.workload.config(self.guarantee, own) | where
+
+    async def configure(self, config: dict[str, Setting]) -> Configured:
         """Start the client and configure it."""
         await self.says.startup(self.patience_s)
-        await self.says.configure("contract", "p1", self.config(**options), timeout_s=self.patience_s)
+        role = self.workload.role
+        return await self.says.configure("contract", "p1", config, role=role, timeout_s=self.patience_s)
 
-    async def send(self) -> None:
-        """Make the client send a few records."""
-        numbers = range(RECORDS)
-        values = [f"value {n}" for n in numbers]
-        await self.says.load(Produce(0, "contract", 0, [f"k{n}" for n in numbers], values))
+    async def load(self) -> None:
+        """Give the client a few elements of its work."""
+        client = ClientRef("contract", OWN, ("contract",))
+        work = Workload(records=ELEMENTS, records_per_command=ELEMENTS, kind=self.workload.name)
+        spec = TrialSpec("contract", client, "", "", self.guarantee, 0, work, (), {})
+        await self.says.load(self.workload.command(spec, "contract", "contract", range(ELEMENTS)))
 
     async def must_leave(self, why: str) -> None:
         """Check that the client sends ``shutdown_complete`` and exits with 0."""
@@ -100,7 +108,7 @@ async def sigterm(client: ClientProcess) -> None:
 
 async def end_of_input(client: ClientProcess) -> None:
     """The client closes and exits with 0 at the end of its stdin."""
-    await client.configured()
+    await client.configure(client.config())
     client.says.hang_up()
     await client.must_leave("the end of stdin")
 
@@ -118,42 +126,47 @@ async def heartbeat(client: ClientProcess) -> None:
 
 async def configuration(client: ClientProcess) -> None:
     """The client accounts for every setting: applied under which name, or not set and why."""
-    await client.configured()
+    await client.configure(client.config())
 
 
 async def bad_setting(client: ClientProcess) -> None:
     """The client does not accept a value that makes no sense."""
-    await client.says.startup(client.patience_s)
-    config = client.config() | {"acks": "banana"}
+    config = client.config()
+    name = next((name for name in config if name in client.workload.settings), None)
+    if name is None:
+        return
     try:
-        answer = await client.says.configure("contract", "p1", config, timeout_s=client.patience_s)
+        answer = await client.configure(config | {name: "banana"})
     except ConfigRefused:
         return
-    if "acks" not in answer.not_set:
-        raise ContractViolation("expected acks=banana to be refused or not set, it was applied")
+    if name not in answer.not_set:
+        raise ContractViolation(f"expected {name}=banana to be refused or not set, it was applied")
 
 
 async def dead_address(client: ClientProcess) -> None:
-    """The client acknowledges no record without a broker, and still answers a flush."""
-    await client.configured()
-    await client.send()
-    answer = await client.says.flush(2 * DELIVERY_TIMEOUT_MS)
+    """The client reports no success without a broker, and still answers a flush."""
+    await client.configure(client.config())
+    await client.load()
+    element, ops = client.workload.element, {command.op for command in client.workload.commands}
+    answer = await client.says.flush(2 * LIMIT_MS)
     if answer is None:
         raise ContractViolation("expected an answer to flush within its timeout, got nothing")
-    if sum(event.count for event in client.heard if isinstance(event, OpInvoke)) != RECORDS:
-        raise ContractViolation(f"expected op_invoke for {RECORDS} records before the answer to flush")
-    results = [event for event in client.heard if isinstance(event, OpComplete) and event.op == "send"]
+    if sum(event.count for event in client.heard if isinstance(event, OpInvoke)) != ELEMENTS:
+        raise ContractViolation(f"expected op_invoke for {ELEMENTS} {element}s before the answer to flush")
+    results = [event for event in client.heard if isinstance(event, OpComplete) and event.op in ops]
     if any(outcome == Outcome.OK for event in results for outcome in event.outcome):
-        raise ContractViolation("a record is acknowledged although no broker was there")
+        raise ContractViolation(f"a {element} is {client.workload.done} although no broker was there")
     if answer.outcome == [Outcome.OK] and client.says.outstanding:
-        raise ContractViolation(f"flush is ok although {client.says.outstanding} records have no result")
+        raise ContractViolation(
+            f"flush is ok although {some(client.says.outstanding, element)} have no result"
+        )
     await client.says.close(CLOSE_TIMEOUT_MS)
 
 
 async def close_in_time(client: ClientProcess) -> None:
     """The client closes within its timeout, whatever it still has to send."""
-    await client.configured(delivery_timeout_ms=300_000)
-    await client.send()
+    await client.configure(client.config(limit_ms=300_000))
+    await client.load()
     if await client.says.close(CLOSE_TIMEOUT_MS) is None:
         raise ContractViolation("expected an answer to close within its timeout, got nothing")
 

@@ -14,6 +14,7 @@ from harness.cli.console import console, say
 from harness.cli.output import print_json
 from harness.model.errors import NothingSelected, unknown
 from harness.planning import selection
+from harness.plugins import registry
 from harness.provision.caches import writable
 from harness.running.install import install
 from suites.contract.cases import CASES
@@ -32,6 +33,9 @@ def check_adapter(
     case: Annotated[
         list[str] | None, typer.Option(help=f"Only this case; repeatable: {', '.join(CASES)}.")
     ] = None,
+    workload: Annotated[
+        str, typer.Option("-w", "--workload", help="What the client is asked to do; see list workloads.")
+    ] = "produce",
     logs: Annotated[
         Path | None, typer.Option(help="Keep here what each case's process wrote to stderr.")
     ] = None,
@@ -44,22 +48,28 @@ def check_adapter(
     for name in case or ():
         if name not in CASES:
             raise unknown("case", name, CASES)
+    registry.workload(workload)
     found: dict[str, list[CaseResult]] = {}
     for ref, ready in install(selection.clients(client or (), shlex.split(command or ""))).items():
         folder = logs / str(ref) if logs else None
         if folder:
             writable(folder)
         found[str(ref)] = results = asyncio.run(
-            check_contract(ready.launch, case or tuple(CASES), folder=folder)
+            check_contract(ready.launch, case or tuple(CASES), workload=workload, folder=folder)
         )
         _tell(str(ref), results)
     if as_json:
         print_json({name: [asdict(result) for result in results] for name, results in found.items()})
     well = all(result.passed for results in found.values() for result in results)
     if command:
-        well_hint = f"try it on a broker: kafka-trial run produce/calm -- {command}"
-        say(f"hint: {well_hint if well else '--logs FOLDER keeps what it wrote to stderr'}")
+        say(f"hint: {_try(workload, command) if well else '--logs FOLDER keeps what it wrote to stderr'}")
     return 0 if well else 1
+
+
+def _try(workload: str, command: str) -> str:
+    of_it = [name for name, each in registry.table("scenarios").items() if each.workload.kind == workload]
+    scenario = next((name for name in of_it if name.startswith(f"{workload}/")), "SCENARIO")
+    return f"try it on a broker: kafka-trial run {scenario} -- {command}"
 
 
 def _tell(name: str, results: list[CaseResult]) -> None:

@@ -15,9 +15,8 @@ import msgspec
 
 from harness.adapter import ConfigRefused, Conversation
 from harness.model.contract import Configured, Setting, StartupComplete
-from harness.planning.plan import CODECS
 from harness.plugins.client import Launch
-from harness.workloads.produce.profile import PROFILE
+from harness.workloads.produce.profile import CODECS, PROFILE
 from suites.contract.cases import refusing_port
 
 CLOSE_TIMEOUT_MS = 1_000

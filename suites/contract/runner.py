@@ -10,7 +10,9 @@ from pathlib import Path
 from harness.adapter import GRACE_S, ConfigRefused, Conversation
 from harness.model.contract import AnyEvent
 from harness.model.errors import ClientBroken, ClientCrashed
+from harness.plugins import registry
 from harness.plugins.client import Launch
+from harness.plugins.workload import WorkloadKind
 from harness.system.processes import scratch_dir
 from suites.contract.cases import CASES, ClientProcess, ContractViolation, refusing_port
 
@@ -30,32 +32,39 @@ async def check_contract(
     launch: Launch,
     cases: Iterable[str] = tuple(CASES),
     *,
+    workload: str = "produce",
     patience_s: float = GRACE_S,
     folder: Path | None = None,
 ) -> list[CaseResult]:
     """Run ``cases``, a few at a time, since they mostly wait. The results are in the order of the cases.
 
-    ``patience_s`` is how late an answer may be, ``folder`` keeps the clients' logs. Raise EnvironmentProblem
-    if the launch cannot be started at all.
+    ``workload`` is what the client is asked to do, ``patience_s`` how late an answer may be, and ``folder`` keeps the
+    clients' logs. Raise EnvironmentProblem if the launch cannot be started at all, and UsageError for an unknown
+    workload.
     """
+    kind = registry.workload(workload)
     logs = folder or scratch_dir()
     turn = asyncio.Semaphore(AT_ONCE)
 
     async def in_turn(case: str) -> CaseResult:
         async with turn:
-            return await _check(case, launch, patience_s, logs / f"{case}.log")
+            return await _check(case, launch, kind, patience_s, logs / f"{case}.log")
 
     async with asyncio.TaskGroup() as group:
         running = [group.create_task(in_turn(case)) for case in cases]
     return [task.result() for task in running]
 
 
-async def _check(case: str, launch: Launch, patience_s: float, log: Path) -> CaseResult:
+async def _check(
+    case: str, launch: Launch, workload: WorkloadKind, patience_s: float, log: Path
+) -> CaseResult:
     heard: list[AnyEvent] = []
     try:
         with refusing_port() as port:
             async with Conversation(launch, log, heard.append, grace_s=patience_s) as conversation:
-                await CASES[case](ClientProcess(conversation, heard, patience_s, f"127.0.0.1:{port}"))
+                await CASES[case](
+                    ClientProcess(conversation, heard, patience_s, f"127.0.0.1:{port}", workload)
+                )
     except (ClientBroken, ClientCrashed, ConfigRefused, ContractViolation) as offence:
         return CaseResult(case, False, str(offence))
     return CaseResult(case, True, (CASES[case].__doc__ or "").splitlines()[0])

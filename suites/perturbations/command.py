@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from fnmatch import fnmatchcase
 from multiprocessing import get_context
@@ -17,13 +17,17 @@ from rich.table import Table
 from harness.cli.console import answer, say
 from harness.cli.output import print_json
 from harness.model.errors import NothingSelected, unknown
+from harness.model.rows import TrialVerdict
 from harness.planning import validate_plan
+from harness.plugins import registry
+from harness.plugins.perturbation import Perturbation
 from harness.storage.run_store import RunStore
-from suites.perturbations.perturbation import Perturbation
 from suites.perturbations.table import NOT_JUDGED, perturbations
 from suites.perturbations.trying import PASSING, EditStats, Result, Trying, tallies, try_trial
 from suites.simulate.batches import prepare_processes
 
+#: The workload whose defects :data:`NOT_JUDGED` lists.
+PRODUCE = "produce"
 MAX_SEED = 2**62
 PROGRESS_S = 5.0
 #: The most lines to print on a screen. ``--json`` prints all.
@@ -55,26 +59,27 @@ def perturb(
     """Change the evidence of passing trials as defective clients would have left it, and judge it again."""
     kinds = _chosen(kind or ["*"])
     store = RunStore.open(run)
-    passing = [verdict.trial for verdict in store.verdicts() if verdict.verdict in PASSING]
+    passing = {verdict.trial: verdict for verdict in store.verdicts() if verdict.verdict in PASSING}
     if not passing:
         raise NothingSelected(f"{store.folder} has no trial that passed")
-    trials = _sampled(passing, sample, seed)
+    trials = _sampled(list(passing), sample, seed)
+    not_judged = _not_judged([passing[trial] for trial in trials])
     began = time.monotonic()
     tried = _all(store.folder, trials, tuple(kinds), seed, tries, jobs, quiet)
     if not tried:
         raise NothingSelected(f"none of {len(kinds)} kinds fits any of the {len(trials)} trials that passed")
     found = tallies(kinds, tried)
-    document = _document(store.folder, trials, found)
+    document = _document(store.folder, trials, found, not_judged)
     if as_json:
         print_json(document)
     else:
         answer(_table(found))
-        _tell(found)
+        _tell(found, not_judged)
     code = 1 if document["escaped"] else 0
     say(
         f"{len(trials)} trials, {document['kinds']} of {len(kinds)} kinds fitted, {document['tried']} tried, "
         f"{document['caught']} caught ({document['share']:.1%}), {len(document['escaped'])} escaped, "
-        f"{len(NOT_JUDGED)} not judged; {time.monotonic() - began:.0f} s; exit {code}"
+        f"{len(not_judged)} not judged; {time.monotonic() - began:.0f} s; exit {code}"
     )
     return code
 
@@ -136,7 +141,15 @@ def one_trial(folder: Path, trial: str, kinds: tuple[str, ...], seed: int, tries
     return list(try_trial(evidence, [known[name] for name in kinds], seed, tries))
 
 
-def _document(folder: Path, trials: Sequence[str], found: Sequence[EditStats]) -> dict[str, Any]:
+def _not_judged(verdicts: Sequence[TrialVerdict]) -> Mapping[str, str]:
+    """Return the defects of a producer that no check judges, if a trial is of one."""
+    workloads = {registry.scenario(each.scenario).workload.kind for each in verdicts}
+    return NOT_JUDGED if PRODUCE in workloads else {}
+
+
+def _document(
+    folder: Path, trials: Sequence[str], found: Sequence[EditStats], not_judged: Mapping[str, str]
+) -> dict[str, Any]:
     tried = sum(len(each.tried) for each in found)
     escaped = [each for tally in found for each in tally.escaped]
     return {
@@ -149,7 +162,7 @@ def _document(folder: Path, trials: Sequence[str], found: Sequence[EditStats]) -
         "share": (tried - len(escaped)) / tried,
         "escaped": [_row(each) for each in escaped],
         "not_fitting": [each.kind.name for each in found if not each.tried],
-        "not_judged": [{"name": name, "reason": reason} for name, reason in NOT_JUDGED.items()],
+        "not_judged": [{"name": name, "reason": reason} for name, reason in not_judged.items()],
         "by_kind": [_kind_row(each) for each in found if each.tried],
     }
 
@@ -197,7 +210,7 @@ def _table(found: Sequence[EditStats]) -> Table:
     return table
 
 
-def _tell(found: Sequence[EditStats]) -> None:
+def _tell(found: Sequence[EditStats], not_judged: Mapping[str, str]) -> None:
     """Print what escaped, by kind, what was caught otherwise, what fitted no trial, and what no check judges."""
     escaped = [each for tally in found for each in tally.escaped]
     for each in escaped[:SHOWN]:
@@ -214,5 +227,5 @@ def _tell(found: Sequence[EditStats]) -> None:
             say(f"no check finds {', '.join(tally.awaited)}, by which {tally.kind.name} is to be caught")
     if idle := [tally.kind.name for tally in found if not tally.tried]:
         say(f"fitted no trial: {', '.join(idle)}")
-    for name, reason in NOT_JUDGED.items():
+    for name, reason in not_judged.items():
         say(f"not judged: {name}: {reason}")

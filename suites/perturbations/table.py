@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from harness.model.errors import KafkaTrialError
 from harness.plugins import registry
+from harness.plugins.perturbation import Perturbation
 from suites.perturbations import (
     acknowledged_places,
     contents,
@@ -24,7 +25,6 @@ from suites.perturbations import (
     traces,
 )
 from suites.perturbations.limits.table import PERTURBATIONS as LIMITS
-from suites.perturbations.perturbation import Perturbation
 
 PERTURBATIONS: tuple[Perturbation, ...] = (
     *losses.PERTURBATIONS,

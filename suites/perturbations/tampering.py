@@ -12,7 +12,7 @@ from dataclasses import replace
 from msgspec.structs import replace as changed
 
 from clients.reference.telemetry.trace import RequestSent
-from harness.model.contract import TRACE_FEATURE, OpComplete, ShutdownComplete
+from harness.model.contract import TRACE_FEATURE, WHOLE_OPS, OpComplete, ShutdownComplete
 from harness.model.evidence import Evidence
 from harness.model.rows import FrameKind
 from harness.model.verdicts import Verdict
@@ -23,6 +23,8 @@ from suites.perturbations.exchanges import PRODUCE, Spot, calm, layout, settled
 from suites.perturbations.perturbation import Perturbation, Place, channels, once
 
 WHOLE = "the whole trial"
+#: What these channels must hold depends on no workload.
+OF_ANY_WORKLOAD = ("history", "faults")
 #: Codes for evidence that is not complete.
 TORN = (
     "history-incomplete",
@@ -41,7 +43,7 @@ def _results(evidence: Evidence) -> list[int]:
     return [
         at
         for at, event in enumerate(evidence.history)
-        if isinstance(event, OpComplete) and event.op == "send"
+        if isinstance(event, OpComplete) and event.op not in WHOLE_OPS
     ]
 
 
@@ -218,7 +220,8 @@ def _tampered(
     places: Callable[[Evidence], object],
     apply: Callable[[Evidence, Place], Evidence],
 ) -> Perturbation:
-    return Perturbation(name, channels(channel), what, TORN, places, apply, Verdict.HARNESS_ERROR)  # type: ignore[arg-type]
+    kind = Perturbation(name, channels(channel), what, TORN, places, apply, Verdict.HARNESS_ERROR)  # type: ignore[arg-type]
+    return replace(kind, workloads=None) if channel in OF_ANY_WORKLOAD else kind
 
 
 PERTURBATIONS = (

@@ -14,13 +14,13 @@ from enum import StrEnum
 
 from msgspec.structs import replace as changed
 
-from harness.judging.judge import judge
 from harness.model.anomaly import Anomaly, ReasonKind
 from harness.model.evidence import Evidence
 from harness.model.rows import TrialVerdict
 from harness.model.spec import OWN, ClientRef
 from harness.model.verdicts import Verdict
 from harness.plugins import registry
+from harness.simulated.judged import judged
 from suites.perturbations.perturbation import Perturbation, Place, drawn
 
 PASSING = (Verdict.PASS, Verdict.DIFFERS)
@@ -86,11 +86,6 @@ def plain(evidence: Evidence) -> Evidence:
             record, spec=changed(record.spec, client=client), client=record.client | {"features": told}
         )
     return replace(evidence, record=record, trace=(), tcp=())
-
-
-def judged(evidence: Evidence) -> TrialVerdict:
-    """Return the verdict of all checks on evidence that may be of any shape."""
-    return judge(evidence, registry.scenario(evidence.record.spec.scenario), registry.checks())
 
 
 def known_codes() -> frozenset[str]:

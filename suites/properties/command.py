@@ -18,15 +18,21 @@ def register(app: typer.Typer) -> None:
 
 
 def mutants(
-    names: Annotated[list[str] | None, typer.Argument(help="Which mutants; all of them by default.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Which mutants; all of them by default. See list mutants.")
+    ] = None,
+    of: Annotated[
+        list[str] | None,
+        typer.Option("--of", metavar="CLIENT", help="Only mutants of this client; repeatable."),
+    ] = None,
     examples: Annotated[int, typer.Option(min=1, help="Give up on a mutant after this many.")] = EXAMPLES,
     seed: Annotated[
         int, typer.Option(min=0, max=MAX_SEED, help="The same seed tries the same examples.")
     ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> int:
-    """Run each mutant against what is meant to catch it, and the true client against the same."""
+    """Run each mutant against what is meant to catch it, and the client without the defect against the same."""
     with extras.needed("properties", "mutants"):
         from suites.properties.mutants import mutants
 
-    return mutants(names or (), examples, seed, as_json)
+    return mutants(names or (), examples, seed, of or (), as_json)

@@ -9,26 +9,30 @@ from typing import Any
 
 from rich.table import Table
 
-from clients.seeding.table import mutant
 from harness.cli.console import answer, say
 from harness.cli.output import print_json
+from harness.model.errors import NothingSelected, unknown
 from harness.plugins import registry
-from suites.properties.mutation_testing import TRUE, Caught, catch, idle_catchers
+from harness.plugins.mutant import PREFIX
+from harness.simulated.selection import is_simulated
+from suites.properties.mutation_testing import Caught, accuse, catch, idle_catchers
+from suites.properties.property import properties
 from suites.properties.stand_ins import STAND_INS
 
 PROGRESS_S = 5.0
-#: The least number of examples of every property and check for the true client, unless the mutants have fewer.
+#: The least number of examples of every property and check for a client without a defect.
+#: If the mutants have fewer, that is the number.
 CONTROL_EXAMPLES = 20
 
 
-def mutants(names: Sequence[str], examples: int, seed: int, as_json: bool = False) -> int:
-    """Run these mutants, or all if there are no ``names``. Return the exit code.
+def mutants(
+    names: Sequence[str], examples: int, seed: int, of: Sequence[str] = (), as_json: bool = False
+) -> int:
+    """Run these mutants, or all if there are no ``names``, and only those ``of`` these clients. Return the exit code.
 
-    It is 1 if a mutant escapes or the true client is accused.
+    It is 1 if a mutant escapes or a client without a defect is accused.
     """
-    chosen = names or registry.names("mutants")
-    for name in chosen:
-        mutant(name)
+    chosen, live_only = _chosen(names, of)
     # Properties set what they like; that a client thinks it odd is no news here.
     logging.getLogger("kafka-trial.reference").addHandler(logging.NullHandler())
     began = time.monotonic()
@@ -36,22 +40,42 @@ def mutants(names: Sequence[str], examples: int, seed: int, as_json: bool = Fals
     accused = _control(tried, examples, seed)
     escaped = [each for each in tried if each.examples is None]
     if as_json:
-        print_json(_document(tried, escaped, accused))
+        print_json(_document(tried, escaped, accused, live_only))
     else:
         answer(_table(tried))
     for each in escaped:
         say(f"{each.name} escapes {each.by}, {examples} examples")
     for each in accused:
-        say(f"the true client is accused by {each.by}, example {each.examples}")
-    if not names:
+        say(f"{each.name}, which has no defect, is accused by {each.by}, example {each.examples}")
+    for name in live_only:
+        say(f"{name} is not tried: it cannot run in virtual time; kafka-trial run -c {PREFIX}{name} tries it")
+    if not names and not of:
         for by in sorted(set(idle_catchers()) - set(STAND_INS)):
             say(f"{by} has neither a mutant nor a stand-in")
     code = 1 if escaped or accused else 0
     say(
-        f"{len(chosen)} mutants, {len(tried)} times to be caught, {len(escaped)} escaped; the true client was "
-        f"accused {len(accused)} times; {time.monotonic() - began:.0f} s; exit {code}"
+        f"{len(chosen)} mutants, {len(tried)} times to be caught, {len(escaped)} escaped; clients without a defect "
+        f"were accused {len(accused)} times; {time.monotonic() - began:.0f} s; exit {code}"
     )
     return code
+
+
+def _chosen(names: Sequence[str], of: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the chosen mutants that can run in virtual time, and those that cannot.
+
+    Raises UsageError for an unknown name or client, and NothingSelected if no mutant can be tried.
+    """
+    chosen = [each.removeprefix(PREFIX) for each in names or registry.names("mutants")]
+    table = {name: registry.mutant(name) for name in chosen}
+    clients = {each.of for each in table.values()}
+    for client in of:
+        if client not in clients:
+            raise unknown("client with a mutant", client, clients)
+    wanted = [name for name, mutant in table.items() if not of or mutant.of in of]
+    here = [name for name in wanted if is_simulated(PREFIX + name)]
+    if not here:
+        raise NothingSelected(f"no mutant can run in virtual time, of {', '.join(wanted) or 'none'}")
+    return here, [name for name in wanted if name not in here]
 
 
 def _all(names: Sequence[str], examples: int, seed: int) -> list[Caught]:
@@ -59,7 +83,7 @@ def _all(names: Sequence[str], examples: int, seed: int) -> list[Caught]:
     tried: list[Caught] = []
     told = time.monotonic()
     for name in names:
-        tried += [catch(name, by, examples, seed) for by in mutant(name).caught_by]
+        tried += [catch(name, by, examples, seed) for by in registry.mutant(name).caught_by]
         if time.monotonic() - told >= PROGRESS_S:
             told = time.monotonic()
             say(f"[{names.index(name) + 1}/{len(names)}] {name}")
@@ -67,13 +91,14 @@ def _all(names: Sequence[str], examples: int, seed: int) -> list[Caught]:
 
 
 def _control(tried: Sequence[Caught], examples: int, seed: int) -> list[Caught]:
-    """Return what accuses the true client, tried at least as often as any mutant by the same property or check."""
-    counts: dict[str, int] = {}
+    """Return what accuses a client without a defect, tried at least as often as any of its mutants by the same."""
+    counts: dict[tuple[str, str, tuple[str, ...]], int] = {}
     for each in tried:
-        least = min(examples, CONTROL_EXAMPLES)
-        counts[each.by] = max(counts.get(each.by, least), each.examples or examples)
-    controls = [catch(TRUE, by, count, seed) for by, count in counts.items()]
-    say(f"the true client: {sum(counts.values())} examples of {len(counts)} properties and checks")
+        mutant = registry.mutant(each.name)
+        same = mutant.of, each.by, () if each.by in properties() else mutant.scenarios
+        counts[same] = max(counts.get(same, min(examples, CONTROL_EXAMPLES)), each.examples or examples)
+    controls = [accuse(*same, count, seed) for same, count in counts.items()]
+    say(f"clients without a defect: {sum(counts.values())} examples of {len(counts)} properties and checks")
     return [each for each in controls if each.examples is not None]
 
 
@@ -91,34 +116,32 @@ def _soonest(tried: Sequence[Caught]) -> list[Caught]:
 
 
 def _document(
-    tried: Sequence[Caught], escaped: Sequence[Caught], accused: Sequence[Caught]
+    tried: Sequence[Caught], escaped: Sequence[Caught], accused: Sequence[Caught], live_only: Sequence[str]
 ) -> dict[str, Any]:
     return {
         "mutants": [_row(each) for each in _soonest(tried)],
         "pairs": len(tried),
         "escaped": [{"mutant": each.name, "by": each.by} for each in escaped],
-        "accused": [each.by for each in accused],
+        "accused": [{"client": each.name, "by": each.by} for each in accused],
+        "not_tried": list(live_only),
     }
 
 
 def _row(caught: Caught) -> dict[str, str | int | None]:
+    mutant = registry.mutant(caught.name)
     return {
         "name": caught.name,
-        "defect": mutant(caught.name).defect,
+        "of": mutant.of,
+        "defect": mutant.defect,
         "caught_by": None if caught.examples is None else caught.by,
         "examples": caught.examples,
     }
 
 
 def _table(tried: Sequence[Caught]) -> Table:
-    table = Table(
-        "mutant", "the reference client, which ...", "caught by", "examples", box=None, pad_edge=False
-    )
+    table = Table("mutant", "of", "a client that ...", "caught by", "examples", box=None, pad_edge=False)
     for each in tried:
-        table.add_row(
-            each.name,
-            mutant(each.name).defect,
-            each.by,
-            "never" if each.examples is None else str(each.examples),
-        )
+        mutant = registry.mutant(each.name)
+        times = "never" if each.examples is None else str(each.examples)
+        table.add_row(each.name, mutant.of, mutant.defect, each.by, times)
     return table

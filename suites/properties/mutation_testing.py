@@ -1,39 +1,27 @@
-"""Whether a mutant is caught by its catchers, and the true client is not accused by the same examples.
+"""Whether a mutant is caught by its catchers, and the client without the defect is not accused by the same examples.
 
-A catcher is a property, tried on the mutant's components, or a check, tried on generated simulated trials one
-after the other. An example is an example of Hypothesis, or a trial. A catcher that no mutant can trigger has
-a stand-in (:mod:`suites.properties.stand_ins`).
+A catcher is a check, tried on simulated trials of the mutant's scenarios one after the other, or a property, tried on
+the components of a mutant of the reference client. An example is an example of Hypothesis, or a trial. A catcher that
+no mutant can trigger has a stand-in (:mod:`suites.properties.stand_ins`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from clients.reference.producer.producer import Components
-from clients.seeding.table import components_of, mutants
-from harness.model.errors import unknown
+from clients.seeding.table import components_of
+from harness.model.errors import UsageError, unknown
 from harness.model.evidence import Evidence
 from harness.model.spec import ClientRef
 from harness.plugins import registry
 from harness.plugins.check import Check, Inconclusive, Unsupported
+from harness.plugins.mutant import PREFIX
+from harness.simulated.generated import spec_of
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
 from suites.properties.property import properties, try_property
-from suites.simulate.generated import spec_of
-
-#: Trials alternate between two situations in which most defects show, and a random one.
-SCENARIOS = ("produce/disconnect", "produce/dropped-response", "generated/any")
-#: Scenarios for a check whose defect shows in none of those.
-OWN_SCENARIOS = {
-    "connections-leaked": ("produce/calm",),
-    "retry-spacing": ("frame/error-after-append",),
-    "sequence-reused": ("frame/error-after-append",),
-    "throttle-ignored": ("frame/throttled",),
-    "oversized-batch-not-split": ("broker/smaller-batches",),
-    "sequence-not-recovered": ("generated/sequences",),
-}
-TRUE = "reference"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,48 +42,63 @@ def all_catchers() -> tuple[str, ...]:
 
 
 def idle_catchers() -> list[str]:
-    """The properties and checks that no mutant names."""
-    named = {by for mutant in mutants().values() for by in mutant.caught_by}
+    """Return the properties and checks that no mutant names."""
+    named = {by for mutant in registry.table("mutants").values() for by in mutant.caught_by}
     return [by for by in all_catchers() if by not in named]
 
 
 def catch(name: str, by: str, examples: int, seed: int) -> Caught:
-    """Try ``by`` on mutant ``name``, or on the true client, with up to ``examples`` examples.
-
-    The same seed tries the same examples.
-    """
+    """Try ``by`` on mutant ``name`` with up to ``examples`` examples. The same seed tries the same ones."""
     if by in properties():
-        components = Components() if name == TRUE else components_of(name)
-        broken = try_property(properties()[by], components, examples, at_seed=seed)
-        return Caught(name, by, broken.example if broken else None)
-    check = registry.checks().get(by)
-    if check is None:
+        return _by_law(name, by, components_of(name), examples, seed)
+    scenarios = registry.mutant(name).scenarios
+    return Caught(name, by, _accused(f"{PREFIX}{name}", _check(by), scenarios, examples, seed, may_end=True))
+
+
+def accuse(client: str, by: str, scenarios: tuple[str, ...], examples: int, seed: int) -> Caught:
+    """Try ``by`` on a client without a defect, in the same trials as :func:`catch` does."""
+    if by in properties():
+        return _by_law(client, by, Components(), examples, seed)
+    return Caught(client, by, _accused(client, _check(by), scenarios, examples, seed, may_end=False))
+
+
+def _by_law(name: str, by: str, components: Components, examples: int, seed: int) -> Caught:
+    broken = try_property(properties()[by], components, examples, at_seed=seed)
+    return Caught(name, by, broken.example if broken else None)
+
+
+def _check(by: str) -> Check:
+    if by not in registry.checks():
         raise unknown("property or check", by, all_catchers())
-    found = (number for number, accused in enumerate(_trials(name, check, examples, seed), 1) if accused)
-    return Caught(name, by, next(found, None))
+    return registry.checks()[by]
 
 
-def _trials(name: str, check: Check, count: int, seed: int) -> Iterator[bool]:
-    """Yield whether the check accuses the client in each of these trials, whose guarantees it judges."""
-    scenarios = [registry.scenario(each) for each in OWN_SCENARIOS.get(check.name, SCENARIOS)]
+def _accused(
+    client: str, check: Check, scenarios: Sequence[str], count: int, seed: int, *, may_end: bool
+) -> int | None:
+    """Return the number of the first trial in which the check accuses the client, None if there is none.
+
+    With ``may_end``, a client that ends itself before it can be judged is not accused in that trial.
+    """
     judged = [
         replace(scenario, guarantees=guarantees)
-        for scenario in scenarios
+        for scenario in map(registry.scenario, scenarios)
         if (guarantees := tuple(each for each in scenario.guarantees if each in check.guarantees))
     ]
-    client = TRUE if name == TRUE else f"mutant-{name}"
+    if not judged:
+        raise UsageError(f"check {check.name!r} judges no guarantee of the scenarios {', '.join(scenarios)}")
     ref = ClientRef(client, registry.client(client).default_version)
     for number in range(count):
         turn, place = divmod(number, len(judged))
         try:
             evidence = SimulatedTrial(spec_of(judged[place], ref, seed + turn), RUN_ID).run()
         except Exception:
-            # A defect may end its client before anything can be judged. The true client must not end.
-            if name == TRUE:
+            if not may_end:
                 raise
-            yield False
         else:
-            yield _accuses(check, evidence)
+            if _accuses(check, evidence):
+                return number + 1
+    return None
 
 
 def _accuses(check: Check, evidence: Evidence) -> bool:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from harness.model.verdicts import Level
+from harness.plugins import behaviour
 
 ANY_CLIENT = "any client"
 REFERENCE = "reference"
 
 
 @dataclass(frozen=True, slots=True)
-class Behaviour:
-    """One behaviour of a Kafka client that can be judged.
+class Behaviour(behaviour.Behaviour):
+    """One behaviour of the catalogue.
 
     ``scope`` says on which clients it can be judged: on any client, by the wire, the log and its answers, or
     only on the reference client, by its trace. ``implemented`` names places in this repository as "path:
@@ -20,10 +21,6 @@ class Behaviour:
     ``not_yet_in_part`` says which part of it is not judged.
     """
 
-    id: str
-    level: Level
-    statement: str
-    source: str
     scope: str
     implemented: tuple[str, ...]
     not_yet: str | None

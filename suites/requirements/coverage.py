@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from clients.seeding.table import mutants
 from harness.plugins import registry
 from suites.properties.property import by_requirement
 from suites.requirements import GROUPS, Behaviour, Group
@@ -105,7 +104,9 @@ def checks_by_id(*, on_trace: bool | None = None) -> Mapping[str, tuple[str, ...
 
 def mutants_by_id() -> Mapping[str, tuple[str, ...]]:
     """Behaviour id -> mutants whose own defect it is."""
-    return _grouped((broken, name) for name, mutant in mutants().items() for broken in mutant.breaks)
+    return _grouped(
+        (broken, name) for name, mutant in registry.table("mutants").items() for broken in mutant.breaks
+    )
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:

@@ -19,11 +19,11 @@ from harness.model.rows import TrialVerdict
 from harness.model.spec import ClientRef, TrialSpec
 from harness.model.verdicts import EXIT_CODES, Guarantee, Verdict
 from harness.plugins import registry
+from harness.simulated.generated import specs
 from harness.simulated.judged import try_spec
 from harness.storage.run_store import RunStore
 from harness.system.interpreter import freeze_loaded
 from harness.system.processes import owner_env
-from suites.simulate.generated import specs
 
 #: How many seeds a process gets at a time: enough to outweigh the transfer, few enough for visible progress.
 BATCH = 50

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+PROJECT = Path(__file__).parents[2] / "examples/plugins"
 MUTANT = "mutant-one-partition-too-many"
 PARTS = {
     "workloads": {"lookup"},
@@ -17,24 +20,6 @@ PARTS = {
     "faults": {"late_answers"},
     "brokers": {"named"},
 }
-SIMULATE = """
-import json
-from harness.model.spec import ClientRef
-from harness.plugins import registry
-from harness.simulated.judged import try_spec
-from suites.simulate.generated import spec_of
-
-told = []
-for scenario in ("lookup/calm", "lookup/late-answers"):
-    for name in ("lookup", "mutant-one-partition-too-many"):
-        client = ClientRef(name, registry.client(name).default_version)
-        evidence, verdict = try_spec(spec_of(registry.scenario(scenario), client, 7))
-        told.append([verdict.verdict, verdict.reason, verdict.counts, [f.effects for f in verdict.faults]])
-client = ClientRef("lookup", "1.0")
-_, verdict = try_spec(spec_of(registry.scenario("produce/calm"), client, 1))
-told.append([verdict.verdict, verdict.reason, {}, []])
-print(json.dumps(told))
-"""
 
 
 @pytest.mark.long
@@ -45,18 +30,52 @@ def test_a_list_shows_the_part(kafka_trial, what):
 
 
 @pytest.mark.long
-def test_simulated_trials_are_judged(python):
-    done = python("-c", SIMULATE)
+def test_its_own_tests_pass_where_it_is_installed(python, tmp_path):
+    """As a stranger runs them: beside no source of kafka-trial, and no configuration of its tests."""
+    shutil.copytree(PROJECT / "tests", tmp_path / "tests")
+    done = python(
+        "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path / "tests")
+    )
+    assert done.returncode == 0, done.stdout
+    assert "skipped" not in done.stdout and int(done.stdout.split(" passed")[0].split()[-1]) > 40
+
+
+@pytest.mark.long
+def test_its_client_keeps_the_contract_of_its_own_workload(kafka_trial):
+    done = kafka_trial("check-adapter", "-c", "lookup", "--workload", "lookup", "--json")
     assert done.returncode == 0, done.stderr
-    calm, calm_mutant, late, late_mutant, producing = json.loads(done.stdout)
-    for verdict, reason, counts, _ in (calm, late):
-        assert verdict == "pass", reason
-        assert counts == {"asked": 60, "answered": 60, "wrong": 0, "unreadable": 0}
-    for verdict, reason, counts, _ in (calm_mutant, late_mutant):
-        assert verdict == "fail" and reason.startswith("wrong-partition-count"), reason
-        assert counts["wrong"] == 60
-    assert late[3][0] > 0
-    assert producing[0] == "unsupported" and "does not offer" in producing[1]
+    assert len(json.loads(done.stdout)["lookup@1.0"]) == 10
+    as_producer = kafka_trial("check-adapter", "-c", "lookup", "--case", "dead-address")
+    assert as_producer.returncode == 1
+
+
+@pytest.mark.long
+def test_its_mutant_is_tried_and_the_true_client_too(kafka_trial):
+    done = kafka_trial("mutants", "--of", "lookup", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    [row] = told["mutants"]
+    assert (row["name"], row["of"]) == ("one-partition-too-many", "lookup")
+    assert (row["caught_by"], row["examples"]) == ("wrong-partition-count", 1)
+    assert told["escaped"] == told["accused"] == told["not_tried"] == []
+    assert "20 examples of 1 properties and checks" in done.stderr
+
+
+@pytest.mark.long
+def test_its_perturbations_are_tried_on_a_run_of_its_own(kafka_trial, tmp_path):
+    runs = str(tmp_path)
+    made = kafka_trial(
+        "simulate", "--scenario", "lookup/late-answers", "-c", "lookup", "--trials", "3", "--keep", "all",
+        "--out-dir", runs,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    done = kafka_trial("perturb", runs, "--json")
+    assert done.returncode == 0, done.stderr + done.stdout
+    told = json.loads(done.stdout)
+    tried = {row["name"]: row for row in told["by_kind"]}
+    assert {"one-partition-too-few", "count-in-words", "event-missing", "fault-rows-missing"} <= set(tried)
+    assert all(row["tried"] == row["caught"] == 3 for row in tried.values()), tried
+    assert told["not_judged"] == []
 
 
 @pytest.mark.jvm

@@ -75,7 +75,7 @@ def test_just_the_third_response_is_missing(on_lane: Any) -> None:
                 client.ask(n)
             assert [await client.answer() for _ in range(4)] == [1, 2, 4, 5]
             assert victim.upstream.heard() == [1, 2, 3, 4, 5]
-        assert [row.correlation_id for row in victim.rows if row.disposition == "stopped"] == [3]
+        assert [row.correlation_id for row in victim.rows if row.disposition == "blocked"] == [3]
 
     on_lane(scenario)
 
@@ -177,7 +177,7 @@ def test_a_late_frame_keeps_those_behind_it(on_lane: Any) -> None:
             assert await client.answer() == 3
             assert victim.upstream.heard() == [1, 1, 2, 3]
             assert await beside.round_trip(4)
-        [late] = [row for row in victim.rows if row.disposition == "late"]
+        [late] = [row for row in victim.rows if row.disposition == "delayed"]
         assert late.t_ns - asked_ns >= 300_000_000
 
     on_lane(scenario)

@@ -87,7 +87,7 @@ def tried(*faults: FaultSpec) -> Evidence:
             records=RECORDS, records_per_command=10, interval_ms=1_000, partitions=2, value_bytes=64
         ),
         faults=faults,
-        config=producer_config(Guarantee.IDEMPOTENT, "none", settings),
+        config=producer_config(Guarantee.IDEMPOTENT, settings),
     )
     return SimulatedTrial(trial, RUN_ID).run()
 

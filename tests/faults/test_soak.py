@@ -12,14 +12,12 @@ from typing import Any
 import psutil
 import pytest
 
-from benchmarks.soak import MIX, Client, Stand, soak, stand
-from faults.broker_fault import WitnessFault
-from faults.frame_fault import FrameFault
+from benchmarks.soak import Client, Stand, mix, soak, stand, works_on_proxies
 from faults.toxiproxy_errors import ControlPlaneWedged
 from harness.model.mode import Mode
 from harness.model.spec import AtTime, FaultSpec
 from harness.plugins import registry
-from harness.plugins.fault import FaultKind, LiveLane
+from harness.plugins.fault import LiveLane
 
 #: Several of the chunks in which Toxiproxy reads.
 LOTS_BYTES = 100_000
@@ -57,13 +55,11 @@ def test_sixty_cycles_of_mixed_faults_leave_the_server_as_it_was(tmp_path: Path)
     on(tmp_path, scenario)
 
 
-def test_the_mix_has_every_kind_that_works_on_proxies() -> None:
-    def works_on_proxies(kind: FaultKind) -> bool:
-        of_the_witness = isinstance(kind, FrameFault | WitnessFault)
-        return not kind.exclusive_cluster and Mode.LIVE in kind.modes and not of_the_witness
-
+def test_the_mix_has_every_kind_that_works_on_proxies_in_a_way_that_it_takes() -> None:
     kinds = {name for name, kind in registry.table("faults").items() if works_on_proxies(kind)}
-    assert {kind for kind, _ in MIX} == kinds
+    assert {kind for kind, _ in mix()} == kinds
+    for number, (kind, params) in enumerate(mix()):
+        registry.fault(kind).check(FaultSpec(kind, AtTime(number), 20, params), Mode.LIVE)
 
 
 @pytest.mark.long

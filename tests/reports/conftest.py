@@ -168,7 +168,7 @@ def new_story(
             records, records_per_command=20, interval_ms=50, partitions=3, keys=keys, value_bytes=160
         ),
         faults=(),
-        config=producer_config(guarantee, "zstd", {"acks": acks}),
+        config=producer_config(guarantee, {"compression.type": "zstd", "acks": acks}),
     )
     return Story(spec, topic=f"t-{trial}")
 

@@ -237,7 +237,7 @@ class Story:
             seed=1,
             workload=restruct(self.workload, records=len(self.called_ms) + self.never_called),
             faults=tuple(row.spec for row in self.faults),
-            config=producer_config(self.guarantee, "none", self.config),
+            config=producer_config(self.guarantee, self.config),
         )
         record = TrialRecord(
             spec=spec,

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from suites.requirements.behaviour import Behaviour, must
+from harness.api import Behaviour, Level
 
 RIGHT = "LKP-CNT-01"
 READABLE = "LKP-CNT-02"
+SOURCE = "the example workload lookup"
 
 
 def behaviours() -> dict[str, Behaviour]:
     """Return every behaviour by its id."""
-    source = "the example workload lookup"
-    return {
-        RIGHT: must(RIGHT, "A lookup that succeeds returns the number of partitions of the topic.", source),
-        READABLE: must(READABLE, "A lookup that succeeds returns a decimal number.", source),
+    must = {
+        RIGHT: "A lookup that succeeds returns the number of partitions of the topic.",
+        READABLE: "A lookup that succeeds returns a decimal number.",
     }
+    return {id: Behaviour(id, Level.MUST, statement, SOURCE) for id, statement in must.items()}

@@ -23,14 +23,22 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from faults.kind import Fault, each, passed, remove, toxic_name
-from harness.model.evidence import Evidence
-from harness.model.mode import BOTH_MODES
-from harness.model.rows import FaultRow, Frame, FrameKind
-from harness.model.spec import FaultSpec
-from harness.model.units import NS_PER_MS
-from harness.plugins.fault import FaultKind, FaultParam, LiveLane
-from harness.simulated.lane import SimulatedLane
+from harness.api import (
+    BOTH_MODES,
+    NS_PER_MS,
+    Evidence,
+    Fault,
+    FaultKind,
+    FaultParam,
+    FaultRow,
+    FaultSpec,
+    Frame,
+    FrameKind,
+    LiveLane,
+    SimulatedLane,
+    passed,
+    toxic_name,
+)
 
 
 class LateAnswers(Fault):
@@ -46,17 +54,11 @@ class LateAnswers(Fault):
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Add the delay."""
-        delay_ms = self.values(spec)["delay_ms"]
-        await each(
-            lane.on(spec),
-            lambda proxy: proxy.add_toxic(
-                toxic_name(spec), "latency", "downstream", 1.0, latency=delay_ms, jitter=0
-            ),
-        )
+        await lane.add_toxic(spec, "latency", "downstream", latency=self.values(spec)["delay_ms"], jitter=0)
 
     async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Remove the delay."""
-        await each(lane.on(spec), lambda proxy: remove(proxy, toxic_name(spec)))
+        await lane.remove_toxic(spec, "downstream")
 
     def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Add the delay."""

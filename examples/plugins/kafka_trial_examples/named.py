@@ -9,17 +9,14 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
-from harness.brokers.local import LOCAL
-from harness.model.errors import unknown
-from harness.plugins.cluster import BrokerKind, Cluster
-from harness.system.needs import ClusterNeeds
+from harness.api import BrokerKind, Cluster, ClusterNeeds, broker, unknown
 
 #: Name -> the id of a cluster of the kind ``local``.
 CLUSTERS: Mapping[str, str] = {"one": "4.3.1x1", "three": "4.3.1x3"}
 
 
 class NamedKind:
-    """``named:NAME`` (:class:`harness.plugins.cluster.BrokerKind`)."""
+    """``named:NAME`` (:class:`harness.api.BrokerKind`)."""
 
     name = "named"
     summary = "a cluster of the kind local, by a name for it"
@@ -27,15 +24,15 @@ class NamedKind:
 
     def validate(self, broker_id: str) -> None:
         """Raise UsageError for an unknown name."""
-        LOCAL.validate(_meant(broker_id))
+        broker("local").validate(_meant(broker_id))
 
     def needs(self, broker_id: str) -> ClusterNeeds:
         """Return what the cluster needs of the machine."""
-        return LOCAL.needs(_meant(broker_id))
+        return broker("local").needs(_meant(broker_id))
 
     def cluster(self, broker_id: str, lanes: int, log_dir: Path) -> AbstractAsyncContextManager[Cluster]:
         """Run the cluster that the name stands for."""
-        return LOCAL.cluster(_meant(broker_id), lanes, log_dir)
+        return broker("local").cluster(_meant(broker_id), lanes, log_dir)
 
 
 def _meant(broker_id: str) -> str:

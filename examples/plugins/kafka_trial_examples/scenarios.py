@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from harness.model.dice import Dice
-from harness.model.evidence import Evidence
-from harness.model.spec import AtTime, FaultSpec, Workload
-from harness.model.verdicts import Guarantee
-from harness.plugins.scenario import Consequence, Scenario
+from harness.api import AtTime, Consequence, Dice, Evidence, FaultSpec, Guarantee, Scenario, Workload
 
 LOAD = Workload(
     records=60, records_per_command=5, interval_ms=250, partitions=3, keys=0, value_bytes=0, kind="lookup"
@@ -14,6 +10,7 @@ LOAD = Workload(
 
 
 def _answered(evidence: Evidence) -> Consequence:
+    """Lookups were answered."""
     return Consequence(len(evidence.acknowledged), "lookups were answered")
 
 

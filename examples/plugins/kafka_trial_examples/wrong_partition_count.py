@@ -26,11 +26,19 @@ LKP-CNT-01, LKP-CNT-02.
 
 from __future__ import annotations
 
-from harness.model.anomaly import Anomaly, ReasonKind, Sample
-from harness.model.evidence import Evidence, Operation
-from harness.model.rows import Finding
-from harness.model.verdicts import Guarantee, Level
-from harness.plugins.check import Check, Inconclusive, Requirement
+from harness.api import (
+    Anomaly,
+    Check,
+    Evidence,
+    Finding,
+    Guarantee,
+    Inconclusive,
+    Level,
+    Operation,
+    ReasonKind,
+    Requirement,
+    Sample,
+)
 from kafka_trial_examples.behaviours import READABLE, RIGHT
 from kafka_trial_examples.lookup.accounting import expected, unreadable, wrong
 

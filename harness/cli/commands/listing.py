@@ -17,6 +17,7 @@ from harness.plugins.check import Check
 from harness.plugins.client import ClientKind
 from harness.plugins.cluster import BrokerKind
 from harness.plugins.fault import FaultKind
+from harness.plugins.mutant import PREFIX, Mutant
 from harness.plugins.scenario import Scenario
 from harness.plugins.workload import WorkloadKind
 from harness.text.escaping import safe_line
@@ -28,6 +29,10 @@ WIDTH = 120
 
 def _client(kind: ClientKind) -> Row:
     return {"language": kind.language, "default_version": kind.default_version, "summary": kind.summary}
+
+
+def _mutant(mutant: Mutant) -> Row:
+    return {"of": mutant.of, "caught_by": list(mutant.caught_by), "defect": mutant.defect}
 
 
 def _broker(kind: BrokerKind) -> Row:
@@ -68,7 +73,7 @@ def _workload(kind: WorkloadKind) -> Row:
 
 COLUMNS: dict[str, Callable[[Any], Row]] = {
     "clients": _client,
-    "mutants": _client,
+    "mutants": _mutant,
     "brokers": _broker,
     "faults": _fault,
     "scenarios": _scenario,
@@ -103,11 +108,12 @@ def list_(
 
 
 def _entries(what: str) -> dict[str, Any]:
-    """Return the table of a kind. Mutants are clients too, but they have a list of their own."""
-    if what not in ("clients", "mutants"):
-        return registry.table(what)
-    wanted = what == "mutants"
-    return {n: registry.client(n) for n in registry.names("clients") if n.startswith("mutant-") == wanted}
+    """Return the table of a kind. Mutants are clients too, and listed by the names that they have as clients."""
+    if what == "mutants":
+        return {PREFIX + name: mutant for name, mutant in registry.table(what).items()}
+    if what == "clients":
+        return {name: registry.client(name) for name in registry.names(what) if not name.startswith(PREFIX)}
+    return registry.table(what)
 
 
 def _text(value: Any) -> str:

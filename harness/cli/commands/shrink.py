@@ -28,6 +28,7 @@ from harness.model.run_files import TRIAL, VERDICT
 from harness.model.spec import AtTime, FaultSpec, OnClientEvent, OnFrame, OnPhase, Plan, TrialSpec, Trigger
 from harness.model.units import some
 from harness.planning import own_commands, typed_settings, validate_plan
+from harness.plugins import registry
 from harness.running.install import install
 from harness.search.shrink_passes import TIERS, Allowed
 from harness.search.shrinker import STARTS, Rate, Shrinker
@@ -164,7 +165,8 @@ def _what_is_left(shrinker: Shrinker, ended: str) -> Iterator[str]:
     )
     for fault in minimal.faults:
         yield f"    {told(fault)}"
-    yield f"    {minimal.workload.records} records of {shrinker.original.workload.records}"
+    element = registry.workload(minimal.workload.kind).element
+    yield f"    {some(minimal.workload.records, element)} of {shrinker.original.workload.records:,}"
     if ended:
         yield f"{ended}: it may get smaller"
     elif minimal.faults and shrinker.is_one_minimal:

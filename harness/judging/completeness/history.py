@@ -27,7 +27,7 @@ from harness.model.contract import (
     OpInvoke,
     ShutdownComplete,
     StartupComplete,
-    UnsupportedCommand,
+    UnknownCommand,
 )
 from harness.model.evidence import PRODUCER, Evidence
 from harness.model.rows import Reason
@@ -75,7 +75,8 @@ def kept_the_contract(evidence: Evidence) -> Reason | None:
 
 def _commands(evidence: Evidence) -> Iterator[Command | Unknown]:
     """What the client was asked, as far as the history names it: evidence does not keep the commands themselves."""
-    made = {kind.op: kind for kind in registry.workload(evidence.record.spec.workload.kind).commands}
+    workload = registry.workload(evidence.record.spec.workload.kind)
+    made = {kind.op: kind for kind in workload.commands}
     spans_of: dict[tuple[str, int], list[range]] = {}
     for event in evidence.history:
         match event:
@@ -88,8 +89,8 @@ def _commands(evidence: Evidence) -> Iterator[Command | Unknown]:
                 yield Close(event.id, 0)
             case Configured():
                 names = dict.fromkeys((*event.applied, *event.not_set), "")
-                yield Configure(event.id, evidence.record.run_id, PRODUCER, "producer", dict(names))
-            case UnsupportedCommand():
+                yield Configure(event.id, evidence.record.run_id, PRODUCER, workload.role, dict(names))
+            case UnknownCommand():
                 yield Unknown(event.cmd, event.id)
     # No more than the plan has, however many the events claim.
     left = evidence.record.spec.workload.records

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from harness.model.dice import Dice
 from harness.model.verdicts import Guarantee
 from harness.plugins.workload import Config
+
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 #: Settings that every client gets, in the Java names, equal and explicit (clients.md 2.2: defaults differ).
 PROFILE: Config = {
@@ -24,10 +27,21 @@ PROFILE: Config = {
 }
 
 
-def producer_config(guarantee: Guarantee, codec: str, overrides: Config) -> Config:
-    """The Java-named settings that make a producer promise ``guarantee``, whatever ``overrides`` say."""
+def drawn_codec(dice: Dice) -> Config:
+    """Return the codec that a seed draws."""
+    return {"compression.type": dice.choice(CODECS)}
+
+
+def essential(guarantee: Guarantee) -> tuple[str, ...]:
+    """Return the settings without which a producer does not promise ``guarantee``."""
     idempotent = guarantee in (Guarantee.IDEMPOTENT, Guarantee.TRANSACTIONAL)
-    settings = PROFILE | {"compression.type": codec} | overrides | {"enable.idempotence": idempotent}
+    return ("acks", "enable.idempotence") if idempotent else ("acks",)
+
+
+def producer_config(guarantee: Guarantee, overrides: Config) -> Config:
+    """Return the Java-named settings that make a producer promise ``guarantee``, whatever ``overrides`` say."""
+    idempotent = guarantee in (Guarantee.IDEMPOTENT, Guarantee.TRANSACTIONAL)
+    settings = PROFILE | {"compression.type": CODECS[0]} | overrides | {"enable.idempotence": idempotent}
     if guarantee is Guarantee.AT_MOST_ONCE:
         settings["retries"] = 0  # whatever else is drawn: sending again is what is promised not to be done
     return dict(sorted(settings.items()))

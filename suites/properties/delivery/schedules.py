@@ -18,8 +18,8 @@ from harness.model.spec import ClientRef, FaultSpec, TrialSpec
 from harness.model.verdicts import Guarantee
 from harness.planning.plan import make_plan
 from harness.plugins import registry
+from harness.simulated.generated import BROKER_VERSION, NODES, spec_of
 from suites.scenarios.generated import ANY_SCENARIO
-from suites.simulate.generated import BROKER_VERSION, NODES, spec_of
 
 T = TypeVar("T")
 

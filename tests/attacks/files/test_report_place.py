@@ -12,8 +12,8 @@ from harness import files
 from harness.files import swapping
 from harness.model.errors import EnvironmentProblem, UsageError
 from harness.model.run_files import RUN
+from harness.storage import parquet_writer
 from harness.storage.run_store import RunStore
-from reports import command as report_command
 from reports.place import MANIFEST, report_place
 
 from .conftest import seen
@@ -28,7 +28,7 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     def started(*_: object) -> None:
         raise AssertionError("the long work began")
 
-    monkeypatch.setattr(report_command, "packed", started)
+    monkeypatch.setattr(parquet_writer, "packed", started)
 
 
 def write_report(store: RunStore, out: Path | None = None, **more: bytes) -> Path:

@@ -39,7 +39,7 @@ def test_truth_is_in_small_letters():
 
 
 def test_no_property_of_a_plan_is_set_twice():
-    applied, _ = translate(producer_config(Guarantee.IDEMPOTENT, "lz4", {}))
+    applied, _ = translate(producer_config(Guarantee.IDEMPOTENT, {"compression.type": "lz4"}))
     own = [name for group in applied.values() for name in group]
     assert len(own) == len(set(own))
 

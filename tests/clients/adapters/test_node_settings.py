@@ -12,15 +12,14 @@ import pytest
 
 from clients.adapters import kafkajs, platformatic_kafka
 from harness.model.verdicts import Guarantee
-from harness.planning.plan import CODECS
 from harness.provision.node import node_runtime
-from harness.workloads.produce.profile import producer_config
+from harness.workloads.produce.profile import CODECS, producer_config
 
 pytestmark = pytest.mark.long
 
 IN_FLIGHT = "max.in.flight.requests.per.connection"
 BESIDES = {"bootstrap.servers": "a:1,b:2", "client.id": "p1", "max.request.size": 1, "transactional.id": "t"}
-FULL = producer_config(Guarantee.AT_LEAST_ONCE, "gzip", {"buffer.memory": 1}) | BESIDES
+FULL = producer_config(Guarantee.AT_LEAST_ONCE, {"compression.type": "gzip", "buffer.memory": 1}) | BESIDES
 IDEMPOTENT = FULL | {"enable.idempotence": True}
 
 #: The adapter, what its function is called, and what that wants besides the settings.

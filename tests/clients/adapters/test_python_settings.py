@@ -100,7 +100,7 @@ def test_why_a_setting_is_not_set(java, value, why):
 
 def test_the_harness_own_settings_are_no_argument_twice():
     for translated, version in EVERY:
-        own, _ = translated(producer_config(Guarantee.IDEMPOTENT, "lz4", {}), version)
+        own, _ = translated(producer_config(Guarantee.IDEMPOTENT, {"compression.type": "lz4"}), version)
         assert len(arguments(own)) == sum(len(names.split(", ")) for names, _ in own.values())
 
 

@@ -85,7 +85,7 @@ def test_a_signal_ends_a_flush_and_what_is_queued_is_not_begun(live, configure):
 
 
 def test_settings_are_those_of_librdkafka_in_python(lived, nowhere):
-    config = producer_config(Guarantee.IDEMPOTENT, "zstd", {"buffer.memory": 33_554_432})
+    config = producer_config(Guarantee.IDEMPOTENT, {"compression.type": "zstd", "buffer.memory": 33_554_432})
     config |= {"bootstrap.servers": nowhere, "client.id": "c", "max.request.size": 1_000_000}
     _, events = lived({"cmd": "configure", "id": 1, "config": config})
     wanted, not_set = translate(config)

@@ -267,7 +267,7 @@ def test_no_file_names_a_registry():
 
 
 def test_the_life_in_the_docs_keeps_the_rules():
-    example = (Path(__file__).parents[2] / "docs" / "reference" / "adapters.md").read_text()
+    example = (Path(__file__).parents[3] / "docs" / "reference" / "adapters.md").read_text()
     rules = ProtocolRules(began_ns=0)
     for arrow, line in re.findall(r"^([<>]) (\{.*\})$", example, re.MULTILINE):
         if arrow == ">":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from inspect import getdoc
+from inspect import getdoc, isclass, isfunction
 
 import pytest
 
@@ -17,6 +17,30 @@ def test_each_public_name_is_in_one_part_of_the_reference():
 
 
 @pytest.mark.parametrize("name", api.__all__)
-def test_each_public_name_is_there_and_says_what_it_is(name):
+def test_each_public_name_says_what_it_is(name):
     thing = getattr(api, name)
-    assert not isinstance(thing, type) or getdoc(thing)
+    if isclass(thing) or isfunction(thing):
+        assert name not in api.NOTES
+        said = getdoc(thing) or ""
+        assert said.endswith((".", "|", "``")) and not said.startswith(f"{name}("), said
+    else:
+        assert api.NOTES[name].endswith(".")
+
+
+def own(kind: type) -> dict[str, object]:
+    """The public methods and properties that a class of the API has besides those of a dataclass or Struct."""
+    return {
+        name: thing
+        for each in kind.__mro__
+        if each.__module__.startswith("harness.")
+        for name, thing in vars(each).items()
+        if not name.startswith("_") and (isfunction(thing) or isinstance(thing, property))
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(n, m) for n in api.__all__ if isclass(getattr(api, n)) for m in own(getattr(api, n))],
+)
+def test_each_method_says_what_it_does(kind, name):
+    assert getdoc(own(getattr(api, kind))[name]), f"{kind}.{name}"

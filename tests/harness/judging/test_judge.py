@@ -94,7 +94,7 @@ def test_a_consequence_that_was_not_seen_is_never_a_pass():
 def test_a_client_that_acknowledged_nothing_is_never_a_pass():
     verdict = judge(evidence(outcome="info"), scenario(), {"c": saying([])})
 
-    assert (verdict.verdict, verdict.reason) == ("not-exercised", "the client acknowledged nothing")
+    assert (verdict.verdict, verdict.reason) == ("not-exercised", "no record was acknowledged")
 
 
 def test_a_client_that_was_not_handed_all_records_is_never_a_pass():

@@ -60,7 +60,7 @@ def test_a_room_holds_what_it_may_and_no_more() -> None:
 
 def spec(**workload: int) -> TrialSpec:
     client = ClientRef("reference", registry.client("reference").default_version)
-    config = producer_config(Guarantee.IDEMPOTENT, "none", {})
+    config = producer_config(Guarantee.IDEMPOTENT, {})
     load = Workload(**workload)
     validate_plan.check_workload(trial := TrialSpec(
         "t", client, "scripted:4.3.1x1", "generated/any", Guarantee.IDEMPOTENT, 1, load, (), config

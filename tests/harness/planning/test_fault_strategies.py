@@ -27,9 +27,9 @@ from harness.planning.fault_strategies import (
 )
 from harness.planning.fault_tables import PROBE, Generated, scenario_of
 from harness.plugins import registry
+from harness.simulated.generated import spec_of
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
-from suites.simulate.generated import spec_of
 
 KINDS = registry.table("faults")
 UNFAIR = {"changed_error", "log_trim", "producer_id_expiry", "topic_recreate"}
@@ -150,10 +150,12 @@ def test_what_is_not_accepted_is_drawn_anew_and_at_last_told():
 
     moment = AtTime(0)
     some = DrawnKind("latency", 10, {"upstream_ms": OneOf((0, 7))})
-    assert {some.drawn(Dice(seed, "k"), moment, delayed).params["upstream_ms"] for seed in range(20)} == {7}
+    assert {
+        some.drawn(Dice(seed, "k"), moment, delayed, "Produce").params["upstream_ms"] for seed in range(20)
+    } == {7}
     tried.clear()
     with pytest.raises(UsageError, match="no delay at all"):
-        DrawnKind("latency", 10, {"upstream_ms": 0}).drawn(Dice(1, "k"), moment, delayed)
+        DrawnKind("latency", 10, {"upstream_ms": 0}).drawn(Dice(1, "k"), moment, delayed, "Produce")
     assert len(tried) == TRIES
 
 

@@ -11,9 +11,9 @@ from harness.model.dice import Dice
 from harness.model.spec import AtTime, ClientRef, FaultSpec, Plan
 from harness.model.verdicts import Guarantee
 from harness.planning.pairwise import met, pairwise
-from harness.planning.plan import CODECS, Axes, make_plan, plan_of
+from harness.planning.plan import Axes, make_plan, plan_of
 from harness.plugins.scenario import Consequence, Scenario
-from harness.workloads.produce.profile import PROFILE
+from harness.workloads.produce.profile import CODECS, PROFILE
 
 names = st.text("abcdefgh/-", min_size=1, max_size=12)
 seeds = st.integers(0, 2**40)

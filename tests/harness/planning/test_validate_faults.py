@@ -61,10 +61,16 @@ def said_of(api: int, kind: str = "throttle") -> FaultSpec:
             "waits for record 81 of the load, which has 80 behind its warm-",
         ),
         (refuse(AtTime(0), until=OnClientEvent(nth=81)), "waits for record 81 of the load"),
-        (refuse(OnFrame("Vote")), "names the API Vote, which no producer asks; it asks Produce"),
-        (refuse(OnFrame("Fetch")), "names the API Fetch, which no producer asks; it asks Produce"),
+        (
+            refuse(OnFrame("Vote")),
+            "names the API Vote, which a workload produce never asks; it asks Produce",
+        ),
+        (
+            refuse(OnFrame("Fetch")),
+            "names the API Fetch, which a workload produce never asks; it asks Produce",
+        ),
         (refuse(OnFrame("nonsense")), "unknown API, for fault 'refuse' 'nonsense'; some of 13 are"),
-        (drop(api="Fetch"), "names the API Fetch, which no producer asks"),
+        (drop(api="Fetch"), "names the API Fetch, which a workload produce never asks"),
         (refuse(OnFrame("Metadata", partition=1)), "names a partition of Metadata; only frames of Produce"),
         (drop(api="Metadata", partition=1), "names a partition of Metadata; only frames of Produce"),
         (drop("request", error_code=6), "names an error code of a request; only a response has one"),
@@ -84,9 +90,15 @@ def said_of(api: int, kind: str = "throttle") -> FaultSpec:
         (refuse(AtTime(0), 10**18), "duration_ms of fault 'refuse' must be 3600000 or less, not 1000"),
         (refuse(AtTime(10**18)), "ms of fault 'refuse' must be 3600000 or less"),
         (refuse(OnFrame("Produce", after_ms=10**18)), "after_ms of fault 'refuse' must be 3600000 or less"),
-        (said_of(99), r"names the API 99, which no producer asks; it asks Produce \(0\), Metadata \(3\)"),
-        (said_of(99, "error_response"), "'error_response' names the API 99, which no producer asks"),
-        (said_of(1), "names the API 1, which no producer asks"),
+        (
+            said_of(99),
+            r"names the API 99, which a workload produce never asks; it asks Produce \(0\), Metadata \(3\)",
+        ),
+        (
+            said_of(99, "error_response"),
+            "'error_response' names the API 99, which a workload produce never asks",
+        ),
+        (said_of(1), "names the API 1, which a workload produce never asks"),
     ],
 )
 def test_what_can_never_come_is_refused_in_one_sentence(fault: FaultSpec, said: str) -> None:

@@ -21,7 +21,7 @@ from harness.workloads.produce.settings import NEEDED
 
 CLIENT = ClientRef("reference", registry.client("reference").default_version)
 LOST = FaultSpec("dropped_frame", AtTime(0), 4_000, frames=FrameMatch("Produce"))
-CONFIG = producer_config(Guarantee.IDEMPOTENT, "none", {})
+CONFIG = producer_config(Guarantee.IDEMPOTENT, {})
 SPEC = TrialSpec(
     "t",
     CLIENT,

@@ -24,7 +24,7 @@ TIMEOUT_MS = 3_000
 
 def trial(*faults: FaultSpec, guarantee: Guarantee = Guarantee.IDEMPOTENT) -> TrialSpec:
     client = ClientRef("reference", registry.client("reference").default_version)
-    config = producer_config(guarantee, "none", {})
+    config = producer_config(guarantee, {})
     return TrialSpec("t", client, "scripted:4.3.1x1", "generated/any", guarantee, 1, LOAD, faults, config)
 
 

@@ -34,7 +34,7 @@ LOAD = Workload(records=100, records_per_command=20, interval_ms=1_000, partitio
 
 def trial(*faults: FaultSpec) -> TrialSpec:
     client = ClientRef("reference", registry.client("reference").default_version)
-    config = producer_config(Guarantee.IDEMPOTENT, "none", {})
+    config = producer_config(Guarantee.IDEMPOTENT, {})
     guarantee = Guarantee.IDEMPOTENT
     return TrialSpec("t", client, "scripted:4.3.1x1", "generated/any", guarantee, 1, LOAD, faults, config)
 

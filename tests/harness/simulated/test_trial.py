@@ -16,12 +16,12 @@ from harness.model.rows import Ending, FrameKind
 from harness.model.spec import AtTime, ClientRef, FaultSpec, OnFrame, TrialSpec, Workload
 from harness.model.verdicts import Guarantee, Verdict
 from harness.plugins import registry
+from harness.simulated.generated import spec_of
 from harness.simulated.judged import RUN_ID, try_spec
 from harness.simulated.trial import START_NS, SimulatedTrial, broker_of
 from harness.trial.pacing import paced
 from harness.workloads.produce.commands import Produce, produce
 from harness.workloads.produce.profile import producer_config
-from suites.simulate.generated import spec_of
 
 ANY = "generated/any"
 
@@ -52,7 +52,7 @@ def spec(
             records=100, records_per_command=20, interval_ms=1_000, partitions=2, keys=7, value_bytes=64
         ),
         faults=faults,
-        config=producer_config(guarantee, "none", names),
+        config=producer_config(guarantee, names),
     )
 
 

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.planning.cluster_needs import needs_of
+from harness.plugins.cluster import ClusterNeeds, Needs
 from harness.system import needs
 from harness.system.machine import Machine
-from harness.system.needs import EXCLUSIVE_TRIAL, MAX_JOBS, REPLICA_CORES, TRIAL, ClusterNeeds, Needs
+from harness.system.needs import EXCLUSIVE_TRIAL, MAX_JOBS, REPLICA_CORES, TRIAL
 
 GIB = 2**30
 machines = st.builds(Machine, st.floats(0.1, 512), st.integers(0, 2**42))

@@ -20,7 +20,7 @@ from reports.pages.timeline import MAX_LANES, MAX_MARKS, OUTCOMES, notes, timeli
 
 Stories = Callable[..., Any]
 
-OUTCOME_OF = {words: name for name, (_, _, words) in OUTCOMES.items()}
+OUTCOME_OF = {words.format(done="acknowledged"): name for name, (_, _, words) in OUTCOMES.items()}
 
 
 def drawn(figure: dict[str, Any], words: str) -> dict[str, Any] | None:

@@ -14,10 +14,10 @@ from harness.model.rows import FrameKind
 from harness.model.verdicts import Guarantee
 from harness.planning import selection
 from harness.plugins import registry
+from harness.simulated.generated import spec_of
 from harness.simulated.judged import RUN_ID
 from harness.simulated.selection import assert_simulated
 from harness.simulated.trial import SimulatedTrial
-from suites.simulate.generated import spec_of
 
 ONE_BROKER = "scripted:4.3.1x1"
 #: Calm, and with what a perturbation may need: attempts without an answer, requests that never arrive.

@@ -6,11 +6,12 @@ import pytest
 
 from harness.judging.fingerprint import causes
 from harness.model.verdicts import Guarantee
+from harness.simulated.judged import judged
 from suites.perturbations.limits.consequences import PERTURBATIONS
 from suites.perturbations.limits.sequences import PERTURBATIONS as OF_SEQUENCES
 from suites.perturbations.limits.settings import PERTURBATIONS as OF_SETTINGS
 from suites.perturbations.perturbation import drawn
-from suites.perturbations.trying import judged, plain
+from suites.perturbations.trying import plain
 from tests.suites.perturbations.conftest import trial
 
 pytestmark = pytest.mark.long

@@ -9,6 +9,7 @@ from msgspec.structs import replace as changed
 
 from harness.model.contract import Stats
 from harness.model.verdicts import Guarantee, Outcome
+from harness.simulated.judged import judged
 from suites.perturbations.batches import never_sent, replaced, sent_later, sent_once_more
 from suites.perturbations.edits import with_frames, with_history, with_parts, with_results
 from suites.perturbations.exchanges import (
@@ -23,7 +24,7 @@ from suites.perturbations.exchanges import (
 )
 from suites.perturbations.pauses import SECOND_NS, idle_ns, paused, quiet, waiting_at
 from suites.perturbations.relaying import relaid
-from suites.perturbations.trying import judged, plain
+from suites.perturbations.trying import plain
 from tests.suites.perturbations.conftest import lacks, trial, trials
 
 pytestmark = pytest.mark.long

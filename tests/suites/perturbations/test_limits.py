@@ -6,12 +6,13 @@ import pytest
 
 from harness.model.verdicts import Guarantee
 from harness.plugins import registry
+from harness.simulated.judged import judged
 from suites.analysis.excuses import GRANTED, grants
 from suites.perturbations.limits.duplicates.again import OVER_MS
 from suites.perturbations.limits.scene import MORE_MS, During, Scene, Stage, lead_ms, spots, timeout_ms
 from suites.perturbations.limits.table import LIMITS, OPEN
 from suites.perturbations.table import perturbations
-from suites.perturbations.trying import judged, plain
+from suites.perturbations.trying import plain
 from tests.suites.perturbations.conftest import trial
 
 

@@ -14,7 +14,7 @@ from harness.cli.main import call
 from harness.plugins import registry
 from suites.properties import mutants, mutation_testing
 from suites.properties.command import EXAMPLES
-from suites.properties.mutation_testing import TRUE, Caught, catch, idle_catchers
+from suites.properties.mutation_testing import Caught, catch, idle_catchers
 from suites.properties.property import properties, try_property, walk
 from suites.properties.stand_ins import STAND_INS
 
@@ -90,13 +90,14 @@ def test_a_check_names_a_mutant_that_names_it():
 def test_the_command_tells_who_was_caught_by_what(capsys):
     assert call(["mutants", *SOME, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert set(document) == {"mutants", "pairs", "escaped", "accused"}
+    assert set(document) == {"mutants", "pairs", "escaped", "accused", "not_tried"}
     assert document["pairs"] == sum(len(MUTANTS[name].caught_by) for name in SOME)
     assert document["escaped"] == document["accused"] == []
     assert [row["name"] for row in document["mutants"]] == list(SOME)
     assert all(row["caught_by"] in MUTANTS[row["name"]].caught_by for row in document["mutants"])
     for row in document["mutants"]:
-        assert set(row) == {"name", "defect", "caught_by", "examples"}
+        assert set(row) == {"name", "of", "defect", "caught_by", "examples"}
+        assert row["of"] == "reference"
         assert row["defect"] == MUTANTS[row["name"]].defect and row["examples"] >= 1
 
 
@@ -122,16 +123,17 @@ def test_a_mutant_that_escapes_is_told(capsys, monkeypatch):
 
 
 def test_a_true_client_that_is_accused_is_told(capsys, monkeypatch):
-    def everybody(name: str, by: str, examples: int, seed: int) -> Caught:
+    def always(name: str, by: str, *_: object) -> Caught:
         return Caught(name, by, 2)
 
-    monkeypatch.setattr(mutants, "catch", everybody)
+    monkeypatch.setattr(mutants, "catch", always)
+    monkeypatch.setattr(mutants, "accuse", always)
     assert call(["mutants", "wrong_hash_seed", "--json"]) == 1
     by = "delivery/a_key_has_the_partition_that_java_gives_it"
-    assert json.loads(capsys.readouterr().out)["accused"] == [by]
+    assert json.loads(capsys.readouterr().out)["accused"] == [{"client": "reference", "by": by}]
     assert call(["mutants", "wrong_hash_seed"]) == 1
     captured = capsys.readouterr()
-    assert "the true client is accused by delivery/a_key_has_the_partition" in captured.err
+    assert "reference, which has no defect, is accused by delivery/a_key_has_the_partition" in captured.err
     assert "wrong_hash_seed" in captured.out
 
 
@@ -139,13 +141,14 @@ def test_a_true_client_that_is_accused_is_told(capsys, monkeypatch):
 def test_the_true_client_is_tried_as_often_as_the_slowest_mutant(monkeypatch, needed, tried_times):
     tried = []
 
-    def noted(name: str, by: str, examples: int, seed: int) -> Caught:
-        tried.append((name, by, examples))
-        return Caught(name, by, None if name == TRUE else needed)
+    def accuse(client: str, by: str, scenarios: tuple[str, ...], examples: int, seed: int) -> Caught:
+        tried.append((client, by, examples))
+        return Caught(client, by, None)
 
-    monkeypatch.setattr(mutants, "catch", noted)
+    monkeypatch.setattr(mutants, "catch", lambda name, by, examples, seed: Caught(name, by, needed))
+    monkeypatch.setattr(mutants, "accuse", accuse)
     assert mutants.mutants(["wrong_hash_seed", "hashes_without_mask"], examples=150, seed=0) == 0
-    assert tried[-1] == (TRUE, "delivery/a_key_has_the_partition_that_java_gives_it", tried_times)
+    assert tried == [("reference", "delivery/a_key_has_the_partition_that_java_gives_it", tried_times)]
 
 
 def test_a_name_that_nobody_has_is_a_usage_error(capsys):

@@ -136,8 +136,8 @@ def test_a_mutant_counts_only_where_its_own_defect_is():
 def test_a_check_of_a_trace_judges_the_reference_client_alone():
     for _, rows in coverage.coverage().values():
         for row in rows:
-            assert not [name for name in row.checks if "trace" in registry.checks()[name].channels]
-            assert all("trace" in registry.checks()[name].channels for name in row.trace_checks)
+            assert not [name for name in row.checks if "trace" in registry.checks()[name].requires]
+            assert all("trace" in registry.checks()[name].requires for name in row.trace_checks)
             if row.judged is Judged.ANY_CLIENT:
                 assert row.checks
 

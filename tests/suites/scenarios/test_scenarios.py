@@ -15,13 +15,13 @@ from harness.model.mode import Mode
 from harness.model.spec import AtTime, ClientRef, OnFrame
 from harness.model.verdicts import Guarantee
 from harness.plugins import registry
+from harness.simulated.generated import spec_of
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
 from suites.requirements.coverage import Judged, coverage
 from suites.scenarios import produce
 from suites.scenarios.effects import consequence
 from suites.scenarios.windows import QUIET_START_MS, windows
-from suites.simulate.generated import spec_of
 
 SCENARIOS = [produce.CALM, produce.LATENCY, produce.DISCONNECT, produce.DROPPED_RESPONSE]
 SEEDS = st.integers(0, 2**32)

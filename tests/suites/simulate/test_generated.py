@@ -11,9 +11,9 @@ from harness.planning import validate_plan
 from harness.planning.fault_strategies import unlike
 from harness.planning.plan import make_plan
 from harness.plugins import registry
+from harness.simulated.generated import drawn_broker, spec_of
 from suites.scenarios.generated import ANY, NETWORK
 from suites.scenarios.generated_frames import KINDS
-from suites.simulate.generated import drawn_broker, spec_of
 
 CLIENT = ClientRef("reference", "0")
 SEEDS = range(1, 151)

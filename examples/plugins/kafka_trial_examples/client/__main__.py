@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import sys
 import time
 from collections.abc import Iterator
+from types import FrameType
+from typing import NoReturn
 
 import msgspec
 
-from harness.model.addresses import Address
-from harness.model.contract import AnyEvent, Close, Configure, Flush
+from harness.api import Address, AnyEvent, Close, Configure, Flush
 from kafka_trial_examples.client.building import built
 from kafka_trial_examples.client.kind import VERSION
 from kafka_trial_examples.client.lookup_client import LookupClient
@@ -20,7 +22,7 @@ from kafka_trial_examples.client.voice import Voice
 from kafka_trial_examples.lookup.commands import Lookup
 
 STDIN = 0
-#: The id and the timeout of a close without a command: at the end of stdin.
+#: The close without a command: at the end of stdin, and on SIGTERM.
 UNASKED = Close(-1, 5_000)
 KNOWN = {"configure": Configure, "lookup": Lookup, "flush": Flush, "close": Close}
 
@@ -34,16 +36,24 @@ class Program:
         self._client: LookupClient | None = None
         self._link: SocketLink | None = None
         self._line = b""
+        self._is_told_to_end = False
 
     def run(self) -> None:
         """Obey until closed."""
+        signal.signal(signal.SIGTERM, self._end)
         self._voice.started(self._name, VERSION)
         due_ns: int | None = time.monotonic_ns()
         while due_ns is not None:
             if self._waited(due_ns):
                 for line in self._lines():
                     self._obey(line)
+            if self._is_told_to_end:
+                self._do(UNASKED)
             due_ns = self._client.step(time.monotonic_ns()) if self._client else self._voice.beat()
+
+    def _end(self, _: int, __: FrameType | None) -> None:
+        """Note a signal. The heartbeat ends the wait, so it is seen within a second."""
+        self._is_told_to_end = True
 
     def _dial(self, address: Address) -> SocketLink:
         self._link = SocketLink(address)
@@ -58,28 +68,48 @@ class Program:
 
     def _lines(self) -> Iterator[bytes]:
         data = os.read(STDIN, 65_536)
-        if not data:
-            yield msgspec.json.encode(UNASKED)
+        self._is_told_to_end |= not data
         *whole, self._line = (self._line + data).split(b"\n")
         yield from whole
 
     def _obey(self, line: bytes) -> None:
-        fields = msgspec.json.decode(line, type=dict)
-        kind = KNOWN.get(fields["cmd"])
-        if kind is None:
+        try:
+            fields = msgspec.json.decode(line, type=dict)
+            kind = KNOWN.get(fields["cmd"])
+            command = msgspec.json.decode(line, type=kind) if kind else None
+        except (msgspec.DecodeError, KeyError) as error:
+            self._give_up(f"not a command: {error}")
+        if command is None:
             self._voice.unsupported(fields)
-            return
-        command = msgspec.json.decode(line, type=kind)
+        else:
+            self._do(command)
+
+    def _do(self, command: Configure | Lookup | Flush | Close) -> None:
         if isinstance(command, Configure):
-            self._client = built(self._name, command, self._voice, self._dial)
+            self._configure(command)
+        elif self._client is None and isinstance(command, Close):
+            self._voice.ended("close", command.id, self._voice.invoked("close", command.id))
+            self._voice.shut_down()
+            sys.exit(0)
         elif self._client is None:
-            sys.exit(f"{fields['cmd']} before configure")
+            self._give_up(f"{type(command).__name__} before configure")
         elif isinstance(command, Flush):
             self._client.flush(command)
         elif isinstance(command, Close):
             self._client.close(command)
         else:
             self._client.load(command)
+
+    def _configure(self, command: Configure) -> None:
+        try:
+            self._client = built(self._name, command, self._voice, self._dial)
+        except ValueError as error:
+            self._voice.failed("ConfigRefused", str(error))
+            sys.exit(1)
+
+    def _give_up(self, message: str) -> NoReturn:
+        self._voice.failed("ProtocolError", message)
+        sys.exit(1)
 
 
 def _tell(event: AnyEvent) -> None:

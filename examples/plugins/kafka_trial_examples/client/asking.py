@@ -7,25 +7,14 @@ answers cannot be read. The next one goes to the next of the bootstrap addresses
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Protocol
+from typing import Protocol
 
-from kio.schema.metadata.v9.request import MetadataRequest, MetadataRequestTopic
-from kio.schema.types import TopicName
-
-from harness.model.addresses import Address
-from harness.model.contract import Setting
-from harness.model.units import NS_PER_MS
-from harness.wire.apis import Api
-from harness.wire.errors import WireError
-from harness.wire.frames import FrameReader
-from harness.wire.messages import decode_response, encode_request
-
-VERSION: Final = MetadataRequest.__version__
-NO_ERROR = 0
+from harness.api import NS_PER_MS, Address, Setting
+from kafka_trial_examples.client.metadata import Unreadable, request, response
 
 
 class Link(Protocol):
-    """A connection, of sockets or of simulated mode (:class:`harness.simulated.connection.BrokerConnection`)."""
+    """A connection, of sockets or of simulated mode (:class:`harness.api.Connection`)."""
 
     is_connected: bool
     incoming: list[bytes]
@@ -51,7 +40,7 @@ class Asking:
         self._dial = dial
         self._dialled = self._correlation_id = 0
         self._link: Link | None = None
-        self._reader = FrameReader()
+        self._received = b""
         self._is_asked = False
         #: When to give up what is under way, or when to try again.
         self.due_ns = 0
@@ -62,21 +51,20 @@ class Asking:
         if link is None:
             if now_ns >= self.due_ns:
                 self._link = self._dial(self.addresses[self._dialled % len(self.addresses)])
-                self._dialled, self._reader = self._dialled + 1, FrameReader()
+                self._dialled, self._received = self._dialled + 1, b""
                 self.due_ns = now_ns + self._timeout_ns
             return None
         try:
             return self._on(link, topic, now_ns)
-        except (ConnectionError, WireError):
+        except (ConnectionError, Unreadable):
             self.drop(now_ns)
             return None
 
     def _on(self, link: Link, topic: str, now_ns: int) -> int | None:
-        for data in link.incoming:
-            self._reader.feed(data)
+        self._received += b"".join(link.incoming)
         link.incoming.clear()
-        if self._is_asked and (payload := self._reader.next_frame()) is not None:
-            return self._answer(payload)
+        if self._is_asked and (answer := response(self._received)) is not None:
+            return self._answer(*answer)
         if link.error is not None or link.fin:
             raise ConnectionError(link.error or "the broker closed the connection")
         if link.is_connected and not self._is_asked:
@@ -93,26 +81,18 @@ class Asking:
         self.due_ns = now_ns + self._backoff_ns
 
     def _ask(self, link: Link, topic: str, now_ns: int) -> None:
-        request = MetadataRequest(
-            topics=(MetadataRequestTopic(name=TopicName(topic)),),
-            allow_auto_topic_creation=False,
-            include_cluster_authorized_operations=False,
-            include_topic_authorized_operations=False,
-        )
         self._correlation_id += 1
-        self._is_asked, self.due_ns = True, now_ns + self._timeout_ns
-        link.send(encode_request(request, self._correlation_id, self._client_id))
+        self._is_asked, self._received, self.due_ns = True, b"", now_ns + self._timeout_ns
+        link.send(request(topic, self._correlation_id, self._client_id))
 
-    def _answer(self, payload: bytes) -> int:
+    def _answer(self, correlation_id: int, count: int | None) -> int:
         """Return the number of partitions. ConnectionError for an error of the broker, or another's answer."""
-        correlation_id, response = decode_response(payload, Api.METADATA, VERSION)
         if correlation_id != self._correlation_id:
             raise ConnectionError("an answer to another question")
-        topic = next(iter(response.topics), None)
-        if topic is None or topic.error_code != NO_ERROR:
+        if count is None:
             raise ConnectionError("the broker does not know the topic")
         self._is_asked = False
-        return len(topic.partitions)
+        return count
 
 
 def _addresses(servers: str) -> Sequence[Address]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from harness.model.contract import Configure
+from harness.api import Configure
 from kafka_trial_examples.client.asking import Asking, Dial
-from kafka_trial_examples.client.kind import MUTANT
+from kafka_trial_examples.client.kind import NAME
 from kafka_trial_examples.client.lookup_client import LookupClient, one_too_many, true_count
 from kafka_trial_examples.client.voice import Voice
 from kafka_trial_examples.lookup.kind import PROFILE
 
 
 def built(name: str, command: Configure, voice: Voice, dial: Dial) -> LookupClient:
-    """Return the configured client, or the mutant if that is its name."""
+    """Return the configured client. Under any other name than its own it is the mutant."""
     known = {**PROFILE, **voice.configured(command)}
-    report = one_too_many if name == MUTANT else true_count
+    report = true_count if name == NAME else one_too_many
     return LookupClient(Asking(known, dial), int(known["default.api.timeout.ms"]), voice, report)

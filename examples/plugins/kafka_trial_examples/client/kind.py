@@ -1,4 +1,4 @@
-"""The client kinds ``lookup`` and ``mutant-one-partition-too-many``, in both modes."""
+"""The client kind ``lookup``, in both modes."""
 
 from __future__ import annotations
 
@@ -7,21 +7,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from harness.model.errors import UsageError
-from harness.plugins.client import Launch
+from harness.api import Launch, UsageError
 
 if TYPE_CHECKING:
-    from harness.model.contract import AnyEvent, Configure
-    from harness.model.dice import Dice
-    from harness.simulated.network import Network
-    from harness.simulated.ports import SimulatedClient
+    from harness.api import AnyEvent, Configure, Dice, Network, SimulatedClient
 
+NAME: Final = "lookup"
 VERSION: Final = "1.0"
-MUTANT: Final = "mutant-one-partition-too-many"
 
 
 class LookupKind:
-    """See :class:`harness.plugins.client.ClientKind` and :class:`harness.simulated.ports.SimulatedClientKind`."""
+    """See :class:`harness.api.ClientKind` and :class:`harness.api.SimulatedClientKind`."""
 
     language = "python"
     default_version = VERSION
@@ -56,5 +52,4 @@ class LookupKind:
         return start(self.name, VERSION, settings, network, clock, tell)
 
 
-CLIENT: Final = LookupKind("lookup", "asks brokers for metadata, one question at a time")
-ONE_TOO_MANY: Final = LookupKind(MUTANT, "the client lookup, which answers one partition too many")
+CLIENT: Final = LookupKind(NAME, "asks brokers for metadata, one question at a time")

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from harness.model.contract import AnyEvent, Configure
-from harness.model.units import NS_PER_MS
-from harness.simulated.network import Network
-from harness.simulated.scheduler import WALL_MS_AT_ZERO
+from harness.api import AnyEvent, Configure, Network
 from kafka_trial_examples.client.building import built
 from kafka_trial_examples.client.lookup_client import LookupClient
 from kafka_trial_examples.client.voice import Voice
@@ -35,8 +32,13 @@ def start(
     network: Network,
     clock: Callable[[], int],
     tell: Callable[[AnyEvent], None],
-) -> SimulatedLookup:
-    """Return the client, started and configured."""
-    voice = Voice(clock, lambda: WALL_MS_AT_ZERO * NS_PER_MS + clock(), tell)
+) -> SimulatedLookup | None:
+    """Return the client, started and configured, or None if it refuses the settings."""
+    voice = Voice(clock, lambda: network.wall_ns, tell)
     voice.started(name, version)
-    return SimulatedLookup(built(name, settings, voice, network.connect), network)
+    try:
+        client = built(name, settings, voice, network.connect)
+    except ValueError as error:
+        voice.failed("ConfigRefused", str(error))
+        return None
+    return SimulatedLookup(client, network)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import select
 import socket
 
-from harness.model.addresses import Address
+from harness.api import Address
 
 CHUNK_BYTES = 65_536
 

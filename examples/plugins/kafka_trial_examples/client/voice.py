@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from harness.model.contract import (
+from harness.api import (
     CONTRACT_VERSION,
     AnyEvent,
     Configure,
     Configured,
+    Fatal,
     OpComplete,
     OpInvoke,
     Setting,
     ShutdownComplete,
     StartupComplete,
     Stats,
-    UnsupportedCommand,
+    UnknownCommand,
 )
 from kafka_trial_examples.lookup.commands import Lookup
 from kafka_trial_examples.lookup.kind import FEATURE, PROFILE
@@ -54,8 +55,13 @@ class Voice:
         )
 
     def configured(self, command: Configure) -> dict[str, Setting]:
-        """Tell which settings the client has and which it lacks, and return the former."""
+        """Tell which settings the client has and which it lacks, and return the former.
+
+        Raises ValueError for a timeout that is not a whole number, before anything is told.
+        """
         known = {name: value for name, value in command.config.items() if name in (*PROFILE, *OWN)}
+        for name in known.keys() & PROFILE.keys():
+            int(known[name])
         lacks = {name: "this client has no such setting" for name in command.config if name not in known}
         applied = {name: (name, value) for name, value in known.items()}
         self._event(Configured, id=command.id, applied=applied, not_set=lacks)
@@ -63,7 +69,7 @@ class Voice:
 
     def unsupported(self, command: Mapping[str, Any]) -> None:
         """Tell that the client does not know a command."""
-        self._event(UnsupportedCommand, cmd=command["cmd"], id=command.get("id", -1))
+        self._event(UnknownCommand, cmd=command["cmd"], id=command.get("id", -1))
 
     def began(self, command: Lookup) -> int:
         """Tell that all lookups of a command begin, and return when."""
@@ -83,6 +89,10 @@ class Voice:
     def ended(self, op: str, id: int, invoke_ns: int, error: str | None = None) -> None:
         """Tell that a flush or a close has ended."""
         self._done(op, id, invoke_ns, "fail" if error else "ok", error)
+
+    def failed(self, error: str, message: str) -> None:
+        """Tell why the client cannot go on."""
+        self._event(Fatal, error=error, message=message)
 
     def shut_down(self) -> None:
         """Tell that nothing follows."""

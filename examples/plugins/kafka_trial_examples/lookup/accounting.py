@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from harness.model.evidence import Evidence, Operation
+from harness.api import Evidence, Operation
 
 #: What each count of a verdict counts, in words.
 MEANING: Mapping[str, str] = {
@@ -17,7 +17,6 @@ MEANING: Mapping[str, str] = {
     "wrong": "answers with another number of partitions than the topic has",
     "unreadable": "answers that are not a decimal number",
 }
-
 
 #: Kafka numbers partitions in 32 bits.
 DIGITS = 10

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from harness.model.contract import LoadCommand
-from harness.model.spec import TrialSpec
+from harness.api import LoadCommand, TrialSpec
 
 
 class Lookup(LoadCommand, frozen=True, tag="lookup"):

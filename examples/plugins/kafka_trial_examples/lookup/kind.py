@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from harness.model.verdicts import Guarantee
-from harness.plugins.workload import Config, WorkloadKind
+from harness.api import Config, Guarantee, TrialSpec, WorkloadKind
 from kafka_trial_examples.lookup.accounting import MEANING, count
 from kafka_trial_examples.lookup.commands import Lookup, lookup
 from kafka_trial_examples.lookup.tables import LOOKUPS
@@ -21,9 +20,15 @@ PROFILE: Final[Config] = {
 }
 
 
-def config(guarantee: Guarantee, codec: str, overrides: Config) -> Config:
-    """Return the settings of a trial. A lookup has no codec, and the guarantee changes no setting."""
+def config(guarantee: Guarantee, overrides: Config) -> Config:
+    """Return the settings of a trial. The guarantee changes none of them."""
     return dict(sorted((PROFILE | overrides).items()))
+
+
+def shown(spec: TrialSpec) -> dict[str, str]:
+    """Return what pages show of a trial's load."""
+    load = spec.workload
+    return {"lookups": f"{load.records:,}, of {load.partitions:,} partitions"}
 
 
 WORKLOAD: Final = WorkloadKind(
@@ -36,6 +41,9 @@ WORKLOAD: Final = WorkloadKind(
     counts=count,
     meaning=MEANING,
     api="Metadata",
+    apis=("ApiVersions",),
+    done="answered",
+    shown=shown,
     settings={name: range(2**31) for name in PROFILE},
     tables={"lookups": LOOKUPS},
 )

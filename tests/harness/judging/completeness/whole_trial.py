@@ -16,11 +16,11 @@ from harness.model.evidence import Evidence, passed_and_stopped
 from harness.model.spec import ClientRef
 from harness.model.units import NS_PER_MS
 from harness.plugins import registry
+from harness.simulated.generated import spec_of
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
 from harness.trial.patience import CLOSE_TIMEOUT_MS
 from suites.perturbations.edits import with_record
-from suites.simulate.generated import spec_of
 
 ANY = "generated/any"
 SEEDS = range(1, 4)

@@ -15,11 +15,11 @@ from harness.model.spec import ClientRef
 from harness.model.verdicts import Guarantee
 from harness.plugins import registry
 from harness.plugins.check import Inconclusive
+from harness.simulated.generated import spec_of
 from harness.simulated.judged import try_spec
 from harness.trial.patience import NOT_GIVEN_MS, SLACK_MS, bound_ms
 from harness.workloads.produce.profile import producer_config
 from suites.checks.history.stuck import CHECK, waiting_when_healed
-from suites.simulate.generated import spec_of
 from tests.suites.story import stalled as disturbed
 
 pytestmark = pytest.mark.long
@@ -53,7 +53,7 @@ def test_no_progress_for_longer_than_the_bound(stalled):
 
 
 def test_whichever_settings_it_lacks(stalled):
-    without = dict.fromkeys(producer_config(Guarantee.AT_LEAST_ONCE, "none", {}), "it has none")
+    without = dict.fromkeys(producer_config(Guarantee.AT_LEAST_ONCE, {}), "it has none")
     (finding,) = CHECK.run(stalled(not_set=without).evidence())
     assert finding.params["bound_ms"] == NOT_GIVEN_MS + SLACK_MS
 

@@ -30,12 +30,12 @@ from clients.reference.telemetry.trace import (
 )
 from harness.model.spec import ClientRef
 from harness.plugins.check import Inconclusive
+from harness.simulated.generated import spec_of
 from harness.simulated.trial import SimulatedTrial
 from suites.checks.trace import deadlines
 from suites.checks.trace.clocks import Limits, growing_ms
 from suites.checks.trace.deadlines import CHECK, Deadlines
 from suites.scenarios.generated import ANY_SCENARIO, NETWORK_SCENARIO
-from suites.simulate.generated import spec_of
 
 LIMITS = Limits(
     request_ms=1_000,

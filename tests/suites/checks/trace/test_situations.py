@@ -10,12 +10,12 @@ from msgspec.structs import replace as restruct
 from harness.model.rows import TrialVerdict
 from harness.model.spec import AtTime, ClientRef, FaultSpec, TrialSpec, Workload
 from harness.plugins import registry
+from harness.simulated.generated import spec_of
 from harness.simulated.judged import try_spec
 from suites.analysis import met
 from suites.checks.trace.never_arises import NEVER
 from suites.checks.trace.situations import situations
 from suites.checks.trace.traced import TRACED
-from suites.simulate.generated import spec_of
 
 REFERENCE = ClientRef("reference", registry.client("reference").default_version)
 #: What a trial without any fault is about, of all that the trace checks judge.

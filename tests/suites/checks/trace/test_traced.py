@@ -13,12 +13,12 @@ from harness.judging.judge import judge
 from harness.model.spec import ClientRef
 from harness.model.verdicts import Guarantee
 from harness.plugins import registry
+from harness.simulated.generated import spec_of
 from harness.simulated.trial import SimulatedTrial
 from suites.checks.trace import trace_model
 from suites.checks.trace.sequence import Sequences
 from suites.checks.trace.traced import TRACE_CHECKS, TRACED
 from suites.scenarios.generated import ANY_SCENARIO, NETWORK_SCENARIO
-from suites.simulate.generated import spec_of
 
 REFERENCE = ClientRef("reference", registry.client("reference").default_version)
 SCENARIOS = (ANY_SCENARIO, NETWORK_SCENARIO)

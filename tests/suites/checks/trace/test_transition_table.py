@@ -11,12 +11,12 @@ from harness.judging.judge import judge
 from harness.model.spec import ClientRef
 from harness.model.verdicts import Guarantee, Verdict
 from harness.plugins import registry
+from harness.simulated.generated import spec_of
 from harness.simulated.trial import SimulatedTrial
 from suites.checks.trace import transition
 from suites.checks.trace.transition import Transitions
 from suites.oracle import MACHINES
 from suites.scenarios.generated import ANY_SCENARIO
-from suites.simulate.generated import spec_of
 
 PAIRS = [
     pytest.param(oracle, state, event, id=f"{name}-{state}-{event}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clients.seeding.table import mutant
+from clients.seeding.table import mutants
 from harness.plugins import registry
 
 HEADINGS = [
@@ -25,7 +25,7 @@ def test_a_check_is_a_page(check):
 
     assert page.startswith(f"# {check.name}\n")
     assert [line for line in page.splitlines() if line.startswith("## ")] == HEADINGS
-    assert check.name in mutant(check.killed_mutant).caught_by
+    assert check.name in mutants()[check.killed_mutant].caught_by
     assert "trace" not in check.requires
 
 

@@ -1,0 +1,85 @@
+"""Examples import what is public: the API, the libraries for adapters and applications, and other distributions."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from clients import reference
+from harness import api
+
+ROOT = Path(__file__).parents[3]
+#: The packages of this project: of these, only what is public may be imported.
+OURS = ("harness", "clients", "faults", "suites", "reports", "testkit", "tests", "scripts", "benchmarks")
+#: Public module -> its names: what parts, applications and mutants of the reference client use.
+PUBLIC = {
+    "harness.api": frozenset(api.__all__),
+    "harness.capture.layers": frozenset({"dissected"}),
+    "clients.reference": frozenset(reference.__all__),
+    "clients.seeding.mutant": frozenset({"Mutant"}),
+}
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+CODE = sorted((ROOT / "examples").rglob("*.py"))
+
+
+def blocks(page: Path) -> Iterator[str]:
+    """The Python code blocks of a page."""
+    for indent, code in re.findall(
+        r"^( *)```python\n(.*?)^\1```", page.read_text(), re.DOTALL | re.MULTILINE
+    ):
+        assert indent is not None
+        yield dedent(code)
+
+
+def imported(source: str) -> Iterator[tuple[str, str | None]]:
+    """The module of each import, with the imported name; None where the module itself is imported."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from ((each.name, None) for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level and node.module, "a relative import"
+            yield from ((node.module, each.name) for each in node.names)
+
+
+def internal(source: str) -> list[str]:
+    """The imports of parts of this project that are not public."""
+    return [
+        f"{module}:{name}"
+        for module, name in imported(source)
+        if module.split(".")[0] in OURS and name not in PUBLIC.get(module, ())
+    ]
+
+
+@pytest.mark.parametrize("path", CODE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_an_example_imports_what_is_public(path):
+    assert internal(path.read_text()) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_code_of_a_page_imports_what_is_public(page):
+    assert [each for block in blocks(page) for each in internal(block)] == []
+
+
+def test_there_are_examples_to_look_at():
+    assert len(CODE) > 15
+    assert sum(len(list(blocks(page))) for page in PAGES) >= 4
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from harness.model.units import NS_PER_MS",
+        "import harness.api",
+        "from harness.api import InstalledClient",
+        "from clients.reference import errors",
+        "from harness import api",
+        "if True:\n    from suites.simulate.command import simulate",
+    ],
+)
+def test_an_internal_import_is_seen(source):
+    assert internal(source)

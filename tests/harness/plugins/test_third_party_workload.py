@@ -1,0 +1,149 @@
+"""What plans, refusals, messages and mutants say of another workload and its client is what these say themselves."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+from msgspec.structs import replace
+
+from clients.seeding.table import components_of
+from harness.cli.main import call
+from harness.judging.availability import words
+from harness.model.errors import UsageError
+from harness.model.mode import Mode
+from harness.model.spec import AtTime, ClientRef, FaultSpec, FrameMatch, Plan
+from harness.planning import validate_plan
+from harness.planning.plan import Axes, make_plan
+from harness.planning.setting_values import accepted
+from harness.plugins import registry
+
+THEIRS = """
+    from dataclasses import replace
+
+    from clients.adapters.reference import Reference
+    from harness.api import Launch, Param
+    from harness.workloads.produce.kind import WORKLOAD as OURS
+    from suites.scenarios.produce import CALM
+
+
+    WORKLOAD = replace(
+        OURS, name="tally", api="Metadata", apis=("ApiVersions",), done="counted",
+        settings={"acks": None, "tally.depth": range(1, 5)}, params=(Param("depth", 2, 1, 4, "how deep"),),
+        config=lambda guarantee, overrides: {"acks": True} | OURS.config(guarantee, {}) | overrides,
+    )
+    SCENARIO = replace(CALM, name="tally/calm", workload=CALM.workload.__class__(kind="tally"))
+
+
+    class LiveOnly:
+        name, summary, language, default_version, versions = "theirs", "it", "c", "1", ("1",)
+
+        def __init__(self, name):
+            self.name = name
+
+        def install(self, version):
+            return Launch(("true",), {})
+
+        def published(self):
+            return ["1"]
+
+
+    class Mutant:
+        of, defect, caught_by, breaks, scenarios = "theirs", "is wrong", ("lost",), (), ("tally/calm",)
+
+        def client(self, name):
+            return LiveOnly(name)
+
+
+    CLIENT, MUTANT = LiveOnly("theirs"), Mutant()
+"""
+POINTS = {
+    "workloads": {"tally": "theirs:WORKLOAD"},
+    "scenarios": {"tally/calm": "theirs:SCENARIO"},
+    "clients": {"theirs": "theirs:CLIENT"},
+    "mutants": {"wrong": "theirs:MUTANT"},
+}
+
+
+@pytest.fixture
+def theirs(install):
+    install("theirs", THEIRS, POINTS)
+    return registry.scenario("tally/calm")
+
+
+def trial(scenario, **changes):
+    [spec, *_] = make_plan([scenario], [ClientRef("theirs", "1")], ["local:4.3.1x1"], [1]).trials
+    return replace(spec, **changes)
+
+
+def test_a_setting_takes_the_values_of_any_workload(theirs):
+    assert (accepted("tally.depth", 3), accepted("acks", True), accepted("acks", 1)) == (3, True, "1")
+    with pytest.raises(UsageError, match=r"acks is (true or false|one of .*) or .*, not 'x'"):
+        accepted("acks", "x")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "fits"),
+    [({"tally.depth": 3}, "tally/calm"), ({"linger.ms": 7}, "produce/calm"), ({"acks": "1"}, "produce/calm")],
+)
+def test_a_configuration_is_left_out_where_the_workload_does_not_take_it(theirs, chosen, fits):
+    both = [theirs, registry.scenario("produce/calm")]
+    axes = Axes(both, [ClientRef("theirs", "1")], ["local:4.3.1x1"], configurations={"one": chosen})
+    assert {cell.situation for cell in axes.cells()} == {fits}
+    [why] = {each.conflict for each in axes.left_out() if each.situation != fits}
+    assert why.endswith(
+        f"has no setting {next(iter(chosen))}, or not the value {next(iter(chosen.values()))}"
+    )
+
+
+@pytest.mark.parametrize(("api", "refused"), [("Metadata", False), ("ApiVersions", False), ("Produce", True)])
+def test_faults_act_on_frames_of_apis_that_the_workload_asks(theirs, api, refused):
+    fault = FaultSpec("dropped_frame", AtTime(100), 500, frames=FrameMatch(api))
+    plan = Plan(1, (trial(theirs, faults=(fault,)),))
+    if refused:
+        with pytest.raises(UsageError, match="Produce, which a workload tally never asks; it asks Metadata"):
+            validate_plan.check(plan, Mode.LIVE)
+    else:
+        validate_plan.check(plan, Mode.LIVE)
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"width": 1}, "unknown parameter of the workload 'tally' 'width'"),
+        ({"depth": 9}, "must be 1 to 4, not 9"),
+    ],
+)
+def test_a_parameter_is_one_of_the_workload_and_within_bounds(theirs, params, said):
+    spec = trial(theirs)
+    with pytest.raises(UsageError, match=said):
+        validate_plan.check_workload(replace(spec, workload=replace(spec.workload, params=params)))
+    validate_plan.check_workload(replace(spec, workload=replace(spec.workload, params={"depth": 4})))
+
+
+def test_messages_have_the_words_of_the_workload_and_general_ones_for_several(theirs):
+    assert words(["tally/calm"]) == ("record", "counted")
+    assert words(["produce/calm", "network/reset"]) == ("record", "acknowledged")
+    assert words(["tally/calm", "produce/calm"]) == words(["of an older version"]) == ("element", "done")
+
+
+def test_a_mutant_that_runs_live_only_is_not_tried_and_never_passes(theirs, capsys):
+    assert call(["mutants", "wrong"]) == 5
+    assert "no mutant can run in virtual time, of wrong" in capsys.readouterr().err
+    assert call(["mutants", "wrong", "wrong_hash_seed", "--json"]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["not_tried"] == ["wrong"]
+    assert "kafka-trial run -c mutant-wrong tries it" in told.err
+
+
+def test_a_mutant_of_another_client_has_no_components(theirs):
+    assert registry.client("mutant-wrong").name == "mutant-wrong"
+    with pytest.raises(UsageError, match="one of the client 'theirs', and has no components"):
+        components_of("wrong")
+    assert "theirs" in sys.modules
+
+
+def test_a_client_without_mutants_is_unknown(theirs, capsys):
+    assert call(["mutants", "--of", "refrence"]) == 2
+    assert "did you mean 'reference'" in capsys.readouterr().err
