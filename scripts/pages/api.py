@@ -10,8 +10,8 @@ from pages.markdown import NOTE, code, table
 
 ABOUT = """\
 What a package with parts of its own imports: `from harness.api import Check, Scenario`. A change to a name on this page
-has an entry in the changelog. `harness.capture.layers.dissected` is public too; it needs the extra `capture`. Everything
-else in `harness` may change without notice.
+has an entry in the changelog. `harness.capture.layers.dissected` is public too; it needs the extra `capture`.
+Everything else in `harness` may change without notice.
 [Extend the harness](../how-to/extend.md) shows how a package registers its parts.
 """
 
