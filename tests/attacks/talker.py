@@ -1,7 +1,7 @@
 """A client whose every string is what it was asked to say: ``python talker.py WHEN [--password X]``, on a given text.
 
 ``TALKER_TEXT`` is the text. WHEN: ``startup``, ``refuses``, ``fatal``, ``crashes``, ``errors``, ``dies``, ``unknown``,
-``echoes``. Standard library only; what it does by the contract is as in ``hostile.py`` beside it.
+``echoes``. Standard library only; what it does by the contract is as in ``hostile_client`` beside it.
 """
 
 from __future__ import annotations
