@@ -2,9 +2,9 @@
 
     .venv/bin/python -m benchmarks.besieged [--seed N] [--clients reference confluent-kafka]
 
-Of 60 trials, 20 have one of 20 hostile programs each (``tests/attacks/hostile_client``: they flood, nest, fork, block, lie,
-fill the disk, end the broker). The honest clients' verdicts must be those of the undisturbed run, summary.md must say
-of each hostile program what it did, the harness must stay below its memory, and nothing may be left.
+Of 60 trials, 20 have one of 20 hostile programs each (``tests/attacks/hostile_client``: they flood, nest, fork, block,
+lie, fill the disk, end the broker). The honest clients' verdicts must be those of the undisturbed run, summary.md must
+say of each hostile program what it did, the harness must stay below its memory, and nothing may be left.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ WATCH_INTERVAL_S = 0.25
 
 
 class ClockStepped(KafkaTrialError):
-    """Somebody set the machine's clock during the trial: what clients and brokers did by it is not their doing."""
+    """The machine's clock was set during the trial: what clients and brokers did by it is not their doing."""
 
 
 @dataclass(frozen=True)

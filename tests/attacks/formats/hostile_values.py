@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class Raw(NamedTuple):
-    """Text that stands in a document as it is, whether it belongs there or not."""
+    """Text that is written into a document as it is, whether it belongs there or not."""
 
     text: bytes
 

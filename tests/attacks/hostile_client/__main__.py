@@ -1,5 +1,6 @@
-"""Programs that attack whoever runs them as clients: ``python hostile_client NAME TOKEN``. Standard library only.
+"""Programs that attack the harness that runs them as clients: ``python hostile_client NAME TOKEN``.
 
+They use the standard library only.
 Each keeps the contract up to one moment of its life, and then does one thing. It talks to no broker unless that is the
 attack. Loops end by themselves after a while, should nothing else end them, and TOKEN stays on each command line.
 """

@@ -34,7 +34,7 @@ def ignores_signals(_: Any) -> None:
 
 @at("produce")
 def leaves_a_daemon(_: Any) -> None:
-    """Two forks, a session of its own, no environment, no open file: nothing of it leads back here."""
+    """Two forks, a session of its own, no environment, no open file: nothing leads back from it to this process."""
     code = (
         "import os, time; os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0); time.sleep(300)"
     )
@@ -44,7 +44,7 @@ def leaves_a_daemon(_: Any) -> None:
 
 @at("produce")
 def forks_on_and_on(_: Any) -> None:
-    """Eight chains, of which each link forks the next one and ends; bounded, whoever does not end them."""
+    """Eight chains, of which each link forks the next one and ends; bounded, even if nothing ends them."""
     for _ in range(8):
         if os.fork() == 0:
             os.setsid()
@@ -69,7 +69,7 @@ def doubles(_: Any) -> None:
 
 @at("produce")
 def kills_everybody(_: Any) -> None:
-    """All that it can name, and itself; only in a namespace of its own, for this may be somebody's desktop."""
+    """All that it can name, and itself; only in a namespace of its own, for this may be a user's desktop."""
     if os.getppid() == 1:
         with suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)

@@ -41,7 +41,7 @@ def opens_connections(command: Any) -> None:
 
 @at("configure")
 def goes_around(command: Any) -> None:
-    """To the broker itself, behind proxy and witness, and breaks off before anybody asks who came."""
+    """To the broker itself, behind proxy and witness, and breaks off before the harness asks who came."""
     host, port = broker(command)
     with socket.create_connection((host, port + 2)):
         out(b"garbage\n")
