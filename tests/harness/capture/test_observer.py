@@ -11,7 +11,6 @@ import psutil
 import pytest
 
 from harness.capture import __main__ as process
-from harness.capture import observer as observing
 from harness.capture.observer import Observer, observed
 from harness.capture.pcapng import read
 from harness.capture.tap import LACKS_RIGHT
@@ -95,11 +94,9 @@ def test_a_capture_that_dies_is_no_capture_and_fails_nothing(tmp_path):
 
 
 @pytest.mark.usefixtures("may_capture")
-def test_one_that_began_too_late_is_no_capture_however_well_it_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(observing, "START_TIMEOUT_S", 0)
-
+def test_one_that_began_too_late_is_no_capture_however_well_it_goes_on(tmp_path):
     async def late() -> Observer:
-        async with observed(tmp_path, addresses(9)) as observer:
+        async with observed(tmp_path, addresses(9), start_timeout_s=0) as observer:
             assert not _capturing()
         return observer
 
@@ -108,11 +105,9 @@ def test_one_that_began_too_late_is_no_capture_however_well_it_goes_on(tmp_path,
 
 
 @pytest.mark.usefixtures("may_capture")
-def test_one_that_does_not_end_leaves_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(observing, "END_TIMEOUT_S", 0)
-
+def test_one_that_does_not_end_leaves_nothing(tmp_path):
     async def endless() -> Observer:
-        async with observed(tmp_path, addresses(9)) as observer:
+        async with observed(tmp_path, addresses(9), end_timeout_s=0) as observer:
             assert [path.suffix for path in tmp_path.iterdir()] == [".partial"]
         return observer
 

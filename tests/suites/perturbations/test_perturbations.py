@@ -82,13 +82,12 @@ def test_what_passed_once_is_tried():
     assert set(PASSED_ONCE.values()) <= set(perturbations())
 
 
-def test_another_distribution_may_add_some(monkeypatch):
+def test_another_distribution_may_add_some():
     more = replace(PERTURBATIONS[0], name="of-another")
-    tables = {"producer": PERTURBATIONS, "other": (more,)}
-    monkeypatch.setattr(registry, "table", lambda group: tables)
-    assert perturbations()["of-another"] is more
-    monkeypatch.setattr(registry, "table", lambda group: tables | {"third": (replace(more),)})
-    with pytest.raises(KafkaTrialError, match="of-another"):
+    with registry.replaced("perturbations", {"other": (more,)}):
+        assert perturbations()["of-another"] is more
+    tables = {"other": (more,), "third": (replace(more),)}
+    with registry.replaced("perturbations", tables), pytest.raises(KafkaTrialError, match="of-another"):
         perturbations()
 
 
