@@ -95,7 +95,7 @@ def common_laws(w, deliveries, told):
     for partition, numbers in told.items():
         expected = [int(value.split(b"/")[1]) for p, value, _ in deliveries if p == partition]
         assert sorted(number for number, _ in numbers) == expected, "a callback is missing or ran twice"
-    assert w.core._accumulator.pool.available_bytes == w.config.buffer_memory
+    assert w.accumulator.pool.available_bytes == w.config.buffer_memory
     limit_ms = w.config.delivery_timeout_ms
     for expired in w.told(BatchExpired):
         assert expired.age_ms == limit_ms, "expired early, or late although nothing kept the clock"
