@@ -9,7 +9,7 @@ from clients.reference.producer.producer import Components
 from suites.properties.property import Law, laws, try_law
 
 
-@pytest.mark.long
+@pytest.mark.long("tries every law many times")
 @pytest.mark.parametrize("tried", [pytest.param(each, id=each.id) for each in laws().values()])
 def test_the_true_client_keeps(tried: Law) -> None:
     broken = try_law(tried, Components(), settings().max_examples, shrink=True)

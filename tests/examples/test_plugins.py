@@ -37,14 +37,14 @@ print(json.dumps(told))
 """
 
 
-@pytest.mark.long
+@pytest.mark.long("builds and installs a distribution")
 @pytest.mark.parametrize("what", PARTS)
 def test_a_list_shows_the_part(kafka_trial, what):
     done = kafka_trial("list", what, "--json")
     assert PARTS[what] <= {row["name"] for row in json.loads(done.stdout)}, done.stderr
 
 
-@pytest.mark.long
+@pytest.mark.long("builds and installs a distribution")
 def test_simulated_trials_are_judged(python):
     done = python("-c", SIMULATE)
     assert done.returncode == 0, done.stderr

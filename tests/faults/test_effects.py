@@ -22,7 +22,7 @@ from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
 from harness.workloads.produce.profile import producer_config
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("simulated trials of every kind of fault")
 
 NS_PER_MS = 1_000_000
 #: Faults of the tests come that long after the load began, and last so long; the peace is before them.

@@ -20,7 +20,7 @@ from harness.model.errors import ClientBroken, KafkaTrialError
 from harness.plugins.client import Launch
 from harness.workloads.produce.commands import Produce
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("starts and ends a process for each attack")
 
 BEGINS = b"it begins"
 PROGRAM = Path(__file__).parents[1] / "hostile_client"

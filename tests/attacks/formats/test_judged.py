@@ -20,7 +20,7 @@ from harness.storage.run_store import RunStore
 from tests.attacks.formats.documents import json_document, json_lines
 from tests.attacks.formats.edits import EDITS, fewer
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("judges a run for each edit")
 
 ROWS = (HISTORY, FAULTS, FRAMES, LOG, TRACE)
 

@@ -31,7 +31,7 @@ def kafka_trial(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.jvm
-@pytest.mark.long
+@pytest.mark.long("packs and reports a whole run")
 def test_neither_markup_nor_a_secret_gets_through(tmp_path, files_with):
     own = tmp_path / "own"
     own.mkdir()

@@ -175,7 +175,7 @@ def test_a_log_has_no_line_of_a_private_key(tmp_path):
     assert log.read_text() == f"it is\n{MARK}\nand so on\nand no more\n"
 
 
-@pytest.mark.long
+@pytest.mark.long("a conversation with a process for each text")
 @pytest.mark.parametrize("when", ["startup", "refuses", "dies"])
 def test_the_contract_suite_tells_of_it_in_words(when, capsys, tmp_path):
     wrapper = tmp_path / "\x1b]0;y\x07[red]x[nothing]"

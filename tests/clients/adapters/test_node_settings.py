@@ -16,7 +16,7 @@ from harness.planning.plan import CODECS
 from harness.provision.node import node_runtime
 from harness.workloads.produce.profile import producer_config
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("starts Node for each test")
 
 IN_FLIGHT = "max.in.flight.requests.per.connection"
 BESIDES = {"bootstrap.servers": "a:1,b:2", "client.id": "p1", "max.request.size": 1, "transactional.id": "t"}

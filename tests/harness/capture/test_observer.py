@@ -19,7 +19,7 @@ from harness.model.addresses import LaneAddress
 from harness.model.run_files import CAPTURE, TCP
 from harness.model.tcp_facts import TcpFact
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("starts the capturing process for each test")
 
 
 def addresses(*ports: int) -> list[LaneAddress]:

@@ -27,7 +27,7 @@ from harness.simulated.trial import SimulatedTrial
 from harness.storage.run_store import RunRecord, RunStore
 from harness.workloads.produce.profile import producer_config
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("stores and reads as much as memory allows")
 
 documents = st.recursive(
     st.none() | st.integers() | st.text(max_size=5),

@@ -121,7 +121,7 @@ def test_a_mistyped_name_is_looked_for_among_all(install, typed, meant):
         registry.fault(typed)
 
 
-@pytest.mark.long
+@pytest.mark.long("starts a process with another distribution")
 def test_the_command_line_knows_them(install):
     folder = install("theirs", THEIRS, POINTS)
 

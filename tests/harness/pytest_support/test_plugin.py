@@ -12,7 +12,7 @@ from harness.model.rows import Finding, RequirementVerdict, TrialVerdict
 from harness.pytest_support import fixtures
 from harness.pytest_support.fixtures import NoVerdict, Tried
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("runs pytest in a process for each test")
 pytest_plugins = ["pytester"]
 
 PLAIN = "def test_one(): pass"

@@ -27,7 +27,7 @@ from reports.pages.trial_page import reproduce
 from reports.spark.analysis import Analysis, Row
 from reports.spark.transforms.matrix import CELL
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("writes a whole site for each test")
 
 Stories = Callable[..., Any]
 Runs = Callable[..., RunStore]

@@ -16,7 +16,7 @@ from suites.perturbations import command
 from suites.perturbations.perturbation import Perturbation, channels, once
 from suites.perturbations.table import NOT_JUDGED, PERTURBATIONS
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("judges many changed trials")
 
 TRIALS = 3
 

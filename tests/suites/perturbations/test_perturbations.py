@@ -91,7 +91,7 @@ def test_another_distribution_may_add_some():
         perturbations()
 
 
-@pytest.mark.long
+@pytest.mark.long("judges many changed trials")
 @pytest.mark.parametrize("kind", PERTURBATIONS, ids=lambda kind: kind.name)
 def test_a_perturbation_changes_evidence_and_leaves_it_whole(kind):
     base = fitting(kind)
@@ -106,7 +106,7 @@ def test_a_perturbation_changes_evidence_and_leaves_it_whole(kind):
             assert lacks(perturbed) == []
 
 
-@pytest.mark.long
+@pytest.mark.long("judges many changed trials")
 @pytest.mark.parametrize("kind", PERTURBATIONS, ids=lambda kind: kind.name)
 def test_where_nothing_happened_nothing_fits(kind):
     whole = trial("produce/calm", Guarantee.AT_LEAST_ONCE)
@@ -126,7 +126,7 @@ def replace_spec(evidence, guarantee):
     return changed(evidence.record, spec=changed(evidence.record.spec, guarantee=guarantee))
 
 
-@pytest.mark.long
+@pytest.mark.long("judges many changed trials")
 def test_the_same_seed_draws_the_same_places_and_another_one_others():
     kind = perturbations()["lost-record"]
     evidence = plain(trial("produce/calm", Guarantee.IDEMPOTENT))

@@ -173,7 +173,7 @@ def test_a_mistake_in_a_consumer_is_found(law, mistake):
 MINE = [id for id, law in laws().items() if law.hold and law.hold.__module__.endswith("configuration")]
 
 
-@pytest.mark.long
+@pytest.mark.long("tries laws until they catch a mutant")
 @pytest.mark.parametrize("name", MINE)
 def test_the_true_client_keeps_them(name):
     assert try_law(laws()[name], Components(), EXAMPLES) is None

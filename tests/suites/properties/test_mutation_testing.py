@@ -17,7 +17,7 @@ from suites.properties.mutation_testing import TRUE, Caught, catch, idle_catcher
 from suites.properties.property import laws, try_law, walk
 from suites.properties.stand_ins import STAND_INS
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("tries laws until they catch a mutant")
 
 MUTANTS = all_mutants()
 

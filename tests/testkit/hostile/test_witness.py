@@ -36,7 +36,7 @@ def answer(correlation_id: int) -> bytes:
     return frame(correlation_id.to_bytes(4, signed=True), b"\0\0")
 
 
-@pytest.mark.long
+@pytest.mark.long("thousands of hostile frames")
 def test_thousands_of_hostile_frames_pass() -> None:
     assert run(seed=12, frames=3_000).found == []
 

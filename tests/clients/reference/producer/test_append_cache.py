@@ -34,7 +34,7 @@ RECORDS = st.lists(
 )
 
 
-@pytest.mark.long
+@pytest.mark.long("many simulated producers an example")
 @given(
     RECORDS,
     st.sampled_from([0, 100, 300, 1_000, 20_000]),

@@ -106,7 +106,7 @@ def common_laws(w, deliveries, told):
     assert set(ends) == {e.subject for e in w.told(StateChanged) if e.machine == "batch"}
 
 
-@pytest.mark.long
+@pytest.mark.long("many simulated producers an example")
 @given(SCHEDULES, SENDS, SETTINGS)
 @settings(max_examples=150)
 def test_at_least_once_keeps_its_promises(world, schedule, sends, chosen):
@@ -127,7 +127,7 @@ def acknowledged_in_order(w, deliveries, partition):
     assert places == sorted(places), "acknowledged records are out of order"
 
 
-@pytest.mark.long
+@pytest.mark.long("many simulated producers an example")
 @given(SCHEDULES, SENDS, SETTINGS)
 @settings(max_examples=250)
 @example(

@@ -22,7 +22,7 @@ from suites.checks.history.stuck import CHECK, waiting_when_healed
 from suites.simulate.generated import spec_of
 from tests.suites.story import stalled as disturbed
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("simulated trials that stall")
 
 #: What the profile's largest timeout, of thirty seconds, allows.
 BOUND_MS = 30_000 + SLACK_MS
