@@ -86,7 +86,8 @@ def test_without_the_right_the_trial_goes_on_and_it_is_said(tmp_path):
 def test_a_capture_that_dies_is_no_capture_and_fails_nothing(tmp_path):
     async def killed() -> Observer:
         async with observed(tmp_path, addresses(9)) as observer:
-            os.kill(observer._child.pid, 9)
+            [process] = _capturing()
+            process.kill()
         return observer
 
     assert asyncio.run(killed()).record.lacks == "it failed: capturing"
@@ -132,8 +133,8 @@ def test_a_trial_that_is_interrupted_takes_its_capture_along(tmp_path):
         pids = []
 
         async def run() -> None:
-            async with observed(tmp_path, addresses(9)) as observer:
-                pids.append(observer._child.pid)
+            async with observed(tmp_path, addresses(9)):
+                pids.extend(process.pid for process in _capturing())
                 begun.set()
                 await asyncio.Event().wait()
 
