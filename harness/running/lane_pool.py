@@ -109,7 +109,7 @@ class Pool:
 
     ``starts`` lets clusters of several pools start in turn. ``exclusive``: one lane, on a cluster that is renewed
     between jobs. ``after_death`` is awaited when a cluster has died: if it is True, the reason is gone from the line.
-    ``pause`` waits so many seconds, for what brokers may remember.
+    ``pause`` waits a number of seconds, as long as brokers may remember a job.
     """
 
     broker: str

@@ -26,7 +26,7 @@ from harness.text.escaping import log_line
 from harness.text.redaction import MARK
 from harness.workloads.produce.commands import Produce
 
-TALKER = Path(__file__).parents[1] / "talker.py"
+TALKER = Path(__file__).parents[1] / "hostile_client" / "talker.py"
 MOMENTS = ("startup", "refuses", "fatal", "crashes", "errors", "dies", "unknown")
 COMMAND = re.compile(r"(?m)^\s*::|##\w*\[")
 HUNTER = "hunter2-of-ours"
