@@ -2,9 +2,9 @@
 
     .venv/bin/python -m benchmarks.besieged [--seed N] [--clients reference confluent-kafka]
 
-Of 60 trials, 20 have one of 20 hostile programs each (``tests/attacks/hostile.py``: they flood, nest, fork, block, lie,
-fill the disk, end the broker). The honest clients' verdicts must be those of the undisturbed run, summary.md must say
-of each hostile program what it did, the harness must stay below its memory, and nothing may be left.
+Of 60 trials, 20 have one of 20 hostile programs each (``tests/attacks/hostile_client``: they flood, nest, fork, block,
+lie, fill the disk, end the broker). The honest clients' verdicts must be those of the undisturbed run, summary.md must
+say of each hostile program what it did, the harness must stay below its memory, and nothing may be left.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from harness.planning.plan import make_plan
 from harness.plugins import registry
 from harness.storage.run_store import RunStore
 
-ATTACKS = Path(__file__).parents[1] / "tests" / "attacks" / "hostile.py"
+ATTACKS = Path(__file__).parents[1] / "tests" / "attacks" / "hostile_client"
 BROKER, HONEST = "local:4.3.1x1", 40
 MEMORY_MIB = 700
 HOSTILE = (

@@ -33,22 +33,30 @@ from harness.wire.records import (
 )
 
 
-async def read_log(admin: Admin, topic: str, meter: Meter | None = None) -> list[LogRecord]:
+async def read_log(
+    admin: Admin, topic: str, meter: Meter | None = None, timeout_s: float = TIMEOUT_S
+) -> list[LogRecord]:
     """Return all records of all partitions, ordered by partition and offset, including control records.
 
-    Raises KafkaTrialError if a part of the log cannot be read within 30 s or is not a sequence of record batches, and
-    OverLimit if the log exceeds the limits of ``meter``.
+    Raises KafkaTrialError if a part of the log cannot be read within ``timeout_s`` or is not a sequence of record
+    batches, and OverLimit if the log exceeds the limits of ``meter``.
     """
     partitions = await insist(
-        f"finding the partitions of {topic!r}", TIMEOUT_S, lambda: admin.partitions(topic)
+        f"finding the partitions of {topic!r}", timeout_s, lambda: admin.partitions(topic)
     )
-    return [row for partition in partitions for row in await _read_partition(admin, topic, partition, meter)]
+    return [
+        row
+        for partition in partitions
+        for row in await _read_partition(admin, topic, partition, meter, timeout_s)
+    ]
 
 
-async def _read_partition(admin: Admin, topic: str, partition: int, meter: Meter | None) -> list[LogRecord]:
+async def _read_partition(
+    admin: Admin, topic: str, partition: int, meter: Meter | None, timeout_s: float
+) -> list[LogRecord]:
     name = f"reading {topic}-{partition}"
     rows: list[LogRecord] = []
-    offset = await insist(name, TIMEOUT_S, lambda: admin.list_offsets(topic, partition, EARLIEST))
+    offset = await insist(name, timeout_s, lambda: admin.list_offsets(topic, partition, EARLIEST))
 
     async def piece() -> _Piece | None:
         end = await admin.log_end(topic, partition)
@@ -70,7 +78,7 @@ async def _read_partition(admin: Admin, topic: str, partition: int, meter: Meter
             raise NotYet(f"its high watermark is {data.high_watermark}, its end {end}")
         return read
 
-    while (read := await insist(f"{name} from offset {offset}", TIMEOUT_S, piece)) is not None:
+    while (read := await insist(f"{name} from offset {offset}", timeout_s, piece)) is not None:
         rows += read.rows
         offset = read.next_offset
     return rows

@@ -31,7 +31,14 @@ END_TIMEOUT_S = 60.0
 class Observer:
     """The capture of one trial. ``record`` is valid after :meth:`end`."""
 
-    def __init__(self, folder: Path, addresses: Iterable[LaneAddress]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        addresses: Iterable[LaneAddress],
+        start_timeout_s: float = START_TIMEOUT_S,
+        end_timeout_s: float = END_TIMEOUT_S,
+    ) -> None:
+        self._start_timeout_s, self._end_timeout_s = start_timeout_s, end_timeout_s
         self._folder = folder
         self._ports = [f"{address.advertised[1]}:{address.broker}" for address in addresses]
         self._child: Child | None = None
@@ -45,12 +52,14 @@ class Observer:
         argv: list[str | Path] = [sys.executable, "-P", "-m", "harness.capture", self._folder, *self._ports]
         try:
             self._child = await spawn(argv, stdin=PIPE, stdout=PIPE, stderr=subprocess.STDOUT)
-            async with asyncio.timeout(START_TIMEOUT_S):
+            async with asyncio.timeout(self._start_timeout_s):
                 await self._line()
         except EnvironmentProblem as error:
             self.record = CaptureRecord(unavailable_reason=str(error))
         except TimeoutError:
-            self.record = CaptureRecord(unavailable_reason=f"it did not start within {START_TIMEOUT_S:g} s")
+            self.record = CaptureRecord(
+                unavailable_reason=f"it did not start within {self._start_timeout_s:g} s"
+            )
             await self._stop()
 
     async def end(self) -> None:
@@ -60,12 +69,12 @@ class Observer:
         assert self._child.stdin is not None
         self._child.stdin.close()
         try:
-            async with asyncio.timeout(END_TIMEOUT_S):
+            async with asyncio.timeout(self._end_timeout_s):
                 while await self._line():
                     pass
             self.record = _record(self._said)
         except TimeoutError:
-            self.record = CaptureRecord(unavailable_reason=f"it did not end within {END_TIMEOUT_S:g} s")
+            self.record = CaptureRecord(unavailable_reason=f"it did not end within {self._end_timeout_s:g} s")
         finally:
             await self._stop()
 
@@ -108,9 +117,14 @@ def _record(said: list[str]) -> CaptureRecord:
 
 
 @asynccontextmanager
-async def observed(folder: Path, addresses: Iterable[LaneAddress]) -> AsyncIterator[Observer]:
+async def observed(
+    folder: Path,
+    addresses: Iterable[LaneAddress],
+    start_timeout_s: float = START_TIMEOUT_S,
+    end_timeout_s: float = END_TIMEOUT_S,
+) -> AsyncIterator[Observer]:
     """Capture during the block."""
-    observer = Observer(folder, addresses)
+    observer = Observer(folder, addresses, start_timeout_s, end_timeout_s)
     try:
         await observer.start()
         yield observer

@@ -26,9 +26,9 @@ class Damaged(ValueError):
     """The data is not one whole frame, or is too large. The message says which."""
 
 
-def packed(data: bytes) -> bytes:
+def packed(data: bytes, most_bytes: int = MOST_BYTES) -> bytes:
     """Return ``data`` as one frame, deterministically. Raises Damaged if it is too large to be read again."""
-    _assert_bounded(len(data), MOST_BYTES)
+    _assert_bounded(len(data), most_bytes)
     return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(data)
 
 

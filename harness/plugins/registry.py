@@ -8,7 +8,8 @@ group.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
@@ -45,6 +46,24 @@ class _Source:
     def __str__(self) -> str:
         owner = self.point.dist.name if self.point.dist else "an unknown distribution"
         return f"{self.point.value}, registered by {owner}"
+
+
+#: Group -> name -> the part that is found there instead of the registered one.
+_replaced: dict[str, dict[str, Any]] = {}
+
+
+@contextmanager
+def replaced(group: str, parts: Mapping[str, Any]) -> Iterator[None]:
+    """Find ``parts`` under their names in the block, instead of what is registered there and beside all others.
+
+    For callers that have parts of their own in this process, such as tests. The parts are not checked.
+    """
+    before = _replaced.get(group, {})
+    _replaced[group] = {**before, **parts}
+    try:
+        yield
+    finally:
+        _replaced[group] = before
 
 
 @cache
@@ -86,7 +105,12 @@ def names(group: str) -> list[str]:
 
     Raises CannotLoad if a provider cannot list its names.
     """
-    return list(_sources(group))
+    return sorted({*_sources(group), *_replaced.get(group, ())})
+
+
+def _part(group: str, name: str) -> Any:
+    own = _replaced.get(group, {})
+    return own[name] if name in own else _load(group, name)
 
 
 @cache
@@ -109,7 +133,7 @@ def _said(error: Exception) -> str:
 
 def table(group: str) -> dict[str, Any]:
     """Return name -> object of the group. Raise CannotLoad if one cannot be loaded or is registered twice."""
-    return {name: _load(group, name) for name in names(group)}
+    return {name: _part(group, name) for name in names(group)}
 
 
 def one(group: str, what: str, name: str) -> Any:
@@ -117,9 +141,9 @@ def one(group: str, what: str, name: str) -> Any:
 
     The functions below do the same.
     """
-    if name not in _sources(group):
+    if name not in _sources(group) and name not in _replaced.get(group, ()):
         raise unknown(what, name, names(group))
-    return _load(group, name)
+    return _part(group, name)
 
 
 def client(name: str) -> ClientKind:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
+from typing import Protocol
 
 from harness.model.rows import Ending, TrialVerdict
 from harness.model.spec import ClientRef, TrialSpec
@@ -34,11 +35,19 @@ from harness.system.interpreter import prompt
 from harness.system.machine import Machine, this_machine
 
 
+class Lanes(Protocol):
+    """Lanes on clusters of one kind, such as a :class:`Pool`."""
+
+    async def work(self, line: JobQueue) -> None:
+        """Do the jobs until the line is over."""
+
+
 @dataclass(frozen=True)
 class Campaign:
-    """What carries a plan out. ``began`` and ``ended`` tell whoever watches (progress), ``say`` what is amiss, once.
+    """What carries a plan out. ``began`` and ``ended`` report progress, ``say`` what is amiss, once.
 
-    Trials of clients that are not in ``clients`` are left out.
+    Trials of clients that are not in ``clients`` are left out. ``pool`` makes the lanes on which trials wait in line,
+    ``execution`` what carries out and judges one of them.
     """
 
     store: RunStore
@@ -49,6 +58,10 @@ class Campaign:
     say: Callable[[str], None] = lambda _: None
     budget: Budget = field(default_factory=Budget)
     machine: Machine = field(default_factory=this_machine)
+    pool: Callable[..., Lanes] = Pool
+    execution: Callable[[RunStore, Mapping[ClientRef, InstalledClient], Callable[[str], None]], Execution] = (
+        Execution
+    )
 
     @property
     def under_way(self) -> Mapping[str, LiveTrial]:
@@ -57,7 +70,7 @@ class Campaign:
 
     @cached_property
     def _execution(self) -> Execution:
-        return Execution(self.store, self.clients, self.say)
+        return self.execution(self.store, self.clients, self.say)
 
     @cached_property
     def _suspects(self) -> Suspects:
@@ -103,7 +116,7 @@ class Campaign:
         async def find_out() -> bool:
             return await self._find_out(broker, logs)
 
-        await Pool(broker, lanes, logs, self.say, after_death=find_out).work(line)
+        await self.pool(broker, lanes, logs, self.say, after_death=find_out).work(line)
         await find_out()
 
     async def _find_out(self, broker: str, logs: Path) -> bool:
@@ -115,7 +128,7 @@ class Campaign:
                 self._tell(self._given_up(trial))
                 continue
             verdicts: list[TrialVerdict] = []
-            pool = Pool(broker, 1, logs / f"alone-{index}", self.say, exclusive=True)
+            pool = self.pool(broker, 1, logs / f"alone-{index}", self.say, exclusive=True)
             await pool.work(JobQueue([self._alone(trial, verdicts)]))
             for verdict in verdicts:
                 found |= self._suspects.heard(trial, verdict)
@@ -148,7 +161,7 @@ class Campaign:
         async with asyncio.TaskGroup() as clusters:
             for number in range(at_a_time):
                 logs = self._logs(broker, trials) / f"cluster-{number}"
-                pool = Pool(broker, 1, logs, self.say, exclusive=True, starts=starts)
+                pool = self.pool(broker, 1, logs, self.say, exclusive=True, starts=starts)
                 clusters.create_task(pool.work(line))
 
     def _line(self, trials: list[Numbered]) -> JobQueue:

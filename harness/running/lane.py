@@ -53,7 +53,7 @@ class Lane:
             names = ", ".join(self.witness.armed)
             raise EnvironmentProblem(f"lane {self.number}: the witness still acts on frames, by {names}")
 
-    async def empty(self) -> None:
+    async def empty(self, timeout_s: float = EMPTY_S) -> None:
         """Reset every connection that a client has left, so that none counts against the next client.
 
         A proxy accepts connections faster than it dials for them, and so does the kernel for the witness: of thousands
@@ -63,10 +63,10 @@ class Lane:
         try:
             for proxy in self.proxies:
                 await proxy.disable()
-            async with asyncio.timeout(EMPTY_S):
+            async with asyncio.timeout(timeout_s):
                 await self.witness.empty()
         except OSError as error:  # TimeoutError is one
-            why = error.strerror or f"it takes more than {EMPTY_S:g} s"
+            why = error.strerror or f"it takes more than {timeout_s:g} s"
             raise EnvironmentProblem(f"lane {self.number} cannot be emptied: {why}") from error
         finally:
             for proxy in self.proxies:

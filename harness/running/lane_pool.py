@@ -109,6 +109,7 @@ class Pool:
 
     ``starts`` lets clusters of several pools start in turn. ``exclusive``: one lane, on a cluster that is renewed
     between jobs. ``after_death`` is awaited when a cluster has died: if it is True, the reason is gone from the line.
+    ``pause`` waits a number of seconds, as long as brokers may remember a job.
     """
 
     broker: str
@@ -118,6 +119,7 @@ class Pool:
     exclusive: bool = False
     starts: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     after_death: Callable[[], Awaitable[bool]] | None = None
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def work(self, queue: JobQueue) -> None:
         """Do the jobs until the line is over. BrokerDied, EnvironmentProblem: what died cannot be replaced any more."""
@@ -192,8 +194,10 @@ class Pool:
             done += 1
             if queue.over or cluster.died() is not None:
                 return None
-            if self.exclusive and not await _renewed(cluster, lane, lingers_s):
-                return None
+            if self.exclusive:
+                if not await _renewed(cluster, lane, lingers_s):
+                    return None
+                await self.pause(lingers_s)
         return done
 
 
@@ -226,5 +230,4 @@ async def _renewed(cluster: Cluster, lane: Lane, lingers_s: float) -> bool:
     if reason is not None:
         log.info("a cluster is replaced: %s", reason)
         return False
-    await asyncio.sleep(lingers_s)
     return True

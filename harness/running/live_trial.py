@@ -11,25 +11,22 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from tempfile import gettempdir
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec.structs import asdict
 
 from harness.adapter import ConfigRefused, Conversation
 from harness.adapter.trace_file import read as read_trace
-from harness.files import lack_of_room, make_folder, remove_tree
-from harness.limits.meter import LOG_BYTES, REQUEST_BYTES, ROWS, Meter, OverLimit
+from harness.files import make_folder, remove_tree
+from harness.limits.meter import REQUEST_BYTES, ROWS, Meter, OverLimit
 from harness.model.contract import TRACE_ENV, AnyEvent, StartupComplete
 from harness.model.errors import (
-    BrokerDied,
     ClientBroken,
     ClientCrashed,
-    EnvironmentProblem,
     KafkaTrialError,
     code_of,
     first_of,
@@ -46,6 +43,7 @@ from harness.plugins.fault import LiveLane
 from harness.running import defects
 from harness.running.injector import Injector, sleep_until
 from harness.running.lane import Lane
+from harness.running.observation import Observation
 from harness.system.pulse import Pulse
 from harness.text import redaction
 from harness.trial.patience import Patience, flush_timeout_ms
@@ -67,10 +65,7 @@ from harness.trial.script import (
     load_script,
 )
 
-T = TypeVar("T")
-
 STARTUP_TIMEOUT_S = 60.0
-WATCH_INTERVAL_S = 0.25
 LAST_ROWS_S = 10.0
 #: An adapter reads its commands beside whatever its client does; one that does not for so long is stuck.
 HAND_OVER_S = 30.0
@@ -79,10 +74,6 @@ HAND_OVER_S = 30.0
 LOG_OF_CLIENT = "client.log"
 #: What is the client's to write in, while it lives.
 OWN = "client"
-
-
-class ClockStepped(KafkaTrialError):
-    """Somebody set the machine's clock during the trial: what clients and brokers did by it is not their doing."""
 
 
 class NotOffered(KafkaTrialError):
@@ -127,6 +118,9 @@ class LiveTrial:
         self._left_out = 0
         self._pulse = Pulse()
         self._trace: tuple[Any, ...] = ()
+        self._observation = Observation(
+            folder, folder / LOG_OF_CLIENT, cluster, lane.witness, self._pulse, self._meter
+        )
 
     async def run(self) -> Evidence:
         """Collect. Whatever goes wrong becomes the ending; cancellation passes through."""
@@ -134,8 +128,8 @@ class LiveTrial:
         self._lane.witness.record(self._saw, self._meter)
         try:
             async with self._pulse:
-                await _unless(self._trouble, self._collect())
-            self._assert_clock_kept()
+                await self._observation.during(self._collect())
+            self._observation.assert_clock_kept()
         except Exception as error:
             ending, code, reason = self._ended_by(error)
         finally:
@@ -159,35 +153,6 @@ class LiveTrial:
                 self._meter.spend(ROWS)
                 if row.kind is not FrameKind.RESPONSE:
                     self._meter.spend(REQUEST_BYTES, row.size_bytes)
-
-    def _trouble(self) -> KafkaTrialError | None:
-        """Why going on is pointless: an observer failed, a broker died, or a client went beyond a limit."""
-        try:
-            self._assert_observed()
-        except KafkaTrialError as error:
-            return error
-        if (reason := self._cluster.died()) is not None:
-            return BrokerDied(reason)
-        with suppress(OverLimit, FileNotFoundError):
-            self._meter.hold(LOG_BYTES, (self._folder / LOG_OF_CLIENT).lstat().st_size)
-        return self._meter.exceeded
-
-    def _assert_observed(self) -> None:
-        """Raise if the trial cannot be seen to its end: nothing that a client does then is held against it."""
-        if (lack := lack_of_room(self._folder, Path(gettempdir()))) is not None:
-            raise EnvironmentProblem(lack)
-        if (failure := self._lane.witness.failure) is not None:
-            raise KafkaTrialError(f"the witness failed: {failure}")
-        if not self._pulse.beats:
-            raise KafkaTrialError("the pulse of the harness ended: whether it kept time is unknown")
-        self._assert_clock_kept()
-
-    def _assert_clock_kept(self) -> None:
-        if stepped_ns := self._pulse.stepped_ns:
-            how = "forward" if stepped_ns > 0 else "back"
-            raise ClockStepped(
-                f"this machine's clock was set {how} by {abs(stepped_ns) / 1e9:,.1f} s during the trial"
-            )
 
     async def _collect(self) -> None:
         _assert_met(unavailable.on_brokers(self._spec, len(self._cluster.node_ids)))
@@ -334,7 +299,7 @@ class LiveTrial:
         with suppress(TimeoutError):
             async with asyncio.timeout(LAST_ROWS_S):
                 await self._lane.witness.idle.wait()
-        self._assert_observed()
+        self._observation.assert_whole()
 
     def _came_around(self) -> list[str]:
         """Which brokers somebody else than the witness has reached since the last call; each dial is good for one."""
@@ -386,18 +351,3 @@ def _about(startup: StartupComplete | None) -> dict[str, str | int | bool | list
         return {}
     told = asdict(startup)
     return {key: told[key] for key in ("client", "client_version", "library_version", "language", "features")}
-
-
-async def _unless(trouble: Callable[[], KafkaTrialError | None], work: Awaitable[T]) -> T:
-    """``work``'s result, or the trouble as soon as there is some; ``work`` is then cancelled."""
-    task = asyncio.ensure_future(work)
-    try:
-        while not task.done():
-            if (error := trouble()) is not None:
-                raise error
-            await asyncio.wait({task}, timeout=WATCH_INTERVAL_S)
-        return task.result()
-    finally:
-        if not task.done():
-            task.cancel()
-            await asyncio.wait({task})

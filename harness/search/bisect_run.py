@@ -40,6 +40,7 @@ class Bisection:
     #: Why a version was skipped without a trial.
     lacks: dict[str, str] = field(default_factory=dict)
     ran_out: bool = False
+    install: Callable[[ClientRef], InstalledClient] = installed
 
     async def run(self, run: GrowingRun) -> None:
         """Try both ends together, then repeatedly the middle version of the remaining ones."""
@@ -85,7 +86,7 @@ class Bisection:
     async def _is_installed(self, version: str) -> bool:
         ref = ClientRef(self.name, version)
         try:
-            self.clients[ref] = await asyncio.to_thread(installed, ref)
+            self.clients[ref] = await asyncio.to_thread(self.install, ref)
         except KafkaTrialError as problem:
             self.seen[version], self.lacks[version] = VersionState.SKIPPED, str(problem)
             self.say(f"{version}: skipped: {problem}")

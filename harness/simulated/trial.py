@@ -78,8 +78,14 @@ class SimulatedTrial:
     ``kind`` stands for the client kind that the spec names, where it is not a registered one.
     """
 
-    def __init__(self, spec: TrialSpec, run_id: str, kind: SimulatedClientKind | None = None) -> None:
-        self._kind = kind
+    def __init__(
+        self,
+        spec: TrialSpec,
+        run_id: str,
+        kind: SimulatedClientKind | None = None,
+        max_steps: int = MAX_STEPS,
+    ) -> None:
+        self._kind, self._max_steps = kind, max_steps
         self._spec, self._run_id, self._topic = spec, run_id, f"{run_id}-0"
         self._workload = registry.workload(spec.workload.kind)
         self._scheduler = Scheduler(START_NS)
@@ -286,8 +292,8 @@ class SimulatedTrial:
                 self._steps += 1
                 if self._fatal is not None:
                     raise ClientBroken(f"it gave up: {self._fatal.error}: {self._fatal.message}")
-                if self._steps + scheduler.happened > MAX_STEPS:
-                    raise KafkaTrialError(f"the trial goes in circles: {MAX_STEPS} steps, and no end")
+                if self._steps + scheduler.happened > self._max_steps:
+                    raise KafkaTrialError(f"the trial goes in circles: {self._max_steps} steps, and no end")
             elif now_ns >= until_ns:
                 return
 

@@ -21,7 +21,7 @@ from harness import files
 from harness.baseline import KnownFailure
 from harness.files.row_files import at_rest, encoded, looking, read_json, read_rows, write_json, write_lines
 from harness.limits.memory import A_VERDICT, PLAN_BYTES, VERDICTS_BYTES, Room, needed
-from harness.limits.meter import EVIDENCE, Meter
+from harness.limits.meter import EVIDENCE, Limit, Meter
 from harness.model.contract import AnyEvent
 from harness.model.errors import UsageError
 from harness.model.evidence import Evidence, passed_and_stopped
@@ -64,10 +64,13 @@ def _assert_text(path: Path) -> None:
 
 
 class RunStore:
-    """One run's folder."""
+    """One run's folder, with the limits of what is written for one trial and of all verdicts that are read."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self, folder: Path, evidence_limit: Limit = EVIDENCE, verdicts_bytes: int = VERDICTS_BYTES
+    ) -> None:
         self.folder = folder
+        self._evidence_limit, self._verdicts_bytes = evidence_limit, verdicts_bytes
 
     @classmethod
     def create(cls, out_dir: Path, record: RunRecord) -> RunStore:
@@ -180,7 +183,7 @@ class RunStore:
         }
         lines = {name: encoded(some) for name, some in rows.items() if some or name not in (TRACE, TCP)}
         meter = Meter(str(planned.client), planned.workload.records)
-        meter.hold(EVIDENCE, sum(map(needed, lines.values())))
+        meter.hold(self._evidence_limit, sum(map(needed, lines.values())))
         for name, data in lines.items():
             write_lines(folder / name, data, self.folder)
         spec = typed_settings.stored_spec(planned)
@@ -227,7 +230,7 @@ class RunStore:
     def verdicts(self) -> Iterator[TrialVerdict]:
         """The verdicts of the finished trials, in the plan's order; a harness-error where one cannot be read."""
         trials = self.record.plan.trials
-        room = Room(VERDICTS_BYTES + A_VERDICT * len(trials))
+        room = Room(self._verdicts_bytes + A_VERDICT * len(trials))
         for spec in trials:
             if self.finished(spec.trial):
                 try:

@@ -24,7 +24,7 @@ class PortsExhausted(EnvironmentProblem):
 
 
 @contextmanager
-def port_block(count: int) -> Iterator[range]:
+def port_block(count: int, first: int = FIRST, last: int = LAST) -> Iterator[range]:
     """Reserve ``count`` contiguous ports that are free on 127.0.0.1, so that no other run gets them meanwhile.
 
     The ports are not held open: their users bind them. Raises PortsExhausted if there is no such block.
@@ -32,7 +32,7 @@ def port_block(count: int) -> Iterator[range]:
     if count < 1:
         raise ValueError(f"a block of {count} ports")
     width = -(-count // GRANULE) * GRANULE
-    for start in range(FIRST, LAST + 2 - width, GRANULE):
+    for start in range(first, last + 2 - width, GRANULE):
         ports = range(start, start + count)
         with ExitStack() as claims:
             if all(_claim(granule, claims) for granule in range(start, start + width, GRANULE)) and all(
@@ -41,7 +41,7 @@ def port_block(count: int) -> Iterator[range]:
                 yield ports
                 return
     raise PortsExhausted(
-        f"no {count} neighbouring TCP ports are free on 127.0.0.1 between {FIRST} and {LAST}",
+        f"no {count} neighbouring TCP ports are free on 127.0.0.1 between {first} and {last}",
         hint="ss -Htlnp src 127.0.0.1",
     )
 

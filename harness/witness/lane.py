@@ -36,7 +36,13 @@ class WitnessLane:
     """
 
     def __init__(
-        self, lane: int, whole_limit_bytes: int = WHOLE_LIMIT_BYTES, dialled: Counter[int] | None = None
+        self,
+        lane: int,
+        whole_limit_bytes: int = WHOLE_LIMIT_BYTES,
+        dialled: Counter[int] | None = None,
+        *,
+        pace: Pace | None = None,
+        connections: Limit = CONNECTIONS,
     ) -> None:
         self._lane = lane
         self._whole_limit_bytes = whole_limit_bytes
@@ -52,7 +58,8 @@ class WitnessLane:
         self._meter: Meter | None = None
         self._reserved_bytes = 0
         self._rules = FrameRules()
-        self._pace = Pace()
+        self._pace = pace or Pace()
+        self._connections = connections
         #: Source port -> the number of connections to brokers from it, made by this witness and earlier ones of the
         #: lane. Any other connection bypasses the lane.
         self.dialled = Counter[int]() if dialled is None else dialled
@@ -139,7 +146,7 @@ class WitnessLane:
         await asyncio.gather(*(relay.done.wait() for relay in relays))
 
     def _takes(self, address: LaneAddress) -> asyncio.Protocol | None:
-        return self._relay(address).client if self._within(CONNECTIONS, len(self._relays) + 1) else None
+        return self._relay(address).client if self._within(self._connections, len(self._relays) + 1) else None
 
     def _relay(self, address: LaneAddress) -> Relay:
         transcript = Transcript(

@@ -19,29 +19,35 @@ PIECES_BYTES = range(2**15, 2**18 + 1)
 
 
 class Pace:
-    """The turns of one lane."""
+    """The turns of one lane: how long one takes, the least and the most bytes of a piece, and the clock."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        turn_ns: int = TURN_NS,
+        pieces_bytes: range = PIECES_BYTES,
+        now_ns: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self._turn_ns, self._pieces_bytes, self._now_ns = turn_ns, pieces_bytes, now_ns
         self._waiting: deque[Callable[[], None]] = deque()
         #: The end of the current turn, or None until data is processed in it.
         self._over_ns: int | None = None
-        self._piece_bytes = PIECES_BYTES[0]
+        self._piece_bytes = pieces_bytes[0]
 
     def take(self, data: bytes, take: Callable[[bytes], None]) -> bytes:
         """Call ``take`` with the beginning of ``data`` and return the rest. Pieces grow while calls are fast."""
         piece, rest = data[: self._piece_bytes], data[self._piece_bytes :]
-        began_ns = time.monotonic_ns()
+        began_ns = self._now_ns()
         take(piece)
-        if time.monotonic_ns() - began_ns >= TURN_NS // 2:
-            self._piece_bytes = PIECES_BYTES[0]
+        if self._now_ns() - began_ns >= self._turn_ns // 2:
+            self._piece_bytes = self._pieces_bytes[0]
         elif rest:
-            self._piece_bytes = min(2 * self._piece_bytes, PIECES_BYTES[-1])
+            self._piece_bytes = min(2 * self._piece_bytes, self._pieces_bytes[-1])
         return rest
 
     def has_time(self) -> bool:
         """Return whether this turn may process more: it has time left, and nothing else waits for it."""
         over_ns = self._over()
-        return not self._waiting and time.monotonic_ns() < over_ns
+        return not self._waiting and self._now_ns() < over_ns
 
     def wait(self, take: Callable[[], None]) -> None:
         """Call ``take`` in a later turn, after the calls that wait already."""
@@ -50,7 +56,7 @@ class Pace:
 
     def _over(self) -> int:
         if self._over_ns is None:
-            self._over_ns = time.monotonic_ns() + TURN_NS
+            self._over_ns = self._now_ns() + self._turn_ns
             asyncio.get_running_loop().call_soon(self._next_turn)
         return self._over_ns
 
@@ -58,5 +64,5 @@ class Pace:
         self._over_ns = None
         while self._waiting:
             self._waiting.popleft()()
-            if time.monotonic_ns() >= self._over():
+            if self._now_ns() >= self._over():
                 break

@@ -43,10 +43,16 @@ class Transcript:
     """
 
     def __init__(
-        self, lane: int, broker: int, conn: int, names: TopicNames, whole_limit_bytes: int = WHOLE_LIMIT_BYTES
+        self,
+        lane: int,
+        broker: int,
+        conn: int,
+        names: TopicNames,
+        whole_limit_bytes: int = WHOLE_LIMIT_BYTES,
+        max_waiting: int = MAX_WAITING,
     ) -> None:
         self._lane, self._broker, self._conn = lane, broker, conn
-        self._names = names
+        self._names, self._max_waiting = names, max_waiting
         self._requests = FrameSplitter(whole_limit_bytes)
         self._responses = FrameSplitter(whole_limit_bytes)
         self._asked: deque[RequestHeader] = deque()
@@ -177,7 +183,7 @@ class Transcript:
         if contents.answered:
             self._asked.append(header)
             self._waiting[header.correlation_id] += 1
-            if len(self._asked) > MAX_WAITING:
+            if len(self._asked) > self._max_waiting:
                 self._oldest()
         return self._frame(t_ns, FrameKind.REQUEST, size_bytes, header, contents, note)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from clients.adapters.reference.simulated import SimulatedSelector
+from clients.reference.producer.partitioner import CustomPartitioner
 from clients.reference.producer.producer import Components, ProducerCore
 from clients.reference.producer.producer_batch import Callback, ProducerBatch
 from clients.reference.producer.send_handle import Delivery
@@ -50,6 +51,7 @@ class Simulation:
         names: Mapping[str, Sequence[str]] | None = None,
         replication_factor: int | None = None,
         selector: type[SimulatedSelector] = SimulatedSelector,
+        partitioner: CustomPartitioner | None = None,
     ) -> None:
         self.scheduler = Scheduler(START_MS * NS_PER_MS)
         self.addresses = {node_id: (f"broker-{node_id}", 9092) for node_id in range(1, nodes + 1)}
@@ -63,7 +65,12 @@ class Simulation:
         bootstrap = ",".join(f"{host}:{port}" for host, port in self.addresses.values())
         self.config = components.config.from_mapping({"bootstrap.servers": bootstrap} | dict(settings or {}))
         self.core = ProducerCore(
-            self.config, self.selector, jitter=jitter, trace=self.trace.append, components=components
+            self.config,
+            self.selector,
+            jitter=jitter,
+            trace=self.trace.append,
+            components=components,
+            partitioner=partitioner,
         )
         self._due_ms: int | None = START_MS
 

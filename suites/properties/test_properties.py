@@ -13,7 +13,7 @@ with extras.needed("properties", "suites.properties"):
     from suites.properties.property import Property, properties, try_property
 
 
-@pytest.mark.long
+@pytest.mark.long("tries every property many times")
 @pytest.mark.parametrize("tried", [pytest.param(each, id=each.id) for each in properties().values()])
 def test_the_true_client_keeps(tried: Property) -> None:
     broken = try_property(tried, Components(), settings().max_examples, shrink=True)

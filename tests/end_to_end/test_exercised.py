@@ -12,7 +12,6 @@ import pytest
 from harness.model.spec import AtTime, ClientRef, FaultSpec, Workload
 from harness.planning.plan import make_plan
 from harness.plugins import registry
-from harness.running import injector
 from harness.running.campaign import Campaign
 from harness.running.install import install
 from harness.storage.run_store import RunRecord, RunStore
@@ -23,19 +22,19 @@ LATE = {"downstream_ms": 100}
 LOAD = Workload(records=400, records_per_command=20, interval_ms=50)
 
 
-def tried(tmp_path, monkeypatch, scenario):
+def tried(tmp_path, scenario):
     """The verdict of the reference client in ``scenario``, at least once, with real brokers."""
-    return evidenced(tmp_path, monkeypatch, scenario)[0]
+    return evidenced(tmp_path, scenario)[0]
 
 
-def evidenced(tmp_path, monkeypatch, scenario):
+def evidenced(tmp_path, scenario):
     """That verdict, and its evidence."""
     client = ClientRef("reference", registry.client("reference").default_version)
-    monkeypatch.setattr(registry, "scenario", lambda _: scenario)
     plan = make_plan([scenario], [client], ["local:4.3.1x1"], [7])
     plan = replace_trials(plan, plan.trials[:1])
     store = RunStore.create(tmp_path, RunRecord("run", "2026-01-01T00:00:00+00:00", plan, 1, {}, []))
-    asyncio.run(Campaign(store, install([client]), 1, lambda _: None, lambda _: None).run())
+    with registry.replaced("scenarios", {scenario.name: scenario}):
+        asyncio.run(Campaign(store, install([client]), 1, lambda _: None, lambda _: None).run())
     [verdict] = store.verdicts()
     return verdict, store.read_evidence(verdict.trial)
 
@@ -51,8 +50,8 @@ def short(name, *faults):
 DROP = FaultSpec("dropped_response", AtTime(500), 800)
 
 
-def test_the_fault_bites_when_nothing_is_in_its_way(tmp_path, monkeypatch):
-    verdict = tried(tmp_path, monkeypatch, short("produce/dropped-response", DROP))
+def test_the_fault_bites_when_nothing_is_in_its_way(tmp_path):
+    verdict = tried(tmp_path, short("produce/dropped-response", DROP))
     assert verdict.verdict == "pass", verdict.reason
 
 
@@ -60,24 +59,28 @@ class Harmless:
     """A fault kind whose calls reach no proxy, as if the client's traffic went around Toxiproxy."""
 
     def __init__(self, kind):
-        self.hits = kind.hits
+        self.kind = kind
+
+    def __getattr__(self, name):
+        return getattr(self.kind, name)
 
     async def prepare(self, spec, lane): ...
     async def inject_live(self, spec, lane): ...
     async def heal_live(self, spec, lane): ...
 
 
-def test_a_fault_that_reaches_nobody_is_not_exercised(tmp_path, monkeypatch):
-    monkeypatch.setattr(injector, "fault", lambda name: Harmless(registry.fault(name)))
-    verdict = tried(tmp_path, monkeypatch, short("produce/dropped-response", DROP))
+def test_a_fault_that_reaches_nobody_is_not_exercised(tmp_path):
+    harmless = {DROP.kind: Harmless(registry.fault(DROP.kind))}
+    with registry.replaced("faults", harmless):
+        verdict = tried(tmp_path, short("produce/dropped-response", DROP))
     assert verdict.verdict == "not-exercised"
     assert "had no effect" in verdict.reason
 
 
-def test_a_window_without_traffic_is_not_exercised(tmp_path, monkeypatch):
+def test_a_window_without_traffic_is_not_exercised(tmp_path):
     late = FaultSpec("dropped_response", AtTime(LOAD.load_ms + 400), 300)
     scenario = replace(short("produce/dropped-response", late), workload=replace_quiet(LOAD))
-    verdict = tried(tmp_path, monkeypatch, scenario)
+    verdict = tried(tmp_path, scenario)
     assert verdict.verdict == "not-exercised"
     assert "had no effect" in verdict.reason
 
@@ -87,28 +90,28 @@ def replace_quiet(load):
     return Workload(records=load.records, records_per_command=load.records, interval_ms=load.load_ms + 1_000)
 
 
-def test_a_trigger_that_never_comes_is_not_exercised(tmp_path, monkeypatch):
+def test_a_trigger_that_never_comes_is_not_exercised(tmp_path):
     from harness.model.spec import OnFrame
 
     never = FaultSpec("dropped_response", OnFrame("EndTxn"), 300)
-    verdict = tried(tmp_path, monkeypatch, short("produce/dropped-response", never))
+    verdict = tried(tmp_path, short("produce/dropped-response", never))
     assert verdict.verdict == "not-exercised"
     assert "never took effect" in verdict.reason
 
 
-def test_a_frame_triggers_a_fault(tmp_path, monkeypatch):
+def test_a_frame_triggers_a_fault(tmp_path):
     from harness.model.spec import OnFrame
 
     third = FaultSpec("dropped_response", OnFrame("Produce", "response", nth=3), 800)
-    assert tried(tmp_path, monkeypatch, short("produce/dropped-response", third)).verdict == "pass"
+    assert tried(tmp_path, short("produce/dropped-response", third)).verdict == "pass"
 
 
-def test_faults_begin_before_the_client_and_end_by_what_it_tells(tmp_path, monkeypatch):
+def test_faults_begin_before_the_client_and_end_by_what_it_tells(tmp_path):
     from harness.model.spec import OnClientEvent, OnPhase
 
     slow = FaultSpec("latency", OnPhase("startup"), 60_000, LATE, until=OnClientEvent("ok", nth=100))
     drop = replace_start(DROP, OnClientEvent("invoke", nth=200))
-    verdict, evidence = evidenced(tmp_path, monkeypatch, short("produce/dropped-response", slow, drop))
+    verdict, evidence = evidenced(tmp_path, short("produce/dropped-response", slow, drop))
     assert verdict.verdict == "pass", verdict.reason
     [first, second] = evidence.faults
     opened = min(frame.t_ns for frame in evidence.frames)
@@ -123,15 +126,15 @@ def replace_start(fault, start):
     return FaultSpec(fault.kind, start, fault.duration_ms)
 
 
-def test_a_trial_that_breaks_leaves_no_fault_on_its_lane(tmp_path, monkeypatch):
+def test_a_trial_that_breaks_leaves_no_fault_on_its_lane(tmp_path):
     armed = replace(short("produce/calm"), schedule=lambda _: (FaultSpec("reset", AtTime(500), 100),))
-    monkeypatch.setattr(registry, "scenario", lambda _: armed)
     broken = ClientRef("broken", "own", ("/bin/sh", "-c", "echo garbage; cat"))
     client = ClientRef("reference", registry.client("reference").default_version)
     plan = make_plan([armed], [broken, client], ["local:4.3.1x1"], [7])
     plan = replace_trials(plan, plan.trials[:2])
     store = RunStore.create(tmp_path, RunRecord("run", "2026-01-01T00:00:00+00:00", plan, 1, {}, []))
-    asyncio.run(Campaign(store, install([broken, client]), 1, lambda _: None, lambda _: None).run())
+    with registry.replaced("scenarios", {armed.name: armed}):
+        asyncio.run(Campaign(store, install([broken, client]), 1, lambda _: None, lambda _: None).run())
     first, second = store.verdicts()
     assert (first.verdict, "broke the contract" in first.reason) == ("harness-error", True)
     assert second.verdict != "harness-error", second.reason
@@ -157,9 +160,8 @@ os._exit(client.wait())
 """
 
 
-def test_a_client_that_reaches_a_broker_around_its_lane_is_a_harness_error(tmp_path, monkeypatch):
+def test_a_client_that_reaches_a_broker_around_its_lane_is_a_harness_error(tmp_path):
     scenario = short("produce/calm")
-    monkeypatch.setattr(registry, "scenario", lambda _: scenario)
     reference = install([ClientRef("reference", registry.client("reference").default_version)])
     [launch] = [installed.launch for installed in reference.values()]
     around = ClientRef("around", "own", (sys.executable, "-c", AROUND, *launch.argv))
@@ -168,24 +170,25 @@ def test_a_client_that_reaches_a_broker_around_its_lane_is_a_harness_error(tmp_p
         tmp_path,
         RunRecord("run", "2026-01-01T00:00:00+00:00", replace_trials(plan, plan.trials[:1]), 1, {}, []),
     )
-    asyncio.run(Campaign(store, install([around]), 1, lambda _: None, lambda _: None).run())
+    with registry.replaced("scenarios", {scenario.name: scenario}):
+        asyncio.run(Campaign(store, install([around]), 1, lambda _: None, lambda _: None).run())
     [verdict] = store.verdicts()
     assert verdict.verdict == "harness-error"
     assert "went around the lane, to broker 1" in verdict.reason
 
 
-def test_a_check_that_crashes_is_a_harness_error(tmp_path, monkeypatch):
+def test_a_check_that_crashes_is_a_harness_error(tmp_path):
     def crash(_):
         raise ZeroDivisionError("on purpose")
 
     checks = {name: replace(check, run=crash) for name, check in registry.checks().items()}
-    monkeypatch.setattr(registry, "checks", lambda: checks)
-    verdict = tried(tmp_path, monkeypatch, short("produce/calm"))
+    with registry.replaced("checks", checks):
+        verdict = tried(tmp_path, short("produce/calm"))
     assert verdict.verdict == "harness-error"
     assert "on purpose" in verdict.reason
 
 
-def test_a_proxy_server_that_stands_still_costs_one_trial_and_its_lane(tmp_path, monkeypatch):
+def test_a_proxy_server_that_stands_still_costs_one_trial_and_its_lane(tmp_path):
     """Eight trials on two lanes: the fault of one has the server of its lane stand still. It alone is lost."""
     still = []
 
@@ -202,16 +205,18 @@ def test_a_proxy_server_that_stands_still_costs_one_trial_and_its_lane(tmp_path,
             await latency.heal_live(spec, lane)
 
     latency = registry.fault("latency")
-    monkeypatch.setattr(injector, "fault", lambda name: StandStill(latency) if name == "latency" else latency)
     armed = replace(short("produce/calm"), schedule=lambda _: (FaultSpec("latency", AtTime(500), 300, LATE),))
-    monkeypatch.setattr(registry, "scenario", lambda _: armed)
     client = ClientRef("reference", registry.client("reference").default_version)
     plan = make_plan([armed], [client], ["local:4.3.1x1"], [*range(8)])
     plan = replace_trials(plan, plan.trials[:8])
     store = RunStore.create(tmp_path, RunRecord("run", "2026-01-01T00:00:00+00:00", plan, 2, {}, []))
     said = []
     campaign = Campaign(store, install([client]), 2, lambda _: None, lambda _: None, said.append)
-    asyncio.run(campaign.run())
+    with (
+        registry.replaced("scenarios", {armed.name: armed}),
+        registry.replaced("faults", {"latency": StandStill(latency)}),
+    ):
+        asyncio.run(campaign.run())
     lost = [verdict for verdict in store.verdicts() if verdict.verdict == "harness-error"]
     assert len(list(store.verdicts())) == 8 and len(lost) == 1, [verdict.reason for verdict in lost]
     assert "was not answered in time" in lost[0].reason

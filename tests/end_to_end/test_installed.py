@@ -13,7 +13,7 @@ from hatchling.builders.wheel import WheelBuilder
 
 from harness.provision.python_env import find_uv
 
-pytestmark = [pytest.mark.jvm, pytest.mark.long]
+pytestmark = [pytest.mark.jvm, pytest.mark.long("builds and installs a wheel")]
 
 ROOT = Path(__file__).parents[2]
 EXTRAS = {"hypothesis", "jinja2", "plotly", "pyarrow", "pyspark", "scapy"}

@@ -10,7 +10,7 @@ import pytest
 
 from harness.provision import caches
 
-pytestmark = [pytest.mark.jvm, pytest.mark.long]
+pytestmark = [pytest.mark.jvm, pytest.mark.long("runs pytest in a process for each test, with brokers")]
 pytest_plugins = ["pytester"]
 
 THREE = """

@@ -22,14 +22,14 @@ PARTS = {
 }
 
 
-@pytest.mark.long
+@pytest.mark.long("builds and installs a distribution")
 @pytest.mark.parametrize("what", PARTS)
 def test_a_list_shows_the_part(kafka_trial, what):
     done = kafka_trial("list", what, "--json")
     assert PARTS[what] <= {row["name"] for row in json.loads(done.stdout)}, done.stderr
 
 
-@pytest.mark.long
+@pytest.mark.long("builds and installs a distribution")
 def test_its_own_tests_pass_where_it_is_installed(python, tmp_path):
     """As a stranger runs them: beside no source of kafka-trial, and no configuration of its tests."""
     shutil.copytree(PROJECT / "tests", tmp_path / "tests")
@@ -40,7 +40,7 @@ def test_its_own_tests_pass_where_it_is_installed(python, tmp_path):
     assert "skipped" not in done.stdout and int(done.stdout.split(" passed")[0].split()[-1]) > 40
 
 
-@pytest.mark.long
+@pytest.mark.long("builds and installs a distribution")
 def test_its_client_keeps_the_contract_of_its_own_workload(kafka_trial):
     done = kafka_trial("check-adapter", "-c", "lookup", "--workload", "lookup", "--json")
     assert done.returncode == 0, done.stderr
@@ -49,7 +49,7 @@ def test_its_client_keeps_the_contract_of_its_own_workload(kafka_trial):
     assert as_producer.returncode == 1
 
 
-@pytest.mark.long
+@pytest.mark.long("builds and installs a distribution")
 def test_its_mutant_is_tried_and_the_true_client_too(kafka_trial):
     done = kafka_trial("mutants", "--of", "lookup", "--json")
     assert done.returncode == 0, done.stderr
@@ -61,7 +61,7 @@ def test_its_mutant_is_tried_and_the_true_client_too(kafka_trial):
     assert "20 examples of 1 properties and checks" in done.stderr
 
 
-@pytest.mark.long
+@pytest.mark.long("builds and installs a distribution")
 def test_its_perturbations_are_tried_on_a_run_of_its_own(kafka_trial, tmp_path):
     runs = str(tmp_path)
     made = kafka_trial(

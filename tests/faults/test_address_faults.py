@@ -74,7 +74,7 @@ def test_a_loud_partition_refuses(on_stage: Any) -> None:
     on_stage(scenario)
 
 
-@pytest.mark.long
+@pytest.mark.long("real sockets, and faults that take their time")
 @pytest.mark.control(
     "connect_timeout",
     client=(
@@ -101,7 +101,7 @@ def test_attempts_to_connect_wait_until_it_ends(on_stage: Any) -> None:
     on_stage(scenario)
 
 
-@pytest.mark.long
+@pytest.mark.long("real sockets, and faults that take their time")
 @pytest.mark.parametrize("refusal_first", [True, False])
 def test_a_refusal_outdoes_silence_and_both_end_alone(on_stage: Any, refusal_first: bool) -> None:
     async def scenario(stage: Any) -> None:

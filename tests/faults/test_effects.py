@@ -23,7 +23,7 @@ from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
 from harness.workloads.produce.profile import producer_config
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("simulated trials of every kind of fault")
 
 NS_PER_MS = 1_000_000
 #: Faults of the tests come that long after the load began, and last so long; the peace is before them.
@@ -246,15 +246,13 @@ def test_where_none_bit_the_trial_is_not_exercised_and_all_are_named() -> None:
     assert "fault 1 (unsupported_version)" in said.reason.message
 
 
-def test_a_kind_that_tells_no_effect_is_shown_by_its_hits_and_the_verdict_says_so(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_kind_that_tells_no_effect_is_shown_by_its_hits_and_the_verdict_says_so() -> None:
     class Foreign:
-        name = "foreign"
+        name = CUT.kind
 
-    monkeypatch.setattr("harness.judging.fault_activation.fault", lambda kind: Foreign())
     evidence = tried(CUT)
-    [account] = activation(evidence, SCENARIO).faults
+    with registry.replaced("faults", {CUT.kind: Foreign()}):
+        [account] = activation(evidence, SCENARIO).faults
     assert account.effects == account.hits > 0
     assert "tells no effect" in account.shown_by
 

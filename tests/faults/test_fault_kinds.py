@@ -17,7 +17,7 @@ from harness.model.spec import AtTime, FaultSpec, FrameMatch
 from harness.plugins import registry
 from harness.plugins.fault import FaultKind
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("real sockets, and faults that take their time")
 
 
 def works_on_proxies(kind: FaultKind) -> bool:
@@ -58,7 +58,6 @@ def test_stop_works_after_a_start_that_failed_half_way_and_more_than_once(name: 
     on_stage(scenario)
 
 
-@pytest.mark.long
 @each_kind
 def test_it_ends_beside_another_fault_and_leaves_that_alone(name: str, on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:

@@ -21,7 +21,7 @@ from harness.plugins.registry import fault as fault_kind
 from harness.wire.apis import Api
 from harness.wire.messages import client_versions, decode_response, encode_response, message_class
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("real sockets, and faults that take their time")
 
 API = "ApiVersions"
 

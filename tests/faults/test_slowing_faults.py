@@ -8,7 +8,7 @@ import pytest
 
 from harness.model.rows import FrameKind
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("real sockets, and faults that take their time")
 
 HOLD_MS = 600_000
 

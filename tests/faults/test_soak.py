@@ -44,7 +44,7 @@ def lane_of(it: Stand) -> LiveLane:
     return LiveLane((it.proxies[0],), None, None, "t")  # type: ignore[arg-type]
 
 
-@pytest.mark.long
+@pytest.mark.long("real sockets, and faults that take their time")
 def test_sixty_cycles_of_mixed_faults_leave_the_server_as_it_was(tmp_path: Path) -> None:
     async def scenario(it: Stand) -> None:
         soaked = await soak(it, cycles=60, seed=7)
@@ -62,7 +62,7 @@ def test_the_mix_has_every_kind_that_works_on_proxies_in_a_way_that_it_takes() -
         registry.fault(kind).check(FaultSpec(kind, AtTime(number), 20, params), Mode.LIVE)
 
 
-@pytest.mark.long
+@pytest.mark.long("real sockets, and faults that take their time")
 @pytest.mark.parametrize("first", sorted(SLOW))
 @pytest.mark.parametrize("second", sorted(SLOW))
 @pytest.mark.parametrize("leaves", [True, False])
@@ -98,7 +98,7 @@ def test_whichever_ends_first_the_server_lives_and_takes_another(
     on(tmp_path, scenario)
 
 
-@pytest.mark.long
+@pytest.mark.long("real sockets, and faults that take their time")
 def test_a_server_that_stops_answering_is_noticed_named_and_replaced(tmp_path: Path) -> None:
     async def scenario(it: Stand) -> None:
         latency = registry.fault("latency")
@@ -120,7 +120,7 @@ def test_a_server_that_stops_answering_is_noticed_named_and_replaced(tmp_path: P
     on(tmp_path, scenario, timeout_s=0.5)
 
 
-@pytest.mark.long
+@pytest.mark.long("real sockets, and faults that take their time")
 def test_the_soak_goes_on_with_a_new_server(tmp_path: Path) -> None:
     async def scenario(it: Stand) -> None:
         (process,) = (p for p in psutil.Process().children() if p.name() == "toxiproxy-server")

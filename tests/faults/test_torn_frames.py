@@ -10,7 +10,7 @@ import pytest
 
 from harness.model.rows import FrameKind
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("real sockets, and faults that take their time")
 
 
 @pytest.mark.parametrize("at_byte", [0, 2, 4, 6, 15])

@@ -31,7 +31,7 @@ from harness.provision.toxiproxy import toxiproxy_server
 from harness.system.port_allocator import port_block
 from harness.system.processes import spawn, stop
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("real sockets, and faults that take their time")
 
 
 def run(main: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -18,6 +18,22 @@ from harness.planning import campaign_file
 from harness.storage.run_store import RunRecord, RunStore
 
 
+def judged_by(
+    checks: Iterable[str], finding: Finding, anomalies: Iterable[str]
+) -> tuple[RequirementVerdict, ...]:
+    """The requirement of each check. Those among ``anomalies`` have failed by ``finding``, under that name."""
+    return tuple(
+        RequirementVerdict(
+            f"R-{name}",
+            "MUST",
+            Verdict.FAIL.value if name in anomalies else Verdict.PASS.value,
+            (replace(finding, anomaly=name),) if name in anomalies else (),
+            (name,),
+        )
+        for name in sorted(set(checks))
+    )
+
+
 def judged(
     *anomalies: str,
     client: str = "c@1",
@@ -41,25 +57,13 @@ def judged(
 
     ``code`` and ``params`` are those of the findings, or of the reason where there is none.
     """
-    names = dict.fromkeys([*checks, *anomalies])
-    requirements = tuple(
-        RequirementVerdict(
-            f"R-{name}",
-            "MUST",
-            Verdict.FAIL.value if name in anomalies else Verdict.PASS.value,
-            (Finding(name, message, params=params or {}),) if name in anomalies else (),
-            (name,),
-        )
-        for name in sorted(names)
-    )
     if verdict is None:
         verdict = Verdict.FAIL.value if anomalies else Verdict.PASS.value
     if anomalies and not code:
         code = min(anomalies)
     more = f" (and {len(anomalies) - 1} more)" if len(anomalies) > 1 else ""
     told = reason or (f"{min(anomalies)}: {message}{more}" if anomalies else "all held")
-    if verdict not in (Verdict.FAIL, Verdict.PASS):
-        requirements = ()
+    requirements = judged_by([*checks, *anomalies], Finding("", message, params=params or {}), anomalies)
     return TrialVerdict(
         trial=made_of(f"{scenario}-{guarantee}-{client}-{broker}-{variant}-s{seed}-a{attempt}"),
         client=client,
@@ -69,7 +73,7 @@ def judged(
         seed=seed,
         verdict=verdict,
         reason=told,
-        requirements=requirements,
+        requirements=requirements if verdict in (Verdict.FAIL, Verdict.PASS) else (),
         faults=(
             *(FaultVerdict(kind, (0, 5), (0, 5), 2) for kind in hit),
             *(FaultVerdict(kind, (0, 5), (0, 5), 0) for kind in idle),

@@ -37,7 +37,7 @@ from harness.storage.parquet_writer import pack, schemas
 from harness.storage.run_store import RunStore
 from reports.spark import schema
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("packs a run for each test")
 
 Stories = Callable[..., Any]
 Runs = Callable[..., RunStore]

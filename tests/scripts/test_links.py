@@ -136,7 +136,7 @@ def test_a_folder_without_a_page_is_no_site(links: Any, tmp_path: Path) -> None:
     assert links.on_site(tmp_path)
 
 
-@pytest.mark.long
+@pytest.mark.long("builds the site")
 def test_the_site_is_built_without_a_warning_and_has_no_broken_link(links: Any, tmp_path: Path) -> None:
     build = [
         sys.executable,

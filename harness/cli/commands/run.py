@@ -71,17 +71,14 @@ def run(
                 "--resume goes on with its own plan; beside it stand only -j, --max-time, --max-failures and outputs"
             )
         store = RunStore.open(resume)
-        typed_settings.again(argv, store.record.plan)
-        own_commands.allow((spec.client for spec in store.record.plan.trials), allow_command, say)
+        _with_commands(store.record.plan, argv, allow_command)
         return run_plan.go_on(store, given.options(jobs=store.record.jobs))
     if rerun_failed is not None:
         if chosen:
             raise UsageError(
                 "--rerun-failed takes its trials from that run; name no scenario, client, broker beside it"
             )
-        again = _not_allowed(RunStore.open(rerun_failed))
-        typed_settings.again(argv, again)
-        own_commands.allow((spec.client for spec in again.trials), allow_command, say)
+        again = _with_commands(_not_allowed(RunStore.open(rerun_failed)), argv, allow_command)
         selection.brokers([spec.broker for spec in again.trials])
         return run_plan.start(again, options)
     plan = make_plan(
@@ -91,6 +88,13 @@ def run(
         range(seed, seed + seeds),
     )
     return run_plan.start(plan, options)
+
+
+def _with_commands(plan: Plan, argv: list[str], allow_command: bool) -> Plan:
+    """Return a stored plan whose commands may be run. Raises UsageError if they were not allowed again."""
+    typed_settings.again(argv, plan)
+    own_commands.allow((spec.client for spec in plan.trials), allow_command, say)
+    return plan
 
 
 def _not_allowed(store: RunStore) -> Plan:

@@ -20,10 +20,10 @@ from harness.model.errors import ClientBroken, KafkaTrialError
 from harness.plugins.client import Launch
 from harness.workloads.produce.commands import Produce
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("starts and ends a process for each attack")
 
 BEGINS = b"it begins"
-PROGRAM = Path(__file__).parents[1] / "hostile.py"
+PROGRAM = Path(__file__).parents[1] / "hostile_client"
 SECRET = "AWS_SECRET_ACCESS_KEY"
 #: Far longer than any sentence of ours, and far shorter than what the clients say.
 SENTENCE_CHARS = 9_000

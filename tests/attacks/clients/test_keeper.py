@@ -14,7 +14,7 @@ import pytest
 
 from harness.adapter import keeper, kept_process
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("starts and ends processes for each test")
 
 #: ``CAP_SYS_ADMIN`` is given up: then even root needs a user namespace for a PID namespace.
 PLAIN = (

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.jvm
 
 #: More than a producer opens in peace, and less than any attack.
 FEW = 20
-PROGRAM = Path(__file__).parents[1] / "hostile.py"
+PROGRAM = Path(__file__).parents[1] / "hostile_client"
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,15 @@ class Ended:
 
 def first(values: Iterable[str], many: int = 1) -> list[Any]:
     """Parameters of which the fast tier has only the first: the others go the same way."""
-    return [pytest.param(each, marks=pytest.mark.long if n >= many else ()) for n, each in enumerate(values)]
+    return [
+        pytest.param(
+            each,
+            marks=pytest.mark.long("every further kind of file; the first ones are in the fast tier")
+            if n >= many
+            else (),
+        )
+        for n, each in enumerate(values)
+    ]
 
 
 Command = Callable[..., Ended]

@@ -12,7 +12,7 @@ import pytest
 
 from harness.storage.run_store import RunStore
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("fills memory up to its limits")
 
 MOST_MIB = 700
 REFUSED = "its evidence cannot be read: "

@@ -18,7 +18,7 @@ from reports.place import MANIFEST, report_place
 
 from .conftest import seen
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("judges or reports a run for each place")
 
 
 @pytest.fixture(autouse=True)

@@ -25,7 +25,7 @@ from harness.storage.run_store import RunRecord, RunStore
 
 from .conftest import first
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("judges a run for each failure of the disk")
 
 PROCESSES = 16
 PLANTED = ("pipe", "link", "broken link", "link to a folder", "socket", "hard link", "sparse file")
@@ -252,7 +252,9 @@ def all_at_once(work: Callable[..., list[str]], folder: Path, rounds: int) -> li
         return [sentence for one in each for sentence in one.result()]
 
 
-@pytest.mark.parametrize("rounds", [5, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "rounds", [5, pytest.param(200, marks=pytest.mark.long("judges a run for each failure of the disk"))]
+)
 def test_sixteen_processes_begin_and_end_runs_in_one_folder(tmp_path, rounds) -> None:
     folder = tmp_path / "runs"
     assert all_at_once(begin_and_end, folder, rounds) == []

@@ -7,13 +7,13 @@ edits of bytes come to what no writer of documents would write.
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
+
+from tests.attacks.formats.hostile_values import FRAGMENTS, VALUES, Raw
 
 #: By profile: some dozens in the fast tier, 300 in ``make test``, 20,000 in ``make test-formats``.
 EXAMPLES = {10: 40, 60: 300}.get(settings.default.max_examples if settings.default else 60, 20_000)
@@ -41,98 +41,6 @@ class Twin(str):
         return self is other
 
 
-class Raw(NamedTuple):
-    """Text that stands in a document as it is, whether it belongs there or not."""
-
-    text: bytes
-
-    def __repr__(self) -> str:
-        return f"Raw({self.text[:20]!r}{f' and {len(self.text) - 20} more' if len(self.text) > 20 else ''})"
-
-
-DEEP = 100_000
-#: What a reader of numbers, strings and tables may not expect; the long ones come seldom.
-RAWS = [
-    Raw(text)
-    for text in (
-        *(b"1e400", b"-1e400", b"1e-400", b"-0", b"01", b"1.", b"NaN", b"nul", b"-", b"0x10", b"1_000"),
-        *(b'"\\ud800"', b'"\\udfff\\ud800"', b'"\xff"', b'"\xed\xa0\x80"', b'"\\u0000"', b'"\x00"', b'"'),
-        *(b"[", b"]", b"{", b"}", b",", b"", b"\n", b"{}", b'{"":0}', b"//", b"\xef\xbb\xbf0"),
-        *(
-            b"1979-13-45",
-            b"0000-01-01",
-            b"9999-12-31T23:59:60Z",
-            b"25:61:00",
-            b"inf",
-            b"nan",
-            b"'''",
-            b"a.b.c = 1",
-        ),
-        *(b"9" * 400, b"9" * 5_000, b"1." + b"9" * 5_000, b"1e" + b"9" * 5_000),
-        *(b"[" * 200 + b"]" * 200, b"[" * DEEP + b"]" * DEEP, b'{"a":' * DEEP, b'"' + b"x" * 300_000 + b'"'),
-        *(b"{a=" * 2_000 + b"1" + b"}" * 2_000, b"[" + b"0," * 5_000 + b"0]"),
-    )
-]
-_EDGES = [edge + step for edge in (0, 2**15, 2**31, 2**32, 2**53, 2**63, 2**64) for step in (-1, 0, 1)]
-NUMBERS = [*_EDGES, *(-edge for edge in _EDGES), 10**10, 10**19, 10**400]
-FLOATS = [0.5, -0.0, 1e308, 5e-324, math.nan, math.inf, -math.inf]
-STRINGS = [
-    *(
-        "",
-        " ",
-        "x",
-        "0",
-        "1",
-        "-1",
-        "null",
-        "true",
-        "ok",
-        "own",
-        "\ud800",
-        "\0",
-        "\x1b]0;owned\x07",
-        "é漢😀",
-        "x" * 5_000,
-    ),
-    *(
-        "..",
-        "../../etc/passwd",
-        "/dev/zero",
-        "a/b",
-        "reference",
-        "*",
-        "[",
-        "name@1",
-        "@",
-        "{}",
-        "%s",
-        "[/red]",
-        "\n::error::",
-    ),
-    *(
-        "simulated:4.3.1x1",
-        "local:4.3.1x999999999",
-        "scripted:4.3.1x1",
-        "produce",
-        "elapsed",
-        "frame",
-        "client",
-        "phase",
-    ),
-    *(
-        "op_invoke",
-        "op_complete",
-        "startup_complete",
-        "send",
-        "flush",
-        "request",
-        "response",
-        "open",
-        "close",
-        "blocked",
-    ),
-]
-VALUES: list[Any] = [None, True, False, *NUMBERS, *STRINGS, *FLOATS, *RAWS, [], [""], {}, {"name": 0}]
 STRUCTURED = (
     *(
         "replace",
@@ -152,46 +60,6 @@ STRUCTURED = (
 )
 #: (what is done, where, where else, a value for it)
 StructuredEdit = tuple[str, int, int, Any]
-FRAGMENTS = [
-    *(
-        b"",
-        b"\x00",
-        b"\xff",
-        b"\x7f",
-        b"\x80",
-        b"\r\n",
-        b"\n",
-        b'"',
-        b"\\",
-        b"{",
-        b"}",
-        b"[",
-        b"]",
-        b",",
-        b":",
-        b"=",
-        b"#",
-    ),
-    *(
-        b"\xff" * 4,
-        b"\xff" * 8,
-        b"\x7f" + b"\xff" * 3,
-        b"\x80" + bytes(3),
-        b"\xff" * 3 + b"\x7f",
-        bytes(8),
-        b"\xff" * 11,
-    ),
-    *(
-        b"\x00\x00\x00\x01",
-        b"\x01\x00\x00\x00",
-        b"\xff\xff\xff\xff\x0f",
-        b"\x1b[2J",
-        b"\xed\xa0\x80",
-        b"null",
-        b"1e999",
-    ),
-    *(b"(\xb5/\xfd", b"9" * 5_000, b"[" * DEEP, b"a." * 3_000),
-]
 BYTEWISE = ("flip", "flip", "overwrite", "overwrite", "cut", "insert", "repeat", "swap", "end")
 #: (what is done, where, how much or where else, bytes for it)
 ByteEdit = tuple[str, int, int, bytes]
@@ -228,26 +96,6 @@ def _byte_edits(drawn: bytes) -> Sequence[ByteEdit]:
 _DRAWN = st.binary(min_size=EDIT_BYTES, max_size=3 * EDIT_BYTES)
 EDITS: st.SearchStrategy[Edits] = _DRAWN.map(_edits)
 BYTE_EDITS: st.SearchStrategy[Sequence[ByteEdit]] = _DRAWN.map(_byte_edits)
-
-
-def json_document(value: Any, edits: Edits) -> bytes:
-    """A JSON document with the edits."""
-    return bytewise(as_json(structured(value, edits[0])), edits[1])
-
-
-def json_lines(values: Sequence[Any], edits: Edits) -> bytes:
-    """JSON lines with the edits, which may also leave a line out, repeat it, or put another in its place."""
-    edited = structured(values, edits[0])
-    lines = edited if isinstance(edited, list) else [edited]
-    return bytewise(b"".join(as_json(line) + b"\n" for line in lines), edits[1])
-
-
-def toml_document(value: Any, text: bytes, edits: Edits) -> bytes:
-    """A TOML document with the edits; ``text`` is how ``value`` was written, for those of bytes alone."""
-    if not edits[0]:
-        return bytewise(text, edits[1])
-    edited = structured(value, edits[0])
-    return bytewise(as_toml(edited) if isinstance(edited, dict) else _toml_value(edited), edits[1])
 
 
 def structured(value: Any, edits: Sequence[StructuredEdit]) -> Any:
@@ -354,64 +202,6 @@ def _nudged(found: Any, other: int, new: Any) -> Any:
         case dict():
             return dict(list(found.items())[: other % (len(found) + 1)])
     return new
-
-
-def as_json(value: Any) -> bytes:
-    """As JSON, with what it does not know where an edit says so."""
-    if not _has_raw(value):
-        return json.dumps(value).encode()
-    raws: list[bytes] = []
-
-    def told(each: Any) -> Any:
-        if isinstance(each, Raw):
-            raws.append(each.text)
-            return f"\0raw{len(raws) - 1}\0"
-        if isinstance(each, dict):
-            return {key: told(inner) for key, inner in each.items()}
-        return [*map(told, each)] if isinstance(each, list | tuple) else each
-
-    text = json.dumps(told(value)).encode()
-    for number, raw in enumerate(raws):
-        text = text.replace(b'"\\u0000raw%d\\u0000"' % number, raw)
-    return text
-
-
-def _has_raw(value: Any) -> bool:
-    if isinstance(value, Raw):
-        return True
-    if isinstance(value, dict):
-        return any(map(_has_raw, value.values()))
-    return isinstance(value, list | tuple) and any(map(_has_raw, value))
-
-
-def as_toml(value: dict[str, Any]) -> bytes:
-    """As TOML: keys at the top, inline tables below."""
-    return b"".join(_toml_key(key) + b" = " + _toml_value(inner) + b"\n" for key, inner in value.items())
-
-
-def _toml_key(key: str) -> bytes:
-    return _toml_value(str(key))
-
-
-def _toml_value(value: Any) -> bytes:
-    match value:
-        case Raw(text):
-            return text
-        case None:
-            return b""
-        case bool():
-            return b"true" if value else b"false"
-        case dict():
-            return (
-                b"{"
-                + b", ".join(_toml_key(key) + b" = " + _toml_value(inner) for key, inner in value.items())
-                + b"}"
-            )
-        case list() | tuple():
-            return b"[" + b", ".join(map(_toml_value, value)) + b"]"
-        case str():
-            return json.dumps(value).encode()
-    return str(value).encode()
 
 
 def bytewise(data: bytes, edits: Sequence[ByteEdit]) -> bytes:

@@ -18,7 +18,9 @@ from harness.model.contract import AnyEvent, Close, Configure, Flush
 from harness.model.errors import ClientBroken
 from harness.model.payload import Identity, decode, encode
 from harness.workloads.produce.commands import Produce
-from tests.attacks.formats.edits import EDITS, Edits, Raw, json_lines, many
+from tests.attacks.formats.documents import json_lines
+from tests.attacks.formats.edits import EDITS, Edits, many
+from tests.attacks.formats.hostile_values import Raw
 
 NOW_NS = 10**6
 CONFIG: dict[str, Any] = {"acks": "all", "linger.ms": 5, "enable.idempotence": True}

@@ -17,9 +17,10 @@ from harness.model.verdicts import Verdict
 from harness.running.trial_runner import rejudge
 from harness.storage import parquet_writer
 from harness.storage.run_store import RunStore
-from tests.attacks.formats.edits import EDITS, fewer, json_document, json_lines
+from tests.attacks.formats.documents import json_document, json_lines
+from tests.attacks.formats.edits import EDITS, fewer
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("judges a run for each edit")
 
 ROWS = (HISTORY, FAULTS, FRAMES, LOG, TRACE)
 

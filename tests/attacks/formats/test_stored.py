@@ -24,16 +24,9 @@ from harness.model.verdicts import Verdict
 from harness.planning import validate_plan
 from harness.storage import unreadable
 from harness.storage.run_store import RunStore
-from tests.attacks.formats.edits import (
-    BYTE_EDITS,
-    EDITS,
-    Edits,
-    Raw,
-    bytewise,
-    json_document,
-    json_lines,
-    many,
-)
+from tests.attacks.formats.documents import json_document, json_lines
+from tests.attacks.formats.edits import BYTE_EDITS, EDITS, Edits, bytewise, many
+from tests.attacks.formats.hostile_values import Raw
 
 ROWS: dict[str, Any] = {
     HISTORY: AnyEvent,

@@ -15,7 +15,9 @@ from harness.baseline import file as baseline_file
 from harness.cli.campaign_plan import expanded
 from harness.model.errors import NothingSelected, UsageError
 from harness.planning import campaign_file
-from tests.attacks.formats.edits import DEEP, EDITS, Edits, Raw, fewer, many, toml_document
+from tests.attacks.formats.documents import toml_document
+from tests.attacks.formats.edits import EDITS, Edits, fewer, many
+from tests.attacks.formats.hostile_values import DEEP, Raw
 
 ROOT = Path(__file__).parents[3]
 CAMPAIGNS = sorted((ROOT / "examples").glob("*.toml"))

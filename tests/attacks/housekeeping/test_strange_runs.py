@@ -19,7 +19,7 @@ from harness.housekeeping import Found, Kind, removal, runs
 from harness.model.spec import Plan
 from harness.storage.run_store import RunRecord, RunStore
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("prunes many folders of runs")
 
 NOBODY = 65_534
 DEPTH = 3_000

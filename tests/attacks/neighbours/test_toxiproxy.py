@@ -71,7 +71,7 @@ def with_neighbour(folder: Path, work: Callable[[Proxy, Server, Neighbour], Awai
     asyncio.run(main())
 
 
-@pytest.mark.long
+@pytest.mark.long("starts Toxiproxy, and faults take seconds")
 @pytest.mark.parametrize(
     ("does", "told"),
     [
@@ -97,7 +97,7 @@ def test_what_a_neighbour_changes_at_a_proxy_is_named(tmp_path: Path, does: Told
     with_neighbour(tmp_path, work)
 
 
-@pytest.mark.long
+@pytest.mark.long("starts Toxiproxy, and faults take seconds")
 def test_whoever_looks_at_the_api_is_named(tmp_path: Path) -> None:
     async def work(proxy: Proxy, server: Server, other: Neighbour) -> None:
         lane = Lane(7, (proxy,), WitnessLane(7), server)
@@ -110,7 +110,7 @@ def test_whoever_looks_at_the_api_is_named(tmp_path: Path) -> None:
     with_neighbour(tmp_path, work)
 
 
-@pytest.mark.long
+@pytest.mark.long("starts Toxiproxy, and faults take seconds")
 def test_who_says_no_name_is_named_as_well(tmp_path: Path) -> None:
     async def work(proxy: Proxy, server: Server, other: Neighbour) -> None:
         reader, writer = await asyncio.open_connection(*server._endpoint.address)
@@ -123,7 +123,7 @@ def test_who_says_no_name_is_named_as_well(tmp_path: Path) -> None:
     with_neighbour(tmp_path, work)
 
 
-@pytest.mark.long
+@pytest.mark.long("starts Toxiproxy, and faults take seconds")
 def test_what_we_do_ourselves_is_as_it_was_set(tmp_path: Path) -> None:
     async def work(proxy: Proxy, server: Server, other: Neighbour) -> None:
         for change in (

@@ -21,7 +21,7 @@ from harness.planning.plan import make_plan
 from harness.plugins import registry
 from harness.storage.run_store import RunRecord
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("starts the command for each plan")
 
 LIVE = "local:4.3.1x1"
 Edit = Callable[[dict[str, Any]], None]

@@ -11,7 +11,7 @@ import pytest
 from harness.model.errors import EnvironmentProblem
 from harness.provision.cargo_programs import LOCK, built, write_lock
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("builds with cargo")
 
 
 def test_a_crate_that_is_not_the_locked_one_is_refused(cache: Path, tmp_path: Path, crates: Any) -> None:

@@ -85,7 +85,7 @@ def test_a_program_in_the_working_folder_is_not_taken(
     assert tool_env("go")["PATH"] == str(elsewhere / "none")
 
 
-@pytest.mark.long
+@pytest.mark.long("installs with the real package clients")
 def test_go_obeys_neither_the_environment_nor_the_users_settings(
     elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,7 +114,7 @@ def test_go_obeys_neither_the_environment_nor_the_users_settings(
     }
 
 
-@pytest.mark.long
+@pytest.mark.long("installs with the real package clients")
 def test_cargo_obeys_no_settings_of_a_folder_above(
     elsewhere: Path, evil: tuple[Path, Path], crates: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,7 +131,7 @@ def test_cargo_obeys_no_settings_of_a_folder_above(
     assert not mark.exists()
 
 
-@pytest.mark.long
+@pytest.mark.long("installs with the real package clients")
 def test_uv_obeys_no_settings_of_a_folder_above_and_runs_no_build(
     elsewhere: Path, pypi: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,7 +149,7 @@ def test_uv_obeys_no_settings_of_a_folder_above_and_runs_no_build(
     assert not mark.exists()
 
 
-@pytest.mark.long
+@pytest.mark.long("installs with the real package clients")
 def test_a_package_without_a_wheel_is_refused_in_one_sentence(cache: Path, pypi: Any, tmp_path: Path) -> None:
     mark = tmp_path / "built"
     digest = pypi.source(mark)
@@ -164,7 +164,7 @@ def test_a_package_without_a_wheel_is_refused_in_one_sentence(cache: Path, pypi:
     assert not mark.exists()
 
 
-@pytest.mark.long
+@pytest.mark.long("installs with the real package clients")
 def test_a_wheel_that_is_not_the_locked_one_is_refused(cache: Path, pypi: Any, tmp_path: Path) -> None:
     lock = tmp_path / "requirements.txt"
     lock.write_text(f"tiny-trial==1.0 --hash=sha256:{pypi.wheel()}\n")
@@ -173,7 +173,7 @@ def test_a_wheel_that_is_not_the_locked_one_is_refused(cache: Path, pypi: Any, t
         python_env("tiny-trial==1.0", lock=lock)
 
 
-@pytest.mark.long
+@pytest.mark.long("installs with the real package clients")
 def test_a_lock_that_leaves_a_package_open_is_refused(cache: Path, pypi: Any, tmp_path: Path) -> None:
     pypi.wheel()
     lock = tmp_path / "requirements.txt"
@@ -194,7 +194,7 @@ def node_sources(tmp_path: Path) -> list[Path]:
     return [tmp_path / "main.mjs"]
 
 
-@pytest.mark.long
+@pytest.mark.long("installs with the real package clients")
 def test_npm_runs_no_script_and_obeys_no_folder_above(
     node: NodeRuntime,
     elsewhere: Path,
@@ -213,7 +213,7 @@ def test_npm_runs_no_script_and_obeys_no_folder_above(
     assert not (tmp_path / "script-ran").exists()
 
 
-@pytest.mark.long
+@pytest.mark.long("installs with the real package clients")
 @pytest.mark.parametrize("is_right", [True, False])
 def test_npm_installs_the_locked_package_and_no_other(
     node: NodeRuntime, cache: Path, npm: Any, node_sources: list[Path], tmp_path: Path, is_right: bool
@@ -252,7 +252,7 @@ def tiny_go(tmp_path: Path, go_proxy: Any) -> GoProgram:
     return GoProgram("tiny", "1.0.0", go_proxy.module, (go_proxy.module,), sources, {}, lock=lock / "go.mod")
 
 
-@pytest.mark.long
+@pytest.mark.long("installs with the real package clients")
 def test_a_module_is_the_locked_one_when_it_is_fetched_and_ever_after(
     elsewhere: Path, tiny_go: GoProgram, evil: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

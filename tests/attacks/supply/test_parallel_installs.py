@@ -68,7 +68,7 @@ def damages() -> list[str | None]:
     return [one.damage for one in survey()]
 
 
-@pytest.mark.long
+@pytest.mark.long("starts many installing processes")
 def test_many_at_a_time_make_it_once(cache: Path, stack: ExitStack) -> None:
     first = Installer(stack)
     assert (first.says(), first.says()) == ("begun", "building")
@@ -81,7 +81,7 @@ def test_many_at_a_time_make_it_once(cache: Path, stack: ExitStack) -> None:
     assert damages() == [None]
 
 
-@pytest.mark.long
+@pytest.mark.long("starts many installing processes")
 @pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_one_that_is_ended_in_the_middle_leaves_it_to_the_next(
     cache: Path, stack: ExitStack, signum: signal.Signals
@@ -98,7 +98,7 @@ def test_one_that_is_ended_in_the_middle_leaves_it_to_the_next(
     assert damages() == [None]
 
 
-@pytest.mark.long
+@pytest.mark.long("starts many installing processes")
 def test_what_a_killed_one_left_is_told_and_can_be_removed(cache: Path, stack: ExitStack) -> None:
     first = Installer(stack)
     assert (first.says(), first.says()) == ("begun", "building")

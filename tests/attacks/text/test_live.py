@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-TALKER = Path(__file__).parents[1] / "talker.py"
+TALKER = Path(__file__).parents[1] / "hostile_client" / "talker.py"
 SCRIPT = str(Path(sys.executable).with_name("kafka-trial"))
 HUNTER = "hunter2-of-ours"
 TEXT = r"\033]0;owned\007\n::error file=a::b ##[error]c <b>d</b> [/] | `e` @f https://g.example ![h](i)"
@@ -31,7 +31,7 @@ def kafka_trial(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.jvm
-@pytest.mark.long
+@pytest.mark.long("packs and reports a whole run")
 def test_neither_markup_nor_a_secret_gets_through(tmp_path, files_with):
     own = tmp_path / "own"
     own.mkdir()

@@ -31,7 +31,7 @@ from harness.pytest_support.fixtures import TrialFailed, TrialInconclusive, Tria
 from harness.running import defects
 from harness.text.escaping import for_logs, safe_line
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("packs and reports a whole run")
 
 RUN = Path("runs/run-1")
 COMMAND = re.compile(r"(?m)^\s*::|##\w*\[")

@@ -19,7 +19,7 @@ from harness.cli.main import call
 from harness.files import zstd
 from harness.storage.run_store import RunStore
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("packs and reports a whole run")
 
 Change = Callable[[Path], None]
 

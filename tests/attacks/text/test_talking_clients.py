@@ -26,7 +26,7 @@ from harness.text.escaping import log_line
 from harness.text.redaction import MARK
 from harness.workloads.produce.commands import Produce
 
-TALKER = Path(__file__).parents[1] / "talker.py"
+TALKER = Path(__file__).parents[1] / "hostile_client" / "talker.py"
 MOMENTS = ("startup", "refuses", "fatal", "crashes", "errors", "dies", "unknown")
 COMMAND = re.compile(r"(?m)^\s*::|##\w*\[")
 HUNTER = "hunter2-of-ours"
@@ -177,7 +177,7 @@ def test_a_log_has_no_line_of_a_private_key(tmp_path):
     assert log.read_text() == f"it is\n{MARK}\nand so on\nand no more\n"
 
 
-@pytest.mark.long
+@pytest.mark.long("a conversation with a process for each text")
 @pytest.mark.parametrize("when", ["startup", "refuses", "dies"])
 def test_the_contract_suite_tells_of_it_in_words(when, capsys, tmp_path):
     wrapper = tmp_path / "\x1b]0;y\x07[red]x[nothing]"

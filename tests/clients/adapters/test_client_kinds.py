@@ -20,7 +20,7 @@ def offences(launch, folder) -> list[str]:
     return [f"{result.case}: {result.detail}" for result in results if not result.passed]
 
 
-@pytest.mark.long
+@pytest.mark.long("installs clients, or starts one for each test")
 def test_the_reference_client_keeps_the_contract(tmp_path):
     assert offences(REFERENCE.install(REFERENCE.default_version), tmp_path) == []
 

@@ -30,13 +30,13 @@ def test_every_client_was_tried_at_three_versions_or_more(everybody, told_by):
         assert list(told_by(name)) == list(kind.versions), f"python scripts/probe_clients.py {name}"
 
 
-@pytest.mark.long
+@pytest.mark.long("installs clients, or starts one for each test")
 def test_it_speaks_the_contract(each_client, tmp_path):
     results = asyncio.run(check_contract(launch(*each_client), folder=tmp_path))
     assert [result for result in results if not result.passed] == []
 
 
-@pytest.mark.long
+@pytest.mark.long("installs clients, or starts one for each test")
 def test_it_says_what_is_published(each_client, told_by, tmp_path):
     """docs/reference/clients.md is what the clients say: if this fails, ``python scripts/probe_clients.py NAME``."""
     name, version = each_client

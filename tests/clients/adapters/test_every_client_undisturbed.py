@@ -16,7 +16,7 @@ from harness.plugins import registry
 from harness.running.cluster_session import ClusterSession
 from harness.workloads.produce.kind import WORKLOAD
 
-pytestmark = [pytest.mark.jvm, pytest.mark.long]
+pytestmark = [pytest.mark.jvm, pytest.mark.long("produces with real clients")]
 
 BROKER, LANES = "local:4.3.1x1", 8
 CALM = "produce/calm"

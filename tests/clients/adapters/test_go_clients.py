@@ -84,7 +84,7 @@ def test_the_library_needs_nothing_but_go():
     assert [name for name in imports if "." in name.split("/")[0]] == []
 
 
-@pytest.mark.long
+@pytest.mark.long("starts gofmt")
 def test_the_sources_are_as_gofmt_writes_them():
     sources = [*ADAPTERS.glob("**/*.go"), *Path(__file__).parent.glob("**/*.go")]
     assert len(sources) > 10

@@ -13,7 +13,7 @@ import pytest
 from clients.adapters.go_lib import VERIFIABLE
 from harness.provision.go import go_tool, run_go
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("builds a program and starts it for each test")
 
 PRODUCE = {"cmd": "produce", "id": 2, "topic": "t", "first": 7, "keys": ["abc", None], "values": ["x", "y"]}
 FLUSH = {"cmd": "flush", "id": 3, "timeout_ms": 60_000}

@@ -12,7 +12,7 @@ import pytest
 from clients.adapters import confluent_kafka_go, franz_go, kafka_go, sarama
 from clients.adapters.go_lib import GoClient
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("builds the programs and asks them")
 
 #: ``make test`` has franz-go at its default version; the others are built by ``make test-clients``.
 every_client = pytest.mark.every_client

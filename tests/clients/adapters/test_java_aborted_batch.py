@@ -17,7 +17,7 @@ from harness.plugins import registry
 from harness.running.cluster_session import ClusterSession
 from harness.wire.apis import Api
 
-pytestmark = [pytest.mark.jvm, pytest.mark.long, pytest.mark.every_client]
+pytestmark = [pytest.mark.jvm, pytest.mark.long("produces with real clients"), pytest.mark.every_client]
 
 BROKER = "local:4.3.1x1"
 RECORDS = 240

@@ -12,7 +12,7 @@ from harness.model.errors import UsageError
 from harness.provision.versions import in_order
 from suites.contract import check_contract
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("installs clients, or starts one for each test")
 
 CLIENTS = pytest.mark.parametrize("client", [KAFKAJS, PLATFORMATIC], ids=lambda client: client.name)
 
@@ -32,21 +32,18 @@ def test_a_version_is_a_number(client, version):
         client.install(version)
 
 
-@pytest.mark.long
 @CLIENTS
 def test_the_default_version_keeps_the_contract(client, tmp_path):
     results = asyncio.run(check_contract(client.install(client.default_version), folder=tmp_path))
     assert [f"{result.case}: {result.detail}" for result in results if not result.passed] == []
 
 
-@pytest.mark.long
 @CLIENTS
 def test_a_version_that_does_not_exist_names_the_newest(client):
     with pytest.raises(UsageError, match=r"@99\.9\.9 does not exist; the newest .* is \d+\.\d+\.\d+$"):
         client.install("99.9.9")
 
 
-@pytest.mark.long
 @CLIENTS
 def test_the_registry_lists_the_versions_that_were_tried(client):
     listed = client.published()

@@ -14,7 +14,7 @@ import clients.adapters.node_lib
 from clients.adapters.kafkajs import OLDEST_NODE
 from harness.provision.node import node_runtime
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("starts Node for each test")
 
 INDEX = Path(clients.adapters.node_lib.__file__).parent / "verifiable" / "index.mjs"
 CONFIGURE = {"cmd": "configure", "id": 1, "config": {}}

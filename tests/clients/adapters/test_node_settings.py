@@ -15,7 +15,7 @@ from harness.model.verdicts import Guarantee
 from harness.provision.node import node_runtime
 from harness.workloads.produce.profile import CODECS, producer_config
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("starts Node for each test")
 
 IN_FLIGHT = "max.in.flight.requests.per.connection"
 BESIDES = {"bootstrap.servers": "a:1,b:2", "client.id": "p1", "max.request.size": 1, "transactional.id": "t"}

@@ -110,7 +110,7 @@ def _is_for_type_checkers(node: ast.stmt) -> bool:
     return isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
 
 
-@pytest.mark.long
+@pytest.mark.long("installs clients, or starts one for each test")
 def test_it_keeps_the_contract(client, tmp_path):
     results = asyncio.run(check_contract(client.install(client.default_version), folder=tmp_path))
     assert [result for result in results if not result.passed] == []

@@ -13,7 +13,7 @@ from harness.model.verdicts import Guarantee
 from harness.plugins import registry
 from harness.workloads.produce.profile import producer_config
 
-pytestmark = [pytest.mark.every_client, pytest.mark.long]
+pytestmark = [pytest.mark.every_client, pytest.mark.long("builds a program and starts it for each test")]
 
 CLIENT = registry.client("rdkafka")
 SETTINGS = {"delivery.timeout.ms": 1_500, "linger.ms": 5}

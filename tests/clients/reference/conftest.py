@@ -12,8 +12,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from clients.reference.metadata.metadata import Metadata
+from clients.reference.network.network_client import NetworkClient
+from clients.reference.producer.partitioner import Partitioner
 from clients.reference.producer.producer import Components
+from clients.reference.producer.record_accumulator import RecordAccumulator
 from clients.reference.producer.send_handle import Delivery
+from clients.reference.producer.sender import Sender
+from clients.reference.producer.transaction_manager import TransactionManager
 from harness.brokers.scripted.cluster import Answer, ScriptedCluster
 from harness.model.rows import FrameKind
 from harness.simulated.pipe import BASE_NS
@@ -138,15 +144,50 @@ class Brokers:
 
 
 class World(Simulation):
-    """A producer, and brokers with topic "t" of three partitions. Settings have Java's names, with underscores."""
+    """A producer, and brokers with topic "t" of three partitions. Settings have Java's names, with underscores.
+
+    ``metadata``, ``client``, ``transactions``, ``accumulator``, ``chooser`` and ``sender`` are the producer's parts.
+    """
+
+    metadata: Metadata
+    client: NetworkClient
+    transactions: TransactionManager
+    accumulator: RecordAccumulator
+    chooser: Partitioner
+    sender: Sender
 
     def __init__(self, components: Components | None = None, nodes: int = 1, **given: Any) -> None:
         simulation: dict[str, Any] = {"nodes": nodes, "partitions": 3, "replication_factor": 1}
-        simulation |= {name: given.pop(name) for name in ("names", "selector") if name in given}
+        simulation |= {
+            name: given.pop(name) for name in ("names", "selector", "partitioner") if name in given
+        }
         settings = {"bootstrap.servers": "broker-1:9092"} | {k.replace("_", "."): v for k, v in given.items()}
-        super().__init__(components or Components(), settings, **simulation)
+        super().__init__(self._keeping(components or Components()), settings, **simulation)
         self.brokers = self.network.broker = Brokers(self.cluster)
         self._numbers = count()
+
+    def _keeping(self, components: Components) -> Components:
+        """Return components whose objects this world keeps."""
+
+        def kept(name: str, make: Callable[..., Any]) -> Any:
+            def made(*given: Any) -> Any:
+                part = make(*given)
+                setattr(self, name, part)
+                return part
+
+            return made
+
+        names = {
+            "metadata": "metadata",
+            "network_client": "client",
+            "transaction_manager": "transactions",
+            "accumulator": "accumulator",
+            "partitioner": "chooser",
+            "sender": "sender",
+        }
+        return replace(
+            components, **{part: kept(name, getattr(components, part)) for part, name in names.items()}
+        )
 
     def send(
         self, value: Any = ..., *, topic: str = TOPIC, key: bytes | None = None, **given: Any

@@ -35,7 +35,7 @@ from harness.provision.node import node_runtime
 from harness.workloads.produce.commands import Produce
 from suites.contract import CASES, check_contract
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("builds a program and starts it for each test")
 
 ADAPTERS = Path(clients.adapters.__file__).parent
 BUILT_S = 1_800
@@ -83,7 +83,6 @@ def on_path(monkeypatch, tmp_path):
     return put
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     ["python", "go", "node", pytest.param("rust", marks=pytest.mark.every_client)],
@@ -98,7 +97,6 @@ def test_as_it_is_written_it_builds_and_keeps_the_contract(name, on_path, monkey
     passes_the_contract(shlex.split(LANGUAGES[name].command), tmp_path)
 
 
-@pytest.mark.long
 def test_the_one_in_java_compiles_as_its_pom_says_and_keeps_the_contract(tmp_path):
     """By our own compiler and Ivy, for a machine that has no JDK and no Maven."""
     folder = init(tmp_path / "skeleton", "java")
@@ -113,7 +111,6 @@ def test_the_one_in_java_compiles_as_its_pom_says_and_keeps_the_contract(tmp_pat
     passes_the_contract([str(program.java), "-cp", program.classpath, main], tmp_path)
 
 
-@pytest.mark.long
 @pytest.mark.every_client
 @pytest.mark.skipif(shutil.which("mvn") is None, reason="there is no Maven here")
 def test_the_one_in_java_builds_with_maven(monkeypatch, tmp_path):
@@ -225,7 +222,6 @@ def test_an_empty_folder_will_do(tmp_path):
     assert "go.mod" in written(init(tmp_path, "go"))
 
 
-@pytest.mark.long
 def test_the_campaign_is_one_with_its_comments_and_without(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     assert call(["init", "campaign"]) == 0
@@ -241,7 +237,6 @@ def test_the_campaign_is_one_with_its_comments_and_without(capsys, monkeypatch, 
     assert call(["campaign", "whole.toml", "--dry-run"]) == 0
 
 
-@pytest.mark.long
 def test_the_commands_of_the_workflow_are_understood(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     assert call(["init", "ci"]) == 0

@@ -128,7 +128,7 @@ def test_whoever_asks_later_learns_the_same(talk):
     assert talk("says_garbage", story) == [StartupComplete]
 
 
-@pytest.mark.long
+@pytest.mark.long("a client that does not answer is waited for")
 def test_a_flush_and_a_close_without_answer_are_evidence(talk):
     async def story(client, events):
         await client.startup()

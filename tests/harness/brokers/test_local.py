@@ -24,6 +24,7 @@ from harness.brokers.admin import EARLIEST, LATEST, metadata_request
 from harness.brokers.connection import BrokerConnection, NotYet, require
 from harness.brokers.deadline import insist
 from harness.brokers.local import LOCAL, LocalCluster
+from harness.brokers.log_reader import read_log
 from harness.model.errors import KafkaTrialError
 from harness.wire.messages import encode_request
 from harness.wire.records import Codec
@@ -188,13 +189,10 @@ def test_topics_are_created_as_asked_and_refused_with_the_reason(
     loop.run(steps())
 
 
-def test_no_topic_appears_unasked(
-    loop: asyncio.Runner, lab: Any, kafka: LocalCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("harness.brokers.log_reader.TIMEOUT_S", 0.2)
+def test_no_topic_appears_unasked(loop: asyncio.Runner, lab: Any, kafka: LocalCluster) -> None:
     for _ in range(2):
         with pytest.raises(KafkaTrialError, match="UNKNOWN_TOPIC_OR_PARTITION"):
-            loop.run(kafka.read_log("never-created"))
+            loop.run(read_log(kafka.admin, "never-created", timeout_s=0.2))
 
 
 def test_the_versions_of_a_broker_are_known(loop: asyncio.Runner, lab: Any, kafka: LocalCluster) -> None:

@@ -51,8 +51,8 @@ class Log:
         return SimpleNamespace(records=b"".join(wanted[: self._per_fetch]) + cut, high_watermark=self.end)
 
 
-def read(log: Log) -> list[Any]:
-    return asyncio.run(read_log(cast(Admin, log), "t"))
+def read(log: Log, **limits: float) -> list[Any]:
+    return asyncio.run(read_log(cast(Admin, log), "t", **limits))
 
 
 @given(batches_of_records, st.integers(1, 3), st.integers(0, 2), st.integers(0, 3))
@@ -156,9 +156,8 @@ def test_reading_goes_on_behind_a_batch_that_its_crc_contradicts() -> None:
     assert [(row.offset, row.crc_ok, row.value) for row in rows] == [(0, False, None), (3, True, "after")]
 
 
-def test_waiting_is_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.brokers.log_reader.TIMEOUT_S", 0.05)
+def test_waiting_is_not_for_ever() -> None:
     log = Log([build([(None, b"v")], 0)], start=0, per_fetch=1, lag=10**9)
     with pytest.raises(KafkaTrialError, match="its high watermark is 0, its end 1") as raised:
-        read(log)
+        read(log, timeout_s=0.05)
     assert not isinstance(raised.value, NotYet)

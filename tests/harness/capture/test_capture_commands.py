@@ -12,7 +12,7 @@ from harness.cli.main import call
 from harness.model.run_files import CAPTURE
 from harness.storage.run_store import RunStore
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("starts the doctor and the capturing process")
 
 
 def test_a_resumed_run_captures_as_it_began_to(capsys, tmp_path):

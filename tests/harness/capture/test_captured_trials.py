@@ -31,17 +31,17 @@ CUT = FaultSpec("disconnect", OnFrame("Produce", "request", nth=2, after_ms=300)
 
 
 @pytest.fixture
-def tried(tmp_path, monkeypatch):
+def tried(tmp_path):
     """From a scenario's name and its faults to the store of one trial of the reference client."""
 
     def tried(name: str, *faults: FaultSpec) -> RunStore:
         scenario = replace(registry.scenario(name), workload=LOAD, schedule=lambda _: faults)
-        monkeypatch.setattr(registry, "scenario", lambda _: scenario)
         client = ClientRef("reference", registry.client("reference").default_version)
         plan = make_plan([scenario], [client], ["local:4.3.1x1"], [7])
         record = RunRecord("run", "", type(plan)(7, plan.trials[:1]), 1, {}, [], capture=True)
         store = RunStore.create(tmp_path, record)
-        asyncio.run(Campaign(store, install([client]), 1, lambda _: None, lambda _: None).run())
+        with registry.replaced("scenarios", {name: scenario}):
+            asyncio.run(Campaign(store, install([client]), 1, lambda _: None, lambda _: None).run())
         return store
 
     return tried

@@ -11,7 +11,6 @@ import psutil
 import pytest
 
 from harness.capture import __main__ as process
-from harness.capture import observer as observing
 from harness.capture.observer import Observer, observed
 from harness.capture.pcapng import read
 from harness.capture.tap import LACKS_RIGHT
@@ -20,7 +19,7 @@ from harness.model.addresses import LaneAddress
 from harness.model.run_files import CAPTURE, TCP
 from harness.model.tcp_facts import TcpFact
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("starts the capturing process for each test")
 
 
 def addresses(*ports: int) -> list[LaneAddress]:
@@ -87,7 +86,8 @@ def test_without_the_right_the_trial_goes_on_and_it_is_said(tmp_path):
 def test_a_capture_that_dies_is_no_capture_and_fails_nothing(tmp_path):
     async def killed() -> Observer:
         async with observed(tmp_path, addresses(9)) as observer:
-            os.kill(observer._child.pid, 9)
+            [process] = _capturing()
+            process.kill()
         return observer
 
     assert asyncio.run(killed()).record.unavailable_reason == "it failed: capturing"
@@ -95,11 +95,9 @@ def test_a_capture_that_dies_is_no_capture_and_fails_nothing(tmp_path):
 
 
 @pytest.mark.usefixtures("may_capture")
-def test_one_that_began_too_late_is_no_capture_however_well_it_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(observing, "START_TIMEOUT_S", 0)
-
+def test_one_that_began_too_late_is_no_capture_however_well_it_goes_on(tmp_path):
     async def late() -> Observer:
-        async with observed(tmp_path, addresses(9)) as observer:
+        async with observed(tmp_path, addresses(9), start_timeout_s=0) as observer:
             assert not _capturing()
         return observer
 
@@ -108,11 +106,9 @@ def test_one_that_began_too_late_is_no_capture_however_well_it_goes_on(tmp_path,
 
 
 @pytest.mark.usefixtures("may_capture")
-def test_one_that_does_not_end_leaves_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(observing, "END_TIMEOUT_S", 0)
-
+def test_one_that_does_not_end_leaves_nothing(tmp_path):
     async def endless() -> Observer:
-        async with observed(tmp_path, addresses(9)) as observer:
+        async with observed(tmp_path, addresses(9), end_timeout_s=0) as observer:
             assert [path.suffix for path in tmp_path.iterdir()] == [".partial"]
         return observer
 
@@ -137,8 +133,8 @@ def test_a_trial_that_is_interrupted_takes_its_capture_along(tmp_path):
         pids = []
 
         async def run() -> None:
-            async with observed(tmp_path, addresses(9)) as observer:
-                pids.append(observer._child.pid)
+            async with observed(tmp_path, addresses(9)):
+                pids.extend(process.pid for process in _capturing())
                 begun.set()
                 await asyncio.Event().wait()
 

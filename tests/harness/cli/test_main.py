@@ -88,7 +88,7 @@ def test_lists_are_arrays_of_named_objects(capsys, what):
     assert call(["list", what]) == 0
 
 
-@pytest.mark.long
+@pytest.mark.long("explains every part")
 def test_everything_that_is_listed_is_explained(capsys):
     for what in ("clients", "brokers", "faults", "scenarios", "checks"):
         call(["list", what, "--json"])
@@ -118,7 +118,7 @@ def test_a_fault_is_explained_with_its_worlds_its_observers_and_its_parameters(c
         )
 
 
-@pytest.mark.long
+@pytest.mark.long("explains every part")
 def test_every_requirement_of_a_scenario_is_judged_by_some_check_and_explained(capsys):
     call(["list", "scenarios", "--json"])
     scenarios = json.loads(told(capsys)[0])
@@ -165,7 +165,7 @@ def _hear_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-@pytest.mark.long
+@pytest.mark.long("starts the command in a process")
 def test_a_reader_that_goes_away_is_told_as_a_broken_pipe() -> None:
     started = _started(subprocess.PIPE)
     assert started.stdout is not None
@@ -174,7 +174,7 @@ def test_a_reader_that_goes_away_is_told_as_a_broken_pipe() -> None:
     assert started.returncode == 141
 
 
-@pytest.mark.long
+@pytest.mark.long("starts the command in a process")
 def test_a_full_disk_behind_stdout_is_one_sentence() -> None:
     with Path("/dev/full").open("wb") as full:
         started = _started(full)
@@ -182,7 +182,7 @@ def test_a_full_disk_behind_stdout_is_one_sentence() -> None:
     assert (started.returncode, told.count("\n")) == (3, 1) and "No space left" in told
 
 
-@pytest.mark.long
+@pytest.mark.long("starts the command in a process")
 @pytest.mark.parametrize(
     ("argv", "closed", "code", "told"),
     [
@@ -202,7 +202,7 @@ def test_a_closed_stream_is_no_disagreement_and_no_defect(argv, closed, code, to
     assert (ended.returncode, ended.stderr) == (code, told)
 
 
-@pytest.mark.long
+@pytest.mark.long("starts the command in a process")
 def test_what_a_full_disk_cannot_show_is_one_sentence() -> None:
     argv = [str(Path(sys.executable).with_name("kafka-trial")), "list", "checks"]
     with Path("/dev/full").open("wb") as full:

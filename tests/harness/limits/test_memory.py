@@ -27,7 +27,7 @@ from harness.simulated.trial import SimulatedTrial
 from harness.storage.run_store import RunRecord, RunStore
 from harness.workloads.produce.profile import producer_config
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("stores and reads as much as memory allows")
 
 documents = st.recursive(
     st.none() | st.integers() | st.text(max_size=5),
@@ -108,10 +108,9 @@ def test_a_load_whose_evidence_could_not_be_read_is_not_planned():
         spec(records=2_400, value_bytes=100_000)
 
 
-def test_evidence_that_could_not_be_read_again_is_not_kept(tmp_path, monkeypatch):
+def test_evidence_that_could_not_be_read_again_is_not_kept(tmp_path):
     evidence = SimulatedTrial(spec(), "run").run()
-    store = stored(tmp_path, evidence)
-    monkeypatch.setattr("harness.storage.run_store.EVIDENCE", Limit("evidence", EVIDENCE.what, 100_000))
+    store = RunStore(stored(tmp_path, evidence).folder, Limit("evidence", EVIDENCE.what, 100_000))
     with pytest.raises(OverLimit, match="at most 100,000 bytes of memory"):
         store.write_evidence(evidence)
     verdict = Execution(store, {})._conclude(evidence)
@@ -131,13 +130,12 @@ def test_a_trace_of_nothing_but_rows_is_too_much(tmp_path):
         read_trace(trace, Meter("c", 2_400))
 
 
-def test_verdicts_share_what_there_is(tmp_path, monkeypatch):
-    store = stored(tmp_path, SimulatedTrial(spec(), "run").run())
+def test_verdicts_share_what_there_is(tmp_path):
+    store = RunStore(stored(tmp_path, SimulatedTrial(spec(), "run").run()).folder, verdicts_bytes=0)
     path = store.trial_folder("t") / "verdict.json"
     path.touch()
     [verdict] = rejudge(store)
     assert needed(path.read_bytes()) < A_VERDICT / 3
-    monkeypatch.setattr("harness.storage.run_store.VERDICTS_BYTES", 0)
     assert list(store.verdicts()) == [verdict]
     path.write_bytes(path.read_bytes() + b" " * A_VERDICT)
     assert [each.verdict for each in store.verdicts()] == [Verdict.HARNESS_ERROR]

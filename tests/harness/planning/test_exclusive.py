@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from harness.model.spec import AtTime, ClientRef, FaultSpec, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
-from harness.planning import exclusive
 from harness.planning.exclusive import lingers_s, needs_exclusive_cluster, starts_nodes
 from harness.plugins import registry
 
@@ -56,9 +55,9 @@ def test_who_did_not_end_in_order_lingers_for_ever():
     assert lingers_s(trial("broker_kill"), SimpleNamespace(verdict="harness-error")) == math.inf
 
 
-def test_a_kind_that_does_not_say_lingers_for_ever(monkeypatch):
-    monkeypatch.setattr(exclusive.registry, "fault", lambda name: SimpleNamespace(exclusive_cluster=True))
-    assert lingers_s(trial("theirs"), ENDED) == math.inf and not starts_nodes(trial("theirs"))
+def test_a_kind_that_does_not_say_lingers_for_ever():
+    with registry.replaced("faults", {"theirs": SimpleNamespace(exclusive_cluster=True)}):
+        assert lingers_s(trial("theirs"), ENDED) == math.inf and not starts_nodes(trial("theirs"))
 
 
 def test_nodes_start_again_where_a_fault_ends_them():

@@ -81,7 +81,7 @@ loads = st.builds(
 tables = st.builds(Generated, kinds=kinds, faults=amounts(1, 6), duration_ms=amounts(0, 5_000), load=loads)
 
 
-@pytest.mark.long
+@pytest.mark.long("a simulated trial an example")
 @given(tables, SEEDS)
 @settings(max_examples=200)
 def test_every_schedule_that_is_drawn_can_be_carried_out_and_judged(table, seed):

@@ -14,7 +14,7 @@ from harness.planning.plan import make_plan
 from harness.plugins import registry
 from harness.plugins.client import InstalledClient, Launch
 from harness.running.budget import Budget
-from harness.running.campaign import Campaign
+from harness.running.campaign import Campaign, Lanes
 from harness.simulated.judged import try_spec
 from harness.storage.run_store import RunRecord, RunStore
 
@@ -68,18 +68,23 @@ def test_in_the_simulated_world_it_is_unsupported() -> None:
     assert not evidence.frames
 
 
-def test_a_campaign_concludes_it_without_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_cluster(*_: object, **__: object) -> None:
+def test_a_campaign_concludes_it_without_a_cluster(tmp_path: Path) -> None:
+    def no_cluster(*_: object, **__: object) -> Lanes:
         raise AssertionError("a cluster was asked for")
 
-    monkeypatch.setattr("harness.running.campaign.Pool", no_cluster)
     scenario = registry.scenario("frame/stale-metadata")
     plan = make_plan([scenario], [REFERENCE], ["local:4.3.1x1"], [1])
     store = RunStore.create(tmp_path, RunRecord("r", "now", plan, 1, {}, []))
     clients = {REFERENCE: InstalledClient(REFERENCE, Launch((), {}))}
     said: list[str] = []
     campaign = Campaign(
-        store, clients, 1, lambda _: None, lambda verdict: said.append(verdict.verdict), budget=Budget()
+        store,
+        clients,
+        1,
+        lambda _: None,
+        lambda verdict: said.append(verdict.verdict),
+        budget=Budget(),
+        pool=no_cluster,
     )
     asyncio.run(campaign.run())
     assert said == ["unsupported"] * len(plan.trials) and len(plan.trials) == 2

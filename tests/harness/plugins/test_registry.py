@@ -121,7 +121,7 @@ def test_a_mistyped_name_is_looked_for_among_all(install, typed, meant):
         registry.fault(typed)
 
 
-@pytest.mark.long
+@pytest.mark.long("starts a process with another distribution")
 def test_the_command_line_knows_them(install):
     folder = install("theirs", THEIRS, POINTS)
 
@@ -132,3 +132,18 @@ def test_the_command_line_knows_them(install):
 
     assert "mutant-theirs_seed" in [row["name"] for row in told("list", "mutants")]
     assert told("mutants", "theirs_seed")["escaped"] == []
+
+
+def test_a_part_of_the_caller_is_found_instead_of_the_registered_one_for_as_long_as_it_says():
+    registered, mine, another = registry.fault("latency"), object(), object()
+    with registry.replaced("faults", {"latency": mine, "my_fault": another}):
+        assert registry.fault("latency") is mine and registry.fault("my_fault") is another
+        assert registry.table("faults")["latency"] is mine
+        assert {"latency", "my_fault"} <= {*registry.names("faults")}
+        with registry.replaced("faults", {"latency": another}):
+            assert registry.fault("latency") is another and registry.fault("my_fault") is another
+        assert registry.fault("latency") is mine
+    assert registry.fault("latency") is registered
+    assert "my_fault" not in registry.names("faults")
+    with pytest.raises(UsageError):
+        registry.fault("my_fault")

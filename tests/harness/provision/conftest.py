@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from harness.provision import jars, kafka
+from harness.model.errors import EnvironmentProblem
+from harness.provision import go, jars, kafka, node, pypi
 
 JARS = {"kafka_2.13-4.3.1.jar": b"broker", "kafka-clients-4.3.1.jar": b"clients"}
 
@@ -50,6 +52,26 @@ class Machine:
             {server} > "$2"
             chmod +x "$2" """
         return self.has("go", script)
+
+
+@pytest.fixture
+def lend(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path | EnvironmentProblem], None]:
+    """``lend(python)``: what PyPI lends is beside that interpreter, or it lends nothing, for that reason.
+
+    Which files an environment has is uv's doing, and tests have no network: here alone the function that asks it for
+    pinned ones is replaced, wherever it is used.
+    """
+
+    def lent(python: Path | EnvironmentProblem) -> None:
+        def pinned(name: str, pins: Path) -> Path:
+            if isinstance(python, EnvironmentProblem):
+                raise python
+            return python
+
+        for module in (go, node, pypi):
+            monkeypatch.setattr(module, "pinned_env", pinned)
+
+    return lent
 
 
 @pytest.fixture

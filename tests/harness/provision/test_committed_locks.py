@@ -161,9 +161,9 @@ def test_a_lock_that_cannot_be_made_anew_stays_as_it_is(tmp_path, monkeypatch) -
     kind = SimpleNamespace(versions=("1", "2", "3"), locks=tmp_path, lock=lock)
     monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "scripts"))
     script = importlib.import_module("lock_clients")
-    monkeypatch.setattr(registry, "table", lambda group: {"tiny": kind})
     monkeypatch.setattr("sys.argv", ["lock_clients.py", "tiny", "--again"])
 
-    assert script.main() == 3
+    with registry.replaced("clients", {"tiny": kind}):
+        assert script.main() == 3
     found = [path.read_text() for path in sorted(tmp_path.glob("*/a.lock"))]
     assert found == ["half of it", "whole", "half of it"]

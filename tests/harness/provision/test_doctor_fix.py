@@ -18,7 +18,7 @@ from harness.provision.manifest import FIX
 from harness.provision.tools import Ended
 from harness.provision.toxiproxy import toxiproxy_server
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("hashes an installation for each test")
 
 GO, PYTHON = "franz-go", "confluent-kafka"
 LIBRARY = "lib/librdkafka.so"

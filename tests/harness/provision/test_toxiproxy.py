@@ -39,10 +39,10 @@ def test_a_damaged_binary_is_not_started(machine: Any) -> None:
 
 @pytest.mark.parametrize("version", [None, "1.19.8", "1.22.12"])
 def test_a_go_is_borrowed_where_there_is_none_that_will_do(
-    machine: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, version: str | None
+    machine: Any, lend: Any, tmp_path: Path, version: str | None
 ) -> None:
     borrowed = machine.has_go("1.27.3").rename(tmp_path / "go")
-    monkeypatch.setattr(go, "pinned_env", lambda name, pins: tmp_path / "python")
+    lend(tmp_path / "python")
     if version:
         machine.has("go", f'[ "$1" = version ] && echo go version go{version} linux/amd64')
     assert borrowed.exists()

@@ -9,10 +9,9 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from harness.model.rows import Finding, RequirementVerdict, TrialVerdict
-from harness.pytest_support import fixtures
 from harness.pytest_support.fixtures import TrialInconclusive, TrialResult
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("runs pytest in a process for each test")
 pytest_plugins = ["pytester"]
 
 PLAIN = "def test_one(): pass"
@@ -127,11 +126,16 @@ def test_a_report_is_printed_once_also_where_ci_wants_whole_summaries(pytester, 
     assert "expected: one" in failure.text
 
 
+class Reported(TrialResult):
+    def report(self):
+        return "the report"
+
+
 def tried(verdict, strict=False):
     finding = Finding("lost", "1 record lost")
     requirement = RequirementVerdict("X-1", "MUST", verdict, (finding,) if verdict == "fail" else ())
     said = TrialVerdict("t", "c@1", "b:1", "s", "idempotent", 1, verdict, "a reason", (requirement,))
-    return TrialResult(said, None, None, strict)
+    return Reported(said, None, None, strict)
 
 
 def test_what_proves_nothing_is_neither_pass_nor_failure():
@@ -140,8 +144,7 @@ def test_what_proves_nothing_is_neither_pass_nor_failure():
             tried(verdict).must_pass()
 
 
-def test_verdicts_in_pytests_words(monkeypatch):
-    monkeypatch.setattr(fixtures.TrialResult, "report", lambda self: "the report")
+def test_verdicts_in_pytests_words():
     tried("pass").must_pass()
     for verdict in ("fail", "unexpected-pass"):
         with pytest.raises(pytest.fail.Exception, match="the report"):
@@ -152,8 +155,7 @@ def test_verdicts_in_pytests_words(monkeypatch):
         tried("expected-fail").must_pass()
 
 
-def test_what_differs_fails_only_where_it_is_strict(monkeypatch):
-    monkeypatch.setattr(fixtures.TrialResult, "report", lambda self: "the report")
+def test_what_differs_fails_only_where_it_is_strict():
     tried("differs").must_pass()
     assert tried("differs").passed and not tried("differs", strict=True).passed
     tried("pass", strict=True).must_pass()

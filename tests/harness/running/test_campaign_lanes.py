@@ -22,7 +22,7 @@ REFERENCE = ClientRef("reference", "0.1.0", ())
     ("broker", "jobs", "lanes"),
     [("local:4.3.1x1", 30, 30), ("local:4.3.1x1", 3, 3), ("local:4.3.1x3", 30, 7), ("local:4.3.1x3", 3, 3)],
 )
-def test_a_larger_cluster_has_no_more_than_the_machine_bears(tmp_path, monkeypatch, broker, jobs, lanes):
+def test_a_larger_cluster_has_no_more_than_the_machine_bears(tmp_path, broker, jobs, lanes):
     asked, said = [], []
 
     class Lanes:
@@ -32,12 +32,18 @@ def test_a_larger_cluster_has_no_more_than_the_machine_bears(tmp_path, monkeypat
         async def work(self, line):
             """Carries nothing out."""
 
-    monkeypatch.setattr("harness.running.campaign.Pool", Lanes)
     plan = make_plan([registry.scenario("produce/calm")], [REFERENCE], [broker], range(1, 41))
     store = RunStore.create(tmp_path, RunRecord("r", "now", plan, jobs, {}, []))
     clients = {REFERENCE: InstalledClient(REFERENCE, Launch((), {}))}
     campaign = Campaign(
-        store, clients, jobs, lambda _: None, _ignored, said.append, machine=Machine(2, 23 * 2**30)
+        store,
+        clients,
+        jobs,
+        lambda _: None,
+        _ignored,
+        said.append,
+        machine=Machine(2, 23 * 2**30),
+        pool=Lanes,
     )
     asyncio.run(campaign.run())
 

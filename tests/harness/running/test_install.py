@@ -6,8 +6,8 @@ import pytest
 
 from harness.model.errors import EnvironmentProblem, UsageError
 from harness.model.spec import ClientRef
+from harness.plugins import registry
 from harness.plugins.client import Launch
-from harness.running import install as installing
 from harness.running.install import install, install_what_can_be
 
 WELL, LACKING, WRONG = ClientRef("well", "1"), ClientRef("lacking", "1"), ClientRef("well", "none")
@@ -26,10 +26,10 @@ class Lacking:
 
 
 @pytest.fixture(autouse=True)
-def kinds(monkeypatch):
-    monkeypatch.setattr(
-        installing.registry, "client", lambda name: Lacking() if name == "lacking" else Kind()
-    )
+def kinds():
+    kinds = {ref.name: Lacking() if ref is LACKING else Kind() for ref in (WELL, LACKING, WRONG)}
+    with registry.replaced("clients", kinds):
+        yield
 
 
 def test_the_others_go_on():

@@ -14,7 +14,6 @@ from harness.limits.meter import CONNECTIONS, Meter
 from harness.model.addresses import LaneAddress
 from harness.model.errors import EnvironmentProblem
 from harness.model.spec import FrameMatch
-from harness.running import lane as lanes
 from harness.running.lane import Lane
 from harness.system.port_allocator import port_block
 from harness.witness import WitnessLane
@@ -46,10 +45,8 @@ def test_a_rule_that_was_left_at_the_witness_is_told() -> None:
     asyncio.run(lane.assert_pristine())
 
 
-def test_what_a_broker_holds_open_is_not_counted_against_the_next_client(monkeypatch) -> None:
+def test_what_a_broker_holds_open_is_not_counted_against_the_next_client() -> None:
     """A broker that owes an answer does not look whether its client is gone."""
-    monkeypatch.setattr("harness.witness.lane.CONNECTIONS", replace(CONNECTIONS, base=2))
-
     kept = []
 
     def begins(address: LaneAddress, broker: socket.socket) -> None:
@@ -61,7 +58,8 @@ def test_what_a_broker_holds_open_is_not_counted_against_the_next_client(monkeyp
 
     async def steps(ports: list[int], broker: socket.socket) -> None:
         address = LaneAddress(3, 1, *(("127.0.0.1", port) for port in ports))
-        witness, before, after = WitnessLane(3), Meter("one", 1), Meter("the next", 1)
+        witness = WitnessLane(3, connections=replace(CONNECTIONS, base=2))
+        before, after = Meter("one", 1), Meter("the next", 1)
         await witness.open([address])
         lane = Lane(3, (Switched(),), witness)
         witness.record(lambda _: None, before)
@@ -95,11 +93,10 @@ async def _no_file() -> None:
 @pytest.mark.parametrize(
     ("empty", "why"), [(_stuck, "it takes more than 0.01 s"), (_no_file, "Too many open files")]
 )
-def test_a_lane_that_cannot_be_emptied_says_so_and_its_proxies_are_on(monkeypatch, empty, why) -> None:
-    monkeypatch.setattr(lanes, "EMPTY_S", 0.01)
+def test_a_lane_that_cannot_be_emptied_says_so_and_its_proxies_are_on(empty, why) -> None:
     lane = Lane(3, (Switched(), Switched()), SimpleNamespace(empty=empty))
 
     with pytest.raises(EnvironmentProblem, match=f"lane 3 cannot be emptied: {why}"):
-        asyncio.run(lane.empty())
+        asyncio.run(lane.empty(timeout_s=0.01))
 
     assert all(proxy.enabled for proxy in lane.proxies)

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from harness.model.errors import BrokerDied, EnvironmentProblem
+from harness.plugins import registry
 from harness.running import lane_pool as pool
 from harness.running.lane_pool import JobQueue, Pool
 
@@ -69,10 +70,10 @@ class World:
 @pytest.fixture
 def world(monkeypatch):
     world = World()
-    monkeypatch.setattr(pool.registry, "broker", lambda _: world)
-    monkeypatch.setattr(pool.registry, "proxy", lambda _: world)
+    # Lanes are opened here without sockets; what a pool decides does not depend on them.
     monkeypatch.setattr(pool, "open_lane", world.open_lane)
-    return world
+    with registry.replaced("brokers", {"fake": world}), registry.replaced("proxies", {"toxiproxy": world}):
+        yield world
 
 
 def work(tmp_path, line, lanes=2):
@@ -216,12 +217,12 @@ def test_what_may_not_go_on_is_left(world, tmp_path):
     assert len(done) == 2 and len(line) == 3
 
 
-def exclusive(tmp_path, line, pools=1):
+def exclusive(tmp_path, line, pools=1, **more):
     async def scenario():
         starts = asyncio.Semaphore(1)
         async with asyncio.TaskGroup() as group:
             for n in range(pools):
-                pool = Pool("fake:1", 1, tmp_path / str(n), exclusive=True, starts=starts)
+                pool = Pool("fake:1", 1, tmp_path / str(n), exclusive=True, starts=starts, **more)
                 group.create_task(pool.work(line))
 
     asyncio.run(scenario())
@@ -259,17 +260,13 @@ def test_a_fault_left_on_the_lane_and_an_error_of_the_renewal_replace_the_cluste
     assert [world.clusters.index(cluster) for cluster in seen] == [0, 1, 2] and world.renewals == 0
 
 
-def test_who_lingers_for_ever_has_the_cluster_alone_and_who_lingers_a_while_is_waited_for(
-    world, tmp_path, monkeypatch
-):
-    seen, slept, sleep = [], [], asyncio.sleep
+def test_who_lingers_for_ever_has_the_cluster_alone_and_who_lingers_a_while_is_waited_for(world, tmp_path):
+    seen, slept = [], []
 
     async def nap(seconds):
         slept.append(seconds)
-        await sleep(0)
 
-    monkeypatch.setattr(pool.asyncio, "sleep", nap)
-    exclusive(tmp_path, JobQueue(jobs_on(seen, [float("inf"), 12.0, 0.0])))
+    exclusive(tmp_path, JobQueue(jobs_on(seen, [float("inf"), 12.0, 0.0])), pause=nap)
     assert [world.clusters.index(cluster) for cluster in seen] == [0, 1, 1]
     assert slept.count(12.0) == 1 and world.renewals == 1
 

@@ -43,20 +43,19 @@ class Lanes:
 
 
 @pytest.fixture
-def campaign(tmp_path, monkeypatch):
+def campaign(tmp_path):
     """``campaign(hostile)``: carry out six trials of each client; the verdicts told, and what was said."""
 
-    async def run(self, index, spec, cluster, lane):
-        cluster.begun.append(spec)
-        await asyncio.sleep(0)  # the other one has begun as well
-        cluster.dead |= any(each.client in hostile for each in cluster.begun)
-        runs.append(spec.trial)
-        code = DIED if cluster.dead else ""
-        return self.left_out(index, spec, "...", Ending.HARNESS_ERROR, code or "fine")
+    class Played(Execution):
+        async def run(self, index, spec, cluster, lane):
+            cluster.begun.append(spec)
+            await asyncio.sleep(0)  # the other one has begun as well
+            cluster.dead |= any(each.client in hostile for each in cluster.begun)
+            runs.append(spec.trial)
+            code = DIED if cluster.dead else ""
+            return self.left_out(index, spec, "...", Ending.HARNESS_ERROR, code or "fine")
 
     hostile, runs = set(), []
-    monkeypatch.setattr("harness.running.campaign.Pool", Lanes)
-    monkeypatch.setattr(Execution, "run", run)
     plan = make_plan([registry.scenario("produce/calm")], [HONEST, HOSTILE], ["local:4.3.1x1"], range(1, 4))
 
     def carry_out(*culprits):
@@ -65,10 +64,18 @@ def campaign(tmp_path, monkeypatch):
         told, said = [], []
         store = RunStore.create(tmp_path, RunRecord("r", "now", plan, 2, {}, []))
         clients = {ref: InstalledClient(ref, Launch((), {})) for ref in (HONEST, HOSTILE)}
-        machine = Machine(2, 23 * 2**30)
-        asyncio.run(
-            Campaign(store, clients, 2, lambda _: None, told.append, said.append, machine=machine).run()
+        campaign = Campaign(
+            store,
+            clients,
+            2,
+            lambda _: None,
+            told.append,
+            said.append,
+            machine=Machine(2, 23 * 2**30),
+            pool=Lanes,
+            execution=Played,
         )
+        asyncio.run(campaign.run())
         return SimpleNamespace(plan=plan, told=told, said=said, runs=runs, store=store)
 
     return carry_out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import pytest
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from harness.model.errors import EnvironmentProblem
 from harness.model.rows import Finding, RequirementVerdict, TrialVerdict
 from harness.model.spec import ClientRef, Plan, TrialSpec, Workload
 from harness.model.verdicts import Guarantee, Verdict
-from harness.search import bisect_run as steps
+from harness.plugins.client import InstalledClient, Launch
 from harness.search.bisect_run import Bisection
 from harness.search.bisect_search import VersionState
 from harness.search.trial_batches import GrowingRun
@@ -54,35 +54,31 @@ class World:
         return TrialVerdict(spec.trial, "c", "b", "s", "idempotent", spec.seed, of, "", required)
 
 
-@pytest.fixture
-def lacking(monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """The versions that do not install."""
-    versions: set[str] = set()
+def bisected(
+    world: World, *, seeds: int = 1, versions: Sequence[str] = VERSIONS, lacking: Collection[str] = ()
+) -> Bisection:
+    """Bisect; the versions in ``lacking`` do not install."""
 
-    def installed(ref: ClientRef) -> None:
-        if ref.version in versions:
+    def installed(ref: ClientRef) -> InstalledClient:
+        if ref.version in lacking:
             raise EnvironmentProblem(f"{ref} does not compile")
+        return InstalledClient(ref, Launch((), {}))
 
-    monkeypatch.setattr(steps, "installed", installed)
-    return versions
-
-
-def bisected(world: World, *, seeds: int = 1, versions: Sequence[str] = VERSIONS) -> Bisection:
-    found = Bisection("c", versions, trials_of, seeds, None, False, {})
+    found = Bisection("c", versions, trials_of, seeds, None, False, {}, install=installed)
     asyncio.run(found.run(world.run))
     return found
 
 
-def test_the_first_bad_version_is_found(tmp_path, lacking: set[str]) -> None:
+def test_the_first_bad_version_is_found(tmp_path) -> None:
     found = bisected(World(tmp_path, lambda number, _: number >= 11), seeds=2)
     assert found.bracket == ("1.10", "1.11") and not found.untold
     assert len(found.verdicts) == 6 and all(len(each) == 2 for each in found.verdicts.values())
     assert found.failing.trial == "1.11-0"
 
 
-def test_what_does_not_install_is_skipped_with_its_reason(tmp_path, lacking: set[str]) -> None:
-    lacking |= {"1.7", "1.8", "1.11"}
-    found = bisected(World(tmp_path, lambda number, _: number >= 11))
+def test_what_does_not_install_is_skipped_with_its_reason(tmp_path) -> None:
+    lacking = {"1.7", "1.8", "1.11"}
+    found = bisected(World(tmp_path, lambda number, _: number >= 11), lacking=lacking)
     assert found.bracket == ("1.10", "1.12") and found.untold == ["1.11"]
     assert found.seen["1.11"] is VersionState.SKIPPED and "1.11" not in found.verdicts
     assert found.lacks["1.11"] == "c@1.11 does not compile"
@@ -91,12 +87,12 @@ def test_what_does_not_install_is_skipped_with_its_reason(tmp_path, lacking: set
 @pytest.mark.parametrize(
     "fails", [lambda number, _: True, lambda number, _: False, lambda number, _: number < 8]
 )
-def test_ends_that_are_not_as_was_said_end_it(tmp_path, lacking: set[str], fails: Fails) -> None:
+def test_ends_that_are_not_as_was_said_end_it(tmp_path, fails: Fails) -> None:
     found = bisected(World(tmp_path, fails))
     assert not found.is_as_said and set(found.seen) == {"1.0", "1.15"}
 
 
-def test_a_failure_that_comes_now_and_then_is_tried_with_more_seeds(tmp_path, lacking: set[str]) -> None:
+def test_a_failure_that_comes_now_and_then_is_tried_with_more_seeds(tmp_path) -> None:
     """With two seeds every third version that is bad would look good."""
     found = bisected(World(tmp_path, lambda number, seed: number >= 11 and (number + seed) % 3 == 0), seeds=3)
     assert found.seeds == 8
@@ -105,9 +101,7 @@ def test_a_failure_that_comes_now_and_then_is_tried_with_more_seeds(tmp_path, la
 
 
 @pytest.mark.parametrize("stop_at", [0, 1, 2, 3, 4])
-def test_when_the_budget_is_used_up_it_is_as_narrow_as_it_got(
-    tmp_path, lacking: set[str], stop_at: int
-) -> None:
+def test_when_the_budget_is_used_up_it_is_as_narrow_as_it_got(tmp_path, stop_at: int) -> None:
     found = bisected(World(tmp_path, lambda number, _: number >= 11, stop_at))
     assert found.ran_out and found.is_as_said == (stop_at >= 2)
     if found.is_as_said:

@@ -158,9 +158,8 @@ def test_what_cannot_be_configured_is_unsupported() -> None:
     assert record.ending is Ending.UNSUPPORTED and "delivery.timeout.ms" in record.reason
 
 
-def test_a_trial_without_an_end_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.simulated.trial.MAX_STEPS", 20)
-    record = SimulatedTrial(spec(), RUN_ID).run().record
+def test_a_trial_without_an_end_has_a_reason() -> None:
+    record = SimulatedTrial(spec(), RUN_ID, max_steps=20).run().record
     assert record.ending is Ending.HARNESS_ERROR and "circles" in record.reason
 
 

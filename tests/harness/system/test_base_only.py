@@ -30,7 +30,7 @@ NEED_AN_EXTRA = {
     "suites.requirements.coverage",
 }
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("imports every module in a process of its own")
 
 
 def base_only(*argv: str) -> subprocess.CompletedProcess[str]:

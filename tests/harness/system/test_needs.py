@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.planning.cluster_needs import needs_of
+from harness.plugins import registry
 from harness.plugins.cluster import ClusterNeeds, Needs
 from harness.system import needs
 from harness.system.machine import Machine
@@ -76,6 +77,6 @@ def test_machines_that_there_are(machine, lanes, replicated, one_node, three_nod
     assert needs.exclusive_clusters(machine, needs_of("local:4.3.1x3")) == three_nodes
 
 
-def test_a_kind_of_broker_that_does_not_say_is_one_jvm(monkeypatch):
-    monkeypatch.setattr("harness.plugins.registry.broker", lambda kind: object())
-    assert needs_of("theirs:1") == needs.kraft(1)
+def test_a_kind_of_broker_that_does_not_say_is_one_jvm():
+    with registry.replaced("brokers", {"theirs": object()}):
+        assert needs_of("theirs:1") == needs.kraft(1)

@@ -13,14 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.system import port_allocator
 from harness.system.port_allocator import FIRST, GRANULE, LAST, PortsExhausted, port_block
 
 HOLDER = """
 import sys
-from harness.system import port_allocator
-port_allocator.FIRST = 31_008
-with port_allocator.port_block(40) as ports:
+from harness.system.port_allocator import port_block
+with port_block(40, first=31_008) as ports:
     print(ports.start, flush=True)
     sys.stdin.read()
 """
@@ -38,21 +36,15 @@ def test_blocks_are_whole_and_disjoint(counts: list[int]) -> None:
 
 
 def test_a_port_in_use_rules_its_block_out() -> None:
-    with port_block(3) as before, socket.socket() as other:
-        other.bind(("127.0.0.1", before[1]))
-        taken = before[1]
-        start = before.start
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(port_allocator, "_claim", lambda granule, claims: True)
-            patch.setattr(port_allocator, "FIRST", start)
-            with port_block(3) as after:
-                assert taken not in after
-                assert after.start > before.start
+    with socket.socket() as other:
+        with port_block(3) as before:
+            other.bind(("127.0.0.1", before[1]))
+        with port_block(3, first=before.start) as after:
+            assert before[1] not in after
+            assert after.start > before.start
 
 
-def test_a_block_of_another_process_is_not_given_away_until_that_ends(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_block_of_another_process_is_not_given_away_until_that_ends() -> None:
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLDER],
         stdin=subprocess.PIPE,
@@ -62,31 +54,26 @@ def test_a_block_of_another_process_is_not_given_away_until_that_ends(
     try:
         assert holder.stdout is not None
         start = int(holder.stdout.readline())
-        monkeypatch.setattr(port_allocator, "FIRST", start)
-        with port_block(40) as ports:
+        with port_block(40, first=start) as ports:
             assert ports.start >= start + 40
     finally:
         holder.kill()
         holder.communicate()
-    monkeypatch.setattr(port_allocator, "LAST", start + 2 * GRANULE - 1)
-    with port_block(40) as ports:
+    with port_block(40, start, start + 2 * GRANULE - 1) as ports:
         assert ports.start == start
 
 
-def test_a_block_is_given_back_also_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        port_allocator, "FIRST", 32_000
-    )  # away from whoever searches from the start meanwhile
-    with pytest.raises(RuntimeError), port_block(1) as first:
+def test_a_block_is_given_back_also_after_an_error() -> None:
+    high = 32_000  # other processes search from the start meanwhile
+    with pytest.raises(RuntimeError), port_block(1, high) as first:
         raise RuntimeError
-    with port_block(1) as second:
+    with port_block(1, high) as second:
         assert first == second
 
 
-def test_none_left_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(port_allocator, "LAST", FIRST + GRANULE - 1)
+def test_none_left_is_one_sentence() -> None:
     with (
         pytest.raises(PortsExhausted, match=f"no {GRANULE + 1} neighbouring TCP ports are free"),
-        port_block(GRANULE + 1),
+        port_block(GRANULE + 1, FIRST, FIRST + GRANULE - 1),
     ):
         pass

@@ -11,7 +11,15 @@ PRODUCER = {Api.API_VERSIONS, Api.METADATA, Api.PRODUCE, Api.INIT_PRODUCER_ID, A
 
 @pytest.fixture(
     scope="session",
-    params=[pytest.param(api, marks=[] if api in PRODUCER else pytest.mark.long) for api in Api],
+    params=[
+        pytest.param(
+            api,
+            marks=[]
+            if api in PRODUCER
+            else pytest.mark.long("every other API; those of producers are in the fast tier"),
+        )
+        for api in Api
+    ],
     ids=api_name,
 )
 def api(request: pytest.FixtureRequest) -> Api:

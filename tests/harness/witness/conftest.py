@@ -147,8 +147,7 @@ async def _accepting() -> AsyncIterator[tuple[int, asyncio.Queue[Any]]]:
 
 
 @asynccontextmanager
-async def _witnessed(lane: WitnessLane | None = None) -> AsyncIterator[Ends]:
-    lane = lane or WitnessLane(0)
+async def _witnessed(lane: WitnessLane) -> AsyncIterator[Ends]:
     rows: list[Frame] = []
     async with _accepting() as (port, accepted):
         with port_block(2) as ports:
@@ -166,9 +165,9 @@ async def _witnessed(lane: WitnessLane | None = None) -> AsyncIterator[Ends]:
 Scenario = Callable[[Ends], Coroutine[Any, Any, None]]
 
 
-def _run(scenario: Scenario) -> None:
+def _run(scenario: Scenario, lane: Callable[[], WitnessLane] = lambda: WitnessLane(0)) -> None:
     async def main() -> None:
-        async with asyncio.timeout(30), _witnessed() as ends:
+        async with asyncio.timeout(30), _witnessed(lane()) as ends:
             await scenario(ends)
 
     asyncio.run(main())
@@ -181,6 +180,6 @@ def accepting() -> Callable[[], AbstractAsyncContextManager[tuple[int, asyncio.Q
 
 
 @pytest.fixture(scope="session")
-def play() -> Callable[[Scenario], None]:
-    """``play(scenario)``, a coroutine function of the two ends of a connection."""
+def play() -> Callable[..., None]:
+    """``play(scenario, lane)``: a coroutine function of the two ends of a connection, and what makes the lane."""
     return _run

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -11,22 +10,19 @@ from typing import Any
 import pytest
 
 from harness.model.rows import Frame, FrameKind
-from harness.witness import pace
-from harness.witness.pace import Pace
+from harness.witness import WitnessLane
+from harness.witness.pace import TURN_NS, Pace
 
-Play = Callable[[Callable[[Any], Coroutine[Any, Any, None]]], None]
+Play = Callable[[Callable[[Any], Coroutine[Any, Any, None]], Callable[[], WitnessLane]], None]
 #: ApiVersions 0, nothing smaller is a request.
 SMALLEST = b"\0\0\0\x0a\0\x12\0\0\0\0\0\7\xff\xff"
 
 
-@pytest.fixture
-def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Turns that have no time, and take little pieces."""
-    monkeypatch.setattr(pace, "TURN_NS", 0)
-    monkeypatch.setattr(pace, "PIECES_BYTES", range(10 * len(SMALLEST), 10 * len(SMALLEST) + 1))
+def hurried() -> WitnessLane:
+    """A lane whose turns have no time, and take little pieces."""
+    return WitnessLane(0, pace=Pace(0, range(10 * len(SMALLEST), 10 * len(SMALLEST) + 1)))
 
 
-@pytest.mark.usefixtures("hurried")
 def test_one_turn_of_the_loop_reads_a_little_of_what_has_come(play: Play) -> None:
     requests, turn, rows = 2_000, 0, Counter[int]()
 
@@ -46,11 +42,10 @@ def test_one_turn_of_the_loop_reads_a_little_of_what_has_come(play: Play) -> Non
         assert await ends.broker_in.readexactly(len(SMALLEST) * requests)
         turning.cancel()
 
-    play(scenario)
+    play(scenario, hurried)
     assert rows.total() == requests and max(rows.values()) <= 10
 
 
-@pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("pieces", [1, 1.5, 200])
 def test_bytes_that_wait_arrive_unchanged_and_the_end_behind_them(play: Play, pieces: float) -> None:
     data = bytes(range(251)) * 140
@@ -65,10 +60,9 @@ def test_bytes_that_wait_arrive_unchanged_and_the_end_behind_them(play: Play, pi
         assert await ends.client_in.read() == data
         assert ends.lane.failure is None
 
-    play(scenario)
+    play(scenario, hurried)
 
 
-@pytest.mark.usefixtures("hurried")
 def test_what_waits_when_the_connection_ends_is_dropped(play: Play) -> None:
     async def scenario(ends: Any) -> None:
         ends.client_out.write(SMALLEST * 10_000)
@@ -76,7 +70,7 @@ def test_what_waits_when_the_connection_ends_is_dropped(play: Play) -> None:
         await ends.lane.empty()
         assert ends.lane.open_connections == 0 and ends.lane.failure is None
 
-    play(scenario)
+    play(scenario, hurried)
 
 
 def test_those_who_wait_take_turns() -> None:
@@ -100,12 +94,11 @@ def test_those_who_wait_take_turns() -> None:
     assert asyncio.run(scenario()) == ["a", "b", "a", "b", "a"]
 
 
-def test_a_turn_has_time_until_it_has_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_turn_has_time_until_it_has_not() -> None:
     async def scenario() -> None:
-        now_ns, turns = 5, Pace()
-        monkeypatch.setattr(time, "monotonic_ns", lambda: now_ns)
+        now_ns, turns = 5, Pace(now_ns=lambda: now_ns)
         assert turns.has_time()
-        now_ns += pace.TURN_NS
+        now_ns += TURN_NS
         assert not turns.has_time()
         await asyncio.sleep(0)
         assert turns.has_time()
@@ -113,9 +106,7 @@ def test_a_turn_has_time_until_it_has_not(monkeypatch: pytest.MonkeyPatch) -> No
     asyncio.run(scenario())
 
 
-def test_pieces_grow_while_they_are_quick_and_are_small_again_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_pieces_grow_while_they_are_quick_and_are_small_again_at_once() -> None:
     sizes, now_ns, step_ns = list[int](), 0, 0
 
     def take(piece: bytes) -> None:
@@ -123,11 +114,10 @@ def test_pieces_grow_while_they_are_quick_and_are_small_again_at_once(
         sizes.append(len(piece))
         now_ns += step_ns
 
-    monkeypatch.setattr(time, "monotonic_ns", lambda: now_ns)
-    turns, data = Pace(), bytes(2**20)
+    turns, data = Pace(now_ns=lambda: now_ns), bytes(2**20)
     for _ in range(5):
         turns.take(data, take)
-    step_ns = pace.TURN_NS // 2
+    step_ns = TURN_NS // 2
     for _ in range(2):
         turns.take(data, take)
     step_ns = 0

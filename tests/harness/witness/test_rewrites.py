@@ -25,7 +25,7 @@ from harness.witness.rewrites import (
     without_broker,
 )
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("every version of every API")
 
 Messages = Callable[[Any], st.SearchStrategy[Any]]
 PRODUCER_APIS = (Api.PRODUCE, Api.METADATA, Api.API_VERSIONS, Api.INIT_PRODUCER_ID, Api.FIND_COORDINATOR)

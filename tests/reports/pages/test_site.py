@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from msgspec import structs
 from harness.files import zstd
 from harness.model.contract import Configured
 from harness.model.errors import UsageError
-from harness.model.rows import CaptureRecord, Finding, RequirementVerdict
+from harness.model.rows import CaptureRecord, Finding, RequirementVerdict, TrialVerdict
 from harness.model.spec import ClientRef
 from harness.model.tcp_facts import By, TcpFact, What
 from harness.storage.run_store import RunStore
@@ -27,7 +27,7 @@ from reports.pages.trial_page import reproduce
 from reports.spark.analysis import Analysis, Row
 from reports.spark.transforms.matrix import CELL
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("writes a whole site for each test")
 
 Stories = Callable[..., Any]
 Runs = Callable[..., RunStore]
@@ -77,6 +77,23 @@ def pages(out: Path) -> dict[str, Page]:
 PRODUCE_COUNTS = ("produce_requests", "produce_responses", "produce_errors", "resent_parts")
 
 
+#: The latency of each trial.
+TOOK = {"acked": 2, "failed": 0, "unknown": 1, "p50_ms": 4.0, "p95_ms": 40.5, "p99_ms": 400.0, "max_ms": 4e3}
+
+
+def coverage_of(verdict: TrialVerdict) -> Iterator[Row]:
+    """A row for each requirement that the trial judged."""
+    for requirement in verdict.requirements:
+        yield {
+            "id": requirement.id,
+            "level": requirement.level,
+            "client": verdict.client,
+            "verdict": requirement.verdict,
+            "trials": 1,
+            "findings": 2,
+        }
+
+
 def analysis_of_store(
     store: RunStore,
     disagreements: Iterable[Row] = (),
@@ -87,15 +104,6 @@ def analysis_of_store(
     verdicts = list(store.verdicts())
     evidence = {verdict.trial: store.read_evidence(verdict.trial) for verdict in verdicts}
     cells = [{name: getattr(verdict, name) for name in CELL} for verdict in verdicts]
-    took = {
-        "acked": 2,
-        "failed": 0,
-        "unknown": 1,
-        "p50_ms": 4.0,
-        "p95_ms": 40.5,
-        "p99_ms": 400.0,
-        "max_ms": 4e3,
-    }
     rows: dict[str, list[Row]] = {
         "trials": [
             {"trial": v.trial, "counted": True, "load_ns": 0, "end_ns": 90_000_000_000} for v in verdicts
@@ -112,20 +120,9 @@ def analysis_of_store(
             }
             for cell, v in zip(cells, verdicts, strict=True)
         ],
-        "coverage": [
-            {
-                "id": r.id,
-                "level": r.level,
-                "client": v.client,
-                "verdict": r.verdict,
-                "trials": 1,
-                "findings": 2,
-            }
-            for v in verdicts
-            for r in v.requirements
-        ],
-        "latency": [{"trial": verdict.trial, "phase": "during", **took} for verdict in verdicts],
-        "latency_cells": [{**cell, "phase": "during", **took} for cell in cells],
+        "coverage": [row for verdict in verdicts for row in coverage_of(verdict)],
+        "latency": [{"trial": verdict.trial, "phase": "during", **TOOK} for verdict in verdicts],
+        "latency_cells": [{**cell, "phase": "during", **TOOK} for cell in cells],
         "latency_windows": [
             {"trial": v.trial, "from_ms": 0, "acked": 2, "p50_ms": 4.0, "p95_ms": 40.5, "max_ms": 4e3}
             for v in verdicts

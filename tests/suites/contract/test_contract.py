@@ -51,14 +51,14 @@ def found(program, tmp_path_factory) -> dict[str, CaseResult]:
     return dict(zip(BROKEN, asyncio.run(check_all()), strict=True))
 
 
-@pytest.mark.long
+@pytest.mark.long("broken clients are waited for")
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_client_fails_by_the_right_sentence(found, name):
     assert not found[name].passed
     assert re.search(BROKEN[name][1], found[name].detail), found[name].detail
 
 
-@pytest.mark.long
+@pytest.mark.long("broken clients are waited for")
 def test_a_client_without_fault_passes_every_case(program, tmp_path):
     results = asyncio.run(check_contract(program("polite"), folder=tmp_path))
     assert [result.case for result in results] == list(CASES)

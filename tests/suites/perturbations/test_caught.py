@@ -21,7 +21,7 @@ from suites.perturbations.trying import (
 )
 from tests.suites.perturbations.conftest import SITUATIONS, trial, trials
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("judges many changed trials")
 
 CALM = ("produce/calm", Guarantee.AT_LEAST_ONCE)
 

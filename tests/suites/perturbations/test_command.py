@@ -10,12 +10,13 @@ import pytest
 
 from harness.cli.main import call
 from harness.model.verdicts import Verdict
+from harness.plugins import registry
 from harness.storage.run_store import RunStore
 from suites.perturbations import command
 from suites.perturbations.perturbation import Perturbation, channels, once
 from suites.perturbations.table import NOT_JUDGED, PERTURBATIONS
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("judges many changed trials")
 
 TRIALS = 3
 
@@ -78,7 +79,7 @@ def test_other_seeds_draw_other_samples(run, capsys, harmless):
 
 
 @pytest.fixture
-def harmless(monkeypatch):
+def harmless():
     """A defect that nobody can see."""
     kind = Perturbation(
         "harmless",
@@ -88,8 +89,8 @@ def harmless(monkeypatch):
         once(bool),
         lambda evidence, _: evidence,
     )
-    monkeypatch.setattr(command, "perturbations", lambda: {"harmless": kind})
-    return kind
+    with registry.replaced("perturbations", {"producer": (kind,)}):
+        yield kind
 
 
 def test_what_escapes_is_told_with_trial_and_place(run, capsys, harmless):
@@ -119,10 +120,10 @@ def test_several_processes_say_the_same(run, capsys):
     assert document(capsys, *args, "-j", "2") == document(capsys, *args)
 
 
-def test_another_seed_tries_other_places(run, capsys, harmless, monkeypatch):
+def test_another_seed_tries_other_places(run, capsys, harmless):
     kind = replace(harmless, places=lambda evidence: sorted(evidence.operations))
-    monkeypatch.setattr(command, "perturbations", lambda: {"harmless": kind})
-    first, second = (document(capsys, run, "--seed", seed)[1]["escaped"] for seed in (1, 2))
+    with registry.replaced("perturbations", {"producer": (kind,)}):
+        first, second = (document(capsys, run, "--seed", seed)[1]["escaped"] for seed in (1, 2))
     assert [each["place"] for each in first] != [each["place"] for each in second]
 
 

@@ -14,7 +14,7 @@ from suites.perturbations.perturbation import drawn
 from suites.perturbations.trying import plain
 from tests.suites.perturbations.conftest import trial
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("judges many changed trials")
 
 KINDS = {each.name: each for each in (*PERTURBATIONS, *OF_SEQUENCES, *OF_SETTINGS)}
 

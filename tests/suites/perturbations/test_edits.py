@@ -27,7 +27,7 @@ from suites.perturbations.relaying import relaid
 from suites.perturbations.trying import plain
 from tests.suites.perturbations.conftest import lacks, trial, trials
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("judges many changed trials")
 
 CALM = ("produce/calm", Guarantee.IDEMPOTENT)
 HUNG_UP = ("network/accept-then-close", Guarantee.IDEMPOTENT)

@@ -66,7 +66,7 @@ INSIDE = {
 }
 
 
-@pytest.mark.long
+@pytest.mark.long("judges many changed trials")
 @pytest.mark.parametrize("why", INSIDE)
 def test_a_scene_inside_of_an_excuse_is_no_duplicate_for_no_reason(why):
     """The very scenes of the perturbations: so it is the limit that makes the difference."""

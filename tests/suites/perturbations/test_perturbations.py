@@ -82,17 +82,16 @@ def test_what_passed_once_is_tried():
     assert set(PASSED_ONCE.values()) <= set(perturbations())
 
 
-def test_another_distribution_may_add_some(monkeypatch):
+def test_another_distribution_may_add_some():
     more = replace(PERTURBATIONS[0], name="of-another")
-    tables = {"producer": PERTURBATIONS, "other": (more,)}
-    monkeypatch.setattr(registry, "table", lambda group: tables)
-    assert perturbations()["of-another"] is more
-    monkeypatch.setattr(registry, "table", lambda group: tables | {"third": (replace(more),)})
-    with pytest.raises(KafkaTrialError, match="of-another"):
+    with registry.replaced("perturbations", {"other": (more,)}):
+        assert perturbations()["of-another"] is more
+    tables = {"other": (more,), "third": (replace(more),)}
+    with registry.replaced("perturbations", tables), pytest.raises(KafkaTrialError, match="of-another"):
         perturbations()
 
 
-@pytest.mark.long
+@pytest.mark.long("judges many changed trials")
 @pytest.mark.parametrize("kind", PERTURBATIONS, ids=lambda kind: kind.name)
 def test_a_perturbation_changes_evidence_and_leaves_it_whole(kind):
     base = fitting(kind)
@@ -107,7 +106,7 @@ def test_a_perturbation_changes_evidence_and_leaves_it_whole(kind):
             assert lacks(perturbed) == []
 
 
-@pytest.mark.long
+@pytest.mark.long("judges many changed trials")
 @pytest.mark.parametrize("kind", PERTURBATIONS, ids=lambda kind: kind.name)
 def test_where_nothing_happened_nothing_fits(kind):
     whole = trial("produce/calm", Guarantee.AT_LEAST_ONCE)
@@ -127,7 +126,7 @@ def replace_spec(evidence, guarantee):
     return changed(evidence.record, spec=changed(evidence.record.spec, guarantee=guarantee))
 
 
-@pytest.mark.long
+@pytest.mark.long("judges many changed trials")
 def test_the_same_seed_draws_the_same_places_and_another_one_others():
     kind = perturbations()["lost-record"]
     evidence = plain(trial("produce/calm", Guarantee.IDEMPOTENT))

@@ -175,7 +175,7 @@ MINE = [
 ]
 
 
-@pytest.mark.long
+@pytest.mark.long("tries properties until they catch a mutant")
 @pytest.mark.parametrize("name", MINE)
 def test_the_true_client_keeps_them(name):
     assert try_property(properties()[name], Components(), EXAMPLES) is None

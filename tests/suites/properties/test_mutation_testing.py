@@ -18,7 +18,7 @@ from suites.properties.mutation_testing import Caught, catch, idle_catchers
 from suites.properties.property import properties, try_property, walk
 from suites.properties.stand_ins import STAND_INS
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("tries properties until they catch a mutant")
 
 MUTANTS = all_mutants()
 

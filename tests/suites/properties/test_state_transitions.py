@@ -14,7 +14,7 @@ from clients.reference.producer.transaction_manager import TransactionManager
 from clients.reference.states import BatchState
 from suites.properties.property import properties, try_property
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("tries properties until they catch a mutant")
 
 MODULES = (
     "accumulator",

@@ -19,7 +19,7 @@ from suites.properties.property import properties
 from suites.requirements import CLIENT_GROUPS, GROUPS, behaviours, coverage
 from suites.requirements.coverage import Covered, Judged, Totals, checks_by_id, properties_by_id, totals
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("reads all code, and tries properties")
 
 ROOT = Path(__file__).parents[3]
 ROWS = [behaviour for group in GROUPS for behaviour in group.behaviours]
@@ -80,7 +80,6 @@ def test_every_row_is_one_sentence_with_a_source():
     assert len({row.statement for row in ROWS}) == len(ROWS)
 
 
-@pytest.mark.long
 def test_every_place_is_there():
     missing = []
     for row in ROWS:
@@ -210,7 +209,6 @@ def test_a_page_of_an_area_can_be_read(pages):
             assert text.count("\n") < 200 and "\n|" not in text, name
 
 
-@pytest.mark.long
 def test_there_is_a_page_and_an_index_entry_for_every_machine(pages):
     """Each page has every legal move with its source, and every difference from Java with its reason."""
     from suites.oracle import MACHINES
@@ -234,7 +232,6 @@ def test_drift_is_seen_for_changed_missing_and_stale_pages(pages, tmp_path):
     assert pages.drift(tmp_path, wanted) == {"changed.md": "new", "missing.md": "here", "gone.md": None}
 
 
-@pytest.mark.long
 def test_generation_is_the_same_in_another_process(pages):
     program = "import sys; sys.path.insert(0, 'scripts'); import docs, json; print(json.dumps(docs.pages()))"
     outs = [

@@ -37,7 +37,7 @@ def test_the_true_client_passes_and_leaves_nothing(
     assert store.record.stop_reason == "completed" and not store.record.plan.trials
 
 
-@pytest.mark.long
+@pytest.mark.long("many simulated trials, in several processes")
 def test_a_mutant_fails_and_what_failed_can_be_judged_and_replayed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -76,7 +76,7 @@ def test_a_plan_on_a_file_is_replayed_on_another_broker(
     assert verdict["broker"] == "scripted:4.3.1x2" and verdict["verdict"] == "pass"
 
 
-@pytest.mark.long
+@pytest.mark.long("many simulated trials, in several processes")
 def test_processes_share_the_work_and_the_result_is_the_same(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -119,7 +119,7 @@ def test_a_fault_that_a_world_does_not_have_cannot_be_replayed_there(
     assert "broker_restart" in capsys.readouterr().err
 
 
-@pytest.mark.long
+@pytest.mark.long("many simulated trials, in several processes")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_all_processes_in_order(tmp_path: Path, number: signal.Signals) -> None:
     started = started_simulation(tmp_path)
@@ -131,7 +131,7 @@ def test_a_signal_ends_all_processes_in_order(tmp_path: Path, number: signal.Sig
     assert not psutil.wait_procs(family, timeout=30)[1]
 
 
-@pytest.mark.long
+@pytest.mark.long("many simulated trials, in several processes")
 def test_no_process_outlives_a_killed_simulation(tmp_path: Path) -> None:
     started = started_simulation(tmp_path)
     family = psutil.Process(started.pid).children(recursive=True)

@@ -19,7 +19,7 @@ from testkit.fidelity import steps as s
 from testkit.fidelity.differences import KNOWN, reason
 from testkit.fidelity.plans import draw, draw_outage
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("plays many plans on two clusters")
 
 SEEDS = range(120)
 

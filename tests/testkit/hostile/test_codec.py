@@ -18,7 +18,7 @@ from harness.wire.primitives import read_tags, write_uvarint
 from harness.wire.records import BatchBuilder, Codec, read_batches
 from testkit.hostile import BOMBS, RealFrame, real_frame
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("thousands of hostile frames")
 
 MIB = 1 << 20
 TAGS = 1 << 15
@@ -35,7 +35,6 @@ def at_most(limit_bytes: int) -> Iterator[None]:
         tracemalloc.stop()
 
 
-@pytest.mark.long
 def test_thousands_of_hostile_frames_are_read_or_refused() -> None:
     assert run(seed=11, frames=3_000).found == []
 

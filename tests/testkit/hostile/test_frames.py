@@ -20,7 +20,7 @@ from testkit.hostile import (
     wounded,
 )
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("thousands of hostile frames")
 
 
 def some(seed: int, count: int = 400) -> list[HostileFrame]:
@@ -28,13 +28,11 @@ def some(seed: int, count: int = 400) -> list[HostileFrame]:
     return [hostile_frame(dice) for _ in range(count)]
 
 
-@pytest.mark.long
 def test_a_seed_gives_the_same_frames() -> None:
     assert some(1) == some(1)
     assert some(1) != some(2)
 
 
-@pytest.mark.long
 def test_every_wound_comes_and_most_frames_are_hurt() -> None:
     frames = some(3)
     counted = Counter(frame.wound for frame in frames)

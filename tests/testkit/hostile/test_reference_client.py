@@ -20,7 +20,7 @@ from suites.properties.simulation import Simulation
 from testkit.hostile import real_frame, trickle
 
 
-@pytest.mark.long
+@pytest.mark.long("thousands of hostile frames")
 def test_thousands_of_hostile_answers_and_every_record_has_its_result() -> None:
     assert run(seed=13, frames=2_500).found == []
 
@@ -71,7 +71,7 @@ def frames_to_a_new_channel(dice: Dice) -> Iterator[bytes]:
         yield real_frame(dice, kind="response").data
 
 
-@pytest.mark.long
+@pytest.mark.long("thousands of hostile frames")
 def test_a_channel_gives_one_frame_a_poll_and_ends_at_a_size_that_cannot_be() -> None:
     channel = Channel(1)
     channel.established()

@@ -18,7 +18,7 @@ from harness.model.spec import FrameMatch
 from harness.wire.apis import Api
 from harness.wire.frames import frame
 from harness.wire.messages import encode_response, make, message_class, nested
-from harness.witness import contents, transcript
+from harness.witness import contents
 from harness.witness.actions import TWICE, delay
 from harness.witness.relay import Relay
 from harness.witness.transcript import Transcript
@@ -36,7 +36,7 @@ def answer(correlation_id: int) -> bytes:
     return frame(correlation_id.to_bytes(4, signed=True), b"\0\0")
 
 
-@pytest.mark.long
+@pytest.mark.long("thousands of hostile frames")
 def test_thousands_of_hostile_frames_pass() -> None:
     assert run(seed=12, frames=3_000).found == []
 
@@ -92,9 +92,8 @@ def test_bytes_that_come_while_a_frame_is_delayed_set_no_alarm_of_their_own(
     assert looks <= pieces + 2 * 100 + 10
 
 
-def test_of_requests_that_nobody_answers_the_oldest_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transcript, "MAX_WAITING", 100)
-    account = Transcript(0, 1, 1, {})
+def test_the_oldest_requests_without_a_response_are_given_up() -> None:
+    account = Transcript(0, 1, 1, {}, max_waiting=100)
     for number in range(150):
         assert list(account.sent(number, request(number)))
     found = [next(iter(account.answered(1, answer(number)))) for number in (0, 49, 50, 149)]

@@ -34,14 +34,14 @@ def test_an_older_leader_epoch_is_not_believed(world):
     w.settle(w.send())
     told(w, 1, 6)
     w.run(2_000)
-    assert w.core._metadata.leader_of(("t", 0)) == 2
+    assert w.metadata.leader_of(("t", 0)) == 2
     told(w, 1, 8)
     w.run(2_000)
-    assert w.core._metadata.leader_of(("t", 0)) == 1
+    assert w.metadata.leader_of(("t", 0)) == 1
     w.cluster.recreate_topic("t")
     told(w, 2, 0)
     w.run(2_000)
-    assert w.core._metadata.leader_of(("t", 0)) == 2
+    assert w.metadata.leader_of(("t", 0)) == 2
 
 
 def test_a_newer_leader_from_another_answer_is_adopted(world):
@@ -50,7 +50,7 @@ def test_a_newer_leader_from_another_answer_is_adopted(world):
     w.cluster.move_leader("t", 1, 1, 0)
     w.cluster.kill(2, 0)
     w.settle(w.send())
-    metadata = w.core._metadata
+    metadata = w.metadata
     b2 = Node(2, *w.addresses[2])
     news = {("t", 0): (2, 5), ("t", 1): (2, 1), ("t", 2): (3, 5), ("t", 9): (2, 5), ("u", 0): (2, 5)}
     assert [metadata.current_leader(("t", index)).epoch for index in range(3)] == [0, 1, 0]
@@ -79,9 +79,9 @@ def test_the_leader_of_the_newest_epoch_is_believed_whoever_tells(world, news):
             w.run(250)
             newest = (leader, epoch) if epoch >= newest[1] else newest
         else:
-            w.core._metadata.update_partition_leadership({("t", 0): (leader, epoch)}, [], w.now_ms)
+            w.metadata.update_partition_leadership({("t", 0): (leader, epoch)}, [], w.now_ms)
             newest = (leader, epoch) if epoch > newest[1] else newest
-        known = w.core._metadata.current_leader(("t", 0))
+        known = w.metadata.current_leader(("t", 0))
         assert (known.leader, known.epoch) == newest
 
 
@@ -94,4 +94,4 @@ def test_epochs_of_old_answers_are_not_reliable(world):
     w.settle(w.send())
     told(w, 1, 6)
     w.run(2_000)
-    assert w.core._metadata.leader_of(("t", 0)) == 1
+    assert w.metadata.leader_of(("t", 0)) == 1

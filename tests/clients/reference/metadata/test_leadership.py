@@ -56,7 +56,7 @@ def test_before_produce_10_there_is_no_such_news(world):
     w.send()
     w.run(4_000)
     assert [event.node for event in w.told(BatchSent)] == [1, 1]
-    assert w.core._metadata.topics["t"].partitions[0].leader == 1
+    assert w.metadata.topics["t"].partitions[0].leader == 1
 
 
 def test_a_newer_leader_from_metadata_skips_the_backoff_too(world):

@@ -171,31 +171,31 @@ def test_the_cluster_id_is_told_after_every_answer(world):
     """KIP-78."""
     w = world(metadata_max_age_ms=500)
     heard = []
-    w.core._metadata.on_cluster_id = heard.append
+    w.metadata.on_cluster_id = heard.append
     w.brokers.script = lambda seen: (
         seen.edit(lambda body: replace(body, cluster_id="c")) if seen.api is Api.METADATA else None
     )
     w.settle(w.send())
     w.run(2_000)
     assert set(heard) == {"c"} and len(heard) == len(questions(w))
-    assert w.core._metadata.controller_id == 1
+    assert w.metadata.controller_id == 1
 
 
 def test_no_common_version_is_fatal_for_who_waits(world):
     """MET-16: the error is reported once, since the wait could never succeed."""
     w = world()
     w.brokers.offer(Api.METADATA, 90, 91)
-    w.until(lambda: w.core._metadata._failures > 0)
-    error = w.core._metadata.take_fatal_error()
+    w.until(lambda: w.metadata._failures > 0)
+    error = w.metadata.take_fatal_error()
     assert error is not None and error.name == "UNSUPPORTED_VERSION"
-    assert w.core._metadata.take_fatal_error() is None
+    assert w.metadata.take_fatal_error() is None
 
 
 def test_a_good_answer_forgets_the_fatal_error(world):
     w = world()
-    w.core._metadata.fail(TimeoutError("old"))
-    w.until(lambda: w.core._metadata.update_version > 0)
-    assert w.core._metadata.take_fatal_error() is None
+    w.metadata.fail(TimeoutError("old"))
+    w.until(lambda: w.metadata.update_version > 0)
+    assert w.metadata.take_fatal_error() is None
 
 
 def test_a_disconnect_while_an_update_is_due_is_a_failed_update(world):

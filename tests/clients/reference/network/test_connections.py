@@ -168,7 +168,7 @@ def test_the_least_loaded_node_is_preferred(world):
     """
     w = world(nodes=3)
     w.settle(w.send())
-    client = w.core._client
+    client = w.client
     assert client.least_loaded_node(w.now_ms) == 1
     w.drop()
     w.scheduler.run(w.scheduler.now_ns + NS_PER_MS)

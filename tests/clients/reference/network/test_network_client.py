@@ -113,7 +113,7 @@ def test_no_more_requests_than_allowed_are_outstanding(world, limit):
     outstanding = []
 
     def all_done():
-        outstanding.append(w.core._client._in_flight.count(1))
+        outstanding.append(w.client._in_flight.count(1))
         return all(delivery.is_done for delivery in deliveries)
 
     w.until(all_done)
@@ -146,7 +146,7 @@ def test_a_completion_that_raises_stops_nobody(world):
 
         return metadata_request(["t"], allow_auto_topic_creation=False)(version)
 
-    client = w.core._client
+    client = w.client
     client.send(ClientRequest(1, Api.METADATA, build, complain, timeout_ms=100), w.now_ms)
     w.settle(w.send())
     assert len(answered) == 1
@@ -156,7 +156,7 @@ def test_a_completion_that_raises_stops_nobody(world):
 def test_correlation_ids_wrap_and_leave_the_reserved_ones_out(world):
     """NET-INF-02."""
     w = world()
-    w.core._client._exchanges.next_correlation_id = INT32_MAX - 9
+    w.client._exchanges.next_correlation_id = INT32_MAX - 9
     w.settle(w.send())
     ids = [seen.correlation_id for seen in w.brokers.seen]
     assert ids[:4] == [INT32_MAX - 9, INT32_MAX - 8, -INT32_MAX - 1, -INT32_MAX]

@@ -120,9 +120,9 @@ def test_a_throttled_node_is_not_the_least_loaded_one(world):
     w.settle(w.send())
     throttling(w, 60_000)
     w.settle(w.send())
-    client = w.core._client
+    client = w.client
     assert client.least_loaded_node(w.now_ms) is None
-    w.core._metadata.request_update()
+    w.metadata.request_update()
     w.run(50_000)
     assert w.told(Rebootstrapped) == []
     w.run(11_000)
@@ -267,7 +267,7 @@ def test_bootstrap_names_may_stand_for_many(world):
         bootstrap_servers="boot:9092",
         client_dns_lookup="resolve_canonical_bootstrap_servers_only",
     )
-    assert [(node.id, node.host) for node in w.core._metadata.nodes.values()] == [
+    assert [(node.id, node.host) for node in w.metadata.nodes.values()] == [
         (-1, "broker-3"),
         (-2, "broker-1"),
     ]
@@ -285,4 +285,4 @@ def test_the_addresses_of_a_name_are_tried_until_one_works(world):
         "nowhere:9092",
         "broker-1:9092",
     ]
-    assert w.core._client._states.state(1) is ConnectionState.READY
+    assert w.client._states.state(1) is ConnectionState.READY

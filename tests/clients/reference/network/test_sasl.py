@@ -128,7 +128,7 @@ def ending(end, until_ms=10**9):
 def test_a_refused_node_is_left_alone_for_its_backoff_and_remembers_why(world):
     """NET-CON-11: there is no tight loop, and the error is kept until the node is READY."""
     w = world(selector=ending(REFUSED, 4_000), retry_backoff_ms=0, retry_backoff_max_ms=0)
-    client = w.core._client
+    client = w.client
     w.run(2_600)
     assert client._states.state(-1) is ConnectionState.AUTHENTICATION_FAILED
     error = client.authentication_error(-1)
@@ -145,15 +145,15 @@ def test_the_next_waiter_for_metadata_has_the_error_once(world):
     """MET-16, NET-CON-11."""
     w = world(selector=ending(REFUSED))
     w.run(100)
-    assert isinstance(w.core._metadata.take_fatal_error(), AuthenticationError)
-    assert w.core._metadata.take_fatal_error() is None
+    assert isinstance(w.metadata.take_fatal_error(), AuthenticationError)
+    assert w.metadata.take_fatal_error() is None
 
 
 def test_an_idempotent_producer_that_is_not_let_in_cannot_go_on(world):
     """NET-CON-11: another request for a producer id would fail too, so the error is permanently fatal."""
     w = world(selector=ending(REFUSED))
     w.run(1_000)
-    assert w.core._transactions.fatal_error.name == "SASL_AUTHENTICATION_FAILED"
+    assert w.transactions.fatal_error.name == "SASL_AUTHENTICATION_FAILED"
     delivery = w.send(b"late")
     assert delivery.error.name == "SASL_AUTHENTICATION_FAILED"
 
@@ -161,8 +161,8 @@ def test_an_idempotent_producer_that_is_not_let_in_cannot_go_on(world):
 def test_an_end_during_authentication_is_no_refusal(world):
     w = world(selector=ending(Disconnection(ChannelState.AUTHENTICATE, "closed")))
     w.run(100)
-    assert w.core._metadata.take_fatal_error() is None
-    assert w.core._client._states.state(-1) is ConnectionState.DISCONNECTED
+    assert w.metadata.take_fatal_error() is None
+    assert w.client._states.state(-1) is ConnectionState.DISCONNECTED
     ended = w.told(ConnectionEnded)[0]
     assert ended.state == "AUTHENTICATE" and "another protocol" in ended.detail
 

@@ -34,7 +34,7 @@ RECORDS = st.lists(
 )
 
 
-@pytest.mark.long
+@pytest.mark.long("many simulated producers an example")
 @given(
     RECORDS,
     st.sampled_from([0, 100, 300, 1_000, 20_000]),
@@ -75,7 +75,7 @@ def test_the_quick_way_does_what_the_whole_way_does(
             if pause_ms:
                 w.run(pause_ms)
         w.settle(*deliveries)
-        stuck = {topic: (each.partition, each.bytes) for topic, each in w.core._partitioner.sticky.items()}
+        stuck = {topic: (each.partition, each.bytes) for topic, each in w.chooser.sticky.items()}
         kinds = (BatchCreated, BatchClosed, BatchSent)
         placed = [(d.metadata.partition, d.metadata.offset) for d in deliveries]
         outcomes.append((placed, stuck, [event for event in w.trace if isinstance(event, kinds)]))
@@ -113,7 +113,7 @@ def test_giving_up_what_was_never_sent_leaves_a_retry_alone(world):
     w = world(linger_ms=0)
     w.brokers.script = lambda seen: 19 if seen.api is Api.PRODUCE and len(w.brokers.seen) < 6 else None
     delivery = w.send()
-    w.until(lambda: bool(w.core._accumulator.queued()) and w.core._accumulator.queued()[0].attempts > 0)
+    w.until(lambda: bool(w.accumulator.queued()) and w.accumulator.queued()[0].attempts > 0)
     w.core.abort_undrained(lambda batch: ProducerClosedError("given up"), w.now_ms)
     w.settle(delivery)
     assert delivery.error is None
@@ -141,11 +141,11 @@ def test_memory_of_an_expired_batch_is_not_free_while_its_request_is_out(world):
     w.slow(740)
     w.brokers.fates(19)
     w.settle(w.send(value=b"first"))
-    held = w.core._accumulator.pool.available_bytes
+    held = w.accumulator.pool.available_bytes
     assert held < w.config.buffer_memory
-    before = [batch.payload() for batch in w.core._accumulator.unreleased()]
+    before = [batch.payload() for batch in w.accumulator.unreleased()]
     other = w.send(value=b"second", partition=1)
-    assert [batch.payload() for batch in w.core._accumulator.unreleased()][: len(before)] == before
+    assert [batch.payload() for batch in w.accumulator.unreleased()][: len(before)] == before
     w.settle(other)
     w.run(5_000)
     assert w.core.not_at_rest() == []

@@ -178,8 +178,9 @@ def test_a_part_of_a_batch_in_doubt_never_gets_a_second_identity(world, younger)
 def test_after_a_split_batches_are_built_smaller(world):
     """PRD-SPL-05: the estimate rises to at least 1, and there are fewer rejections than batches."""
     w = world(batch_size=1_000, linger_ms=0, compression_type="gzip", buffer_memory=1_000_000)
-    estimator = w.core._accumulator.estimator
-    estimator._ratios["t"] = 0.1  # learned from batches that compressed well
+    estimator = w.accumulator.estimator
+    while estimator.estimation("t") > 0.1:
+        estimator.observed("t", 0.1)  # batches that compressed well
     values = [bytes((n * 7 + i * i * 31 + i * n) % 256 for i in range(120)) for n in range(60)]
     no_more_than(w, 1_000)
     w.settle(*[w.send(value=value) for value in values])

@@ -13,6 +13,12 @@ from harness.wire.records import Codec
 RATIOS = st.floats(0.001, 3)
 
 
+def learn(estimator, ratio):
+    """Have the estimator see batches of topic "t" that compress so well until it expects no less."""
+    while estimator.estimation("t") > ratio:
+        estimator.observed("t", ratio)
+
+
 @pytest.mark.parametrize(
     ("before", "observed", "after"),
     [(0.8, 0.84, 0.85), (0.6, 0.7, 0.7), (0.6, 0.4, 0.595), (0.004, 0.001, 0.001)],
@@ -20,7 +26,7 @@ RATIOS = st.floats(0.001, 3)
 def test_steps_are_javas(before, observed, after):
     """PRD-SPL-05: the four cases of CompressionRatioEstimatorTest."""
     estimator = CompressionRatioEstimator(Codec.ZSTD)
-    estimator._ratios["t"] = before
+    learn(estimator, before)
     estimator.observed("t", observed)
     assert estimator.estimation("t") == pytest.approx(after)
 
@@ -42,7 +48,7 @@ def test_the_estimate_is_never_below_what_was_just_seen(observed):
 def test_a_split_ends_all_hope(ratio):
     """PRD-SPL-05: the estimate is at least 1 afterwards."""
     estimator = CompressionRatioEstimator(Codec.GZIP)
-    estimator._ratios["t"] = 0.2
+    learn(estimator, 0.2)
     estimator.was_split("t", ratio)
     assert estimator.estimation("t") == max(1.0, ratio)
     assert estimator.growth("t") == pytest.approx(1.05 * max(1.0, ratio))
@@ -59,13 +65,13 @@ def test_topics_learn_apart_and_no_codec_learns_nothing():
 def test_batches_of_what_compresses_well_grow_beyond_batch_size_and_hold_the_memory(world, codec):
     """PRD-ACC-01, PRD-ACC-11: their size on the wire is below batch.size, and their memory is accounted for."""
     w = world(batch_size=2_000, linger_ms=1_000, compression_type=codec, buffer_memory=100_000)
-    w.core._accumulator.estimator._ratios["t"] = 0.05
+    learn(w.accumulator.estimator, 0.05)
     deliveries = [w.send(value=b"x" * 300) for _ in range(40)]
     w.until(lambda: not deliveries[-1].is_blocked)
-    held = w.core._accumulator.pool.total_bytes - w.core._accumulator.pool.available_bytes
+    held = w.accumulator.pool.total_bytes - w.accumulator.pool.available_bytes
     assert held >= 40 * 300
     w.until(lambda: bool(w.told(BatchSent)))
-    in_flight = w.core._sender.in_flight()
+    in_flight = w.sender.in_flight()
     assert [batch.grant.size_bytes for batch in in_flight] == [
         2_000
     ]  # encoding returns the additional memory
@@ -80,12 +86,12 @@ def test_what_compresses_ends_its_batch_where_memory_ends(world):
     """PRD-ACC-09: a batch that would exceed the available memory is closed, and does not wait for memory."""
     w = world(batch_size=1_000, linger_ms=1_000, compression_type="gzip", buffer_memory=3_000)
     w.settle(w.send())
-    w.core._accumulator.estimator._ratios["t"] = 0.01
+    learn(w.accumulator.estimator, 0.01)
     deliveries = []
     for _ in range(30):
         deliveries.append(w.send(value=b"x" * 300))
-        pool = w.core._accumulator.pool
-        batches = w.core._accumulator.unreleased()
+        pool = w.accumulator.pool
+        batches = w.accumulator.unreleased()
         truly = sum(len(batch._payload) or batch.builder.size_bytes for batch in batches)
         assert truly <= pool.total_bytes - pool.available_bytes <= 3_000
         w.until(lambda made=deliveries[-1]: not made.is_blocked)

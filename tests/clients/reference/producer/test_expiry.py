@@ -38,12 +38,12 @@ def test_a_batch_in_flight_expires_and_is_never_sent_again(world):
     assert w.now_ms == start_ms + 3_000
     assert delivery.error.outcome is Outcome.INFO
     assert [event.was_in_flight for event in w.told(BatchExpired)] == [True]
-    assert w.core._accumulator.pool.available_bytes < w.config.buffer_memory  # PRD-ACC-11: still on the wire
+    assert w.accumulator.pool.available_bytes < w.config.buffer_memory  # PRD-ACC-11: still on the wire
     w.run(10_000)
     assert len(w.brokers.requests()) == 3
     assert len(w.brokers.values()) == 2
     assert delivery.error.outcome is Outcome.INFO
-    assert w.core._accumulator.pool.available_bytes == w.config.buffer_memory
+    assert w.accumulator.pool.available_bytes == w.config.buffer_memory
 
 
 def test_refused_attempts_alone_leave_no_doubt_at_expiry(world):

@@ -171,7 +171,7 @@ def test_the_load_counts_once_every_partition_had_a_batch(world):
     """PRD-ISP-07: before that, partitions without a batch would never be chosen. Equal queues have no effect."""
     w = world(batch_size=300, linger_ms=0)
     w.settle(w.send(partition=0), w.send(partition=1))
-    accumulator, topic = w.core._accumulator, w.core._metadata.topics["t"]
+    accumulator, topic = w.accumulator, w.metadata.topics["t"]
     assert accumulator.load_of("t", topic) is None
     w.settle(w.send(partition=2))
     assert accumulator.load_of("t", topic) is None
@@ -185,13 +185,13 @@ def test_the_load_can_be_left_out(world):
     w = spread(world, partitioner_adaptive_partitioning_enable=False)
     for _ in range(4):
         w.send(partition=1, value=b"x" * 250)
-    assert w.core._accumulator.load_of("t", w.core._metadata.topics["t"]) is None
+    assert w.accumulator.load_of("t", w.metadata.topics["t"]) is None
 
 
 def test_a_broker_that_takes_nothing_for_too_long_is_avoided(world):
     """PRD-ISP-07: partitioner.availability.timeout.ms, until the broker accepts a request again."""
     w = spread(world, nodes=2, partitioner_availability_timeout_ms=200)
-    accumulator, topic = w.core._accumulator, w.core._metadata.topics["t"]
+    accumulator, topic = w.accumulator, w.metadata.topics["t"]
     w.refuse(2)
     w.run(5)
     stuck = w.send(partition=1)
@@ -207,7 +207,7 @@ def test_a_broker_that_takes_nothing_for_too_long_is_avoided(world):
     assert 1 not in chosen
     w.accept(2)
     w.settle(stuck)
-    assert accumulator.load_of("t", w.core._metadata.topics["t"]) is None
+    assert accumulator.load_of("t", w.metadata.topics["t"]) is None
 
 
 def test_the_choice_of_the_application_comes_before_the_keys(world):
@@ -219,8 +219,7 @@ def test_the_choice_of_the_application_comes_before_the_keys(world):
             asked.append((topic, key, key_bytes, value, value_bytes, cluster.available_partitions(topic)))
             return cluster.partition_count(topic) - 1
 
-    w = world()
-    w.core._custom_partitioner = Last()
+    w = world(partitioner=Last())
     first = w.send(partition=None, key=b"1", value=b"2", raw=(1, 2))
     w.settle(first, w.send(partition=0))
     assert first.metadata.partition == 2
@@ -233,8 +232,7 @@ def test_a_choice_that_is_none_fails_the_record_alone(world, choice):
         def partition(self, *given):
             return choice if choice != "raises" else 1 / 0
 
-    w = world()
-    w.core._custom_partitioner = Odd()
+    w = world(partitioner=Odd())
     told = []
     waiting = w.send(partition=None, callback=lambda *result: told.append(result))
     w.settle(waiting)
@@ -247,8 +245,7 @@ def test_a_choice_that_is_none_fails_the_record_alone(world, choice):
 
 def test_round_robin_takes_them_in_turn(world):
     """PRD-ISP-06: org.apache.kafka.clients.producer.RoundRobinPartitioner, whatever the key."""
-    w = world(linger_ms=0)
-    w.core._custom_partitioner = RoundRobinPartitioner()
+    w = world(linger_ms=0, partitioner=RoundRobinPartitioner())
     deliveries = [w.send(partition=None, key=b"same") for _ in range(7)]
     w.settle(*deliveries)
     assert [delivery.metadata.partition for delivery in deliveries] == [0, 1, 2, 0, 1, 2, 0]

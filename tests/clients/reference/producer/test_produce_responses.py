@@ -100,12 +100,12 @@ def test_a_recreated_topic_gets_what_metadata_says_is_its_own(world):
     """PRD-SND-15: the broker rejects the old id, and its response is still matched to the batch."""
     w = world(linger_ms=0)
     w.settle(w.send())
-    old_id = w.core._metadata.topics["t"].topic_id
+    old_id = w.metadata.topics["t"].topic_id
     w.cluster.recreate_topic("t")
     delivery = w.send()
     w.settle(delivery)
     assert delivery.error is None
-    new_id = w.core._metadata.topics["t"].topic_id
+    new_id = w.metadata.topics["t"].topic_id
     assert new_id != old_id
     ids = [seen.body.topic_data[0].topic_id for seen in w.brokers.requests()]
     assert ids == [old_id, old_id, new_id]
@@ -128,7 +128,7 @@ def test_an_answer_under_an_id_that_is_history_still_finds_its_batch(world):
     w.settle(w.send())
     delivery = w.send()
     w.rounds()
-    known = w.core._metadata.topics
+    known = w.metadata.topics
     known["t"] = replace(known["t"], topic_id=UUID(int=0x9999))
     start_ms = w.now_ms
     w.settle(delivery)

@@ -157,7 +157,7 @@ def test_an_old_epoch_is_refused_and_left(world):
     refused = w.send()
     w.settle(refused)
     assert (refused.error.name, refused.error.outcome) == ("INVALID_PRODUCER_EPOCH", Outcome.FAIL)
-    assert w.core._transactions.state is ProducerIdState.READY
+    assert w.transactions.state is ProducerIdState.READY
 
 
 @pytest.mark.parametrize("error", ["CLUSTER_AUTHORIZATION_FAILED", "PRODUCER_FENCED"])
@@ -168,7 +168,7 @@ def test_a_fatal_refusal_takes_everything_with_it(world, error):
     deliveries = [w.send(partition=partition) for partition in (0, 0, 1, 2)]
     w.settle(*deliveries)
     assert {delivery.error.name for delivery in deliveries if delivery.error} == {error}
-    assert w.core._transactions.state is ProducerIdState.FATAL_ERROR
+    assert w.transactions.state is ProducerIdState.FATAL_ERROR
     before = len(w.brokers.requests())
     later = w.send()
     w.run(1_000)

@@ -95,7 +95,7 @@ def common_laws(w, deliveries, told):
     for partition, numbers in told.items():
         expected = [int(value.split(b"/")[1]) for p, value, _ in deliveries if p == partition]
         assert sorted(number for number, _ in numbers) == expected, "a callback is missing or ran twice"
-    assert w.core._accumulator.pool.available_bytes == w.config.buffer_memory
+    assert w.accumulator.pool.available_bytes == w.config.buffer_memory
     limit_ms = w.config.delivery_timeout_ms
     for expired in w.told(BatchExpired):
         assert expired.age_ms == limit_ms, "expired early, or late although nothing kept the clock"
@@ -106,7 +106,7 @@ def common_laws(w, deliveries, told):
     assert set(ends) == {e.subject for e in w.told(StateChanged) if e.machine == "batch"}
 
 
-@pytest.mark.long
+@pytest.mark.long("many simulated producers an example")
 @given(SCHEDULES, SENDS, SETTINGS)
 @settings(max_examples=150)
 def test_at_least_once_keeps_its_promises(world, schedule, sends, chosen):
@@ -127,7 +127,7 @@ def acknowledged_in_order(w, deliveries, partition):
     assert places == sorted(places), "acknowledged records are out of order"
 
 
-@pytest.mark.long
+@pytest.mark.long("many simulated producers an example")
 @given(SCHEDULES, SENDS, SETTINGS)
 @settings(max_examples=250)
 @example(

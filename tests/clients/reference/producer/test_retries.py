@@ -127,7 +127,7 @@ def test_blocked_sends_get_memory_in_the_order_they_came(world):
     deliveries = [w.send(value=b"%d" % number + b"x" * 80) for number in range(6)]
     w.settle(*deliveries)
     assert [value[:1] for value in w.brokers.values()] == [b"%d" % number for number in range(6)]
-    assert w.core._accumulator.pool.available_bytes == 250
+    assert w.accumulator.pool.available_bytes == 250
 
 
 def test_what_was_written_before_too_few_replicas_had_it_is_there_twice_without_idempotence(world):

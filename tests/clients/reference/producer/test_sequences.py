@@ -151,7 +151,7 @@ def test_while_one_goes_again_nothing_new_goes(world):
     def refused_are_done():
         nonlocal highest
         if "RETRYING" in moves(w)[-1:]:
-            waiting = [b for b in w.core._sender.in_flight() if b.partition == ("t", 0) and b.goes_again]
+            waiting = [b for b in w.sender.in_flight() if b.partition == ("t", 0) and b.goes_again]
             highest = max(highest, len(waiting))
         return all(delivery.is_done for delivery in first)
 

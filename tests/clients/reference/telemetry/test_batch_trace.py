@@ -67,9 +67,9 @@ def test_every_reason_to_close_a_batch_is_told(world, reason):
     elif reason == "along":
         w.send(partition=1, value=b"x" * 500)
     elif reason == "queued":
-        batch = w.core._accumulator.open["t", 0]
-        w.core._accumulator._queue(("t", 0)).append(batch)
-        w.core._accumulator._seal(batch, w.now_ms)
+        batch = w.accumulator.open["t", 0]
+        w.accumulator._queue(("t", 0)).append(batch)
+        w.accumulator._seal(batch, w.now_ms)
         assert w.told(BatchClosed)[0].reason == "queued"
         return
     w.run(2 if reason != "linger" else 1_000)
@@ -127,7 +127,7 @@ def test_a_fatal_error_of_metadata_frees_who_waits_for_it(world):
     w.send(value=b"x" * 100)
     for_memory, for_metadata = w.send(value=b"x" * 100), w.send(topic="nope")
     error = SendError("credentials refused")
-    w.core._metadata.fail(error)
+    w.metadata.fail(error)
     w.rounds()
     assert for_metadata.error is error
     assert for_memory.is_blocked

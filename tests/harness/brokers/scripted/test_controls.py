@@ -215,7 +215,7 @@ class Replication(RuleBasedStateMachine):
         assert log.log_start_offset <= log.high_watermark <= log.log_end_offset
 
 
-@pytest.mark.long
+@pytest.mark.long("many histories of producers and topics")
 def test_acks_all_survives_whatever_happens_to_the_brokers(client, batch):
     run_state_machine_as_test(
         lambda: Replication(client, batch), settings=settings(max_examples=150, stateful_step_count=40)

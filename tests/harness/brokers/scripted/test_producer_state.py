@@ -115,7 +115,7 @@ class ProducerStates(RuleBasedStateMachine):
         ]
 
 
-@pytest.mark.long
+@pytest.mark.long("many histories of producers and topics")
 def test_a_partition_accepts_what_the_model_accepts(client, batch):
     run_state_machine_as_test(
         lambda: ProducerStates(client, batch), settings=settings(max_examples=60, stateful_step_count=30)

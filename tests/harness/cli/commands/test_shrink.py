@@ -41,7 +41,7 @@ def shrink(tmp_path: Path, capsys: pytest.CaptureFixture[str], *argv: str) -> tu
     return code, json.loads(out) if out else None, err
 
 
-@pytest.mark.long
+@pytest.mark.long("shrinks simulated trials")
 def test_twelve_faults_with_one_culprit_become_that_one(tmp_path: Path, capsys) -> None:
     spec(MUTANT, 12, tmp_path, capsys)
     code, document, err = shrink(tmp_path, capsys, str(tmp_path / "spec.json"))
@@ -61,7 +61,7 @@ def test_twelve_faults_with_one_culprit_become_that_one(tmp_path: Path, capsys) 
     assert call(["replay", minimal["file"], "--out-dir", str(tmp_path / "again")]) == 1
 
 
-@pytest.mark.long
+@pytest.mark.long("shrinks simulated trials")
 def test_what_is_minimal_stays_as_it_is(tmp_path: Path, capsys) -> None:
     spec(MUTANT, 3, tmp_path, capsys)
     _, document, _ = shrink(tmp_path, capsys, str(tmp_path / "spec.json"))
@@ -69,7 +69,7 @@ def test_what_is_minimal_stays_as_it_is(tmp_path: Path, capsys) -> None:
     assert code == 0 and again["minimal"]["spec"] == document["minimal"]["spec"]
 
 
-@pytest.mark.long
+@pytest.mark.long("shrinks simulated trials")
 def test_a_trial_of_a_run_is_named_by_its_id(tmp_path: Path, capsys) -> None:
     spec(MUTANT, 2, tmp_path, capsys)
     out = ["--out-dir", str(tmp_path / "runs")]
@@ -130,7 +130,7 @@ def test_when_its_time_is_used_up_nothing_is_claimed(tmp_path: Path, capsys) -> 
     assert code == 4 and not document["complete"] and "1-minimal" not in err
 
 
-@pytest.mark.long
+@pytest.mark.long("shrinks simulated trials")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_it_keeps_the_smallest_so_far(tmp_path: Path, capsys, number: signal.Signals) -> None:
     spec(MUTANT, 30, tmp_path, capsys)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from harness.wire.errors import WireError
 from harness.wire.records.codecs import Codec, compress, decompress
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("compresses and decompresses much data")
 
 PACKING = [codec for codec in Codec if codec is not Codec.NONE]
 LIMIT = 1 << 20

@@ -193,7 +193,7 @@ good_rows = st.tuples(
 )
 
 
-@pytest.mark.long
+@pytest.mark.long("many broken batches")
 @given(st.lists(good_rows, min_size=1, max_size=3), st.data())
 @settings(max_examples=300)
 def test_damaged_records_are_read_as_by_the_book(rows_: list[Any], data: st.DataObject) -> None:

@@ -22,7 +22,7 @@ from harness.workloads.produce.profile import producer_config
 from suites.checks.history.stuck import CHECK, waiting_when_healed
 from tests.suites.story import stalled as disturbed
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("simulated trials that stall")
 
 #: What the profile's largest timeout, of thirty seconds, allows.
 BOUND_MS = 30_000 + SLACK_MS

@@ -1,7 +1,7 @@
 """A client whose every string is what it was asked to say: ``python talker.py WHEN [--password X]``, on a given text.
 
 ``TALKER_TEXT`` is the text. WHEN: ``startup``, ``refuses``, ``fatal``, ``crashes``, ``errors``, ``dies``, ``unknown``,
-``echoes``. Standard library only; what it does by the contract is as in ``hostile.py`` beside it.
+``echoes``. Standard library only; what it does by the contract is in ``contract.py``.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import os
 import sys
 from typing import Any
 
-import hostile
-from hostile import results, say
+import contract
+from contract import results, say
 
 TEXT = os.environ.get("TALKER_TEXT", "")
 
@@ -59,7 +59,7 @@ def answer(command: dict[str, Any]) -> None:
         case "produce", _:
             results(command, error=TEXT)
         case "configure" | "flush" | "close", _:
-            hostile.answer(command)
+            contract.answer(command)
         case _:
             say("unsupported", cmd=command["cmd"], id=command.get("id", -1))
 

@@ -12,7 +12,7 @@ from harness.provision import pypi, python_env
 
 
 @pytest.fixture
-def pip(tmp_path, monkeypatch):
+def pip(tmp_path, monkeypatch, lend):
     """``pip(script)``: the pip that is asked is that shell script; its arguments are in the file ``asked``."""
     monkeypatch.chdir(tmp_path)
 
@@ -20,7 +20,7 @@ def pip(tmp_path, monkeypatch):
         path = tmp_path / "pip"
         path.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\n{script}\n')
         path.chmod(0o755)
-        monkeypatch.setattr(pypi, "pinned_env", lambda *_: path)
+        lend(path)
 
     return says
 

@@ -1,0 +1,89 @@
+"""Whether a trial can be seen to its end: the witness, the pulse, the wall clock, the brokers, and room on the disk.
+
+A trial whose observers fail ends at once. Nothing that a client does from then on is held against it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import gettempdir
+from typing import TypeVar
+
+from harness.files import lack_of_room
+from harness.limits.meter import LOG_BYTES, Meter, OverLimit
+from harness.model.errors import BrokerDied, EnvironmentProblem, KafkaTrialError
+from harness.plugins.cluster import Cluster
+from harness.system.pulse import Pulse
+from harness.witness import WitnessLane
+
+T = TypeVar("T")
+
+WATCH_INTERVAL_S = 0.25
+
+
+class ClockStepped(KafkaTrialError):
+    """The machine's clock was set during the trial: what clients and brokers did by it is not their doing."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What observes one trial, whose files are in ``folder`` and whose client writes to ``log``."""
+
+    folder: Path
+    log: Path
+    cluster: Cluster
+    witness: WitnessLane
+    pulse: Pulse
+    meter: Meter
+
+    async def during(self, work: Awaitable[T]) -> T:
+        """``work``'s result, or the trouble as soon as there is some; ``work`` is then cancelled."""
+        return await _unless(self._trouble, work)
+
+    def _trouble(self) -> KafkaTrialError | None:
+        """Why going on is pointless: an observer failed, a broker died, or a client went beyond a limit."""
+        try:
+            self.assert_whole()
+        except KafkaTrialError as error:
+            return error
+        if (reason := self.cluster.died()) is not None:
+            return BrokerDied(reason)
+        with suppress(OverLimit, FileNotFoundError):
+            self.meter.hold(LOG_BYTES, self.log.lstat().st_size)
+        return self.meter.exceeded
+
+    def assert_whole(self) -> None:
+        """Raise KafkaTrialError if the trial cannot be seen to its end."""
+        if (lack := lack_of_room(self.folder, Path(gettempdir()))) is not None:
+            raise EnvironmentProblem(lack)
+        if (failure := self.witness.failure) is not None:
+            raise KafkaTrialError(f"the witness failed: {failure}")
+        if not self.pulse.beats:
+            raise KafkaTrialError("the pulse of the harness ended: whether it kept time is unknown")
+        self.assert_clock_kept()
+
+    def assert_clock_kept(self) -> None:
+        """Raise ClockStepped if the wall clock was set."""
+        if stepped_ns := self.pulse.stepped_ns:
+            how = "forward" if stepped_ns > 0 else "back"
+            raise ClockStepped(
+                f"this machine's clock was set {how} by {abs(stepped_ns) / 1e9:,.1f} s during the trial"
+            )
+
+
+async def _unless(trouble: Callable[[], KafkaTrialError | None], work: Awaitable[T]) -> T:
+    task = asyncio.ensure_future(work)
+    try:
+        while not task.done():
+            if (error := trouble()) is not None:
+                raise error
+            await asyncio.wait({task}, timeout=WATCH_INTERVAL_S)
+        return task.result()
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task})

@@ -1,0 +1,45 @@
+"""Programs that attack the harness that runs them as clients: ``python hostile_client NAME TOKEN``.
+
+They use the standard library only.
+Each keeps the contract up to one moment of its life, and then does one thing. It talks to no broker unless that is the
+attack. Loops end by themselves after a while, should nothing else end them, and TOKEN stays on each command line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+import contract
+import does  # noqa: F401  # each registers its attacks
+import leaves  # noqa: F401
+import says  # noqa: F401
+import sends  # noqa: F401
+
+#: What stderr says when the attack begins.
+BEGINS = b"it begins\n"
+
+
+def main(name: str) -> None:
+    moment, attack = contract.ATTACKS[name]
+    config: dict[str, Any] = {}
+    if moment == "startup":
+        attack({})
+    else:
+        contract.startup()
+    for line in sys.stdin:
+        command = json.loads(line)
+        config |= command.get("config", {}) | {name: command[name] for name in ("topic",) if name in command}
+        if command["cmd"] == moment and not command.get("first"):
+            before = contract.seq
+            os.write(2, BEGINS)
+            attack({**command, "config": config})
+            if contract.seq != before:
+                continue
+        contract.answer(command)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
