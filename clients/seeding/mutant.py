@@ -1,4 +1,4 @@
-"""What a mutant says of itself."""
+"""The metadata of a mutant."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Mutant:
-    """``defect`` completes "the reference client, which ..."; ``components`` are the client's, one of them seeded.
+    """A seeded defect. ``defect`` completes "the reference client, which ...". ``components`` contain the seeded class.
 
-    ``caught_by`` are properties (``suite/name``) and checks, each of which catches it; ``breaks`` the behaviours that
-    are its own defect, all of them judged by one of those: what else breaks as a consequence is not here. ``scenario``
-    and ``guarantee`` say in which trial with real brokers the first of the checks catches it, where that is tried.
+    ``caught_by`` lists properties (``suite/name``) and checks, each of which catches the mutant. ``breaks`` lists the
+    behaviours that the defect violates directly, not those that break as a consequence. One of ``caught_by`` judges
+    each of them. ``scenario`` and ``guarantee`` name the trial with real brokers in which the first check catches the
+    mutant, if such a trial is run.
     """
 
     defect: str
@@ -29,5 +30,5 @@ class Mutant:
 
     @property
     def check(self) -> str:
-        """The first check that catches it; "" where properties alone do."""
+        """The first check that catches the mutant, or "" if only properties do."""
         return next((by for by in self.caught_by if "/" not in by), "")

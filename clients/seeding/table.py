@@ -1,4 +1,4 @@
-"""All mutants by name: those of this project, and those that others have registered (``kafka_trial.mutants``)."""
+"""All mutants by name: those of this project, and registered ones (``kafka_trial.mutants``)."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 
 def mutants() -> dict[str, Mutant]:
-    """Name -> mutant. All of their files are imported; ``registry.names("mutants")`` imports none."""
+    """Return mutants by name. This imports all of their files, unlike ``registry.names("mutants")``."""
     return registry.table("mutants")
 
 
 def mutant(name: str) -> Mutant:
-    """The mutant of that name; UsageError for a name that is none."""
+    """Return a mutant by name. Raise UsageError for an unknown name."""
     found: Mutant = registry.one("mutants", "mutant", name)
     return found
 
 
 def components_of(name: str) -> Components:
-    """The components of a mutant; UsageError for a name that is none."""
+    """Return the components of a mutant. Raise UsageError for an unknown name."""
     return mutant(name).components
