@@ -32,15 +32,13 @@ def check_adapter(
     case: Annotated[
         list[str] | None, typer.Option(help=f"Only this case; repeatable: {', '.join(CASES)}.")
     ] = None,
-    logs: Annotated[
-        Path | None, typer.Option(help="Keep here what each case's process wrote to stderr.")
-    ] = None,
+    logs: Annotated[Path | None, typer.Option(help="A folder for the stderr of each case's process.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     command: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> int:
     """Run the contract test suite on an adapter: `kafka-trial check-adapter -- COMMAND ...`, or on a client by name."""
     if not (client or command):
-        raise NothingSelected("no adapter is named; put its command behind --, or name a client with -c")
+        raise NothingSelected("no adapter is named; put its command after --, or name a client with -c")
     for name in case or ():
         if name not in CASES:
             raise unknown("case", name, CASES)

@@ -30,8 +30,10 @@ def register(app: typer.Typer) -> None:
 
 
 def mutants(
-    names: Annotated[list[str] | None, typer.Argument(help="Which mutants; all of them by default.")] = None,
-    examples: Annotated[int, typer.Option(min=1, help="Give up on a mutant after this many.")] = EXAMPLES,
+    names: Annotated[list[str] | None, typer.Argument(help="The mutants to run. Default: all.")] = None,
+    examples: Annotated[
+        int, typer.Option(min=1, help="Give up on a mutant after this many examples.")
+    ] = EXAMPLES,
     seed: Annotated[
         int, typer.Option(min=0, max=MAX_SEED, help="The same seed tries the same examples.")
     ] = 0,
@@ -41,7 +43,7 @@ def mutants(
     chosen = names or registry.names("mutants")
     for name in chosen:
         mutant(name)
-    # Properties set what they like; that a client thinks it odd is no news here.
+    # Properties may use unusual settings, so the client's warnings about them are not shown.
     logging.getLogger("kafka-trial.reference").addHandler(logging.NullHandler())
     began = time.monotonic()
     tried = _all(chosen, examples, seed)
@@ -60,7 +62,7 @@ def mutants(
             say(f"{by} has neither a mutant nor a stand-in")
     code = 1 if escaped or accused else 0
     say(
-        f"{len(chosen)} mutants, {len(tried)} times to be caught, {len(escaped)} escaped; the true client was "
+        f"{len(chosen)} mutants with {len(tried)} catchers, {len(escaped)} escaped; the true client was "
         f"accused {len(accused)} times; {time.monotonic() - began:.0f} s; exit {code}"
     )
     return code

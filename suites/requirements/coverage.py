@@ -104,7 +104,7 @@ def checks_by_id(*, on_trace: bool | None = None) -> Mapping[str, tuple[str, ...
 
 
 def mutants_by_id() -> Mapping[str, tuple[str, ...]]:
-    """Behaviour id -> mutants whose own defect it is."""
+    """Map each behaviour id to the mutants whose own defect breaks it."""
     return _grouped((broken, name) for name, mutant in mutants().items() for broken in mutant.breaks)
 
 

@@ -71,7 +71,7 @@ UNEXPLAINED = Anomaly(
 )
 AVOIDABLE = Anomaly(
     "avoidable-duplicate",
-    "{count:record} sent again although only an attempt beside theirs had failed",
+    "{count:record} sent again although only another attempt on their path had failed",
     Level.SHOULD,
 )
 NO_TIMEOUT = ReasonKind(

@@ -52,7 +52,7 @@ from suites.checks.history.delivery_timeout import SETTING, limit_ms
 PENDING = Anomaly("still-pending", "{count:record} never got a result")
 PENDING_AFTER_SUCCESS = Anomaly("still-pending", "{count:record} never got a result, though {ops} succeeded")
 FALSE_FLUSH = Anomaly("false-flush", "{count:record} got a result only after a flush or close had returned")
-HUNG = Anomaly("hung-call", "{ops} never returned, long after the time it was given")
+HUNG = Anomaly("hung-call", "{ops} never returned, long after their timeout")
 CRASHED_ITSELF = Anomaly(
     "crashed", "the client ended its own process, {pending:record} without a result: {told}"
 )

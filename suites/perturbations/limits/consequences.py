@@ -69,7 +69,7 @@ PERTURBATIONS = (
     Perturbation(
         "lost-beside-a-reuse",
         channels("frames", "log", "history"),
-        "gives the numbers of a batch away in one partition, and loses records of another",
+        "gives the numbers of a batch to another one in one partition, and loses records of another",
         ("lost",),
         _apart,
         _lost_beside,

@@ -189,10 +189,12 @@ def the_key_is_serialized_first(
     except SerializationError:
         assert "raises" in (key_manner, value_manner)
         pool = producer._core.pool
-        assert pool.available_bytes == pool.total_bytes, "a record that is none takes memory"
+        assert pool.available_bytes == pool.total_bytes, "an invalid record takes memory"
         assert pool.waiting == 0
     else:
-        assert (key_manner, value_manner) == ("good", "good"), "send() takes what cannot be serialized"
+        assert (key_manner, value_manner) == ("good", "good"), (
+            "send() accepts a record that cannot be serialized"
+        )
     finally:
         producer.close(0)
     called = [("key", ("serialize", key)), ("value", ("serialize", value))]

@@ -223,7 +223,7 @@ class ConnectionsWalkTheirStates(RuleBasedStateMachine):
     def give_up(self, node_id: int) -> None:
         """disconnect() ends a connection and counts as a failure. It has no effect on one that has ended."""
         node = self.nodes[node_id]
-        self.client.disconnect(node_id, self.now_ms, "the property wills it")
+        self.client.disconnect(node_id, self.now_ms, "requested by the property")
         self._poll()
         if node.state is not DISCONNECTED:
             self._ended(node)
