@@ -49,7 +49,7 @@ EXIT_TIMEOUT_S = 1.0
 #: How much of the end of the log to read for an error message.
 TAIL_BYTES = 4_096
 #: Bytes that a change of toxics releases leave within this time, or their connection ends because the peer has left.
-#: Another change meanwhile would wait for them inside the server, with the proxy locked, possibly for ever.
+#: Another change meanwhile would wait for them inside the server, with the proxy locked, possibly without a limit.
 DRAIN_S = 0.05
 
 
@@ -240,7 +240,7 @@ def unlike(
         return "it is disabled" if enabled else "it is enabled"
     found = {each["name"]: each for each in row["toxics"]}
     for name in found.keys() ^ toxics.keys():
-        return f"the toxic {name} is {'of somebody else' if name in found else 'gone'}"
+        return f"the toxic {name} is {'not from this run' if name in found else 'gone'}"
     for name, toxic in toxics.items():
         there = found[name]
         here = (there["type"], there["stream"], there["toxicity"], _said(there["attributes"]))

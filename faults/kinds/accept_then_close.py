@@ -45,7 +45,7 @@ class AcceptThenClose(AddressFault):
 
     name = "accept_then_close"
     summary = "connections are accepted and closed at once for the duration, and open ones end"
-    shown_by = "connections ended with all of their broker, or as soon as they were made"
+    shown_by = "connections ended together with all others to their broker, or as soon as they were made"
 
     async def take(self, proxy: Proxy, name: str) -> None:
         """Close every connection as soon as it is silent."""

@@ -20,8 +20,8 @@ Requests arrive late at the witness, or responses arrive late at the client. A h
 that passed the witness during the fault.
 
 ## What it cannot do
-It cannot share one limit between several connections, or slow down a FIN that has no data in front of it. In the live
-world a rate must be a multiple of 1,000 bytes per second, because that is Toxiproxy's unit.
+It cannot share one limit between several connections, or slow down a FIN that has no data in front of it. In live mode
+a rate must be a multiple of 1,000 bytes per second, because that is Toxiproxy's unit.
 """
 
 from __future__ import annotations
@@ -49,10 +49,9 @@ class Bandwidth(Fault):
     """The fault kind ``bandwidth``."""
 
     name = "bandwidth"
-    summary = "bytes leave no faster than a rate, in order, none lost"
+    summary = "bytes are sent no faster than a rate, in order and without loss"
     shown_by = (
-        "batches or their results took as long as their bytes do at the rate, or records waited "
-        "until it was over"
+        "batches or their results took as long as the rate requires, or records waited until the fault ended"
     )
     modes = BOTH_MODES
     params: tuple[FaultParam, ...] = (

@@ -42,10 +42,10 @@ class BrokerKill(BrokerFault):
     """The fault kind ``broker_kill``."""
 
     name = "broker_kill"
-    summary = "brokers are killed; their partitions go elsewhere; at the end they are back"
+    summary = "brokers are killed, their partitions move to others, and at the end they are restarted"
     lingers_s = 0.0
     starts_nodes = True
-    shown_by = "connections ended, with all of their broker, or as soon as they were made"
+    shown_by = "connections ended together with all others to their broker, or as soon as they were made"
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Kill the brokers and refuse connections to them."""

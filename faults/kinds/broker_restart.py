@@ -42,12 +42,12 @@ class BrokerRestart(Fault):
 
     name = "broker_restart"
     exclusive_cluster = True
-    summary = "brokers are shut down in good order; at the end they are back"
+    summary = "brokers are shut down cleanly, and restarted at the end"
     lingers_s = 0.0
     starts_nodes = True
-    shown_by = "connections ended, with all of their broker, or as soon as they were made"
+    shown_by = "connections ended together with all others to their broker, or as soon as they were made"
     params: tuple[FaultParam, ...] = (
-        FaultParam("one_by_one", 0, 0, 1, "1: each is back, and in sync, before the next one goes"),
+        FaultParam("one_by_one", 0, 0, 1, "1: each broker is back and in sync before the next one stops"),
     )
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:

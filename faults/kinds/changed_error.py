@@ -35,7 +35,7 @@ class ChangedError(FrameFault):
     """The fault kind ``changed_error``."""
 
     name = "changed_error"
-    summary = "single answers say another error code"
+    summary = "single answers carry another error code"
     directions = ("response",)
     params: tuple[FaultParam, ...] = (
         FaultParam("code", ErrorCode.unknown_producer_id, -1, max(ErrorCode), "the error code"),

@@ -36,8 +36,8 @@ class CloseAtFrame(FrameFault):
     """The fault kind ``close_at_frame``."""
 
     name = "close_at_frame"
-    summary = "the connection ends at a byte of single frames, or right behind them"
-    shown_by = "connections ended at a frame, by neither side"
+    summary = "the connection ends at a byte of single frames, or right after them"
+    shown_by = "connections ended at a frame, and neither side had closed them"
     params: tuple[FaultParam, ...] = (
         FaultParam("at_byte", -1, -1, 2**28, "how much of the frame passes, -1 for all of it"),
         FaultParam("reset", 0, 0, 1, "1 for RST, 0 for FIN"),

@@ -47,7 +47,7 @@ class CoordinatorMove(BrokerFault):
     summary = "groups and transactional ids get another coordinator, and keep it"
     #: Coordinators keep the ids and groups that they served in memory.
     lingers_s = math.inf
-    shown_by = "answers said NOT_COORDINATOR"
+    shown_by = "answers reported NOT_COORDINATOR"
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Move the coordinators."""

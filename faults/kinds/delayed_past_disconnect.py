@@ -41,8 +41,10 @@ class DelayedPastDisconnect(HeldBack):
     """The fault kind ``delayed_past_disconnect``."""
 
     name = "delayed_past_disconnect"
-    summary = "requests are held back for the duration, and then reach the broker though the client has left"
-    shown_by = "requests arrived after their client had left, and had asked elsewhere"
+    summary = (
+        "requests are held back for the duration, and then reach the broker although the client has left"
+    )
+    shown_by = "requests arrived after their client had closed the connection"
     stream = "upstream"
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:

@@ -41,7 +41,7 @@ class DroppedRequest(Fault):
     """The fault kind ``dropped_request``."""
 
     name = "dropped_request"
-    summary = "requests are thrown away on their way; then the connections are closed"
+    summary = "requests are discarded in transit; then the connections are closed"
     shown_by = "records were sent, and no request with them reached a broker before the fault ended"
     modes = BOTH_MODES
 

@@ -42,7 +42,7 @@ class DroppedResponse(Fault):
     """The fault kind ``dropped_response``."""
 
     name = "dropped_response"
-    summary = "requests are applied, their responses thrown away; then the connections are closed"
+    summary = "requests are applied and their responses discarded; then the connections are closed"
     shown_by = "Produce answers passed, and the client did without them"
     modes = BOTH_MODES
 

@@ -36,7 +36,7 @@ class HeldFrame(FrameFault):
     """The fault kind ``held_frame``."""
 
     name = "held_frame"
-    summary = "single requests or responses, and what is behind them, are held until the fault ends"
+    summary = "single requests or responses, and everything after them, are held until the fault ends"
     shown_by = "frames were passed on when the fault ended, and not before"
 
     def action(self, spec: FaultSpec) -> Action:

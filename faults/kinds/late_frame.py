@@ -34,7 +34,7 @@ class LateFrame(FrameFault):
     """The fault kind ``late_frame``."""
 
     name = "late_frame"
-    summary = "single requests or responses, and what is behind them, are passed on later"
+    summary = "single requests or responses, and everything after them, are passed on later"
     shown_by = "frames were passed on later by the delay"
     params: tuple[FaultParam, ...] = (FaultParam("delay_ms", 1_000, 1, 600_000, "how much later"),)
 

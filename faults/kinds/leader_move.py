@@ -55,7 +55,7 @@ class LeaderMove(BrokerFault):
     name = "leader_move"
     summary = "partitions go to another leader, in a new epoch, and stay there"
     lingers_s = 0.0
-    shown_by = "answers said NOT_LEADER_OR_FOLLOWER, or partitions went on at another broker"
+    shown_by = "answers reported NOT_LEADER_OR_FOLLOWER, or partitions continued at another broker"
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Move the leaders."""

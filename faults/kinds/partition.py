@@ -48,7 +48,9 @@ class Partition(Fault):
     """The fault kind ``partition``."""
 
     name = "partition"
-    summary = "brokers cannot be reached: refused, or swallowed both ways or one way"
+    summary = (
+        "brokers cannot be reached: connections are refused, or bytes are swallowed in one or both directions"
+    )
     shown_by = (
         "records waited for brokers that could not be reached, or answers passed that the client did without"
     )
@@ -67,7 +69,8 @@ class Partition(Fault):
             raise UsageError("fault 'partition' needs upstream or downstream")
         if values["loud"] and len(cut_off) < len(STREAMS):
             raise UsageError(
-                "fault 'partition' cannot be loud and one way only: who is refused reaches nobody"
+                "fault 'partition' cannot be loud in one direction only: a refused connection "
+                "carries nothing in either"
             )
         return values
 

@@ -43,11 +43,14 @@ class Slicer(Fault):
     """The fault kind ``slicer``."""
 
     name = "slicer"
-    summary = "data arrives in small pieces, both ways"
-    shown_by = "batches or their results took as long as their pieces do, or records waited until it was over"
+    summary = "data arrives in small pieces, in both directions"
+    shown_by = (
+        "batches or their results took as long as their pieces require, or records waited until the "
+        "fault ended"
+    )
     modes = BOTH_MODES
     params: tuple[FaultParam, ...] = (
-        FaultParam("size_bytes", 64, 1, 1_048_576, "how long a piece is at most"),
+        FaultParam("size_bytes", 64, 1, 1_048_576, "the maximum size of a piece"),
         FaultParam("delay_us", 0, 0, 60_000_000, "how much later each piece follows"),
     )
 

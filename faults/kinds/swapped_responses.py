@@ -35,7 +35,7 @@ class SwappedResponses(FrameFault):
     """The fault kind ``swapped_responses``."""
 
     name = "swapped_responses"
-    summary = "single responses are passed on behind the next one"
+    summary = "single responses are passed on after the next one"
     directions = ("response",)
 
     def action(self, spec: FaultSpec) -> Action:

@@ -43,11 +43,11 @@ class Throttle(WitnessFault):
     """The fault kind ``throttle``."""
 
     name = "throttle"
-    summary = "answers say that the client is over its quota, and the broker reads on later"
-    shown_by = "answers said to hold back, as the fault put it"
+    summary = "answers report an exceeded quota, and the broker stops reading for that time"
+    shown_by = "answers contained the throttle time that the fault set"
     params: tuple[FaultParam, ...] = (
         FaultParam("api", Api.PRODUCE, 0, 100, "the key of the API that is throttled"),
-        FaultParam("throttle_ms", 300, 1, 600_000, "for how long, after each answer"),
+        FaultParam("throttle_ms", 300, 1, 600_000, "the throttle time of each answer"),
     )
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:

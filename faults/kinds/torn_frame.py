@@ -48,7 +48,7 @@ class TornFrame(Fault):
 
     name = "torn_frame"
     summary = "the next frame of each connection is cut at a byte, and the connection ends there"
-    shown_by = "connections ended in the middle of a frame, or behind an answer that the client did without"
+    shown_by = "connections ended in the middle of a frame, or after an answer that the client did without"
     modes = BOTH_MODES
     params: tuple[FaultParam, ...] = (
         FaultParam("upstream", 0, 0, 1, "1 for requests, 0 for responses"),
@@ -76,7 +76,7 @@ class TornFrame(Fault):
         )
 
     async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Disarm the tear. Also undo a ``prepare`` without a ``start``."""
+        """Disarm the tear. Also undo a ``prepare`` without an ``inject_live``."""
 
         async def spare(proxy: Proxy) -> None:
             try:

@@ -109,5 +109,5 @@ def test_two_servers_in_one_process(scripted: Scripted) -> None:
 
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "é"])
 def test_names_that_the_urls_could_not_carry(name: str) -> None:
-    with pytest.raises(BadRequest, match="is no name"):
+    with pytest.raises(BadRequest, match="is not a valid name"):
         ControlledServer(Endpoint(("127.0.0.1", 1))).create("127.0.0.1:2", name, "127.0.0.1:3")
