@@ -29,9 +29,9 @@ BLUE, ORANGE, VERMILLION, PURPLE, GREY = "#0072B2", "#E69F00", "#D55E00", "#CC79
 #: outcome -> colour, marker, words: no two outcomes differ by colour alone.
 OUTCOMES: dict[str, tuple[str, str, str]] = {
     "ok": (BLUE, "circle", "acknowledged"),
-    "fail": (VERMILLION, "x", "failed for certain"),
-    "info": (ORANGE, "diamond-open", "error, fate unknown"),
-    "pending": (PURPLE, "triangle-up-open", "no result at all"),
+    "fail": (VERMILLION, "x", "certainly failed"),
+    "info": (ORANGE, "diamond-open", "error, outcome unknown"),
+    "pending": (PURPLE, "triangle-up-open", "no result"),
 }
 
 #: group of frames -> colour, marker, words. Requests are drawn above the middle of their lane, responses below.
