@@ -66,7 +66,7 @@ class Fault:
         """
         if spec.frames is not None and not self.of_frames:
             raise UsageError(
-                f"fault {self.name!r} does not act on single frames: leave 'frames' out, or take a kind that does"
+                f"fault {self.name!r} does not act on single frames: leave 'frames' out, or use a kind that does"
             )
         known = {param.name: param for param in self.params}
         for name, value in spec.params.items():

@@ -112,7 +112,7 @@ def _local_address(url: str) -> Address:
         port = 0
     if parts.scheme not in ("", "http") or parts.hostname not in HOSTS or not port:
         raise UsageError(
-            f"{URL}={url} names no Toxiproxy on this machine: our proxies lead to 127.0.0.1 alone",
+            f"{URL}={url} does not name a Toxiproxy on this machine: proxies lead to 127.0.0.1 only",
             hint=f"{URL}=http://127.0.0.1:8474, or unset it to have a server started",
         )
     return ("127.0.0.1" if parts.hostname == "localhost" else str(parts.hostname), port)
@@ -167,7 +167,7 @@ class Server:
         if not VERSION.fullmatch(version):
             raise EnvironmentProblem(
                 f"Toxiproxy {version} runs on port {self._endpoint.address[1]}, but 2.12 is needed: "
-                "the same toxic means something else in other versions"
+                "toxics behave differently in other versions"
             )
 
     async def sweep(self) -> None:

@@ -86,9 +86,9 @@ class Endpoint:
     def _wedged(self, what: str) -> ToxiproxyError:
         try:
             self._request("GET", "/version", None)
-            alive = "it still tells its version, so its control plane is wedged"
+            alive = "it still reports its version, so its control API hangs"
         except requests.Timeout:
-            alive = "it does not even tell its version"
+            alive = "it does not even report its version"
         except requests.RequestException:
             return self._gone()
         return ControlPlaneWedged(f"Toxiproxy at {self._url}: {what}; {alive}")

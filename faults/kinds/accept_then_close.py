@@ -10,9 +10,9 @@ client is never refused, so a client that takes "connected" for "available" trie
 off, and must not take the end of a connection for a response.
 
 ## How it is made
-In live mode a ``timeout`` toxic upstream with a timeout of 1 ms, on open and on later connections. What clients
-send meanwhile is discarded. At the end the connections that are left are closed. In simulated mode the proxy
-closes the connections that it has accepted.
+In live mode the lane has a ``timeout`` toxic upstream with a timeout of 1 ms, on open and on later connections. Data
+that clients send meanwhile is discarded. At the end the connections that are left are closed. In simulated mode the
+proxy closes the connections that it has accepted.
 
 ## Where it is seen
 The client reads the end of the stream right after it has connected. At the witness connections end from the client's

@@ -10,10 +10,9 @@ The request timeout, which counts from the moment a request is sent and not from
 the connection is busy; and delivery timeouts that expire while bytes are still on the way.
 
 ## How it is made
-In live mode, a ``bandwidth`` toxic in each limited direction, on open and on later connections. The bytes that it
-holds leave in steps of a tenth of a second. At the end its rate is first set so high that it holds nothing, and then
-the toxic is removed. In simulated mode each piece of data takes its size divided by the rate, and the pieces after
-it wait.
+In live mode each limited direction has a ``bandwidth`` toxic, on open and on later connections. The bytes that it holds
+leave in steps of a tenth of a second. At the end its rate is first set so high that it holds nothing, and then the
+toxic is removed. In simulated mode each piece of data takes its size divided by the rate, and the pieces after it wait.
 
 ## Where it is seen
 Requests arrive late at the witness, or responses arrive late at the client. A hit is a frame in a limited direction
@@ -67,8 +66,7 @@ class Bandwidth(Fault):
         for stream, rate in rates.items():
             if mode == Mode.LIVE and rate % _BYTES_PER_KB:
                 raise UsageError(
-                    f"{stream}_bytes_per_s of fault 'bandwidth' must be whole thousands where Toxiproxy does it, "
-                    f"not {rate}"
+                    f"{stream}_bytes_per_s of fault 'bandwidth' must be a multiple of 1,000 with Toxiproxy, not {rate}"
                 )
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:

@@ -10,10 +10,10 @@ Moving to another leader and back, metadata from the brokers that are left, LEAD
 appended but never answered.
 
 ## How it is made
-In live mode by SIGKILL. The proxies are disabled meanwhile, so that connections are refused, as on a host whose
-process has ended (a proxy alone would accept and hang up). The broker starts again on the data that it had, which takes
-until the controller has noticed its death. In simulated mode the scripted broker closes its connections and
-accepts no new ones, and the controller knows at once.
+In live mode the broker's process gets SIGKILL. The proxies are disabled meanwhile, so that connections are refused, as
+on a host whose process has ended (a proxy alone would accept and hang up). The broker restarts on the data that it had
+once the controller has noticed its end. In simulated mode the scripted broker closes its connections and accepts no new
+ones, and the controller knows at once.
 
 ## Where it is seen
 At the witness, the broker closes its connections, including those that are opened meanwhile. A hit is a connection that

@@ -10,9 +10,9 @@ What every upgrade does to a client: NOT_LEADER_OR_FOLLOWER from a broker that i
 with requests in flight, and the way back. With ``one_by_one`` it is the rolling restart of an upgrade.
 
 ## How it is made
-By SIGTERM, which starts Kafka's controlled shutdown. The proxies are disabled meanwhile, so that connections are
-refused, as on a host whose process has ended. The fault waits until every listener of the restarted broker is ready,
-and with ``one_by_one`` also until every broker reports that the replicas are in sync.
+The broker's process gets SIGTERM, which starts Kafka's controlled shutdown. The proxies are disabled meanwhile, so that
+connections are refused, as on a host whose process has ended. The fault waits until every listener of the restarted
+broker is ready, and with ``one_by_one`` also until every broker reports that the replicas are in sync.
 
 ## Where it is seen
 At the witness, the broker closes its connections. A hit is a connection that the broker closed.

@@ -9,7 +9,7 @@ A request that was applied and whose response breaks off at any byte: in the siz
 also probes an end right after a whole response, whose request must not be sent again.
 
 ## How it is made
-By the witness, which closes both of its sockets.
+The witness closes both of its sockets.
 
 ## Where it is seen
 At the witness, the connection ends and neither side is recorded as the one that closed it. The row of the frame says

@@ -10,8 +10,8 @@ Whether the client asks FindCoordinator again when it gets NOT_COORDINATOR, wait
 (COORDINATOR_LOAD_IN_PROGRESS), and repeats what was not done, in order.
 
 ## How it is made
-In live mode as in ``leader_move``: another replica becomes the preferred one and is elected. In simulated
-mode the scripted brokers agree on the next broker for every key at once.
+In live mode it works like ``leader_move``: another replica becomes the preferred one and is elected. In simulated mode
+the scripted brokers agree on the next broker for every key at once.
 
 ## Where it is seen
 The old coordinator answers NOT_COORDINATOR. A hit is such a response that passes the witness during the fault.

@@ -10,7 +10,7 @@ the next response for the missing one; a client that compares correlation ids no
 never applied next to one that was.
 
 ## How it is made
-By the witness, which buffers a frame until it is whole and then does not pass it on.
+The witness buffers a frame until it is whole and then does not pass it on.
 
 ## Where it is seen
 The row of the frame says that it was stopped, and by which fault. A hit is such a row. The other side never sees the

@@ -10,9 +10,9 @@ How the client handles each code: whether it retries with fresh metadata or a ne
 fails itself; and what it reports for a record that is in the log all the same.
 
 ## How it is made
-In live mode by the witness, which puts the code into the broker's response, in the version that the client uses.
-The broker has executed the request, so ``after_append`` has to be 1 for Produce. In simulated mode the scripted
-brokers set the code themselves.
+In live mode the witness puts the code into the broker's response, in the version that the client uses. The broker has
+executed the request, so ``after_append`` has to be 1 for Produce. In simulated mode the scripted brokers set the code
+themselves.
 
 ## Where it is seen
 At the witness: a hit is a response of that API with that code during the fault, including one that the broker gave for
@@ -66,12 +66,12 @@ class ErrorResponse(WitnessFault):
         values = self.values(spec)
         if values["partition"] != -1 and values["api"] != Api.PRODUCE:
             raise UsageError(
-                f"fault {self.name!r} fails one partition of Produce alone: leave out partition, or set api to "
-                f"{int(Api.PRODUCE)}"
+                f"fault {self.name!r} can fail a single partition of Produce only: leave out partition, or set api "
+                f"to {int(Api.PRODUCE)}"
             )
         if mode == Mode.LIVE and values["api"] == Api.PRODUCE and not values["after_append"]:
             raise UsageError(
-                f"fault {self.name!r} on a real broker comes after the append: set after_append to 1"
+                f"a real broker appends the batch before fault {self.name!r}: set after_append to 1"
             )
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:

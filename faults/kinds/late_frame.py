@@ -9,7 +9,7 @@ A response that arrives after its request timeout, on a connection that works ot
 burst after one that was late; one slow broker or one slow API, for a client that keeps a timer per request.
 
 ## How it is made
-By the witness, which holds the frame for that long.
+The witness holds the frame for that long.
 
 ## Where it is seen
 At the witness, the row of the frame has the time at which it was passed on, and says that it was late, and by which

@@ -10,8 +10,8 @@ Responses after the request timeout. A client that closes the connection on a ti
 A client that keeps the connection must recognize a late response, and not take it for the response to a later request.
 
 ## How it is made
-A delay of one hour on responses, which is removed again. In live mode this is a ``latency`` toxic downstream, on
-open and on later connections. Its delay is first set to 0, which releases what is held, and then the toxic is removed.
+Responses get a delay of one hour, which is removed again. In live mode this is a ``latency`` toxic downstream, on open
+and on later connections. Its delay is first set to 0, which releases what is held, and then the toxic is removed.
 
 ## Where it is seen
 The client sees silence, and then responses, unless it has left. At the witness the responses are on time. A hit is a

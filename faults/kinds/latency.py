@@ -10,7 +10,7 @@ Pipelining (more than one request in flight), batching while responses are late,
 its request timeout makes it give up on requests that the broker applies.
 
 ## How it is made
-A ``latency`` toxic in each direction with a delay, jitter 0, on live and on later connections. At the end the delay is
+Each delayed direction has a ``latency`` toxic with jitter 0, on open and on later connections. At the end the delay is
 first set to 0, which releases what is held, and then the toxic is removed.
 
 ## Where it is seen

@@ -10,8 +10,7 @@ Whether the client splits the batch into smaller ones, in order and each with it
 a record that is too large alone.
 
 ## How it is made
-By changing the topic's settings: through the controller in live mode, in the scripted cluster in simulated
-mode.
+The fault changes the topic's settings: through the controller in live mode, in the scripted cluster in simulated mode.
 
 ## Where it is seen
 At the witness: a hit is a response with MESSAGE_TOO_LARGE during the fault.

@@ -10,8 +10,8 @@ The same as ``throttle``, with times that depend on what the client really sends
 delivery timeouts and its memory cope with a broker that takes less than the application gives.
 
 ## How it is made
-In live mode by a client quota (``producer_byte_rate`` of the default client id), which the brokers measure over
-eleven seconds. In simulated mode, use ``throttle`` instead.
+In live mode the fault sets a client quota (``producer_byte_rate`` of the default client id), which the brokers measure
+over eleven seconds. In simulated mode, use ``throttle`` instead.
 
 ## Where it is seen
 Responses contain a throttle time. A hit is such a response that passes the witness during the fault.

@@ -8,7 +8,7 @@ Framing, at every byte: a size field in two reads, a header without its body. It
 beyond its request timeout while bytes keep arriving.
 
 ## How it is made
-By the witness, which writes each piece separately. Its sockets do not delay small packets.
+The witness writes each piece separately. Its sockets do not delay small packets.
 
 ## Where it is seen
 The frame arrives whole at the other end, only later. Its row at the witness has the time of its last piece, and says

@@ -9,8 +9,8 @@ Whether the client itself holds back for the throttle time, counts the wait agai
 other connections working.
 
 ## How it is made
-In live mode by the witness, which puts the time into the broker's responses; the broker itself reads on at once.
-In simulated mode the scripted brokers treat the quota as exceeded each time.
+In live mode the witness puts the time into the broker's responses, and the broker itself keeps reading. In simulated
+mode the scripted brokers treat the quota as exceeded each time.
 
 ## Where it is seen
 At the witness: a hit is a response of that API during the fault with a throttle time. The client sees the time in the

@@ -10,7 +10,7 @@ the new topic with the old one: by its id, by leader epochs that are lower than 
 empty log.
 
 ## How it is made
-By deleting and creating it: through the controller in live mode, in the scripted cluster in simulated mode.
+The fault deletes and creates the topic: through the controller in live mode, in the scripted cluster in simulated mode.
 
 ## Where it is seen
 At the witness: a hit is a response during the fault that says that there is no such topic, by name or by id.

@@ -11,10 +11,10 @@ response, and half a request must not be appended. At byte 0: a request that is 
 end of the connection.
 
 ## How it is made
-In live mode a ``limit_data`` toxic in the chosen direction, which counts from the moment at which it is added to a
+In live mode the chosen direction has a ``limit_data`` toxic, which counts from the moment at which it is added to a
 connection. For RST a ``reset_peer`` toxic with toxicity 0 is added to the lane before the client connects, as in
-``reset``: connections that are opened while it is there end by RST, whatever closes them. In simulated mode the
-pipe does it.
+``reset``: connections that are opened while it is there end by RST, whatever closes them. In simulated mode the pipe
+ends the connection.
 
 ## Where it is seen
 At the witness the connections end from the client's side: upstream with the beginning of a request that never ended

@@ -99,7 +99,7 @@ def test_a_start_that_fails_on_one_proxy_reaches_the_others(on_stage: Any) -> No
         ("latency", {"upstream": 5}, "did you mean 'upstream_ms'"),
         ("latency", {"upstream_ms": -1}, "must be 0 to 600000, not -1"),
         ("bandwidth", {}, "needs upstream_bytes_per_s or downstream_bytes_per_s above 0"),
-        ("bandwidth", {"upstream_bytes_per_s": 1_500}, "must be whole thousands .* not 1500"),
+        ("bandwidth", {"upstream_bytes_per_s": 1_500}, "must be a multiple of 1,000 .* not 1500"),
         ("slicer", {"size_bytes": 0}, "must be 1 to 1048576, not 0"),
         ("half_open", {"unaware_broker": 2}, "must be 0 to 1, not 2"),
         ("partition", {"upstream": 0, "downstream": 0}, "needs upstream or downstream"),

@@ -71,7 +71,7 @@ def endpoint(server: Scripted) -> Endpoint:
         (409, {"error": "toxic already exists"}, ToxicExists, "toxic already exists"),
         (500, {"error": "listen tcp: bind: address already in use"}, PortInUse, "address already in use"),
         (500, {"error": "something else"}, ToxiproxyError, "answered 500 to PATCH /x: something else"),
-        (503, "<html>", ControlPlaneWedged, "it still tells its version, so its control plane is wedged"),
+        (503, "<html>", ControlPlaneWedged, "it still reports its version, so its control API hangs"),
         (418, "", ToxiproxyError, "answered 418 to PATCH /x: no reason given"),
         (302, "", ToxiproxyError, "answered 302"),
         (200, "<html>", ToxiproxyError, "not JSON"),
