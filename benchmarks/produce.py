@@ -76,7 +76,7 @@ async def run_one(argv: tuple[str, ...], load: Mapping[str, Any]) -> ReadFigures
         if child.returncode is None:
             child.kill()
     if child.returncode:
-        raise KafkaTrialError(f"{argv[1]} ended with {child.returncode}")
+        raise KafkaTrialError(f"{argv[1]} exited with {child.returncode}")
     figures: ReadFigures = json.loads(output)
     if figures["stored"] != load["records"] or figures["failed"]:
         raise KafkaTrialError(f"{argv[1]}: {figures['stored']} of {load['records']} stored")

@@ -1,4 +1,4 @@
-"""The wait for memory does not subtract the wait for metadata: each may last the whole max.block.ms."""
+"""The waits for metadata and for memory may each last the whole max.block.ms instead of sharing it."""
 
 from __future__ import annotations
 

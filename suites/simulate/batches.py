@@ -112,7 +112,8 @@ def in_batches(job: Job, seeds: range, processes: int) -> Iterator[list[Tried]]:
 def prepare_processes() -> None:
     """Mark the worker processes as ours, so that none outlives us, and block signals in them.
 
-    A signal to the whole group (Ctrl-C) would interrupt them in a batch. It is blocked here, and so in all of them.
+    A signal to the whole group (Ctrl-C) would interrupt a worker in a batch. The signals are blocked here, and workers
+    inherit that.
     """
     os.environ.update(owner_env())
     stops = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

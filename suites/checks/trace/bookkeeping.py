@@ -219,7 +219,7 @@ class Bookkeeping(Monitor):
         if not self._one_in_flight:
             return
         if newest is not None and newest is not batch and self._is_out(newest):
-            self.accuse("PRD-ACC-08", event, event.batch, f"was sent beside {_name(newest)}")
+            self.accuse("PRD-ACC-08", event, event.batch, f"was sent together with {_name(newest)}")
         batch.request = self._last_request
 
     def _is_out(self, batch: _Batch) -> bool:

@@ -182,7 +182,7 @@ def _says(simulation: Simulation, seen: Seen) -> ErrorCode:
 def a_batch_refused_behind_others_goes_again_as_it_was(
     components: Components, gap_ms: int, behind: int, refusals: int
 ) -> None:
-    """If a batch is refused as out of order behind one to be retried, each is sent again unchanged and in order."""
+    """If a batch is refused as out of order after one to be retried, each is sent again unchanged and in order."""
     simulation = Simulation(components, {"linger.ms": 0})
     simulation.warm()
     simulation.proxy().down.delay("prop", ROUND_TRIP_MS * NS_PER_MS)
@@ -196,7 +196,7 @@ def a_batch_refused_behind_others_goes_again_as_it_was(
     refused = [
         event for event in simulation.told(BatchRetried) if event.error == "OUT_OF_ORDER_SEQUENCE_NUMBER"
     ]
-    assert refused or behind < refusals, "nothing was refused behind the first"
+    assert refused or behind < refusals, "nothing was refused after the first"
     assert len(simulation.told(ProducerIdAssigned)) == 1, "the epoch was raised"
     stamps: dict[str, set[tuple[int, int]]] = {}
     for event in simulation.told(BatchSent):

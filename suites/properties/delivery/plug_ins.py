@@ -212,7 +212,7 @@ def the_key_is_serialized_first(
 def whoever_asks_hears_the_cluster_id(
     components: Components, manners: list[str], cluster_id: str | None
 ) -> None:
-    """Interceptors and serializers that ask for the cluster's id are told it, whatever the previous one does."""
+    """Interceptors and serializers that ask for the cluster's id get it, whatever the previous one does."""
     with _quiet():
         diary: list[tuple[str, Any]] = []
         chain = [Plugin(f"i{index}", diary, manner) for index, manner in enumerate(manners)]

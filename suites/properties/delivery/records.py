@@ -1,4 +1,4 @@
-"""What is stored of a record, what its sender is told, and which records are refused."""
+"""How a record is stored, what its sender is told, and which records are refused."""
 
 from __future__ import annotations
 

@@ -275,7 +275,7 @@ class ConnectionsWalkTheirStates(RuleBasedStateMachine):
 
     @invariant()
     def the_least_loaded_node_can_be_used(self) -> None:
-        """Never a throttled node, nor one in its backoff; a ready one before all others (NET-CON-13)."""
+        """The chosen node is never throttled or in its backoff, and a ready node is preferred (NET-CON-13)."""
         chosen = self.client.least_loaded_node(self.now_ms)
         free = [n for n in self._in(READY) if self.now_ms >= self.nodes[n].throttled_until_ms]
         if free:
