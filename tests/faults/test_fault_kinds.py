@@ -103,7 +103,7 @@ def test_a_start_that_fails_on_one_proxy_reaches_the_others(on_stage: Any) -> No
         ("slicer", {"size_bytes": 0}, "must be 1 to 1048576, not 0"),
         ("half_open", {"unaware_broker": 2}, "must be 0 to 1, not 2"),
         ("partition", {"upstream": 0, "downstream": 0}, "needs upstream or downstream"),
-        ("partition", {"loud": 1, "downstream": 0}, "cannot be loud and one way only"),
+        ("partition", {"loud": 1, "downstream": 0}, "cannot be loud in one direction only"),
         ("idle_kill", {"idle_ms": 0}, "must be 1 to 600000, not 0"),
         ("torn_frame", {"at_bytes": 1}, "did you mean 'at_byte'"),
         ("late_response", {"delay_ms": 1}, "unknown parameter of fault 'late_response'"),
