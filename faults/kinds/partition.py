@@ -62,7 +62,7 @@ class Partition(Fault):
     )
 
     def values(self, spec: FaultSpec) -> dict[str, int]:
-        """As for any fault, but at least one direction must be cut, and a loud partition must cut both."""
+        """Return the values. At least one direction must be cut, and a loud partition must cut both."""
         values = super().values(spec)
         cut_off = [stream for stream in STREAMS if values[stream]]
         if not cut_off:

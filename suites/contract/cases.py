@@ -117,12 +117,12 @@ async def heartbeat(client: ClientProcess) -> None:
 
 
 async def configuration(client: ClientProcess) -> None:
-    """The client accounts for every setting: applied under which name, or not set and why."""
+    """The client reports every setting: the name under which it is applied, or why it is not set."""
     await client.configured()
 
 
 async def bad_setting(client: ClientProcess) -> None:
-    """The client does not accept a value that makes no sense."""
+    """The client does not accept an invalid value."""
     await client.says.startup(client.patience_s)
     config = client.config() | {"acks": "banana"}
     try:
