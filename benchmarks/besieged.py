@@ -1,10 +1,10 @@
-"""A run in which every third client attacks the harness, beside the same run without them.
+"""Run trials with hostile clients among them, and compare them with the same run without hostile clients.
 
     .venv/bin/python -m benchmarks.besieged [--seed N] [--clients reference confluent-kafka]
 
 Of 60 trials, 20 have one of 20 hostile programs each (``tests/attacks/hostile_client``: they flood, nest, fork, block,
-lie, fill the disk, end the broker). The honest clients' verdicts must be those of the undisturbed run, summary.md must
-say of each hostile program what it did, the harness must stay below its memory, and nothing may be left.
+lie, fill the disk, end the broker). The benchmark passes if the honest clients' verdicts are those of the undisturbed
+run, summary.md reports what each hostile program did, the harness stays below its memory limit, and no process is left.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ HOSTILE = (
 
 
 class Ran(NamedTuple):
-    """How a run ended: verdict and reason of each trial, and the largest memory of the harness.
+    """The result of a run: verdict and reason of each trial, and the peak memory of the harness.
 
-    ``accused`` are the lines of summary.md that tell what went wrong with whom.
+    ``accused`` contains the lines of summary.md that report a defect of a client.
     """
 
     code: int
@@ -73,7 +73,7 @@ class Ran(NamedTuple):
 
 
 def plans(clients: Sequence[str], seed: int) -> tuple[Plan, Plan]:
-    """The honest trials alone, and with a hostile one before every two of them."""
+    """Return the plan of the honest trials, and the same plan with a hostile trial before every two of them."""
     refs = [ClientRef(name, registry.client(name).default_version) for name in clients]
     scenarios = [
         registry.scenario(name) for name in registry.names("scenarios") if name.startswith("produce/")
@@ -89,7 +89,7 @@ def plans(clients: Sequence[str], seed: int) -> tuple[Plan, Plan]:
 
 
 def run(plan: Plan, folder: Path) -> Ran:
-    """Carry a plan out by the command line, as its users do."""
+    """Run a plan with the command line, as a user does."""
     file = folder / "plan.json"
     file.write_bytes(msgspec.json.encode(plan))
     argv: list[str | Path] = [
@@ -125,7 +125,7 @@ def run(plan: Plan, folder: Path) -> Ran:
 
 
 def left(seed: int) -> list[int]:
-    """What is still there of the hostile programs."""
+    """Return the processes of hostile programs that still exist."""
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
@@ -135,7 +135,7 @@ def left(seed: int) -> list[int]:
 
 
 def compared(alone: Ran, besieged: Ran, seed: int) -> dict[str, Any]:
-    """What was to be shown."""
+    """Return the differences between the two runs, and the other figures to print."""
     hostile = {trial: each for trial, each in besieged.verdicts.items() if trial not in alone.verdicts}
     other = {
         trial: (verdict, besieged.verdicts.get(trial, ("no verdict", "")))

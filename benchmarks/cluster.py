@@ -1,6 +1,6 @@
-"""What a cluster costs the machine: computing and time until it is ready, cores while it is idle, resident memory.
+"""The cost of a cluster: CPU time and delay until it is ready, CPU use while it is idle, resident memory.
 
-``python -m benchmarks.cluster [--broker 4.3.1x3] [--idle-s 10]``; the figures stand in :mod:`harness.system.needs`.
+``python -m benchmarks.cluster [--broker 4.3.1x3] [--idle-s 10]``; :mod:`harness.system.needs` contains the figures.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ def _cpu_s(process: psutil.Process) -> float:
 
 
 def _ended_s() -> float:
-    """What children that have ended computed: the formatting of the nodes' data."""
+    """Return the CPU time of children that have ended, which format the nodes' data."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 async def measure(broker: str, idle_s: float) -> list[str]:
-    """Start a cluster, leave it alone, restart one node: what each cost, a line each."""
+    """Start a cluster, leave it idle, and restart one node. Return one line per cost."""
     ended_s, began_s = _ended_s(), time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         async with LOCAL.cluster(broker, lanes=1, log_dir=Path(folder)) as cluster:
@@ -47,9 +47,9 @@ async def measure(broker: str, idle_s: float) -> list[str]:
             told = [
                 f"{broker} on {len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}",
                 f"ready after {wall_s:.1f} s; core-seconds: {formatted_s:.1f} to format, {started_s:.1f} to start"
-                f" ({started_s / len(nodes):.1f} a node)",
-                f"idle: {idle_cores:.3f} cores ({idle_cores / len(nodes):.3f} a node)",
-                f"MiB resident in a node: {max(node.memory_info().rss for node in nodes) >> 20}",
+                f" ({started_s / len(nodes):.1f} per node)",
+                f"idle: {idle_cores:.3f} cores ({idle_cores / len(nodes):.3f} per node)",
+                f"MiB resident per node: {max(node.memory_info().rss for node in nodes) >> 20}",
             ]
             await cluster.stop(1)
             before, began_s = set(_nodes()), time.monotonic()
@@ -60,7 +60,7 @@ async def measure(broker: str, idle_s: float) -> list[str]:
 
 
 def main() -> None:
-    """Run it."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--broker", default="4.3.1x3")
     parser.add_argument("--idle-s", type=float, default=10.0)

@@ -1,9 +1,10 @@
-"""How exact a fault on a single frame is: "p1's third Produce answer for partition 0", in many trials of two clients.
+"""Measure how exactly a fault hits a single frame: the third Produce response to client p1 for partition 0.
 
     .venv/bin/python -m benchmarks.exact [--trials 100] [--json]
 
-Each trial is live. Exact is: the witness stopped one frame, the third of its kind since the fault began, counted anew
-from the evidence; and the client, which never had the answer, sent that very batch again.
+The trials are live, with two clients. A trial is exact if the witness stopped one frame, if counting in the evidence
+shows that this was the third of its kind since the fault began, and if the client, which never got the response, sent
+that batch again.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from harness.storage.run_store import RunStore
 
 NTH, PARTITION = 3, 0
 WORKLOAD = Workload(records=600, records_per_command=30, interval_ms=75)
-#: Until every record behind the warm-up, which is the first chunk, has its result, however slow the machine is.
+#: The fault lasts until every record after the warm-up (the first chunk) has its result, however slow the machine is.
 FAULT = FaultSpec(
     "dropped_frame",
     AtTime(0),
@@ -40,7 +41,7 @@ CLIENTS = ("reference", "confluent-kafka")
 
 
 def plan(trials: int) -> Plan:
-    """``trials`` of each client, in turn under each guarantee."""
+    """Return a plan with ``trials`` trials of each client, which alternate between the guarantees."""
     scenario = registry.scenario("frame/lost-answer")
     refs = [ClientRef(name, registry.client(name).default_version) for name in CLIENTS]
     seeds = range(1, 1 + -(-trials // len(scenario.guarantees)))
@@ -49,7 +50,7 @@ def plan(trials: int) -> Plan:
 
 
 def is_exact(evidence: Evidence) -> bool:
-    """The third of its kind, it alone, and its batch was sent again."""
+    """Return whether the third frame of its kind, and no other, was stopped and its batch was sent again."""
     [row] = evidence.faults
     if row.effective_ns is None:
         return False
@@ -59,7 +60,7 @@ def is_exact(evidence: Evidence) -> bool:
         for frame in (*evidence.frames, *evidence.blocked_frames)
         if _is_meant(frame, row.effective_ns[0])
     ]
-    # Not by time: answers that came in one piece came at one moment. A broker answers in order.
+    # Not sorted by time: responses that arrive in one read have the same time. A broker answers in order.
     answers.sort(key=lambda frame: (frame.conn, frame.correlation_id or 0))
     if len(stopped) != 1 or answers[NTH - 1 : NTH] != stopped:
         return False
@@ -76,9 +77,9 @@ def _is_meant(frame: Frame, since_ns: int) -> bool:
 
 
 def main(argv: list[str]) -> int:
-    """The exit code: 0 if every trial was exact, and passed."""
+    """Run the trials and print the figures. Return 0 if every trial was exact, else 1."""
     parser = argparse.ArgumentParser(prog="benchmarks.exact")
-    parser.add_argument("--trials", type=int, default=100, help="of each client")
+    parser.add_argument("--trials", type=int, default=100, help="the number of trials of each client")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args(argv)
     with TemporaryDirectory() as folder:

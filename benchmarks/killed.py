@@ -1,9 +1,9 @@
-"""What ``kill -9`` costs a campaign: killed at random moments, resumed each time, and compared with an undisturbed one.
+"""The effect of ``kill -9`` on a campaign that is killed at random times and resumed, compared with an undisturbed one.
 
     .venv/bin/python -m benchmarks.killed [--kills 10] [--seed 1] [--jobs 6] [--json]
 
-A finished trial may be neither lost nor run again: its verdict keeps its bytes and its time. In the end the verdicts
-are those of the undisturbed campaign, one of whose three clients breaks its promises.
+A finished trial must be neither lost nor run again: its verdict file keeps its bytes and its time. The final verdicts
+must be those of the undisturbed campaign, in which one of three clients breaks its promises.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ clients = ["reference", "confluent-kafka", "mutant-retries_with_new_sequence"]
 scenarios = ["produce/calm", "produce/dropped-response"]
 seeds = { first = 1, count = 8 }
 """
-#: From before the first broker is there until many trials are under way.
+#: The range of times at which to kill: from before the first broker runs until many trials are in progress.
 EARLIEST_MS, LATEST_MS = 3_000, 40_000
-#: How long the warden has to stop what a killed run has started.
+#: How long the warden has to stop the processes of a killed run.
 SWEPT_S = 10.0
 
 Finished = dict[str, tuple[int, bytes]]
-"""The trials that have a verdict: when it was written (ns), and its bytes."""
+"""Trial -> when its verdict was written (ns), and the bytes of its file."""
 
 
 def started(*words: str | Path) -> subprocess.Popen[bytes]:
-    """The command line as its users start it, in silence."""
+    """Start the command line as a user does, without output."""
     argv = (Path(sys.executable).with_name("kafka-trial"), *map(str, words), "-q")
     return subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def finished(run: Path) -> Finished:
-    """What a run has finished."""
+    """Return the finished trials of a run."""
     return {
         path.parent.name: (path.stat().st_mtime_ns, path.read_bytes())
         for path in run.glob("trials/*/verdict.json")
@@ -51,7 +51,7 @@ def finished(run: Path) -> Finished:
 
 
 def left_of(pid: int) -> list[int]:
-    """Processes that a killed run has started and that are still there, after the warden had its time."""
+    """Return the processes of a killed run that still exist after the warden had its time."""
     until = time.monotonic() + SWEPT_S
     while (alive := [each.pid for each in psutil.process_iter() if _is_of(each, pid)]) and (
         time.monotonic() < until
@@ -68,7 +68,10 @@ def _is_of(process: psutil.Process, pid: int) -> bool:
 
 
 def killed(file: Path, out: Path, kills: int, dice: Dice, jobs: int) -> tuple[Path, int, int]:
-    """A campaign that is killed so often: its run, how many finished trials were lost or changed, processes left."""
+    """Kill a campaign ``kills`` times, then let it finish.
+
+    Return its run, the number of finished trials that were lost or changed, and the number of processes left.
+    """
     seen: Finished = {}
     changed = left = 0
     run: Path | None = None
@@ -93,7 +96,7 @@ def killed(file: Path, out: Path, kills: int, dice: Dice, jobs: int) -> tuple[Pa
 
 
 def main() -> int:
-    """Both campaigns, and how they compare."""
+    """Run both campaigns, and print how they compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)

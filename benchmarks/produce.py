@@ -1,11 +1,11 @@
-"""How fast the reference producer is, beside other clients, on one broker in one run.
+"""Throughput of the reference producer compared with other clients, on one broker in one run.
 
     .venv/bin/python benchmarks/produce.py [--records 200000] [--rounds 3] [--json]
 
-acks=all, idempotent, linger 5 ms, batches of 64 KiB; records of 100 bytes and 1 KiB; no compression and lz4. Every
-client runs in a process and an environment of its own; the rounds are interleaved, so that whatever else the machine
-does meets all of them. A figure is the median of the rounds. Memory: the peak of the whole process (all hold the
-same list of values), and for the reference client the most that its buffer ever held.
+The settings are acks=all, idempotence, linger 5 ms and batches of 64 KiB, with records of 100 bytes and 1 KiB, without
+compression and with lz4. Every client runs in a separate process and environment. The rounds are interleaved, so that
+other load on the machine affects all clients. A figure is the median of the rounds. Memory is the peak of the whole
+process (all processes have the same list of values), and for the reference client also the peak of its buffer.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ReadFigures = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Client:
-    """A program and what its environment holds; the reference client runs in ours."""
+    """A program and the packages of its environment. The reference client uses the current environment."""
 
     name: str
     program: str
@@ -64,7 +64,7 @@ PEERS = ("kafka-python", "aiokafka")
 
 
 async def run_one(argv: tuple[str, ...], load: Mapping[str, Any]) -> ReadFigures:
-    """One process, one measurement; a program that fails ends the benchmark."""
+    """Run one process for one measurement. Raise KafkaTrialError if the program fails."""
     root = str(Path(__file__).parents[1])
     env = os.environ | {"PYTHONPATH": root} if argv[0] == sys.executable else os.environ
     child = await asyncio.create_subprocess_exec(
@@ -76,7 +76,7 @@ async def run_one(argv: tuple[str, ...], load: Mapping[str, Any]) -> ReadFigures
         if child.returncode is None:
             child.kill()
     if child.returncode:
-        raise KafkaTrialError(f"{argv[1]} ended with {child.returncode}")
+        raise KafkaTrialError(f"{argv[1]} exited with {child.returncode}")
     figures: ReadFigures = json.loads(output)
     if figures["stored"] != load["records"] or figures["failed"]:
         raise KafkaTrialError(f"{argv[1]}: {figures['stored']} of {load['records']} stored")
@@ -86,7 +86,7 @@ async def run_one(argv: tuple[str, ...], load: Mapping[str, Any]) -> ReadFigures
 async def measure(
     cluster: LocalCluster, clients: tuple[Client, ...], options: argparse.Namespace
 ) -> list[dict[str, Any]]:
-    """A row for each kind of load, with the figures of every client in every round."""
+    """Return a row per kind of load, with the figures of every client in every round."""
     programs = {client.name: client.argv() for client in clients}
     host, port = cluster.internal_addresses[min(cluster.node_ids)]
     rows = []
@@ -116,7 +116,7 @@ async def measure(
 def row(
     size_bytes: int, codec: str, records: int, measured: Mapping[str, list[ReadFigures]]
 ) -> dict[str, Any]:
-    """Medians, and the reference client's ratio to each of the others (2.0: twice as fast)."""
+    """Return the medians, and the reference client's ratio to each other client (2.0 means twice as fast)."""
     clients = {
         name: {
             "records_per_s": median(records / each["seconds"] for each in rounds),

@@ -1,15 +1,15 @@
-"""How many simulated trials a second one core runs and judges, and how much faster than real time that is.
+"""How many simulated trials per second one core runs and judges, and how much faster than real time that is.
 
 ``python -m benchmarks.simulate [--trials N] [--seed N] [--rounds N] [--json]``
 
-A trial is one of ``generated/any``, as ``kafka-trial simulate`` draws it from a seed: a cluster of one to three brokers
-and a client in virtual time, at least 100 records, and at least two faults that were in effect (seeds whose faults came
-too late are passed over, and counted). It runs to its end, its evidence is collected, and every check of its scenario
-judges it; neither drawing it nor storing it is counted.
+A trial is one of ``generated/any``, drawn from a seed like the trials of ``kafka-trial simulate``: a cluster of one to
+three brokers and a client in virtual time, at least 100 records, and at least two faults that took effect. Seeds whose
+faults came too late are skipped and counted. The trial runs to its end, its evidence is collected, and every check of
+its scenario judges it. Drawing and storing the trial are not measured.
 
-CPU time of this one process is counted, of each trial the least of several rounds, so that what else the machine does
-counts little. Machines differ, so a peer is measured in the same run: a plain loop that encodes, checks and reads back
-the same number of records in batches, which is the least that any such trial has to do.
+The measured time is the CPU time of this process. For each trial, the minimum of several rounds counts, so that other
+load on the machine has little effect. Machines differ, so the same run also measures a peer: a plain loop that encodes,
+checks and decodes the same number of records in batches, which is the minimum work of any such trial.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ NS_PER_S = 1_000_000_000
 
 @dataclass
 class Totals:
-    """Sums over all trials; times in nanoseconds."""
+    """Sums over all trials. Times are in nanoseconds."""
 
     run_ns: int = 0
     judge_ns: int = 0
@@ -74,7 +74,7 @@ def main(argv: list[str]) -> int:
 
 
 def measure(seed: int, trials: int, rounds: int) -> dict[str, Any]:
-    """Trials a second and virtual over real time, with the peer's figure beside them."""
+    """Return trials per second, the ratio of virtual to real time, and the figures of the peer."""
     collect_rarely()
     passed_over: list[int] = []
     specs = list(islice(_eligible(seed, passed_over), trials))
@@ -102,7 +102,10 @@ def measure(seed: int, trials: int, rounds: int) -> dict[str, Any]:
 
 
 def _eligible(seed: int, passed_over: list[int]) -> Iterator[TrialSpec]:
-    """The trials from this seed on that are what the module calls a trial; each is run once, to see, and to warm up."""
+    """Yield the trials from this seed on that meet the module's definition.
+
+    Each is run once to find out, which also warms up the process.
+    """
     client = ClientRef("reference", registry.client("reference").default_version)
     scenario = registry.scenario(SCENARIO)
     for number in count(seed):
@@ -119,7 +122,7 @@ def _in_effect(evidence: Evidence) -> int:
 
 
 def _add(totals: Totals, spec: TrialSpec, rounds: int) -> None:
-    """Try one trial so many times; its least times count."""
+    """Run one trial ``rounds`` times, and add the minimum of its times."""
     tries = [_tried(spec) for _ in range(rounds)]
     evidence, verdict, _, _ = tries[0]
     totals.run_ns += min(run_ns for _, _, run_ns, _ in tries)
@@ -134,7 +137,7 @@ def _add(totals: Totals, spec: TrialSpec, rounds: int) -> None:
 
 
 def _tried(spec: TrialSpec) -> tuple[Evidence, TrialVerdict, int, int]:
-    """What became of a trial, and what running and judging it took."""
+    """Run and judge a trial. Return its evidence, its verdict and both times in nanoseconds."""
     began_ns = time.process_time_ns()
     evidence = SimulatedTrial(spec, RUN_ID).run()
     ran_ns = time.process_time_ns()
@@ -143,7 +146,7 @@ def _tried(spec: TrialSpec) -> tuple[Evidence, TrialVerdict, int, int]:
 
 
 def _peer_ns(spec: TrialSpec) -> int:
-    """A plain loop over as many records: into batches with a CRC, and out again."""
+    """Return the time of a plain loop that writes as many records into batches with a CRC, and reads them."""
     began_ns = time.process_time_ns()
     value = b"x" * spec.workload.value_bytes
     for first in range(0, spec.workload.records, PEER_BATCH):

@@ -1,17 +1,18 @@
-"""How many times one Toxiproxy lets faults begin and end before it wedges: its control API was once known for that.
+"""How many times faults can begin and end on one Toxiproxy before it hangs. Its control API used to hang.
 
 ``python -m benchmarks.soak [--cycles N] [--seed N] [--json]``
 
-In each cycle, drawn from the seed, one or two faults overlap on a lane, of every kind that works on proxies. Clients
-have requests and answers under way when they begin; others come meanwhile, and one leaves, politely or not. When the
-faults are over the lane must be as new: the proxy enabled, nothing on it, and a new connection has an answer. A
-neighbour lane keeps one connection through all cycles, which has an answer in each.
+In each cycle, one or two faults drawn from the seed overlap on a lane. Every kind that uses proxies occurs. When the
+faults begin, clients have requests and responses in transit. During the faults other clients connect, and one client
+leaves by FIN or RST. Afterwards the lane must be in its initial state: the proxy is enabled and has no toxics, and a
+new connection gets a response. A neighbouring lane keeps one connection through all cycles, and must get a response in
+each of them.
 
-The peer always reads. One that does not, with a full pipe before it, wedges Toxiproxy 2.12 whatever is done with care.
+The peer always reads. A peer that does not read, behind a full pipe, makes Toxiproxy 2.12 hang in any case.
 
-Wedged is a cycle after which that is not so, or in which a control call was not answered. It is printed with the
-reason, and the server replaced by a new one on the same ports. Exit code 1 if there is one, or if the neighbour lost
-its connection.
+A cycle counts as wedged if the lane is not in its initial state afterwards, or if a control call got no response. The
+benchmark prints the reason and replaces the server by a new one on the same ports. The exit code is 1 if any cycle was
+wedged, or if the neighbour lost its connection.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from harness.witness import WitnessLane
 
 Params = dict[str, int]
 
-#: Kinds that work on proxies, in all their ways.
+#: Kinds of faults that use proxies, with different parameters.
 WAYS: tuple[tuple[str, Params], ...] = (
     ("latency", {"upstream_ms": 5, "downstream_ms": 5}),
     ("latency", {"downstream_ms": 600_000}),
@@ -95,15 +96,15 @@ def mix() -> tuple[tuple[str, Params], ...]:
 
 CLIENTS = 3
 MESSAGES_BYTES = (33, 5_000, 100_000)
-#: How long a fault lasts; nothing is measured by it.
+#: How long a fault lasts. No measurement depends on it.
 HOLD_S = 0.02
-#: How long the new connection may take for its answer: no fault is on it, so any slowness is the machine's.
+#: The time limit for the response on a new connection. No fault affects it, so only the machine can be slow.
 CANARY_S = 10.0
 
 
 @dataclass
 class Soaked:
-    """What came of it; ``wedged`` are the reasons, ``kinds`` how often each kind was armed and healed."""
+    """The result. ``wedged`` contains reasons, and ``kinds`` how often each kind was injected and healed."""
 
     cycles: int = 0
     wedged: list[str] = field(default_factory=list)
@@ -113,7 +114,7 @@ class Soaked:
 
 
 class Client:
-    """A connection whose peer sends everything back; it reads on, whatever comes."""
+    """A connection to a peer that echoes everything. It keeps reading, whatever arrives."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
@@ -121,16 +122,16 @@ class Client:
 
     @classmethod
     async def connect(cls, proxy: Proxy) -> Client:
-        """Through a proxy."""
+        """Connect through a proxy."""
         return cls(*await asyncio.open_connection(*proxy.address.advertised))
 
     def talk(self, size_bytes: int) -> None:
-        """Send so much, and read whatever comes until the end of the connection."""
+        """Send ``size_bytes`` bytes, and read until the connection ends."""
         self._writer.write(bytes(size_bytes))
         self._reading = self._reading or asyncio.create_task(self._read())
 
     async def round_trip(self) -> None:
-        """Send, and have it back. Any exception if not."""
+        """Send data and read it back. Raise an exception if that fails."""
         self._writer.write(b"canary")
         await self._reader.readexactly(6)
 
@@ -146,7 +147,7 @@ class Client:
             self._writer.close()
 
     async def forget(self) -> None:
-        """Close, and wait for the reading."""
+        """Close the connection, and wait until reading has ended."""
         self._writer.transport.abort()
         if self._reading is not None:
             await self._reading
@@ -158,7 +159,7 @@ class Client:
 
 
 class Stand:
-    """One Toxiproxy with a proxy for each of ``addresses``; ``renew`` replaces it, on the same ports."""
+    """One Toxiproxy with a proxy for each of ``addresses``. ``renew`` replaces it on the same ports."""
 
     server: ProxyServer
     proxies: list[Proxy]
@@ -174,16 +175,16 @@ class Stand:
         self.proxies = [await self.server.create(address) for address in self._addresses]
 
     async def close(self) -> None:
-        """End it, whatever state it is in."""
+        """Stop the server, whatever state it is in."""
         await self._stack.aclose()
 
     async def renew(self) -> None:
-        """End it, and start another one."""
+        """Stop the server, and start another one."""
         await self.close()
         await self.open()
 
     async def is_as_new(self, lane: int) -> bool:
-        """True if nothing is left on the proxy of ``lane``, and a new connection through it has its answer."""
+        """Return whether the proxy of ``lane`` has no toxics and a new connection through it gets a response."""
         async with asyncio.timeout(CANARY_S):
             if not await self.proxies[lane].pristine():
                 return False
@@ -195,14 +196,14 @@ class Stand:
 
 @asynccontextmanager
 async def stand(folder: Path, lanes: int = 2, timeout_s: float = READ_TIMEOUT_S) -> AsyncIterator[Stand]:
-    """A server, and a peer behind it that sends everything back."""
+    """Yield a server and, behind it, a peer that echoes everything."""
     writers: list[asyncio.StreamWriter] = []
 
     async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writers.append(writer)
         with suppress(OSError):
             while data := await reader.read(2**16):
-                writer.write(data)  # and reads on, as a broker does whose answers are small
+                writer.write(data)  # and keeps reading, like a broker whose responses are small
         writers.remove(writer)
         writer.transport.abort()
 
@@ -223,7 +224,7 @@ async def stand(folder: Path, lanes: int = 2, timeout_s: float = READ_TIMEOUT_S)
 
 
 async def soak(it: Stand, cycles: int, seed: int) -> Soaked:
-    """The cycles on lane 0 of ``it``, its lane 1 being the neighbour."""
+    """Run the cycles on lane 0 of ``it``. Its lane 1 is the neighbour."""
     result, began_s = Soaked(), time.monotonic()
     dice = Dice(seed, "soak")
     neighbour = await Client.connect(it.proxies[1])
@@ -236,7 +237,7 @@ async def soak(it: Stand, cycles: int, seed: int) -> Soaked:
         result.kinds.update(fault.kind for fault in faults)
         try:
             await _arm_and_heal(it, faults, dice)
-            reason = "" if await it.is_as_new(0) else "the proxy is not as it was"
+            reason = "" if await it.is_as_new(0) else "the proxy is not in its initial state"
         except (EnvironmentProblem, OSError, EOFError, TimeoutError) as error:
             reason = f"{type(error).__name__}: {error}"
         if reason:
@@ -288,7 +289,7 @@ async def _arm_and_heal(it: Stand, faults: Sequence[FaultSpec], dice: Dice) -> N
 
 
 async def _heal(armed: Sequence[tuple[FaultKind, FaultSpec]], lane: LiveLane) -> None:
-    """End all of them, also if one of them cannot be ended; then raise why not."""
+    """End all faults, even if one of them cannot be ended. Then raise the first error."""
     failed: list[Exception] = []
     for kind, fault in armed:
         try:
@@ -319,7 +320,7 @@ async def _main(cycles: int, seed: int) -> Soaked:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Soak and print."""
+    """Run the cycles and print the result."""
     parser = argparse.ArgumentParser(prog="benchmarks.soak", description=__doc__)
     parser.add_argument("--cycles", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=1)

@@ -1,10 +1,10 @@
-"""How fast the wire format is: our writer and reader beside kio's, in one run.
+"""The speed of the wire format: our writer and reader compared with kio's, in one run.
 
     .venv/bin/python benchmarks/wire.py [--seconds 0.2] [--json]
 
-Each figure is the best of many short rounds, and the rounds of the two hands alternate, so that whatever else the
-machine does meets both. A ratio above 1 says how many times faster ours is. kio's reader is compiled Rust that
-trusts its input; its writer, and both its hands on record batches, are Python.
+Each figure is the best of many short rounds. The rounds of the two implementations alternate, so that other load on the
+machine affects both. A ratio above 1 says how many times faster ours is. kio's reader is compiled Rust that trusts its
+input. Its writer is Python, and so are its reader and writer of record batches.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Work = Callable[[], Any]
 
 @dataclass(frozen=True)
 class Figure:
-    """One thing that both hands do, in seconds each."""
+    """One operation, with the time in seconds of each implementation."""
 
     what: str
     ours_s: float
@@ -58,7 +58,7 @@ class Figure:
 
 
 def measured(what: str, ours: Work, theirs: Work, seconds: float, divisor: int = 1) -> Figure:
-    """The best round of each; they alternate."""
+    """Measure both implementations in alternating rounds, and return the best round of each."""
     hands = (ours, theirs)
     times = [max(1, int(seconds / ROUNDS / len(hands) / max(_once(hand, 3), 1e-9))) for hand in hands]
     best = [
@@ -78,7 +78,7 @@ def _once(work: Work, times: int) -> float:
 
 
 def messages() -> Iterator[Any]:
-    """What a producer and its broker say to each other."""
+    """Yield messages between a producer and its broker."""
     yield _produce_request(9)
     yield _produce_response(9)
     yield _produce_request(13)
@@ -178,7 +178,7 @@ def _metadata_response() -> Any:
 
 
 def of_message(message: Any, seconds: float) -> Iterator[Figure]:
-    """Making, writing and reading one message, without headers and frame."""
+    """Measure making, writing and reading one message, without headers and frame."""
     entity: Any = type(message)
     name = f"{entity.__name__} v{entity.__version__}"
     values = {field.name: getattr(message, field.name) for field in fields(entity)}
@@ -187,7 +187,7 @@ def of_message(message: Any, seconds: float) -> Iterator[Figure]:
     theirs(out, message)
     data = out.getvalue()
     if ours(message) != data or entity_reader(entity)(data, 0) != kio_reader(entity)(data, 0):
-        raise AssertionError(f"{name}: the two hands do not agree")
+        raise AssertionError(f"{name}: the two implementations do not agree")
     yield measured(f"make  {name}", partial(maker(entity), **values), partial(entity, **values), seconds)
     yield measured(f"write {name}", partial(ours, message), lambda: theirs(BytesIO(), message), seconds)
     yield measured(
@@ -199,7 +199,7 @@ def of_message(message: Any, seconds: float) -> Iterator[Figure]:
 
 
 def of_records(seconds: float) -> Iterator[Figure]:
-    """A record of 100 bytes, as a share of a whole batch written and read."""
+    """Measure a record of 100 bytes, as a share of a whole batch that is written and read."""
 
     def write() -> bytes:
         builder = BatchBuilder()
@@ -245,9 +245,9 @@ def of_records(seconds: float) -> Iterator[Figure]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Our wire format beside kio's.")
-    parser.add_argument("--seconds", type=float, default=0.2, help="time for each figure (default 0.2)")
-    parser.add_argument("--json", action="store_true", help="the figures as JSON, in seconds")
+    parser = argparse.ArgumentParser(description="Our wire format compared with kio's.")
+    parser.add_argument("--seconds", type=float, default=0.2, help="seconds per figure (default 0.2)")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON, in seconds")
     options = parser.parse_args()
     figures = [figure for message in messages() for figure in of_message(message, options.seconds)]
     figures += of_records(options.seconds)
@@ -259,7 +259,7 @@ def main() -> int:
         ours_us, theirs_us = 1e6 * figure.ours_s, 1e6 * figure.theirs_s
         sys.stdout.write(f"{figure.what:36}{ours_us:7.2f} us{theirs_us:9.2f} us{figure.ratio:8.1f}x\n")
     write, read = figures[-2:]
-    sys.stdout.write(f"\nrecords a second: {1 / write.ours_s:,.0f} written, {1 / read.ours_s:,.0f} read\n")
+    sys.stdout.write(f"\nrecords per second: {1 / write.ours_s:,.0f} written, {1 / read.ours_s:,.0f} read\n")
     return 0
 
 

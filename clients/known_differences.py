@@ -1,4 +1,4 @@
-"""Where clients differ from Java and say so themselves: the list of known failures called ``known``."""
+"""Documented differences of clients from Java's client: the list of known failures called ``known``."""
 
 from importlib.resources import files
 

@@ -1,4 +1,4 @@
-"""Where the built-in clients and mutants are found, and how any mutant is a client."""
+"""The providers of the built-in clients and of the mutants. Each mutant is also a client."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ADAPTERS = OneFileEach("clients.adapters", "CLIENT")
 
 
 class _Clients:
-    """A client is a folder of ``clients/adapters`` that is not the ``_lib`` of a language. Each mutant is one more."""
+    """The folders of ``clients/adapters``, except the ``_lib`` of a language, and one client per mutant."""
 
     def names(self) -> list[str]:
         adapters = [name.replace("_", "-") for name in ADAPTERS.names() if not name.endswith("_lib")]

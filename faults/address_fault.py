@@ -24,7 +24,10 @@ class AddressFault(Fault):
     """By default connections are refused until the fault ends, and a hit is a connection that ended."""
 
     modes = BOTH_MODES
-    shown_by = "connections ended with all of their broker, or records waited that no new one could carry"
+    shown_by = (
+        "connections ended together with all others to their broker, or records waited because none "
+        "could be made"
+    )
 
     async def take(self, proxy: Proxy, name: str) -> None:
         """Take the address away in the name of a fault, and end the open connections."""
@@ -35,7 +38,7 @@ class AddressFault(Fault):
         await listener.reopen(proxy, name)
 
     def take_simulated(self, proxy: SimulatedProxy, name: str) -> None:
-        """As :meth:`take`, but leave the open connections alone; ``accept`` undoes it."""
+        """Like :meth:`take`, but leave the open connections alone. ``accept`` undoes it."""
         proxy.refuse(name)
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:

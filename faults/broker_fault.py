@@ -30,7 +30,7 @@ class BrokerFault(Fault):
         """Do nothing, unless a kind overrides it."""
 
     def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
-        """As ``hits``, because the witness sees all of it."""
+        """Return ``hits``, because the witness sees all of it."""
         return self.hits(row, frames)
 
 
@@ -46,7 +46,7 @@ def nodes(spec: FaultSpec, lane: SimulatedLane) -> list[int]:
 
 
 def live_nodes(spec: FaultSpec, lane: LiveLane) -> list[int]:
-    """As :func:`nodes`, in live mode."""
+    """Like :func:`nodes`, in live mode."""
     return [proxy.address.broker for proxy in lane.on(spec)]
 
 

@@ -40,11 +40,11 @@ class FrameFault(Fault):
         """Return which frames are selected. Raise UsageError for none, an unknown API or an unsupported direction."""
         match = spec.frames
         if match is None:
-            raise UsageError(f"fault {self.name!r} needs to know which frames: give it 'frames'")
+            raise UsageError(f"fault {self.name!r} needs 'frames', which select the frames")
         names = [api_name(api) for api in Api]
         if match.api not in names:
             raise UsageError(
-                f"fault {self.name!r}: there is no API {match.api!r}; some are Produce, Metadata"
+                f"fault {self.name!r}: unknown API {match.api!r}; examples are Produce, Metadata"
             )
         if match.direction not in self.directions:
             meant = " or ".join(self.directions)

@@ -1,7 +1,8 @@
 """What kinds of faults share: their base class, acting on all brokers at once, and counting hits.
 
-A kind is its module. The docstring is its published page, and ``FAULT`` is its one object, which has no state. In the
-live world a kind works on proxies (``start``, ``stop``), in the simulated mode on a lane (``begin``, ``end``).
+A kind is its module. The docstring is its published page, and ``FAULT`` is its one object, which has no state. In live
+mode a kind works on proxies (``inject_live``, ``heal_live``), in simulated mode on a lane (``inject_sim``,
+``heal_sim``).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The server checks almost nothing: a missing attribute is 0, an unknown one is ignored, and some values crash the whole
 process (a slicer without a size, a negative bandwidth). So every attribute is given explicitly, and is checked here
-first. Toxiproxy draws toxicity anew at every change of a toxic's neighbours, and jitter is random as well. Since all
+first. Toxiproxy draws toxicity again at every change of a toxic's neighbours, and jitter is random as well. Since all
 randomness belongs to the plan, toxicity is 0 or 1 and jitter is 0.
 
 What toxics and listeners can produce, and the kind of fault that does it:
@@ -70,7 +70,7 @@ HOLDING = frozenset({"latency", "bandwidth", "slicer", "slow_close"})
 def checked(kind: str, stream: str, toxicity: float, attributes: Mapping[str, int]) -> dict[str, int]:
     """Return ``attributes`` as they may be sent. Raise UsageError, in one sentence, for anything not in the table."""
     if kind not in RANGES or stream not in STREAMS or toxicity not in (0.0, 1.0):
-        raise UsageError(f"no toxic {kind!r} on {stream!r} with toxicity {toxicity} can be asked for")
+        raise UsageError(f"there is no toxic {kind!r} on {stream!r} with toxicity {toxicity}")
     ranges = RANGES[kind]
     if set(attributes) != set(ranges):
         raise UsageError(f"a {kind} toxic needs exactly {sorted(ranges)}, not {sorted(attributes)}")

@@ -49,7 +49,7 @@ EXIT_TIMEOUT_S = 1.0
 #: How much of the end of the log to read for an error message.
 TAIL_BYTES = 4_096
 #: Bytes that a change of toxics releases leave within this time, or their connection ends because the peer has left.
-#: Another change meanwhile would wait for them inside the server, with the proxy locked, possibly for ever.
+#: Another change meanwhile would wait for them inside the server, with the proxy locked, possibly without a limit.
 DRAIN_S = 0.05
 
 
@@ -112,7 +112,7 @@ def _local_address(url: str) -> Address:
         port = 0
     if parts.scheme not in ("", "http") or parts.hostname not in HOSTS or not port:
         raise UsageError(
-            f"{URL}={url} names no Toxiproxy on this machine: our proxies lead to 127.0.0.1 alone",
+            f"{URL}={url} does not name a Toxiproxy on this machine: proxies lead to 127.0.0.1 only",
             hint=f"{URL}=http://127.0.0.1:8474, or unset it to have a server started",
         )
     return ("127.0.0.1" if parts.hostname == "localhost" else str(parts.hostname), port)
@@ -167,7 +167,7 @@ class Server:
         if not VERSION.fullmatch(version):
             raise EnvironmentProblem(
                 f"Toxiproxy {version} runs on port {self._endpoint.address[1]}, but 2.12 is needed: "
-                "the same toxic means something else in other versions"
+                "toxics behave differently in other versions"
             )
 
     async def sweep(self) -> None:
@@ -240,7 +240,7 @@ def unlike(
         return "it is disabled" if enabled else "it is enabled"
     found = {each["name"]: each for each in row["toxics"]}
     for name in found.keys() ^ toxics.keys():
-        return f"the toxic {name} is {'of somebody else' if name in found else 'gone'}"
+        return f"the toxic {name} is {'not from this run' if name in found else 'gone'}"
     for name, toxic in toxics.items():
         there = found[name]
         here = (there["type"], there["stream"], there["toxicity"], _said(there["attributes"]))

@@ -76,7 +76,7 @@ class Endpoint:
         said = _message(response)
         about = f"Toxiproxy answered {response.status_code} to {method} {path}: {said}"
         if response.status_code == 503:
-            return self._wedged(f"{method} {path} gave up on a lock")
+            return self._wedged(f"{method} {path} timed out on a lock")
         if response.status_code == 409:
             return ToxicExists(about) if "toxic" in said else ProxyExists(about)
         if response.status_code == 500 and "address already in use" in said:
@@ -86,9 +86,9 @@ class Endpoint:
     def _wedged(self, what: str) -> ToxiproxyError:
         try:
             self._request("GET", "/version", None)
-            alive = "it still tells its version, so its control plane is wedged"
+            alive = "it still reports its version, so its control API hangs"
         except requests.Timeout:
-            alive = "it does not even tell its version"
+            alive = "it does not even report its version"
         except requests.RequestException:
             return self._gone()
         return ControlPlaneWedged(f"Toxiproxy at {self._url}: {what}; {alive}")
@@ -127,7 +127,7 @@ class ControlledProxy(toxiproxy.Proxy):  # type: ignore[misc]  # the library is 
         """Return the server's current ``listen``, ``upstream``, ``enabled`` and ``toxics`` in one call."""
         row = self._endpoint.call("GET", self._path)
         if not isinstance(row, dict) or not isinstance(row.get("toxics"), list):
-            raise ToxiproxyError(f"Toxiproxy answered GET {self._path} with something that is no proxy")
+            raise ToxiproxyError(f"Toxiproxy answered GET {self._path} with something that is not a proxy")
         return row
 
     def add_toxic(self, **toxic: Any) -> None:
@@ -187,4 +187,4 @@ class ControlledServer(toxiproxy.Toxiproxy):  # type: ignore[misc]  # the librar
 
 def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name):
-        raise BadRequest(f"Toxiproxy: {name!r} is no name for a proxy or a toxic")
+        raise BadRequest(f"Toxiproxy: {name!r} is not a valid name for a proxy or a toxic")

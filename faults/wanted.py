@@ -33,12 +33,12 @@ class Wanted(Generic[V]):
         return next(reversed(self._values.values()), None)
 
     async def put(self, name: str, value: V, apply: Callable[[V], Awaitable[None]]) -> None:
-        """As :meth:`add`, and ``apply`` the value under a lock."""
+        """Like :meth:`add`, and ``apply`` the value under a lock."""
         async with self._lock:
             await apply(self.add(name, value))
 
     async def take_back(self, name: str, apply: Callable[[V | None], Awaitable[None]]) -> None:
-        """As :meth:`drop`, and ``apply`` the value that is left, under a lock."""
+        """Like :meth:`drop`, and ``apply`` the value that is left, under a lock."""
         async with self._lock:
             await apply(self.drop(name))
 

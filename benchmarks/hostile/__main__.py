@@ -1,14 +1,14 @@
-"""Hostile frames against whatever reads bytes here: the codec, the witness, the reference client.
+"""Feed hostile frames to the code that reads untrusted bytes: the codec, the witness, the reference client.
 
 ``python -m benchmarks.hostile [--frames N] [--seed N] [--only codec|witness|client] [--json]``
 
-Of all frames the codec is given six in ten, the witness three and the client one. Each target has a process of its own,
-so that the growth of its memory is seen: of the highest that it ever took, over what it took after a tenth of the
-frames. What is found is named by the seed and the name of the dice that made it. Exit code 1 if there is anything.
+The codec gets six of ten frames, the witness three, and the client one. Each target runs in a separate process, so that
+its memory growth can be measured: the peak at the end compared with the peak after a tenth of the frames. A failure is
+identified by the seed and the name of the dice that produced it. The exit code is 1 if there is any failure.
 
-What counts as found: the codec raises anything but WireError; the witness loses or changes a byte that no rule is for,
-fails, or keeps a connection; the client raises, or a record of it has no result when its time is over; growth of
-more than 64 MiB; or a step that takes more than ten seconds.
+These are failures: the codec raises an error other than WireError; the witness loses or changes a byte without a rule,
+raises, or keeps a connection open; the client raises, or one of its records has no result within the time limit; memory
+grows by more than 64 MiB; a step takes more than ten seconds.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SHARES = {"codec": 6, "witness": 3, "client": 1}
 
 
 def results(seed: int, frames: int, only: str | None) -> Iterator[Result]:
-    """Each target in a process of its own."""
+    """Run each target in a separate process and yield its result."""
     for target in [only] if only else list(TARGETS):
         share = frames if only else frames * SHARES[target] // sum(SHARES.values())
         with ProcessPoolExecutor(1, get_context("spawn")) as pool:
@@ -41,7 +41,7 @@ def results(seed: int, frames: int, only: str | None) -> Iterator[Result]:
 
 
 def main(argv: list[str]) -> int:
-    """Run and print; 1 if anything was found."""
+    """Run the targets and print the results. Return 1 if there was any failure, else 0."""
     parser = argparse.ArgumentParser(prog="benchmarks.hostile", description=__doc__)
     parser.add_argument("--frames", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=1)
@@ -57,7 +57,7 @@ def main(argv: list[str]) -> int:
 
 def _told(result: Result) -> str:
     total = (
-        f"{result.target:>8}  {result.frames:>9,} frames  {result.seconds:7.1f} s  {len(result.found)} found  "
+        f"{result.target:>8}  {result.frames:>9,} frames  {result.seconds:7.1f} s  {len(result.found)} failures  "
         f"grew by {result.growth_bytes / 2**20:.1f} MiB  slowest step {result.slowest_ms:.0f} ms"
     )
     return "\n".join([total, *(f"          {found}" for found in result.found[:20])])

@@ -1,4 +1,4 @@
-"""Scripted brokers that hurt what they say: what they are told is true, and what they do, but not their answers."""
+"""Scripted brokers with damaged responses: they process requests correctly and keep a correct state."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ TRICKLE_PAUSE_NS = 10_000_000
 
 
 class Untrue(ABC):
-    """Stands before the brokers of a bench; ``said`` makes of each frame that they answer what the client is told."""
+    """A layer in front of the scripted brokers. ``said`` returns what the client gets instead of their response."""
 
     def __init__(self, bench: Simulation) -> None:
         self.network = bench.network
         self._truth, bench.network.broker = bench.network.broker, self
 
     def accepts(self, node_id: int) -> bool:
-        """As the true ones do."""
+        """Return whether the real scripted broker accepts connections."""
         return self._truth.accepts(node_id)
 
     def handle(self, node_id: int, conn: int, payload: bytes, now_ns: int) -> AnyAnswer:
-        """What the true ones say, and then not that."""
+        """Pass the request to the real scripted brokers, and replace their response."""
         answer = self._truth.handle(node_id, conn, payload, now_ns)
         return answer if answer.frame is None else self.said(conn, payload, answer.frame, answer)
 
     @abstractmethod
     def said(self, conn: int, payload: bytes, frame: bytes, answer: AnyAnswer) -> AnyAnswer:
-        """Instead of ``answer``, whose frame is ``frame``, to the request ``payload``."""
+        """Return the response to the request ``payload`` in place of ``answer``, whose frame is ``frame``."""
 
 
 class HostileBrokers(Untrue):
-    """Every other answer is hurt, until enough were; then they tell the truth."""
+    """Brokers that damage every other response on average, up to a limit. Later responses are correct."""
 
     def __init__(self, bench: Simulation, dice: Dice, answers: int) -> None:
         super().__init__(bench)
@@ -46,15 +46,18 @@ class HostileBrokers(Untrue):
 
     @property
     def are_done(self) -> bool:
-        """From now on they tell the truth."""
+        """Whether the limit is reached, so that all further responses are correct."""
         return self.hurt >= self._answers
 
     def said(self, conn: int, payload: bytes, frame: bytes, answer: AnyAnswer) -> AnyAnswer:
-        """The same answer, or another of its kind, with a wound; rarely byte by byte and never whole, or twice."""
+        """Return the response, or another one of its kind, with a defect.
+
+        A few are sent byte by byte and never completely, or twice.
+        """
         if self.are_done or not self._dice.between(0, 1):
             return answer
         self.hurt += 1
-        if not self._dice.between(0, 9):  # what a message says, rather than how
+        if not self._dice.between(0, 9):  # random values instead of a damaged encoding
             frame = any_answer(self._dice, read_request_header(payload)[0])
         _, hurt = wounded(self._dice, frame)
         if not self._dice.between(0, 19):
@@ -74,5 +77,5 @@ class HostileBrokers(Untrue):
 
 
 def any_answer(dice: Dice, asked: RequestHeader) -> bytes:
-    """A frame that answers such a request, with any values."""
+    """Return the frame of a response to such a request, with random values."""
     return real_frame(dice, asked.api_key, asked.api_version, "response", asked.correlation_id).data

@@ -1,4 +1,4 @@
-"""The reference client: a producer among hostile brokers, where each record has its result in time, whatever it is."""
+"""The reference client against hostile brokers: each record must have a result in time, whatever the result is."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from testkit.hostile import wounded
 
 ANSWERS = 40
 MAX_BLOCK_MS, DELIVERY_TIMEOUT_MS, REQUEST_TIMEOUT_MS = 2_000, 3_000, 1_000
-#: From ``send()``; with a little for the last poll.
+#: Counted from ``send()``. The last part is for the last poll.
 RESULT_LIMIT_MS = MAX_BLOCK_MS + DELIVERY_TIMEOUT_MS + 100
-#: Of a producer that soon gives up.
+#: Settings of a producer that gives up soon.
 IMPATIENT = {
     "max.block.ms": MAX_BLOCK_MS,
     "delivery.timeout.ms": DELIVERY_TIMEOUT_MS,
@@ -31,12 +31,12 @@ IMPATIENT = {
 
 
 def run(seed: int, frames: int) -> Result:
-    """Producers one after the other, until they had so many frames."""
+    """Run producers one after the other until they have received ``frames`` frames."""
     return steps("client", step, seed, frames)
 
 
 def step(dice: Dice) -> int:
-    """One channel that is not yet anybody's, and one producer."""
+    """Test one unauthenticated channel and one producer."""
     authenticate(dice)
     settings = {"enable.idempotence": bool(dice.between(0, 1)), "retry.backoff.max.ms": 100}
     bench = Simulation(Components(), IMPATIENT | settings, nodes=dice.between(1, 2), partitions=2)
@@ -53,14 +53,14 @@ def step(dice: Dice) -> int:
 
 
 def send_some(bench: Simulation, dice: Dice) -> None:
-    """A few records, until each has its result."""
+    """Send a few records, and wait until each has a result."""
     sent = [bench.send(partition=dice.between(0, 1)) for _ in range(dice.between(1, 3))]
     in_time = bench.run_until(lambda: all(each.is_done for each in sent), RESULT_LIMIT_MS)
     assert in_time, f"no result after {RESULT_LIMIT_MS} ms"
 
 
 def authenticate(dice: Dice) -> None:
-    """A channel that is fed a hostile answer before it is anybody's."""
+    """Feed a hostile response to a channel during its authentication."""
     channel = Channel(1, PlainAuthenticator("user", "secret", "client"))
     channel.established()
     for api in (Api.SASL_HANDSHAKE, Api.SASL_AUTHENTICATE):

@@ -1,4 +1,4 @@
-"""The codec: a real frame, hurt several times, is read in every way that there is, and refused in one way only."""
+"""The codec against damaged frames: every reader may reject them with its own error, and must not raise any other."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from harness.witness.splitter import FrameSplitter, NotAFrame
 from harness.witness.transcript import Transcript
 from testkit.hostile import MAX_DECOMPRESSED_BYTES, HostileFrame, hostile_frame, real_frame
 
-#: A real frame costs more to make than to hurt.
+#: The number of damaged copies per real frame, since encoding a real frame costs more than damaging it.
 WOUNDS_EACH = 4
-#: Whatever reads a ``records`` field.
+#: The functions that read a ``records`` field.
 RECORD_READERS: tuple[Callable[[bytes], object], ...] = (
     read_headers,
     lambda records: list(read_batches(records, max_decompressed_bytes=MAX_DECOMPRESSED_BYTES)),
@@ -27,12 +27,12 @@ RECORD_READERS: tuple[Callable[[bytes], object], ...] = (
 
 
 def run(seed: int, frames: int) -> Result:
-    """So many frames."""
+    """Read ``frames`` hostile frames."""
     return steps("codec", step, seed, frames)
 
 
 def step(dice: Dice) -> int:
-    """One real frame."""
+    """Read several damaged copies of one real frame."""
     real = real_frame(dice)
     for _ in range(WOUNDS_EACH):
         read_in_every_way(hostile_frame(dice, real))
@@ -40,7 +40,7 @@ def step(dice: Dice) -> int:
 
 
 def read_in_every_way(hostile: HostileFrame) -> None:
-    """Raises whatever a reader should not have raised."""
+    """Read a frame with every reader. Raise the first error that a reader must not raise."""
     with suppress(NotAFrame):
         list(FrameSplitter().feed(hostile.data))
     with suppress(WireError):
@@ -78,7 +78,7 @@ def _read_response(hostile: HostileFrame) -> None:
 
 
 def bare_request(api_key: int, version: int, correlation_id: bytes, body: bytes = b"") -> bytes:
-    """A request without a client id, whose body need not be one that can be read."""
+    """Return a request without a client id. Its body may be invalid."""
     return frame(api_key.to_bytes(2), version.to_bytes(2), correlation_id, b"\xff\xff", body)
 
 

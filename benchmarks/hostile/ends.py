@@ -1,4 +1,4 @@
-"""Both ends of a witness on real sockets: a client's connections, and a server that says what it is told to say."""
+"""Both ends of a witness on real sockets: a client's connections, and a server that the caller controls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 @dataclass(frozen=True)
 class Ends:
-    """A lane, where its witness listens, and the connections that came out at its other end."""
+    """A lane, the address of its witness, and a queue of the connections that the witness made to the server."""
 
     lane: WitnessLane
     address: Address
@@ -24,7 +24,7 @@ class Ends:
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[tuple[Stream, Stream]]:
-        """The client's and the broker's end of one connection, both of which end in a reset."""
+        """Yield the client's and the broker's end of one connection. Both are reset at the end."""
         client = await asyncio.open_connection(*self.address)
         try:
             broker = await self.accepted.get()
@@ -38,7 +38,7 @@ class Ends:
 
 @asynccontextmanager
 async def witnessed() -> AsyncIterator[Ends]:
-    """A lane that leads to a server which queues its connections, and whose rows nobody keeps."""
+    """Yield a lane in front of a server that queues its connections. The rows of the lane are discarded."""
     accepted: asyncio.Queue[Stream] = asyncio.Queue()
     server = await asyncio.start_server(lambda *stream: accepted.put_nowait(stream), HOST, 0)
     try:

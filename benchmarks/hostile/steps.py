@@ -1,4 +1,4 @@
-"""One target, step by step: a step hands over the frames that its dice make, and raises if something is wrong."""
+"""Run one target step by step. A step passes frames drawn from its dice to the target, and raises on a defect."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from harness.model.dice import Dice
 GROWTH_LIMIT_BYTES = 64 << 20
 STEP_LIMIT_NS = 10_000_000_000
 
-#: How many frames it were.
+#: Returns the number of frames that it used.
 Step = Callable[[Dice], int]
 
 
 @dataclass
 class Result:
-    """What a target did with its frames; ``found`` names what it should not have done."""
+    """The result of one target. ``found`` lists its failures."""
 
     target: str
     frames: int = 0
@@ -29,7 +29,7 @@ class Result:
 
 
 def steps(target: str, step: Step, seed: int, frames: int) -> Result:
-    """Steps of one target until it has had so many frames."""
+    """Run steps of one target until it has received ``frames`` frames."""
     result = Result(target)
     began_ns, base_bytes, number = time.monotonic_ns(), 0, 0
     while result.frames < frames:
@@ -37,7 +37,7 @@ def steps(target: str, step: Step, seed: int, frames: int) -> Result:
         step_ns = time.process_time_ns()
         try:
             result.frames += step(Dice(seed, name))
-        except BaseException as error:  # a panic of a codec's library is no Exception
+        except BaseException as error:  # a panic in a codec's library is a BaseException
             if isinstance(error, KeyboardInterrupt | SystemExit):
                 raise
             result.frames += 1

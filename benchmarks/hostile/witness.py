@@ -1,4 +1,4 @@
-"""The witness: conversations over real sockets, most of them hostile, with no rule, an idle one, or one that acts."""
+"""The witness under hostile traffic on real sockets: without a rule, with an idle rule, and with an active one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.witness.rewrites import error_code, leaders, throttle_time, without
 from testkit.hostile import BREAKS_FRAMING, KEEPS_FRAMING, real_frame, wounded
 
 EXCHANGES = 8
-#: More than there will ever be.
+#: More frames than any run has.
 ALWAYS = 1 << 30
 ON_ANY = (SWAP, TWICE, delay(1), slices(7, 1), tear(9, reset=False), tear(9, reset=True))
 ON_RESPONSES = (*ON_ANY, changed(error_code(6)), changed(throttle_time(1)))
@@ -29,7 +29,7 @@ RULES: tuple[tuple[Api, str, tuple[Action, ...]], ...] = (
 
 
 def run(seed: int, frames: int) -> Result:
-    """Conversations one after the other, until they had so many frames."""
+    """Run conversations one after the other until they have used ``frames`` frames."""
     with asyncio.Runner() as runner, held(runner, witnessed()) as ends:
 
         async def limited(dice: Dice) -> int:
@@ -40,7 +40,7 @@ def run(seed: int, frames: int) -> Result:
 
 
 async def conversation(dice: Dice, ends: Ends) -> int:
-    """Exchanges on one connection."""
+    """Run the exchanges of one connection. Return the number of frames."""
     mode = dice.choice(("plain", "idle rule", "rule"))
     requests, answers = _both_ways(dice)
     if mode == "idle rule":
@@ -48,7 +48,7 @@ async def conversation(dice: Dice, ends: Ends) -> int:
     elif mode == "rule":
         api, direction, actions = dice.choice(RULES)
         ends.lane.arm("r", FrameMatch(api_name(api), direction, count=ALWAYS), dice.choice(actions))
-    ends.lane.record(lambda row: None)  # and forget what went wrong before
+    ends.lane.record(lambda row: None)  # and reset the lane's failure
     talk = _pour if mode == "rule" else _exchange
     try:
         async with ends.connected() as (client, broker):
@@ -61,13 +61,13 @@ async def conversation(dice: Dice, ends: Ends) -> int:
 
 
 def _both_ways(dice: Dice) -> tuple[list[bytes], list[bytes]]:
-    """Requests and their answers; only behind the last may it be unknown where the next begins."""
+    """Return requests and their responses. Only the last of each may break the framing."""
     requests, answers = [], []
     for number in range(EXCHANGES):
         asked = real_frame(dice, kind="request", correlation_id=number)
         said = real_frame(dice, asked.api_key, asked.api_version, "response", number)
         wounds = BREAKS_FRAMING if number == EXCHANGES - 1 else KEEPS_FRAMING
-        # A request that is hurt is seldom one whose answer is read: most are left alone.
+        # The response to a damaged request is rarely read, so most requests are left unchanged.
         is_hurt = number == EXCHANGES - 1 or not dice.between(0, 3)
         requests.append(wounded(dice, asked.data, wounds)[1] if is_hurt else asked.data)
         answers.append(wounded(dice, said.data, wounds)[1])
@@ -75,7 +75,7 @@ def _both_ways(dice: Dice) -> tuple[list[bytes], list[bytes]]:
 
 
 async def _exchange(client: Stream, broker: Stream, requests: list[bytes], answers: list[bytes]) -> None:
-    """One after the other, each seen at the other end before the next; then both end."""
+    """Exchange frames one by one, and check that each arrives unchanged. Then end both directions."""
     for request, answer in zip(requests[:-1], answers[:-1], strict=True):
         client[1].write(request)
         assert await broker[0].readexactly(len(request)) == request
@@ -88,7 +88,7 @@ async def _exchange(client: Stream, broker: Stream, requests: list[bytes], answe
 
 
 async def _pour(client: Stream, broker: Stream, requests: list[bytes], answers: list[bytes]) -> None:
-    """All at once, with a rule that may do anything to it: what arrives is not looked at."""
+    """Send everything at once, with a rule that may change anything. The received data is not checked."""
     for here, there, data in ((client, broker, b"".join(requests)), (broker, client, b"".join(answers))):
         with suppress(OSError, RuntimeError):  # a rule may have ended the connection
             here[1].write(data)

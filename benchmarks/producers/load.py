@@ -1,7 +1,7 @@
-"""What every producer program of the benchmark shares: the records, the clock, the count of results. Stdlib only.
+"""The code that all producer programs of the benchmark share: records, clock, count of results. Standard library only.
 
-A program makes a client, and ``measure`` hands it the same values in the same order; each client is used as its own
-documentation does for throughput: a plain loop of sends with callbacks, one flush at the end.
+A program creates a client, and ``measure`` passes it the same values in the same order. Each client is used as its own
+documentation recommends for throughput: a plain loop of sends with callbacks, and one flush at the end.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Load:
         return cls(**json.loads(sys.argv[1]))
 
     def values(self) -> list[bytes]:
-        """Half of a value is random, half is text that repeats: lz4 then finds what it finds in real records."""
+        """Return values that compress like real records with lz4: half is random, and half is repeated text."""
         dice = random.Random(7)
         half = self.size_bytes // 2
         words = (b'{"sensor":"kitchen","unit":"celsius","reading":' * (half // 40 + 1))[
@@ -47,20 +47,20 @@ class Load:
 
 @dataclass
 class Results:
-    """What the callbacks have seen."""
+    """The counts of the callbacks."""
 
     stored: int = 0
     failed: int = 0
 
 
 def peak_rss_bytes() -> int:
-    """The high-water mark of this program alone: ru_maxrss would include its parent's at the fork."""
+    """Return the peak memory of this program alone. (ru_maxrss would include the parent's memory at the fork.)"""
     status = Path("/proc/self/status").read_text()
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")) * 1024
 
 
 def report(load: Load, results: Results, seconds: float, cpu_seconds: float, **more: object) -> None:
-    """One JSON line."""
+    """Print one JSON line."""
     counts = {"stored": results.stored - WARM_UP, "failed": results.failed}
     figures = {"seconds": seconds, "cpu_seconds": cpu_seconds, "peak_rss_bytes": peak_rss_bytes()}
     print(json.dumps(figures | counts | more))  # noqa: T201
@@ -69,7 +69,7 @@ def report(load: Load, results: Results, seconds: float, cpu_seconds: float, **m
 def measure(
     load: Load, results: Results, send_all: Callable[[list[bytes], int], None], **more: Callable[[], object]
 ) -> None:
-    """``send_all(values, count)`` sends ``count`` values and returns when all have their results."""
+    """Measure ``send_all(values, count)``, which sends ``count`` values and returns when all have their results."""
     values = load.values()
     send_all(values, WARM_UP)
     began, began_cpu = time.perf_counter(), time.process_time()

@@ -1,18 +1,20 @@
-"""What the witness costs: latency and throughput beside a bare relay and beside Toxiproxy, and where its time goes.
+"""The cost of the witness: latency and throughput compared with a bare relay and with Toxiproxy, and CPU time by stage.
 
 ``python -m benchmarks.witness [--rounds N] [--unpinned] [--json]``
 
-Client, broker and relay are processes of their own; the client's sockets block, so that nothing but the path is
-measured. The bare relay and the witness live in one process, for two processes of the same code differ by more than a
-stage takes. A round takes every path in turn, so whatever else the machine does meets them all. A ratio is to the bare
-relay of the same round, and the median of all rounds is said; p99 is of all round trips together.
+Client, broker and relay are separate processes. The client's sockets are blocking, so that only the path is measured.
+The bare relay and the witness are in one process, because two processes with the same code differ by more than a stage
+costs. A round measures every path in turn, so other load on the machine affects all of them. A ratio is to the bare
+relay of the same round, and the printed ratio is the median of all rounds. p99 is over all round trips together.
 
-What is on the path has a core of its own, client and broker share another. Left to the scheduler (``--unpinned``), the
-relay at times shares a core with the broker, which then waits for the witness's reading: the figures are of two kinds.
+The processes on the path have one core, and client and broker share another. If the scheduler places them
+(``--unpinned``), the relay sometimes shares a core with the broker, which then waits while the witness reads, so there
+are two groups of figures.
 
-Latency is a round trip of one Produce request and its answer, with one frame under way; throughput is Produce requests
-of 64 KiB with small answers and eight under way. The stages of the witness are told from each other by leaving them
-out, the last first: the relay's CPU time then is that of the rest (of each the least of all rounds).
+Latency is the time of a round trip of one Produce request and its response, with one frame in transit. Throughput is
+that of Produce requests of 64 KiB with small responses and eight in transit. The cost of a stage is the difference
+between the relay's CPU time with and without this stage, where all later stages are left out (the minimum of all
+rounds).
 """
 
 from __future__ import annotations

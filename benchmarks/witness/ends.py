@@ -1,4 +1,4 @@
-"""Both ends of a path, on blocking sockets, so that they cost little: a client that measures, a broker that answers."""
+"""Both ends of a path, on blocking sockets with little overhead: a client that measures, and a broker that answers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from multiprocessing.connection import Connection
 from benchmarks.witness.frames import CORRELATION_AT, produced
 from benchmarks.witness.lane import HOST
 
-#: How many frames of a bulk are under way at once.
+#: The number of frames of a bulk that are in transit at the same time.
 UNDER_WAY = 8
-#: Of a request frame, up to the end of its correlation id.
+#: The size of the start of a request frame, up to the end of its correlation id.
 HEAD_BYTES = CORRELATION_AT + 4
 MAX_REQUEST_BYTES = 128 << 10
 
@@ -28,11 +28,11 @@ class Client:
         self._number = 0
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._sock.close()
 
     def trips(self, frame: bytearray, count: int) -> list[int]:
-        """Round trips one after the other, in nanoseconds each."""
+        """Return the times of ``count`` consecutive round trips, in nanoseconds."""
         taken = []
         for _ in range(count):
             began_ns = time.perf_counter_ns()
@@ -42,7 +42,7 @@ class Client:
         return taken
 
     def bulk(self, frame: bytearray, count: int) -> float:
-        """Bytes a second, with several frames under way."""
+        """Return the throughput in bytes per second, with several frames in transit."""
         began_ns = time.perf_counter_ns()
         for index in range(count):
             if index >= UNDER_WAY:
@@ -53,7 +53,7 @@ class Client:
         return len(frame) * count * 1e9 / (time.perf_counter_ns() - began_ns)
 
     def _send(self, frame: bytearray) -> None:
-        # Of every frame the number is another one, so that nobody remembers it.
+        # Every frame has another correlation id, so that no cache helps.
         self._number += 1
         struct.pack_into(">i", frame, CORRELATION_AT, self._number)
         self._sock.sendall(frame)
@@ -64,7 +64,7 @@ class Client:
 
 
 def serve_broker(pipe: Connection) -> None:
-    """A broker that answers every frame with a Produce response of its correlation id, until the pipe ends."""
+    """Answer every frame with a Produce response with its correlation id, until the pipe ends."""
     server = socket.create_server((HOST, 0))
     threading.Thread(target=_accept, args=(server,), daemon=True).start()
     pipe.send(server.getsockname()[1])

@@ -1,4 +1,4 @@
-"""What is said of many rounds: medians, ratios to the bare relay of the same round, and what a stage adds."""
+"""The summary of many rounds: medians, ratios to the bare relay of the same round, and the cost of each stage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BARE = "bare relay"
 
 
 def summed_up(measured: Measured) -> dict[str, Any]:
-    """All that is printed, by what it is called."""
+    """Return all printed figures by name."""
     names = measured.frame_bytes
     return {
         "frame_bytes": names,
@@ -50,7 +50,7 @@ def _p99(rounds: list[list[int]]) -> float:
 
 
 def _stages(measured: Measured, name: str) -> dict[str, float]:
-    """What each stage adds to those before it."""
+    """Return the cost that each stage adds to the stages before it."""
     added, before_us = {}, 0.0
     for stage, kind in zip(STAGES, (*STAGES[:-1], "witness"), strict=True):
         total_us = min(measured.cpu_us[kind, name])

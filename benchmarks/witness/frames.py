@@ -1,4 +1,4 @@
-"""What passes: one Produce request of any size, and its answer. A frame that is sent again has another number."""
+"""The measured traffic: one Produce request of any size, and its response. The correlation id changes each time."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from harness.wire.messages import encode_request, encode_response, make, message
 from harness.wire.records import BATCH_OVERHEAD_BYTES, BatchBuilder
 
 VERSION = 9
-#: Where in a request frame its correlation id is.
+#: The offset of the correlation id in a request frame.
 CORRELATION_AT = 8
 
 
 def produce(size_bytes: int) -> bytes:
-    """A Produce request whose frame has about that size."""
+    """Return a Produce request whose frame has about this size."""
     kind = message_class(Api.PRODUCE, VERSION, "request")
     topic = nested(kind, "TopicProduceData")
     builder = BatchBuilder()
@@ -33,7 +33,7 @@ def produce(size_bytes: int) -> bytes:
 
 
 def produced() -> bytes:
-    """The answer."""
+    """Return the response."""
     kind = message_class(Api.PRODUCE, VERSION, "response")
     topic = nested(kind, "TopicProduceResponse")
     part = make(

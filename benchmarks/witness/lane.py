@@ -1,4 +1,4 @@
-"""A witness in front of one listener, without a proxy or a cluster; and how code that is not async keeps it open."""
+"""A witness in front of one listener, without a proxy or a cluster, and a way to keep it open from synchronous code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HOST = "127.0.0.1"
 
 @asynccontextmanager
 async def lane_before(listener: Address) -> AsyncIterator[tuple[WitnessLane, Address]]:
-    """The lane, and where its witness listens."""
+    """Yield the lane and the address of its witness."""
     lane = WitnessLane(0)
     with port_block(1) as ports:
         address = (HOST, ports[0])
@@ -31,7 +31,7 @@ async def lane_before(listener: Address) -> AsyncIterator[tuple[WitnessLane, Add
 
 @contextmanager
 def held(runner: asyncio.Runner, opened: AbstractAsyncContextManager[T]) -> Iterator[T]:
-    """What ``opened`` gives, for as long as code that is not async needs it; it lives in the runner's loop."""
+    """Yield the value of ``opened`` to synchronous code. It lives in the runner's loop."""
     value = runner.run(opened.__aenter__())
     try:
         yield value

@@ -1,4 +1,4 @@
-"""The paths from client to broker, each open for as long as it is measured, on cores of its own where it may."""
+"""The paths from client to broker. Each is open while it is measured, and pinned to separate cores if requested."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ PATHS = ("direct", "bare relay", "Toxiproxy", "witness", ARMED)
 
 @dataclass(frozen=True)
 class Paths:
-    """A client on every path, and the pipe to the process that has the relays."""
+    """A client on every path, and the pipe to the process with the relays."""
 
     clients: dict[str, Client]
     pipe: Connection
 
     def client(self, kind: str) -> Client:
-        """The client of a path; stages are the witness's."""
+        """Return the client of a path. Stages use the client of the witness."""
         return self.clients.get(kind, self.clients["witness"])
 
     def told(self, kind: str) -> int:
-        """The relays' CPU time in nanoseconds, once they do what that path or stage asks for."""
+        """Switch the relays to a path or stage, and return their CPU time in nanoseconds."""
         self.pipe.send(kind)
         return int(self.pipe.recv())
 
 
 @contextmanager
 def opened(*, is_pinned: bool) -> Iterator[Paths]:
-    """All of them. Pinned: what is on a path has one core, client and broker another."""
+    """Open all paths. If pinned, the processes on a path have one core, and client and broker another."""
     cores = sorted(os.sched_getaffinity(0))
     ends, path = ({cores[0]}, {cores[-1]}) if is_pinned else (set(cores), set(cores))
     with ExitStack() as stack:
-        os.sched_setaffinity(0, ends)  # which children inherit
+        os.sched_setaffinity(0, ends)  # inherited by child processes
         broker_port, _ = stack.enter_context(_process(serve_broker))
         os.sched_setaffinity(0, path)
         (bare_port, witness_port), pipe = stack.enter_context(_process(serve_relays, broker_port))
@@ -61,7 +61,7 @@ def opened(*, is_pinned: bool) -> Iterator[Paths]:
 
 @contextmanager
 def _process(target: Callable[..., None], *args: Any) -> Iterator[tuple[Any, Connection]]:
-    """What a process of ours says first, its ports, and the pipe to it; it ends when the pipe does."""
+    """Start a process that ends with its pipe. Yield its first message, which contains its ports, and the pipe."""
     context = get_context("spawn")
     ours, theirs = context.Pipe()
     child = context.Process(target=target, args=(theirs, *args), daemon=True)
@@ -77,7 +77,7 @@ def _process(target: Callable[..., None], *args: Any) -> Iterator[tuple[Any, Con
 
 @contextmanager
 def _toxiproxy(broker_port: int) -> Iterator[int]:
-    """The port of a proxy without toxics."""
+    """Yield the port of a proxy without toxics."""
     with (
         TemporaryDirectory() as folder,
         port_block(1) as ports,

@@ -1,4 +1,4 @@
-"""What is measured, and what it is held against: a witness, and a relay that only passes bytes on, in one process."""
+"""The measured relay and its baseline in one process: a witness, and a relay that only passes bytes on."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from harness.witness import WitnessLane
 from harness.witness.actions import DROP
 from harness.witness.relay import HIGH_WATER_BYTES
 
-#: The path of a witness with a rule that no frame fits.
+#: The path through a witness with a rule that matches no frame.
 ARMED = "witness, armed"
 NEVER = FrameMatch("Produce", "response", error_code=87)
 
 
 class Bare(asyncio.Protocol):
-    """One side of a relay that does nothing else."""
+    """One side of a relay that only passes bytes on."""
 
     def __init__(self, broker_port: int, other: Bare | None = None) -> None:
         self._broker_port = broker_port
-        self.other: Any = other  # there before any byte is: until then reading is paused
+        self.other: Any = other  # set before any byte arrives, because reading is paused until then
 
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
@@ -55,7 +55,7 @@ class Bare(asyncio.Protocol):
 
 
 def serve_relays(pipe: Connection, broker_port: int) -> None:
-    """Both; told which path or stage is measured next, it tells its CPU time in nanoseconds, until the pipe ends."""
+    """Run both relays until the pipe ends. For each path or stage received, send the CPU time in nanoseconds."""
     asyncio.run(_serve_relays(pipe, broker_port))
 
 
@@ -86,6 +86,6 @@ async def _serve_relays(pipe: Connection, broker_port: int) -> None:
 
 
 def _empty(loop: asyncio.AbstractEventLoop, rows: list[Frame]) -> None:
-    """Rows of a long run are not to fill the memory."""
+    """Discard the rows regularly, so that a long run does not fill the memory."""
     rows.clear()
     loop.call_later(1, _empty, loop, rows)

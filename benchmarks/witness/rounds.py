@@ -1,4 +1,4 @@
-"""Measuring: a round takes every path in turn, so whatever else the machine does meets them all."""
+"""The measurement: a round measures every path in turn, so other load on the machine affects all of them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from benchmarks.witness.frames import produce
 from benchmarks.witness.paths import PATHS, Paths, opened
 from benchmarks.witness.stages import STAGES
 
-#: The whole request frame, by what it is called.
+#: The size of the whole request frame, by its name.
 SIZES_BYTES = {"100 B": 140, "1 KiB": 1 << 10}
 BULK_BYTES = 64 << 10
 TRIPS, BULK_FRAMES = 100, 100
-#: The last stage is the whole witness, which is a path.
+#: The last stage is the whole witness, which is also a path.
 KINDS = (*PATHS, *STAGES[:-1])
 
 
 @dataclass
 class Measured:
-    """A figure for every round; those of ``trips_ns`` and ``cpu_us`` by path or stage, and by size."""
+    """The figures of every round: ``trips_ns`` and ``cpu_us`` by path or stage and by size, ``bytes_per_s`` by path."""
 
     frame_bytes: dict[str, int]
     trips_ns: dict[tuple[str, str], list[list[int]]] = field(default_factory=dict)
@@ -27,7 +27,7 @@ class Measured:
 
 
 def measure(rounds: int, *, is_pinned: bool) -> Measured:
-    """Every path, round by round; and the CPU time of the stages."""
+    """Measure every path, round by round, and the CPU time of the stages."""
     frames = {name: bytearray(produce(size)) for name, size in SIZES_BYTES.items()}
     bulk = bytearray(produce(BULK_BYTES))
     measured = Measured({name: len(frame) for name, frame in frames.items()})

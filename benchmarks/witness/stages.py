@@ -1,7 +1,7 @@
-"""The stages of the witness's work behind the passing on, and relays that leave some of them out.
+"""The stages of the witness's work after it has passed bytes on, and relays that leave some of them out.
 
-What a stage costs cannot be read from a clock inside it, which would cost as much. So the relay is told to stop after
-a stage, and its CPU time is compared with that of a relay which stopped one stage earlier.
+A clock inside a stage would cost as much as the stage itself. The relay is therefore told to stop after a stage, and
+its CPU time is compared with that of a relay that stopped one stage earlier.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from harness.witness.relay import Relay, Side
 from harness.witness.splitter import FrameSplitter
 from harness.witness.transcript import CLIENT
 
-#: From the relay that only passes on to the whole witness.
+#: The stages in order, from a relay that only passes bytes on to the whole witness.
 STAGES = ("passing on", "splitting", "decoding", "telling")
 
 Passed = Callable[[Relay, Side, int, bytes], None]
@@ -22,7 +22,7 @@ _all_of_it = Relay.passed
 
 
 def stop_after(stage: str) -> None:
-    """From now on every relay of this process leaves out what comes later; any other name: it leaves out nothing."""
+    """Make every relay of this process stop after a stage. With any other name, leave nothing out."""
     Relay.passed = PASSED.get(stage, _all_of_it)  # type: ignore[method-assign,assignment]
 
 
@@ -41,7 +41,7 @@ def _only_decode(relay: Relay, side: Side, t_ns: int, data: bytes) -> None:
         pass
 
 
-#: What is done behind the passing on, where not all of it is.
+#: The relay's work after passing bytes on, for each stage at which it stops early.
 PASSED: dict[str, Passed] = {
     "passing on": lambda relay, side, t_ns, data: None,
     "splitting": _only_split,

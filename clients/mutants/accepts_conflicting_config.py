@@ -1,4 +1,4 @@
-"""Settings that contradict each other are taken: idempotence that was asked for is silently not had."""
+"""Conflicting settings are accepted: acks=1 silently turns off the idempotence that the user asked for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Lenient(ProducerConfig):
-    """Finds a way to please everybody."""
+    """Turns off idempotence if acks is not "all"."""
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any], **more: Any) -> ProducerConfig:
@@ -22,7 +22,7 @@ class Lenient(ProducerConfig):
 
 
 MUTANT = Mutant(
-    "takes acks that contradict the idempotence that was asked for",
+    "accepts acks=1 together with enable.idempotence=true, and silently turns idempotence off",
     Components(config=Lenient),
     caught_by=("state_transitions/idempotence_that_was_asked_for_refuses_what_breaks_it",),
     breaks=("CLI-CFG-01",),

@@ -1,4 +1,4 @@
-"""A record is reported as written as soon as its request is on its way: what is lost with the connection stays lost."""
+"""A record is reported as written when its request is sent. If the connection is then lost, so is the record."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.model.verdicts import Guarantee
 
 
 class HastySender(Sender):
-    """Ends a batch well when it is sent."""
+    """Completes a batch successfully when it is sent."""
 
     def _sent(self, batch: ProducerBatch, node_id: int, now_ms: int) -> None:
         super()._sent(batch, node_id, now_ms)
@@ -19,7 +19,7 @@ class HastySender(Sender):
 
 
 MUTANT = Mutant(
-    "reports a record as written as soon as it was sent",
+    "reports a record as written as soon as it is sent",
     Components(sender=HastySender),
     caught_by=(
         "lost",

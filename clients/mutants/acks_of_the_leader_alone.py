@@ -1,4 +1,4 @@
-"""acks=all is sent as acks=1: what the leader alone has counts as stored."""
+"""The client sends acks=1 if acks=all is set, so a record counts as stored once the leader alone has it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Modest(ProducerConfig):
-    """Is content with less."""
+    """Replaces acks=all by acks=1."""
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any], **more: Any) -> ProducerConfig:
@@ -21,7 +21,7 @@ class Modest(ProducerConfig):
 
 
 MUTANT = Mutant(
-    "asks for acks=1 where all is wanted",
+    "sends acks=1 if acks=all is set",
     Components(config=Modest),
     caught_by=("delivery/acks_are_what_was_asked_for", "not-as-configured"),
     breaks=("PRD-SND-16",),

@@ -1,4 +1,4 @@
-"""A batch that is sent again says so in a header of its first record."""
+"""On a retry, the client adds a header to the first record of the batch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.wire.records import Record
 
 
 class Labelled(ProducerBatch):
-    """Counts its attempts where every consumer reads it."""
+    """Adds a header to its first record each time the batch is queued for a retry."""
 
     def reenqueued(self, now_ms: int, retry_at_ms: int) -> None:
         super().reenqueued(now_ms, retry_at_ms)
@@ -26,7 +26,7 @@ def _labelled(records: list[Record]) -> list[Record]:
 
 
 MUTANT = Mutant(
-    "adds a header to a record when it sends a batch again",
+    "adds a header to a record when it retries the batch",
     Components(batch=Labelled),
     caught_by=("corrupted",),
     breaks=("PRD-ACC-12",),

@@ -1,4 +1,4 @@
-"""A leader that a refusal names is adopted even if a newer one is known."""
+"""The client adopts the leader that an error response names even if it knows a newer leader."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Adopting(Metadata):
-    """Forgets which leader is newer before it listens."""
+    """Forgets the known leader epochs before each update from an error response."""
 
     def update_partition_leadership(
         self, leaders: Mapping[TopicPartition, tuple[int, int]], nodes: Iterable[Node], now_ms: int
@@ -21,7 +21,7 @@ class Adopting(Metadata):
 
 
 MUTANT = Mutant(
-    "adopts a leader from a refusal even if a newer one is known",
+    "adopts the leader that an error response names even if it knows a newer one",
     Components(metadata=Adopting),
     caught_by=("state_transitions/NewsOfTheClusterIsBelievedWhenItIsNewer",),
     breaks=("MET-09",),

@@ -1,4 +1,4 @@
-"""When the epoch is raised for one partition, all others begin anew at once, whatever they have out."""
+"""When one partition needs a higher epoch, all others restart at once, even those with batches in flight."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Sweeping(TransactionManager):
-    """Restarts every partition."""
+    """Restarts every partition when the epoch is raised."""
 
     def _bump_epoch(self, now_ms: int) -> None:
         for partition in self._sequences:
@@ -18,7 +18,7 @@ class Sweeping(TransactionManager):
 
 
 MUTANT = Mutant(
-    "begins every partition anew when one needs a higher epoch",
+    "restarts the sequence numbers of every partition when one of them needs a higher epoch",
     Components(transaction_manager=Sweeping),
     caught_by=("state_transitions/EachRecordIsStoredOnceAndInOrder",),
     breaks=("PRD-IDM-10",),

@@ -1,4 +1,4 @@
-"""Every request has the highest version that the client knows, whatever the broker offers."""
+"""Every request uses the highest version that the client supports, even if the broker does not support it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.wire.messages import client_versions
 
 
 class OwnVersions(ApiVersions):
-    """Does not listen to what is offered."""
+    """Ignores the versions that the broker offers."""
 
     def version_for(self, request: ClientRequest) -> int:
         highest = client_versions(request.api)[1]
@@ -19,13 +19,13 @@ class OwnVersions(ApiVersions):
 
 
 class ModernClient(NetworkClient):
-    """Has such versions."""
+    """Uses ``OwnVersions``."""
 
     api_versions = OwnVersions
 
 
 MUTANT = Mutant(
-    "speaks its own newest versions, whatever the broker offers",
+    "uses its own highest version of each request, even if the broker does not support it",
     Components(network_client=ModernClient),
     caught_by=(
         "delivery/a_request_has_a_version_that_both_know",

@@ -1,4 +1,4 @@
-"""The correlation id of an answer is not looked at: whatever comes completes the oldest request."""
+"""The client ignores the correlation id of a response and completes the oldest request with it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from harness.wire.headers import read_response_header
 
 
 class CredulousClient(NetworkClient):
-    """Takes any answer for the one that is due."""
+    """Gives the oldest request the correlation id of whichever response arrives."""
 
     def _handle_received(self, node_id: int, payload: bytes, now_ms: int) -> None:
         oldest = self._in_flight.oldest(node_id)
@@ -20,7 +20,7 @@ class CredulousClient(NetworkClient):
 
 
 MUTANT = Mutant(
-    "takes the next response of a connection for the answer to its oldest request, unseen",
+    "completes the oldest request of a connection with any response, whatever its correlation id",
     Components(network_client=CredulousClient),
     caught_by=("delivery/an_answer_to_another_request_is_none",),
     breaks=("NET-INF-01",),

@@ -1,4 +1,4 @@
-"""An isolation.level that is not listed is passed over."""
+"""The client ignores an isolation.level that is not one of the allowed values instead of refusing it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from clients.seeding.variant import ForgivingConfig, Variant
 
 
 class Isolated(ForgivingConfig):
-    """Knows a level for everything."""
+    """Ignores an invalid isolation.level."""
 
     forgives = ("isolation.level",)
 
 
 MUTANT = Mutant(
-    "passes over an isolation.level that is not listed",
+    "ignores an invalid isolation.level",
     Variant(consumer_config=Isolated),
     caught_by=("state_transitions/isolation_and_reset_take_their_listed_values",),
     breaks=("CLI-CFG-09",),

@@ -1,4 +1,4 @@
-"""An answer that comes after a batch has failed makes it a success: the application was told otherwise."""
+"""A response that arrives after a batch has failed turns the failure, already reported, into a success."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Reconsidering(ProducerBatch):
-    """Takes the last word for the last state."""
+    """Replaces its final result when a response arrives late."""
 
     def succeed(self, base_offset: int, log_append_time_ms: int, now_ms: int) -> bool:
         super().succeed(base_offset, log_append_time_ms, now_ms)
@@ -17,7 +17,7 @@ class Reconsidering(ProducerBatch):
 
 
 MUTANT = Mutant(
-    "makes a failed batch a success when its answer comes late",
+    "turns a failed batch into a success when its response arrives late",
     Components(batch=Reconsidering),
     caught_by=(
         "state_transitions/a_batch_takes_one_final_state",

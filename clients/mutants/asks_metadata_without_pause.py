@@ -1,4 +1,4 @@
-"""A Metadata question that failed is asked again at once, as often as it fails."""
+"""A failed Metadata request is repeated at once, however often it fails."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clients.seeding.mutant import Mutant
 
 
 class RestlessMetadata(Metadata):
-    """Has no backoff."""
+    """Sets no backoff after a failed request."""
 
     def failed(self, now_ms: int, reason: str) -> None:
         super().failed(now_ms, reason)
@@ -16,7 +16,7 @@ class RestlessMetadata(Metadata):
 
 
 MUTANT = Mutant(
-    "repeats a Metadata request that failed without a backoff",
+    "repeats a failed Metadata request without a backoff",
     Components(metadata=RestlessMetadata),
     caught_by=(
         "state_transitions/NewsOfTheClusterIsBelievedWhenItIsNewer",

@@ -1,4 +1,4 @@
-"""A record for a partition that does not exist yet makes the client ask once, and then wait."""
+"""For a record whose partition does not exist yet, the client requests metadata once and then only waits."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from clients.seeding.mutant import Mutant
 
 
 class AskingOnce(BlockedSends):
-    """Is not told twice."""
+    """Does not repeat the request for metadata."""
 
     def _ask_again(self, blocked: BlockedSend, now_ms: int) -> None:
-        """The first answer was one."""
+        """Do nothing."""
 
 
 MUTANT = Mutant(
-    "asks once for a partition that does not exist yet",
+    "requests metadata only once for a partition that does not exist yet",
     Components(blocked_sends=AskingOnce),
     caught_by=("timeout_expiry/a_partition_that_appears_is_found",),
     breaks=("MET-12",),

@@ -1,4 +1,4 @@
-"""The least loaded node may be one that throttles or is in its backoff."""
+"""The client may choose a node that is throttled or backing off as the least loaded one."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from clients.seeding.mutant import Mutant
 
 
 class IndiscriminateClient(NetworkClient):
-    """Asks the node with the fewest requests in flight, in whatever state it is."""
+    """Chooses the node with the fewest requests in flight, whatever its state."""
 
     def least_loaded_node(self, now_ms: int) -> int | None:
         return min(self._metadata.nodes, key=self._in_flight.count, default=None)
 
 
 MUTANT = Mutant(
-    "asks the node with the fewest requests, in whatever state it is",
+    "sends to the node with the fewest requests, even if it is throttled or backing off",
     Components(network_client=IndiscriminateClient),
     caught_by=("state_transitions/ConnectionsWalkTheirStates", "delivery/a_throttled_node_is_asked_nothing"),
     breaks=("NET-CON-13",),

@@ -1,4 +1,4 @@
-"""A request without acknowledgement waits for the answer that never comes, and holds its place in flight."""
+"""A request with acks=0 waits for a response that never arrives, and keeps its place in flight."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from clients.seeding.mutant import Mutant
 
 
 class WaitingClient(NetworkClient):
-    """Notes that a request was written, and no more."""
+    """Only marks the request as sent, and does not complete a request that gets no response."""
 
     def _handle_completed_send(self, node_id: int) -> None:
         self._in_flight.newest(node_id).sent = True
 
 
 MUTANT = Mutant(
-    "waits for the answer to a request without acknowledgement",
+    "waits for a response to a request with acks=0",
     Components(network_client=WaitingClient),
     caught_by=("state_transitions/RequestsEndOnceAndInOrder",),
     breaks=("NET-INF-05",),

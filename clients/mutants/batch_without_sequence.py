@@ -1,4 +1,4 @@
-"""Every third batch goes without producer id and sequence numbers: no broker can know it again."""
+"""Every third batch has no producer id and no sequence numbers, so no broker can detect a duplicate of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Forgetful(TransactionManager):
-    """Numbers every third batch with nothing."""
+    """Removes the producer id and sequence number of every third batch."""
 
     def assign_sequence(self, batch: ProducerBatch, now_ms: int) -> None:
         super().assign_sequence(batch, now_ms)

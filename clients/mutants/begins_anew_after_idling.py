@@ -1,4 +1,4 @@
-"""A partition that was idle for ten minutes begins at sequence 0 again, under the same epoch."""
+"""After ten idle minutes, the sequence numbers of a partition start at 0 again under the same epoch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ IDLE_MS = 600_000
 
 
 class Rested(PartitionSequences):
-    """Takes a pause for an end."""
+    """Resets the next sequence number after an idle period."""
 
     used_ms = 0
 
@@ -24,13 +24,13 @@ class Rested(PartitionSequences):
 
 
 class RestedManager(TransactionManager):
-    """Has such sequences."""
+    """Uses ``Rested``."""
 
     partition_sequences = Rested
 
 
 MUTANT = Mutant(
-    "begins a partition at sequence 0 again after ten idle minutes",
+    "restarts a partition's sequence numbers at 0 after ten idle minutes, under the same epoch",
     Components(transaction_manager=RestedManager),
     caught_by=("delivery/a_forgotten_producer_goes_on",),
     breaks=("PRD-IDM-15",),

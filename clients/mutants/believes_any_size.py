@@ -1,4 +1,4 @@
-"""A size that cannot be does not end the connection: the client waits for bytes that never come."""
+"""An invalid frame size does not end the connection: the client waits for bytes that never arrive."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Credulous(Channel):
-    """Goes on after a size that cannot be."""
+    """Keeps the connection open after an invalid frame size."""
 
     def end(self, detail: str, state: ChannelState | None = None) -> None:
         if state is not ChannelState.INVALID_RECEIVE:
@@ -17,7 +17,7 @@ class Credulous(Channel):
 
 
 MUTANT = Mutant(
-    "waits for a frame of a size that cannot be",
+    "waits for a frame of an invalid size",
     Components(channel=Credulous),
     caught_by=("state_transitions/an_impossible_size_ends_the_connection",),
     breaks=("NET-INF-10",),

@@ -1,4 +1,4 @@
-"""The last Metadata answer is believed, even where its leader epoch is older than one that was seen."""
+"""The client applies every Metadata response, even one whose leader epoch is older than a known one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clients.seeding.mutant import Mutant
 
 
 class NoMemory(LeaderEpochs):
-    """Takes every epoch for the newest."""
+    """Forgets the known epoch of a partition before it compares."""
 
     def believes(self, partition: TopicPartition, topic_id: UUID | None, epoch: int) -> bool:
         self._seen.pop(partition, None)
@@ -19,13 +19,13 @@ class NoMemory(LeaderEpochs):
 
 
 class GullibleMetadata(Metadata):
-    """Cannot tell old news from new."""
+    """Uses ``NoMemory``."""
 
     leader_epochs = NoMemory
 
 
 MUTANT = Mutant(
-    "believes the last Metadata answer, also one with an older leader epoch",
+    "applies a Metadata response even if its leader epoch is older than a known one",
     Components(metadata=GullibleMetadata),
     caught_by=("state_transitions/NewsOfTheClusterIsBelievedWhenItIsNewer",),
     breaks=("MET-04",),

@@ -1,4 +1,4 @@
-"""Every record of a batch gets the error of the one that the broker named."""
+"""Every record of a batch fails with the error that the broker reported for one of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.wire.error_table import KafkaError
 
 
 class Blaming(Sender):
-    """Drops what the broker said of single records."""
+    """Drops the errors that the broker reported for single records."""
 
     def _fail_batch(
         self, batch: ProducerBatch, error: KafkaError, answer: PartitionResponse, now_ms: int
@@ -22,7 +22,7 @@ class Blaming(Sender):
 
 
 MUTANT = Mutant(
-    "blames every record of a batch for the bad ones in it",
+    "fails every record of a batch with the error of the invalid ones",
     Components(sender=Blaming),
     caught_by=("delivery/only_bad_records_are_blamed",),
     breaks=("PRD-SND-12",),

@@ -1,4 +1,4 @@
-"""A batch that may be stored gets a new identity when the epoch is raised, as in Java: it can be stored twice."""
+"""A batch that may be stored gets a new identity when the epoch is raised, as in Java. It can be stored twice."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clients.seeding.mutant import Mutant
 
 
 class AsJava(TransactionManager):
-    """Waits for requests, not for certainty."""
+    """Waits only for batches whose request is on the wire, not for those whose outcome is unknown."""
 
     def _any_in_doubt(self) -> bool:
         return any(
@@ -17,7 +17,7 @@ class AsJava(TransactionManager):
 
 
 MUTANT = Mutant(
-    "gives a batch that may be stored a new identity, as Java does",
+    "gives a batch that may be stored a new identity when it raises the epoch, as Java does",
     Components(transaction_manager=AsJava),
     caught_by=("delivery/what_may_be_stored_keeps_its_numbers",),
     breaks=("PRD-IDM-03",),

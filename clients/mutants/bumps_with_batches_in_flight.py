@@ -1,4 +1,4 @@
-"""The epoch is raised while batches are still on their way: they are sent again under new numbers."""
+"""The client raises the epoch while batches are in flight, and sends these again under new sequence numbers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from clients.seeding.mutant import Mutant
 
 
 class Impatient(TransactionManager):
-    """Does not wait for what is out."""
+    """Does not wait for batches in flight."""
 
     def _any_in_doubt(self) -> bool:
         return False
 
 
 MUTANT = Mutant(
-    "raises the epoch while batches are on their way, which are sent again under new numbers",
+    "raises the epoch while batches are in flight, and sends them again under new sequence numbers",
     Components(transaction_manager=Impatient),
     caught_by=("state_transitions/EachRecordIsStoredOnceAndInOrder",),
     breaks=("PRD-IDM-10",),

@@ -1,4 +1,4 @@
-"""The callbacks of a batch run once more whenever it is published again."""
+"""The callbacks of a batch run again each time the batch is published."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Repeating(ProducerBatch):
-    """Keeps its callbacks."""
+    """Keeps its callbacks after they have run."""
 
     def publish(self, misbehaved: Callable[[Exception], None]) -> None:
         kept = list(self.callbacks)
@@ -19,7 +19,7 @@ class Repeating(ProducerBatch):
 
 
 MUTANT = Mutant(
-    "runs the callbacks of a batch as often as it is published",
+    "runs the callbacks of a batch each time it is published",
     Components(batch=Repeating),
     caught_by=("state_transitions/a_batch_takes_one_final_state",),
     breaks=("PRD-FIN-01", "PRD-SND-13"),

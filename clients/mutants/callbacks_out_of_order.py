@@ -1,4 +1,4 @@
-"""The callbacks of a batch run in reverse."""
+"""The callbacks of a batch run in reverse order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clients.seeding.mutant import Mutant
 
 
 class LastFirst(ProducerBatch):
-    """Begins with the newest record."""
+    """Runs its newest callback first."""
 
     def publish(self, misbehaved: Callable[[Exception], None]) -> None:
         self.callbacks.reverse()
@@ -18,7 +18,7 @@ class LastFirst(ProducerBatch):
 
 
 MUTANT = Mutant(
-    "runs the callbacks of a batch in reverse",
+    "runs the callbacks of a batch in reverse order",
     Components(batch=LastFirst),
     caught_by=(
         "state_transitions/a_batch_takes_one_final_state",

@@ -1,4 +1,4 @@
-"""A reconnect backoff is limited before the dice are thrown: as before Kafka 3.8 it may exceed its maximum."""
+"""A reconnect backoff is capped before jitter is added, so it may exceed its maximum, as before Kafka 3.8."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clients.seeding.mutant import Mutant
 
 
 class EarlyCapped(ExponentialBackoff):
-    """Limits, and then throws."""
+    """Caps the delay and then adds jitter."""
 
     def delay_ms(self, earlier_failures: int) -> int:
         plain_ms = min(self.initial_ms << min(earlier_failures, 31), self.max_ms)
@@ -22,7 +22,7 @@ class EarlyCapped(ExponentialBackoff):
 
 
 class OldStates(ClusterConnectionStates):
-    """Backs off as clients did."""
+    """Uses ``EarlyCapped`` for reconnect backoffs."""
 
     def __init__(self, config: ProducerConfig, resolve: Resolve, jitter: Jitter, trace: Trace) -> None:
         super().__init__(config, resolve, jitter, trace)
@@ -30,13 +30,13 @@ class OldStates(ClusterConnectionStates):
 
 
 class OldClient(NetworkClient):
-    """Has the states of old."""
+    """Uses ``OldStates``."""
 
     connection_states = OldStates
 
 
 MUTANT = Mutant(
-    "lets a reconnect backoff exceed its maximum by the jitter",
+    "lets the jitter raise a reconnect backoff above its maximum",
     Components(network_client=OldClient),
     caught_by=("timeout_expiry/each_failure_in_a_row_waits_longer",),
     breaks=("NET-CON-05",),

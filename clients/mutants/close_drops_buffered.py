@@ -1,4 +1,4 @@
-"""close() does not send what is buffered: those records never have a result."""
+"""close() does not send buffered records, and they never have a result."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from clients.seeding.mutant import Mutant
 
 
 class Departing(Sender):
-    """Looks at what is in flight alone."""
+    """Counts only requests in flight as unfinished."""
 
     def has_unfinished(self) -> bool:
         return bool(self._in_flight)
 
 
 MUTANT = Mutant(
-    "drops what is buffered when it is closed",
+    "drops buffered records on close()",
     Components(sender=Departing),
     caught_by=("delivery/a_closed_producer_stays_closed", "timeout_expiry/close_without_limit_finishes_all"),
     breaks=("PRD-CLS-03",),

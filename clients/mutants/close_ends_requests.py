@@ -1,4 +1,4 @@
-"""To close a node ends its requests like a lost connection, though their caller has gone."""
+"""Closing a node completes its requests as disconnected instead of dropping them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Talkative(NetworkClient):
-    """Disconnects before it forgets."""
+    """Disconnects a node, which completes its requests, before it forgets the node."""
 
     def close_node(self, node_id: int, now_ms: int) -> None:
         self.disconnect(node_id, now_ms, "closed")
@@ -16,7 +16,7 @@ class Talkative(NetworkClient):
 
 
 MUTANT = Mutant(
-    "ends the requests of a node that is closed like those of a lost connection",
+    "reports the requests of a closed node as disconnected instead of dropping them",
     Components(network_client=Talkative),
     caught_by=("state_transitions/RequestsEndOnceAndInOrder",),
     breaks=("NET-INF-07",),

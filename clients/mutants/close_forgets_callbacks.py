@@ -1,4 +1,4 @@
-"""close() returns by its limit, and tells nobody what became of the rest."""
+"""close() returns at its time limit and never reports the outcome of the unfinished records."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from clients.seeding.mutant import Mutant
 
 
 class Silent(Sender):
-    """Gives up without a word."""
+    """Aborts batches without reporting them."""
 
     def abort_all(self, error_for_batch: Callable[[ProducerBatch], SendError], now_ms: int) -> None:
-        """Nobody is told."""
+        """Do nothing."""
 
 
 MUTANT = Mutant(
-    "tells nobody of the records that close() gives up",
+    "never reports the records that close() aborts",
     Components(sender=Silent),
     caught_by=("timeout_expiry/close_keeps_its_limit",),
     breaks=("PRD-CLS-04",),

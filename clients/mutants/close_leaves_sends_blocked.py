@@ -11,14 +11,14 @@ from clients.seeding.mutant import Mutant
 
 
 class Abandoned(BlockedSends):
-    """Goes on waiting."""
+    """Keeps sends blocked after close()."""
 
     def give_up(self, error: Callable[[], SendError], now_ms: int) -> None:
-        """Nobody gives up."""
+        """Do nothing."""
 
 
 MUTANT = Mutant(
-    "leaves sends blocked when it is closed",
+    "leaves sends blocked after close()",
     Components(blocked_sends=Abandoned),
     caught_by=("timeout_expiry/close_releases_blocked_sends",),
     breaks=("PRD-CLS-07",),

@@ -1,4 +1,4 @@
-"""close() of a closed producer is an error."""
+"""Calling close() on a closed producer raises an error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clients.seeding.variant import Variant
 
 
 class Strict(KafkaProducer):
-    """Must be open to be closed."""
+    """Requires an open producer in close()."""
 
     def close(self, timeout_s: float | None = None) -> None:
         self._must_be_open()
@@ -16,7 +16,7 @@ class Strict(KafkaProducer):
 
 
 MUTANT = Mutant(
-    "refuses a second close()",
+    "raises an error on a second close()",
     Variant(producer=Strict),
     caught_by=("delivery/flush_in_a_callback_is_refused",),
     breaks=("PRD-CLS-05",),

@@ -1,4 +1,4 @@
-"""enable.auto.commit without a group.id is passed over."""
+"""The client ignores enable.auto.commit without a group.id instead of refusing it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from clients.seeding.variant import ForgivingConfig, Variant
 
 
 class Committed(ForgivingConfig):
-    """Commits for nobody."""
+    """Ignores an invalid enable.auto.commit."""
 
     forgives = ("enable.auto.commit",)
 
 
 MUTANT = Mutant(
-    "passes over auto-commit that was asked for without a group",
+    "ignores enable.auto.commit without a group.id instead of refusing it",
     Variant(consumer_config=Committed),
     caught_by=("state_transitions/without_a_group_nothing_is_committed",),
     breaks=("CLI-CFG-05",),

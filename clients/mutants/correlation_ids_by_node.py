@@ -1,4 +1,4 @@
-"""Each node has its own count of correlation ids: two requests of one client can have the same."""
+"""Each node has its own count of correlation ids, so two requests of one client can have the same id."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clients.seeding.mutant import Mutant
 
 
 class CountingByNode(RequestTracker):
-    """Counts for each node from 0."""
+    """Counts from 0 for each node."""
 
     def write(self, request: ClientRequest, version: int, now_ms: int) -> bool | None:
         newest = self._in_flight.count(request.node_id)
@@ -19,7 +19,7 @@ class CountingByNode(RequestTracker):
 
 
 class CountingByNodeClient(NetworkClient):
-    """Has such exchanges."""
+    """Uses ``CountingByNode``."""
 
     exchanges = CountingByNode
 

@@ -1,4 +1,4 @@
-"""A batch that was damaged on its way fails, instead of being sent again."""
+"""A batch that was corrupted in transit fails instead of being retried."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.wire.error_table import KafkaError
 
 
 class Offended(Sender):
-    """Takes CORRUPT_MESSAGE personally."""
+    """Does not retry after CORRUPT_MESSAGE."""
 
     def _can_retry(
         self, batch: ProducerBatch, error: KafkaError, answer: PartitionResponse, now_ms: int
@@ -20,7 +20,7 @@ class Offended(Sender):
 
 
 MUTANT = Mutant(
-    "fails a batch that was damaged on its way",
+    "fails a batch that was corrupted in transit instead of retrying it",
     Components(sender=Offended),
     caught_by=("delivery/what_may_succeed_later_is_sent_again",),
     breaks=("PRD-SND-08",),

@@ -1,4 +1,4 @@
-"""One bit of a value is flipped when a batch is sent again, and the checksum made to fit: the broker takes it."""
+"""On a retry, one bit of a value is flipped and the checksum is corrected, so the broker accepts the batch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.wire.records import Record
 
 
 class Decaying(ProducerBatch):
-    """Loses a bit each time it has failed."""
+    """Flips a bit each time the batch is queued for a retry."""
 
     def reenqueued(self, now_ms: int, retry_at_ms: int) -> None:
         super().reenqueued(now_ms, retry_at_ms)
@@ -27,7 +27,7 @@ def _damaged(records: list[Record]) -> list[Record]:
 
 
 MUTANT = Mutant(
-    "damages a value when it sends a batch again",
+    "corrupts a value when it retries a batch",
     Components(batch=Decaying),
     caught_by=("corrupted", "state_transitions/BatchesGoWhenTheyMayAndInOrder"),
     breaks=("PRD-ACC-12",),

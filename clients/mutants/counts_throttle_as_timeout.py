@@ -1,4 +1,4 @@
-"""The time for which a broker asked to be left alone counts towards the request timeout."""
+"""The time for which a broker throttles the client counts towards the request timeout."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from clients.seeding.mutant import Mutant
 
 
 class Counting(InFlightRequests):
-    """Gives no request more time."""
+    """Does not extend the time of throttled requests."""
 
     def throttled(self, node_id: int, throttle_ms: int) -> None:
-        """Late is late."""
+        """Do nothing."""
 
 
 class CountingClient(NetworkClient):
-    """Has such requests in flight."""
+    """Uses ``Counting``."""
 
     in_flight_requests = Counting
 
 
 MUTANT = Mutant(
-    "counts the time of throttling towards the request timeout",
+    "counts throttle time towards the request timeout",
     Components(network_client=CountingClient),
     caught_by=("timeout_expiry/throttled_time_is_added_to_the_limit",),
     breaks=("NET-TMO-04",),

@@ -1,4 +1,4 @@
-"""Every record is dated from the beginning of time."""
+"""Every record has the timestamp 0."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Undated(RecordAccumulator):
-    """Has no clock."""
+    """Sets the timestamp of each record to 0."""
 
     def append(
         self, record: Outgoing, partition: TopicPartition, now_ms: int, grant: Grant | None = None

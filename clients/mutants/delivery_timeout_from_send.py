@@ -1,4 +1,4 @@
-"""delivery.timeout.ms begins anew with every attempt, instead of once when the batch is made."""
+"""delivery.timeout.ms starts again with every attempt instead of running from the creation of the batch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Restarting(ProducerBatch):
-    """Counts from when it was last drained."""
+    """Extends its deadline each time it is drained."""
 
     def drained(self, now_ms: int) -> None:
         self.expires_ms += now_ms - self.drained_ms
@@ -16,7 +16,7 @@ class Restarting(ProducerBatch):
 
 
 MUTANT = Mutant(
-    "begins delivery.timeout.ms anew with every attempt",
+    "restarts delivery.timeout.ms with every attempt",
     Components(batch=Restarting),
     caught_by=("timeout_expiry/every_record_has_a_result_in_time",),
     breaks=("PRD-EXP-01",),

@@ -1,4 +1,4 @@
-"""Every request begins with the same partition: where it has more than fits, the others starve."""
+"""Every request starts with the same partition. If that partition fills each request, the others starve."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class UnfairAccumulator(RecordAccumulator):
-    """Takes no turns."""
+    """Does not rotate the partition that it drains first."""
 
     def _drain_node(self, node_id: int, now_ms: int) -> list[ProducerBatch]:
         self._drain_from.pop(node_id, None)
@@ -17,7 +17,7 @@ class UnfairAccumulator(RecordAccumulator):
 
 
 MUTANT = Mutant(
-    "fills every request from the first partition on",
+    "starts every request with the same partition",
     Components(accumulator=UnfairAccumulator),
     caught_by=("state_transitions/no_partition_starves",),
     breaks=("PRD-ACC-06",),

@@ -1,4 +1,4 @@
-"""The batches that were in flight on a lost connection are forgotten: their records never get a result."""
+"""The client forgets the batches that are in flight on a lost connection, and their records never get a result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.wire.error_table import KafkaError
 
 
 class ForgetfulSender(Sender):
-    """Lets go of a batch where it should take it back."""
+    """Drops a batch after a lost connection instead of queueing it again."""
 
     def _reenqueue_batch(self, batch: ProducerBatch, error: KafkaError, now_ms: int) -> None:
         if error.name == "NETWORK_EXCEPTION":
@@ -23,7 +23,7 @@ class ForgetfulSender(Sender):
 
 
 MUTANT = Mutant(
-    "forgets the batches that were in flight on a lost connection",
+    "forgets the batches that are in flight on a lost connection",
     Components(sender=ForgetfulSender),
     caught_by=("still-pending", "bookkeeping", "state_transitions/EachRecordIsStoredOnceAndInOrder"),
     breaks=("PRD-FIN-04",),

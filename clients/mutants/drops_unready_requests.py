@@ -1,4 +1,4 @@
-"""A request for a node that is not ready disappears without an error."""
+"""A request to a node that is not ready disappears without an error."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from clients.seeding.mutant import Mutant
 
 
 class Silent(NetworkClient):
-    """Sends what it can."""
+    """Sends a request only if its node is ready, and raises no error otherwise."""
 
     def send(self, request: ClientRequest, now_ms: int) -> bool:
         return self.can_send_request(request.node_id, now_ms) and super().send(request, now_ms)
 
 
 MUTANT = Mutant(
-    "drops a request for a node that is not ready, without an error",
+    "silently drops a request to a node that is not ready",
     Components(network_client=Silent),
     caught_by=("state_transitions/RequestsEndOnceAndInOrder",),
     breaks=("NET-INF-04",),

@@ -1,4 +1,4 @@
-"""A broker that has a batch already is taken to have refused it."""
+"""A batch fails if the broker answers that it already has it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.wire.error_table import error_for
 
 
 class Literal(Sender):
-    """Finds no success in an error code."""
+    """Fails a batch after DUPLICATE_SEQUENCE_NUMBER."""
 
     def _complete_batch(self, batch: ProducerBatch, answer: PartitionResponse, now_ms: int) -> None:
         error = error_for(answer.error_code)
@@ -22,7 +22,7 @@ class Literal(Sender):
 
 
 MUTANT = Mutant(
-    "takes a batch that the broker has already for refused",
+    "fails a batch that the broker already has",
     Components(sender=Literal),
     caught_by=("delivery/a_duplicate_counts_as_stored",),
     breaks=("PRD-IDM-06",),

@@ -1,4 +1,4 @@
-"""A key of no bytes counts as none: its records are spread over all partitions."""
+"""An empty key counts as no key, so records with an empty key are spread over all partitions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Truthy(Partitioner):
-    """Asks whether there is a byte."""
+    """Replaces an empty key by null."""
 
     def partition(self, topic: str, known: TopicMetadata, key: bytes | None) -> int:
         return super().partition(topic, known, key or None)
@@ -22,7 +22,7 @@ class Truthy(Partitioner):
 
 
 MUTANT = Mutant(
-    "takes an empty key for none",
+    "treats an empty key as no key",
     Components(partitioner=Truthy),
     caught_by=("delivery/a_key_has_the_partition_that_java_gives_it",),
     breaks=("PRD-ISP-06",),

@@ -1,4 +1,4 @@
-"""A batch that was sent again is reported twice when it is stored."""
+"""A retried batch is reported twice when it is stored."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Emphatic(ProducerBatch):
-    """Says it once more to be sure."""
+    """Emits a second end event for a batch that was retried."""
 
     def succeed(self, base_offset: int, log_append_time_ms: int, now_ms: int) -> bool:
         ended = super().succeed(base_offset, log_append_time_ms, now_ms)
@@ -19,7 +19,7 @@ class Emphatic(ProducerBatch):
 
 
 MUTANT = Mutant(
-    "reports a batch twice that was sent again",
+    "reports a retried batch twice",
     Components(batch=Emphatic),
     caught_by=("transition",),
     breaks=("PRD-FIN-01",),

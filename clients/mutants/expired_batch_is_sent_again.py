@@ -1,4 +1,4 @@
-"""A batch in flight that expired, and was reported, goes again when its request fails."""
+"""A batch that expired in flight and was reported is sent again when its request fails."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.wire.error_table import KafkaError
 
 
 class Restless(Sender):
-    """Asks whether the error can be retried, not whether anybody still waits."""
+    """Retries every retriable error, even if the batch has already ended."""
 
     def _can_retry(
         self, batch: ProducerBatch, error: KafkaError, answer: PartitionResponse, now_ms: int
@@ -27,7 +27,7 @@ class Restless(Sender):
 
 
 MUTANT = Mutant(
-    "sends a batch again that expired and was reported",
+    "sends a batch again after it expired and was reported",
     Components(sender=Restless),
     caught_by=("state_transitions/EachRecordIsStoredOnceAndInOrder", "bookkeeping"),
     breaks=("PRD-EXP-03",),

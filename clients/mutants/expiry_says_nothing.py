@@ -1,4 +1,4 @@
-"""A batch that expires fails with a timeout that names neither records nor partition nor time."""
+"""A batch that expires fails with a timeout error without a record count, a partition or a duration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.wire.error_table import KafkaError
 
 
 class Curt(Sender):
-    """Says that time is over."""
+    """Replaces the message of a timeout."""
 
     def _finish_badly(
         self,
@@ -27,7 +27,7 @@ class Curt(Sender):
 
 
 MUTANT = Mutant(
-    "fails expired batches without saying how many records, where and how long",
+    "fails expired batches without reporting how many records, which partition and how long",
     Components(sender=Curt),
     caught_by=("timeout_expiry/every_record_has_a_result_in_time",),
     breaks=("PRD-EXP-02",),

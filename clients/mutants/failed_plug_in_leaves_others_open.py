@@ -1,4 +1,4 @@
-"""A plug-in that cannot be made leaves those before it open."""
+"""If a plug-in cannot be created, those created before it stay open."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Careless(ProducerPlugins):
-    """Closes what was made as a whole."""
+    """Closes plug-ins only if all of them were created."""
 
     _is_made = False
 
@@ -23,7 +23,7 @@ class Careless(ProducerPlugins):
 
 
 MUTANT = Mutant(
-    "leaves plug-ins open where a later one cannot be made",
+    "leaves plug-ins open if a later one cannot be created",
     Components(plugins=Careless),
     caught_by=("delivery/plug_ins_are_configured_first_and_closed_once",),
     breaks=("PRD-ISP-03",),

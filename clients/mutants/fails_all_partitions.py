@@ -1,4 +1,4 @@
-"""One partition that is refused fails the whole request: its neighbours get the same error."""
+"""If one partition is refused, the whole request fails: the other partitions get the same error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Collective(Sender):
-    """Makes the worst answer that of all."""
+    """Gives every partition the worst error of the response."""
 
     def _answers(
         self, batches: Batches, response: ClientResponse, now_ms: int
@@ -21,7 +21,7 @@ class Collective(Sender):
 
 
 MUTANT = Mutant(
-    "fails a whole request where one partition is refused",
+    "fails a whole request if one of its partitions is refused",
     Components(sender=Collective),
     caught_by=("delivery/a_partition_answers_for_itself",),
     breaks=("PRD-SND-04",),

@@ -1,4 +1,4 @@
-"""Metadata is asked for again two milliseconds after each answer, whatever it was."""
+"""The client requests metadata again two milliseconds after each response, whatever the response was."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Insatiable(Metadata):
-    """Knows neither age nor backoff."""
+    """Ignores the age of the metadata and the backoff."""
 
     again_ms = 0
 
@@ -22,7 +22,7 @@ class Insatiable(Metadata):
 
 
 MUTANT = Mutant(
-    "asks for metadata again as soon as it has some",
+    "requests metadata again as soon as it gets a response",
     Components(metadata=Insatiable),
     caught_by=("metadata-storm",),
     breaks=("MET-03",),

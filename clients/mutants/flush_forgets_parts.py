@@ -1,4 +1,4 @@
-"""flush() takes a batch that was split for finished, and returns before its parts are (KAFKA-19479)."""
+"""flush() regards a split batch as finished and returns before its parts have ended (KAFKA-19479)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Childless(ProducerBatch):
-    """Is published once it was split."""
+    """Counts as published once it has been split."""
 
     def was_split(self, parts: list[ProducerBatch], now_ms: int) -> None:
         super().was_split(parts, now_ms)

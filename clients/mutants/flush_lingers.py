@@ -1,4 +1,4 @@
-"""flush() does not end lingering: it waits for linger.ms."""
+"""flush() waits for linger.ms instead of sending lingering batches at once."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from clients.seeding.mutant import Mutant
 
 
 class Leisurely(RecordAccumulator):
-    """Is not in a hurry for anybody."""
+    """Ignores that a flush is in progress."""
 
     def begin_flush(self) -> None:
-        """Batches go when they go."""
+        """Do nothing."""
 
     def end_flush(self) -> None:
-        """Nothing began."""
+        """Do nothing."""
 
 
 MUTANT = Mutant(
-    "lingers in flush()",
+    "waits for linger.ms in flush()",
     Components(accumulator=Leisurely),
     caught_by=("timeout_expiry/each_reason_makes_a_batch_sendable",),
     breaks=("PRD-ACC-02",),

@@ -1,4 +1,4 @@
-"""flush() waits for what is queued, and not for what is in flight."""
+"""flush() waits for queued batches, but not for those in flight."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from clients.seeding.mutant import Mutant
 
 
 class Hurried(RecordAccumulator):
-    """Takes what was sent for finished."""
+    """Counts a sent batch as complete."""
 
     def incomplete(self) -> list[ProducerBatch]:
         return [batch for batch in super().incomplete() if not batch.was_sent]
 
 
 MUTANT = Mutant(
-    "does not wait in flush() for what is in flight",
+    "does not wait in flush() for batches in flight",
     Components(accumulator=Hurried),
     caught_by=("timeout_expiry/flush_waits_for_what_was_sent_before",),
     breaks=("PRD-CLS-01",),

@@ -1,4 +1,4 @@
-"""flush() may be called in a callback, where it waits for itself."""
+"""flush() is allowed in a callback, where it waits for itself."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from clients.seeding.variant import Variant
 
 
 class Trusting(KafkaProducer):
-    """Does not look at which thread calls it."""
+    """Does not check which thread calls it."""
 
     def _must_not_wait(self, method: str) -> None:
         pass
 
 
 MUTANT = Mutant(
-    "lets a callback flush, which waits for itself",
+    "allows flush() in a callback, where it waits for itself",
     Variant(producer=Trusting),
     caught_by=("delivery/flush_in_a_callback_is_refused",),
     breaks=("PRD-CLS-02",),

@@ -1,4 +1,4 @@
-"""A batch that was sent again is acknowledged without the offset that the broker told."""
+"""A retried batch is acknowledged without the offset that the broker reported."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from clients.seeding.mutant import Mutant
 
 
 class Distrustful(Sender):
-    """Believes the offset of a first attempt alone."""
+    """Drops the offset of a batch that was retried."""
 
     def _succeed_batch(self, batch: ProducerBatch, answer: PartitionResponse, now_ms: int) -> None:
         super()._succeed_batch(batch, replace(answer, base_offset=-1) if batch.attempts else answer, now_ms)
 
 
 MUTANT = Mutant(
-    "tells no offset for a batch that it had to send again",
+    "reports no offset for a retried batch",
     Components(sender=Distrustful),
     caught_by=(
         "state_transitions/EachRecordIsStoredOnceAndInOrder",

@@ -1,4 +1,4 @@
-"""A batch that is to be sent again may go at once: it was never told how long to wait."""
+"""A batch may be retried at once, because it is given no backoff."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Impatient(RecordAccumulator):
-    """Knows no retry.backoff.ms."""
+    """Ignores retry.backoff.ms."""
 
     def retry_delay_ms(self, batch: ProducerBatch) -> int:
         return 0

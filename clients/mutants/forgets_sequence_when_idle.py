@@ -1,4 +1,4 @@
-"""Sequence numbers begin at 0 whenever a partition has nothing out."""
+"""The sequence numbers of a partition restart at 0 whenever it has no batch in flight."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Forgetful(PartitionSequences):
-    """Keeps the count as long as it needs it."""
+    """Resets the next sequence number if no batch is in flight."""
 
     def assign(self, batch: ProducerBatch, producer_id: ProducerId, now_ms: int) -> None:
         if not self.in_flight:
@@ -19,13 +19,13 @@ class Forgetful(PartitionSequences):
 
 
 class ForgetfulManager(TransactionManager):
-    """Has such sequences."""
+    """Uses ``Forgetful``."""
 
     partition_sequences = Forgetful
 
 
 MUTANT = Mutant(
-    "begins at sequence 0 whenever a partition has nothing out",
+    "restarts the sequence numbers at 0 whenever a partition has no batch in flight",
     Components(transaction_manager=ForgetfulManager),
     caught_by=("delivery/a_forgotten_producer_goes_on", "sequence", "lost"),
     breaks=("PRD-IDM-02",),

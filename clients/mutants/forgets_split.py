@@ -1,4 +1,4 @@
-"""After a split the next batches are made as large as before, and refused again."""
+"""After a split, the next batches are as large as before and are refused again."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from clients.seeding.mutant import Mutant
 
 
 class Unteachable(CompressionRatioEstimator):
-    """Learns nothing from a split."""
+    """Does not update its estimate after a split."""
 
     def was_split(self, topic: str, ratio: float) -> None:
-        """The estimate was as good as any."""
+        """Do nothing."""
 
 
 class UnteachableAccumulator(RecordAccumulator):
-    """Has such an estimator."""
+    """Uses ``Unteachable``."""
 
     ratio_estimator = Unteachable
 
 
 MUTANT = Mutant(
-    "makes batches as large as before when one had to be split",
+    "makes batches as large as before after a batch had to be split",
     Components(accumulator=UnteachableAccumulator),
     caught_by=("delivery/batches_are_smaller_after_a_split", "delivery/a_split_ends_the_hope_of_compression"),
     breaks=("PRD-SPL-05",),

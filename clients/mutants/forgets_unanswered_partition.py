@@ -1,4 +1,4 @@
-"""A partition that a Produce response leaves out counts as stored."""
+"""A partition that is missing from a Produce response counts as stored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Assuming(Sender):
-    """Takes silence for consent."""
+    """Adds a success for each partition that the response does not contain."""
 
     def _answers(
         self, batches: Batches, response: ClientResponse, now_ms: int
@@ -20,7 +20,7 @@ class Assuming(Sender):
 
 
 MUTANT = Mutant(
-    "takes a partition that an answer leaves out for stored",
+    "counts a partition as stored if the response does not contain it",
     Components(sender=Assuming),
     caught_by=("delivery/a_partition_without_an_answer_is_not_stored",),
     breaks=("PRD-SND-05",),

@@ -1,4 +1,4 @@
-"""Failures are forgotten as soon as TCP is up: a listener that accepts and closes is never backed off for long."""
+"""Failures are reset once TCP connects, so the backoff stays short if a listener accepts and then closes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Forgiving(ClusterConnectionStates):
-    """Takes an open socket for a working broker."""
+    """Resets the failures of a node as soon as the connection is open."""
 
     def checking_api_versions(self, node_id: int, now_ms: int) -> None:
         super().checking_api_versions(node_id, now_ms)
@@ -17,13 +17,13 @@ class Forgiving(ClusterConnectionStates):
 
 
 class ForgivingClient(NetworkClient):
-    """Resets the failures of a node too early."""
+    """Uses ``Forgiving``."""
 
     connection_states = Forgiving
 
 
 MUTANT = Mutant(
-    "forgets the failures of a node as soon as it accepts a connection",
+    "resets the failures of a node as soon as it accepts a connection",
     Components(network_client=ForgivingClient),
     caught_by=(
         "state_transitions/ConnectionsWalkTheirStates",

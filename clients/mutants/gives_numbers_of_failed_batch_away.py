@@ -1,4 +1,4 @@
-"""The sequence numbers of a batch that must be sent again are given to the next batch, as kafkajs does."""
+"""The sequence numbers of a batch that must be retried are given to the next batch, as in kafkajs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.model.verdicts import Guarantee
 
 
 class Generous(TransactionManager):
-    """Lets the next batch go under the numbers of the oldest that failed, once all that were sent are back."""
+    """Gives the next batch the numbers of the oldest failed one, once all sent batches have been answered."""
 
     def __init__(self, config: ProducerConfig, jitter: Jitter, trace: Trace) -> None:
         super().__init__(config, jitter, trace)
@@ -41,7 +41,7 @@ class Generous(TransactionManager):
 
 
 MUTANT = Mutant(
-    "gives the sequence numbers of a batch that goes again to the next batch",
+    "gives the sequence numbers of a batch that must be retried to the next batch",
     Components(transaction_manager=Generous),
     caught_by=("sequence-reused",),
     breaks=("PRD-IDM-13",),

@@ -1,4 +1,4 @@
-"""A request is given up when half of its time is over."""
+"""A request times out after half of its timeout."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class HalfTheTime(InFlightRequests):
-    """Asks for answers in half the time."""
+    """Shortens the timeout of each request by half."""
 
     def add(self, request: InFlightRequest) -> None:
         request.sent_ms -= request.request.timeout_ms // 2
@@ -17,13 +17,13 @@ class HalfTheTime(InFlightRequests):
 
 
 class HurriedClient(NetworkClient):
-    """Has such requests in flight."""
+    """Uses ``HalfTheTime``."""
 
     in_flight_requests = HalfTheTime
 
 
 MUTANT = Mutant(
-    "gives a request up when half of its time is over",
+    "gives up a request after half of its timeout",
     Components(network_client=HurriedClient),
     caught_by=("timeout_expiry/an_answer_counts_until_the_limit",),
     breaks=("NET-TMO-01",),

@@ -1,4 +1,4 @@
-"""A lost connection is taken for the end: the batches that were in flight on it are not sent again."""
+"""The batches that are in flight on a lost connection are not retried."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.wire.error_table import KafkaError
 
 
 class ImpatientSender(Sender):
-    """Retries after an answer, never after none."""
+    """Does not retry after NETWORK_EXCEPTION."""
 
     def _can_retry(
         self, batch: ProducerBatch, error: KafkaError, answer: PartitionResponse, now_ms: int
@@ -21,7 +21,7 @@ class ImpatientSender(Sender):
 
 
 MUTANT = Mutant(
-    "does not send again what was in flight on a lost connection",
+    "does not retry batches that are in flight on a lost connection",
     Components(sender=ImpatientSender),
     caught_by=("gave-up",),
     breaks=("PRD-SND-06",),

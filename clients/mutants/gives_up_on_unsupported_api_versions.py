@@ -1,4 +1,4 @@
-"""A broker that does not know the newest ApiVersions request is given up, instead of asked at a lower version."""
+"""If a broker does not support the newest ApiVersions version, the client gives up instead of trying a lower one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clients.seeding.mutant import Mutant
 
 
 class ProudClient(NetworkClient):
-    """Takes UNSUPPORTED_VERSION for the end of the connection."""
+    """Refuses the connection after UNSUPPORTED_VERSION."""
 
     def _handle_api_versions(self, node_id: int, asked: int, body: Message, now_ms: int) -> None:
         refused = refusal(body)
@@ -21,7 +21,7 @@ class ProudClient(NetworkClient):
 
 
 MUTANT = Mutant(
-    "gives a broker up that does not know the newest ApiVersions request",
+    "gives up on a broker that does not support the newest ApiVersions version",
     Components(network_client=ProudClient),
     caught_by=("delivery/an_older_broker_is_asked_again",),
     breaks=("NET-CON-02",),

@@ -1,4 +1,4 @@
-"""New batches follow one whose fate nobody knows: the numbers between them may be missing."""
+"""New batches follow one whose outcome is unknown. If it is not stored, its sequence numbers are missing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.wire.error_table import KafkaError
 
 
 class Optimist(TransactionManager):
-    """Takes every unknown end for a good one."""
+    """Treats every unknown outcome as a success."""
 
     def failed(self, batch: ProducerBatch, error: KafkaError, *, is_definite: bool, now_ms: int) -> None:
         if is_definite:
@@ -20,7 +20,7 @@ class Optimist(TransactionManager):
 
 
 MUTANT = Mutant(
-    "sends new batches behind one whose fate is unknown",
+    "sends new batches after one whose outcome is unknown",
     Components(transaction_manager=Optimist),
     caught_by=(
         "state_transitions/EachRecordIsStoredOnceAndInOrder",

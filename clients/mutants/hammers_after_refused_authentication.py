@@ -1,4 +1,4 @@
-"""A refused authentication is tried again at once."""
+"""A refused authentication is retried at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Impatient(ClusterConnectionStates):
-    """Has no backoff for who was not let in."""
+    """Sets no backoff after a refused authentication."""
 
     def authentication_failed(self, node_id: int, error: AuthenticationError, now_ms: int) -> None:
         super().authentication_failed(node_id, error, now_ms)
@@ -18,13 +18,13 @@ class Impatient(ClusterConnectionStates):
 
 
 class ImpatientClient(NetworkClient):
-    """Made of it."""
+    """Uses ``Impatient``."""
 
     connection_states = Impatient
 
 
 MUTANT = Mutant(
-    "tries a node at once again that refused its credentials",
+    "reconnects at once to a node that refused its credentials",
     Components(network_client=ImpatientClient),
     caught_by=("delivery/a_refused_authentication_is_told_and_backed_off",),
     breaks=("NET-CON-11",),

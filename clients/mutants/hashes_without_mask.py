@@ -1,4 +1,4 @@
-"""The sign of a key's hash is dropped by taking its amount, not by a mask: half of the keys move."""
+"""The sign of a key's hash is removed by abs() instead of a mask, so half of the keys change their partition."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Absolute(Partitioner):
-    """Has its own way with negative numbers."""
+    """Uses the absolute value of the hash."""
 
     def partition(self, topic: str, known: TopicMetadata, key: bytes | None) -> int:
         return super().partition(topic, known, None) if key is None else _place(key, known)
@@ -23,7 +23,7 @@ def _place(key: bytes, known: TopicMetadata) -> int:
 
 
 MUTANT = Mutant(
-    "drops the sign of a key's hash instead of masking it",
+    "takes the absolute value of a key's hash instead of masking its sign bit",
     Components(partitioner=Absolute),
     caught_by=("delivery/a_key_has_the_partition_that_java_gives_it",),
     breaks=("PRD-ISP-06",),

@@ -1,4 +1,4 @@
-"""Idempotence by default is treated like one that was asked for: acks=1 is an error."""
+"""Idempotence by default is treated as if the user had set it, so acks=1 is an error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Stern(ProducerConfig):
-    """Makes no difference between a wish and a default."""
+    """Sets enable.idempotence if the user did not."""
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any], **more: Any) -> ProducerConfig:
@@ -19,7 +19,7 @@ class Stern(ProducerConfig):
 
 
 MUTANT = Mutant(
-    "refuses acks=1 where idempotence is only the default",
+    "refuses acks=1 even if idempotence is only the default",
     Components(config=Stern),
     caught_by=("state_transitions/idempotence_by_default_gives_way",),
     breaks=("CLI-CFG-02",),

@@ -1,4 +1,4 @@
-"""A connection counts as idle although an answer is awaited on it: its request is lost with it."""
+"""A connection counts as idle although a response is pending, and closing it fails the request."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from clients.seeding.mutant import Mutant
 
 
 class InattentiveClient(NetworkClient):
-    """Never sees that a connection is busy."""
+    """Never counts a connection as busy."""
 
     def _is_busy(self, node_id: int) -> bool:
         return False
 
 
 MUTANT = Mutant(
-    "calls a connection idle on which an answer is awaited",
+    "closes a connection as idle while a response is pending",
     Components(network_client=InattentiveClient),
     caught_by=("timeout_expiry/an_idle_connection_is_closed",),
     breaks=("NET-CON-14",),

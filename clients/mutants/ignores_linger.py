@@ -1,4 +1,4 @@
-"""A batch goes as soon as it has a record, whatever linger.ms says."""
+"""A batch is sent as soon as it has a record, whatever linger.ms is."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from clients.seeding.mutant import Mutant
 
 
 class Eager(RecordAccumulator):
-    """Is always in a hurry."""
+    """Counts every batch as urgent."""
 
     def _hurry(self, batch: ProducerBatch, queue: Queue) -> str:
         return super()._hurry(batch, queue) or "along"
 
 
 MUTANT = Mutant(
-    "sends a batch as soon as it has a record",
+    "ignores linger.ms and sends a batch as soon as it has a record",
     Components(accumulator=Eager),
     caught_by=(
         "state_transitions/BatchesGoWhenTheyMayAndInOrder",

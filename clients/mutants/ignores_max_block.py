@@ -1,4 +1,4 @@
-"""A send that finds no metadata or no memory waits for as long as it takes."""
+"""A send waits for metadata or memory without a limit, whatever max.block.ms is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Unlimited(BlockedSends):
-    """Gives every record all the time of the world."""
+    """Gives every blocked send an unlimited deadline."""
 
     def add(self, outgoing: Outgoing, memory_bytes: int, now_ms: int) -> None:
         super().add(outgoing, memory_bytes, now_ms)
@@ -17,7 +17,7 @@ class Unlimited(BlockedSends):
 
 
 MUTANT = Mutant(
-    "lets a send wait for metadata or memory as long as it takes",
+    "lets a send wait for metadata or memory without a limit",
     Components(blocked_sends=Unlimited),
     caught_by=("timeout_expiry/no_send_waits_longer_for_metadata",),
     breaks=("MET-11",),

@@ -1,4 +1,4 @@
-"""The new leader that a refusal names is not adopted: the client waits for a Metadata answer."""
+"""The client does not adopt the new leader that an error response names, and waits for a Metadata response."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Deaf(Metadata):
-    """Learns from Metadata answers alone."""
+    """Ignores leaders that error responses name."""
 
     def update_partition_leadership(
         self, leaders: Mapping[TopicPartition, tuple[int, int]], nodes: Iterable[Node], now_ms: int
@@ -20,7 +20,7 @@ class Deaf(Metadata):
 
 
 MUTANT = Mutant(
-    "does not go to the new leader that a refusal names",
+    "does not adopt the new leader that an error response names",
     Components(metadata=Deaf),
     caught_by=(
         "state_transitions/NewsOfTheClusterIsBelievedWhenItIsNewer",

@@ -1,4 +1,4 @@
-"""Nothing makes the client begin again from its bootstrap servers: neither time nor REBOOTSTRAP_REQUIRED."""
+"""The client never rebootstraps, neither after a long time without metadata nor on REBOOTSTRAP_REQUIRED."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from clients.seeding.mutant import Mutant
 
 
 class Settled(Metadata):
-    """Stays with the brokers that it knows."""
+    """Keeps the brokers that it knows."""
 
     def rebootstrap_at_ms(self) -> int | None:
         return None
 
     def rebootstrap(self, now_ms: int, reason: str) -> None:
-        """There is no way back."""
+        """Do nothing."""
 
 
 MUTANT = Mutant(
-    "never goes back to its bootstrap servers",
+    "never returns to its bootstrap servers",
     Components(metadata=Settled),
     caught_by=(
         "timeout_expiry/nobody_to_ask_begins_anew",

@@ -1,4 +1,4 @@
-"""A batch is sent again until its time is over, whatever retries says."""
+"""A batch is retried until its delivery timeout, whatever the retries setting is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.wire.error_table import KafkaError
 
 
 class Counting(Sender):
-    """Counts attempts and never compares."""
+    """Hides the number of attempts from the comparison with retries."""
 
     def _can_retry(
         self, batch: ProducerBatch, error: KafkaError, answer: PartitionResponse, now_ms: int
@@ -23,7 +23,7 @@ class Counting(Sender):
 
 
 MUTANT = Mutant(
-    "sends again for as long as there is time, whatever retries says",
+    "retries a batch until its delivery timeout, whatever the retries setting is",
     Components(sender=Counting),
     caught_by=("delivery/after_the_last_retry_it_is_over",),
     breaks=("PRD-SND-02",),

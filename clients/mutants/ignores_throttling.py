@@ -1,4 +1,4 @@
-"""A broker that asks to be left alone is sent the next request at once."""
+"""The client sends the next request at once to a broker that throttles it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from clients.seeding.mutant import Mutant
 
 
 class PushyClient(NetworkClient):
-    """Reads past throttle_time_ms."""
+    """Ignores throttle_time_ms."""
 
     def _maybe_throttle(self, answered: InFlightRequest, body: Message, now_ms: int) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 MUTANT = Mutant(
-    "sends on to a broker that asks to be left alone",
+    "sends the next request at once to a broker that throttles it",
     Components(network_client=PushyClient),
     caught_by=(
         "state_transitions/ConnectionsWalkTheirStates",

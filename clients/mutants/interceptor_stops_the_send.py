@@ -1,4 +1,4 @@
-"""An interceptor that fails takes the application's record with it."""
+"""If an interceptor raises, the record is not sent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Fragile(Interceptors):
-    """Contains nothing."""
+    """Does not catch the errors of interceptors."""
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:
         for interceptor in self._chain:
@@ -19,7 +19,7 @@ class Fragile(Interceptors):
 
 
 class FragilePlugins(ProducerPlugins):
-    """Has such a chain."""
+    """Uses ``Fragile``."""
 
     def __init__(self, config: ProducerConfig) -> None:
         super().__init__(config)
@@ -27,7 +27,7 @@ class FragilePlugins(ProducerPlugins):
 
 
 MUTANT = Mutant(
-    "lets an interceptor that raises keep the record from those behind it",
+    "lets an interceptor that raises keep the record from the interceptors after it",
     Components(plugins=FragilePlugins),
     caught_by=("delivery/interceptors_pass_the_last_good_record_on",),
     breaks=("PRD-ISP-01",),

@@ -1,4 +1,4 @@
-"""Interceptors hear of records that were stored, and never of those that were not."""
+"""Interceptors are told about stored records, but never about failed ones."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from clients.seeding.mutant import Mutant
 
 
 class Rosy(Interceptors):
-    """Tells good news only."""
+    """Does not report failed sends."""
 
     def on_send_error(self, record: ProducerRecord, error: Exception, partition: int | None = None) -> None:
         pass
 
 
 class RosyPlugins(ProducerPlugins):
-    """Has such a chain."""
+    """Uses ``Rosy``."""
 
     def __init__(self, config: ProducerConfig) -> None:
         super().__init__(config)
@@ -25,7 +25,7 @@ class RosyPlugins(ProducerPlugins):
 
 
 MUTANT = Mutant(
-    "does not tell interceptors of records that failed",
+    "does not tell interceptors about records that failed",
     Components(plugins=RosyPlugins),
     caught_by=("delivery/interceptors_hear_of_each_end_first",),
     breaks=("PRD-ISP-02",),

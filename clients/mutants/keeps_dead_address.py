@@ -1,4 +1,4 @@
-"""A broker's name is resolved once, and the first address is tried for ever."""
+"""The client resolves a broker's name once and tries only the first address forever."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clients.seeding.mutant import Mutant
 
 
 class FirstAddress(NodeAddresses):
-    """Has one address, which it never forgets."""
+    """Always returns the first address."""
 
     def next(self) -> Address | None:
         if self._last_tried is None:
@@ -20,7 +20,7 @@ class FirstAddress(NodeAddresses):
 
 
 class Faithful(ClusterConnectionStates):
-    """Gives every node such addresses."""
+    """Gives every node a ``FirstAddress``."""
 
     def connecting(self, node: Node, now_ms: int) -> Address | None:
         known = self._nodes.get(node.id)
@@ -30,13 +30,13 @@ class Faithful(ClusterConnectionStates):
 
 
 class FaithfulClient(NetworkClient):
-    """Has such connections."""
+    """Uses ``Faithful``."""
 
     connection_states = Faithful
 
 
 MUTANT = Mutant(
-    "resolves a name once, and tries its first address for ever",
+    "resolves a name once and tries only its first address forever",
     Components(network_client=FaithfulClient),
     caught_by=("delivery/every_address_gets_its_turn",),
     breaks=("NET-CON-09",),

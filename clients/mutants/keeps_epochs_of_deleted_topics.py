@@ -1,4 +1,4 @@
-"""A topic that was made anew is measured by the leader epochs of the old one: its leaders are never believed."""
+"""A recreated topic is compared with the leader epochs of the old one, so its leaders are never adopted."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from clients.seeding.mutant import Mutant
 
 
 class NameOnly(LeaderEpochs):
-    """Knows topics by name alone."""
+    """Identifies topics by name alone."""
 
     def believes(self, partition: TopicPartition, topic_id: UUID | None, epoch: int) -> bool:
         return super().believes(partition, None, epoch)
 
 
 class OldMetadata(Metadata):
-    """Does not look at topic ids."""
+    """Uses ``NameOnly``."""
 
     leader_epochs = NameOnly
 
 
 MUTANT = Mutant(
-    "measures a topic that was created anew by the old one's leader epochs",
+    "compares a recreated topic with the leader epochs of the old topic",
     Components(metadata=OldMetadata),
     caught_by=("state_transitions/NewsOfTheClusterIsBelievedWhenItIsNewer",),
     breaks=("MET-05",),

@@ -1,4 +1,4 @@
-"""A connection that nothing happens on is kept until the broker closes it, under the next request."""
+"""An idle connection is kept until the broker closes it, possibly during the next request."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Keeper(NetworkClient):
-    """Takes every connection for busy."""
+    """Counts every connection as busy."""
 
     def _is_busy(self, node_id: int) -> bool:
         return True

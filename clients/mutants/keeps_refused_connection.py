@@ -1,4 +1,4 @@
-"""A connection whose question for versions was answered with an error stays open."""
+"""A connection stays open after its ApiVersions request was answered with an error."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from clients.seeding.mutant import Mutant
 
 
 class Tolerant(NetworkClient):
-    """Ends no connection over an answer."""
+    """Does not close a refused connection."""
 
     def _refuse(self, node_id: int, now_ms: int, what: str) -> None:
         pass
 
 
 MUTANT = Mutant(
-    "keeps a connection whose question for versions was answered with an error",
+    "keeps a connection whose ApiVersions request was answered with an error",
     Components(network_client=Tolerant),
     caught_by=("state_transitions/ConnectionsWalkTheirStates",),
     breaks=("NET-CON-03",),

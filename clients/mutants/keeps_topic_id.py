@@ -1,4 +1,4 @@
-"""A topic keeps the id that was learned first, even when it was created anew."""
+"""The client keeps the first id of a topic, even after the topic was recreated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clients.seeding.mutant import Mutant
 
 
 class FirstImpression(Metadata):
-    """Learns each topic's id once."""
+    """Remembers the first id of each topic."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -23,7 +23,7 @@ class FirstImpression(Metadata):
 
 
 MUTANT = Mutant(
-    "keeps the first id of a topic that was created anew",
+    "keeps the first id of a topic after the topic was recreated",
     Components(metadata=FirstImpression),
     caught_by=("delivery/a_recreated_topic_is_written_under_its_new_id",),
     breaks=("PRD-SND-15",),

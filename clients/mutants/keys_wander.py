@@ -1,4 +1,4 @@
-"""After every hundred records the keys belong to other partitions."""
+"""After every hundred records, each key is assigned to another partition."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Wandering(Partitioner):
-    """Turns the partitions round."""
+    """Moves every key to the next partition after each hundred records."""
 
     records = 0
 
@@ -27,7 +27,7 @@ def _place(partitioner: Wandering, key: bytes, known: TopicMetadata) -> int:
 
 
 MUTANT = Mutant(
-    "puts the records of a key into another partition after a while",
+    "moves the records of a key to another partition after every hundred records",
     Components(partitioner=Wandering),
     caught_by=("partition-moved",),
     breaks=("PRD-ISP-06",),

@@ -1,4 +1,4 @@
-"""Batches of a partition that nobody leads do not expire."""
+"""Batches of a partition without a leader do not expire."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Loyal(RecordAccumulator):
-    """Waits for a leader as long as it takes."""
+    """Expires only batches whose partition has a leader."""
 
     def take_expired(self, now_ms: int) -> list[ProducerBatch]:
         led = {
@@ -24,7 +24,7 @@ class Loyal(RecordAccumulator):
 
 
 MUTANT = Mutant(
-    "lets batches wait for ever where nobody leads their partition",
+    "never expires batches of a partition without a leader",
     Components(accumulator=Loyal),
     caught_by=("timeout_expiry/a_batch_without_a_leader_waits_and_ages",),
     breaks=("PRD-ACC-07",),

@@ -1,4 +1,4 @@
-"""Batches without a leader do not make the client ask for their topic."""
+"""Batches without a leader do not make the client request the metadata of their topic."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Resigned(RecordAccumulator):
-    """Waits for a leader to be told of."""
+    """Reports no topics with an unknown leader."""
 
     def ready(self, now_ms: int) -> ReadyCheck:
         found = super().ready(now_ms)
@@ -18,7 +18,7 @@ class Resigned(RecordAccumulator):
 
 
 MUTANT = Mutant(
-    "does not ask for the topic of batches that have no leader",
+    "does not request the metadata of a topic whose batches have no leader",
     Components(accumulator=Resigned),
     caught_by=(
         "state_transitions/BatchesGoWhenTheyMayAndInOrder",

@@ -1,4 +1,4 @@
-"""With every response another connection is opened, and forgotten."""
+"""With every response, the client opens another connection and never uses it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FIRST_SPARE = 1_000_000
 
 
 class Leaky(NetworkClient):
-    """Loses sight of what it opens."""
+    """Opens a spare connection for every response and hides it from the client."""
 
     spares = 0
 
@@ -32,7 +32,7 @@ class Leaky(NetworkClient):
 
 
 MUTANT = Mutant(
-    "opens connections that it has no use for",
+    "opens connections that it never uses",
     Components(network_client=Leaky),
     caught_by=("connections-leaked",),
     breaks=("NET-CON-05",),

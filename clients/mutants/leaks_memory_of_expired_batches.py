@@ -1,4 +1,4 @@
-"""The memory of a batch that ended badly never comes back."""
+"""The memory of a failed batch is never returned."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class LeakyAccumulator(RecordAccumulator):
-    """Returns memory for successes alone."""
+    """Returns memory only for batches that succeeded."""
 
     def release(self, batch: ProducerBatch) -> None:
         if batch.result is not None and batch.result.error is not None:
@@ -19,7 +19,7 @@ class LeakyAccumulator(RecordAccumulator):
 
 
 MUTANT = Mutant(
-    "never frees the memory of batches that end badly",
+    "never returns the memory of batches that failed",
     Components(accumulator=LeakyAccumulator),
     caught_by=(
         "state_transitions/BatchesGoWhenTheyMayAndInOrder",

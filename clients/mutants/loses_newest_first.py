@@ -1,4 +1,4 @@
-"""Requests of a lost connection end in the wrong order: the newest first."""
+"""The requests of a lost connection are completed in the wrong order, the newest first."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from clients.seeding.mutant import Mutant
 
 
 class Stack(InFlightRequests):
-    """Gives what was in flight back in reverse."""
+    """Returns the requests of a node in reverse order."""
 
     def clear(self, node_id: int) -> list[InFlightRequest]:
         return super().clear(node_id)[::-1]
 
 
 class BackwardClient(NetworkClient):
-    """Keeps its requests in a stack."""
+    """Uses ``Stack``."""
 
     in_flight_requests = Stack
 
 
 MUTANT = Mutant(
-    "ends what was in flight on a lost connection in reverse",
+    "completes the requests of a lost connection in reverse order",
     Components(network_client=BackwardClient),
     caught_by=("state_transitions/RequestsEndOnceAndInOrder", "in-flight"),
     breaks=("NET-INF-06",),

@@ -1,4 +1,4 @@
-"""A connection that is lost does not make the client ask for metadata."""
+"""A lost connection does not make the client request metadata."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Unmoved(NetworkClient):
-    """Sees no reason to doubt what it knows."""
+    """Restores the metadata state after a lost connection."""
 
     def _lost(self, node_id: int, now_ms: int, state: str, why: str, **more: Any) -> None:
         needed = self._metadata._need_full
@@ -19,7 +19,7 @@ class Unmoved(NetworkClient):
 
 
 MUTANT = Mutant(
-    "does not ask for metadata when a connection is lost",
+    "does not request metadata when a connection is lost",
     Components(network_client=Unmoved),
     caught_by=("timeout_expiry/a_lost_connection_makes_metadata_stale",),
     breaks=("NET-TMO-05",),

@@ -1,4 +1,4 @@
-"""Waiting for metadata does not shorten the wait for memory: both have the whole max.block.ms."""
+"""The waits for metadata and for memory may each last the whole max.block.ms instead of sharing it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Twofold(BlockedSends):
-    """Begins to count again."""
+    """Restarts the deadline with each wait."""
 
     def _wait_for(self, what: str, blocked: BlockedSend, now_ms: int) -> None:
         super()._wait_for(what, blocked, now_ms)
@@ -16,7 +16,7 @@ class Twofold(BlockedSends):
 
 
 MUTANT = Mutant(
-    "gives the wait for memory another whole max.block.ms",
+    "allows the wait for memory another whole max.block.ms",
     Components(blocked_sends=Twofold),
     caught_by=("timeout_expiry/one_limit_covers_both_waits",),
     breaks=("MET-14",),

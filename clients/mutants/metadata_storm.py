@@ -1,4 +1,4 @@
-"""Answers that tell nothing new are asked for again at once: nothing spaces the questions."""
+"""If a Metadata response contains nothing new, the client asks again at once, without any backoff."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from clients.seeding.mutant import Mutant
 
 
 class Storming(Metadata):
-    """Waits for no backoff after an answer."""
+    """Sets no backoff after a response."""
 
     def _space_questions(self, changed: bool, now_ms: int) -> None:
-        """Nothing is spaced."""
+        """Do nothing."""
 
 
 MUTANT = Mutant(
-    "asks again at once where an answer told nothing new",
+    "asks for metadata again at once after a response that contained nothing new",
     Components(metadata=Storming),
     caught_by=(
         "state_transitions/NewsOfTheClusterIsBelievedWhenItIsNewer",

@@ -1,4 +1,4 @@
-"""A batch that is sent again dates its records, but for the first, a day before: its header tells nothing of it."""
+"""On a retry, every record except the first is dated one day earlier, which the batch header does not show."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DAY_MS = 86_400_000
 
 
 class Misdating(ProducerBatch):
-    """Loses a day each time it has failed."""
+    """Moves the timestamps back by a day each time the batch is queued for a retry."""
 
     def reenqueued(self, now_ms: int, retry_at_ms: int) -> None:
         super().reenqueued(now_ms, retry_at_ms)
@@ -28,7 +28,7 @@ def _a_day_before(records: list[Record]) -> list[Record]:
 
 
 MUTANT = Mutant(
-    "dates records a day back when it sends a batch again",
+    "dates records one day earlier when it retries a batch",
     Components(batch=Misdating),
     caught_by=("record-timestamps",),
     breaks=("PRD-ISP-09",),

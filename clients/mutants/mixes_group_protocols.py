@@ -1,4 +1,4 @@
-"""Settings of the other group.protocol are passed over."""
+"""The client ignores settings that belong to the other group.protocol instead of refusing them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from clients.seeding.variant import ForgivingConfig, Variant
 
 
 class Mixed(ForgivingConfig):
-    """Reads the settings of both."""
+    """Ignores invalid settings of either protocol."""
 
     forgives = (
         "partition.assignment.strategy",
@@ -18,7 +18,7 @@ class Mixed(ForgivingConfig):
 
 
 MUTANT = Mutant(
-    "passes over settings that its group.protocol does not have",
+    "ignores settings that its group.protocol does not have",
     Variant(consumer_config=Mixed),
     caught_by=("state_transitions/a_protocol_refuses_the_settings_of_the_other",),
     breaks=("CLI-CFG-06",),

@@ -1,4 +1,4 @@
-"""A partition has as many batches out as its connections take, though brokers remember five."""
+"""A partition may have more than five batches in flight, although brokers remember only five."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Unbounded(PartitionSequences):
-    """Counts on a broker that remembers everything."""
+    """Allows a thousand batches in flight."""
 
     @property
     def most_in_flight(self) -> int:
@@ -17,13 +17,13 @@ class Unbounded(PartitionSequences):
 
 
 class UnboundedManager(TransactionManager):
-    """Has such sequences."""
+    """Uses ``Unbounded``."""
 
     partition_sequences = Unbounded
 
 
 MUTANT = Mutant(
-    "has more than five batches of a partition out",
+    "allows more than five batches of a partition in flight",
     Components(transaction_manager=UnboundedManager),
     caught_by=("delivery/no_more_than_five_batches_are_out",),
     breaks=("PRD-IDM-04",),

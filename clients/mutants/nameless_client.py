@@ -1,4 +1,4 @@
-"""A client.id that was not set stays empty."""
+"""A client.id that is not set stays empty."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Nameless(ProducerConfig):
-    """Has no name of its own."""
+    """Sets an empty client.id by default."""
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any], **more: Any) -> ProducerConfig:
@@ -19,7 +19,7 @@ class Nameless(ProducerConfig):
 
 
 MUTANT = Mutant(
-    "leaves client.id empty where it was not set",
+    "leaves client.id empty if it is not set",
     Components(config=Nameless),
     caught_by=("state_transitions/a_producer_has_a_name",),
     breaks=("CLI-CFG-03",),

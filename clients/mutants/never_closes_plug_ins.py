@@ -1,4 +1,4 @@
-"""What the application plugged in is not closed with the client."""
+"""The application's plug-ins are not closed with the client."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Leaky(ProducerPlugins):
-    """Leaves them open."""
+    """Does not close plug-ins."""
 
     def close(self) -> None:
         pass

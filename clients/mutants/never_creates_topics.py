@@ -1,4 +1,4 @@
-"""Metadata requests forbid the broker to create the topics that they name."""
+"""Metadata requests do not let the broker create the topics that they name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.wire.apis import Api
 
 
 class Cautious(MetadataUpdater):
-    """Leaves the cluster as it is."""
+    """Sends Metadata requests with allow_auto_topic_creation=false."""
 
     def _ask(self, node_id: int, now_ms: int) -> None:
         question = self._metadata.next_question(now_ms)
@@ -31,7 +31,7 @@ class Cautious(MetadataUpdater):
 
 
 MUTANT = Mutant(
-    "forbids brokers to create the topics that it uses",
+    "does not let brokers create the topics that it uses",
     Components(metadata_updater=Cautious),
     caught_by=("delivery/topics_may_be_created_by_being_used",),
     breaks=("MET-15",),

@@ -1,4 +1,4 @@
-"""The end of a connection is not noticed for what was in flight on it: no retry, and no delivery timeout either."""
+"""Batches in flight on a lost connection are neither retried nor expired by the delivery timeout."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.model.verdicts import Guarantee
 
 
 class PatientSender(Sender):
-    """Waits for an answer for as long as the producer lives."""
+    """Ignores lost connections, and expires only batches that are not in flight."""
 
     def _handle_produce_response(self, batches: Batches, response: ClientResponse, now_ms: int) -> None:
         if not response.disconnected:
@@ -25,7 +25,7 @@ class PatientSender(Sender):
 
 
 MUTANT = Mutant(
-    "waits for ever for an answer whose connection is gone",
+    "waits forever for a response after its connection is lost",
     Components(sender=PatientSender),
     caught_by=("delivery-timeout", "deadlines"),
     breaks=("PRD-EXP-01",),

@@ -1,4 +1,4 @@
-"""A topic that was used once is asked for as long as the producer lives."""
+"""The client requests the metadata of every topic that it used once, as long as the producer lives."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from clients.seeding.mutant import Mutant
 
 
 class Hoarding(Metadata):
-    """Wants every topic for ever."""
+    """Never drops an idle topic."""
 
     def _forget_idle_topics(self, now_ms: int) -> None:
-        """None is idle."""
+        """Do nothing."""
 
 
 MUTANT = Mutant(
-    "asks for every topic that it ever used",
+    "keeps requesting the metadata of every topic that it ever used",
     Components(metadata=Hoarding),
     caught_by=(
         "state_transitions/NewsOfTheClusterIsBelievedWhenItIsNewer",

@@ -1,4 +1,4 @@
-"""A connection that became ready does not end the series of failures: each loss waits longer than the last."""
+"""A connection that becomes ready does not reset the failures, so each loss waits longer than the last."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Resentful(ClusterConnectionStates):
-    """Remembers every failure."""
+    """Keeps the count of failures when a node becomes ready."""
 
     def ready(self, node_id: int, now_ms: int) -> None:
         failures = self._nodes[node_id].failures
@@ -18,13 +18,13 @@ class Resentful(ClusterConnectionStates):
 
 
 class ResentfulClient(NetworkClient):
-    """Has such connections."""
+    """Uses ``Resentful``."""
 
     connection_states = Resentful
 
 
 MUTANT = Mutant(
-    "counts failures on when a connection has become ready",
+    "keeps counting failures after a connection has become ready",
     Components(network_client=ResentfulClient),
     caught_by=(
         "state_transitions/ConnectionsWalkTheirStates",

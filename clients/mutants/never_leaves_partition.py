@@ -8,10 +8,10 @@ from clients.seeding.mutant import Mutant
 
 
 class Settled(Partitioner):
-    """Never has enough."""
+    """Does not count appended bytes."""
 
     def appended(self, topic: str, key: bytes | None, size_bytes: int) -> None:
-        """Nothing is counted."""
+        """Do nothing."""
 
 
 MUTANT = Mutant(

@@ -1,4 +1,4 @@
-"""Metadata that nothing proved wrong is kept for ever, whatever metadata.max.age.ms says."""
+"""Metadata is kept forever unless an error invalidates it, whatever metadata.max.age.ms is."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Ageless(Metadata):
-    """Never finds an answer too old."""
+    """Never treats its metadata as expired."""
 
     def _answered(self, question: MetadataRequest, now_ms: int) -> None:
         super()._answered(question, now_ms)
@@ -16,7 +16,7 @@ class Ageless(Metadata):
 
 
 MUTANT = Mutant(
-    "never finds its metadata too old",
+    "ignores metadata.max.age.ms",
     Components(metadata=Ageless),
     caught_by=("timeout_expiry/metadata_never_gets_too_old",),
     breaks=("MET-01",),

@@ -1,4 +1,4 @@
-"""A batch that is too large for the broker fails whole, its small records too."""
+"""A batch that is too large for the broker fails as a whole, including its small records."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from harness.wire.error_table import KafkaError
 
 
 class Unsplitting(Sender):
-    """Knows no smaller batches."""
+    """Never splits a batch."""
 
     def _can_split(self, batch: ProducerBatch, error: KafkaError, now_ms: int) -> bool:
         return False
 
 
 MUTANT = Mutant(
-    "fails a batch that is too large for the broker as a whole",
+    "fails a batch that is too large for the broker instead of splitting it",
     Components(sender=Unsplitting),
     caught_by=("oversized-batch-not-split", "delivery/a_batch_too_large_goes_in_parts"),
     breaks=("PRD-SPL-01",),

@@ -1,4 +1,4 @@
-"""A broker that moved to another address waits for the backoff of the old one."""
+"""A broker that has moved to another address still waits for the backoff of the old address."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Unforgiving(ClusterConnectionStates):
-    """Looks at the node's number alone."""
+    """Compares only node ids, not addresses."""
 
     def can_connect(self, node: Node, now_ms: int) -> bool:
         known = self._nodes.get(node.id)
@@ -18,13 +18,13 @@ class Unforgiving(ClusterConnectionStates):
 
 
 class UnforgivingClient(NetworkClient):
-    """Has such connections."""
+    """Uses ``Unforgiving``."""
 
     connection_states = Unforgiving
 
 
 MUTANT = Mutant(
-    "has a broker that moved wait for the backoff of its old address",
+    "applies the backoff of a broker's old address to its new address",
     Components(network_client=UnforgivingClient),
     caught_by=("state_transitions/ConnectionsWalkTheirStates",),
     breaks=("NET-CON-10",),

@@ -1,4 +1,4 @@
-"""The sequences of a partition go on when its epoch is raised, where they should begin at 0."""
+"""The sequence numbers of a partition continue when its epoch is raised, although they must restart at 0."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.wire.records import increment_sequence
 
 
 class Continuing(PartitionSequences):
-    """Counts on."""
+    """Keeps counting after a restart."""
 
     def restart(self, producer_id: ProducerId, now_ms: int) -> None:
         due = self.in_flight[0].base_sequence if self.in_flight else self.next_sequence
@@ -23,13 +23,13 @@ class Continuing(PartitionSequences):
 
 
 class ContinuingManager(TransactionManager):
-    """Has such sequences."""
+    """Uses ``Continuing``."""
 
     partition_sequences = Continuing
 
 
 MUTANT = Mutant(
-    "counts on from the old sequences under a new epoch",
+    "continues the old sequence numbers under a new epoch",
     Components(transaction_manager=ContinuingManager),
     caught_by=(
         "delivery/a_broken_chain_begins_anew",

@@ -1,4 +1,4 @@
-"""Every acknowledgement is followed by a new epoch, though nothing failed."""
+"""The client raises its epoch after every acknowledgement, although nothing failed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Restless(TransactionManager):
-    """Begins anew whenever it can."""
+    """Requests a restart after each completed batch."""
 
     def completed(self, batch: ProducerBatch, now_ms: int) -> None:
         super().completed(batch, now_ms)

@@ -1,4 +1,4 @@
-"""A broker that is not the leader any more does not make the client ask who is."""
+"""If a broker is no longer the leader, the client does not ask for the new one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clients.seeding.mutant import Mutant
 
 
 class IncuriousSender(Sender):
-    """Leaves metadata as it is, whatever brokers say of a batch."""
+    """Restores the metadata state after each response for a batch."""
 
     def _complete_batch(self, batch: ProducerBatch, answer: PartitionResponse, now_ms: int) -> None:
         needed = self._metadata._need_full
@@ -19,7 +19,7 @@ class IncuriousSender(Sender):
 
 
 MUTANT = Mutant(
-    "does not ask for metadata when a broker is not the leader any more",
+    "does not request metadata when a broker is no longer the leader",
     Components(sender=IncuriousSender),
     caught_by=(
         "delivery/a_leader_error_asks_for_metadata",

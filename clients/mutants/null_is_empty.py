@@ -1,4 +1,4 @@
-"""A record without a value is stored with an empty one."""
+"""A record without a value is stored with an empty value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Filling(ProducerBatch):
-    """Knows no null."""
+    """Replaces null by an empty value."""
 
     def append(
         self,
@@ -22,7 +22,7 @@ class Filling(ProducerBatch):
 
 
 MUTANT = Mutant(
-    "stores an empty value where there is none",
+    "stores an empty value instead of null",
     Components(batch=Filling),
     caught_by=("delivery/what_was_sent_is_stored_and_told",),
     breaks=("PRD-ISP-08",),

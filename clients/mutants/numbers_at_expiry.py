@@ -1,4 +1,4 @@
-"""A batch that expires without having been sent uses up sequence numbers."""
+"""A batch that expires before it is sent uses up sequence numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Wasteful(RecordAccumulator):
-    """Numbers whatever leaves the queue."""
+    """Assigns sequence numbers to expired batches."""
 
     def take_expired(self, now_ms: int) -> list[ProducerBatch]:
         expired = super().take_expired(now_ms)
@@ -20,7 +20,7 @@ class Wasteful(RecordAccumulator):
 
 
 MUTANT = Mutant(
-    "uses up sequence numbers for batches that expire unsent",
+    "uses up sequence numbers for batches that expire before they are sent",
     Components(accumulator=Wasteful),
     caught_by=("timeout_expiry/what_was_never_sent_leaves_no_gap",),
     breaks=("PRD-EXP-07",),

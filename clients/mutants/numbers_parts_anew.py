@@ -1,4 +1,4 @@
-"""The parts of a split batch get the next sequence numbers instead of the whole's."""
+"""The parts of a split batch get the next sequence numbers instead of those of the whole batch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.wire.records import increment_sequence
 
 
 class Renumbering(TransactionManager):
-    """Leaves a gap where the whole was."""
+    """Assigns new sequence numbers to the parts, which leaves a gap."""
 
     def was_split(self, batch: ProducerBatch, parts: list[ProducerBatch], now_ms: int) -> None:
         entry = self._entry(batch.partition)
@@ -21,7 +21,7 @@ class Renumbering(TransactionManager):
 
 
 MUTANT = Mutant(
-    "gives the parts of a split batch the next sequence numbers",
+    "gives the parts of a split batch the next sequence numbers instead of its own",
     Components(transaction_manager=Renumbering),
     caught_by=("state_transitions/EachRecordIsStoredOnceAndInOrder",),
     breaks=("PRD-SPL-04",),

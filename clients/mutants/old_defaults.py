@@ -11,7 +11,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Old(ProducerConfig):
-    """Has not read the release notes."""
+    """Uses the defaults of Kafka 2.0."""
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any], **more: Any) -> ProducerConfig:
@@ -19,7 +19,7 @@ class Old(ProducerConfig):
 
 
 MUTANT = Mutant(
-    "has the defaults of Kafka 2.0 for what is not set",
+    "uses the defaults of Kafka 2.0 for settings that are not set",
     Components(config=Old),
     caught_by=("state_transitions/defaults_are_those_of_the_release",),
     breaks=("CLI-CFG-02",),

@@ -1,4 +1,4 @@
-"""Records that the application sends again after a failure get the numbers of the first time."""
+"""Records that the application sends again after a failure get their first sequence numbers again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Content = tuple[TopicPartition, tuple[bytes | None, ...]]
 
 
 class Recognizing(TransactionManager):
-    """Takes equal records for the same ones."""
+    """Treats records with equal values as the same records."""
 
     def __init__(self, config: ProducerConfig, jitter: Jitter, trace: Trace) -> None:
         super().__init__(config, jitter, trace)

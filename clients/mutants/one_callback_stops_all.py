@@ -1,4 +1,4 @@
-"""A completion callback that raises takes the round, and the other callbacks, with it."""
+"""A completion callback that raises aborts the event loop's round, and the other callbacks do not run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Fragile(Completions):
-    """Tells callers without a net."""
+    """Runs callbacks without catching their errors."""
 
     def run(self, now_ms: int) -> None:
         while self.queue:
@@ -18,13 +18,13 @@ class Fragile(Completions):
 
 
 class FragileClient(NetworkClient):
-    """Has such completions."""
+    """Uses ``Fragile``."""
 
     completions = Fragile
 
 
 MUTANT = Mutant(
-    "lets a completion callback that raises stop the others",
+    "lets a completion callback that raises stop the other callbacks",
     Components(network_client=FragileClient),
     caught_by=("state_transitions/RequestsEndOnceAndInOrder",),
     breaks=("NET-INF-08",),

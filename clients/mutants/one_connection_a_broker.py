@@ -1,4 +1,4 @@
-"""A coordinator shares the connection of the data, and waits behind it."""
+"""Requests to a coordinator share the data connection to its broker, and wait for the requests before them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Sharing(NetworkClient):
-    """Takes a coordinator's id for the broker's."""
+    """Replaces a coordinator's node id by the broker's id."""
 
     def add_node(self, node: Node) -> None:
         pass
@@ -32,7 +32,7 @@ def _broker(node_id: int) -> int:
 
 
 MUTANT = Mutant(
-    "speaks to a broker as coordinator over the connection that carries its data",
+    "sends a broker's coordinator requests over its data connection",
     Components(network_client=Sharing),
     caught_by=("delivery/a_coordinator_has_a_connection_of_its_own",),
     breaks=("NET-CON-16",),

@@ -1,4 +1,4 @@
-"""A plug-in that fails to hear the cluster's id keeps it from those behind it."""
+"""If a plug-in raises when it is told the cluster id, the plug-ins after it are not told."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Brittle(ProducerPlugins):
-    """Stops telling at the first failure."""
+    """Stops at the first listener that raises."""
 
     def cluster_updated(self, cluster_id: str | None) -> None:
         try:
@@ -19,7 +19,7 @@ class Brittle(ProducerPlugins):
 
 
 MUTANT = Mutant(
-    "tells nobody the cluster's id behind a plug-in that raises",
+    "does not tell the cluster id to the plug-ins after one that raises",
     Components(plugins=Brittle),
     caught_by=("delivery/whoever_asks_hears_the_cluster_id",),
     breaks=("PRD-ISP-05",),

@@ -1,4 +1,4 @@
-"""Every record of a batch is told the offset of the first."""
+"""Every record of a batch is reported with the offset of the first record."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Unmoved(ProducerBatch):
-    """Counts no offsets."""
+    """Gives every record the index 0."""
 
     def close(self, now_ms: int, reason: str = "drained") -> None:
         super().close(now_ms, reason)
@@ -16,7 +16,7 @@ class Unmoved(ProducerBatch):
 
 
 MUTANT = Mutant(
-    "tells every record of a batch the offset of the first",
+    "reports the offset of the first record for every record of a batch",
     Components(batch=Unmoved),
     caught_by=(
         "state_transitions/EachRecordIsStoredOnceAndInOrder",

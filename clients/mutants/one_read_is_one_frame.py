@@ -1,4 +1,4 @@
-"""What one read brings is taken for one frame: a frame that comes in pieces is lost."""
+"""The bytes of one read are taken for one frame, so a frame that arrives in pieces is lost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Naive(Channel):
-    """Trusts the network to keep frames together."""
+    """Discards the incomplete frame before each read."""
 
     def feed(self, data: bytes) -> None:
         self._reader = type(self._reader)()
@@ -16,7 +16,7 @@ class Naive(Channel):
 
 
 MUTANT = Mutant(
-    "takes what one read brings for one frame",
+    "treats the bytes of one read as one frame",
     Components(channel=Naive),
     caught_by=("state_transitions/fragments_make_whole_frames",),
     breaks=("NET-INF-10",),

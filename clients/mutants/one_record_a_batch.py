@@ -1,4 +1,4 @@
-"""Every record opens a batch of its own, whatever room the last one has."""
+"""Every record opens a new batch, even if the last batch has room."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from clients.seeding.mutant import Mutant
 
 
 class Wasteful(RecordAccumulator):
-    """Finds no room."""
+    """Never finds room in a batch."""
 
     def _has_room(self, batch: ProducerBatch, size_bytes: int) -> bool:
         return False
 
 
 MUTANT = Mutant(
-    "opens a batch for every record, whatever room the last one has",
+    "opens a new batch for every record, even if the last batch has room",
     Components(accumulator=Wasteful),
     caught_by=("state_transitions/BatchesGoWhenTheyMayAndInOrder",),
     breaks=("PRD-ACC-01",),

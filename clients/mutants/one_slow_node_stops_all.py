@@ -1,4 +1,4 @@
-"""Nothing goes to any broker while one with something to send is not ready."""
+"""The client sends nothing to any broker while one that has batches waiting is not ready."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clients.seeding.mutant import Mutant
 
 
 class AllOrNothing(Sender):
-    """Waits until every node can be sent to."""
+    """Waits until every node is ready."""
 
     def _usable_nodes(self, nodes: set[int], now_ms: int) -> tuple[list[int], int | None]:
         sendable, later_ms = super()._usable_nodes(nodes, now_ms)
@@ -16,7 +16,7 @@ class AllOrNothing(Sender):
 
 
 MUTANT = Mutant(
-    "sends nothing to any broker while one cannot take its batches",
+    "sends nothing to any broker while one of them cannot take its batches",
     Components(sender=AllOrNothing),
     caught_by=("delivery/a_slow_broker_holds_up_its_own_partitions_alone",),
     breaks=("PRD-ACC-13",),

@@ -1,4 +1,4 @@
-"""One request more than max.in.flight.requests.per.connection is written before an answer."""
+"""The client sends one request more than max.in.flight.requests.per.connection before a response arrives."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from clients.seeding.mutant import Mutant
 
 
 class OneMore(InFlightRequests):
-    """Counts its requests from zero."""
+    """Raises the limit by one."""
 
     def __init__(self, max_per_connection: int) -> None:
         super().__init__(max_per_connection + 1)
 
 
 class GreedyClient(NetworkClient):
-    """Has a limit of one more."""
+    """Uses ``OneMore``."""
 
     in_flight_requests = OneMore
 
 
 MUTANT = Mutant(
-    "has one request more out than max.in.flight.requests.per.connection allows",
+    "has one request more in flight than max.in.flight.requests.per.connection allows",
     Components(network_client=GreedyClient),
     caught_by=("state_transitions/RequestsEndOnceAndInOrder", "in-flight", "requests-in-flight"),
     breaks=("NET-INF-03",),

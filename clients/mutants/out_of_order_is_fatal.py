@@ -1,4 +1,4 @@
-"""A batch that is refused as out of order fails, and nothing mends its partition's numbers."""
+"""A batch that is refused as out of order fails, and the sequence numbers of its partition are not repaired."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.wire.error_table import KafkaError
 
 
 class Unbending(TransactionManager):
-    """Retries no broken chain."""
+    """Does not retry after OUT_OF_ORDER_SEQUENCE_NUMBER."""
 
     def can_retry(self, batch: ProducerBatch, error: KafkaError, log_start_offset: int, now_ms: int) -> bool:
         if error.name == "OUT_OF_ORDER_SEQUENCE_NUMBER":

@@ -1,4 +1,4 @@
-"""A request takes a batch of every partition, however large they are together."""
+"""A request contains a batch of every partition, however large they are together."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Overloading(RecordAccumulator):
-    """Drains as if max.request.size were without limit."""
+    """Drains without the limit max.request.size."""
 
     def _drain_node(self, node_id: int, now_ms: int) -> list[ProducerBatch]:
         config, self._config = self._config, replace(self._config, max_request_size=2**31 - 1)
@@ -21,7 +21,7 @@ class Overloading(RecordAccumulator):
 
 
 MUTANT = Mutant(
-    "takes a batch of every partition into a request, beyond max.request.size",
+    "puts a batch of every partition into a request, even beyond max.request.size",
     Components(accumulator=Overloading),
     caught_by=("state_transitions/BatchesGoWhenTheyMayAndInOrder",),
     breaks=("PRD-ACC-05",),

@@ -1,4 +1,4 @@
-"""Memory goes to whoever it suffices for: a small batch passes those who have waited longer."""
+"""Free memory goes to any record that fits, so a small record overtakes those that have waited longer."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from clients.seeding.mutant import Mutant
 
 
 class UnfairPool(BufferPool):
-    """Has no line, only a crowd."""
+    """Grants memory at once if enough is free, whatever is waiting."""
 
     def take(self, size_bytes: int) -> Grant | None:
         return self._lend(size_bytes) if size_bytes <= self.available_bytes else None
 
 
 class UnfairAccumulator(RecordAccumulator):
-    """Lends from an unfair pool."""
+    """Uses ``UnfairPool``."""
 
     buffer_pool = UnfairPool
 
 
 MUTANT = Mutant(
-    "gives memory to whoever it suffices for, past those who wait longer",
+    "gives free memory to any record that fits, before those that have waited longer",
     Components(accumulator=UnfairAccumulator),
     caught_by=("state_transitions/MemoryIsLentInTurnAndReturnedOnce",),
     breaks=("PRD-ACC-09",),

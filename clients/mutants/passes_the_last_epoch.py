@@ -1,4 +1,4 @@
-"""The epoch is raised beyond its last value, where a new producer id is due."""
+"""After the last epoch, the epoch wraps to 0 under the same producer id instead of a new producer id."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Endless(TransactionManager):
-    """Begins again at epoch 0 under the same producer id."""
+    """Restarts at epoch 0 under the same producer id."""
 
     def _bump_epoch(self, now_ms: int) -> None:
         if self.producer_id.epoch == LAST_EPOCH:
@@ -19,7 +19,7 @@ class Endless(TransactionManager):
 
 
 MUTANT = Mutant(
-    "raises its epoch beyond the last one",
+    "wraps the epoch to 0 instead of requesting a new producer id",
     Components(transaction_manager=Endless),
     caught_by=("state_transitions/EachRecordIsStoredOnceAndInOrder",),
     breaks=("PRD-IDM-11",),

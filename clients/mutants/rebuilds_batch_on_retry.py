@@ -1,4 +1,4 @@
-"""A batch that is sent again is built anew: its records have the time of the retry."""
+"""A retried batch is rebuilt, and its records have later timestamps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clients.seeding.rebuilt import rebuilt
 
 
 class Rebuilding(ProducerBatch):
-    """Stamps its records once more for each attempt."""
+    """Moves the timestamps forward each time the batch is queued for a retry."""
 
     def reenqueued(self, now_ms: int, retry_at_ms: int) -> None:
         super().reenqueued(now_ms, retry_at_ms)
@@ -22,7 +22,7 @@ class Rebuilding(ProducerBatch):
 
 
 MUTANT = Mutant(
-    "builds a batch anew for each attempt, with later timestamps",
+    "rebuilds a batch with later timestamps for each retry",
     Components(batch=Rebuilding),
     caught_by=(
         "state_transitions/BatchesGoWhenTheyMayAndInOrder",

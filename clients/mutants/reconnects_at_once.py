@@ -1,4 +1,4 @@
-"""A lost connection is made again at once: nothing is waited for, however often it fails."""
+"""The client reconnects at once after each lost or failed connection."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Eager(ClusterConnectionStates):
-    """Has no backoff."""
+    """Sets no backoff after a failure."""
 
     def _back_off(self, connection: NodeConnection, now_ms: int) -> None:
         super()._back_off(connection, now_ms)
@@ -17,13 +17,13 @@ class Eager(ClusterConnectionStates):
 
 
 class EagerClient(NetworkClient):
-    """Connects as soon as anybody wants a node."""
+    """Uses ``Eager``."""
 
     connection_states = Eager
 
 
 MUTANT = Mutant(
-    "tries a node again at once, however often that has failed",
+    "reconnects to a node at once, however often that has failed",
     Components(network_client=EagerClient),
     caught_by=(
         "state_transitions/ConnectionsWalkTheirStates",

@@ -12,7 +12,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Unlimited(ProducerConfig):
-    """Has no limit of its own."""
+    """Removes the limit max.request.size."""
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any], **more: Any) -> ProducerConfig:
@@ -20,7 +20,7 @@ class Unlimited(ProducerConfig):
 
 
 MUTANT = Mutant(
-    "sends records that are larger than max.request.size",
+    "sends records larger than max.request.size",
     Components(config=Unlimited),
     caught_by=("delivery/a_record_beyond_the_limit_fails_at_once",),
     breaks=("PRD-ACC-10",),

@@ -1,4 +1,4 @@
-"""Refused credentials do not end the sends that wait for metadata: they wait until max.block.ms."""
+"""Refused credentials do not end the sends that wait for metadata: these wait until max.block.ms."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from clients.seeding.mutant import Mutant
 
 
 class Unshaken(Metadata):
-    """Knows nothing fatal."""
+    """Ignores fatal errors."""
 
     def fail(self, error: SendError) -> None:
-        """It may get better."""
+        """Do nothing."""
 
 
 MUTANT = Mutant(
-    "lets sends wait where its credentials were refused",
+    "lets sends wait until max.block.ms after its credentials were refused",
     Components(metadata=Unshaken),
     caught_by=(
         "timeout_expiry/refused_credentials_wake_who_waits",

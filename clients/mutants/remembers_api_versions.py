@@ -1,4 +1,4 @@
-"""A broker's versions are asked for on its first connection alone, and believed on all others."""
+"""A broker's API versions are requested on its first connection only, and reused on all later ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Faithful(NetworkClient):
-    """Takes it that a broker never changes."""
+    """Remembers the versions of each node."""
 
     def _handle_api_versions(self, node_id: int, asked: int, body: Message, now_ms: int) -> None:
         super()._handle_api_versions(node_id, asked, body, now_ms)
@@ -32,7 +32,7 @@ def _known(client: NetworkClient) -> dict[int, Offered]:
 
 
 MUTANT = Mutant(
-    "asks a broker for its versions once, and not on each connection",
+    "requests a broker's API versions once instead of on each connection",
     Components(network_client=Faithful),
     caught_by=("api-versions-first",),
     breaks=("NET-CON-01",),

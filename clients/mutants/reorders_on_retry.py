@@ -1,4 +1,4 @@
-"""A batch that is sent again has its records in reverse: under the same numbers, so that no broker can object."""
+"""A retried batch has its records in reverse order under the same sequence numbers, so brokers accept it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.model.verdicts import Guarantee
 
 
 class Reversing(ProducerBatch):
-    """Turns round once it has failed; what it reports for each record fits the new order."""
+    """Reverses its records, and the results that it reports for them, before the first retry."""
 
     def reenqueued(self, now_ms: int, retry_at_ms: int) -> None:
         super().reenqueued(now_ms, retry_at_ms)
@@ -21,7 +21,7 @@ class Reversing(ProducerBatch):
 
 
 MUTANT = Mutant(
-    "turns the records of a batch round when it sends it again",
+    "reverses the records of a batch when it retries it",
     Components(batch=Reversing),
     caught_by=("reordered", "state_transitions/EachRecordIsStoredOnceAndInOrder"),
     breaks=("PRD-SND-14", "E2E-DEL-02"),

@@ -1,4 +1,4 @@
-"""A setting that is refused is left out without a word: its default counts."""
+"""An invalid setting is silently dropped and its default is used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.model.errors import UsageError
 
 
 class Forgiving(ProducerConfig):
-    """Drops settings until the rest is good."""
+    """Drops the setting that the error names and tries again."""
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any], **more: Any) -> ProducerConfig:
@@ -26,7 +26,7 @@ class Forgiving(ProducerConfig):
 
 
 MUTANT = Mutant(
-    "leaves out a setting that is refused, without a word",
+    "silently drops an invalid setting",
     Components(config=Forgiving),
     caught_by=(
         "state_transitions/a_choice_is_one_of_those_listed",

@@ -1,4 +1,4 @@
-"""A lost connection is taken for a refusal: records that the broker has are reported as certainly not written."""
+"""A lost connection is treated as a refusal: records that may be stored are reported as definitely not written."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from harness.wire.error_table import BY_NAME, KafkaError
 
 
 class CertainSender(Sender):
-    """Knows what nobody can know."""
+    """Replaces the error of a lost request by INVALID_RECORD."""
 
     def _error_of_lost_request(self, response: ClientResponse) -> KafkaError:
-        return BY_NAME["INVALID_RECORD"]  # definite, and not to be retried
+        return BY_NAME["INVALID_RECORD"]  # definite and not retriable
 
 
 MUTANT = Mutant(
-    "takes a lost connection for a refusal, and reports records as certainly not written",
+    "treats a lost connection as a refusal and reports its records as definitely not written",
     Components(sender=CertainSender),
     caught_by=(
         "unexpected-record",

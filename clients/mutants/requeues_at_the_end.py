@@ -1,4 +1,4 @@
-"""A batch that is to be sent again stands at the end of its queue, behind younger ones."""
+"""A batch that must be retried is put at the end of its queue, after newer batches."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from clients.seeding.mutant import Mutant
 
 
 class PoliteAccumulator(RecordAccumulator):
-    """Lets everybody go first."""
+    """Appends a retried batch to the end of its queue."""
 
     def insert_in_sequence_order(self, batch: ProducerBatch) -> None:
         self._queue(batch.partition).append(batch)
 
 
 MUTANT = Mutant(
-    "puts a batch that goes again behind younger ones",
+    "queues a retried batch after newer batches",
     Components(accumulator=PoliteAccumulator),
     caught_by=("bookkeeping",),
     breaks=("PRD-ACC-04",),

@@ -1,4 +1,4 @@
-"""A batch that is refused as out of order restarts its partition, also where an earlier one is still out."""
+"""A batch that is refused as out of order restarts its partition even if an earlier batch is still in flight."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.wire.error_table import KafkaError
 
 
 class Hasty(TransactionManager):
-    """Takes every gap for one that stays."""
+    """Requests a restart after every OUT_OF_ORDER_SEQUENCE_NUMBER."""
 
     def can_retry(self, batch: ProducerBatch, error: KafkaError, log_start_offset: int, now_ms: int) -> bool:
         if error.name == "OUT_OF_ORDER_SEQUENCE_NUMBER":
@@ -20,7 +20,7 @@ class Hasty(TransactionManager):
 
 
 MUTANT = Mutant(
-    "restarts a partition at every refusal as out of order",
+    "restarts a partition whenever a batch is refused as out of order",
     Components(transaction_manager=Hasty),
     caught_by=("delivery/a_batch_refused_behind_others_goes_again_as_it_was",),
     breaks=("PRD-IDM-08",),

@@ -1,4 +1,4 @@
-"""What a broker has refused for good is sent again."""
+"""A batch that a broker refused with a final error is sent again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.wire.error_table import KafkaError
 
 
 class StubbornSender(Sender):
-    """Never takes no for an answer."""
+    """Retries after INVALID_RECORD."""
 
     def _can_retry(
         self, batch: ProducerBatch, error: KafkaError, answer: PartitionResponse, now_ms: int
@@ -23,7 +23,7 @@ class StubbornSender(Sender):
 
 
 MUTANT = Mutant(
-    "sends again what a broker refused for good",
+    "retries a batch after a final error",
     Components(sender=StubbornSender),
     caught_by=("delivery/what_was_refused_for_good_is_over",),
     breaks=("PRD-SND-03",),

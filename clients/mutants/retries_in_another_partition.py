@@ -1,4 +1,4 @@
-"""A batch that failed is sent again to the next partition of its leader."""
+"""A failed batch is retried in the next partition of the same leader."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.model.verdicts import Guarantee
 
 
 class Wandering(RecordAccumulator):
-    """Tries its luck elsewhere; an idempotent producer stays where its sequences are."""
+    """Changes the partition of a retried batch, unless the producer is idempotent."""
 
     def reenqueue(self, batch: ProducerBatch, now_ms: int) -> None:
         leader = self._metadata.leader_of(batch.partition)
@@ -21,7 +21,7 @@ class Wandering(RecordAccumulator):
 
 
 MUTANT = Mutant(
-    "sends a batch that failed to another partition",
+    "retries a failed batch in another partition",
     Components(accumulator=Wandering),
     caught_by=("partition-moved",),
     breaks=("PRD-SND-02",),

@@ -1,4 +1,4 @@
-"""While a batch waits to be sent again, others of its partition go: a refused one may be overtaken."""
+"""While a batch waits for its retry, other batches of its partition are sent and may overtake it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from clients.seeding.mutant import Mutant
 
 
 class Impatient(TransactionManager):
-    """Lets every batch go at any time."""
+    """Picks the first batch of the queue at any time."""
 
     def pick(self, queue: Sequence[ProducerBatch]) -> ProducerBatch | None:
         return queue[0] if self.producer_id.is_valid else None
 
 
 MUTANT = Mutant(
-    "lets younger batches go while one goes again",
+    "sends newer batches of a partition while an older one is being retried",
     Components(transaction_manager=Impatient),
     caught_by=("state_transitions/EachRecordIsStoredOnceAndInOrder", "sequence"),
     breaks=("PRD-IDM-07",),

@@ -1,4 +1,4 @@
-"""A single record that is too large for the broker is sent again and again."""
+"""A single record that is too large for the broker is retried until its delivery timeout."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.wire.error_table import KafkaError
 
 
 class Insistent(Sender):
-    """Hopes for a larger broker."""
+    """Retries after MESSAGE_TOO_LARGE."""
 
     def _can_retry(
         self, batch: ProducerBatch, error: KafkaError, answer: PartitionResponse, now_ms: int
@@ -22,7 +22,7 @@ class Insistent(Sender):
 
 
 MUTANT = Mutant(
-    "sends a single record again that is too large",
+    "retries a single record that is too large",
     Components(sender=Insistent),
     caught_by=("delivery/a_record_too_large_fails_alone",),
     breaks=("PRD-SPL-02",),

@@ -1,4 +1,4 @@
-"""A batch that no common version can carry is tried again until its time is over."""
+"""A batch is retried until its delivery timeout although client and broker share no version that supports it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.wire.error_table import KafkaError
 
 
 class Stubborn(Sender):
-    """Hopes for another broker."""
+    """Retries after UNSUPPORTED_VERSION."""
 
     def _can_retry(
         self, batch: ProducerBatch, error: KafkaError, answer: PartitionResponse, now_ms: int
@@ -22,7 +22,7 @@ class Stubborn(Sender):
 
 
 MUTANT = Mutant(
-    "tries a batch again that no common version can carry",
+    "retries a batch that no common version supports",
     Components(sender=Stubborn),
     caught_by=("delivery/without_a_common_version_nothing_is_written",),
     breaks=("PRD-SND-07",),

@@ -1,4 +1,4 @@
-"""A retry gets new sequence numbers: the broker cannot know it for a repetition, and appends it once more."""
+"""A retry gets new sequence numbers, so the broker cannot detect the duplicate and appends it again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.wire.records import increment_sequence
 
 
 class Renumbering(TransactionManager):
-    """Numbers a batch anew whenever it may be sent again."""
+    """Assigns the next sequence numbers to a batch that may be retried."""
 
     def can_retry(self, batch: ProducerBatch, error: KafkaError, log_start_offset: int, now_ms: int) -> bool:
         may = super().can_retry(batch, error, log_start_offset, now_ms)
@@ -26,7 +26,7 @@ class Renumbering(TransactionManager):
 
 
 MUTANT = Mutant(
-    "gives a batch the next sequence numbers whenever it sends it again",
+    "gives a batch new sequence numbers whenever it retries it",
     Components(transaction_manager=Renumbering),
     caught_by=(
         "duplicate",

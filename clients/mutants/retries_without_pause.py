@@ -1,4 +1,4 @@
-"""A batch that was refused is sent again at once."""
+"""A refused batch is retried at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class RestlessAccumulator(RecordAccumulator):
-    """Has no backoff."""
+    """Ignores the backoff of a batch."""
 
     def _drainable(self, partition: tuple[str, int], now_ms: int) -> ProducerBatch | None:
         queue = self._waiting.get(partition)
@@ -19,7 +19,7 @@ class RestlessAccumulator(RecordAccumulator):
 
 
 MUTANT = Mutant(
-    "sends a refused batch again at once",
+    "retries a refused batch at once",
     Components(accumulator=RestlessAccumulator),
     caught_by=("bookkeeping",),
     breaks=("PRD-ACC-04",),

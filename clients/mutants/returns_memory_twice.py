@@ -1,4 +1,4 @@
-"""Memory that was returned is returned once more: the pool has more than buffer.memory."""
+"""Memory that was already returned can be returned again, so the pool exceeds buffer.memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Generous(BufferPool):
-    """Takes back whatever is brought."""
+    """Accepts a grant that was already returned."""
 
     def give_back(self, grant: Grant) -> None:
         grant.returned = False
@@ -17,13 +17,13 @@ class Generous(BufferPool):
 
 
 class GenerousAccumulator(RecordAccumulator):
-    """Has such a pool."""
+    """Uses ``Generous``."""
 
     buffer_pool = Generous
 
 
 MUTANT = Mutant(
-    "counts memory that is returned a second time",
+    "counts memory again if it is returned a second time",
     Components(accumulator=GenerousAccumulator),
     caught_by=("state_transitions/MemoryIsLentInTurnAndReturnedOnce",),
     breaks=("PRD-ACC-11",),

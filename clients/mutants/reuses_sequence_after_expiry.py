@@ -1,4 +1,4 @@
-"""The numbers of a batch that expired after it was sent are given to the next records."""
+"""The sequence numbers of a batch that expired after it was sent are given to the next records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Thrifty(PartitionSequences):
-    """Takes the numbers of a lost batch back."""
+    """Takes back the sequence numbers of a batch with an unknown outcome."""
 
     def is_unresolved(self, batch: ProducerBatch, now_ms: int) -> None:
         if not self.in_flight:
@@ -18,13 +18,13 @@ class Thrifty(PartitionSequences):
 
 
 class ThriftyManager(TransactionManager):
-    """Has such sequences."""
+    """Uses ``Thrifty``."""
 
     partition_sequences = Thrifty
 
 
 MUTANT = Mutant(
-    "gives the numbers of a batch that expired to other records",
+    "gives the sequence numbers of an expired batch to other records",
     Components(transaction_manager=ThriftyManager),
     caught_by=("state_transitions/EachRecordIsStoredOnceAndInOrder",),
     breaks=("PRD-IDM-13",),

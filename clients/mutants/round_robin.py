@@ -1,4 +1,4 @@
-"""Records without a key go to every partition in turn: many small batches instead of few full ones."""
+"""Records without a key go to each partition in turn, which makes many small batches instead of a few full ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class InTurn(Partitioner):
-    """Moves on with each record."""
+    """Chooses the next partition for each record without a key."""
 
     turn = 0
 

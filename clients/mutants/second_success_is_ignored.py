@@ -1,4 +1,4 @@
-"""A batch that was stored takes a second success without complaint."""
+"""A second success of a stored batch raises no error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Patient(ProducerBatch):
-    """Lets itself be told twice."""
+    """Ignores a second success."""
 
     def succeed(self, base_offset: int, log_append_time_ms: int, now_ms: int) -> bool:
         if self.state is BatchState.SUCCEEDED:
@@ -18,7 +18,7 @@ class Patient(ProducerBatch):
 
 
 MUTANT = Mutant(
-    "takes a second success of a batch without an error",
+    "accepts a second success of a batch without an error",
     Components(batch=Patient),
     caught_by=("state_transitions/a_batch_takes_one_final_state",),
     breaks=("PRD-FIN-03",),

@@ -1,4 +1,4 @@
-"""A connection carries requests as soon as it is open, before the broker has told its versions."""
+"""Requests are sent as soon as a connection is open, before the broker has reported its API versions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Hasty(ClusterConnectionStates):
-    """Calls a node ready that is merely connected."""
+    """Treats a connected node as ready."""
 
     def is_ready(self, node_id: int, now_ms: int) -> bool:
         connection = self._nodes.get(node_id)
@@ -17,13 +17,13 @@ class Hasty(ClusterConnectionStates):
 
 
 class HastyClient(NetworkClient):
-    """Has such connections."""
+    """Uses ``Hasty``."""
 
     connection_states = Hasty
 
 
 MUTANT = Mutant(
-    "sends requests before the broker has told its versions",
+    "sends requests before the broker has reported its API versions",
     Components(network_client=HastyClient),
     caught_by=("state_transitions/ConnectionsWalkTheirStates",),
     breaks=("NET-CON-01",),

@@ -1,4 +1,4 @@
-"""Every Produce request is written twice, where the connection takes two."""
+"""Every Produce request is sent twice if the connection allows a second one in flight."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.wire.apis import Api
 
 
 class Insistent(NetworkClient):
-    """Makes sure."""
+    """Sends each Produce request again."""
 
     def send(self, request: ClientRequest, now_ms: int) -> bool:
         was_sent = super().send(request, now_ms)
@@ -23,7 +23,7 @@ class Insistent(NetworkClient):
 
 
 MUTANT = Mutant(
-    "writes every Produce request twice",
+    "sends every Produce request twice",
     Components(network_client=Insistent),
     caught_by=("duplicate", "delivery/at_least_once"),
     breaks=("E2E-DEL-03",),

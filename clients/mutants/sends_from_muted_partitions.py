@@ -1,4 +1,4 @@
-"""With one request in flight a partition is not held back while a batch of it is out."""
+"""With a limit of one request in flight, a partition is not held back while one of its batches is in flight."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from clients.seeding.mutant import Mutant
 
 
 class DeafAccumulator(RecordAccumulator):
-    """Mutes nothing."""
+    """Never mutes a partition."""
 
     def mute(self, partition: TopicPartition) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 MUTANT = Mutant(
-    "sends a partition's next batch while one is out, with one request in flight",
+    "sends a partition's next batch while one is in flight, despite a limit of one",
     Components(accumulator=DeafAccumulator),
     caught_by=("state_transitions/BatchesGoWhenTheyMayAndInOrder",),
     breaks=("PRD-ACC-08",),

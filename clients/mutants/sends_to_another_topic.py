@@ -1,4 +1,4 @@
-"""Every third Produce request names another topic than its records do."""
+"""Every third Produce request names a topic other than the one of its records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EVERY = 3
 
 
 class Straying(NetworkClient):
-    """Miswrites an address now and then; its requests have names, not ids."""
+    """Changes the topic names of every third Produce request, which contains names instead of topic ids."""
 
     _produced = 0
 

@@ -1,4 +1,4 @@
-"""A send that gave up waiting for metadata is sent all the same when metadata comes."""
+"""A send that timed out while it waited for metadata is still sent when the metadata arrives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Persistent(BlockedSends):
-    """Reports the end of the wait, and goes on waiting."""
+    """Reports the timeout and keeps waiting."""
 
     def _end(self, blocked: BlockedSend, failure: SendError, now_ms: int) -> None:
         super()._end(blocked, failure, now_ms)
@@ -20,7 +20,7 @@ class Persistent(BlockedSends):
 
 
 MUTANT = Mutant(
-    "sends a record that gave up waiting for metadata when metadata comes",
+    "sends a record after its wait for metadata has timed out",
     Components(blocked_sends=Persistent),
     caught_by=("timeout_expiry/an_answer_after_max_block_harms_nobody",),
     breaks=("NET-TMO-06",),

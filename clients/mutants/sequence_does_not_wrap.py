@@ -1,4 +1,4 @@
-"""After sequence number 2147483647 the count goes on beyond what a broker can read."""
+"""Sequence numbers continue past 2147483647, the highest number that a broker can read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Unbounded(PartitionSequences):
-    """Adds, and no more."""
+    """Adds without wrapping."""
 
     def assign(self, batch: ProducerBatch, producer_id: ProducerId, now_ms: int) -> None:
         before = self.next_sequence
@@ -19,13 +19,13 @@ class Unbounded(PartitionSequences):
 
 
 class UnboundedManager(TransactionManager):
-    """Has such sequences."""
+    """Uses ``Unbounded``."""
 
     partition_sequences = Unbounded
 
 
 MUTANT = Mutant(
-    "counts sequence numbers beyond 2147483647",
+    "does not wrap sequence numbers after 2147483647",
     Components(transaction_manager=UnboundedManager),
     caught_by=("delivery/sequence_numbers_go_round",),
     breaks=("PRD-IDM-02",),

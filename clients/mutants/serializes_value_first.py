@@ -1,4 +1,4 @@
-"""The value is serialized before the key: a key that is refused has already cost the value's serializer."""
+"""The value is serialized before the key, so the value serializer runs even if the key is invalid."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Backwards(ProducerPlugins):
-    """Value, then key."""
+    """Serializes the value, then the key."""
 
     def serialize(self, record: ProducerRecord) -> tuple[Any, Any]:
         value = self._bytes(self.value_serializer, "value", record, record.value)

@@ -1,4 +1,4 @@
-"""The time for making a connection also limits the wait for the broker's versions."""
+"""The time limit for connecting also limits the wait for the broker's API versions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Strict(ClusterConnectionStates):
-    """Is not made until it is ready."""
+    """Applies the connection timeout until the node is ready."""
 
     def setup_expiries(self) -> Iterator[tuple[int, int]]:
         for node_id in self._nodes:
@@ -20,13 +20,13 @@ class Strict(ClusterConnectionStates):
 
 
 class StrictClient(NetworkClient):
-    """Has such connections."""
+    """Uses ``Strict``."""
 
     connection_states = Strict
 
 
 MUTANT = Mutant(
-    "limits the wait for a broker's versions by the time for making a connection",
+    "applies the time limit for connecting to the wait for a broker's API versions",
     Components(network_client=StrictClient),
     caught_by=("timeout_expiry/the_wait_for_versions_is_a_request",),
     breaks=("NET-CON-08",),

@@ -1,4 +1,4 @@
-"""A connection that did not come about in time has no more time at the next attempt."""
+"""After a connection attempt that timed out, the next attempt gets no more time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Forgetful(ClusterConnectionStates):
-    """Does not count set-ups that were given up."""
+    """Resets the count of connection attempts that timed out."""
 
     def connecting(self, node: Node, now_ms: int) -> Address | None:
         if node.id in self._nodes:
@@ -19,13 +19,13 @@ class Forgetful(ClusterConnectionStates):
 
 
 class Strict(NetworkClient):
-    """Gives every attempt the same time."""
+    """Uses ``Forgetful``."""
 
     connection_states = Forgetful
 
 
 MUTANT = Mutant(
-    "gives every attempt to connect the same time",
+    "gives every connection attempt the same time",
     Components(network_client=Strict),
     caught_by=("timeout_expiry/a_set_up_without_an_end_is_given_up",),
     breaks=("NET-CON-08",),

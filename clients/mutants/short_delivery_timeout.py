@@ -1,4 +1,4 @@
-"""A delivery.timeout.ms that is shorter than one request is taken."""
+"""The client accepts a delivery.timeout.ms that is shorter than one request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Literal(ProducerConfig):
-    """Believes what it is given."""
+    """Sets delivery.timeout.ms without checking it."""
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any], **more: Any) -> ProducerConfig:
@@ -23,7 +23,7 @@ class Literal(ProducerConfig):
 
 
 MUTANT = Mutant(
-    "takes a delivery.timeout.ms that is shorter than one request",
+    "accepts a delivery.timeout.ms that is shorter than one request",
     Components(config=Literal),
     caught_by=("state_transitions/a_delivery_timeout_covers_linger_and_one_request",),
     breaks=("PRD-EXP-04",),

@@ -1,4 +1,4 @@
-"""Nothing wakes the client for a batch that expires: it expires when something else happens."""
+"""The client does not wake up when a batch expires, and fails the batch only when another event wakes it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from clients.seeding.mutant import Mutant
 
 
 class Sleeper(Sender):
-    """Sets no alarm for delivery.timeout.ms."""
+    """Reports no deadline for delivery.timeout.ms."""
 
     def _next_expiry_ms(self) -> int | None:
         return None
 
 
 MUTANT = Mutant(
-    "does not wake up for a batch that expires",
+    "does not wake up when a batch expires",
     Components(sender=Sleeper),
     caught_by=("timeout_expiry/every_record_has_a_result_in_time",),
     breaks=("PRD-EXP-05",),

@@ -1,4 +1,4 @@
-"""Nothing wakes the client when linger.ms is over: the batch goes when something else happens."""
+"""The client does not wake up when linger.ms has passed, and sends the batch only when another event wakes it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Dreamer(RecordAccumulator):
-    """Does not say when the next batch comes of age."""
+    """Does not report when the next batch will be ready."""
 
     def ready(self, now_ms: int) -> ReadyCheck:
         check = super().ready(now_ms)
@@ -18,7 +18,7 @@ class Dreamer(RecordAccumulator):
 
 
 MUTANT = Mutant(
-    "does not wake up when linger.ms is over",
+    "does not wake up when linger.ms has passed",
     Components(accumulator=Dreamer),
     caught_by=("timeout_expiry/a_batch_lingers_and_then_goes",),
     breaks=("PRD-ACC-03",),

@@ -1,4 +1,4 @@
-"""Nothing wakes the client for a request that takes too long: it is given up when something else happens."""
+"""The client does not wake up when a request times out, and fails it only when another event wakes it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from clients.seeding.mutant import Mutant
 
 
 class Unhurried(InFlightRequests):
-    """Finds slow requests when it is asked, and asks for no round."""
+    """Reports no time at which a request expires."""
 
     def next_expiry_ms(self) -> int | None:
         return None
 
 
 class Sleeper(NetworkClient):
-    """Sets no alarm for request.timeout.ms."""
+    """Reports no deadline for request.timeout.ms."""
 
     def next_deadline_ms(self) -> int | None:
         in_flight = self._in_flight
@@ -28,7 +28,7 @@ class Sleeper(NetworkClient):
 
 
 MUTANT = Mutant(
-    "does not wake up for a request that takes too long",
+    "does not wake up when a request times out",
     Components(network_client=Sleeper),
     caught_by=("timeout_expiry/a_slow_request_ends_its_connection",),
     breaks=("NET-TMO-01",),

@@ -1,4 +1,4 @@
-"""A heartbeat.interval.ms that is not less than session.timeout.ms is passed over."""
+"""The client ignores a heartbeat.interval.ms that is not below session.timeout.ms instead of refusing it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from clients.seeding.variant import ForgivingConfig, Variant
 
 
 class Unhurried(ForgivingConfig):
-    """Has its own idea of a heartbeat."""
+    """Ignores an invalid heartbeat.interval.ms."""
 
     forgives = ("heartbeat.interval.ms",)
 
 
 MUTANT = Mutant(
-    "passes over a heartbeat.interval.ms that is as long as the session",
+    "ignores a heartbeat.interval.ms that is not below session.timeout.ms",
     Variant(consumer_config=Unhurried),
     caught_by=("state_transitions/a_heartbeat_is_more_frequent_than_sessions_end",),
     breaks=("CLI-CFG-04",),

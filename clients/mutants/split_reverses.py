@@ -1,4 +1,4 @@
-"""The parts of a batch that was split go in reverse."""
+"""The parts of a split batch are sent in reverse order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Reversing(RecordAccumulator):
-    """Numbers the parts from the last."""
+    """Queues the parts in reverse order."""
 
     def split_and_reenqueue(self, batch: ProducerBatch, now_ms: int) -> list[ProducerBatch]:
         parts = super().split_and_reenqueue(batch, now_ms)
@@ -21,7 +21,7 @@ class Reversing(RecordAccumulator):
 
 
 MUTANT = Mutant(
-    "sends the parts of a split batch in reverse",
+    "sends the parts of a split batch in reverse order",
     Components(accumulator=Reversing),
     caught_by=("delivery/a_batch_too_large_goes_in_parts",),
     breaks=("PRD-SPL-01",),

@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Charging(RecordAccumulator):
-    """Makes the parts pay."""
+    """Adds an attempt to each part."""
 
     def split_and_reenqueue(self, batch: ProducerBatch, now_ms: int) -> list[ProducerBatch]:
         parts = super().split_and_reenqueue(batch, now_ms)

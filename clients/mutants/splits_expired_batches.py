@@ -1,4 +1,4 @@
-"""A batch whose time is over is split when the broker finds it too large, and its parts are sent."""
+"""A batch that the broker refuses as too large is split and sent even if it has already expired."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.wire.error_table import KafkaError
 
 
 class Tireless(Sender):
-    """Asks neither for the time nor for what the application was told."""
+    """Splits a batch even if it has expired and the application has its result."""
 
     def _can_split(self, batch: ProducerBatch, error: KafkaError, now_ms: int) -> bool:
         return error.name == "MESSAGE_TOO_LARGE" and batch.record_count > 1
@@ -23,7 +23,7 @@ class Tireless(Sender):
 
 
 MUTANT = Mutant(
-    "splits a batch whose time is over",
+    "splits a batch that has expired",
     Components(sender=Tireless),
     caught_by=("timeout_expiry/an_expired_batch_is_not_split",),
     breaks=("PRD-SPL-03",),

@@ -1,4 +1,4 @@
-"""The parts of a split batch begin a life of their own: with a delivery timeout from then on."""
+"""The parts of a split batch get a new delivery timeout that starts at the split."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class GenerousAccumulator(RecordAccumulator):
-    """Gives parts more time than the whole had."""
+    """Restarts the delivery timeout of the parts."""
 
     def split_and_reenqueue(self, batch: ProducerBatch, now_ms: int) -> list[ProducerBatch]:
         parts = super().split_and_reenqueue(batch, now_ms)
@@ -19,7 +19,7 @@ class GenerousAccumulator(RecordAccumulator):
 
 
 MUTANT = Mutant(
-    "gives the parts of a split batch the whole delivery.timeout.ms",
+    "gives the parts of a split batch a whole new delivery.timeout.ms",
     Components(accumulator=GenerousAccumulator),
     caught_by=(
         "state_transitions/a_split_batch_lives_on_in_its_parts",

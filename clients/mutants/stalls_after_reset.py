@@ -1,4 +1,4 @@
-"""A connection that is lost with a request in flight stops the sender: nothing is sent, expired or ended any more."""
+"""If a connection is lost with a request in flight, the sender stops: it no longer sends or expires any batch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.model.verdicts import Guarantee
 
 
 class StalledSender(Sender):
-    """Stops at the first lost request."""
+    """Stops at the first request that is lost with its connection."""
 
     _is_stalled = False
 
@@ -25,7 +25,7 @@ class StalledSender(Sender):
 
 
 MUTANT = Mutant(
-    "does nothing more for any record once a connection is lost with a request in flight",
+    "stops sending and expiring once a connection is lost with a request in flight",
     Components(sender=StalledSender),
     caught_by=("stuck",),
     breaks=("E2E-LIV-01",),

@@ -1,4 +1,4 @@
-"""A poll tells every frame that a connection has, so that one busy broker keeps all others waiting."""
+"""A poll returns every frame of a connection, so one busy broker delays all others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Greedy(Channel):
-    """Tells frames until there are none."""
+    """Reports all received frames at once."""
 
     def report(self, polled: Polled) -> None:
         super().report(polled)
@@ -18,7 +18,7 @@ class Greedy(Channel):
 
 
 MUTANT = Mutant(
-    "tells all frames of a connection in one poll",
+    "returns all frames of a connection in one poll",
     Components(channel=Greedy),
     caught_by=("state_transitions/fragments_make_whole_frames",),
     breaks=("NET-INF-09",),

@@ -1,4 +1,4 @@
-"""A request that takes too long ends alone: its connection stays, and its answer is given to the next one."""
+"""A request that times out does not close its connection, and its response is given to the next request."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class AbandoningClient(NetworkClient):
-    """Gives up on the request and trusts the connection."""
+    """Fails only the request and keeps the connection."""
 
     def _handle_slow_requests(self, now_ms: int) -> None:
         for node_id in self._in_flight.nodes_with_expired_requests(now_ms):
@@ -18,7 +18,7 @@ class AbandoningClient(NetworkClient):
 
 
 MUTANT = Mutant(
-    "ends a request that takes too long, and keeps its connection",
+    "keeps the connection of a request that timed out",
     Components(network_client=AbandoningClient),
     caught_by=(
         "state_transitions/RequestsEndOnceAndInOrder",

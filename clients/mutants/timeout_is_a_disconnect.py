@@ -10,7 +10,7 @@ from harness.wire.error_table import BY_NAME, KafkaError
 
 
 class Undistinguishing(Sender):
-    """Has one error for all ends of connections."""
+    """Reports NETWORK_EXCEPTION for timeouts too."""
 
     def _error_of_lost_request(self, response: ClientResponse) -> KafkaError:
         return BY_NAME["NETWORK_EXCEPTION"]

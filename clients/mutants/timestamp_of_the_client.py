@@ -1,4 +1,4 @@
-"""A record of a topic with LogAppendTime is told its own timestamp, not the broker's."""
+"""If a topic uses LogAppendTime, a record is reported with its own timestamp instead of the broker's."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from clients.seeding.mutant import Mutant
 
 
 class OwnTime(ProducerBatch):
-    """Has no ear for the broker's clock."""
+    """Ignores the timestamp in the response."""
 
     def succeed(self, base_offset: int, log_append_time_ms: int, now_ms: int) -> bool:
         return super().succeed(base_offset, NO_TIMESTAMP, now_ms)
 
 
 MUTANT = Mutant(
-    "tells a record its own timestamp where the broker's counts",
+    "reports a record's own timestamp even if the topic uses LogAppendTime",
     Components(batch=OwnTime),
     caught_by=("delivery/what_was_sent_is_stored_and_told",),
     breaks=("PRD-ISP-09",),

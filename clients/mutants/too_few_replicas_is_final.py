@@ -1,4 +1,4 @@
-"""A batch that too few replicas could take, or have taken, fails at once."""
+"""A batch fails at once after NOT_ENOUGH_REPLICAS or NOT_ENOUGH_REPLICAS_AFTER_APPEND."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.wire.error_table import KafkaError
 
 
 class Demanding(Sender):
-    """Waits for no replica."""
+    """Does not retry after NOT_ENOUGH_REPLICAS."""
 
     def _can_retry(
         self, batch: ProducerBatch, error: KafkaError, answer: PartitionResponse, now_ms: int
@@ -21,7 +21,7 @@ class Demanding(Sender):
 
 
 MUTANT = Mutant(
-    "fails a batch at once that too few replicas could take, or have taken",
+    "fails a batch at once if there are not enough replicas",
     Components(sender=Demanding),
     caught_by=("delivery/too_few_replicas_are_waited_for",),
     breaks=("PRD-SND-09",),

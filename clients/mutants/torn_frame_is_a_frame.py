@@ -1,4 +1,4 @@
-"""What there is of a frame when its connection ends is told like a whole one."""
+"""If a connection ends within a frame, the incomplete frame is returned like a complete one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Greedy(Channel):
-    """Keeps the rest."""
+    """Returns the rest of the read bytes as a frame."""
 
     def __init__(self, node_id: int, *given: object) -> None:
         super().__init__(node_id)
@@ -28,7 +28,7 @@ class Greedy(Channel):
 
 
 MUTANT = Mutant(
-    "takes what there is of a frame at the end of a connection for a whole one",
+    "returns the incomplete frame at the end of a connection as a complete frame",
     Components(channel=Greedy),
     caught_by=("state_transitions/a_torn_frame_is_an_end",),
     breaks=("NET-INF-10",),

@@ -1,4 +1,4 @@
-"""A transactional.id is taken and ignored."""
+"""A transactional.id is accepted and ignored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Silent(ProducerConfig):
-    """Has no transactions, and says nothing."""
+    """Drops transactional.id."""
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any], **more: Any) -> ProducerConfig:
@@ -20,7 +20,7 @@ class Silent(ProducerConfig):
 
 
 MUTANT = Mutant(
-    "takes a transactional.id and ignores it",
+    "accepts a transactional.id and ignores it",
     Components(config=Silent),
     caught_by=("state_transitions/transactions_need_idempotence",),
     breaks=("CLI-CFG-03",),

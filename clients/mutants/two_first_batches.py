@@ -1,4 +1,4 @@
-"""The second batch of a chain goes before the first is acknowledged, as in Java: it can be stored first."""
+"""The second batch of a chain is sent before the first is acknowledged, as in Java. It can be stored first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Eager(PartitionSequences):
-    """Holds nothing back."""
+    """Always allows the full number of batches in flight."""
 
     @property
     def most_in_flight(self) -> int:
@@ -18,7 +18,7 @@ class Eager(PartitionSequences):
 
 
 class EagerManager(TransactionManager):
-    """Has such sequences."""
+    """Uses ``Eager``."""
 
     partition_sequences = Eager
 

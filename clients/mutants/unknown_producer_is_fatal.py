@@ -1,4 +1,4 @@
-"""A batch whose producer the broker does not know fails."""
+"""A batch fails if the broker does not know its producer id."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.wire.error_table import KafkaError
 
 
 class Offended(TransactionManager):
-    """Expects to be known."""
+    """Does not retry after UNKNOWN_PRODUCER_ID."""
 
     def can_retry(self, batch: ProducerBatch, error: KafkaError, log_start_offset: int, now_ms: int) -> bool:
         may = super().can_retry(batch, error, log_start_offset, now_ms)
@@ -18,7 +18,7 @@ class Offended(TransactionManager):
 
 
 MUTANT = Mutant(
-    "fails a batch whose producer the broker does not know",
+    "fails a batch if the broker does not know its producer id",
     Components(transaction_manager=Offended),
     caught_by=("delivery/an_unknown_producer_goes_again",),
     breaks=("PRD-IDM-12",),

@@ -1,4 +1,4 @@
-"""A batch whose producer the broker does not know goes again under its numbers, wherever the log starts."""
+"""If the broker does not know the producer id, a batch keeps its sequence numbers, wherever the log starts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.wire.error_table import KafkaError
 
 
 class Unmoved(TransactionManager):
-    """Restarts for nothing that a broker has forgotten."""
+    """Hides the log start offset after UNKNOWN_PRODUCER_ID."""
 
     def can_retry(self, batch: ProducerBatch, error: KafkaError, log_start_offset: int, now_ms: int) -> bool:
         if error.name == "UNKNOWN_PRODUCER_ID":
@@ -19,7 +19,7 @@ class Unmoved(TransactionManager):
 
 
 MUTANT = Mutant(
-    "never restarts the sequences of a producer that the broker does not know",
+    "never restarts the sequence numbers of a producer that the broker does not know",
     Components(transaction_manager=Unmoved),
     caught_by=("delivery/an_unknown_producer_goes_again",),
     breaks=("PRD-IDM-12",),

@@ -1,4 +1,4 @@
-"""A record for a topic that the broker does not know fails at once, though the topic may come back."""
+"""A record for a topic that the broker does not know fails at once, although the topic may reappear."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.wire.error_table import KafkaError
 
 
 class Final(Sender):
-    """Does not believe in topics that it cannot see."""
+    """Does not retry after UNKNOWN_TOPIC_OR_PARTITION or UNKNOWN_TOPIC_ID."""
 
     def _can_retry(
         self, batch: ProducerBatch, error: KafkaError, answer: PartitionResponse, now_ms: int
@@ -21,7 +21,7 @@ class Final(Sender):
 
 
 MUTANT = Mutant(
-    "fails records at once whose topic the broker does not know",
+    "fails a record at once if the broker does not know its topic",
     Components(sender=Final),
     caught_by=("delivery/a_deleted_topic_fails_alone",),
     breaks=("PRD-SND-11",),

@@ -1,4 +1,4 @@
-"""What a serializer does not take is sent as an empty value."""
+"""If a serializer raises, an empty key or value is sent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Obliging(ProducerPlugins):
-    """Refuses nothing."""
+    """Replaces a serialization error by empty bytes."""
 
     def _bytes(self, serializer: Serializer | None, what: str, record: ProducerRecord, value: Any) -> Any:
         try:
@@ -23,7 +23,7 @@ class Obliging(ProducerPlugins):
 
 
 MUTANT = Mutant(
-    "sends an empty value where the serializer refuses one",
+    "sends an empty value if the serializer raises",
     Components(plugins=Obliging),
     caught_by=("delivery/the_key_is_serialized_first",),
     breaks=("PRD-ISP-04",),

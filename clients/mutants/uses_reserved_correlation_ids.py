@@ -1,4 +1,4 @@
-"""Correlation ids run through those that are kept for SASL before they wrap."""
+"""Before they wrap, correlation ids also use the numbers that are reserved for SASL."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Unreserved(RequestTracker):
-    """Leaves no number out."""
+    """Counts through the reserved numbers."""
 
     def _take_correlation_id(self) -> int:
         taken = self.next_correlation_id
@@ -19,13 +19,13 @@ class Unreserved(RequestTracker):
 
 
 class UnreservedClient(NetworkClient):
-    """Counts so."""
+    """Uses ``Unreserved``."""
 
     exchanges = Unreserved
 
 
 MUTANT = Mutant(
-    "gives requests the correlation ids that are kept for SASL",
+    "gives requests the correlation ids that are reserved for SASL",
     Components(network_client=UnreservedClient),
     caught_by=("state_transitions/correlation_ids_go_round",),
     breaks=("NET-INF-02",),

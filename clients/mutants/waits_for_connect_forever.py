@@ -1,4 +1,4 @@
-"""A connection may take for ever to be made: nothing limits the set-up."""
+"""A connection attempt has no time limit."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from clients.seeding.mutant import Mutant
 
 
 class Patient(ClusterConnectionStates):
-    """Knows no set-up that takes too long."""
+    """Reports no connection attempt as expired."""
 
     def setup_expiries(self) -> Iterator[tuple[int, int]]:
         return iter(())
 
 
 class PatientClient(NetworkClient):
-    """Has such connections."""
+    """Uses ``Patient``."""
 
     connection_states = Patient
 
 
 MUTANT = Mutant(
-    "sets no limit to the making of a connection",
+    "sets no time limit for a connection attempt",
     Components(network_client=PatientClient),
     caught_by=(
         "state_transitions/ConnectionsWalkTheirStates",

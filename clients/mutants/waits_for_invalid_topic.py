@@ -1,4 +1,4 @@
-"""A topic that can never be had, by its name or by authorization, is waited for until max.block.ms."""
+"""A send waits until max.block.ms for a topic whose name is invalid or whose access is not authorized."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Hopeful(BlockedSends):
-    """Takes no refusal for an answer."""
+    """Hides topic errors from blocked sends."""
 
     def _settle(self, blocked: BlockedSend, memory_for: Callable[[int], int], now_ms: int) -> bool:
         errors, self._metadata.topic_errors = self._metadata.topic_errors, {}
@@ -20,7 +20,7 @@ class Hopeful(BlockedSends):
 
 
 MUTANT = Mutant(
-    "waits max.block.ms for topics that can never be had",
+    "waits max.block.ms for a topic whose name is invalid or that it may not access",
     Components(blocked_sends=Hopeful),
     caught_by=("timeout_expiry/a_refused_topic_fails_at_once",),
     breaks=("MET-13",),

@@ -1,4 +1,4 @@
-"""A returned grant wakes nobody: who waits for memory waits until max.block.ms."""
+"""Returned memory wakes no waiting send, so a send that waits for memory waits until max.block.ms."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from clients.seeding.mutant import Mutant
 
 
 class Sleepy(BufferPool):
-    """Serves nobody."""
+    """Does not serve waiting sends."""
 
     def _serve(self) -> None:
-        """Nobody is next."""
+        """Do nothing."""
 
 
 class SleepyAccumulator(RecordAccumulator):
-    """Has such a pool."""
+    """Uses ``Sleepy``."""
 
     buffer_pool = Sleepy
 
 
 MUTANT = Mutant(
-    "wakes nobody when memory is returned",
+    "wakes no waiting send when memory is returned",
     Components(accumulator=SleepyAccumulator),
     caught_by=(
         "state_transitions/MemoryIsLentInTurnAndReturnedOnce",

@@ -1,4 +1,4 @@
-"""A Metadata answer without brokers is taken for the truth: everything that was known is forgotten."""
+"""A Metadata response without brokers is applied, and the client forgets every topic that it knew."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class TrustingMetadata(Metadata):
-    """Has no idea that a broker may know nothing yet."""
+    """Forgets all topics after a response without brokers."""
 
     def update(self, question: MetadataRequest, body: Message, now_ms: int) -> None:
         if not body.brokers:
@@ -18,7 +18,7 @@ class TrustingMetadata(Metadata):
 
 
 MUTANT = Mutant(
-    "forgets everything at a Metadata answer without brokers",
+    "forgets all topics after a Metadata response without brokers",
     Components(metadata=TrustingMetadata),
     caught_by=("delivery/an_answer_without_brokers_forgets_nothing",),
     breaks=("MET-06",),

@@ -1,4 +1,4 @@
-"""Keys are hashed with another seed than Java's: each may be in another partition."""
+"""Keys are hashed differently than in Java, so each key may be assigned to another partition."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.seeding.mutant import Mutant
 
 
 class OtherSeed(Partitioner):
-    """Begins the hash elsewhere."""
+    """Adds a byte to each key before hashing."""
 
     def partition(self, topic: str, known: TopicMetadata, key: bytes | None) -> int:
         return super().partition(topic, known, None) if key is None else _place(key, known)
@@ -23,7 +23,7 @@ def _place(key: bytes, known: TopicMetadata) -> int:
 
 
 MUTANT = Mutant(
-    "hashes keys from another seed than Java's",
+    "hashes keys differently than Java",
     Components(partitioner=OtherSeed),
     caught_by=("delivery/a_key_has_the_partition_that_java_gives_it",),
     breaks=("PRD-ISP-06",),

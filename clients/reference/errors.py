@@ -25,7 +25,7 @@ class PluginError(KafkaTrialError):
 
 
 class SerializationError(KafkaTrialError):
-    """The serializer rejected a key or value. Nothing of the record was buffered (PRD-ISP-04)."""
+    """The serializer rejected a key or value. No part of the record was buffered (PRD-ISP-04)."""
 
 
 class InvalidGroupIdError(KafkaTrialError):

@@ -1,1 +1,1 @@
-"""What mutants are made of, and their table; the mutants themselves are in ``clients.mutants``, a file each."""
+"""The parts that mutants share, and the table of mutants. Each mutant is a file of ``clients.mutants``."""

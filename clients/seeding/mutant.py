@@ -36,7 +36,7 @@ class Mutant:
 
     @property
     def check(self) -> str:
-        """The first check that catches it; "" where properties alone do."""
+        """The first check that catches the mutant, or "" if only properties do."""
         return next((by for by in self.caught_by if "/" not in by), "")
 
     def client(self, name: str) -> ClientKind:

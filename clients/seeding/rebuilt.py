@@ -1,4 +1,4 @@
-"""Making a finished batch anew from other records: for mutants that change what they send again."""
+"""Rebuilds a finished batch from changed records, for mutants that change what they send again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from harness.wire.records import BatchBuilder, Record, read_batches
 
 
 def rebuilt(payload: bytes, change: Callable[[list[Record]], list[Record]]) -> bytes:
-    """The batch with changed records, and all else as it was, but for the checksum, which fits."""
+    """Return the batch with changed records and a valid checksum. Nothing else changes."""
     [batch] = read_batches(payload)
     header = batch.header
     builder = BatchBuilder(header.codec, header.base_timestamp_ms)

@@ -1,6 +1,6 @@
-"""Components and what is beside them: for mutants of parts of which no producer's core is made.
+"""Components for mutants of parts outside the producer's core.
 
-Such a mutant differs in properties alone; as a client kind it runs like the true client.
+Only properties can catch such a mutant. As a client it behaves like the true client.
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ from clients.reference.transport.kafka_producer import KafkaProducer
 
 @dataclass(frozen=True)
 class Variant(Components):
-    """``producer`` is the face with threads, ``consumer_config`` reads the settings of a consumer."""
+    """Components with two more classes.
+
+    ``producer`` is the producer with threads. ``consumer_config`` parses a consumer's settings.
+    """
 
     producer: type[KafkaProducer] = KafkaProducer
     consumer_config: type[ConsumerConfig] = ConsumerConfig
 
 
 class ForgivingConfig(ConsumerConfig):
-    """A consumer's settings, without those of ``forgives`` where one of these is refused."""
+    """A consumer's configuration that drops the settings in ``forgives`` if one of them is refused."""
 
     forgives: ClassVar[tuple[str, ...]] = ()
 

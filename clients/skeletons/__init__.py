@@ -1,5 +1,5 @@
-"""What somebody begins with: an adapter for a client of their own, a campaign file, a CI workflow.
+"""Skeletons to start from: an adapter for a new client, a campaign file, a CI workflow.
 
-A skeleton is the contract library of a language, taken from beside the adapters that use it, and templates. A template
-lies where its file will, under the same name with ``.template`` behind it.
+An adapter skeleton consists of templates and a copy of the language's contract library from ``clients/adapters``. Each
+template has the path of the file that it becomes, plus ``.template``.
 """

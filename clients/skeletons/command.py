@@ -1,4 +1,4 @@
-"""``kafka-trial init``: write an adapter to fill in, a campaign file or a CI workflow to begin with."""
+"""``kafka-trial init``: write a skeleton of an adapter, a campaign file or a CI workflow."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORKFLOW = Path(".github/workflows/kafka-trial.yml")
 
 def register(app: typer.Typer) -> None:
     """Add the commands (entry-point group ``kafka_trial.commands``)."""
-    group = typer.Typer(help="Write what one begins with: an adapter, a campaign file, a CI workflow.")
+    group = typer.Typer(help="Write a skeleton of an adapter, a campaign file or a CI workflow.")
     group.callback(invoke_without_command=True)(init)
     for command in (adapter, campaign, ci):
         group.command(command.__name__)(command)
@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
 
 def init(context: typer.Context) -> int:
-    """Write what one begins with: an adapter, a campaign file, a CI workflow."""
+    """Write a skeleton of an adapter, a campaign file or a CI workflow."""
     if context.invoked_subcommand is None:
         answer(f"kafka-trial init adapter --language {'|'.join(LANGUAGES)}   {_first_line(adapter)}")
         answer(f"kafka-trial init campaign   {_first_line(campaign)}")
@@ -40,16 +40,16 @@ def init(context: typer.Context) -> int:
 
 def adapter(
     language: Annotated[str | None, typer.Option("--language", help=", ".join(LANGUAGES))] = None,
-    name: Annotated[str, typer.Option(help="What the client is called.")] = DEFAULT_NAME,
+    name: Annotated[str, typer.Option(help="The name of the client.")] = DEFAULT_NAME,
     folder: Annotated[
-        Path | None, typer.Option("--dir", help="Where to, a folder that is new or empty; else the name.")
+        Path | None, typer.Option("--dir", help="A new or empty folder to write to. Default: the name.")
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Write a program that speaks the contract, with the methods of a client to fill in."""
+    """Write a program that implements the contract. Fill in the methods for your client."""
     folder_name(name, "client")
     if language is None:
-        raise UsageError(f"in which language? --language takes {', '.join(LANGUAGES)}")
+        raise UsageError(f"--language is missing; choose one of {', '.join(LANGUAGES)}")
     if language not in LANGUAGES:
         raise unknown("language", language, LANGUAGES)
     chosen = LANGUAGES[language]
@@ -64,30 +64,33 @@ def adapter(
         f"kafka-trial run produce/calm -- {chosen.command}",
     ]
     _tell([target / path for path in files], steps, as_json)
-    say(f"{target / chosen.program} is to be filled in; {target / 'README.md'} says what is asked of it")
+    say(f"complete {target / chosen.program}; {target / 'README.md'} lists the requirements")
     return 0
 
 
 def campaign(
-    file: Annotated[Path, typer.Option(help="Where to.")] = Path("campaign.toml"), as_json: AsJson = False
+    file: Annotated[Path, typer.Option(help="The file to write.")] = Path("campaign.toml"),
+    as_json: AsJson = False,
 ) -> int:
-    """Write a campaign file that says in comments what can be in it."""
+    """Write a campaign file with comments that explain every setting."""
     write_new({file: template("campaign.toml")})
     quoted = shlex.quote(str(file))
     _tell([file], [f"kafka-trial campaign {quoted} --dry-run", f"kafka-trial campaign {quoted}"], as_json)
     return 0
 
 
-def ci(file: Annotated[Path, typer.Option(help="Where to.")] = WORKFLOW, as_json: AsJson = False) -> int:
-    """Write a workflow for GitHub Actions that puts a client on trial."""
+def ci(
+    file: Annotated[Path, typer.Option(help="The file to write.")] = WORKFLOW, as_json: AsJson = False
+) -> int:
+    """Write a GitHub Actions workflow that tests a client."""
     write_new({file: template("kafka-trial.yml")})
     _tell([file], [f"git add {shlex.quote(str(file))}"], as_json)
-    say("its CLIENT and its scenarios are yours to choose")
+    say("choose CLIENT and the scenarios in that file")
     return 0
 
 
 def _tell(files: list[Path], steps: list[str], as_json: bool) -> None:
-    """What was written, on stdout; what to do next, for a person."""
+    """Print the written files to stdout and the next steps to stderr."""
     if as_json:
         print_json({"files": [str(path) for path in files], "next": steps})
     else:

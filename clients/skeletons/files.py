@@ -1,4 +1,4 @@
-"""What is written: templates with the names filled in, and the contract library; only where nothing is yet."""
+"""The contents of a skeleton: templates with the names filled in, and the contract library. Nothing is overwritten."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ ADAPTERS: Final = Path(clients.adapters.__file__).parent
 TEMPLATES: Final = Path(__file__).parent / "templates"
 SUFFIX: Final = ".template"
 
-#: What a trial gives beside its profile, and what stands there.
-_OF_THE_TRIAL: Final = {"bootstrap.servers": "one or more, with commas between", "client.id": "a text"}
+#: Settings that a trial adds to those of its profile, and a description of each value.
+_OF_THE_TRIAL: Final = {"bootstrap.servers": "one or more, separated by commas", "client.id": "a text"}
 
 
 def adapter_files(language: Language, name: str) -> dict[str, bytes]:
-    """A skeleton: path in its folder -> content."""
+    """Return the files of an adapter skeleton: path in its folder -> content."""
     library = ADAPTERS / language.library
     found = {
         f"{language.place}/{path.relative_to(library)}": path.read_bytes()
@@ -42,19 +42,22 @@ def adapter_files(language: Language, name: str) -> dict[str, bytes]:
     own = TEMPLATES / language.name
     for path in (*sorted(own.rglob(f"*{SUFFIX}")), TEMPLATES / f"README.md{SUFFIX}"):
         place = path.relative_to(own if path.is_relative_to(own) else TEMPLATES)
-        # a `${...}` that is none of ours belongs to the file
+        # keep each `${...}` that is not in `words`: it belongs to the file
         text = Template(path.read_text()).safe_substitute(words)
         found[str(place).removesuffix(SUFFIX)] = text.encode()
     return found
 
 
 def template(name: str) -> bytes:
-    """A file that is written as it is."""
+    """Return a file that is written unchanged."""
     return (TEMPLATES / f"{name}{SUFFIX}").read_bytes()
 
 
 def write_new(files: Mapping[Path, bytes]) -> None:
-    """Write all of them, or none. UsageError: one is there already. EnvironmentProblem: they cannot be written."""
+    """Write all files, or none.
+
+    Raise UsageError if one exists already, and EnvironmentProblem if one cannot be written.
+    """
     done: list[Path] = []
     for path, content in files.items():
         try:
@@ -66,17 +69,17 @@ def write_new(files: Mapping[Path, bytes]) -> None:
             for written in done:
                 written.unlink()
             if isinstance(error, FileExistsError) and path not in done:
-                raise UsageError(f"{error.filename} is there already, and is not written over") from None
+                raise UsageError(f"{error.filename} already exists and is not overwritten") from None
             raise EnvironmentProblem(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def must_be_new(folder: Path) -> None:
-    """UsageError for a folder in which something is, or what is no folder. EnvironmentProblem: it cannot be read."""
+    """Raise UsageError unless the folder is new or empty. Raise EnvironmentProblem if it cannot be read."""
     try:
         if folder.exists() and next(folder.iterdir(), None):
-            raise UsageError(f"{folder} is not empty", hint="--dir DIR names another folder")
+            raise UsageError(f"{folder} is not empty", hint="choose another folder with --dir DIR")
     except NotADirectoryError:
-        raise UsageError(f"{folder} is no folder", hint="--dir DIR names another") from None
+        raise UsageError(f"{folder} is not a folder", hint="choose another one with --dir DIR") from None
     except OSError as error:
         raise EnvironmentProblem(f"{folder} cannot be read: {error.strerror or error}") from error
 

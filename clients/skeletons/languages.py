@@ -1,6 +1,6 @@
-"""The languages that there are skeletons for: what lies where, and the commands that build and start the program.
+"""The languages with a skeleton: the location of each file, and the commands that build and start the program.
 
-Each command is meant for a shell in the skeleton's folder. The README gives them, and the tests run them.
+The commands are for a shell in the skeleton's folder. The README lists them, and the tests run them.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Language:
-    """``library`` is the folder of the contract library below ``clients/adapters``, ``sources`` what is taken of it.
+    """A language with a skeleton.
 
-    ``place`` is where it goes, ``program`` the file to fill in, ``build_file`` where the client is asked for.
+    ``library`` is the folder of the contract library below ``clients/adapters``, and ``sources`` the patterns of the
+    files to copy from it to ``place``. ``program`` is the file to complete, and ``build_file`` the file that names the
+    client.
     """
 
     name: str

@@ -79,7 +79,7 @@ def is_reached(row: FaultRow, evidence: Evidence) -> bool:
 
 
 def cut_off(row: FaultRow, evidence: Evidence) -> int:
-    """Count as :func:`ended_together`; if no connection was open, count the records that none could carry."""
+    """Like :func:`ended_together`. If no connection was open, count the records that none could carry."""
     if count := ended_together(row, evidence):
         return count
     return 0 if is_reached(row, evidence) else held_up(row, evidence)

@@ -29,7 +29,7 @@ def unheard(row: FaultRow, evidence: Evidence) -> int:
 
 
 def held_back(row: FaultRow, evidence: Evidence) -> int:
-    """Count as :func:`unheard`, and also the answers whose result the client gave only when the fault released them."""
+    """Like :func:`unheard`, but also count answers whose result the client gave only when the fault released them."""
     span = span_of(row)
     if span is None:
         return 0

@@ -83,7 +83,7 @@ def later_there(row: FaultRow, evidence: Evidence, least_ns: Callable[[Frame], i
 
 
 def later_back(row: FaultRow, evidence: Evidence, least_ns: Callable[[Frame], int]) -> int:
-    """As :func:`later_there`, but for answers, from the witness to the client's result."""
+    """Like :func:`later_there`, with answers on their way from the witness to the client's result."""
 
     def wait(span: Span, way: Way) -> tuple[int, int] | None:
         answer = way.exchange.answer

@@ -10,9 +10,9 @@ client is never refused, so a client that takes "connected" for "available" trie
 off, and must not take the end of a connection for a response.
 
 ## How it is made
-In live mode a ``timeout`` toxic upstream with a timeout of 1 ms, on open and on later connections. What clients
-send meanwhile is discarded. At the end the connections that are left are closed. In simulated mode the proxy
-closes the connections that it has accepted.
+In live mode the lane has a ``timeout`` toxic upstream with a timeout of 1 ms, on open and on later connections. Data
+that clients send meanwhile is discarded. At the end the connections that are left are closed. In simulated mode the
+proxy closes the connections that it has accepted.
 
 ## Where it is seen
 The client reads the end of the stream right after it has connected. At the witness connections end from the client's
@@ -45,7 +45,7 @@ class AcceptThenClose(AddressFault):
 
     name = "accept_then_close"
     summary = "connections are accepted and closed at once for the duration, and open ones end"
-    shown_by = "connections ended with all of their broker, or as soon as they were made"
+    shown_by = "connections ended together with all others to their broker, or as soon as they were made"
 
     async def take(self, proxy: Proxy, name: str) -> None:
         """Close every connection as soon as it is silent."""

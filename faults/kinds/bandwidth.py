@@ -10,18 +10,17 @@ The request timeout, which counts from the moment a request is sent and not from
 the connection is busy; and delivery timeouts that expire while bytes are still on the way.
 
 ## How it is made
-In live mode, a ``bandwidth`` toxic in each limited direction, on open and on later connections. The bytes that it
-holds leave in steps of a tenth of a second. At the end its rate is first set so high that it holds nothing, and then
-the toxic is removed. In simulated mode each piece of data takes its size divided by the rate, and the pieces after
-it wait.
+In live mode each limited direction has a ``bandwidth`` toxic, on open and on later connections. The bytes that it holds
+leave in steps of a tenth of a second. At the end its rate is first set so high that it holds nothing, and then the
+toxic is removed. In simulated mode each piece of data takes its size divided by the rate, and the pieces after it wait.
 
 ## Where it is seen
 Requests arrive late at the witness, or responses arrive late at the client. A hit is a frame in a limited direction
 that passed the witness during the fault.
 
 ## What it cannot do
-It cannot share one limit between several connections, or slow down a FIN that has no data in front of it. In the live
-world a rate must be a multiple of 1,000 bytes per second, because that is Toxiproxy's unit.
+It cannot share one limit between several connections, or slow down a FIN that has no data in front of it. In live mode
+a rate must be a multiple of 1,000 bytes per second, because that is Toxiproxy's unit.
 """
 
 from __future__ import annotations
@@ -49,10 +48,9 @@ class Bandwidth(Fault):
     """The fault kind ``bandwidth``."""
 
     name = "bandwidth"
-    summary = "bytes leave no faster than a rate, in order, none lost"
+    summary = "bytes are sent no faster than a rate, in order and without loss"
     shown_by = (
-        "batches or their results took as long as their bytes do at the rate, or records waited "
-        "until it was over"
+        "batches or their results took as long as the rate requires, or records waited until the fault ended"
     )
     modes = BOTH_MODES
     params: tuple[FaultParam, ...] = (
@@ -68,8 +66,7 @@ class Bandwidth(Fault):
         for stream, rate in rates.items():
             if mode == Mode.LIVE and rate % _BYTES_PER_KB:
                 raise UsageError(
-                    f"{stream}_bytes_per_s of fault 'bandwidth' must be whole thousands where Toxiproxy does it, "
-                    f"not {rate}"
+                    f"{stream}_bytes_per_s of fault 'bandwidth' must be a multiple of 1,000 with Toxiproxy, not {rate}"
                 )
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:

@@ -10,10 +10,10 @@ Moving to another leader and back, metadata from the brokers that are left, LEAD
 appended but never answered.
 
 ## How it is made
-In live mode by SIGKILL. The proxies are disabled meanwhile, so that connections are refused, as on a host whose
-process has ended (a proxy alone would accept and hang up). The broker starts again on the data that it had, which takes
-until the controller has noticed its death. In simulated mode the scripted broker closes its connections and
-accepts no new ones, and the controller knows at once.
+In live mode the broker's process gets SIGKILL. The proxies are disabled meanwhile, so that connections are refused, as
+on a host whose process has ended (a proxy alone would accept and hang up). The broker restarts on the data that it had
+once the controller has noticed its end. In simulated mode the scripted broker closes its connections and accepts no new
+ones, and the controller knows at once.
 
 ## Where it is seen
 At the witness, the broker closes its connections, including those that are opened meanwhile. A hit is a connection that
@@ -42,10 +42,10 @@ class BrokerKill(BrokerFault):
     """The fault kind ``broker_kill``."""
 
     name = "broker_kill"
-    summary = "brokers are killed; their partitions go elsewhere; at the end they are back"
+    summary = "brokers are killed, their partitions move to others, and at the end they are restarted"
     lingers_s = 0.0
     starts_nodes = True
-    shown_by = "connections ended, with all of their broker, or as soon as they were made"
+    shown_by = "connections ended together with all others to their broker, or as soon as they were made"
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Kill the brokers and refuse connections to them."""

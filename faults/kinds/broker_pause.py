@@ -10,7 +10,8 @@ The request timeout on a connection that looks alive; batches that are appended 
 broker's own REQUEST_TIMED_OUT, after which the batch is in the log.
 
 ## How it is made
-In live mode by SIGSTOP and SIGCONT. In simulated mode the scripted brokers leave requests unread.
+In live mode the broker's process gets SIGSTOP and SIGCONT. In simulated mode the scripted brokers leave requests
+unread.
 
 ## Where it is seen
 Requests reach the broker, and are answered after the fault has ended. A hit is a request that arrived during the fault.

@@ -10,9 +10,9 @@ What every upgrade does to a client: NOT_LEADER_OR_FOLLOWER from a broker that i
 with requests in flight, and the way back. With ``one_by_one`` it is the rolling restart of an upgrade.
 
 ## How it is made
-By SIGTERM, which starts Kafka's controlled shutdown. The proxies are disabled meanwhile, so that connections are
-refused, as on a host whose process has ended. The fault waits until every listener of the restarted broker is ready,
-and with ``one_by_one`` also until every broker reports that the replicas are in sync.
+The broker's process gets SIGTERM, which starts Kafka's controlled shutdown. The proxies are disabled meanwhile, so that
+connections are refused, as on a host whose process has ended. The fault waits until every listener of the restarted
+broker is ready, and with ``one_by_one`` also until every broker reports that the replicas are in sync.
 
 ## Where it is seen
 At the witness, the broker closes its connections. A hit is a connection that the broker closed.
@@ -42,12 +42,12 @@ class BrokerRestart(Fault):
 
     name = "broker_restart"
     exclusive_cluster = True
-    summary = "brokers are shut down in good order; at the end they are back"
+    summary = "brokers are shut down cleanly, and restarted at the end"
     lingers_s = 0.0
     starts_nodes = True
-    shown_by = "connections ended, with all of their broker, or as soon as they were made"
+    shown_by = "connections ended together with all others to their broker, or as soon as they were made"
     params: tuple[FaultParam, ...] = (
-        FaultParam("one_by_one", 0, 0, 1, "1: each is back, and in sync, before the next one goes"),
+        FaultParam("one_by_one", 0, 0, 1, "1: each broker is back and in sync before the next one stops"),
     )
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:

@@ -9,7 +9,7 @@ How a client handles an error that today's brokers no longer return. A response 
 truthful: what was refused under one code is refused under another.
 
 ## How it is made
-By the witness, which changes the response in the version that the client uses.
+The witness changes the response in the version that the client uses.
 
 ## Where it is seen
 At the witness, the row of the response says that it was changed, and by which fault. A hit is such a row.
@@ -35,7 +35,7 @@ class ChangedError(FrameFault):
     """The fault kind ``changed_error``."""
 
     name = "changed_error"
-    summary = "single answers say another error code"
+    summary = "single answers carry another error code"
     directions = ("response",)
     params: tuple[FaultParam, ...] = (
         FaultParam("code", ErrorCode.unknown_producer_id, -1, max(ErrorCode), "the error code"),

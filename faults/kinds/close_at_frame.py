@@ -9,7 +9,7 @@ A request that was applied and whose response breaks off at any byte: in the siz
 also probes an end right after a whole response, whose request must not be sent again.
 
 ## How it is made
-By the witness, which closes both of its sockets.
+The witness closes both of its sockets.
 
 ## Where it is seen
 At the witness, the connection ends and neither side is recorded as the one that closed it. The row of the frame says
@@ -36,8 +36,8 @@ class CloseAtFrame(FrameFault):
     """The fault kind ``close_at_frame``."""
 
     name = "close_at_frame"
-    summary = "the connection ends at a byte of single frames, or right behind them"
-    shown_by = "connections ended at a frame, by neither side"
+    summary = "the connection ends at a byte of single frames, or right after them"
+    shown_by = "connections ended at a frame, and neither side had closed them"
     params: tuple[FaultParam, ...] = (
         FaultParam("at_byte", -1, -1, 2**28, "how much of the frame passes, -1 for all of it"),
         FaultParam("reset", 0, 0, 1, "1 for RST, 0 for FIN"),

@@ -10,8 +10,8 @@ Whether the client asks FindCoordinator again when it gets NOT_COORDINATOR, wait
 (COORDINATOR_LOAD_IN_PROGRESS), and repeats what was not done, in order.
 
 ## How it is made
-In live mode as in ``leader_move``: another replica becomes the preferred one and is elected. In simulated
-mode the scripted brokers agree on the next broker for every key at once.
+In live mode it works like ``leader_move``: another replica becomes the preferred one and is elected. In simulated mode
+the scripted brokers agree on the next broker for every key at once.
 
 ## Where it is seen
 The old coordinator answers NOT_COORDINATOR. A hit is such a response that passes the witness during the fault.
@@ -47,7 +47,7 @@ class CoordinatorMove(BrokerFault):
     summary = "groups and transactional ids get another coordinator, and keep it"
     #: Coordinators keep the ids and groups that they served in memory.
     lingers_s = math.inf
-    shown_by = "answers said NOT_COORDINATOR"
+    shown_by = "answers reported NOT_COORDINATOR"
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Move the coordinators."""

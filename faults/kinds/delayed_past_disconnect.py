@@ -11,9 +11,9 @@ broker recognizes the sequence numbers. A client that reports a failure as certa
 wrong here.
 
 ## How it is made
-A delay of one hour on requests, which is removed again. In live mode this is a ``latency`` toxic upstream. Its
-delay is first set to 0, which releases what is held, and then the toxic is removed. A FIN waits after the held data,
-and so does the end of a connection that the client has reset.
+Requests get a delay of one hour, which is removed again. In live mode this is a ``latency`` toxic upstream. Its delay
+is first set to 0, which releases what is held, and then the toxic is removed. A FIN waits after the held data, and so
+does the end of a connection that the client has reset.
 
 ## Where it is seen
 The client sees silence. At the witness requests arrive at the end of the fault, and connections end from the client's
@@ -41,8 +41,10 @@ class DelayedPastDisconnect(HeldBack):
     """The fault kind ``delayed_past_disconnect``."""
 
     name = "delayed_past_disconnect"
-    summary = "requests are held back for the duration, and then reach the broker though the client has left"
-    shown_by = "requests arrived after their client had left, and had asked elsewhere"
+    summary = (
+        "requests are held back for the duration, and then reach the broker although the client has left"
+    )
+    shown_by = "requests arrived after their client had closed the connection"
     stream = "upstream"
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:

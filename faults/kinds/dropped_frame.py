@@ -10,11 +10,11 @@ the next response for the missing one; a client that compares correlation ids no
 never applied next to one that was.
 
 ## How it is made
-By the witness, which buffers a frame until it is whole and then does not pass it on.
+The witness buffers a frame until it is whole and then does not pass it on.
 
 ## Where it is seen
 The row of the frame says that it was stopped, and by which fault. A hit is such a row. The other side never sees the
-frame: the broker appends nothing of a dropped request, and a client whose response is dropped times out.
+frame: the broker does not see a dropped request, and a client whose response is dropped times out.
 
 ## What it cannot do
 It cannot hide from TCP that the bytes were received: both sides have got an acknowledgement for them.
@@ -34,7 +34,7 @@ class DroppedFrame(FrameFault):
     """The fault kind ``dropped_frame``."""
 
     name = "dropped_frame"
-    summary = "single requests or responses are thrown away, with or without their connection"
+    summary = "single requests or responses are dropped, and their connection stays open or ends"
     params: tuple[FaultParam, ...] = (
         FaultParam("end", 0, 0, RST, "how the connection ends: 0 it stays open, 1 FIN, 2 RST"),
     )

@@ -9,8 +9,8 @@ The counterpart of ``dropped_response``: the client sees the same silence, but n
 confuses the two either loses records or reports false failures.
 
 ## How it is made
-The bytes are discarded before they reach the witness; in live mode by a ``timeout`` toxic with timeout 0 upstream.
-This never slows a client down, however much it sends. Toxiproxy closes every connection when the toxic is removed.
+The bytes are discarded before they reach the witness. In live mode a ``timeout`` toxic with timeout 0 upstream does
+that. It never slows a client down, however much it sends. Toxiproxy closes every connection when the toxic is removed.
 
 ## Where it is seen
 The client sees silence, then the end of the connection. The witness sees no request, and cannot know that one was sent.
@@ -41,7 +41,7 @@ class DroppedRequest(Fault):
     """The fault kind ``dropped_request``."""
 
     name = "dropped_request"
-    summary = "requests are thrown away on their way; then the connections are closed"
+    summary = "requests are discarded in transit; then the connections are closed"
     shown_by = "records were sent, and no request with them reached a broker before the fault ended"
     modes = BOTH_MODES
 

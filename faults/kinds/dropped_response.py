@@ -10,9 +10,10 @@ Without idempotence the log holds it twice. With idempotence the broker recogniz
 second request without appending. Request timeouts also show here.
 
 ## How it is made
-A ``timeout`` toxic with timeout 0 downstream, on live and on later connections. It reads, acknowledges at the level of
-TCP, and discards. When it is removed, Toxiproxy closes every connection of the proxy, so that no connection with a gap
-in its stream stays open. The listener stays open, so that a client that reconnects at once is not refused.
+The lane has a ``timeout`` toxic with timeout 0 downstream, on open and on later connections. It reads, acknowledges at
+the level of TCP, and discards. When it is removed, Toxiproxy closes every connection of the proxy, so that no
+connection with a gap in its stream stays open. The listener stays open, so that a client that reconnects at once is not
+refused.
 
 ## Where it is seen
 The client sees silence, then the end of the connection. At the witness the responses pass as if nothing were wrong. A
@@ -42,7 +43,7 @@ class DroppedResponse(Fault):
     """The fault kind ``dropped_response``."""
 
     name = "dropped_response"
-    summary = "requests are applied, their responses thrown away; then the connections are closed"
+    summary = "requests are applied and their responses discarded; then the connections are closed"
     shown_by = "Produce answers passed, and the client did without them"
     modes = BOTH_MODES
 

@@ -8,7 +8,7 @@ Whether the client takes the second copy for the response to its next request. I
 broken; it is not correct to complete a request with the copy.
 
 ## How it is made
-By the witness, which writes the frame twice.
+The witness writes the frame twice.
 
 ## Where it is seen
 At the witness, the row of the response says which fault acted on it. A hit is such a row.

@@ -2,7 +2,7 @@
 
 ## What it does
 The next ``count`` responses of the API ``api`` carry the error ``code``: for every partition that they cover or, for
-Produce, for ``partition`` alone. The request is not carried out, unless ``after_append`` is 1: then Produce has
+Produce, for ``partition`` alone. The request is not executed, unless ``after_append`` is 1: then Produce has
 appended the batch first. Responses that are left over when the fault ends are no longer changed.
 
 ## What it probes
@@ -10,9 +10,9 @@ How the client handles each code: whether it retries with fresh metadata or a ne
 fails itself; and what it reports for a record that is in the log all the same.
 
 ## How it is made
-In live mode by the witness, which puts the code into the broker's response, in the version that the client uses.
-The broker has carried out the request, so ``after_append`` has to be 1 for Produce. In simulated mode the scripted
-brokers set the code themselves.
+In live mode the witness puts the code into the broker's response, in the version that the client uses. The broker has
+executed the request, so ``after_append`` has to be 1 for Produce. In simulated mode the scripted brokers set the code
+themselves.
 
 ## Where it is seen
 At the witness: a hit is a response of that API with that code during the fault, including one that the broker gave for
@@ -47,12 +47,12 @@ class ErrorResponse(WitnessFault):
     """The fault kind ``error_response``."""
 
     name = "error_response"
-    summary = "answers say an error code, with or without having done what was asked"
-    shown_by = "answers said the code, as the fault put it"
+    summary = "answers carry an error code, whether or not the request was executed"
+    shown_by = "answers carried the code that the fault set"
     params: tuple[FaultParam, ...] = (
         FaultParam("api", Api.PRODUCE, 0, 100, "the key of the API that fails"),
         FaultParam("code", ErrorCode.not_leader_or_follower, -1, max(ErrorCode), "the error code"),
-        FaultParam("count", 1, 1, 1_000_000, "how many answers say it"),
+        FaultParam("count", 1, 1, 1_000_000, "how many answers carry it"),
         FaultParam("partition", -1, -1, 2**31 - 1, "the one partition that fails, -1 for all"),
         FaultParam("after_append", 0, 0, 1, "1 if Produce appends before it fails"),
     )
@@ -66,12 +66,12 @@ class ErrorResponse(WitnessFault):
         values = self.values(spec)
         if values["partition"] != -1 and values["api"] != Api.PRODUCE:
             raise UsageError(
-                f"fault {self.name!r} fails one partition of Produce alone: leave out partition, or set api to "
-                f"{int(Api.PRODUCE)}"
+                f"fault {self.name!r} can fail a single partition of Produce only: leave out partition, or set api "
+                f"to {int(Api.PRODUCE)}"
             )
         if mode == Mode.LIVE and values["api"] == Api.PRODUCE and not values["after_append"]:
             raise UsageError(
-                f"fault {self.name!r} on a real broker comes after the append: set after_append to 1"
+                f"a real broker appends the batch before fault {self.name!r}: set after_append to 1"
             )
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:

@@ -21,8 +21,8 @@ does.
 ## Where it is seen
 At the witness the connections end from the client's side (with ``unaware_broker``, when the fault ends), while the
 client's end of them stays open. A hit is a connection that ended this way during the fault, including those that the
-client closed meanwhile. In simulated mode hits are the connections that were severed, and each frame that was sent
-into the void.
+client closed meanwhile. In simulated mode hits are the connections that were severed, and each frame that was sent on
+one of them and lost.
 
 ## What it cannot do
 It cannot keep the peer's kernel silent: the kernel still acknowledges, so neither side's TCP gives up. At the end a
@@ -55,7 +55,7 @@ class HalfOpen(Fault):
 
     name = "half_open"
     summary = "open connections lose one end, and the other is not notified"
-    shown_by = "connections ended, with all of their broker"
+    shown_by = "connections ended together with all others to their broker"
     modes = BOTH_MODES
     params: tuple[FaultParam, ...] = (
         FaultParam("unaware_broker", 0, 0, 1, "1: the broker is not notified, 0: the client is not notified"),
@@ -112,7 +112,7 @@ class HalfOpen(Fault):
         return cuts.ended_together(row, evidence)
 
     def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
-        """Count the connections that were severed, and the frames that were sent into the void."""
+        """Count the connections that were severed, and the frames that were sent on them and lost."""
         return lane.touched(toxic_name(row.spec))
 
     def _unaware_broker(self, spec: FaultSpec) -> bool:

@@ -9,8 +9,8 @@ For responses, the late response: an answer to a request that the client has tim
 kept. For requests, the ghost request: it reaches the broker and is applied after the client has left.
 
 ## How it is made
-By the witness, which keeps the frame. A FIN waits after it, so that the broker reads the request before it learns that
-the client no longer waits for its response.
+The witness keeps the frame. A FIN waits after it, so that the broker reads the request before it learns that the client
+no longer waits for its response.
 
 ## Where it is seen
 At the witness, the row of the frame has the time at which it was passed on, and says that it was late, and by which
@@ -36,7 +36,7 @@ class HeldFrame(FrameFault):
     """The fault kind ``held_frame``."""
 
     name = "held_frame"
-    summary = "single requests or responses, and what is behind them, are held until the fault ends"
+    summary = "single requests or responses, and everything after them, are held until the fault ends"
     shown_by = "frames were passed on when the fault ended, and not before"
 
     def action(self, spec: FaultSpec) -> Action:

@@ -13,7 +13,7 @@ connection has ended, or that it ends just when the client sends. It must reconn
 answered.
 
 ## How it is made
-A ``timeout`` toxic upstream with ``idle_ms`` as its timeout, on open and on later connections.
+The lane has a ``timeout`` toxic upstream with ``idle_ms`` as its timeout, on open and on later connections.
 
 ## Where it is seen
 The client reads the end of the stream. At the witness the connections end from the client's side. A hit is a connection

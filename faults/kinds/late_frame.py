@@ -9,7 +9,7 @@ A response that arrives after its request timeout, on a connection that works ot
 burst after one that was late; one slow broker or one slow API, for a client that keeps a timer per request.
 
 ## How it is made
-By the witness, which holds the frame for that long.
+The witness holds the frame for that long.
 
 ## Where it is seen
 At the witness, the row of the frame has the time at which it was passed on, and says that it was late, and by which
@@ -34,7 +34,7 @@ class LateFrame(FrameFault):
     """The fault kind ``late_frame``."""
 
     name = "late_frame"
-    summary = "single requests or responses, and what is behind them, are passed on later"
+    summary = "single requests or responses, and everything after them, are passed on later"
     shown_by = "frames were passed on later by the delay"
     params: tuple[FaultParam, ...] = (FaultParam("delay_ms", 1_000, 1, 600_000, "how much later"),)
 

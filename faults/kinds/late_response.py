@@ -10,8 +10,8 @@ Responses after the request timeout. A client that closes the connection on a ti
 A client that keeps the connection must recognize a late response, and not take it for the response to a later request.
 
 ## How it is made
-A delay of one hour on responses, which is removed again. In live mode this is a ``latency`` toxic downstream, on
-open and on later connections. Its delay is first set to 0, which releases what is held, and then the toxic is removed.
+Responses get a delay of one hour, which is removed again. In live mode this is a ``latency`` toxic downstream, on open
+and on later connections. Its delay is first set to 0, which releases what is held, and then the toxic is removed.
 
 ## Where it is seen
 The client sees silence, and then responses, unless it has left. At the witness the responses are on time. A hit is a
@@ -40,7 +40,7 @@ class LateResponse(HeldBack):
 
     name = "late_response"
     summary = "answers are held back for the duration, then all arrive"
-    shown_by = "Produce answers passed, and the client had their results later or did without them"
+    shown_by = "Produce answers passed, and the client got the results later or did without them"
     stream = "downstream"
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:

@@ -10,11 +10,11 @@ Pipelining (more than one request in flight), batching while responses are late,
 its request timeout makes it give up on requests that the broker applies.
 
 ## How it is made
-A ``latency`` toxic in each direction with a delay, jitter 0, on live and on later connections. At the end the delay is
+Each delayed direction has a ``latency`` toxic with jitter 0, on open and on later connections. At the end the delay is
 first set to 0, which releases what is held, and then the toxic is removed.
 
 ## Where it is seen
-The client's acknowledgements take at least the added delay. At the witness, which sits after the proxy,
+The client's acknowledgements take at least the added delay. At the witness, which sits between the proxy and the
 broker, requests arrive late and responses are still on time. A hit is a frame in a delayed direction that passed the
 witness during the fault.
 
@@ -46,8 +46,10 @@ class Latency(Fault):
     """The fault kind ``latency``."""
 
     name = "latency"
-    summary = "requests and responses arrive later, in order, none lost"
-    shown_by = "batches or their results took as long as the added delay, or records waited until it was over"
+    summary = "requests and responses arrive later, in order and without loss"
+    shown_by = (
+        "batches or their results took as long as the added delay, or records waited until the fault ended"
+    )
     modes = BOTH_MODES
     params: tuple[FaultParam, ...] = (
         FaultParam("upstream_ms", 0, 0, 600_000, "how much later requests reach the broker"),

@@ -10,9 +10,9 @@ Whether it keeps the order of its batches while it moves them to another connect
 for new.
 
 ## How it is made
-In live mode by a reassignment that makes another replica the preferred one, and an election. The move is done when
-the new leader leads; brokers learn of it one after the other. In simulated mode the scripted brokers elect at
-once, and all of them know it at once. Followers that are in sync have everything, so nothing is lost.
+In live mode a reassignment makes another replica the preferred one, and an election follows. The move is done when the
+new leader leads. Brokers learn of it one after the other. In simulated mode the scripted brokers elect at once, and all
+of them know it at once. Followers that are in sync have everything, so nothing is lost.
 
 ## Where it is seen
 The old leader answers Produce with NOT_LEADER_OR_FOLLOWER. A hit is such a response that passes the witness during the
@@ -55,7 +55,7 @@ class LeaderMove(BrokerFault):
     name = "leader_move"
     summary = "partitions go to another leader, in a new epoch, and stay there"
     lingers_s = 0.0
-    shown_by = "answers said NOT_LEADER_OR_FOLLOWER, or partitions went on at another broker"
+    shown_by = "answers reported NOT_LEADER_OR_FOLLOWER, or partitions continued at another broker"
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Move the leaders."""

@@ -9,8 +9,8 @@ Whether the client interprets the new log start offset correctly: together with 
 the producer knows of can still be in the log.
 
 ## How it is made
-By DeleteRecords up to the high watermark, once that is the log's end; in simulated mode in the scripted
-partitions.
+In live mode the fault sends DeleteRecords up to the high watermark, once that is the log's end. In simulated mode it
+trims the scripted partitions.
 
 ## Where it is seen
 The brokers' log begins later than before: that is the proof. The client learns of it from every Produce response, whose

@@ -2,7 +2,7 @@
 
 ## What it does
 For the duration ``max.message.bytes`` of the topic is ``bytes``, counted over the whole batch including its header. A
-larger batch is refused with MESSAGE_TOO_LARGE, and nothing of it is appended. At the end the brokers' default applies
+larger batch is refused with MESSAGE_TOO_LARGE, and no part of it is appended. At the end the brokers' default applies
 again.
 
 ## What it probes
@@ -10,8 +10,7 @@ Whether the client splits the batch into smaller ones, in order and each with it
 a record that is too large alone.
 
 ## How it is made
-By changing the topic's settings: through the controller in live mode, in the scripted cluster in simulated
-mode.
+The fault changes the topic's settings: through the controller in live mode, in the scripted cluster in simulated mode.
 
 ## Where it is seen
 At the witness: a hit is a response with MESSAGE_TOO_LARGE during the fault.
@@ -46,9 +45,9 @@ class MessageSizeLimit(BrokerFault):
     name = "message_size_limit"
     summary = "batches above a size are refused"
     lingers_s = 0.0
-    shown_by = "answers said MESSAGE_TOO_LARGE"
+    shown_by = "answers reported MESSAGE_TOO_LARGE"
     params: tuple[FaultParam, ...] = (
-        FaultParam("bytes", 400, 0, 2**31 - 1, "the largest batch that is taken"),
+        FaultParam("bytes", 400, 0, 2**31 - 1, "the largest batch that is accepted"),
     )
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:

@@ -50,7 +50,7 @@ class MinIsr(BrokerFault):
     summary = "followers fall out of the ISR, and acks=all is refused"
     lingers_s = 0.0
     starts_nodes = True
-    shown_by = "answers said that there are too few replicas"
+    shown_by = "answers reported too few replicas"
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Require all replicas, and shut some brokers down."""

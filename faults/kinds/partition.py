@@ -48,7 +48,9 @@ class Partition(Fault):
     """The fault kind ``partition``."""
 
     name = "partition"
-    summary = "brokers cannot be reached: refused, or swallowed both ways or one way"
+    summary = (
+        "brokers cannot be reached: connections are refused, or bytes are swallowed in one or both directions"
+    )
     shown_by = (
         "records waited for brokers that could not be reached, or answers passed that the client did without"
     )
@@ -60,14 +62,15 @@ class Partition(Fault):
     )
 
     def values(self, spec: FaultSpec) -> dict[str, int]:
-        """As for any fault, but at least one direction must be cut, and a loud partition must cut both."""
+        """Return the values. At least one direction must be cut, and a loud partition must cut both."""
         values = super().values(spec)
         cut_off = [stream for stream in STREAMS if values[stream]]
         if not cut_off:
             raise UsageError("fault 'partition' needs upstream or downstream")
         if values["loud"] and len(cut_off) < len(STREAMS):
             raise UsageError(
-                "fault 'partition' cannot be loud and one way only: who is refused reaches nobody"
+                "fault 'partition' cannot be loud in one direction only: a refused connection "
+                "carries nothing in either"
             )
         return values
 

@@ -9,8 +9,8 @@ Whether an idempotent producer goes on with its next sequence number, which a br
 retry is on its way at that moment, how far the idempotence guarantee reaches.
 
 ## How it is made
-In live mode ``producer.id.expiration.ms`` is 1 for the duration; the brokers check twice per second. In the
-simulated world the scripted partitions forget once, when the fault begins.
+In live mode ``producer.id.expiration.ms`` is 1 for the duration; the brokers check twice per second. In simulated
+mode the scripted partitions forget once, when the fault begins.
 
 ## Where it is seen
 At the witness: a hit is a batch of an idempotent producer that arrived during the fault. No row records that its
@@ -50,7 +50,7 @@ class ProducerIdExpiry(BrokerFault):
     name = "producer_id_expiry"
     summary = "partitions forget the sequences of every producer"
     lingers_s = 0.0
-    shown_by = "producers went on in partitions whose brokers said that they had forgotten them"
+    shown_by = "producers continued in partitions whose brokers reported that they had forgotten them"
 
     def check(self, spec: FaultSpec, mode: Mode) -> None:
         """Check the parameters. Raise UsageError if the duration is so short that the brokers may not check in it."""

@@ -1,17 +1,17 @@
 """Clients are throttled above a quota of bytes per second.
 
 ## What it does
-For the duration every client id may produce ``bytes_per_s`` on each broker. A broker that finds the quota exceeded
-carries out the request, says in its response how long the client has to hold back, and does not read from the
-connection for that time (KIP-219).
+For the duration every client id may produce ``bytes_per_s`` on each broker. If the quota is exceeded, a broker executes
+the request, reports in its response how long the client has to hold back, and does not read from the connection for
+that time (KIP-219).
 
 ## What it probes
 The same as ``throttle``, with times that depend on what the client really sends. It also probes whether the client's
 delivery timeouts and its memory cope with a broker that takes less than the application gives.
 
 ## How it is made
-In live mode by a client quota (``producer_byte_rate`` of the default client id), which the brokers measure over
-eleven seconds. In simulated mode, use ``throttle`` instead.
+In live mode the fault sets a client quota (``producer_byte_rate`` of the default client id), which the brokers measure
+over eleven seconds. In simulated mode, use ``throttle`` instead.
 
 ## Where it is seen
 Responses contain a throttle time. A hit is such a response that passes the witness during the fault.
@@ -45,10 +45,12 @@ class Quota(BrokerFault):
     #: Brokers measure over eleven windows of one second, whatever a client id's quota. They cannot be asked for the
     #: measured value.
     lingers_s = 12.0
-    shown_by = "answers said to hold back"
+    shown_by = "answers contained a throttle time"
     modes = LIVE_ONLY
     params: tuple[FaultParam, ...] = (
-        FaultParam("bytes_per_s", 10_000, 1, 1_000_000_000, "what a client id may produce on each broker"),
+        FaultParam(
+            "bytes_per_s", 10_000, 1, 1_000_000_000, "how much a client id may produce on each broker"
+        ),
     )
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:

@@ -4,8 +4,8 @@
 For the duration of the fault every attempt to connect is refused. Connections that are open when it begins end.
 
 ## What it probes
-The client's way back: the back-off between attempts, giving up on records whose delivery timeout passes meanwhile, and
-finding the cluster again afterwards instead of staying away for ever.
+How the client recovers: the backoff between attempts, giving up on records whose delivery timeout passes meanwhile, and
+finding the cluster again afterwards instead of giving up forever.
 
 ## How it is made
 The proxy is disabled for the duration, as in ``disconnect``. The two differ in what a scenario uses them for:

@@ -20,8 +20,8 @@ hit is a connection that ended from the client's side.
 
 ## What it cannot do
 It cannot reset one connection of several. Until the fault has happened, every other end of a connection on the lane is
-a reset too, including a clean close. It relies on a behaviour of Toxiproxy (issue 603) that the tests check. In the
-simulated world only the fault itself resets.
+a reset too, including a clean close. It relies on a behaviour of Toxiproxy (issue 603) that the tests check. In
+simulated mode only the fault itself resets.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Reset(Fault):
 
     name = "reset"
     summary = "all connections end with RST; the listener is back after the duration"
-    shown_by = "connections ended, with all of their broker"
+    shown_by = "connections ended together with all others to their broker"
     modes = BOTH_MODES
 
     async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
@@ -60,7 +60,7 @@ class Reset(Fault):
         await each(lane.on(spec), lambda proxy: listener.close(proxy, toxic_name(spec)))
 
     async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Accept connections again, with ordinary closes. Also undo a ``prepare`` without a ``start``."""
+        """Accept connections again, with ordinary closes. Also undo a ``prepare`` without an ``inject_live``."""
 
         async def restore(proxy: Proxy) -> None:
             try:

@@ -8,7 +8,7 @@ Framing, at every byte: a size field in two reads, a header without its body. It
 beyond its request timeout while bytes keep arriving.
 
 ## How it is made
-By the witness, which writes each piece separately. Its sockets do not delay small packets.
+The witness writes each piece separately. Its sockets do not delay small packets.
 
 ## Where it is seen
 The frame arrives whole at the other end, only later. Its row at the witness has the time of its last piece, and says
@@ -35,7 +35,7 @@ class SlicedFrame(FrameFault):
     name = "sliced_frame"
     summary = "single requests or responses arrive in small pieces"
     params: tuple[FaultParam, ...] = (
-        FaultParam("size_bytes", 1, 1, 1_048_576, "how long a piece is"),
+        FaultParam("size_bytes", 1, 1, 1_048_576, "the size of a piece"),
         FaultParam("gap_us", 200, 0, 60_000_000, "how much later each piece follows"),
     )
 

@@ -9,9 +9,9 @@ Framing: a size field in two reads, a header without its body, one byte at a tim
 beginning of the next in one piece. With a delay it also probes requests that trickle in beyond their timeout.
 
 ## How it is made
-In live mode a ``slicer`` toxic in each direction, without variation, on open and on later connections. It halves
-what it reads until no piece is larger. At the end it is first set to cut nothing, and then removed. In simulated
-mode data is cut at multiples of the size when it enters a connection.
+In live mode each direction has a ``slicer`` toxic without variation, on open and on later connections. It halves what
+it reads until no piece is larger. At the end it is first set to cut nothing, and then removed. In simulated mode data
+is cut at multiples of the size when it enters a connection.
 
 ## Where it is seen
 Frames arrive whole at either end, only later. A hit is a frame that passed the witness during the fault.
@@ -43,11 +43,14 @@ class Slicer(Fault):
     """The fault kind ``slicer``."""
 
     name = "slicer"
-    summary = "data arrives in small pieces, both ways"
-    shown_by = "batches or their results took as long as their pieces do, or records waited until it was over"
+    summary = "data arrives in small pieces, in both directions"
+    shown_by = (
+        "batches or their results took as long as their pieces require, or records waited until the "
+        "fault ended"
+    )
     modes = BOTH_MODES
     params: tuple[FaultParam, ...] = (
-        FaultParam("size_bytes", 64, 1, 1_048_576, "how long a piece is at most"),
+        FaultParam("size_bytes", 64, 1, 1_048_576, "the maximum size of a piece"),
         FaultParam("delay_us", 0, 0, 60_000_000, "how much later each piece follows"),
     )
 

@@ -11,7 +11,7 @@ again after a pause and not in a rush. Whether it lets an older leader epoch rep
 must not). Whether it waits for a leader whose address it does not know, as for one that is not available.
 
 ## How it is made
-By the witness, which changes the response in the version that the client uses.
+The witness changes the response in the version that the client uses.
 
 ## Where it is seen
 At the witness, the row of the response says that it was changed, and by which fault. A hit is such a row.

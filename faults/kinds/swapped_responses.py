@@ -9,8 +9,8 @@ other one. A broker answers in order, so a client may also treat the connection 
 wrong request.
 
 ## How it is made
-By the witness, which keeps the response until another one has passed, or until the broker closes the connection or the
-fault ends.
+The witness keeps the response until another one has passed, or until the broker closes the connection or the fault
+ends.
 
 ## Where it is seen
 At the witness, the row of the response has the time at which it was passed on, and says that it was late, and by which
@@ -35,7 +35,7 @@ class SwappedResponses(FrameFault):
     """The fault kind ``swapped_responses``."""
 
     name = "swapped_responses"
-    summary = "single responses are passed on behind the next one"
+    summary = "single responses are passed on after the next one"
     directions = ("response",)
 
     def action(self, spec: FaultSpec) -> Action:

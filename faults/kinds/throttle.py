@@ -9,8 +9,8 @@ Whether the client itself holds back for the throttle time, counts the wait agai
 other connections working.
 
 ## How it is made
-In live mode by the witness, which puts the time into the broker's responses; the broker itself reads on at once.
-In simulated mode the scripted brokers treat the quota as exceeded each time.
+In live mode the witness puts the time into the broker's responses, and the broker itself keeps reading. In simulated
+mode the scripted brokers treat the quota as exceeded each time.
 
 ## Where it is seen
 At the witness: a hit is a response of that API during the fault with a throttle time. The client sees the time in the
@@ -43,11 +43,11 @@ class Throttle(WitnessFault):
     """The fault kind ``throttle``."""
 
     name = "throttle"
-    summary = "answers say that the client is over its quota, and the broker reads on later"
-    shown_by = "answers said to hold back, as the fault put it"
+    summary = "answers report an exceeded quota, and the broker stops reading for that time"
+    shown_by = "answers contained the throttle time that the fault set"
     params: tuple[FaultParam, ...] = (
         FaultParam("api", Api.PRODUCE, 0, 100, "the key of the API that is throttled"),
-        FaultParam("throttle_ms", 300, 1, 600_000, "for how long, after each answer"),
+        FaultParam("throttle_ms", 300, 1, 600_000, "the throttle time of each answer"),
     )
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:

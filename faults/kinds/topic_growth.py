@@ -9,7 +9,7 @@ Whether the client finds the new partitions with its next metadata, spreads reco
 the records that it already has for the old ones in order.
 
 ## How it is made
-Through the controller in live mode, in the scripted cluster in simulated mode.
+The fault adds partitions through the controller in live mode, and in the scripted cluster in simulated mode.
 
 ## Where it is seen
 The brokers announce the new partitions, and the client can first learn of them from a Metadata response. A hit is a

@@ -10,7 +10,7 @@ the new topic with the old one: by its id, by leader epochs that are lower than 
 empty log.
 
 ## How it is made
-By deleting and creating it: through the controller in live mode, in the scripted cluster in simulated mode.
+The fault deletes and creates the topic: through the controller in live mode, in the scripted cluster in simulated mode.
 
 ## Where it is seen
 At the witness: a hit is a response during the fault that says that there is no such topic, by name or by id.
@@ -42,9 +42,9 @@ class TopicRecreate(BrokerFault):
     """The fault kind ``topic_recreate``."""
 
     name = "topic_recreate"
-    summary = "the topic is deleted; at the end there is a new one of the same name"
+    summary = "the topic is deleted, and a new one of the same name is created at the end"
     lingers_s = 0.0
-    shown_by = "answers said that there is no such topic"
+    shown_by = "answers reported that there is no such topic"
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Delete the topic."""

@@ -11,10 +11,10 @@ response, and half a request must not be appended. At byte 0: a request that is 
 end of the connection.
 
 ## How it is made
-In live mode a ``limit_data`` toxic in the chosen direction, which counts from the moment at which it is added to a
+In live mode the chosen direction has a ``limit_data`` toxic, which counts from the moment at which it is added to a
 connection. For RST a ``reset_peer`` toxic with toxicity 0 is added to the lane before the client connects, as in
-``reset``: connections that are opened while it is there end by RST, whatever closes them. In simulated mode the
-pipe does it.
+``reset``: connections that are opened while it is there end by RST, whatever closes them. In simulated mode the pipe
+ends the connection.
 
 ## Where it is seen
 At the witness the connections end from the client's side: upstream with the beginning of a request that never ended
@@ -48,7 +48,7 @@ class TornFrame(Fault):
 
     name = "torn_frame"
     summary = "the next frame of each connection is cut at a byte, and the connection ends there"
-    shown_by = "connections ended in the middle of a frame, or behind an answer that the client did without"
+    shown_by = "connections ended in the middle of a frame, or after an answer that the client did without"
     modes = BOTH_MODES
     params: tuple[FaultParam, ...] = (
         FaultParam("upstream", 0, 0, 1, "1 for requests, 0 for responses"),
@@ -76,7 +76,7 @@ class TornFrame(Fault):
         )
 
     async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Disarm the tear. Also undo a ``prepare`` without a ``start``."""
+        """Disarm the tear. Also undo a ``prepare`` without an ``inject_live``."""
 
         async def spare(proxy: Proxy) -> None:
             try:

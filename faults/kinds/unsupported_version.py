@@ -10,7 +10,7 @@ Whether the client reads a response in another version than it requested, and as
 decodes the response in its own version reads garbage.
 
 ## How it is made
-By the witness, which passes on such a response in place of the broker's.
+The witness passes on such a response in place of the broker's.
 
 ## Where it is seen
 At the witness, the row of the response says that it was changed, and by which fault. A hit is such a row.

@@ -8,7 +8,7 @@ Whether the client compares the id at all. It must not complete a request with s
 closes the connection.
 
 ## How it is made
-By the witness, which changes the four bytes.
+The witness changes the four bytes.
 
 ## Where it is seen
 At the witness, the row of the response says that it was changed, and by which fault. A hit is such a row.

@@ -41,9 +41,9 @@ BADGES: Mapping[str, Badge] = {
 }
 
 GUARANTEES: Mapping[str, str] = {
-    Guarantee.AT_MOST_ONCE: "retries=0: a record lies in the log once or not at all.",
-    Guarantee.AT_LEAST_ONCE: "Whatever is acknowledged is in the log; a retry may store it twice.",
-    Guarantee.IDEMPOTENT: "enable.idempotence=true: whatever is acknowledged is in the log once, in order.",
+    Guarantee.AT_MOST_ONCE: "retries=0: a record is in the log once or not at all.",
+    Guarantee.AT_LEAST_ONCE: "Every acknowledged record is in the log; a retry may store it twice.",
+    Guarantee.IDEMPOTENT: "enable.idempotence=true: every acknowledged record is in the log once, in order.",
     Guarantee.TRANSACTIONAL: "transactional.id set: a transaction's records become visible together, once, in order.",
 }
 
@@ -51,17 +51,19 @@ GUARANTEES: Mapping[str, str] = {
 SECOND: Mapping[str, str] = {
     "counts": "Nine counts of each trial: "
     "sent, acknowledged, failed, unknown, in the log, lost, duplicated, reordered, unexpected.",
-    "lost": "Which acknowledged records have no copy in the log.",
-    "duplicated": "Which copies lie in the log beyond the first of their record.",
-    "reordered": "Which acknowledged records lie after one that was sent later, and after which.",
-    "unexpected": "Which log records are foreign, damaged, never handed over or reported as failed.",
-    "moved-key": "Which keys lie in more partitions than the topic's growth allows, and in which.",
-    "strange-timestamp": "Which records are stamped more than 5 s outside the time of their trial.",
-    "explained": "Which duplicates of at-least-once trials an earlier failed request explains, by PySpark's own rule; "
-    "a difference of explanation is shown and withdraws no verdict.",
+    "lost": "The acknowledged records without a copy in the log.",
+    "duplicated": "The copies in the log after the first copy of their record.",
+    "reordered": (
+        "The acknowledged records that are in the log after one that was sent later, and after which one."
+    ),
+    "unexpected": "The log records that are foreign, damaged, never handed over or reported as failed.",
+    "moved-key": "The keys that are in more partitions than the topic's growth allows, and in which ones.",
+    "strange-timestamp": "The records whose timestamp is more than 5 s outside the time of their trial.",
+    "explained": "The duplicates of at-least-once trials that an earlier failed request explains, by PySpark's"
+    " own rule. A different explanation is shown and withdraws no verdict.",
 }
 
-FORBIDDEN, ALLOWED, RETRIED = "forbidden", "allowed", "allowed where a retry explains it"
+FORBIDDEN, ALLOWED, RETRIED = "forbidden", "allowed", "allowed if a retry explains it"
 
 PROMISES: Mapping[str, Mapping[str, str]] = {
     Guarantee.AT_MOST_ONCE: {
@@ -83,7 +85,7 @@ PROMISES: Mapping[str, Mapping[str, str]] = {
 PHASES: Mapping[str, str] = {
     "warm-up": "sent before load began: it waited for connections and metadata",
     "calm": "no fault in the whole trial",
-    "before": "over before the first fault",
-    "during": "a fault was in effect meanwhile",
-    "after": "no fault in effect, but one had been",
+    "before": "ended before the first fault",
+    "during": "a fault was in effect during the send",
+    "after": "no fault in effect, but after one",
 }

@@ -25,5 +25,5 @@ def spark_schema(columns: Columns) -> StructType:
 
 
 def schemas() -> dict[str, StructType]:
-    """What Spark reads each table as."""
+    """Return the Spark schema of each table."""
     return {table: spark_schema(columns) for table, columns in all_tables().items()}

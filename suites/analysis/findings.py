@@ -12,7 +12,7 @@ from harness.plugins.check import Inconclusive, Unsupported
 UNLIMITED = 2_147_483_647
 
 ACKS = ReasonKind("acks-not-all", "acks={acks} promises nothing about a record that a broker acknowledged")
-LIMITED = ReasonKind("retries-limited", "retries={retries} lets the client give up after so many")
+LIMITED = ReasonKind("retries-limited", "retries={retries} lets the client give up after that many")
 NOT_SET = ReasonKind("setting-not-offered", "the client cannot set {setting}: {told}")
 UNREADABLE = ReasonKind("frames-unreadable", "{of}: {told}, but the witness could not read {count:frame}")
 

@@ -168,11 +168,11 @@ class Explainer:
 
     @grants("overtaken-retry")
     def overtaking(self, found: Inversion) -> Cause:
-        """Return whose failure explains that a record is behind a later one in its partition.
+        """Return whose failure explains that a record is after a later one in its partition.
 
-        The cause is the record's own if its own attempt failed, or can have failed unseen, after the record
-        was handed over and before the broker had the request that delivered it. Two records of one batch are
-        in the order in which the client put them there, and no failure excuses that.
+        The cause is the record's own if its own attempt failed, or can have failed unseen, after the record was handed
+        over and before the broker had the request that delivered it. Two records of one batch are in the order in which
+        the client put them there, and no failure excuses that.
         """
         send, partition = self.evidence.operations[found.n], found.record.partition
         until_ns = self._sent_by_ns(found)
@@ -236,7 +236,7 @@ class Explainer:
 
     @cached_property
     def _turned_in_batch(self) -> set[int]:
-        """The records that are behind a later record in the same batch."""
+        """The records that are after a later record in the same batch."""
         turned: set[int] = set()
         highest: dict[BatchPlace, int] = {}
         for record, n in zip(self.evidence.log, self.evidence.numbers, strict=True):

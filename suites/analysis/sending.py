@@ -224,7 +224,7 @@ class Sending:
         return Span(left.earliest_ns - self.timeout_ns, left.latest_ns)
 
     def _gave_up(self, attempt: Attempt, left: Span) -> bool:
-        """True if the client can have left because of an overdue request, and not after an answer that it had."""
+        """True if the client can have left because of an overdue request, and not after an answer that it got."""
         return not self._was_answered_before(attempt) and self._is_overdue(left)
 
     def _was_answered_before(self, attempt: Attempt) -> bool:

@@ -15,7 +15,7 @@ from harness.model.verdicts import Guarantee
 from harness.workloads.produce import accounting
 from suites.analysis.retry_cause import SAID, Cause, Explainer
 
-BESIDE = "only an attempt beside it had failed"
+BESIDE = "only another attempt on its path had failed"
 
 
 def rows(evidence: Evidence) -> Iterator[AnomalyRow] | None:

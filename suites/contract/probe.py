@@ -1,8 +1,7 @@
 """What a client reports about itself: its identity, its features, and its names for Java's settings.
 
-The program is asked, so that the published table of clients cannot contain a wish. The questions cover the
-settings that every trial gives (:data:`harness.planning.plan.PROFILE`), each codec, and idempotence on and
-off.
+The published table of clients comes from these answers of the program itself. The questions cover the settings
+that every trial gives (:data:`harness.planning.plan.PROFILE`), each codec, and idempotence on and off.
 """
 
 from __future__ import annotations

@@ -67,7 +67,9 @@ def perturb(
     began = time.monotonic()
     tried = _all(store.folder, trials, tuple(kinds), seed, tries, jobs, quiet)
     if not tried:
-        raise NothingSelected(f"none of {len(kinds)} kinds fits any of the {len(trials)} trials that passed")
+        raise NothingSelected(
+            f"none of the {len(kinds)} kinds fits any of the {len(trials)} trials that passed"
+        )
     found = tallies(kinds, tried)
     document = _document(store.folder, trials, found, not_judged)
     if as_json:
@@ -221,10 +223,10 @@ def _tell(found: Sequence[EditStats], not_judged: Mapping[str, str]) -> None:
         otherwise = {code for each in tally.tried if each.result is Result.OTHERWISE for code in each.codes}
         if otherwise:
             wanted, got = ", ".join(tally.kind.caught_by), ", ".join(sorted(otherwise))
-            say(f"caught otherwise: {tally.kind.name} by {got}, and not by {wanted}")
+            say(f"{tally.kind.name} was caught by {got}, expected {wanted}")
     for tally in found:
         if tally.escaped and tally.awaited:
-            say(f"no check finds {', '.join(tally.awaited)}, by which {tally.kind.name} is to be caught")
+            say(f"no check finds {', '.join(tally.awaited)}, which should catch {tally.kind.name}")
     if idle := [tally.kind.name for tally in found if not tally.tried]:
         say(f"fitted no trial: {', '.join(idle)}")
     for name, reason in not_judged.items():

@@ -37,7 +37,7 @@ def _flipped(value: str) -> str:
 
 
 def _neighbours_value(evidence: Evidence, spot: Spot) -> Evidence:
-    """Give a record the key and value of the record before it, as from a buffer that was reused too soon."""
+    """Give a record the key and value of the record before it, as if a buffer was reused too soon."""
     records = settled(evidence)[spot].records
     index = max(1, middle(settled(evidence)[spot]))
     return altered(evidence, spot, index, value=records[index - 1].value, key=records[index - 1].key)
@@ -130,7 +130,7 @@ PERTURBATIONS = (
     Perturbation(
         "neighbours-value",
         IN_BATCH,
-        "sends the key and value of one record in place of those of the next",
+        "sends the key and value of one record instead of those of the next",
         ("lost",),
         spots(several),
         _neighbours_value,
@@ -167,7 +167,7 @@ PERTURBATIONS = (
     Perturbation(
         "denied-record",
         channels("history"),
-        "reports records as certainly not written that are in the log",
+        "reports records as certainly not written although they are in the log",
         ("unexpected-record",),
         spots(),
         _denied,

@@ -149,7 +149,7 @@ PERTURBATIONS = (
     Perturbation(
         "everything-again",
         EVERYWHERE,
-        "starts anew and sends up to a hundred acknowledged records of a partition again",
+        "restarts and sends up to a hundred acknowledged records of a partition again",
         DUPLICATES,
         lambda evidence: [other for _, other in _acked_before(evidence)],
         _everything_again,

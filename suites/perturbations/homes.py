@@ -75,7 +75,7 @@ PERTURBATIONS = (
     Perturbation(
         "keys-moved",
         channels("frames", "log", "history"),
-        "sends the records of every key to another partition from some time on",
+        "from some time on, sends the records of every key to another partition",
         ("key-moved", "record-moved"),
         _turns,
         _rotated,

@@ -134,7 +134,7 @@ def _acked_though_refused(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _sequence_of_another(evidence: Evidence) -> list[tuple[Spot, Spot]]:
-    """Return a batch and a later one of its partition with as many records, which a broker takes for the same."""
+    """Return a batch and a later one of its partition with as many records. A broker treats both as the same batch."""
     found = []
     batches = settled(evidence)
     for partition in layout(evidence):

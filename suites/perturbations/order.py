@@ -93,7 +93,7 @@ PERTURBATIONS = (
     Perturbation(
         "swapped-in-batch-beside-faults",
         EVERYWHERE,
-        "swaps two records inside a batch, while an attempt beside it fails",
+        "swaps two records inside a batch, while another attempt on its path fails",
         AVOIDABLE,
         spots(_excused),
         _swapped_records,

@@ -146,7 +146,7 @@ def _by(sequence: int, epoch: int = 0) -> Callable[[ProducePart], ProducePart]:
 
 
 def _epoch_back(evidence: Evidence, spot: Spot) -> Evidence:
-    """The partition starts anew under the next epoch, and one more batch is tried under the old one."""
+    """The partition restarts under the next epoch, and one more batch is tried under the old one."""
     first = asked(evidence, settled(evidence)[spot].exchange)
 
     def numbers(_: int, part: ProducePart) -> Numbers | None:
@@ -219,7 +219,7 @@ PERTURBATIONS = (
     Perturbation(
         "invented-producer-id",
         WIRE_AND_LOG,
-        "goes on under a producer id that no broker assigned",
+        "continues under a producer id that no broker assigned",
         IDENTITY,
         spots(_later),
         _two_ids,

@@ -46,48 +46,53 @@ PERTURBATIONS: tuple[Perturbation, ...] = (
 #: promise.
 NOT_JUDGED: Mapping[str, str] = {
     "other-partitioner": (
-        "hashes keys with another function than Java's: each key still has one partition, and no client promises the "
-        "same"
+        "hashes keys with another function than Java's: each key still has one partition, and no "
+        "client promises the same hash"
     ),
-    "uneven-partitions": "prefers one partition for records without a key: no promise says how even is even",
+    "uneven-partitions": "prefers one partition for records without a key: no promise defines an even distribution",
     "callbacks-out-of-order": (
         "reports the records of a partition out of order: adapters report many at a time, in their own order"
     ),
-    "callback-on-other-thread": "calls back on a thread of the application: no channel tells of threads",
-    "memory-unbounded": "keeps more than buffer.memory: no channel tells how much memory a client has",
-    "busy-loop": "uses a whole core while it waits: no channel tells how much time the process had",
-    "compression-level": "compresses at another level than configured: batches do not say at which they were made",
+    "callback-on-other-thread": "runs callbacks on a thread of the application: no channel contains threads",
+    "memory-unbounded": "uses more than buffer.memory: no channel contains a client's memory",
+    "busy-loop": "uses a whole core while it waits: no channel contains the CPU time of the process",
+    "compression-level": "compresses at another level than configured: batches do not contain the level",
     "linger-ignored": (
-        "sends each record at once: the calls of one command are stamped together, so that no wait can be measured"
+        "sends each record at once: the calls of one command have the same timestamp, so no wait "
+        "can be measured"
     ),
-    "small-batches": "fills batches to less than batch.size: it is an upper limit",
+    "small-batches": "fills batches to less than batch.size: batch.size is only an upper limit",
     "leader-ignored": (
-        "sends to a broker that does not lead the partition: rows of Metadata answers do not say which one does"
+        "sends to a broker that does not lead the partition: the rows of Metadata answers do not "
+        "name the leader"
     ),
-    "old-metadata-used": "goes by Metadata that is older than metadata.max.age.ms: rows do not say what was in it",
+    "old-metadata-used": "uses metadata that is older than metadata.max.age.ms: the rows do not contain the metadata",
     "connection-left-open": (
-        "does not close a connection when it is closed: the end of its process closes it at the same time"
+        "does not close a connection when it is closed: the end of its process closes the "
+        "connection at the same time"
     ),
-    "wrong-host": "connects to an address that no broker advertises: such a connection passes no witness",
+    "wrong-host": (
+        "connects to an address that no broker advertises: such a connection does not pass the witness"
+    ),
     "old-version-spoken": (
-        "speaks an older version of an API than both sides know: no promise depends on it"
+        "uses an older version of an API than both sides support: no promise depends on it"
     ),
-    "client-id-missing": "sends no client.id: quotas and logs of brokers depend on it, no record does",
-    "fsync-assumed": "takes a broker's answer for a write to disk: Kafka promises replicas, not disks",
+    "client-id-missing": "sends no client.id: only brokers' quotas and logs depend on it",
+    "fsync-assumed": "treats a broker's answer as a write to disk: Kafka promises replicas, not writes to disk",
     "reconnect-storm": (
-        "connects again without a pause, or for each request: only the reference client's trace shows the pause"
+        "asks a broker to delete topics, or sends a consumer's requests: only Produce requests are judged"
     ),
-    "empty-requests": "sends ApiVersions or empty Produce requests by the thousand: no promise bounds them",
+    "empty-requests": "sends thousands of ApiVersions or empty Produce requests: no promise limits them",
     "administration": (
         "asks a broker to delete topics, or sends a consumer's requests: only Produce requests are judged"
     ),
-    "produce-timeout": "asks brokers to answer within another time than it should: rows do not say which",
+    "produce-timeout": "asks brokers to answer within another time than configured: the rows do not contain the time",
     "large-batches": (
-        "fills batches or requests beyond their limits: only properties of the reference client judge it"
+        "fills batches or requests beyond their limits: only properties of the reference client judge this"
     ),
-    "metadata-never-asked": "asks for no Metadata: it is seen when leaders move",
-    "results-held": "reports records only when it is flushed: no promise says how soon a result is told",
-    "idle-in-calm": "sends nothing for a while with records waiting: liveness is judged after faults",
+    "metadata-never-asked": "requests no metadata: this shows only when leaders move",
+    "results-held": "reports records only when it is flushed: no promise says how soon a result is reported",
+    "idle-in-calm": "sends nothing for a while although records wait: liveness is judged only after faults",
 }
 
 

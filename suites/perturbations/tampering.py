@@ -229,7 +229,7 @@ PERTURBATIONS = (
         "event-missing", "history", "leaves a history in which a line is missing", _results, _without_event
     ),
     _tampered(
-        "event-twice", "history", "leaves a history in which a line is there twice", _results, _event_twice
+        "event-twice", "history", "leaves a history in which a line occurs twice", _results, _event_twice
     ),
     _tampered(
         "history-cut", "history", "leaves a history without its end", once(lambda e: e.history), _cut_history
@@ -274,11 +274,11 @@ PERTURBATIONS = (
     _tampered(
         "fault-row-of-another",
         "faults",
-        "leaves the row of a fault that it did not have",
+        "leaves the row of another kind of fault than it had",
         once(lambda e: e.faults),
         _other_fault,
     ),
-    _tampered("trace-missing", "trace", "tells a trace and leaves none", once(_tells_trace), _no_trace),
+    _tampered("trace-missing", "trace", "declares a trace and leaves none", once(_tells_trace), _no_trace),
     _tampered(
         "trace-cut",
         "trace",

@@ -40,7 +40,7 @@ class Result(StrEnum):
     """The result of one perturbation in one place."""
 
     CAUGHT = "caught"
-    #: By a finding that it does not name.
+    #: By a finding that the perturbation does not name.
     OTHERWISE = "caught-otherwise"
     ESCAPED = "escaped"
 

@@ -1,1 +1,1 @@
-"""The properties of the reference client: properties that are tested in virtual time."""
+"""The properties of the reference client, which are tested in virtual time."""

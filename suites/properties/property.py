@@ -1,12 +1,12 @@
-"""A property: one promise of a client as a property that Hypothesis tries to break, in virtual time.
+"""A property: one promise of a client that Hypothesis tries to break, in virtual time.
 
-A property is a function of the client's components and of drawn examples. It raises AssertionError if the promise
-is broken. It is a value: the test suite runs every property on the true client, ``kafka-trial mutants`` runs it on
-clients with one defect, and docs/reference/requirements lists the behaviours that it checks. Hypothesis state
-machines are properties too.
+A property is a function of the client's components and of drawn examples. It raises AssertionError if the promise is
+broken. It is a value: the test suite runs every property on the true client, ``kafka-trial mutants`` runs it on clients
+with one defect, and docs/reference/requirements lists the behaviours that it checks. Hypothesis state machines are
+properties too.
 
-A situation that rarely arises by chance is an explicit example. Explicit examples are tried before all drawn
-ones, whatever the seed.
+A situation that rarely arises by chance is an explicit example. Explicit examples are tried before all drawn ones,
+whatever the seed.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ _PROPERTIES: dict[str, Property] = {}
 
 
 def client_property(*requirements: str, **examples: SearchStrategy[Any]) -> Callable[[Hold], Hold]:
-    """Declare a function ``(components, **example)`` a property. The first line of its docstring is the promise."""
+    """Declare that a function ``(components, **example)`` is a property. Its docstring's first line is the promise."""
 
     def declare(hold: Hold) -> Hold:
         explicit = tuple(getattr(hold, "explicit_examples", ()))
@@ -129,7 +129,7 @@ def _add(
     statement = (doc or "").splitlines()[0] if doc else ""
     made = Property(suite, name, requirements, statement, examples, **body)
     if not (statement and requirements):
-        raise ValueError(f"law {made.id} needs a docstring and requirements")
+        raise ValueError(f"property {made.id} needs a docstring and requirements")
     if made.id in _PROPERTIES and _PROPERTIES[made.id].hold is not made.hold:
         raise ValueError(f"two properties are called {made.id}")
     _PROPERTIES[made.id] = made

@@ -1,4 +1,4 @@
-"""Stand-ins: variants, with one defect, of what properties judge beside the client.
+"""Stand-ins: variants, with one defect, of objects other than the client that properties judge.
 
 Some properties judge the tables of the client's state machines or the scripted brokers, so that no variant of the
 client can break them. Each stand-in shows that its property can fail, as a mutant does for the other properties.

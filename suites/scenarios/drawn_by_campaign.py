@@ -25,9 +25,9 @@ FORGETFUL = {
 def unfair(fault: FaultSpec) -> str | None:
     """Return why no client can be judged under this fault, or None if every client can."""
     if scenario := FORGETFUL.get(fault.kind):
-        return f"brokers forget what they had acknowledged; the scenario {scenario} reckons with it"
+        return f"brokers forget what they had acknowledged; the scenario {scenario} accounts for this"
     if fault.kind == "changed_error":
-        return "answers would deny what brokers did; error_response says what can be true"
+        return "answers would contradict what brokers did; use error_response instead"
     if fault.kind != "error_response":
         return None
     code = fault.params.get("code", broker_errors.NOT_LEADER)
@@ -35,12 +35,12 @@ def unfair(fault: FaultSpec) -> str | None:
         return (
             None
             if code in ERRORS and ERRORS[code].retriable
-            else f"no client has to go on after error {code}"
+            else f"no client has to continue after error {code}"
         )
     if code in broker_errors.OVER_APPENDS:
         return None
     may = ", ".join(map(str, broker_errors.OVER_APPENDS))
-    return f"after an append a broker does not answer with error {code}; it may with {may}"
+    return f"a broker does not answer an append with error {code}; it may with {may}"
 
 
 NETWORK = FaultTable(

@@ -1,7 +1,7 @@
-"""Producing while brokers answer with errors, which are put into single answers at the witness, as true as possible.
+"""Producing while brokers answer with errors. The witness puts them into single answers, as truthfully as possible.
 
-An error after which a batch may be stored is used after an append. An error that says that nothing was stored
-is used if nothing was stored. A false one would cause duplicates for which no client is to blame.
+An error after which a batch may be stored is used after an append. An error that says that nothing was stored is used
+if nothing was stored. A false one would cause duplicates for which no client is to blame.
 """
 
 from __future__ import annotations

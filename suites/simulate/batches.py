@@ -110,10 +110,10 @@ def in_batches(job: Job, seeds: range, processes: int) -> Iterator[list[Tried]]:
 
 
 def prepare_processes() -> None:
-    """Mark the processes to come as ours, so that none outlives us, and leave every signal to this process.
+    """Mark the worker processes as ours, so that none outlives us, and block signals in them.
 
-    A signal to the whole group (Ctrl-C) would interrupt them in a batch. It is blocked here, and so in all of
-    them.
+    A signal to the whole group (Ctrl-C) would interrupt a worker in a batch. The signals are blocked here, and workers
+    inherit that.
     """
     os.environ.update(owner_env())
     stops = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -66,11 +66,13 @@ def simulate(
     ] = None,
     scenario: Annotated[str, typer.Option(help="Which situation.")] = DEFAULT_SCENARIO,
     guarantee: Annotated[
-        list[str] | None, typer.Option("-g", "--guarantee", help="Only under these; repeatable.")
+        list[str] | None, typer.Option("-g", "--guarantee", help="Only these guarantees; repeatable.")
     ] = None,
     broker: Annotated[
         str | None,
-        typer.Option("-b", "--broker", help="scripted:VERSIONxNODES; else drawn, one to three nodes."),
+        typer.Option(
+            "-b", "--broker", help="scripted:VERSIONxNODES. Default: drawn, with one to three nodes."
+        ),
     ] = None,
     seed: Annotated[
         int, typer.Option(min=0, max=MAX_SEED, help="The first seed; each trial takes the next.")
@@ -155,7 +157,7 @@ def _carry_out(
                 told = now
                 say(f"[{tally.counts.total()}/{len(seeds) * len(job.clients)}] {_words(tally)}")
             if max_time is not None and now - began >= max_time:
-                return "completed: its time was over"
+                return "completed: the time limit was reached"
     except KeyboardInterrupt:
         return "interrupted"
     return "completed"

@@ -275,7 +275,7 @@ class RealSide:
             data = bytes((await admin.fetch(topic, partition, offset)).records or b"")
             batches = list(read_batches(data))
             if not batches:
-                raise NotYet("it is not replicated yet")
+                raise NotYet("the last records are not replicated yet")
             pieces.append(data[: sum(batch.header.size_bytes for batch in batches)])
             offset = batches[-1].header.last_offset + 1
             return True

@@ -126,7 +126,7 @@ def test_a_port_that_cannot_be_had_is_named_and_given_back(on_stage: Any) -> Non
         await victim.proxy.disable()
         with (
             socket.create_server(victim.proxy.address.advertised),
-            pytest.raises(EnvironmentProblem, match="cannot be had"),
+            pytest.raises(EnvironmentProblem, match="is not available"),
         ):
             await fault.start()
         await fault.stop()

@@ -21,7 +21,7 @@ def asked(api: Api, **params: int) -> FaultSpec:
 @pytest.mark.parametrize("api", [Api.METADATA, Api.INIT_PRODUCER_ID, Api.API_VERSIONS])
 def test_a_partition_of_another_api_is_refused(api: Api, mode: Mode) -> None:
     FAULT.check(asked(api), mode)
-    with pytest.raises(UsageError, match="one partition of Produce alone: leave out partition"):
+    with pytest.raises(UsageError, match="single partition of Produce only: leave out partition"):
         FAULT.check(asked(api, partition=0), mode)
 
 

@@ -386,8 +386,8 @@ def test_a_rule_may_come_in_the_middle_of_a_frame(on_lane: Any) -> None:
 @pytest.mark.parametrize(
     ("match", "said"),
     [
-        (None, "needs to know which frames"),
-        (FrameMatch("Produces"), "there is no API 'Produces'"),
+        (None, "needs 'frames', which select the frames"),
+        (FrameMatch("Produces"), "unknown API 'Produces'"),
         (FrameMatch("Produce", "request"), "acts on a response, not on a 'request'"),
         (FrameMatch("Produce", first=0), "at least 1"),
     ],

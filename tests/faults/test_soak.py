@@ -106,7 +106,7 @@ def test_a_server_that_stops_answering_is_noticed_named_and_replaced(tmp_path: P
         (process,) = (p for p in psutil.Process().children() if p.name() == "toxiproxy-server")
         process.suspend()
         await asyncio.to_thread(os.waitid, os.P_PID, process.pid, os.WSTOPPED)
-        with pytest.raises(ControlPlaneWedged, match="does not even tell its version"):
+        with pytest.raises(ControlPlaneWedged, match="does not even report its version"):
             await latency.inject_live(fault, lane_of(it))
         assert not await it.server.alive()
         ports = [proxy.address.advertised for proxy in it.proxies]
@@ -127,7 +127,7 @@ def test_the_soak_goes_on_with_a_new_server(tmp_path: Path) -> None:
         process.suspend()
         soaked = await soak(it, cycles=3, seed=1)
         assert soaked.cycles == 3 and len(soaked.wedged) == 1 and soaked.wedged[0].startswith("cycle 0, ")
-        assert "does not even tell its version" in soaked.wedged[0]
+        assert "does not even report its version" in soaked.wedged[0]
         assert await it.is_as_new(0)
 
     on(tmp_path, scenario, timeout_s=0.5)

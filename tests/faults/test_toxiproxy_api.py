@@ -71,7 +71,7 @@ def endpoint(server: Scripted) -> Endpoint:
         (409, {"error": "toxic already exists"}, ToxicExists, "toxic already exists"),
         (500, {"error": "listen tcp: bind: address already in use"}, PortInUse, "address already in use"),
         (500, {"error": "something else"}, ToxiproxyError, "answered 500 to PATCH /x: something else"),
-        (503, "<html>", ControlPlaneWedged, "it still tells its version, so its control plane is wedged"),
+        (503, "<html>", ControlPlaneWedged, "it still reports its version, so its control API hangs"),
         (418, "", ToxiproxyError, "answered 418 to PATCH /x: no reason given"),
         (302, "", ToxiproxyError, "answered 302"),
         (200, "<html>", ToxiproxyError, "not JSON"),
@@ -109,5 +109,5 @@ def test_two_servers_in_one_process(scripted: Scripted) -> None:
 
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "é"])
 def test_names_that_the_urls_could_not_carry(name: str) -> None:
-    with pytest.raises(BadRequest, match="is no name"):
+    with pytest.raises(BadRequest, match="is not a valid name"):
         ControlledServer(Endpoint(("127.0.0.1", 1))).create("127.0.0.1:2", name, "127.0.0.1:3")

@@ -143,7 +143,7 @@ def test_a_stopped_server_is_noticed_and_named(staged: Any) -> None:
             await asyncio.to_thread(
                 os.waitid, os.P_PID, process.pid, os.WSTOPPED
             )  # the last of its threads has stopped
-            with pytest.raises(ControlPlaneWedged, match="does not even tell its version") as raised:
+            with pytest.raises(ControlPlaneWedged, match="does not even report its version") as raised:
                 await DROPPED_RESPONSE.inject_live(
                     FaultSpec("dropped_response", AtTime(0), 1), stage.paths[0].lane
                 )
@@ -172,7 +172,7 @@ def test_a_wedged_control_plane_is_told_from_a_dead_server(tmp_path: Path) -> No
                     lane = address(ports[0], upstream.sockets[0].getsockname()[1])
                     proxy = await server.create(lane)
                     with socket.create_connection(lane.advertised):
-                        with pytest.raises(ControlPlaneWedged, match="it still tells its version"):
+                        with pytest.raises(ControlPlaneWedged, match="it still reports its version"):
                             while True:
                                 await proxy.add_toxic("t", "latency", "downstream", 1.0, latency=1, jitter=0)
                                 await proxy.remove_toxic("t")
@@ -230,7 +230,7 @@ def test_what_a_killed_run_left_on_a_foreign_server_is_removed(
 )
 def test_a_url_that_is_not_local(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOXIPROXY_URL", url)
-    with pytest.raises(UsageError, match="names no Toxiproxy on this machine"):
+    with pytest.raises(UsageError, match="does not name a Toxiproxy on this machine"):
         run(lambda: _enter(tmp_path))
 
 

@@ -28,11 +28,11 @@ const COMPILED = {
 /** Java name -> why kafkajs has no equivalent. */
 export const ABSENT = new Map([
   ["batch.size", AT_ONCE],
-  ["buffer.memory", "kafkajs bounds no memory"],
+  ["buffer.memory", "kafkajs does not limit memory"],
   ["delivery.timeout.ms", "kafkajs limits only the number of retries"],
   ["linger.ms", AT_ONCE],
   ["max.block.ms", "send() of kafkajs never blocks"],
-  ["max.request.size", "kafkajs bounds no request"],
+  ["max.request.size", "kafkajs does not limit the size of a request"],
   ["reconnect.backoff.max.ms", ONE_POLICY],
   ["reconnect.backoff.ms", ONE_POLICY],
 ]);
@@ -78,5 +78,5 @@ function limitInFlight(producer, applied, notSet) {
   producer.maxInFlightRequests = 1;
   delete applied[IN_FLIGHT];
   notSet[IN_FLIGHT] =
-    "kafkajs asks for 1 where it is to be idempotent: maxInFlightRequests is 1";
+    "kafkajs requires 1 for an idempotent producer: maxInFlightRequests is set to 1";
 }

@@ -23,11 +23,11 @@ const ONE_DELAY = "the client waits retryDelay before it connects again";
 /** Java name -> why it has no equivalent. */
 export const ABSENT = new Map([
   ["batch.size", AT_ONCE],
-  ["buffer.memory", "the client bounds no memory"],
+  ["buffer.memory", "the client does not limit memory"],
   ["delivery.timeout.ms", "the client limits only the number of retries"],
   ["linger.ms", AT_ONCE],
   ["max.block.ms", "send() never blocks"],
-  ["max.request.size", "the client bounds no request"],
+  ["max.request.size", "the client does not limit the size of a request"],
   ["reconnect.backoff.max.ms", ONE_DELAY],
   ["reconnect.backoff.ms", ONE_DELAY],
   ["retry.backoff.max.ms", "retryDelay is the same before every retry"],

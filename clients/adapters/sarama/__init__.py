@@ -8,7 +8,7 @@ from clients.adapters.go_lib import GoClient
 
 CLIENT = GoClient(
     name="sarama",
-    summary="sarama, Kafka in pure Go, once Shopify's and now IBM's",
+    summary="sarama, Kafka in pure Go, formerly Shopify's and now IBM's",
     default_version="1.61.1",
     versions=("1.23.1", "1.30.0", "1.38.1", "1.43.3", "1.50.3", "1.61.1"),
     folder=Path(__file__).parent,

@@ -38,7 +38,7 @@ def split(
 
 
 def _target_bytes(whole: ProducerBatch, records: tuple[Record, ...], batch_size: int) -> int:
-    """Return the maximum size of a part: batch.size, or half of the whole's size if batch.size is no reduction.
+    """Return the maximum size of a part: batch.size, or half of the whole's size if batch.size is not smaller.
 
     Java always tries batch.size first, which costs one more rejection if batch.size itself is too large.
     """

@@ -1,7 +1,8 @@
-"""The location of every batch, and whether a producer is at rest: invariants that tests and suites check.
+"""The location of every batch, and whether a producer is idle: invariants that tests and suites check.
 
 A batch without a final state is in exactly one place: its partition's queue, or in flight. A split batch has been
-replaced by its parts (PRD-FIN-04). At rest, both places are empty and all memory is returned (PRD-ACC-11).
+replaced by its parts (PRD-FIN-04). If the producer is idle, both places are empty and all memory is returned
+(PRD-ACC-11).
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def misplaced(accumulator: RecordAccumulator, sender: Sender) -> list[str]:
 
 
 def not_at_rest(accumulator: RecordAccumulator, sender: Sender, blocked_sends: int) -> list[str]:
-    """Return what keeps a producer from being at rest, one sentence each."""
+    """Return what keeps a producer from being idle, one sentence each."""
     busy = misplaced(accumulator, sender)
     busy += [f"{batch.name} is queued" for batch in accumulator.queued()]
     busy += [f"{batch.name} is in flight" for batch in sender.in_flight()]

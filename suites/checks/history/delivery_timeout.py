@@ -7,7 +7,7 @@ max.block.ms (for the call itself) plus delivery.timeout.ms (from then on).
 
 ## Why it is bad
 
-The application is left waiting. It can neither go on nor start again, and back-pressure reaches places that
+The application has to wait. It can neither continue nor restart, and back-pressure reaches parts of it that
 have nothing to do with Kafka. The total limit exists so that an application does not have to add up linger,
 retries and timeouts.
 

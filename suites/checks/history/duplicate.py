@@ -65,13 +65,13 @@ from suites.analysis.sending import REQUEST_TIMEOUT, sending
 from suites.analysis.unread import unread_about
 from suites.analysis.way import SLACK_NS
 
-DUPLICATE = Anomaly("duplicate", "{records:record} more than once in the log, {count} surplus in all")
+DUPLICATE = Anomaly("duplicate", "{records:record} more than once in the log, {count} surplus copies in all")
 UNEXPLAINED = Anomaly(
     "unexplained-duplicate", "{count:record} more than once in the log for no reason: {told}"
 )
 AVOIDABLE = Anomaly(
     "avoidable-duplicate",
-    "{count:record} sent again although only an attempt beside theirs had failed",
+    "{count:record} sent again although only another attempt on their path had failed",
     Level.SHOULD,
 )
 NO_TIMEOUT = ReasonKind(

@@ -21,7 +21,7 @@ the lost record has already been reported as safe.
 ## What it needs
 
 The history, the log and the witness's frames; the setting acks=all. Five milliseconds of slack are allowed,
-because the answer is stamped after its bytes went on. DUPLICATE_SEQUENCE also confirms that a batch is
+because the answer gets its timestamp after its bytes were passed on. DUPLICATE_SEQUENCE also confirms that a batch is
 written but names no offset. It counts for the batch with the same producer id, epoch and sequence. If
 something passed unread on the way to the record's broker before the record was reported, it may have
 contained the answer: inconclusive.

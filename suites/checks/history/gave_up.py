@@ -38,8 +38,8 @@ These records were not given up either:
   sent again. The client cannot find out that it was stored: the broker checks the size first, and a smaller
   batch is a different batch.
 
-Records behind a refused batch in its partition that the client fails together with it, although their own
-batches were fine, are a difference: ``gave-up-behind-refusal`` (franz-go keeps the order this way).
+If the client fails a refused batch together with the records after it in its partition, although their own
+batches were fine, this is a difference: ``gave-up-behind-refusal`` (franz-go keeps the order this way).
 
 A record whose delivery timeout had passed was given up too if the network was available for long enough to
 deliver it: request.timeout.ms plus reconnect.backoff.max.ms plus five seconds, with no fault on the way to
@@ -90,20 +90,22 @@ from suites.analysis.response_order import out_of_turn_ns
 from suites.analysis.too_large import TOO_LARGE, refusals
 from suites.analysis.way import way
 
-GAVE_UP = Anomaly("gave-up", "{count:record} given up over a network that came back ({errors})")
+GAVE_UP = Anomaly("gave-up", "{count:record} given up although the network had recovered ({errors})")
 GAVE_UP_EARLY = Anomaly(
     "gave-up-early",
-    "{count:record} given up over a network that came back ({errors}): {told} of all; the client cannot set {lacks}",
+    "{count:record} given up although the network had recovered ({errors}): {told} of all; the "
+    "client cannot set {lacks}",
     Level.SHOULD,
 )
 STRANDED = Anomaly(
     "given-up-out-of-turn",
-    "{count:record} expired over a network that came back, because answers had come out of turn ({errors})",
+    "{count:record} expired although the network had recovered, because answers had arrived out "
+    "of order ({errors})",
     Level.SHOULD,
 )
 BEHIND = Anomaly(
     "gave-up-behind-refusal",
-    "{count:record} failed together with the batch ahead of them, which alone was too large ({errors})",
+    "{count:record} failed together with the batch before them, which alone was too large ({errors})",
     Level.SHOULD,
 )
 TIMEOUT = "delivery.timeout.ms"
@@ -162,7 +164,7 @@ def _found(evidence: Evidence, given_up: list[Operation]) -> Finding:
 
 
 def _doubt(evidence: Evidence, send: Operation) -> Inconclusive:
-    told = f"record {send.n} was given up over a network that was there"
+    told = f"record {send.n} was given up although the network was available"
     life = send.invoke_ns, send.complete_ns or send.invoke_ns
     late_ms = stalled_ns(harness_stalls(evidence), *life) // NS_PER_MS
     kind, stalled_ms = stalled_by(evidence, *life) or (HARNESS_STALLED, late_ms)

@@ -59,7 +59,7 @@ REORDERED = Anomaly("reordered", "{count:record} overtaken in the log by records
 UNEXPLAINED = Anomaly("unexplained-reorder", "{count:record} reordered without any failed request")
 AVOIDABLE = Anomaly(
     "avoidable-reorder",
-    "{count:record} reordered although only an attempt beside theirs had failed, or within one batch",
+    "{count:record} reordered although only another attempt on their path had failed, or within one batch",
     Level.SHOULD,
 )
 IN_FLIGHT = "max.in.flight.requests.per.connection"
@@ -128,7 +128,7 @@ def _put_to_the_test(evidence: Evidence) -> int:
 
 CHECK = Check(
     name="reordered",
-    summary="Acknowledged records that are in a partition behind records that were sent after them.",
+    summary="Acknowledged records that are in a partition after records that were sent later.",
     requirements=(
         Requirement("PRD-SND-14", Level.MUST, arises=_ordered),
         Requirement("E2E-DEL-02", Level.MUST, EXACTLY_ONCE, arises=_ordered),

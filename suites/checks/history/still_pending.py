@@ -52,11 +52,11 @@ from suites.checks.history.delivery_timeout import SETTING, limit_ms
 PENDING = Anomaly("still-pending", "{count:record} never got a result")
 PENDING_AFTER_SUCCESS = Anomaly("still-pending", "{count:record} never got a result, though {ops} succeeded")
 FALSE_FLUSH = Anomaly("false-flush", "{count:record} got a result only after a flush or close had returned")
-HUNG = Anomaly("hung-call", "{ops} never returned, long after the time it was given")
+HUNG = Anomaly("hung-call", "{ops} never returned, long after their timeout")
 CRASHED_ITSELF = Anomaly(
     "crashed", "the client ended its own process, {pending:record} without a result: {told}"
 )
-NO_LIMIT = ReasonKind("no-limit", "{of}: {told}, but the client has no {setting} that could have passed")
+NO_LIMIT = ReasonKind("no-limit", "{of}: {told}, but the client has no {setting}, so it may still be trying")
 TIME_LEFT = ReasonKind("time-left", "{of}: {told}, but the oldest had {left_ms} ms left when the trial ended")
 
 #: Different threads of a client may stamp results and the end of a flush.

@@ -93,7 +93,7 @@ class BatchClocks(Clocks):
             )
         elif not self._is_true(event.reason, batch):
             self.accuse(
-                "PRD-ACC-02", event, event.batch, f"was closed as {event.reason!r}, which is not true"
+                "PRD-ACC-02", event, event.batch, f"was closed with the wrong reason {event.reason!r}"
             )
 
     def _is_true(self, reason: str, batch: _Batch) -> bool:
@@ -117,7 +117,10 @@ class BatchClocks(Clocks):
         if event.attempt == 1 and batch.reason == "along" and not self._somebody_goes(event.at_ms):
             age_ms = event.at_ms - batch.created_ms
             self.accuse(
-                "PRD-ACC-03", event, event.batch, f"was sent after {age_ms} ms along with no other batch"
+                "PRD-ACC-03",
+                event,
+                event.batch,
+                f"was sent after {age_ms} ms, before its linger ended and with no other batch",
             )
 
     def _somebody_goes(self, at_ms: int) -> bool:
@@ -174,7 +177,7 @@ class BatchClocks(Clocks):
     def _late(self, batch: _Batch, name: str, at_ms: int, rule: str) -> None:
         age_ms = at_ms - batch.created_ms
         if age_ms > self.limits.delivery_ms + self.limits.slack_ms:
-            what = f"had no result after {self.limits.delivery_ms} ms, nor for {age_ms} ms"
+            what = f"had no result after {age_ms} ms, {self.limits.delivery_ms} are allowed"
             self.too_late(rule, at_ms, name, what)
 
     def overdue(self, now_ms: int) -> None:

@@ -19,8 +19,7 @@ been reported to the application.
 ## What it needs
 
 The client's own trace; clients without one are not judged. Settings: retries, delivery.timeout.ms,
-max.in.flight.requests.per.connection, acks. That every batch ended is required only of a client that was
-closed.
+max.in.flight.requests.per.connection, acks. Only a client that was closed must have ended every batch.
 
 ## References
 
@@ -203,7 +202,7 @@ class Bookkeeping(Monitor):
         if event.at_ms < batch.retry_at_ms and self._news == batch.news_when_sent:
             early_ms = batch.retry_at_ms - event.at_ms
             self.accuse(
-                "PRD-ACC-04", event, name, f"was sent again {early_ms} ms before its backoff was over"
+                "PRD-ACC-04", event, name, f"was sent again {early_ms} ms before its backoff had passed"
             )
         self._in_turn(event, batch)
         batch.sent, batch.news_when_sent, batch.record_count = True, self._news, event.record_count
@@ -220,7 +219,7 @@ class Bookkeeping(Monitor):
         if not self._one_in_flight:
             return
         if newest is not None and newest is not batch and self._is_out(newest):
-            self.accuse("PRD-ACC-08", event, event.batch, f"was sent beside {_name(newest)}")
+            self.accuse("PRD-ACC-08", event, event.batch, f"was sent together with {_name(newest)}")
         batch.request = self._last_request
 
     def _is_out(self, batch: _Batch) -> bool:
@@ -242,7 +241,7 @@ class Bookkeeping(Monitor):
         if not (event.error in _MENDED or (error and error.retriable)):
             self.accuse("PRD-SND-03", event, event.batch, f"is retried after {event.error}, which is final")
         if event.attempts != batch.attempts + 1:
-            what = f"counts {event.attempts} attempts, which are {batch.attempts + 1}"
+            what = f"reports {event.attempts} attempts, expected {batch.attempts + 1}"
             self.accuse("PRD-SND-02", event, event.batch, what)
         if event.at_ms >= batch.created_ms + self._delivery_timeout_ms:
             self.accuse(
@@ -266,7 +265,7 @@ class Bookkeeping(Monitor):
             self.accuse("PRD-EXP-02", event, event.batch, f"expired after {age_ms} ms")
         if event.age_ms != age_ms:
             rule = "PRD-SPL-03" if len(batch.order) > 1 else "PRD-EXP-02"
-            self.accuse(rule, event, event.batch, f"says that it is {event.age_ms} ms old, and is {age_ms}")
+            self.accuse(rule, event, event.batch, f"reports an age of {event.age_ms} ms, expected {age_ms}")
 
     def _split(self, event: BatchSplit) -> None:
         """The parts take the place of the batch, with its age and attempts, and together contain all its records."""

@@ -19,9 +19,9 @@ succeeded. One that is late leaves the application waiting for results that it w
 
 ## What it needs
 
-The client's own trace; clients without one are not judged. That a new connection or a retry happens soon is
-not required, because it does not depend on the client alone. Whether flush() or a full batch is the true
-reason for cutting linger short is not judged either. Metadata requests that are too early are judged until
+The client's own trace; clients without one are not judged. A new connection or a retry need not happen soon,
+because it does not depend on the client alone. The check also does not judge whether flush() or a full batch
+is the true reason for ending linger early. Metadata requests that are too early are judged until
 metadata.max.idle.ms has passed.
 
 ## References

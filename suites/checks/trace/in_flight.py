@@ -154,7 +154,10 @@ class InFlight(Monitor):
         if event.at_ms < node.throttled_until_ms and event.api != "ApiVersions":
             left_ms = node.throttled_until_ms - event.at_ms
             self._tell(
-                "NET-CON-12", event, event.node, f"was sent {event.api} {left_ms} ms too early: it throttles"
+                "NET-CON-12",
+                event,
+                event.node,
+                f"was sent {event.api} {left_ms} ms too early, while it was throttling",
             )
         if len(node.queue) >= self._limit:
             what = f"was sent {event.api} with {len(node.queue)} requests unanswered"
@@ -185,7 +188,7 @@ class InFlight(Monitor):
             )
         if not node.queue or node.queue[0][:2] != (event.correlation_id, event.api):
             due = f"{node.queue[0][1]} {node.queue[0][0]}" if node.queue else "nothing"
-            what = f"answered {event.api} {event.correlation_id} where {due} was due"
+            what = f"answered {event.api} {event.correlation_id}, expected {due}"
             self._tell("NET-INF-01", event, event.node, what)
             return
         _, api, version = node.queue.popleft()
@@ -207,7 +210,7 @@ class InFlight(Monitor):
             node.unwritten = None
         else:
             due = node.queue[0][0] if node.queue else "nothing"
-            self._tell("NET-INF-06", event, event.node, f"{what} where {due} was due")
+            self._tell("NET-INF-06", event, event.node, f"{what}, expected {due}")
 
     def ended(self) -> None:
         """A connection that ended has nothing in flight.

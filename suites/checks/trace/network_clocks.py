@@ -164,7 +164,7 @@ class ConnectionClocks(Clocks):
     def _sent(self, event: RequestSent) -> None:
         node = self._nodes[event.node]
         if event.at_ms < node.throttled_until_ms and event.api != "ApiVersions":
-            what = f"was sent {event.api} {node.throttled_until_ms - event.at_ms} ms too early: it throttles"
+            what = f"was sent {event.api} {node.throttled_until_ms - event.at_ms} ms too early, while it was throttling"
             self.accuse("NET-CON-12", event, f"node {event.node}", what)
         self._idle_late(node, event.at_ms, event.node)
         node.used_ms, node.unwritten_ms = event.at_ms, None

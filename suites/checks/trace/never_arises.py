@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 NEVER: Mapping[str, str] = {
-    "MET-14": "no send has to wait for metadata and for memory in turn: the topic is known before there is load",
+    "MET-14": (
+        "no send has to wait first for metadata and then for memory: the topic is known before there is load"
+    ),
     "NET-CON-14": "no trial lasts as long as connections.max.idle.ms, nine minutes",
     "NET-INF-05": "no scenario asks for acks=0",
     "PRD-CLS-04": "every trial flushes before it closes, so that close() has nothing left to do",
     "PRD-CLS-07": "every trial flushes before it closes, so that no send is blocked by then",
-    "PRD-FIN-03": "only a client that is wrong gives a batch a result behind its success",
+    "PRD-FIN-03": "only a defective client reports a second result of a batch after its success",
     "PRD-IDM-11": "no trial raises an epoch 32,767 times",
-    "PRD-SND-03": "the errors that generated brokers give are retriable, for a final one would end promises rightly",
+    "PRD-SND-03": (
+        "generated brokers return only retriable errors, because a final one would rightly break the promises"
+    ),
 }
 """Maps a behaviour id to the reason why its situation never arises."""

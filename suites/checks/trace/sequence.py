@@ -135,7 +135,9 @@ class Sequences(Monitor):
         if out := [link.name for link in chain.links if link.out]:
             self.accuse("PRD-IDM-10", event, event.partition, f"began again while {out[0]} was out")
         if self._identity is None or self._identity[1] != event.producer_epoch:
-            what = f"began again under epoch {event.producer_epoch}, where the producer has {self._identity}"
+            what = (
+                f"began again under epoch {event.producer_epoch}, although the producer has {self._identity}"
+            )
             self.accuse("PRD-IDM-10", event, event.partition, what)
         chain.identity = self._identity
         chain.next = chain.acked_end = 0
@@ -160,7 +162,7 @@ class Sequences(Monitor):
             self._repeat(event, chain, link, identity)
         link.out = True
         if len(chain.links) > REMEMBERED and (out := sum(link.out for link in chain.links)) > REMEMBERED:
-            self.accuse("PRD-IDM-04", event, name, f"is number {out} that is out at a time")
+            self.accuse("PRD-IDM-04", event, name, f"is one of {out} batches in flight at a time")
 
     def _begin(self, event: BatchSent, chain: _Chain, identity: Identity) -> _Link:
         """Check a first attempt: it has the next numbers, and no earlier batch is to be retried or unresolved."""
@@ -168,15 +170,20 @@ class Sequences(Monitor):
         if chain.identity is None:
             chain.identity = identity
         if identity != chain.identity:
-            what = f"was sent as {identity} in a chain of {chain.identity}"
+            what = f"was sent as {identity}, but its chain is {chain.identity}"
             self.accuse("PRD-IDM-10", event, name, what)
         elif event.base_sequence != chain.next:
-            what = f"was sent from {event.base_sequence} where {chain.next} was next"
+            what = f"was sent from {event.base_sequence}, expected {chain.next}"
             self.accuse("PRD-IDM-13" if event.base_sequence < chain.next else "PRD-IDM-02", event, name, what)
         if waiting := next((link for link in chain.links if not link.out), None):
-            self.accuse("PRD-IDM-07", event, name, f"was sent before {waiting.name}, which is retried")
+            self.accuse("PRD-IDM-07", event, name, f"was sent before {waiting.name}, which is being retried")
         elif chain.state == "RETRYING" and chain.links:
-            self.accuse("PRD-IDM-07", event, name, f"was sent beside {chain.links[0].name}, which is retried")
+            self.accuse(
+                "PRD-IDM-07",
+                event,
+                name,
+                f"was sent together with {chain.links[0].name}, which is being retried",
+            )
         if chain.has_gap:
             if chain.links or chain.acked_end != chain.next:
                 self.accuse("PRD-EXP-06", event, name, "was sent after a batch whose outcome is unknown")
@@ -189,12 +196,10 @@ class Sequences(Monitor):
     def _repeat(self, event: BatchSent, chain: _Chain, link: _Link, identity: Identity) -> None:
         """Check a later attempt: it has the same numbers, and is the lowest batch without an end."""
         if (identity, event.base_sequence) != (link.identity, link.base):
-            what = (
-                f"was sent as {identity} from {event.base_sequence}, and is {link.identity} from {link.base}"
-            )
+            what = f"was sent as {identity} from {event.base_sequence}, expected {link.identity} from {link.base}"
             self.accuse("PRD-IDM-03", event, link.name, what)
         elif event.record_count != link.count:
-            what = f"was sent with {event.record_count} records, and has {link.count}"
+            what = f"was sent with {event.record_count} records, expected {link.count}"
             self.accuse("PRD-IDM-03", event, link.name, what)
         if chain.state != "BUMPED" and chain.links and chain.links[0] is not link:
             self.accuse("PRD-IDM-07", event, link.name, f"was sent again before {chain.links[0].name}")
@@ -268,7 +273,10 @@ def run(evidence: Evidence) -> list[Finding]:
 
 CHECK = Check(
     name="sequence",
-    summary="Batches with sequence numbers that are not the next, not their own, or not to be used now.",
+    summary=(
+        "Batches whose sequence numbers are not the next ones, belong to another batch, or must not "
+        "be used yet."
+    ),
     requirements=(
         judged("PRD-EXP-06", MUST, EXACTLY_ONCE),
         judged("PRD-EXP-07", MUST, EXACTLY_ONCE),

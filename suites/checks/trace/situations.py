@@ -1,9 +1,9 @@
 """How often the situation of each behaviour arose, from the client's own trace.
 
-A behaviour is exercised only if its situation arose: that a batch which is too large is split shows only if
-there was one. One pass over the trace counts the situations of every behaviour that a trace check judges. The
-situation of a behaviour is the least that a client which breaks it must have met. Counts are of situations,
-never of outcomes: a client that does the wrong thing in a situation has met it as well.
+A behaviour is exercised only if its situation arose. For example, the splitting of batches shows only if a batch was
+too large. One pass over the trace counts the situations of every behaviour that a trace check judges. A client that
+violates a behaviour must at least have met its situation. Counts are of situations and never of outcomes: a client that
+does the wrong thing in a situation has met it too.
 """
 
 from __future__ import annotations

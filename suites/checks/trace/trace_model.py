@@ -81,7 +81,7 @@ class Monitor:
         return self.breaches
 
     def ended(self) -> None:
-        """Report what is still owed at the end of the trace."""
+        """Report what is missing at the end of the trace."""
 
     def accuse(self, requirement: str, event: TraceEvent, subject: str, what: str) -> None:
         self.breaches.append(Breach(requirement, event.at_ms, subject, what))

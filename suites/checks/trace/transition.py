@@ -9,9 +9,9 @@ begin where the previous one ended. A batch must take exactly one final state.
 
 ## Why it is bad
 
-A move that is in no table leads to a state that was not designed for: a request on a connection whose
-versions are unknown, a second result for a record, a sequence that continues after a gap. It may do no harm
-today.
+A move that is not in the table leads to a state that the design does not expect: a request on a connection
+whose versions are unknown, a second result for a record, a sequence that continues after a gap. It may do no
+harm today.
 
 ## How it is judged per guarantee
 
@@ -70,11 +70,11 @@ class Transitions(Monitor):
         if oracle.table.get((before, event.cause)) != after:
             self._illegal(event, f"went from {before} to {after} by {event.cause}, which is in no table")
         elif last != before and not self._is_new_address(event, last):
-            self._illegal(event, f"left {before} by {event.cause}, where it was {last}")
+            self._illegal(event, f"left {before} by {event.cause}, although it was {last}")
 
     @staticmethod
     def _is_new_address(event: StateChanged, last: str) -> bool:
-        """True if the node has a new address. It then starts anew, whatever happened at the old one (NET-CON-10)."""
+        """True if the node has a new address. It then starts again, whatever happened at the old one (NET-CON-10)."""
         return event.machine == "connection" and event.cause == "connect" and last in _FORGOTTEN
 
     def _illegal(self, event: StateChanged, what: str) -> None:
@@ -103,7 +103,10 @@ def run(evidence: Evidence) -> list[Finding]:
 
 CHECK = Check(
     name="transition",
-    summary="Moves of the client's state machines that are in no table, and batches with more than one end.",
+    summary=(
+        "Moves of the client's state machines that are not in their tables, and batches with more "
+        "than one end."
+    ),
     requirements=(
         judged("NET-CON-01", SHOULD),
         judged("PRD-FIN-01", MUST),

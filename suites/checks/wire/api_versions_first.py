@@ -72,7 +72,7 @@ def run(evidence: Evidence) -> list[Finding]:
 
 CHECK = Check(
     name="api-versions-first",
-    summary="Connections that begin with another request than ApiVersions.",
+    summary="Connections that begin with a request other than ApiVersions.",
     requirements=(
         Requirement("NET-CON-01", Level.SHOULD, arises=lambda evidence: len(first_requests(evidence))),
     ),

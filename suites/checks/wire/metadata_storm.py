@@ -98,7 +98,7 @@ def _repeated(evidence: Evidence) -> int:
 
 CHECK = Check(
     name="metadata-storm",
-    summary="Metadata requests far more often than any backoff between them allows.",
+    summary="Metadata requests that are far more frequent than any backoff allows.",
     requirements=(
         Requirement("MET-02", Level.SHOULD, arises=_failed),
         Requirement("MET-03", Level.SHOULD, arises=_repeated),

@@ -54,7 +54,7 @@ BATCH_MOVED = Anomaly("batch-moved", "{count} of the batches sent again went to 
 RECORD_MOVED = Anomaly("record-moved", "{count:record} stored in more than one partition")
 KEY_MOVED = Anomaly(
     "key-moved",
-    "{count:key} with records in several partitions, of a topic that kept its partitions",
+    "{count:key} with records in several partitions, although the topic kept its partitions",
     Level.SHOULD,
 )
 #: Brokers announce new partitions one after the other, so a client that asks several brokers may learn of

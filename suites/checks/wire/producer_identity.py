@@ -59,7 +59,7 @@ MISSING = Anomaly("identity-missing", "{count} of {batches} batches have no prod
 CHANGED = Anomaly(
     "identity-changed", "the producer id or epoch changed although nothing had failed, {count:time}"
 )
-INVENTED = Anomaly("identity-invented", "{count:producer id} that no InitProducerId response gave")
+INVENTED = Anomaly("identity-invented", "{count:producer id} that no InitProducerId response assigned")
 INIT = "InitProducerId"
 WAITED = ReasonKind(
     "record-waited", "{of}: {told}, but records had waited behind other requests for {waited_ms} ms"

@@ -220,7 +220,9 @@ def _batches(evidence: Evidence) -> int:
 
 CHECK = Check(
     name="requests-in-flight",
-    summary="More unanswered requests than the client's limit, or more batches than a broker remembers.",
+    summary=(
+        "More unanswered requests than the client's limit allows, or more batches than a broker remembers."
+    ),
     requirements=(
         Requirement("NET-INF-03", Level.SHOULD, EVERY, arises=_requests),
         Requirement("PRD-ACC-08", Level.MUST, EVERY, arises=_muted),

@@ -56,7 +56,7 @@ from suites.checks.wire.keyed import UNKNOWN, partitions_of_keys
 from suites.checks.wire.renumbered import renumbered
 from suites.checks.wire.sent import OUT_OF_PLACE, Chain, Variant, variants
 
-GAP = Anomaly("sequence-gap", "{count:sequence number} left out, in {chains:chain}")
+GAP = Anomaly("sequence-gap", "{count:sequence number} missing, in {chains:chain}")
 CHANGED = Anomaly("sequence-changed", "{count:record} stored again under another sequence")
 
 

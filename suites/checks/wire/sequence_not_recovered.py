@@ -47,7 +47,7 @@ from suites.analysis.promises import EXACTLY_ONCE
 
 UNMENDED = Anomaly(
     "sequence-not-recovered",
-    "{count:record} failed because the broker refused a sequence that was right ({errors})",
+    "{count:record} failed because the broker refused a correct sequence ({errors})",
     Level.SHOULD,
 )
 

@@ -52,7 +52,7 @@ from suites.checks.wire.heard import made_after, read_by_ns
 
 IGNORED = Anomaly(
     "throttle-ignored",
-    "{count:request} sent though the broker had asked to hold back, by up to {most_ms} ms",
+    "{count:request} sent although the broker had asked to hold back, up to {most_ms} ms too early",
     Level.SHOULD,
 )
 #: The first version of each API whose answer a broker sends before it mutes the connection.

@@ -56,7 +56,7 @@ def _after_calm(evidence: Evidence) -> list[Spot]:
 
 
 def _after_stuck(evidence: Evidence, spot: Spot) -> Evidence:
-    """The client ignores its records for too long and goes on. Then a batch of later records has no result."""
+    """The client ignores its records for too long and then continues. Then a batch of later records has no result."""
     at_ns = after_pause(evidence)[spot]
     limit_ms = bound_ms(evidence.record.spec.config, evidence.record.not_set)
     waited = paused(evidence, at_ns, (limit_ms + BEYOND_MS) * NS_PER_MS)
@@ -69,7 +69,7 @@ PERTURBATIONS = (
     Perturbation(
         "lost-beside-a-reuse",
         channels("frames", "log", "history"),
-        "gives the numbers of a batch away in one partition, and loses records of another",
+        "gives the numbers of a batch to another one in one partition, and loses records of another",
         ("lost",),
         _apart,
         _lost_beside,

@@ -278,14 +278,16 @@ PERTURBATIONS = (
     ),
     _kind(
         "throttle-ignored-in-oldest-version",
-        "sends it so early in the first version in which brokers ask before they mute",
+        "sends a request 100 ms before the end of a throttle time, in the first version that "
+        "throttles at the client",
         spots,
         _oldest_version,
         IGNORED,
     ),
     _kind(
         "throttle-ignored-as-others-lose-answers",
-        "sends it so early while a fault loses the answers of another broker",
+        "sends a request 100 ms before the end of a throttle time, while a fault loses the "
+        "answers of another broker",
         spots,
         _lost_elsewhere,
         IGNORED,
@@ -293,7 +295,8 @@ PERTURBATIONS = (
     ),
     _kind(
         "throttle-ignored-before-answers-out-of-turn",
-        "sends it so early before answers are out of order on the connection",
+        "sends a request 100 ms before the end of a throttle time, before answers are out of "
+        "order on the connection",
         _telling_metadata,
         _out_of_turn_later,
         IGNORED,

@@ -28,7 +28,7 @@ CODEC, ACKS = "compression.type", "acks"
 DUPLICATE = BY_NAME["DUPLICATE_SEQUENCE_NUMBER"].code
 #: More than the slack of a comparison of clocks.
 MORE_MS = 1_000
-#: Twice the delay that the stamp of an answer may have after its bytes went on.
+#: Twice the delay that the timestamp of an answer may have after its bytes were passed on.
 EARLY_NS = 12 * NS_PER_MS
 Pair = tuple[Spot, Spot]
 

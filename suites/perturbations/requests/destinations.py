@@ -52,7 +52,7 @@ PERTURBATIONS = (
     Perturbation(
         "retried-in-another-partition",
         FRAMES,
-        "stores in one partition what it had first sent to another",
+        "stores a batch in one partition after sending it to another",
         ("batch-moved",),
         spots(_has_others),
         _moved_retry,

@@ -144,7 +144,7 @@ PERTURBATIONS = (
     Perturbation(
         "throttle-ignored",
         FRAMES,
-        "goes on sending on a connection whose broker asked it to wait ten seconds",
+        "continues to send on a connection whose broker asked it to wait ten seconds",
         ("throttle-ignored",),
         _sent_on,
         _throttled,
@@ -153,7 +153,7 @@ PERTURBATIONS = (
     Perturbation(
         "throttle-always-ignored",
         FRAMES,
-        "goes on sending although every answer asks it to wait ten seconds",
+        "continues to send although every answer asks it to wait ten seconds",
         ("throttle-ignored",),
         once(lambda evidence: len(_sent_on(evidence)) > 0),
         _always_throttled,

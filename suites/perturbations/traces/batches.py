@@ -53,13 +53,15 @@ PERTURBATIONS = (
     on_trace("trace-two-ends", "ends a batch twice", "transition", of(BatchEnded), twice),
     on_trace(
         "trace-other-end",
-        "reports a batch as failed that it takes as stored",
+        "reports a batch as failed that it recorded as stored",
         "transition",
         of(BatchEnded, lambda event: not event.error),
         with_fields(error="NETWORK_EXCEPTION"),
     ),
-    on_trace("trace-made-twice", "makes a batch twice", "bookkeeping", of(BatchCreated), twice),
-    on_trace("trace-unmade-batch", "sends a batch that it never made", "bookkeeping", of(BatchCreated), gone),
+    on_trace("trace-made-twice", "creates a batch twice", "bookkeeping", of(BatchCreated), twice),
+    on_trace(
+        "trace-unmade-batch", "sends a batch that it never created", "bookkeeping", of(BatchCreated), gone
+    ),
     on_trace(
         "trace-attempt-not-counted",
         "does not count an attempt",

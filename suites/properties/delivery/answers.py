@@ -54,7 +54,7 @@ def end_of(simulation: Simulation, delivery: Delivery) -> str:
 
 
 def values(simulation: Simulation) -> list[str | None]:
-    """Return the values in the log after the first record, which warmed the simulation."""
+    """Return the values in the log after the first record, which warmed up the simulation."""
     return [row.value for row in simulation.log() if row.value != "warm"]
 
 

@@ -85,7 +85,7 @@ def a_throttled_node_is_asked_nothing(components: Components, throttle_ms: int, 
     asked = [event for event in simulation.requests("Metadata") if event.at_ms >= until_ms - throttle_ms + 50]
     assert asked, "no node was asked"
     early = [event for event in asked if event.node == throttling and event.at_ms < until_ms]
-    assert not early, f"node {throttling} was asked {early[0].api} while it throttles"
+    assert not early, f"node {throttling} was asked {early[0].api} while it was throttling"
 
 
 @client_property(
@@ -142,11 +142,11 @@ def an_answer_without_brokers_forgets_nothing(components: Components, empty: int
         return replace(body, brokers=()) if left[0] >= 0 else body
 
     Meddler(simulation, {Api.METADATA: wiped})
-    assert simulation.run_until(lambda: left[0] < empty, 5_000), "metadata is never asked for again"
+    assert simulation.run_until(lambda: left[0] < empty, 5_000), "metadata is never requested again"
     simulation.run(5)
     sent = [simulation.send(partition=partition) for partition in range(partitions)]
     simulation.run(10)
-    assert all(each.is_done and each.error is None for each in sent), "what was known is forgotten"
+    assert all(each.is_done and each.error is None for each in sent), "the known metadata is forgotten"
     assert simulation.run_until(lambda: left[0] < 0, 10_000), "a failure is not repeated"
 
 
@@ -185,11 +185,11 @@ def a_closed_producer_stays_closed(
     sent = [simulation.send() for _ in range(count)]
     simulation.run(1_000)
     for _ in range(again):
-        assert simulation.close(timeout_ms), "close does not come back"
+        assert simulation.close(timeout_ms), "close() does not return"
     assert all(each.is_done for each in sent), "a record has no result"
     assert timeout_ms == 0 or not any(each.error for each in sent)
     try:
         simulation.send()
     except IllegalStateError:
         return
-    raise AssertionError("a closed producer took a record")
+    raise AssertionError("a closed producer accepted a record")

@@ -44,4 +44,4 @@ def flush_in_a_callback_is_refused(components: Components) -> None:
         producer.send("t", b"y")
     except IllegalStateError:
         return
-    raise AssertionError("a closed producer takes records")
+    raise AssertionError("a closed producer accepts records")

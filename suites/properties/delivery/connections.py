@@ -74,7 +74,7 @@ def a_refused_authentication_is_told_and_backed_off(
     simulation.run(closed_ms)
     moves = [move for move in simulation.told(StateChanged) if move.machine == "connection"]
     failed = {move.subject: move.at_ms for move in reversed(moves) if move.after == "AUTHENTICATION_FAILED"}
-    assert failed, "no connection says that it failed by its authentication"
+    assert failed, "no connection reports that its authentication failed"
     for subject in failed:
         ends = [move.at_ms for move in moves if (move.subject, move.after) == (subject, "DISCONNECTED")]
         begins = [move.at_ms for move in moves if (move.subject, move.after) == (subject, "CONNECTING")]

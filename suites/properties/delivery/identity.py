@@ -55,7 +55,7 @@ def sequence_numbers_go_round(components: Components, left: int, counts: list[in
     for number, count in enumerate(counts, 2):
         batch = batch_of(components, number, count)
         manager.assign_sequence(batch, 0)
-        assert batch.base_sequence == due, f"batch {number} from {batch.base_sequence}, {due} was due"
+        assert batch.base_sequence == due, f"batch {number} from {batch.base_sequence}, expected {due}"
         due = (due + count) % ROUND
 
 
@@ -204,7 +204,7 @@ def _says(simulation: Simulation, seen: Seen) -> ErrorCode:
 def a_batch_refused_behind_others_goes_again_as_it_was(
     components: Components, gap_ms: int, behind: int, refusals: int
 ) -> None:
-    """If a batch is refused as out of order behind one to be retried, each is sent again unchanged and in order."""
+    """If a batch is refused as out of order after one to be retried, each is sent again unchanged and in order."""
     simulation = Simulation(components, {"linger.ms": 0})
     simulation.warm()
     simulation.proxy().down.delay("prop", ROUND_TRIP_MS * NS_PER_MS)
@@ -218,7 +218,7 @@ def a_batch_refused_behind_others_goes_again_as_it_was(
     refused = [
         event for event in simulation.told(BatchRetried) if event.error == "OUT_OF_ORDER_SEQUENCE_NUMBER"
     ]
-    assert refused or behind < refusals, "nothing was refused behind the first"
+    assert refused or behind < refusals, "nothing was refused after the first"
     assert len(simulation.told(ProducerIdAssigned)) == 1, "the epoch was raised"
     stamps: dict[str, set[tuple[int, int]]] = {}
     for event in simulation.told(BatchSent):
@@ -256,7 +256,7 @@ def an_unknown_producer_goes_again(components: Components, log_start: int, befor
     assert simulation.run_until(lambda: all(each.is_done for each in sent), 60_000)
     assert [each.error for each in sent] == [None] * count
     first, again = simulation.told(BatchSent)[attempts : attempts + 2]
-    assert first.batch == again.batch, "the batch that was refused does not go again next"
+    assert first.batch == again.batch, "the refused batch is not the next one to be sent again"
     due = (0, before) if log_start == NO_LOG_START else (1, 0)
     assert (again.producer_epoch, again.base_sequence) == due
     assert [row.value for row in simulation.log()][before:] == [str(number) for number in range(count)]
@@ -302,7 +302,7 @@ def what_the_application_repeats_is_a_new_record(
     simulation.proxy().down.delay("prop", 5_000 * NS_PER_MS)
     first = [simulation.send(b"%d" % number) for number in range(count)]
     assert simulation.run_until(lambda: all(each.is_done for each in first), 10_000)
-    assert all(each.error is not None for each in first), "what was not answered is no success"
+    assert all(each.error is not None for each in first), "an unanswered record counts as a success"
     simulation.proxy().down.restore("prop")
     simulation.run(500)  # the connection of the first request has ended too
     again = [simulation.send(b"%d" % number) for number in range(count)]

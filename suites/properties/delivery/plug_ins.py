@@ -189,10 +189,12 @@ def the_key_is_serialized_first(
     except SerializationError:
         assert "raises" in (key_manner, value_manner)
         pool = producer._core.pool
-        assert pool.available_bytes == pool.total_bytes, "a record that is none takes memory"
+        assert pool.available_bytes == pool.total_bytes, "an invalid record takes memory"
         assert pool.waiting == 0
     else:
-        assert (key_manner, value_manner) == ("good", "good"), "send() takes what cannot be serialized"
+        assert (key_manner, value_manner) == ("good", "good"), (
+            "send() accepts a record that cannot be serialized"
+        )
     finally:
         producer.close(0)
     called = [("key", ("serialize", key)), ("value", ("serialize", value))]
@@ -210,7 +212,7 @@ def the_key_is_serialized_first(
 def whoever_asks_hears_the_cluster_id(
     components: Components, manners: list[str], cluster_id: str | None
 ) -> None:
-    """Interceptors and serializers that ask for the cluster's id are told it, whatever the previous one does."""
+    """Interceptors and serializers that ask for the cluster's id get it, whatever the previous one does."""
     with _quiet():
         diary: list[tuple[str, Any]] = []
         chain = [Plugin(f"i{index}", diary, manner) for index, manner in enumerate(manners)]

@@ -1,4 +1,4 @@
-"""What is stored of a record, what its sender is told, and which records are refused."""
+"""How a record is stored, what its sender is told, and which records are refused."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ def what_was_sent_is_stored_and_told(
         send(
             simulation, given, callback=lambda metadata, error, n=number: told.append((n, metadata or error))
         )
-    assert simulation.flush(), "flush does not come back"
+    assert simulation.flush(), "flush() does not return"
     simulation.run(60_000)
-    assert [number for number, _ in told] == list(range(len(records))), "callbacks, each once and in turn"
+    assert [number for number, _ in told] == list(range(len(records))), "each callback runs once and in order"
     stored = [
         (batch.header.base_offset + index, record)
         for data in simulation.cluster.log_batches(TOPIC, 0)
@@ -137,4 +137,4 @@ def a_record_beyond_the_limit_fails_at_once(
             )
         except UsageError:
             continue
-        raise AssertionError(f"timestamp {timestamp_ms} and partition {partition} were taken")
+        raise AssertionError(f"timestamp {timestamp_ms} and partition {partition} were accepted")

@@ -1,4 +1,4 @@
-"""Brokers whose requests are recorded and whose answers are edited, to what a broker may answer but these do not."""
+"""Brokers that record requests and edit answers, for answers that real brokers may give and scripted ones do not."""
 
 from __future__ import annotations
 

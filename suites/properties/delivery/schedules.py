@@ -1,7 +1,7 @@
 """Trials drawn by Hypothesis: the vocabulary of generated/any, with choices that shrink.
 
-Hypothesis decides the same functions that a seed's dice decide, so that both draw from the same world. A
-trial that breaks a promise is shrunk choice by choice, and is a plan that can be run again.
+Hypothesis decides the same functions that a seed's dice decide, so that both draw from the same set of trials. A trial
+that breaks a promise is shrunk choice by choice, and is a plan that can be run again.
 """
 
 from __future__ import annotations

@@ -50,8 +50,8 @@ def a_batch_too_large_goes_in_parts(
             b"%03d" % number + bytes(size_bytes),
             callback=lambda _, error, n=number: told.append(n if error is None else -1),  # type: ignore[misc]
         )
-    assert simulation.flush(60_000), "flush does not come back"
-    assert told == list(range(len(sizes))), f"flush came back after the callbacks of {told}"
+    assert simulation.flush(60_000), "flush() does not return"
+    assert told == list(range(len(sizes))), f"flush() returned after the callbacks of {told}"
     stored = [int((row.value or "")[:3]) for row in simulation.log()[1:]]
     assert stored == list(range(len(sizes)))
 

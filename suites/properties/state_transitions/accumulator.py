@@ -182,7 +182,7 @@ class BatchesGoWhenTheyMayAndInOrder(RuleBasedStateMachine):
 
     @rule(nodes=st.sets(st.sampled_from(NODES), min_size=1))
     def drain(self, nodes: set[int]) -> None:
-        """One batch per partition, the oldest. Together at most max.request.size, except for a single first one."""
+        """One batch per partition, the oldest. Together at most max.request.size, except for a single larger batch."""
         for node_id, batches in self.accumulator.drain(nodes, self.now_ms).items():
             partitions = [batch.partition[1] for batch in batches]
             assert len(set(partitions)) == len(partitions), "two batches of a partition"
@@ -197,7 +197,7 @@ class BatchesGoWhenTheyMayAndInOrder(RuleBasedStateMachine):
         assert not line.muted, "sent from a muted partition"
         assert line.queue and line.queue[0] is batch, "an older batch was overtaken"
         if batch in self.backoff:
-            assert self._may_go_ms(line) <= self.now_ms, "sent again before its backoff was over"
+            assert self._may_go_ms(line) <= self.now_ms, "sent again before its backoff had passed"
         line.queue.pop(0)
         payload = batch.payload()
         [read] = read_batches(payload)

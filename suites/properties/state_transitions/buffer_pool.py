@@ -127,7 +127,9 @@ class MemoryIsLentInTurnAndReturnedOnce(RuleBasedStateMachine):
         overtakers = [place for place in self.line if place.grant is not None]
         assert not overtakers, "a call was served out of turn"
         if self.line:
-            assert self.line[0].size_bytes > self._free_bytes(), "the first in line waits for what is free"
+            assert self.line[0].size_bytes > self._free_bytes(), (
+                "the first in line waits although memory is free"
+            )
 
     @invariant()
     def the_account_is_right(self) -> None:

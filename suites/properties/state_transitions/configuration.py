@@ -53,7 +53,7 @@ def configure_and_listen(
 
 
 class Ear(logging.Handler):
-    """Keeps what is logged."""
+    """A log handler that keeps the messages."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -140,7 +140,7 @@ def transactions_need_idempotence(
     given: dict[str, Any] = {} if idempotence is None else {"enable.idempotence": idempotence}
     given |= {"acks": "1"} if contradiction else {}
     refusal = refused(components, given | {"transactional.id": "t"}, release)
-    assert refusal, f"accepted, though there are no transactions: {given}"
+    assert refusal, f"accepted, although there are no transactions: {given}"
     is_default = idempotence is None and not (contradiction and release < (3, 0))
     if idempotence is False or (contradiction and is_default):
         assert "enable.idempotence" in refusal, f"{given} in {release}: {refusal}"

@@ -223,7 +223,7 @@ class ConnectionsWalkTheirStates(RuleBasedStateMachine):
     def give_up(self, node_id: int) -> None:
         """disconnect() ends a connection and counts as a failure. It has no effect on one that has ended."""
         node = self.nodes[node_id]
-        self.client.disconnect(node_id, self.now_ms, "the property wills it")
+        self.client.disconnect(node_id, self.now_ms, "requested by the property")
         self._poll()
         if node.state is not DISCONNECTED:
             self._ended(node)
@@ -275,7 +275,7 @@ class ConnectionsWalkTheirStates(RuleBasedStateMachine):
 
     @invariant()
     def the_least_loaded_node_can_be_used(self) -> None:
-        """Never a throttled node, nor one in its backoff; a ready one before all others (NET-CON-13)."""
+        """The chosen node is never throttled or in its backoff, and a ready node is preferred (NET-CON-13)."""
         chosen = self.client.least_loaded_node(self.now_ms)
         free = [n for n in self._in(READY) if self.now_ms >= self.nodes[n].throttled_until_ms]
         if free:

@@ -26,5 +26,5 @@ def correlation_ids_go_round(components: Components, before: int, count: int) ->
     sent = simulation.told(RequestSent)[first:]
     assert len({event.node for event in sent}) == 2
     for event in sent:
-        assert event.correlation_id == due, f"{event.api} has id {event.correlation_id}, {due} was due"
+        assert event.correlation_id == due, f"{event.api} has id {event.correlation_id}, expected {due}"
         due = LOWEST if due + 1 == RESERVED else due + 1

@@ -151,7 +151,7 @@ class RequestsEndOnceAndInOrder(RuleBasedStateMachine):
             how = lost if response.disconnected else ANSWERED if response.body is not None else WRITTEN
             self.ended.append((expected, how))
             if self.raises:
-                raise RuntimeError("a callback that raises stops nobody else")
+                raise RuntimeError("a callback that raises does not stop the others")
 
         if expected.expects_response:
             api, build = Api.METADATA, metadata_request(["t"], allow_auto_topic_creation=False)
@@ -170,7 +170,7 @@ class RequestsEndOnceAndInOrder(RuleBasedStateMachine):
     def end(self, node_id: int, how: str) -> None:
         """disconnect() ends the requests in flight in the next round, as a loss does. close() drops them silently."""
         if how == "disconnect":
-            self.client.disconnect(node_id, self.now_ms, "the property wills it")
+            self.client.disconnect(node_id, self.now_ms, "requested by the property")
             self._lose(node_id, LOST)
         elif how == "close":
             self.client.close_node(node_id, self.now_ms)
@@ -290,7 +290,7 @@ class RequestsEndOnceAndInOrder(RuleBasedStateMachine):
         for node_id in NODES:
             ended = [(r.correlation_id, how) for r, how in self.ended if r.node_id == node_id]
             due = [(r.correlation_id, how) for r, how in self.due if r.node_id == node_id]
-            assert sorted(ended) == sorted(due), f"node {node_id}: {ended} ended, {due} were due"
+            assert sorted(ended) == sorted(due), f"node {node_id}: {ended} ended, expected {due}"
             lost = [number for number, how in ended if how in (LOST, TIMED_OUT)]
             assert lost == sorted(lost), f"node {node_id}: lost in the order {lost}"
         self.ended.clear()

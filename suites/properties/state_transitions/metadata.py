@@ -123,12 +123,12 @@ class NewsOfTheClusterIsBelievedWhenItIsNewer(RuleBasedStateMachine):
         asks = set(question.topics)
         live = {topic for topic, used_ms in self.used_ms.items() if self.now_ms < used_ms + MAX_IDLE_MS}
         if question.partial:
-            assert asks == self.unserved, "a partial question is for what is new alone"
+            assert asks == self.unserved, "a partial request asks for new topics only"
         else:
             assert live | self.unserved == asks, f"asks for {asks}, in use are {live}"
             self.used_ms = {topic: at_ms for topic, at_ms in self.used_ms.items() if topic in asks}
         self.asked = Asked(question, frozenset(asks))
-        assert not self.metadata.is_update_due(self.now_ms + MAX_AGE_MS), "two questions at a time"
+        assert not self.metadata.is_update_due(self.now_ms + MAX_AGE_MS), "two requests at a time"
 
     @precondition(lambda self: self.asked is not None)
     @rule(empty=st.booleans())
@@ -139,7 +139,7 @@ class NewsOfTheClusterIsBelievedWhenItIsNewer(RuleBasedStateMachine):
             body = wire.metadata(self.version, {}, {})
             self.metadata.update(self.asked.question, body, self.now_ms)
         else:
-            self.metadata.failed(self.now_ms, "as the property wills")
+            self.metadata.failed(self.now_ms, "caused by the property")
         self.asked = None
         self.wishes = True
         self.not_before_ms = self.now_ms + min(BACKOFF_MS * 2**self.failures, BACKOFF_MAX_MS)

@@ -54,7 +54,7 @@ class Wire:
     addresses: dict[str, tuple[Address, ...]] = field(default_factory=dict)
     requests: dict[int, deque[Request]] = field(default_factory=dict)
     connects: list[tuple[int, Address]] = field(default_factory=list)
-    open: dict[int, bool] = field(default_factory=dict)  # node id -> is it connected, or being connected
+    open: dict[int, bool] = field(default_factory=dict)  # node id -> True if connected, False if connecting
     frames: list[Request] = field(default_factory=list)
     polled: Polled = field(default_factory=Polled)
     holds_writes: bool = False
@@ -104,7 +104,7 @@ class Wire:
     def ended(self, node_id: int, state: ChannelState = ChannelState.READY) -> None:
         """The connection ends, or could not be made."""
         self._gone(node_id)
-        self.polled.disconnected[node_id] = Disconnection(state, "as the property wills")
+        self.polled.disconnected[node_id] = Disconnection(state, "caused by the property")
 
     def wrote(self, node_id: int | None = None) -> None:
         """All bytes in progress are written, to all nodes or to one."""

@@ -78,7 +78,7 @@ def ended_ms(simulation: Simulation, deliveries: list[Delivery], limit_ms: int =
 
 
 def nothing_raised(simulation: Simulation) -> None:
-    """Assert that no answer found the client in a state that its own tables do not know."""
+    """Assert that no completion callback raised: no answer may lead to a transition that the client's tables lack."""
     raised = [event.what for event in simulation.told(CallbackFailed) if event.who.startswith("completion")]
     assert not raised, raised[0]
 

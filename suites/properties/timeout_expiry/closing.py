@@ -49,7 +49,7 @@ def flush_waits_for_what_was_sent_before(
     hold(simulation)
     begun_ms = simulation.now_ms
     done = simulation.flush(silent_ms) if silent_ms else False
-    assert not done, "flush() was over before anything had a result"
+    assert not done, "flush() returned before any record had a result"
     if silent_ms:
         happens_at(sent_ms(simulation)[0], begun_ms, "the buffered batches were sent")
     let_go(simulation)
@@ -58,7 +58,7 @@ def flush_waits_for_what_was_sent_before(
     over = simulation.run_until(lambda: all(batch.is_published for batch in batches), LONG_MS)
     simulation.core.end_flush()
     assert over and all(delivery.error is None for delivery in sent if delivery.is_done)
-    assert all(delivery.is_done for delivery in sent), "flush() was over before its sends were"
+    assert all(delivery.is_done for delivery in sent), "flush() returned before its sends had results"
     assert simulation.run_until(lambda: all(delivery.is_done for delivery in late), 2 * LINGER_MS)
 
 
@@ -129,13 +129,13 @@ def close_keeps_its_limit(
         simulation.proxy().down.silence(LAW)
     simulation.proxy().down.delay(LAW, answer_ms * 1_000_000)
     begun_ms = simulation.now_ms
-    assert simulation.close(limit_ms, LONG_MS), "close() never came back"
+    assert simulation.close(limit_ms, LONG_MS), "close() never returned"
     assert simulation.now_ms <= begun_ms + limit_ms + LATE_MS, (
         f"close() took {simulation.now_ms - begun_ms} ms"
     )
     unfinished = [delivery for delivery in sent if delivery.error is not None]
     if unfinished:
-        happens_at(simulation.now_ms, begun_ms + limit_ms, "close() was over")
+        happens_at(simulation.now_ms, begun_ms + limit_ms, "close() returned")
         assert all(isinstance(each.error, ProducerClosedError) for each in unfinished)
     assert silent <= bool(unfinished)
     assert unfinished or limit_ms >= answer_ms

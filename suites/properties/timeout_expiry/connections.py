@@ -72,7 +72,7 @@ def each_failure_in_a_row_waits_longer(
         made, ends = attempts + earlier + 1, len(simulation.told(ConnectionEnded))
         simulation.run_until(lambda made=made: len(simulation.told(ConnectAttempt)) >= made, 10_000)  # type: ignore[misc]
         tried = simulation.told(ConnectAttempt)
-        assert len(tried) == made, f"{len(tried) - attempts} attempts where {earlier + 1} were due"
+        assert len(tried) == made, f"{len(tried) - attempts} attempts, expected {earlier + 1}"
         due_ms = ended_ms_ago + delay_ms(base_ms, max_ms, earlier, jitter)
         happens_at(tried[-1].at_ms, due_ms, f"attempt {earlier + 1} began")
         if failure is CUT_AT_ONCE:
@@ -185,7 +185,7 @@ def an_idle_connection_is_closed(
     simulation.run(2 * idle_ms + 300)
     closed = simulation.told(ConnectionEnded)
     assert {event.state for event in closed} == {"EXPIRED"}, closed
-    assert any(event.at_ms >= done_ms and event.node > 0 for event in closed), "it is open for ever"
+    assert any(event.at_ms >= done_ms and event.node > 0 for event in closed), "it stays open forever"
     used = [event for event in simulation.trace if isinstance(event, RequestSent | ResponseReceived)]
     for close in closed:
         moments = [event.at_ms for event in used if event.node == close.node and event.at_ms <= close.at_ms]
@@ -207,7 +207,7 @@ def no_metadata_for_too_long_begins_anew(components: Components, trigger_ms: int
     delivery = simulation.send()
     simulation.run(3 * trigger_ms + 10)
     moments = times(simulation, Rebootstrapped)
-    assert len(moments) >= 3, f"began anew at {moments}"
+    assert len(moments) >= 3, f"rebootstrapped at {moments}"
     for earlier, later in pairwise([START_MS, *moments[:3]]):
         happens_at(later, earlier + trigger_ms + 1, "began anew")
     assert not simulation.network.proxies[0].connections or simulation.told(ConnectAttempt)[-1].node < 0
@@ -217,7 +217,7 @@ def no_metadata_for_too_long_begins_anew(components: Components, trigger_ms: int
         assert delivery.error is None
         count = len(simulation.told(Rebootstrapped))
         simulation.run(2 * trigger_ms)
-        assert len(simulation.told(Rebootstrapped)) == count, "began anew although metadata had come"
+        assert len(simulation.told(Rebootstrapped)) == count, "rebootstrapped although metadata had arrived"
 
 
 @client_property(

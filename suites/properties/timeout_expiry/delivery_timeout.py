@@ -194,7 +194,7 @@ def unknown_sequences_are_settled_first(
     simulation.run(min(waits_ms, gap_ms - 1))
     sent = doubtful + [simulation.send(b"%d" % number) for number in range(2, 2 + later)]
     simulation.rounds()
-    assert len(sent_ms(simulation)) == 2, "a new batch was sent while the fate of older ones is unknown"
+    assert len(sent_ms(simulation)) == 2, "a new batch was sent while the outcome of older ones is unknown"
     if heals:
         let_go(simulation)
     simulation.run(3_000)

@@ -59,9 +59,9 @@ def metadata_never_gets_too_old(
     simulation.run(5 * (max(age_ms, backoff_ms) + answer_ms + TRIP_MS))
     asked = [event.at_ms for event in simulation.requests("Metadata")]
     updates = times(simulation, MetadataUpdated)
-    assert len(asked) >= 5, f"{len(asked)} questions in five times metadata.max.age.ms"
+    assert len(asked) >= 5, f"{len(asked)} requests in five times metadata.max.age.ms"
     for updated_ms, next_ms in zip(updates, asked[1:], strict=False):
-        happens_at(next_ms, updated_ms + max(age_ms, backoff_ms), "metadata was asked for", LATE_MS + TRIP_MS)
+        happens_at(next_ms, updated_ms + max(age_ms, backoff_ms), "metadata was requested", LATE_MS + TRIP_MS)
 
 
 @client_property(
@@ -94,7 +94,7 @@ def failed_questions_are_spaced(
     assert len(failed) == failures and len(asked) == failures + 1
     for earlier, (failed_ms, next_ms) in enumerate(zip(failed, asked[1:], strict=True)):
         due_ms = failed_ms + delay_ms(base_ms, max_ms, earlier, jitter)
-        happens_at(next_ms, due_ms, f"question {earlier + 2} was asked", LATE_MS + TRIP_MS)
+        happens_at(next_ms, due_ms, f"request {earlier + 2} was sent", LATE_MS + TRIP_MS)
 
 
 def _cut_at_questions(simulation: Simulation, times: int) -> None:
@@ -145,12 +145,14 @@ def answers_that_tell_nothing_new_are_spaced(
     for update, next_ms in zip(updates, asked[1:], strict=False):
         equivalent = 0 if update.leaders_changed else equivalent + 1
         due_ms = update.at_ms + delay_ms(base_ms, max_ms, max(equivalent - 1, 0), jitter)
-        assert next_ms > due_ms - 1, f"asked {due_ms - next_ms} ms too early after {equivalent} equal answers"
+        assert next_ms > due_ms - 1, (
+            f"requested {due_ms - next_ms} ms too early after {equivalent} equal answers"
+        )
     refusals = [event.at_ms for event in simulation.told(ResponseReceived) if event.api == "Produce"][1:]
     for update, next_ms in zip(updates[1:], asked[2:], strict=False):
         wish_ms = min((moment for moment in refusals if moment >= update.at_ms), default=next_ms)
         latest_ms = max(wish_ms, update.at_ms + max(base_ms, max_ms) * 1.2)
-        assert next_ms <= latest_ms + LATE_MS + 1, f"asked {next_ms - latest_ms} ms after it was due"
+        assert next_ms <= latest_ms + LATE_MS + 1, f"requested {next_ms - latest_ms} ms after it was due"
 
 
 @client_property("MET-08", code=st.sampled_from(STALE + FINE), pause_ms=st.integers(0, 5_000), jitter=JITTER)
@@ -175,11 +177,11 @@ def a_wrong_leader_is_looked_up_at_once(
     refused_ms = [event.at_ms for event in simulation.told(ResponseReceived) if event.api == "Produce"][1]
     later = [event.at_ms for event in simulation.requests("Metadata")[asked:]]
     assert bool(later) is (code in STALE), (
-        f"metadata is {'' if later else 'not '}asked for after error {code}"
+        f"metadata is {'' if later else 'not '}requested after error {code}"
     )
     if later:
         due_ms = max(refused_ms, updated_ms + delay_ms(100, 100, 0, jitter))
-        happens_at(later[0], due_ms, "metadata was asked for")
+        happens_at(later[0], due_ms, "metadata was requested")
 
 
 @client_property(
@@ -211,7 +213,7 @@ def a_topic_that_nobody_uses_is_forgotten(
                 f"forgotten {asked_ms - used_ms} ms after its use"
             )
         elif asked_ms > used_ms + idle_ms + TRIP_MS:
-            assert update.topics == 1, f"asked for {asked_ms - used_ms} ms after its last use"
+            assert update.topics == 1, f"requested {asked_ms - used_ms} ms after its last use"
     delivery = simulation.send(topic="other")
     ended_ms(simulation, [delivery], 5_000)
     assert delivery.error is None

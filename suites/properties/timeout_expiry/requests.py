@@ -78,7 +78,7 @@ def an_answer_counts_until_the_limit(components: Components, limit_ms: int, answ
     if answer_ms > limit_ms:
         lost = {event.correlation_id for event in simulation.told(RequestLost)}
         taken = {event.correlation_id for event in simulation.told(ResponseReceived)}
-        assert lost and not lost & taken, "an answer was taken of a request that was given up"
+        assert lost and not lost & taken, "an answer to a request was accepted after the request was given up"
 
 
 @client_property("NET-TMO-03", times_out=st.booleans(), retries=st.integers(0, 3))
@@ -171,7 +171,7 @@ def a_throttled_node_is_left_alone(
     assert later.is_done and later.error is None
     assert not simulation.told(ConnectionEnded), "the connection of a throttled node was closed"
     sent = [event.at_ms for event in simulation.requests("Produce") if event.at_ms >= begun_ms]
-    happens_at(sent[-1], begun_ms + throttle_ms, "sent to a node that throttles", LATE_MS + TRIP_MS)
+    happens_at(sent[-1], begun_ms + throttle_ms, "sent to a node while it was throttling", LATE_MS + TRIP_MS)
 
 
 @client_property("NET-TMO-04", "NET-TMO-01", limit_ms=st.integers(20, 500), throttle_ms=st.integers(1, 2_000))

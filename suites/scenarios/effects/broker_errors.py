@@ -31,7 +31,7 @@ API_VERSIONS, INIT_PRODUCER_ID = api_name(Api.API_VERSIONS), api_name(Api.INIT_P
 
 def over_appends(evidence: Evidence) -> Consequence:
     """Produce answers with an error after which a batch may be stored, and whose partition was retried or given up."""
-    return _refusals(evidence, OVER_APPENDS, "an error behind which a batch may be stored")
+    return _refusals(evidence, OVER_APPENDS, "an error after which a batch may be stored")
 
 
 def too_few_replicas(evidence: Evidence) -> Consequence:
@@ -93,7 +93,7 @@ def throttled(evidence: Evidence) -> Consequence:
         for frame in evidence.frames
         if frame.kind is FrameKind.RESPONSE and frame.api == PRODUCE
     )
-    return Consequence(count, "Produce answers said a throttle time")
+    return Consequence(count, "Produce answers contained a throttle time")
 
 
 def asked_lower(evidence: Evidence) -> Consequence:
@@ -110,7 +110,9 @@ def asked_lower(evidence: Evidence) -> Consequence:
                 refused[frame.conn] = frame.api_version or 0
         elif frame.kind is FrameKind.REQUEST and (frame.api_version or 0) < refused.get(frame.conn, 0):
             acted.add(frame.conn)
-    return Consequence(len(acted), "connections were told UNSUPPORTED_VERSION, and asked lower or left")
+    return Consequence(
+        len(acted), "connections got UNSUPPORTED_VERSION, and then tried a lower version or ended"
+    )
 
 
 def identity_refused(evidence: Evidence) -> Consequence:
@@ -130,12 +132,12 @@ def identity_refused(evidence: Evidence) -> Consequence:
     ]
     gave_up = len(evidence.acknowledged) < len(evidence.operations)
     count = sum(gave_up or any(t_ns > refused_ns for t_ns in asked) for refused_ns in refused)
-    return Consequence(count, "requests for a producer id were refused, and made again or given up")
+    return Consequence(count, "requests for a producer id were refused, and repeated or given up")
 
 
 def _refusals(evidence: Evidence, codes: Collection[int], what: str) -> Consequence:
     count = sum(attempt.error_code in codes and _was_told(evidence, attempt) for attempt in resumed(evidence))
-    return Consequence(count, f"Produce answers said {what}, and the client acted on it")
+    return Consequence(count, f"Produce answers reported {what}, and the client acted on it")
 
 
 def _was_told(evidence: Evidence, attempt: Attempt) -> bool:

@@ -77,7 +77,7 @@ def held_up(evidence: Evidence) -> Consequence:
         )
         for send in evidence.operations.values()
     )
-    return Consequence(count, "records were held up until a fault was over")
+    return Consequence(count, "records were held up until a fault ended")
 
 
 def stalled(evidence: Evidence) -> Consequence:

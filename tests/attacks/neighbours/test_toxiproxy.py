@@ -82,7 +82,7 @@ def with_neighbour(folder: Path, work: Callable[[Proxy, Server, Neighbour], Awai
         (lambda other: other.edits("mine", attributes={"latency": 6}), "the toxic mine is changed"),
         (
             lambda other: other.adds(name="his", type="timeout", stream="upstream", attributes={}),
-            "the toxic his is of somebody else",
+            "the toxic his is not from this run",
         ),
     ],
 )

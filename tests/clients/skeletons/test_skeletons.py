@@ -181,14 +181,14 @@ def test_without_more_it_says_what_there_is(capsys):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["adapter"], "error: in which language? --language takes python, go, node, java, rust\n"),
+        (["adapter"], "error: --language is missing; choose one of python, go, node, java, rust\n"),
         (["adapter", "--language", "pyton"], "error: unknown language 'pyton'; did you mean 'python'?\n"),
         (["adapter", "--language", "cobol"], "unknown language 'cobol'; known: go, java, node, python, rust"),
         (["adapter", "--language", "go", "--name", "../evil"], "'../evil' cannot be the name of a client"),
         (["adapter", "--language", "go", "--dir", "full"], "error: full is not empty\n"),
-        (["adapter", "--language", "go", "--dir", "full/file"], "error: full/file is no folder\n"),
-        (["campaign", "--file", "full/file"], "error: full/file is there already, and is not written over\n"),
-        (["ci", "--file", "full/file"], "error: full/file is there already, and is not written over\n"),
+        (["adapter", "--language", "go", "--dir", "full/file"], "error: full/file is not a folder\n"),
+        (["campaign", "--file", "full/file"], "error: full/file already exists and is not overwritten\n"),
+        (["ci", "--file", "full/file"], "error: full/file already exists and is not overwritten\n"),
         (["ci", "--file", "full/file/ci.yml"], "full/file"),
         (["adaptor"], "No such command 'adaptor'"),
     ],
@@ -209,7 +209,7 @@ def test_what_is_refused_is_one_sentence_and_nothing_is_written(
     ("name", "error", "sentence"),
     [
         ("x" * 300, EnvironmentProblem, "cannot be written: File name too long"),
-        ("one/two", UsageError, "one is there"),
+        ("one/two", UsageError, "one already exists"),
     ],
 )
 def test_what_cannot_be_written_whole_is_taken_back(name, error, sentence, tmp_path):

@@ -139,10 +139,10 @@ def test_settings_that_no_producer_takes(made, text, said):
             "refuse = { broker = 4 }",
             "refuse: fault 'refuse' names broker 4; on local:4.3.1x1 it can name 1 to 3",
         ),
-        ("late_frame = {}", "generated.a.kinds.late_frame: fault 'late_frame' needs to know which frames"),
+        ("late_frame = {}", "generated.a.kinds.late_frame: fault 'late_frame' needs 'frames', which select"),
         (
             'late_frame = { frames = { api = "Produze" } }',
-            "late_frame: fault 'late_frame': there is no API 'Produze'",
+            "late_frame: fault 'late_frame': unknown API 'Produze'",
         ),
         ("late_frame = { frames = { first = 0 } }", "generated.a.kinds.late_frame.frames.first must be 1 to"),
         ("refuse = { frames = {} }", "refuse: fault 'refuse' does not act on single frames"),

@@ -24,7 +24,7 @@ final class Json {
             parser.nextToken();
             Object value = value(parser);
             if (parser.nextToken() != null) {
-                throw new IOException("something follows behind the value");
+                throw new IOException("the value is followed by other text");
             }
             return value;
         }

@@ -22,7 +22,7 @@ export function truth(value) {
 export function acks(value) {
   const numbers = { all: -1, [-1]: -1, 0: 0, 1: 1 };
   if (Object.hasOwn(numbers, value)) return numbers[value];
-  throw new CannotSet(`${JSON.stringify(value)} is none of all, -1, 0 and 1`);
+  throw new CannotSet(`${JSON.stringify(value)} is not one of all, -1, 0 and 1`);
 }
 
 /**
@@ -56,7 +56,7 @@ export function translate(config, options, absent) {
 }
 
 /**
- * Whether a version precedes another one, of which the first two numbers are given.
+ * Whether a version precedes another one, which is given by its first two numbers.
  *
  * @param {string} version
  * @param {[number, number]} other

@@ -22,7 +22,7 @@ TEXTS = ("bootstrap.servers", "client.id")
 def translate(
     config: Mapping[str, Any], names: Mapping[str, str], codecs: Sequence[str], why_not: Mapping[str, str]
 ) -> tuple[Own, NotSet]:
-    """Return what the client is given, and why it is not given the rest. ``names``: Java name -> its own."""
+    """Return the applied values, and why the others are not applied. ``names``: Java name -> the client's own."""
     own: Own = {}
     not_set: NotSet = {}
     for java, value in config.items():

@@ -27,7 +27,7 @@ class Application:
         self.sent = 0
         self.has_ended = False
         self.wake_ns: Wake = None
-        #: Returns whether the wait is over. Called in every round.
+        #: Returns whether the wait has ended. Called in every round.
         self.may_go_on: Callable[[], object] = self.commands.__len__
         self._core, self._selector, self._events = core, selector, events
         self._doing = self._obey()

@@ -152,7 +152,7 @@ PERTURBATIONS = (
     ),
     limit_in_scene(
         "again-after-answers-were-lost",
-        "sends an answered batch again when no fault loses answers any more",
+        "sends an answered batch again after the last fault that loses answers has ended",
         _answered_after_losses,
     ),
     limit_in_scene(

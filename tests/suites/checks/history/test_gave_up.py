@@ -23,7 +23,7 @@ def failed(told, after_ms, outcome="info"):
 @pytest.mark.parametrize("outcome", ["info", "fail"])
 def test_a_failure_before_the_delivery_timeout_is_giving_up(story, outcome):
     (finding,) = gave_up.CHECK.run(failed(story(), 1_000, outcome).evidence())
-    assert finding.message == "1 record given up over a network that came back (_TRANSPORT)"
+    assert finding.message == "1 record given up although the network had recovered (_TRANSPORT)"
 
 
 @pytest.mark.parametrize(("after_ms", "given_up"), [(31_000, 0), (5_000, 1)])

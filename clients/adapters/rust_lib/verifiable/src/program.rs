@@ -30,7 +30,7 @@ pub fn run<A: Adapter>() -> ! {
     let output = match Output::new() {
         Ok(output) => Arc::new(output),
         Err(error) => {
-            eprintln!("stdout cannot be had: {error}");
+            eprintln!("stdout cannot be redirected: {error}");
             exit(1)
         }
     };
