@@ -65,7 +65,7 @@ def test_a_move_from_another_state_than_the_last_one_reached_is_found(oracle):
                 continue
             events = told(oracle, [*way_to(oracle, state), (move.before, move.event, move.after)])
             [breach] = Transitions().watch(events)
-            assert breach.what == f"left {move.before} by {move.event}, where it was {state}"
+            assert breach.what == f"left {move.before} by {move.event}, although it was {state}"
 
 
 @pytest.fixture(scope="module")
