@@ -66,7 +66,9 @@ class Fault:
         """
         if spec.frames is not None and not self.of_frames:
             raise UsageError(
-                f"fault {self.name!r} does not act on single frames: leave 'frames' out, or take a kind that does"
+                "frames-not-taken",
+                "fault {fault!r} does not act on single frames: leave 'frames' out, or take a kind that does",
+                fault=self.name,
             )
         known = {param.name: param for param in self.params}
         for name, value in spec.params.items():
@@ -74,7 +76,13 @@ class Fault:
                 raise unknown(f"parameter of fault {self.name!r}", name, known)
             if not known[name].low <= value <= known[name].high:
                 raise UsageError(
-                    f"{name} of fault {self.name!r} must be {known[name].low} to {known[name].high}, not {value}"
+                    "fault-param-range",
+                    "{name} of fault {fault!r} must be {low} to {high}, not {value}",
+                    name=name,
+                    fault=self.name,
+                    low=known[name].low,
+                    high=known[name].high,
+                    value=value,
                 )
         return {name: spec.params.get(name, param.default) for name, param in known.items()}
 

@@ -29,7 +29,10 @@ class FullQueue:
             self._listener.bind(address)
         except OSError as error:
             self.close()
-            raise EnvironmentProblem("port {1} of {0} cannot be had: {2}".format(*address, error)) from error
+            host, port = address
+            raise EnvironmentProblem(
+                "port-taken", "port {port} of {host} cannot be had: {why}", host=host, port=port, why=error
+            ) from error
         # A queue of 0 has room for one. There is no need to wait: on loopback it is full when the call returns.
         self._listener.listen(0)
         self._first.setblocking(False)

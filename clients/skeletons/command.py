@@ -49,7 +49,9 @@ def adapter(
     """Write a program that speaks the contract, with the methods of a client to fill in."""
     folder_name(name, "client")
     if language is None:
-        raise UsageError(f"in which language? --language takes {', '.join(LANGUAGES)}")
+        raise UsageError(
+            "no-language", "in which language? --language takes {languages}", languages=tuple(LANGUAGES)
+        )
     if language not in LANGUAGES:
         raise unknown("language", language, LANGUAGES)
     chosen = LANGUAGES[language]

@@ -67,19 +67,34 @@ def write_new(files: Mapping[Path, bytes]) -> None:
             for written in done:
                 written.unlink()
             if isinstance(error, FileExistsError) and path not in done:
-                raise UsageError(f"{error.filename} is there already, and is not written over") from None
-            raise EnvironmentProblem(f"{path} cannot be written: {error.strerror or error}") from error
+                raise UsageError(
+                    "file-exists",
+                    "{path} is there already, and is not written over",
+                    path=error.filename,
+                ) from None
+            raise EnvironmentProblem(
+                "cannot-write", "{path} cannot be written: {why}", path=path, why=error.strerror or error
+            ) from error
 
 
 def must_be_new(folder: Path) -> None:
     """UsageError for a folder in which something is, or what is no folder. EnvironmentProblem: it cannot be read."""
     try:
         if folder.exists() and next(folder.iterdir(), None):
-            raise UsageError(f"{folder} is not empty", hint="--dir DIR names another folder")
+            raise UsageError(
+                "folder-not-empty",
+                "{path} is not empty",
+                hint="--dir DIR names another folder",
+                path=folder,
+            )
     except NotADirectoryError:
-        raise UsageError(f"{folder} is no folder", hint="--dir DIR names another") from None
+        raise UsageError(
+            "not-a-folder", "{path} is no folder", hint="--dir DIR names another", path=folder
+        ) from None
     except OSError as error:
-        raise EnvironmentProblem(f"{folder} cannot be read: {error.strerror or error}") from error
+        raise EnvironmentProblem(
+            "cannot-read", "{path} cannot be read: {why}", path=folder, why=error.strerror or error
+        ) from error
 
 
 def _settings() -> str:

@@ -63,12 +63,20 @@ class Bandwidth(Fault):
         """Check the parameters. Raise UsageError if neither direction has a limit."""
         rates = self._rates(spec)
         if not rates:
-            raise UsageError("fault 'bandwidth' needs upstream_bytes_per_s or downstream_bytes_per_s above 0")
+            raise UsageError(
+                "fault-does-nothing",
+                "fault {fault!r} needs upstream_bytes_per_s or downstream_bytes_per_s above 0",
+                fault=self.name,
+            )
         for stream, rate in rates.items():
             if world == "live" and rate % _BYTES_PER_KB:
                 raise UsageError(
-                    f"{stream}_bytes_per_s of fault 'bandwidth' must be whole thousands where Toxiproxy does it, "
-                    f"not {rate}"
+                    "bandwidth-not-whole-thousands",
+                    "{stream}_bytes_per_s of fault {fault!r} must be whole thousands where "
+                    "Toxiproxy does it, not {rate}",
+                    fault=self.name,
+                    stream=stream,
+                    rate=rate,
                 )
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:

@@ -65,12 +65,17 @@ class ErrorResponse(WitnessFault):
         values = self.values(spec)
         if values["partition"] != -1 and values["api"] != Api.PRODUCE:
             raise UsageError(
-                f"fault {self.name!r} fails one partition of Produce alone: leave out partition, or set api to "
-                f"{int(Api.PRODUCE)}"
+                "error-response-partition",
+                "fault {fault!r} fails one partition of Produce alone: leave out partition, or "
+                "set api to {produce}",
+                fault=self.name,
+                produce=int(Api.PRODUCE),
             )
         if world == "live" and values["api"] == Api.PRODUCE and not values["after_append"]:
             raise UsageError(
-                f"fault {self.name!r} on a real broker comes after the append: set after_append to 1"
+                "error-response-before-append",
+                "fault {fault!r} on a real broker comes after the append: set after_append to 1",
+                fault=self.name,
             )
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:

@@ -56,7 +56,11 @@ class Latency(Fault):
     def check(self, spec: FaultSpec, world: str) -> None:
         """Check the parameters. Raise UsageError if the delay is 0 in both directions."""
         if not self._delays(spec):
-            raise UsageError("fault 'latency' needs upstream_ms or downstream_ms above 0")
+            raise UsageError(
+                "fault-does-nothing",
+                "fault {fault!r} needs upstream_ms or downstream_ms above 0",
+                fault=self.name,
+            )
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Add the delay."""

@@ -63,10 +63,14 @@ class Partition(Fault):
         values = super().values(spec)
         cut_off = [stream for stream in STREAMS if values[stream]]
         if not cut_off:
-            raise UsageError("fault 'partition' needs upstream or downstream")
+            raise UsageError(
+                "fault-does-nothing", "fault {fault!r} needs upstream or downstream", fault=self.name
+            )
         if values["loud"] and len(cut_off) < len(STREAMS):
             raise UsageError(
-                "fault 'partition' cannot be loud and one way only: who is refused reaches nobody"
+                "partition-loud-one-way",
+                "fault {fault!r} cannot be loud and one way only: who is refused reaches nobody",
+                fault=self.name,
             )
         return values
 

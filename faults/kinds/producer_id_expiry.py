@@ -55,7 +55,13 @@ class ProducerIdExpiry(BrokerFault):
         """Check the parameters. Raise UsageError if the duration is so short that the brokers may not check in it."""
         super().check(spec, world)
         if world == "live" and spec.duration_ms < LEAST_MS:
-            raise UsageError(f"fault {self.name!r} lasts at least {LEAST_MS} ms, not {spec.duration_ms}")
+            raise UsageError(
+                "fault-too-short",
+                "fault {fault!r} lasts at least {least_ms} ms, not {duration_ms}",
+                fault=self.name,
+                least_ms=LEAST_MS,
+                duration_ms=spec.duration_ms,
+            )
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Expire producer state older than a millisecond, and wait until every partition has done so once."""

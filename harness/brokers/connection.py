@@ -70,10 +70,14 @@ class Connection:
                     _speaks(self._versions, message)
                     return await self._exchange(message, answer)
             except UnsupportedVersion as error:
-                raise KafkaTrialError(f"{self._name(message)}: {error}") from error
+                raise KafkaTrialError(
+                    "request-not-supported", "{request}: {why}", request=self._name(message), why=error
+                ) from error
             except (OSError, EOFError, WireError) as error:  # TimeoutError is an OSError
                 self.close()
-                raise NotYet(f"{self._name(message)}: {_why(error)}") from error
+                raise NotYet(
+                    "no-response", "{request}: {why}", request=self._name(message), why=_why(error)
+                ) from error
             except BaseException:
                 self.close()
                 raise
@@ -120,11 +124,15 @@ class Connection:
         await writer.drain()
         size_bytes = int.from_bytes(await reader.readexactly(4))
         if size_bytes > MAX_FRAME_BYTES:
-            raise WireError(f"a frame of {size_bytes} bytes")
+            raise WireError("frame-size", "a frame of {size_bytes} bytes", size_bytes=size_bytes)
         payload = await reader.readexactly(size_bytes)
         correlation_id, found = decode_response(payload, message.__api_key__, message.__version__)
         if correlation_id != self._correlation_id or not isinstance(found, answer):
-            raise WireError(f"the answer to another request ({correlation_id})")
+            raise WireError(
+                "correlation-id-mismatch",
+                "the answer to another request ({correlation_id})",
+                correlation_id=correlation_id,
+            )
         return found
 
     def _name(self, message: Any) -> str:
@@ -151,4 +159,5 @@ def require(code: int, what: str) -> None:
     """Raise unless ``code`` is 0: NotYet for a retriable error, KafkaTrialError for any other."""
     if code:
         error = error_for(code)
-        raise (NotYet if error.retriable else KafkaTrialError)(f"{what} was answered {error.name}")
+        kind = NotYet if error.retriable else KafkaTrialError
+        raise kind("broker-error", "{what} was answered {error}", what=what, error=error.name)

@@ -28,4 +28,10 @@ async def insist(what: str, timeout_s: float, attempt: Callable[[], Awaitable[T]
                 await asyncio.sleep(pause_s)
                 pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
     except TimeoutError:
-        raise KafkaTrialError(f"{what}: not within {timeout_s:g} s; the last reason: {reason}") from None
+        raise KafkaTrialError(
+            "deadline-passed",
+            "{what}: not within {timeout_s:g} s; the last reason: {why}",
+            what=what,
+            timeout_s=timeout_s,
+            why=reason,
+        ) from None

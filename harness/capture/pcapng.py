@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 from harness.capture.tap import Packet
 from harness.files import read_stored
+from harness.text.sentences import Coded
 
 _SECTION, _INTERFACE, _STATISTICS, _ENHANCED_PACKET = 0x0A0D0D0A, 1, 5, 6
 _BYTE_ORDER_MAGIC = 0x1A2B3C4D
@@ -28,7 +29,7 @@ _AHEAD = "the wall clock was {} ns ahead of CLOCK_MONOTONIC"
 Options = Mapping[int, bytes]
 
 
-class NoCapture(ValueError):
+class NoCapture(Coded, ValueError):
     """The bytes are not a complete capture written by :class:`Writer`."""
 
 
@@ -107,9 +108,11 @@ def parsed(data: bytes, where: str) -> Recording:
     try:
         return _recording(data)
     except NoCapture as error:
-        raise NoCapture(f"{where}: {error}") from None
+        raise NoCapture("capture-unreadable", "{where}: {why}", where=where, why=error) from None
     except (LookupError, ValueError, struct.error):
-        raise NoCapture(f"{where} is not a capture of a trial, or it is incomplete") from None
+        raise NoCapture(
+            "capture-incomplete", "{where} is not a capture of a trial, or it is incomplete", where=where
+        ) from None
 
 
 def _recording(data: bytes) -> Recording:
@@ -139,12 +142,12 @@ def _recording(data: bytes) -> Recording:
 
 def _blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
     if data[:4] != struct.pack("=I", _SECTION) or data[8:12] != struct.pack("=I", _BYTE_ORDER_MAGIC):
-        raise NoCapture("this is not a pcapng file of this machine's byte order")
+        raise NoCapture("not-pcapng", "this is not a pcapng file of this machine's byte order")
     at = 0
     while at < len(data):
         kind, size = struct.unpack("=II", data[at : at + 8].ljust(8, b"\0"))
         if size < 12 or at + size > len(data):
-            raise NoCapture(f"the block at byte {at} is incomplete")
+            raise NoCapture("block-incomplete", "the block at byte {at} is incomplete", at=at)
         yield kind, data[at + 8 : at + size - 4]
         at += size
 

@@ -24,14 +24,31 @@ def accepted(name: str, value: object) -> Setting:
         case range() as numbers, int() if not isinstance(value, bool):
             if value in numbers:
                 return value
-            raise UsageError(f"{name} is {numbers[0]} to {numbers[-1]}, not {value}")
+            raise UsageError(
+                "setting-out-of-range",
+                "{name} is {low} to {high}, not {value}",
+                name=name,
+                low=numbers[0],
+                high=numbers[-1],
+                value=value,
+            )
         case range(), _:
-            raise UsageError(f"{name} is a whole number, not {value!r}")
+            raise UsageError(
+                "setting-not-a-number", "{name} is a whole number, not {value!r}", name=name, value=value
+            )
         case None, bool():
             return value
         case None, _:
-            raise UsageError(f"{name} is true or false, not {value!r}")
+            raise UsageError(
+                "setting-not-a-boolean", "{name} is true or false, not {value!r}", name=name, value=value
+            )
         case words, str() | int() if str(value) in words:
             return str(value)
         case words, _:
-            raise UsageError(f"{name} is one of {', '.join(words)}, not {value!r}")
+            raise UsageError(
+                "setting-not-a-choice",
+                "{name} is one of {words}, not {value!r}",
+                name=name,
+                words=tuple(words),
+                value=value,
+            )

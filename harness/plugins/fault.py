@@ -39,7 +39,10 @@ class LiveLane:
         for proxy in self.proxies:
             if (what := await proxy.differs()) is not None:
                 raise EnvironmentProblem(
-                    f"somebody else changed the proxy of broker {proxy.address.broker} while a fault was on it: {what}"
+                    "proxy-changed-by-others",
+                    "somebody else changed the proxy of broker {broker} while a fault was on it: {what}",
+                    broker=proxy.address.broker,
+                    what=what,
                 )
 
     def on(self, spec: FaultSpec) -> list[Proxy]:

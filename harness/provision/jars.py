@@ -51,15 +51,28 @@ def fetch(what: str, modules: Sequence[Module], folder: Path) -> None:
     if f":: {organisation}#{name};{revision}: not found" in ended.output:
         there = _listed(organisation, name)[0]
         if there and revision not in there:
-            raise UsageError(f"{name} {revision} does not exist; the newest {name} is {there[-1]}")
-    raise EnvironmentProblem(f"{what} could not be fetched: {_cause(ended)}")
+            raise UsageError(
+                "unknown-client-version",
+                "{name} {version} does not exist; the newest {name} is {newest}",
+                name=name,
+                version=revision,
+                newest=there[-1],
+            )
+    raise EnvironmentProblem(
+        "fetch-failed", "{what} could not be fetched: {cause}", what=what, cause=_cause(ended)
+    )
 
 
 def published(organisation: str, name: str) -> list[str]:
     """Return every revision of a module in the repository, oldest first. EnvironmentProblem: the query failed."""
     revisions, ended = _listed(organisation, name)
     if not revisions:
-        raise EnvironmentProblem(f"the versions of {name} could not be listed: {_cause(ended)}")
+        raise EnvironmentProblem(
+            "versions-not-listed",
+            "the versions of {name} could not be listed: {cause}",
+            name=name,
+            cause=_cause(ended),
+        )
     return revisions
 
 
@@ -67,7 +80,12 @@ def fetch_pinned(what: str, modules: Sequence[Module], folder: Path, sums: Mappi
     """Like :func:`fetch`, but raise EnvironmentProblem unless the result is exactly the jars in ``sums``."""
     fetch(what, modules, folder)
     if wrong := differences(folder, sums):
-        raise EnvironmentProblem(f"{what} was fetched, but is not what was pinned: {summary(wrong)}")
+        raise EnvironmentProblem(
+            "fetched-not-pinned",
+            "{what} was fetched, but is not what was pinned: {summary}",
+            what=what,
+            summary=summary(wrong),
+        )
 
 
 def pinned(what: str, modules: Sequence[Module], kind: str, name: str, sums: Mapping[str, str]) -> Path:
@@ -84,7 +102,12 @@ def check(what: str, libs: Path, sums: Mapping[str, str]) -> None:
     """Raise EnvironmentProblem unless the folder contains exactly the jars of the committed list, byte for byte."""
     if wrong := differences(libs, sums):
         raise EnvironmentProblem(
-            f"the jars of {what} in {libs} are not the ones that were pinned: {summary(wrong)}", hint=FIX
+            "installed-not-pinned",
+            "the jars of {what} in {libs} are not the ones that were pinned: {summary}",
+            hint=FIX,
+            what=what,
+            libs=libs,
+            summary=summary(wrong),
         )
 
 
@@ -177,5 +200,5 @@ def _ivy_classpath() -> str:
         for jar in Path(root).glob(f"jars/{name}-*.jar")
     ]
     if len(jars) != 2:
-        raise EnvironmentProblem("PySpark ships no Ivy here", hint="make quickstart")
+        raise EnvironmentProblem("ivy-missing", "PySpark ships no Ivy here", hint="make quickstart")
     return os.pathsep.join(jars)

@@ -65,14 +65,26 @@ def read(place: Path) -> Manifest:
     try:
         return msgspec.json.decode(_bytes(path_of(place)), type=Manifest)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OSError) as error:
-        raise EnvironmentProblem(f"the manifest of {place} cannot be read: {error}", hint=FIX) from error
+        raise EnvironmentProblem(
+            "manifest-unreadable",
+            "the manifest of {place} cannot be read: {why}",
+            hint=FIX,
+            place=place,
+            why=error,
+        ) from error
 
 
 def verified(place: Path) -> Manifest:
     """Return the manifest of an installation. EnvironmentProblem, with the first difference: they do not match."""
     manifest = read(place)
     if wrong := differences(place, manifest):
-        raise EnvironmentProblem(f"{place} is damaged: {summary(wrong)}", hint=FIX)
+        raise EnvironmentProblem(
+            "installation-damaged",
+            "{place} is damaged: {summary}",
+            hint=FIX,
+            place=place,
+            summary=summary(wrong),
+        )
     return manifest
 
 
@@ -125,7 +137,12 @@ def _entry(name: str, path: Path) -> Entry:
     if stat.S_ISDIR(found.st_mode):
         return Entry(found.st_mode)
     if not stat.S_ISREG(found.st_mode):
-        raise EnvironmentProblem(f"what was installed holds a {_kind(found.st_mode)}: {name}")
+        raise EnvironmentProblem(
+            "installation-odd-file",
+            "what was installed holds a {kind}: {name}",
+            kind=_kind(found.st_mode),
+            name=name,
+        )
     return Entry(found.st_mode, found.st_size, _digest(path), stamp=_stamp(found))
 
 

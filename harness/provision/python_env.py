@@ -73,7 +73,9 @@ def find_uv() -> Path:
     try:
         return Path(uv.find_uv_bin())
     except FileNotFoundError as error:
-        raise EnvironmentProblem(f"uv is not where its package says: {error}") from error
+        raise EnvironmentProblem(
+            "uv-missing", "uv is not where its package says: {why}", why=error
+        ) from error
 
 
 def _env(name: str, wanted: list[str], *, key: str, is_locked: bool = True) -> Path:
@@ -101,22 +103,40 @@ def _uv(*words: str | Path) -> Ended:
 
 def _explained(name: str, said: str) -> KafkaTrialError:
     if "Failed to parse" in said:
-        return UsageError(f"{name!r} is not a Python requirement; an example is 'confluent-kafka==2.16.1'")
+        return UsageError(
+            "requirement-format",
+            "{name!r} is not a Python requirement; an example is 'confluent-kafka==2.16.1'",
+            name=name,
+        )
     if any(words in said for words in _NOT_THERE) and _OFFLINE not in said:
         absent = re.search(r"no versions? of (\S+)", said)
         missing = absent[1] if absent else name
-        return UsageError(f"{missing} does not exist{_newest(missing)}")
+        return UsageError(
+            "unknown-client-version",
+            "{missing} does not exist{newest}",
+            missing=missing,
+            newest=_newest(missing),
+        )
     if _NO_WHEEL.search(said) and _OFFLINE not in said:
         here = (
             f"Python {sys.version_info[0]}.{sys.version_info[1]} on {platform.system()} {platform.machine()}"
         )
         return EnvironmentProblem(
-            f"{name} has no wheel for {here}, and source packages are not built here",
+            "no-wheel",
+            "{name} has no wheel for {here}, and source packages are not built here",
             hint="name another version",
+            name=name,
+            here=here,
         )
     hint = re.search(r"^hint: (.+)$", said, re.MULTILINE)
     why = excerpt(said, "cause:").removeprefix("cause: ")
-    return EnvironmentProblem(f"{name} could not be installed: {why}", hint=hint[1] if hint else None)
+    return EnvironmentProblem(
+        "install-failed",
+        "{name} could not be installed: {why}",
+        hint=hint[1] if hint else None,
+        name=name,
+        why=why,
+    )
 
 
 def _newest(name: str) -> str:

@@ -19,7 +19,13 @@ _PLAIN = re.compile(r"[0-9][0-9A-Za-z]*(?:[-.+][0-9A-Za-z]+)*")
 def plain_version(client: str, version: str, example: str) -> str:
     """Return ``version`` if it has the form of a version. Raises UsageError otherwise, e.g. for ranges and tags."""
     if not _PLAIN.fullmatch(version):
-        raise UsageError(f"{version!r} is not a version of {client}; an example is {example}")
+        raise UsageError(
+            "client-version-format",
+            "{version!r} is not a version of {client}; an example is {example}",
+            version=version,
+            client=client,
+            example=example,
+        )
     return version
 
 

@@ -74,7 +74,9 @@ class BorrowedLane:
         known = registry.fault(kind)
         if known.alone:
             raise UsageError(
-                f"fault {kind!r} hurts brokers that others share; have it in a trial, which is then alone"
+                "fault-hurts-others",
+                "fault {fault!r} hurts brokers that others share; have it in a trial, which is then alone",
+                fault=kind,
             )
         match = FrameMatch(**frames) if frames is not None else None
         spec = FaultSpec(kind, Elapsed(0), 0, dict(params), brokers, match)

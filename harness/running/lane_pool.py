@@ -126,7 +126,11 @@ class Pool:
         while not line.over:
             if died == MAX_CLUSTERS:
                 raise BrokerDied(
-                    f"{MAX_CLUSTERS} clusters of {self.broker} died; {len(line)} trials were not run"
+                    "clusters-died",
+                    "{clusters} clusters of {broker} died; {count} trials were not run",
+                    clusters=MAX_CLUSTERS,
+                    broker=self.broker,
+                    count=len(line),
                 )
             # One that an exclusive job has ruined takes no other job with it.
             if await self._on_one_cluster(line) and not self.exclusive:
@@ -172,7 +176,11 @@ class Pool:
             useless = 0 if done else useless + 1
             if useless == MAX_SERVERS:
                 raise EnvironmentProblem(
-                    f"lane {number}: {MAX_SERVERS} proxy servers stopped answering; {len(line)} trials were not run"
+                    "proxies-died",
+                    "lane {lane}: {servers} proxy servers stopped answering; {count} trials were not run",
+                    lane=number,
+                    servers=MAX_SERVERS,
+                    count=len(line),
                 )
 
     async def _take_turns(self, cluster: Cluster, server: ProxyServer, lane: Lane, line: Line) -> int | None:

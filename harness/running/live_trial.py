@@ -20,25 +20,18 @@ from typing import Any, TypeVar
 
 from msgspec.structs import asdict
 
-from harness.adapter import ConfigRefused, Conversation
+from harness.adapter import ConfigRefused, Conversation, breaches
 from harness.adapter.trace_file import read as read_trace
 from harness.files import lack_of_room, make_folder, remove_tree
 from harness.limits.meter import LOG_BYTES, REQUEST_BYTES, ROWS, Meter, OverLimit
 from harness.model.contract import TRACE_ENV, AnyEvent, StartupComplete
-from harness.model.errors import (
-    BrokerDied,
-    ClientBroken,
-    ClientCrashed,
-    EnvironmentProblem,
-    KafkaTrialError,
-    code_of,
-    first_of,
-)
+from harness.model.errors import BrokerDied, ClientCrashed, KafkaTrialError, first_of
 from harness.model.evidence import PRODUCER, Evidence, passed_and_stopped
 from harness.model.rows import Ending, Frame, FrameKind, LogRecord, Phases, TrialRecord
 from harness.model.run_files import TRACE
 from harness.model.spec import TrialSpec
 from harness.planning import typed_settings, unavailable
+from harness.planning.unavailable import NotOffered
 from harness.plugins import registry
 from harness.plugins.client import InstalledClient
 from harness.plugins.cluster import Cluster
@@ -85,17 +78,13 @@ class ClockStepped(KafkaTrialError):
     """Somebody set the machine's clock during the trial: what clients and brokers did by it is not their doing."""
 
 
-class NotOffered(KafkaTrialError):
-    """Client or cluster lack what the guarantee or the scenario needs."""
-
-
 #: What a client does not claim is no failure of it.
 NOT_CLAIMED = (ConfigRefused, NotOffered)
 
 
-def _assert_met(lack: str | None) -> None:
+def _assert_met(lack: NotOffered | None) -> None:
     if lack is not None:
-        raise NotOffered(lack)
+        raise lack
 
 
 class LiveTrial:
@@ -150,7 +139,7 @@ class LiveTrial:
         if not isinstance(known, KafkaTrialError):
             return Ending.HARNESS_ERROR, defects.CODE, defects.told(error, self._folder)
         ending = Ending.UNSUPPORTED if isinstance(known, NOT_CLAIMED) else Ending.HARNESS_ERROR
-        return ending, code_of(known), redaction.text(str(known))
+        return ending, known.code, redaction.text(str(known))
 
     def _saw(self, row: Frame) -> None:
         if self._meter.exceeded is None:
@@ -167,7 +156,7 @@ class LiveTrial:
         except KafkaTrialError as error:
             return error
         if (reason := self._cluster.died()) is not None:
-            return BrokerDied(reason)
+            return BrokerDied("broker-died", "{how}", how=reason)
         with suppress(OverLimit, FileNotFoundError):
             self._meter.hold(LOG_BYTES, (self._folder / LOG_OF_CLIENT).lstat().st_size)
         return self._meter.exceeded
@@ -175,18 +164,23 @@ class LiveTrial:
     def _assert_observed(self) -> None:
         """Raise if the trial cannot be seen to its end: nothing that a client does then is held against it."""
         if (lack := lack_of_room(self._folder, Path(gettempdir()))) is not None:
-            raise EnvironmentProblem(lack)
+            raise lack
         if (failure := self._lane.witness.failure) is not None:
-            raise KafkaTrialError(f"the witness failed: {failure}")
+            raise KafkaTrialError("witness-failed", "the witness failed: {why}", why=failure)
         if not self._pulse.beats:
-            raise KafkaTrialError("the pulse of the harness ended: whether it kept time is unknown")
+            raise KafkaTrialError(
+                "pulse-ended", "the pulse of the harness ended: whether it kept time is unknown"
+            )
         self._assert_clock_kept()
 
     def _assert_clock_kept(self) -> None:
         if stepped_ns := self._pulse.stepped_ns:
             how = "forward" if stepped_ns > 0 else "back"
             raise ClockStepped(
-                f"this machine's clock was set {how} by {abs(stepped_ns) / 1e9:,.1f} s during the trial"
+                "clock-stepped",
+                "this machine's clock was set {how} by {by_s:,.1f} s during the trial",
+                how=how,
+                by_s=abs(stepped_ns) / 1e9,
             )
 
     async def _collect(self) -> None:
@@ -240,10 +234,10 @@ class LiveTrial:
         """A verdict stands under a name and a version: another one must not stand in for it."""
         asked = self._spec.client
         if not asked.command and told.client_version != asked.version:
-            raise ClientBroken(f"client {asked} says that it is version {told.client_version}")
+            raise breaches.other_version(str(asked), told.client_version)
         needed = self._kind.features[self._spec.guarantee]
         if needed not in told.features:
-            raise NotOffered(f"{asked} does not offer {needed}")
+            raise unavailable.feature(asked, needed)
 
     def _hear(self, event: AnyEvent) -> None:
         self._history.append(event)
@@ -318,7 +312,7 @@ class LiveTrial:
             async with asyncio.timeout(HAND_OVER_S):
                 await client.load(command)
         except TimeoutError:
-            raise ClientBroken(f"client {self._spec.client} took no command for {HAND_OVER_S:g} s") from None
+            raise breaches.takes_no_command(str(self._spec.client), HAND_OVER_S) from None
 
     @asynccontextmanager
     async def _faults_prepared(self) -> AsyncIterator[None]:
@@ -349,7 +343,9 @@ class LiveTrial:
     def _assert_nobody_came_around(self) -> None:
         """A client that reached a broker without the witness met no fault, and no row tells what was said there."""
         if around := self._came_around():
-            raise KafkaTrialError(f"a connection went around the lane, to {', '.join(around)}")
+            raise KafkaTrialError(
+                "lane-bypassed", "a connection went around the lane, to {to}", to=tuple(around)
+            )
 
     def _mark(self, **moments: int) -> None:
         self._phases = Phases(**(asdict(self._phases) | moments))

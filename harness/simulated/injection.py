@@ -176,5 +176,10 @@ def _lives_here(kind: type) -> bool:
 def _simulated(spec: FaultSpec) -> SimulatedFaultKind:
     kind = fault(spec.kind)
     if "simulated" not in kind.worlds or not _lives_here(type(kind)):
-        raise UsageError(f"fault {spec.kind!r} does not exist in the simulated world")
+        raise UsageError(
+            "fault-not-in-world",
+            "fault {fault!r} does not exist in the {world} world",
+            fault=spec.kind,
+            world="simulated",
+        )
     return cast(SimulatedFaultKind, kind)

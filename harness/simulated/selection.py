@@ -12,6 +12,8 @@ def assert_simulated(client: ClientRef) -> ClientRef:
     """``client``, if it can run in the simulated world; UsageError for one that is a program of its own."""
     if not isinstance(registry.client(client.name), SimulatedClientKind):
         raise UsageError(
-            f"client {client.name!r} cannot run in the simulated world; reference and its mutants can"
+            "client-not-simulated",
+            "client {client!r} cannot run in the simulated world; reference and its mutants can",
+            client=client.name,
         )
     return client

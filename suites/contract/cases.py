@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from harness.adapter import ConfigRefused, Conversation
 from harness.model.contract import AnyEvent, Fatal, OpComplete, OpInvoke, Setting, Stats
 from harness.model.verdicts import Outcome
+from harness.text.sentences import Coded
 from harness.workloads.produce.commands import Produce
 
 UNKNOWN_COMMAND = "recite_a_poem"
@@ -22,7 +23,7 @@ DELIVERY_TIMEOUT_MS = 1_500
 CLOSE_TIMEOUT_MS = 1_000
 
 
-class Unmannerly(Exception):
+class Unmannerly(Coded):
     """The client did something other than the case requires. The message says what."""
 
 
@@ -64,7 +65,7 @@ class Guest:
         """Check that the client sends ``shutdown_complete`` and exits with 0."""
         await self.says.ended(self.patience_s)
         if self.says.error is not None:
-            raise Unmannerly(f"after {why}: {self.says.error}")
+            raise Unmannerly("ended-after", "after {why}: {error}", why=why, error=self.says.error)
 
 
 async def startup(guest: Guest) -> None:
@@ -72,7 +73,9 @@ async def startup(guest: Guest) -> None:
     event = await guest.says.startup(guest.patience_s)
     for name in ("client", "client_version", "language"):
         if not getattr(event, name):
-            raise Unmannerly(f"expected a text in {name} of startup_complete, got none")
+            raise Unmannerly(
+                "startup-text-missing", "expected a text in {name} of startup_complete, got none", name=name
+            )
 
 
 async def unknown_command(guest: Guest) -> None:
@@ -88,7 +91,11 @@ async def garbage_line(guest: Guest) -> None:
     await guest.says.say(b"this is no command")
     code = await guest.says.ended(guest.patience_s)
     if code == 0 or not isinstance(guest.heard[-1], Fatal):
-        raise Unmannerly(f"expected fatal and a non-zero exit after a garbage line, got exit {code}")
+        raise Unmannerly(
+            "garbage-accepted",
+            "expected fatal and a non-zero exit after a garbage line, got exit {code}",
+            code=code,
+        )
 
 
 async def sigterm(guest: Guest) -> None:
@@ -113,7 +120,11 @@ async def heartbeat(guest: Guest) -> None:
         return sum(isinstance(event, Stats) for event in guest.heard) >= 2
 
     if not await guest.says.until(beats_twice, guest.patience_s):
-        raise Unmannerly(f"expected stats each second, got not two in {guest.patience_s:g} s")
+        raise Unmannerly(
+            "stats-missing",
+            "expected stats each second, got not two in {patience_s:g} s",
+            patience_s=guest.patience_s,
+        )
 
 
 async def configuration(guest: Guest) -> None:
@@ -130,7 +141,9 @@ async def bad_setting(guest: Guest) -> None:
     except ConfigRefused:
         return
     if "acks" not in answer.not_set:
-        raise Unmannerly("expected acks=banana to be refused or not set, it was applied")
+        raise Unmannerly(
+            "invalid-setting-applied", "expected acks=banana to be refused or not set, it was applied"
+        )
 
 
 async def dead_address(guest: Guest) -> None:
@@ -139,14 +152,24 @@ async def dead_address(guest: Guest) -> None:
     await guest.send()
     answer = await guest.says.flush(2 * DELIVERY_TIMEOUT_MS)
     if answer is None:
-        raise Unmannerly("expected an answer to flush within its timeout, got nothing")
+        raise Unmannerly("flush-not-answered", "expected an answer to flush within its timeout, got nothing")
     if sum(event.count for event in guest.heard if isinstance(event, OpInvoke)) != RECORDS:
-        raise Unmannerly(f"expected op_invoke for {RECORDS} records before the answer to flush")
+        raise Unmannerly(
+            "not-all-invoked",
+            "expected op_invoke for {records} records before the answer to flush",
+            records=RECORDS,
+        )
     results = [event for event in guest.heard if isinstance(event, OpComplete) and event.op == "send"]
     if any(outcome == Outcome.OK for event in results for outcome in event.outcome):
-        raise Unmannerly("a record is acknowledged although no broker was there")
+        raise Unmannerly(
+            "acknowledged-without-broker", "a record is acknowledged although no broker was there"
+        )
     if answer.outcome == [Outcome.OK] and guest.says.outstanding:
-        raise Unmannerly(f"flush is ok although {guest.says.outstanding} records have no result")
+        raise Unmannerly(
+            "flush-ok-too-early",
+            "flush is ok although {outstanding} records have no result",
+            outstanding=guest.says.outstanding,
+        )
     await guest.says.close(CLOSE_TIMEOUT_MS)
 
 
@@ -155,7 +178,7 @@ async def close_in_time(guest: Guest) -> None:
     await guest.configured(delivery_timeout_ms=300_000)
     await guest.send()
     if await guest.says.close(CLOSE_TIMEOUT_MS) is None:
-        raise Unmannerly("expected an answer to close within its timeout, got nothing")
+        raise Unmannerly("close-not-answered", "expected an answer to close within its timeout, got nothing")
 
 
 Case = Callable[[Guest], Awaitable[None]]

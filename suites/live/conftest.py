@@ -91,8 +91,10 @@ def kafka_verdict(
                 kafka_cluster.submit(ahead)
         tried = trials.tried(kafka_case)
         tried.must_prove()
-    except (KafkaTrialError, NoVerdict) as error:
+    except NoVerdict as error:
         pytest.fail(log_line(str(error)), pytrace=False)
+    except KafkaTrialError as error:
+        pytest.fail(log_line(f"[{error.code}] {error}"), pytrace=False)
     return tried
 
 

@@ -57,12 +57,17 @@ def perturb(
     store = RunStore.open(run)
     passing = [verdict.trial for verdict in store.verdicts() if verdict.verdict in PASSING]
     if not passing:
-        raise NothingSelected(f"{store.folder} has no trial that passed")
+        raise NothingSelected("no-passed-trial", "{path} has no trial that passed", path=store.folder)
     trials = _sampled(passing, sample, seed)
     began = time.monotonic()
     tried = _all(store.folder, trials, tuple(kinds), seed, tries, jobs, quiet)
     if not tried:
-        raise NothingSelected(f"none of {len(kinds)} kinds fits any of the {len(trials)} trials that passed")
+        raise NothingSelected(
+            "no-perturbation-fits",
+            "none of {count} kinds fits any of the {trials} trials that passed",
+            count=len(kinds),
+            trials=len(trials),
+        )
     found = tallies(kinds, tried)
     document = _document(store.folder, trials, found)
     if as_json:

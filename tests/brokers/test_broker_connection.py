@@ -163,7 +163,7 @@ def test_insisting_ends_with_the_last_reason() -> None:
     async def attempt() -> None:
         nonlocal tried
         tried += 1
-        raise NotYet(f"reason {tried}")
+        raise NotYet("made-up", "reason {tried}", tried=tried)
 
     with pytest.raises(KafkaTrialError, match=r"waiting: not within 0\.05 s; the last reason: reason \d+"):
         asyncio.run(insist("waiting", 0.05, attempt))
@@ -172,7 +172,7 @@ def test_insisting_ends_with_the_last_reason() -> None:
 
 def test_insisting_does_not_hide_what_will_never_be_better() -> None:
     async def attempt() -> None:
-        raise KafkaTrialError("never")
+        raise KafkaTrialError("made-up", "never")
 
     with pytest.raises(KafkaTrialError, match=r"^never$"):
         asyncio.run(insist("waiting", 30, attempt))

@@ -98,7 +98,7 @@ def test_the_records_of_both_ends_of_transactions_are_there(
 ) -> None:
     async def marked() -> None:
         if not (await kafka.read_log("ends"))[-1].control:
-            raise NotYet("there is no marker")
+            raise NotYet("made-up", "there is no marker")
 
     async def transaction(commit: bool) -> int:
         name = TransactionalId("commits" if commit else "aborts")

@@ -184,14 +184,29 @@ def test_without_more_it_says_what_there_is(capsys):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["adapter"], "error: in which language? --language takes python, go, node, java, rust\n"),
-        (["adapter", "--language", "pyton"], "error: unknown language 'pyton'; did you mean 'python'?\n"),
+        (
+            ["adapter"],
+            "error[no-language]: in which language? --language takes python, go, node, java, rust\n",
+        ),
+        (
+            ["adapter", "--language", "pyton"],
+            "error[unknown-name]: unknown language 'pyton'; did you mean 'python'?\n",
+        ),
         (["adapter", "--language", "cobol"], "unknown language 'cobol'; known: go, java, node, python, rust"),
         (["adapter", "--language", "go", "--name", "../evil"], "'../evil' cannot be the name of a client"),
-        (["adapter", "--language", "go", "--dir", "full"], "error: full is not empty\n"),
-        (["adapter", "--language", "go", "--dir", "full/file"], "error: full/file is no folder\n"),
-        (["campaign", "--file", "full/file"], "error: full/file is there already, and is not written over\n"),
-        (["ci", "--file", "full/file"], "error: full/file is there already, and is not written over\n"),
+        (["adapter", "--language", "go", "--dir", "full"], "error[folder-not-empty]: full is not empty\n"),
+        (
+            ["adapter", "--language", "go", "--dir", "full/file"],
+            "error[not-a-folder]: full/file is no folder\n",
+        ),
+        (
+            ["campaign", "--file", "full/file"],
+            "error[file-exists]: full/file is there already, and is not written over\n",
+        ),
+        (
+            ["ci", "--file", "full/file"],
+            "error[file-exists]: full/file is there already, and is not written over\n",
+        ),
         (["ci", "--file", "full/file/ci.yml"], "full/file"),
         (["adaptor"], "No such command 'adaptor'"),
     ],

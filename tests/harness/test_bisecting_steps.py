@@ -61,7 +61,7 @@ def lacking(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
     def installed(ref: ClientRef) -> None:
         if ref.version in versions:
-            raise EnvironmentProblem(f"{ref} does not compile")
+            raise EnvironmentProblem("made-up", "{ref} does not compile", ref=ref)
 
     monkeypatch.setattr(steps, "installed", installed)
     return versions

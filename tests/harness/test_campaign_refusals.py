@@ -187,7 +187,7 @@ def test_a_file_that_is_wrong_is_one_sentence_and_nothing_is_left(capsys, tmp_pa
         path.write_bytes(text.encode("latin-1"))
     assert call(["campaign", str(path), "--out-dir", str(tmp_path / "runs")]) == 2
     told = capsys.readouterr()
-    assert told.out == "" and said in told.err.replace("\n", " ") and told.err.count("error:") == 1
+    assert told.out == "" and said in told.err.replace("\n", " ") and told.err.count("error[") == 1
     assert not (tmp_path / "runs").exists()
 
 

@@ -69,9 +69,13 @@ def test_bad_input(capsys, tmp_path, argv, code, sentence):
 
 def test_what_lacks_a_command_is_told_which_there_are(capsys):
     assert call(["baseline"]) == 2
-    assert told(capsys)[1] == "error: baseline lacks a command: one of update, prune, check\n"
+    assert (
+        told(capsys)[1] == "error[missing-command]: baseline lacks a command: one of update, prune, check\n"
+    )
     assert call([]) == 2
-    assert "error: kafka-trial lacks a command: one of run, campaign, replay" in told(capsys)[1]
+    assert (
+        "error[missing-command]: kafka-trial lacks a command: one of run, campaign, replay" in told(capsys)[1]
+    )
 
 
 def test_an_unwritable_out_dir_is_one_sentence(capsys, tmp_path):
@@ -186,12 +190,27 @@ def test_a_full_disk_behind_stdout_is_one_sentence() -> None:
 @pytest.mark.parametrize(
     ("argv", "closed", "code", "told"),
     [
-        ("list checks", ">&-", 3, "error: cannot write to stdout: Bad file descriptor\n"),
-        ("list checks --json", ">&-", 3, "error: cannot write to stdout: Bad file descriptor\n"),
-        ("explain pass", ">&-", 3, "error: cannot write to stdout: Bad file descriptor\n"),
+        (
+            "list checks",
+            ">&-",
+            3,
+            "error[cannot-write-stdout]: cannot write to stdout: Bad file descriptor\n",
+        ),
+        (
+            "list checks --json",
+            ">&-",
+            3,
+            "error[cannot-write-stdout]: cannot write to stdout: Bad file descriptor\n",
+        ),
+        (
+            "explain pass",
+            ">&-",
+            3,
+            "error[cannot-write-stdout]: cannot write to stdout: Bad file descriptor\n",
+        ),
         ("list nothing", ">&- 2>&-", 2, ""),
         ("list nothing", "2>&-", 2, ""),
-        ("replay -", "<&-", 2, "error: - holds no trial: Bad file descriptor\n"),
+        ("replay -", "<&-", 2, "error[no-trial-there]: - holds no trial: Bad file descriptor\n"),
     ],
 )
 @pytest.mark.parametrize("unbuffered", ["", "1"])
@@ -210,7 +229,7 @@ def test_what_a_full_disk_cannot_show_is_one_sentence() -> None:
         ended = subprocess.run(argv, stdout=full, stderr=subprocess.PIPE, text=True, env=env, check=False)
     assert (ended.returncode, ended.stderr) == (
         3,
-        "error: cannot write to stdout: No space left on device\n",
+        "error[cannot-write-stdout]: cannot write to stdout: No space left on device\n",
     )
 
 

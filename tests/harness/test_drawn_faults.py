@@ -145,7 +145,7 @@ def test_what_is_not_accepted_is_drawn_anew_and_at_last_told():
     def delayed(fault: FaultSpec) -> None:
         tried.append(fault)
         if not any(fault.params.values()):
-            raise UsageError("no delay at all")
+            raise UsageError("made-up", "no delay at all")
 
     moment = Elapsed(0)
     some = DrawnKind("latency", 10, {"upstream_ms": OneOf((0, 7))})

@@ -16,13 +16,13 @@ WELL, LACKING, WRONG = ClientRef("well", "1"), ClientRef("lacking", "1"), Client
 class Kind:
     def install(self, version):
         if version == "none":
-            raise UsageError("there is no version none of well")
+            raise UsageError("made-up", "there is no version none of well")
         return Launch(("true",), {})
 
 
 class Lacking:
     def install(self, version):
-        raise EnvironmentProblem("cargo is missing")
+        raise EnvironmentProblem("made-up", "cargo is missing")
 
 
 @pytest.fixture(autouse=True)

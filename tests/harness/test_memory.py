@@ -15,7 +15,7 @@ from harness.adapter.trace_file import read as read_trace
 from harness.limits.memory import A_BYTE, A_VALUE, A_VERDICT, Crowded, Room, needed
 from harness.limits.meter import EVIDENCE, Limit, Meter, OverLimit
 from harness.model import payload
-from harness.model.errors import UsageError, code_of
+from harness.model.errors import UsageError
 from harness.model.evidence import Evidence
 from harness.model.spec import ClientRef, Plan, TrialSpec, Workload
 from harness.model.verdicts import Guarantee, Verdict
@@ -115,7 +115,7 @@ def test_evidence_that_could_not_be_read_again_is_not_kept(tmp_path, monkeypatch
     with pytest.raises(OverLimit, match="at most 100,000 bytes of memory"):
         store.write_evidence(evidence)
     verdict = Execution(store, {})._conclude(evidence)
-    assert (verdict.verdict, verdict.code) == (Verdict.HARNESS_ERROR, code_of(OverLimit("")))
+    assert (verdict.verdict, verdict.code) == (Verdict.HARNESS_ERROR, "over-limit")
     assert verdict.code != DEFECT and "broke the contract: expected at most 100,000 bytes" in verdict.reason
     assert store.read_evidence("t").history == ()
 

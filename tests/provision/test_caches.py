@@ -101,7 +101,7 @@ def test_the_lock_holds_between_processes_and_ends_with_them(tmp_path: Path) -> 
 def test_a_failed_installation_leaves_nothing_and_may_be_tried_again(cache: Path) -> None:
     def fails(folder: Path) -> None:
         (folder / "half").touch()
-        raise EnvironmentProblem("no network")
+        raise EnvironmentProblem("made-up", "no network")
 
     with pytest.raises(EnvironmentProblem):
         installed("kind", "name", fails)

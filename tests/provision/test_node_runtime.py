@@ -54,7 +54,7 @@ def test_the_borrowed_npm_runs_on_the_borrowed_node(borrowed: Path) -> None:
 
 def test_neither_here_nor_there(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def offline(name: str, pins: Path) -> Path:
-        raise EnvironmentProblem(f"{name} could not be installed: dns error")
+        raise EnvironmentProblem("made-up", "{name} could not be installed: dns error", name=name)
 
     monkeypatch.setattr(module, "pinned_env", offline)
     with pytest.raises(

@@ -193,7 +193,7 @@ def test_no_common_version_is_fatal_for_who_waits(world):
 
 def test_a_good_answer_forgets_the_fatal_error(world):
     w = world()
-    w.core._metadata.fail(TimeoutError("old"))
+    w.core._metadata.fail(TimeoutError("made-up", "old"))
     w.until(lambda: w.core._metadata.update_version > 0)
     assert w.core._metadata.take_fatal_error() is None
 

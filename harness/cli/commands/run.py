@@ -68,7 +68,9 @@ def run(
     if resume is not None:
         if chosen or rerun_failed or options.changes_the_plan:
             raise UsageError(
-                "--resume goes on with its own plan; beside it stand only -j, --max-time, --max-failures and outputs"
+                "option-beside-resume",
+                "--resume goes on with its own plan; beside it stand only -j, --max-time, "
+                "--max-failures and outputs",
             )
         store = RunStore.open(resume)
         typed_settings.again(argv, store.record.plan)
@@ -77,7 +79,8 @@ def run(
     if rerun_failed is not None:
         if chosen:
             raise UsageError(
-                "--rerun-failed takes its trials from that run; name no scenario, client, broker beside it"
+                "option-beside-rerun-failed",
+                "--rerun-failed takes its trials from that run; name no scenario, client, broker beside it",
             )
         again = _not_allowed(RunStore.open(rerun_failed))
         typed_settings.again(argv, again)
@@ -100,5 +103,5 @@ def _not_allowed(store: RunStore) -> Plan:
     firsts = (attempt_of(spec, 1) for spec in plan.trials if spec.trial not in allowed)
     left = {first.trial: first for first in firsts}
     if not left:
-        raise NothingSelected(f"every trial of {store.folder} was allowed")
+        raise NothingSelected("nothing-failed", "every trial of {path} was allowed", path=store.folder)
     return Plan(plan.seed, tuple(left.values()))

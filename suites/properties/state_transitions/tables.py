@@ -72,7 +72,7 @@ def _tell(told: list[tuple[int, bool]], index: int, _: object, error: SendError 
 
 
 def failure() -> SendError:
-    return SendError("as the law wills", outcome=Outcome.FAIL)
+    return SendError("as-the-law-wills", "as the law wills", outcome=Outcome.FAIL)
 
 
 STEPS = ("close", "drain", "reenqueue", "succeed", "fail", "abort")
