@@ -88,17 +88,20 @@ class Endpoint:
     def _wedged(self, what: str) -> ToxiproxyError:
         try:
             self._request("GET", "/version", None)
-            alive = "it still tells its version, so its control plane is wedged"
         except requests.Timeout:
-            alive = "it does not even tell its version"
+            return ControlPlaneWedged(
+                "toxiproxy-silent",
+                "Toxiproxy at {url}: {what}; it does not even tell its version",
+                url=self._url,
+                what=what,
+            )
         except requests.RequestException:
             return self._gone()
         return ControlPlaneWedged(
             "control-plane-wedged",
-            "Toxiproxy at {url}: {what}; {alive}",
+            "Toxiproxy at {url}: {what}; it still tells its version, so its control plane is wedged",
             url=self._url,
             what=what,
-            alive=alive,
         )
 
     def _gone(self) -> ServerGone:

@@ -18,7 +18,7 @@ LOG_TAIL_BYTES = 4_096
 SHOWN_BYTES = 160
 
 
-def broken(client: str, code: str, template: str, /, **params: str | float) -> ClientBroken:
+def broken(client: str, code: str, template: str, /, **params: object) -> ClientBroken:
     """Return the error of ``client``, whose sentence ends with that of ``template``."""
     safe = {name: redaction.text(each) if isinstance(each, str) else each for name, each in params.items()}
     return ClientBroken(
@@ -41,6 +41,7 @@ def unanswered(client: str, expected: str, timeout_s: float, event: AnyEvent | N
         expected=expected,
         timeout_s=timeout_s,
         got=got(event),
+        event=event.__struct_config__.tag if event else None,
     )
 
 
@@ -49,10 +50,12 @@ def farewell(client: str, code: int, life: Life, log: Path) -> ClientBroken | No
     ending = f"ended by signal {-code}" if code < 0 else f"exited with {code}"
     if life is not Life.SHUT_DOWN:
         template = "expected shutdown_complete, it {ending}{said}"
-        return broken(client, "shutdown-missing", template, ending=ending, said=_last_words(log))
+        return broken(
+            client, "shutdown-missing", template, ending=ending, said=_last_words(log), exit_code=code
+        )
     if code:
         template = "expected exit 0 after shutdown_complete, it {ending}"
-        return broken(client, "exit-code", template, ending=ending)
+        return broken(client, "exit-code", template, ending=ending, exit_code=code)
     return None
 
 

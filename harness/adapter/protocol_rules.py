@@ -138,8 +138,8 @@ class Rules:
         if head.name in kafka_verifiable.NAMES:
             try:
                 result = kafka_verifiable.translated(line, self._seq - 1, now_ns, self._invoked)
-            except ValueError as error:
-                raise Broken("upstream-result", "{why}", why=error) from None
+            except kafka_verifiable.NotUpstream as error:
+                raise Broken(error.code, error.template, **error.params) from None
             return self._accept(result, now_ns)
         if head.name in _KNOWN or head.seq is not None:
             self._number(head)

@@ -387,5 +387,5 @@ class Conversation:
                 "command-after-end", "another command was requested after its end"
             )
 
-    def _broken(self, code: str, template: str, /, **params: str | float) -> ClientBroken:
+    def _broken(self, code: str, template: str, /, **params: object) -> ClientBroken:
         return breaches.broken(self._name, code, template, **params)

@@ -75,9 +75,7 @@ class Connection:
                 ) from error
             except (OSError, EOFError, WireError) as error:  # TimeoutError is an OSError
                 self.close()
-                raise NotYet(
-                    "no-response", "{request}: {why}", request=self._name(message), why=_why(error)
-                ) from error
+                raise _no_response(self._name(message), error) from error
             except BaseException:
                 self.close()
                 raise
@@ -143,16 +141,19 @@ def _speaks(versions: Mapping[int, tuple[int, int]], message: Any) -> None:
     negotiate(message.__api_key__, versions, lowest=message.__version__, highest=message.__version__)
 
 
-def _why(error: BaseException) -> str:
+def _no_response(request: str, error: OSError | EOFError | WireError) -> NotYet:
     match error:
         case TimeoutError():
-            return f"no answer within {REQUEST_TIMEOUT_S:g} s"
+            template = "{request}: no answer within {timeout_s:g} s"
+            return NotYet("answer-late", template, request=request, timeout_s=REQUEST_TIMEOUT_S)
         case EOFError():
-            return "the broker closed the connection"
+            return NotYet("connection-closed", "{request}: the broker closed the connection", request=request)
         case OSError():
-            return error.strerror or str(error)
+            return NotYet(
+                "connection-failed", "{request}: {why}", request=request, why=error.strerror or error
+            )
         case _:
-            return str(error)
+            return NotYet("answer-unreadable", "{request}: {why}", request=request, why=error)
 
 
 def require(code: int, what: str) -> None:

@@ -24,7 +24,8 @@ _ETHERNET = 1
 _COMMENT, _NAME, _DESCRIPTION, _RESOLUTION, _APPLICATION = 1, 2, 3, 9, 4
 _START, _END, _SEEN, _DROPPED = 2, 3, 4, 5
 _NANOSECONDS = b"\x09"
-_AHEAD = "the wall clock was {} ns ahead of CLOCK_MONOTONIC"
+#: How far the wall clock was ahead of CLOCK_MONOTONIC.
+_AHEAD = "ahead_ns={}"
 
 Options = Mapping[int, bytes]
 
@@ -63,7 +64,7 @@ class Writer:
         self._file, self._begin_ns = file, wall_ns
         section = struct.pack("=IHHq", _BYTE_ORDER_MAGIC, 1, 0, -1)
         self._block(_SECTION, section, {_APPLICATION: b"kafka-trial"})
-        told = ", ".join(f"{port} is broker {broker}" for port, broker in brokers.items())
+        told = "brokers by port: " + ", ".join(f"{port}={broker}" for port, broker in brokers.items())
         about = {
             _COMMENT: _AHEAD.format(ahead_ns).encode(),
             _NAME: b"lo",
@@ -108,10 +109,10 @@ def parsed(data: bytes, where: str) -> Recording:
     try:
         return _recording(data)
     except NoCapture as error:
-        raise NoCapture("capture-unreadable", "{where}: {why}", where=where, why=error) from None
+        raise error.at(where) from None
     except (LookupError, ValueError, struct.error):
-        raise NoCapture(
-            "capture-incomplete", "{where} is not a capture of a trial, or it is incomplete", where=where
+        raise NoCapture("capture-incomplete", "this is not a capture of a trial, or it is incomplete").at(
+            where
         ) from None
 
 
@@ -131,7 +132,7 @@ def _recording(data: bytes) -> Recording:
         packets=tuple(packets),
         brokers={
             int(port): int(broker)
-            for port, broker in re.findall(r"(\d{1,5}) is broker (\d{1,9})", interface[_DESCRIPTION].decode())
+            for port, broker in re.findall(r"(\d{1,5})=(\d{1,9})", interface[_DESCRIPTION].decode())
         },
         seen=struct.unpack("=Q", statistics[_SEEN])[0],
         dropped=struct.unpack("=Q", statistics[_DROPPED])[0],
@@ -165,8 +166,10 @@ def _options(data: bytes) -> Options:
 
 
 def _ahead(options: Options) -> int:
-    [found] = re.findall(r"-?\d{1,19}", options[_COMMENT].decode())
-    return int(found)
+    found = re.fullmatch(r"ahead_ns=(-?\d{1,19})", options[_COMMENT].decode())
+    if found is None:
+        raise ValueError
+    return int(found[1])
 
 
 def _padded(data: bytes) -> bytes:

@@ -22,11 +22,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from harness.model.errors import EnvironmentProblem, UsageError
+from harness.model.errors import EnvironmentProblem
 from harness.provision.caches import installed
 from harness.provision.cargo import Cargo, find_cargo
 from harness.provision.tools import Ended, excerpt
-from harness.provision.versions import in_order
+from harness.provision.versions import in_order, unknown_version
 
 log = logging.getLogger(__name__)
 
@@ -207,13 +207,7 @@ def _done(program: CargoProgram, ended: Ended) -> str:
     except EnvironmentProblem:
         known = []
     if known and program.version not in known:
-        raise UsageError(
-            "unknown-client-version",
-            "{named} does not exist; the newest {crate} is {newest}",
-            named=named,
-            crate=program.crate,
-            newest=known[-1],
-        )
+        raise unknown_version(named, program.crate, known[-1])
     raise EnvironmentProblem(
         "build-failed", "{named} could not be built: {cause}", named=named, cause=_cause(ended.output)
     )

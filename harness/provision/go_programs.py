@@ -22,7 +22,7 @@ from harness.provision.caches import cache_dir, installed
 from harness.provision.environment import find_program
 from harness.provision.go import BORROWED, OLDEST, borrowed_go, find_go, go_tool, go_version, run_go
 from harness.provision.tools import Ended, excerpt
-from harness.provision.versions import in_order
+from harness.provision.versions import in_order, unknown_version
 
 log = logging.getLogger(__name__)
 
@@ -196,13 +196,7 @@ def _explained(program: GoProgram, ended: Ended) -> KafkaTrialError:
     except EnvironmentProblem:
         known = []
     if known and program.version not in known:
-        return UsageError(
-            "unknown-client-version",
-            "{named} does not exist; the newest {client} is {newest}",
-            named=named,
-            client=program.client,
-            newest=known[-1],
-        )
+        return unknown_version(named, program.client, known[-1])
     if unfit := _OUR_CODE.search(ended.output):
         return UsageError(
             "adapter-does-not-fit",

@@ -14,12 +14,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from harness.model.errors import EnvironmentProblem, UsageError
+from harness.model.errors import EnvironmentProblem
+from harness.provision import manifest
 from harness.provision.caches import installed
 from harness.provision.java import find_java
 from harness.provision.manifest import FIX, summary
 from harness.provision.tools import Ended, attempt, excerpt
-from harness.provision.versions import in_order
+from harness.provision.versions import in_order, unknown_version
+from harness.text.sentences import Coded
 
 Module = tuple[str, str, str]
 """Organisation, name and revision."""
@@ -51,13 +53,7 @@ def fetch(what: str, modules: Sequence[Module], folder: Path) -> None:
     if f":: {organisation}#{name};{revision}: not found" in ended.output:
         there = _listed(organisation, name)[0]
         if there and revision not in there:
-            raise UsageError(
-                "unknown-client-version",
-                "{name} {version} does not exist; the newest {name} is {newest}",
-                name=name,
-                version=revision,
-                newest=there[-1],
-            )
+            raise unknown_version(f"{name} {revision}", name, there[-1])
     raise EnvironmentProblem(
         "fetch-failed", "{what} could not be fetched: {cause}", what=what, cause=_cause(ended)
     )
@@ -85,6 +81,7 @@ def fetch_pinned(what: str, modules: Sequence[Module], folder: Path, sums: Mappi
             "{what} was fetched, but is not what was pinned: {summary}",
             what=what,
             summary=summary(wrong),
+            first=wrong[0],
         )
 
 
@@ -108,6 +105,7 @@ def check(what: str, libs: Path, sums: Mapping[str, str]) -> None:
             what=what,
             libs=libs,
             summary=summary(wrong),
+            first=wrong[0],
         )
 
 
@@ -127,14 +125,13 @@ def write_sums(folder: Path, file: Path) -> None:
     file.write_text("".join(lines))
 
 
-def differences(libs: Path, sums: Mapping[str, str]) -> list[str]:
+def differences(libs: Path, sums: Mapping[str, str]) -> list[Coded]:
     """Describe each jar that is missing, altered or surplus."""
     present = {jar.name for jar in libs.iterdir()}
-    wrong = [f"{name} is missing" for name in sorted(sums.keys() - present)]
-    wrong += [
-        f"{name} was altered" for name in sorted(sums.keys() & present) if _sha256(libs / name) != sums[name]
-    ]
-    return wrong + [f"{name} is surplus" for name in sorted(present - sums.keys())]
+    wrong = [manifest.missing(name) for name in sorted(sums.keys() - present)]
+    both = sorted(sums.keys() & present)
+    wrong += [manifest.altered(name) for name in both if _sha256(libs / name) != sums[name]]
+    return wrong + [manifest.surplus(name) for name in sorted(present - sums.keys())]
 
 
 def classpath(folder: Path) -> str:

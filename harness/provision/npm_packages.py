@@ -25,7 +25,7 @@ from harness.provision.caches import cache_dir, installed
 from harness.provision.environment import search_path
 from harness.provision.node import Node
 from harness.provision.tools import Ended, attempt, excerpt
-from harness.provision.versions import in_order, plain_version
+from harness.provision.versions import in_order, plain_version, unknown_version
 
 log = logging.getLogger(__name__)
 
@@ -150,10 +150,8 @@ def _explained(node: Node, package: str, said: str) -> KafkaTrialError:
     if f"No matching version found for {package}." in said:
         name = package.rpartition("@")[0]
         newest = _npm(node, cache_dir(), "view", name, "version", "--json")
-        known = f"; the newest {name} is {_json(newest.output)}" if newest.returncode == 0 else ""
-        return UsageError(
-            "unknown-client-version", "{package} does not exist{known}", package=package, known=known
-        )
+        known = _json(newest.output) if newest.returncode == 0 else None
+        return unknown_version(package, name, known)
     return EnvironmentProblem(
         "install-failed", "{package} could not be installed: {cause}", package=package, cause=_cause(said)
     )

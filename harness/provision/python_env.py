@@ -22,6 +22,7 @@ from harness.model.errors import EnvironmentProblem, KafkaTrialError, UsageError
 from harness.model.path_names import made_of
 from harness.provision.caches import installed
 from harness.provision.tools import Ended, attempt, excerpt
+from harness.provision.versions import unknown_version
 
 log = logging.getLogger(__name__)
 
@@ -111,12 +112,7 @@ def _explained(name: str, said: str) -> KafkaTrialError:
     if any(words in said for words in _NOT_THERE) and _OFFLINE not in said:
         absent = re.search(r"no versions? of (\S+)", said)
         missing = absent[1] if absent else name
-        return UsageError(
-            "unknown-client-version",
-            "{missing} does not exist{newest}",
-            missing=missing,
-            newest=_newest(missing),
-        )
+        return unknown_version(missing, *_newest(missing))
     if _NO_WHEEL.search(said) and _OFFLINE not in said:
         here = (
             f"Python {sys.version_info[0]}.{sys.version_info[1]} on {platform.system()} {platform.machine()}"
@@ -139,12 +135,12 @@ def _explained(name: str, said: str) -> KafkaTrialError:
     )
 
 
-def _newest(name: str) -> str:
-    """Return a phrase with the newest version of a package, for a version that does not exist."""
+def _newest(name: str) -> tuple[str, str | None]:
+    """Return the package of a requirement, and its newest version if there is one."""
     package = re.match(r"[\w.-]+", name)
     if package is None:
-        return ""
+        return name, None
     with TemporaryDirectory() as empty:  # so that uv ignores all environments
         said = _uv("pip", "install", "--dry-run", "--no-deps", "--target", empty, package[0]).output
     newest = re.search(r"^ \+ \S+==(\S+)$", said, re.MULTILINE)
-    return f"; the newest {package[0]} is {newest[1]}" if newest else ""
+    return package[0], newest[1] if newest else None

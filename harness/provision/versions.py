@@ -29,6 +29,19 @@ def plain_version(client: str, version: str, example: str) -> str:
     return version
 
 
+def unknown_version(named: str, package: str, newest: str | None) -> UsageError:
+    """Return the error for a version that does not exist, with the newest one if it is known."""
+    if newest is None:
+        return UsageError("unknown-client-version", "{named} does not exist", named=named)
+    return UsageError(
+        "unknown-client-version",
+        "{named} does not exist; the newest {package} is {newest}",
+        named=named,
+        package=package,
+        newest=newest,
+    )
+
+
 def in_order(versions: Iterable[str]) -> list[str]:
     """Return the versions without duplicates, oldest first. Those that match no grammar are omitted."""
     read = {}

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import sys
 from collections.abc import Awaitable, Callable
@@ -18,6 +19,7 @@ from harness.brokers.connection import NotYet
 from harness.brokers.deadline import insist
 from harness.brokers.node import TRANSITIONS, Node, State
 from harness.model.errors import BrokerDied, KafkaTrialError
+from testkit.codes import raises_code
 
 T = TypeVar("T")
 
@@ -130,7 +132,7 @@ def test_a_death_is_told_with_its_cause_and_the_end_of_the_log(node: Node) -> No
         reason = await until(node.died)
         assert reason.startswith(f"broker 7 ended by itself (SIGKILL); the end of {node.log}:")
         for action in ACTIONS:
-            with pytest.raises(BrokerDied, match="SIGKILL"):
+            with raises_code(BrokerDied, "broker-died", how=re.compile(r"SIGKILL")):
                 await act(node, action)
 
     run(node, steps)

@@ -8,6 +8,7 @@ from harness.model.errors import UsageError
 from harness.model.spec import Elapsed, FaultSpec
 from harness.plugins.registry import fault as fault_kind
 from harness.wire.apis import Api
+from testkit.codes import raises_code
 
 FAULT = fault_kind("error_response")
 
@@ -20,7 +21,7 @@ def asked(api: Api, **params: int) -> FaultSpec:
 @pytest.mark.parametrize("api", [Api.METADATA, Api.INIT_PRODUCER_ID, Api.API_VERSIONS])
 def test_a_partition_of_another_api_is_refused(api: Api, world: str) -> None:
     FAULT.check(asked(api), world)
-    with pytest.raises(UsageError, match="one partition of Produce alone: leave out partition"):
+    with raises_code(UsageError, "error-response-partition"):
         FAULT.check(asked(api, partition=0), world)
 
 

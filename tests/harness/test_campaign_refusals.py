@@ -101,7 +101,7 @@ def test_names_that_nothing_has(made, text, said):
     ],
 )
 def test_settings_that_no_producer_takes(made, text, said):
-    with pytest.raises(UsageError, match=r"^configurations\.mine: ") as refused:
+    with pytest.raises(UsageError) as refused:
         made(f'scenarios = ["produce/calm"]\n[configurations.mine]\n{text}')
     assert said in str(refused.value)
 

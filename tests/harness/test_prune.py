@@ -17,6 +17,7 @@ import pytest
 
 from harness.cli.main import call
 from harness.housekeeping import Found, Kind, installed, removal
+from harness.housekeeping.runs import IN_USE as RUN_IN_USE
 from harness.model.rows import SCHEMA_VERSION
 from harness.model.spec import Plan
 from harness.provision import caches, uses
@@ -143,7 +144,7 @@ def test_a_run_that_tests_write_stays(runs, prune) -> None:
 def test_a_run_that_began_meanwhile_stays(run, runs) -> None:
     folder = run("a", 40)
     thing = Found(Kind.RUN, folder, 0)
-    with RunStore(folder).claimed(), pytest.raises(removal.InUse, match="another process is working on it"):
+    with RunStore(folder).claimed(), pytest.raises(removal.InUse, match=RUN_IN_USE):
         removal.remove(thing)
     assert (folder / "run.json").exists()
     assert removal.remove(thing) == ""
@@ -296,7 +297,7 @@ def test_an_installation_that_is_held_stays(cache, prune) -> None:
     try:
         code, told, said = prune("--unused-for", "90d")
         assert (code, told["removed"]) == (0, []) and "old: a running process uses it" in said
-        with pytest.raises(removal.InUse, match="a running process uses it"):
+        with pytest.raises(removal.InUse, match=installed.IN_USE):
             removal.remove(Found(Kind.INSTALLATION, place, 0))
         assert (place / "library").exists()
     finally:

@@ -61,10 +61,10 @@ class GoClient:
         if not _WHOLE.fullmatch(plain_version(self.name, version, self.default_version)):
             raise UsageError(
                 "client-version-format",
-                "{version!r} is not a version of {name}; an example is {default_version}",
+                "{version!r} is not a version of {client}; an example is {example}",
                 version=version,
-                name=self.name,
-                default_version=self.default_version,
+                client=self.name,
+                example=self.default_version,
             )
         number = Version(version)
         paths = [module for module, first in self.modules if number >= Version(first)]

@@ -15,6 +15,7 @@ from harness.model.run_files import RUN
 from harness.storage.run_store import RunStore
 from reports import command as report_command
 from reports.place import MANIFEST, report_place
+from testkit.codes import raises_code
 
 from .conftest import seen
 
@@ -192,10 +193,10 @@ def test_a_report_that_fails_leaves_the_one_before(run) -> None:
 
 
 def test_what_comes_in_the_way_meanwhile_is_not_replaced(run, outside) -> None:
-    with pytest.raises(UsageError, match="is a link"), report_place(run):
+    with raises_code(UsageError, "report-not-a-folder", kind="a link"), report_place(run):
         (run.folder / "report").symlink_to(outside)
     (run.folder / "report").unlink()
-    with pytest.raises(UsageError, match="not empty"), report_place(run):
+    with raises_code(UsageError, "report-folder-not-empty"), report_place(run):
         (run.folder / "report").mkdir()
         (run.folder / "report" / "precious").touch()
     assert (run.folder / "report" / "precious").exists()
@@ -212,7 +213,7 @@ def test_the_one_before_comes_back_if_the_new_one_cannot_take_its_place(run, mon
         true(old, new, **more)
 
     monkeypatch.setattr(swapping.os, "rename", refuses)
-    with pytest.raises(EnvironmentProblem, match="Input/output error"):
+    with raises_code(EnvironmentProblem, "cannot-write", why="Input/output error"):
         write_report(run)
     assert (final / "index.html").read_bytes() == b"before"
 

@@ -15,6 +15,7 @@ from harness.plugins import registry
 from suites.perturbations.perturbation import drawn
 from suites.perturbations.table import NOT_JUDGED, PERTURBATIONS, perturbations
 from suites.perturbations.trying import OPTIONAL, plain
+from testkit.codes import raises_code
 from tests.suites.perturbations.conftest import lacks, trial, trials
 
 #: What the issue says that passed, by the perturbation that puts it into evidence.
@@ -88,7 +89,7 @@ def test_another_distribution_may_add_some(monkeypatch):
     monkeypatch.setattr(registry, "table", lambda group: tables)
     assert perturbations()["of-another"] is more
     monkeypatch.setattr(registry, "table", lambda group: tables | {"third": (replace(more),)})
-    with pytest.raises(KafkaTrialError, match="of-another"):
+    with raises_code(KafkaTrialError, "perturbation-named-twice", name="of-another"):
         perturbations()
 
 
