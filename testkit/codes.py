@@ -51,9 +51,15 @@ def assert_error(error: object, expected: Expected) -> None:
         _assert_param(name, params[name], value)
 
 
-def has_error(text: str, code: str, /, *data: object) -> bool:
-    """Whether the command line printed the error ``code`` with all of ``data`` in its line."""
-    lines = [line for line in text.splitlines() if line.startswith(f"error[{code}]: ")]
+def has_error(told: str | BaseException, code: str, /, *data: object) -> bool:
+    """Whether an error, or the output of the command line, has this code and all of ``data`` in its sentence.
+
+    The code can also be that of the error's reason. ``data`` are names, numbers and paths, never words around them.
+    """
+    if isinstance(told, Coded):
+        codes = {told.code, *(reason.code for reason in told.reasons())}
+        return code in codes and all(str(each) in str(told) for each in data)
+    lines = [line for line in str(told).splitlines() if line.startswith(f"error[{code}]: ")]
     return any(all(str(each) in line for each in data) for line in lines)
 
 

@@ -20,7 +20,7 @@ from harness.planning import own_commands
 from harness.planning.plan import make_plan
 from harness.plugins import registry
 from harness.storage.run_store import RunRecord
-from testkit.codes import raises_code
+from testkit.codes import has_error, raises_code
 
 pytestmark = pytest.mark.long
 
@@ -86,7 +86,7 @@ def test_a_command_in_a_plan_does_not_run_unless_it_is_allowed(capsys, tmp_path,
     told = refused(capsys, *COMMANDS[how](run))
 
     assert f"this plan runs a command, as the client sneaky@own: touch {run.canary}" in told
-    assert "if you trust it, add --allow-command" in told
+    assert has_error(told, "command-not-allowed")
     assert not run.canary.exists()
 
 
@@ -94,7 +94,7 @@ def test_a_plan_on_stdin_is_as_foreign(capsys, monkeypatch, foreign):
     run = foreign.client("sneaky", "own").write()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(run.spec).encode())))
 
-    assert "this plan runs a command" in refused(capsys, "replay", "-")
+    assert has_error(refused(capsys, "replay", "-"), "command-not-allowed")
     assert not run.canary.exists()
 
 
