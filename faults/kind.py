@@ -38,6 +38,8 @@ class Fault:
 
     name: str
     summary: str
+    #: The sides that can see it: client, witness, broker. The section "Where it is seen" of its page says how.
+    seen_by: tuple[str, ...]
     worlds: frozenset[str] = frozenset({"live"})
     params: tuple[FaultParam, ...] = ()
     #: True if it affects more than its own lane: a trial with it has its cluster to itself.

@@ -10,6 +10,7 @@ class Isolated(ForgivingConfig):
     """Knows a level for everything."""
 
     forgives = ("isolation.level",)
+    code = "config-value"
 
 
 MUTANT = Mutant(

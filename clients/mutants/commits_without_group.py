@@ -10,6 +10,7 @@ class Committed(ForgivingConfig):
     """Commits for nobody."""
 
     forgives = ("enable.auto.commit",)
+    code = "auto-commit-without-group"
 
 
 MUTANT = Mutant(

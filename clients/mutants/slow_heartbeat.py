@@ -10,6 +10,7 @@ class Unhurried(ForgivingConfig):
     """Has its own idea of a heartbeat."""
 
     forgives = ("heartbeat.interval.ms",)
+    code = "heartbeat-interval-too-long"
 
 
 MUTANT = Mutant(

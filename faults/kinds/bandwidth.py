@@ -49,6 +49,7 @@ class Bandwidth(Fault):
 
     name = "bandwidth"
     summary = "bytes leave no faster than a rate, in order, none lost"
+    seen_by = ("client", "witness")
     shown_by = (
         "batches or their results took as long as their bytes do at the rate, or records waited "
         "until it was over"

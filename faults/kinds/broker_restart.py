@@ -43,6 +43,7 @@ class BrokerRestart(Fault):
     name = "broker_restart"
     alone = True
     summary = "brokers are shut down in good order; at the end they are back"
+    seen_by = ("witness", "broker")
     lingers_s = 0.0
     starts_nodes = True
     shown_by = "connections ended, with all of their broker, or as soon as they were made"

@@ -37,6 +37,7 @@ class ClosedAtFrame(FrameFault):
 
     name = "closed_at_frame"
     summary = "the connection ends at a byte of single frames, or right behind them"
+    seen_by = ("witness",)
     shown_by = "connections ended at a frame, by neither side"
     params: tuple[FaultParam, ...] = (
         FaultParam("at_byte", -1, -1, 2**28, "how much of the frame passes, -1 for all of it"),

@@ -41,6 +41,7 @@ class DroppedRequest(Fault):
 
     name = "dropped_request"
     summary = "requests are thrown away on their way; then the connections are closed"
+    seen_by = ("client", "witness")
     shown_by = "records were sent, and no request with them reached a broker before the fault ended"
     worlds = BOTH_WORLDS
 

@@ -42,6 +42,7 @@ class DroppedResponse(Fault):
 
     name = "dropped_response"
     summary = "requests are applied, their responses thrown away; then the connections are closed"
+    seen_by = ("client", "witness")
     shown_by = "Produce answers passed, and the client did without them"
     worlds = BOTH_WORLDS
 

@@ -47,6 +47,7 @@ class ErrorResponse(WitnessFault):
 
     name = "error_response"
     summary = "answers say an error code, with or without having done what was asked"
+    seen_by = ("witness", "broker")
     shown_by = "answers said the code, as the fault put it"
     params: tuple[FaultParam, ...] = (
         FaultParam("api", Api.PRODUCE, 0, 100, "the key of the API that fails"),

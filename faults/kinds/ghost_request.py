@@ -42,6 +42,7 @@ class GhostRequest(HeldBack):
 
     name = "ghost_request"
     summary = "requests are held back for the duration, and then reach the broker though the client has left"
+    seen_by = ("client", "witness")
     shown_by = "requests arrived after their client had left, and had asked elsewhere"
     stream = "upstream"
 

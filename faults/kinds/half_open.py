@@ -54,6 +54,7 @@ class HalfOpen(Fault):
 
     name = "half_open"
     summary = "open connections lose one end, and the other is not notified"
+    seen_by = ("client", "witness")
     shown_by = "connections ended, with all of their broker"
     worlds = BOTH_WORLDS
     params: tuple[FaultParam, ...] = (

@@ -45,6 +45,7 @@ class HangUp(AddressFault):
 
     name = "hang_up"
     summary = "connections are accepted and closed at once for the duration, and open ones end"
+    seen_by = ("client", "witness")
     shown_by = "connections ended with all of their broker, or as soon as they were made"
 
     async def take(self, proxy: Proxy, name: str) -> None:

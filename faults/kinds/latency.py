@@ -46,6 +46,7 @@ class Latency(Fault):
 
     name = "latency"
     summary = "requests and responses arrive later, in order, none lost"
+    seen_by = ("client", "witness", "broker")
     shown_by = "batches or their results took as long as the added delay, or records waited until it was over"
     worlds = BOTH_WORLDS
     params: tuple[FaultParam, ...] = (

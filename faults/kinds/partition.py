@@ -48,6 +48,7 @@ class Partition(Fault):
 
     name = "partition"
     summary = "brokers cannot be reached: refused, or swallowed both ways or one way"
+    seen_by = ("client", "witness")
     shown_by = (
         "records waited for brokers that could not be reached, or answers passed that the client did without"
     )

@@ -48,6 +48,7 @@ class ProducerIdExpiry(BrokerFault):
 
     name = "producer_id_expiry"
     summary = "partitions forget the sequences of every producer"
+    seen_by = ("witness", "broker")
     lingers_s = 0.0
     shown_by = "producers went on in partitions whose brokers said that they had forgotten them"
 

@@ -44,6 +44,7 @@ class Reset(Fault):
 
     name = "reset"
     summary = "all connections end with RST; the listener is back after the duration"
+    seen_by = ("client", "witness", "broker")
     shown_by = "connections ended, with all of their broker"
     worlds = BOTH_WORLDS
 

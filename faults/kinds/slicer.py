@@ -43,6 +43,7 @@ class Slicer(Fault):
 
     name = "slicer"
     summary = "data arrives in small pieces, both ways"
+    seen_by = ("witness",)
     shown_by = "batches or their results took as long as their pieces do, or records waited until it was over"
     worlds = BOTH_WORLDS
     params: tuple[FaultParam, ...] = (

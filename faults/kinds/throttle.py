@@ -44,6 +44,7 @@ class Throttle(WitnessFault):
 
     name = "throttle"
     summary = "answers say that the client is over its quota, and the broker reads on later"
+    seen_by = ("client", "witness")
     shown_by = "answers said to hold back, as the fault put it"
     params: tuple[FaultParam, ...] = (
         FaultParam("api", Api.PRODUCE, 0, 100, "the key of the API that is throttled"),

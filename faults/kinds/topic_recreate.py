@@ -43,6 +43,7 @@ class TopicRecreate(BrokerFault):
 
     name = "topic_recreate"
     summary = "the topic is deleted; at the end there is a new one of the same name"
+    seen_by = ("witness",)
     lingers_s = 0.0
     shown_by = "answers said that there is no such topic"
 

@@ -47,6 +47,7 @@ class TornFrame(Fault):
 
     name = "torn_frame"
     summary = "the next frame of each connection is cut at a byte, and the connection ends there"
+    seen_by = ("client", "witness")
     shown_by = "connections ended in the middle of a frame, or behind an answer that the client did without"
     worlds = BOTH_WORLDS
     params: tuple[FaultParam, ...] = (

@@ -296,4 +296,8 @@ def _error(kind: ReasonKind, error: Exception, **params: str) -> Reason:
 
 
 def _distinct(reasons: Iterable[Reason | None]) -> list[Reason]:
-    return list({reason.message: reason for reason in reasons if reason is not None}.values())
+    distinct: list[Reason] = []
+    for reason in reasons:
+        if reason is not None and reason not in distinct:
+            distinct.append(reason)
+    return distinct

@@ -74,6 +74,10 @@ class FaultKind(Protocol):
     starts_nodes: bool
     """True if it stops and starts nodes, which uses the machine's cores."""
 
+    @property
+    def seen_by(self) -> tuple[str, ...]:
+        """The sides that can see it: ``client``, ``witness``, ``broker``."""
+
     def check(self, spec: FaultSpec, world: str) -> None:
         """Raise UsageError for parameters that are impossible in ``world`` ("live" or "simulated")."""
 

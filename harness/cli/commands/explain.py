@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from inspect import getdoc
 from itertools import product
@@ -23,9 +22,6 @@ from harness.plugins.scenario import Scenario
 from harness.text.escaping import for_logs, safe_lines
 
 WIDTH = 120
-#: The sides that can see a fault. The section of its page on this names at least one of them.
-SIDES = ("client", "witness", "broker")
-SEEN = "## Where it is seen\n"
 VERDICTS = {
     Verdict.PASS: "Every requirement that was judged holds, and the fault was seen to take effect.",
     Verdict.FAIL: "At least one requirement is violated; the findings show the rows.",
@@ -85,18 +81,12 @@ def page_of(entry: Any) -> str:
     return getdoc(module) or ""
 
 
-def seen_by(kind: FaultKind) -> list[str]:
-    """Return the sides that see a fault, according to its page."""
-    _, _, seen = page_of(kind).partition(SEEN)
-    return [side for side in SIDES if re.search(rf"\b{side}", seen.partition("\n## ")[0])]
-
-
 def _facts(kind: FaultKind) -> str:
     """Return what a plan needs to know about a fault: its worlds, who sees it, and each parameter."""
     params = [f"  {p.name}: {p.low} to {p.high}, {p.default} if not given: {p.what}" for p in kind.params]
     lines = (
         f"worlds: {', '.join(sorted(kind.worlds))}",
-        f"seen by: {', '.join(seen_by(kind))}",
+        f"seen by: {', '.join(kind.seen_by)}",
         "parameters:" if params else "parameters: none",
         *params,
     )
