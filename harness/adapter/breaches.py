@@ -28,8 +28,14 @@ def broken(client: str, code: str, template: str, /, **params: object) -> Client
 
 def of_rule(client: str, rule: Broken, number: int, line: bytes) -> ClientBroken:
     """Return the error for a rule that line ``number`` breaks. It has the code of the rule."""
-    template = "{rule}; its line {number} is {line}"
-    return broken(client, rule.code, template, rule=str(rule), number=number, line=_quoted(line))
+    return broken(
+        client,
+        rule.code,
+        "{rule}; its line {number} is {line}",
+        rule=str(rule),
+        number=number,
+        line=_quoted(line),
+    )
 
 
 def unanswered(client: str, expected: str, timeout_s: float, event: AnyEvent | None) -> ClientBroken:
@@ -49,13 +55,22 @@ def farewell(client: str, code: int, life: Life, log: Path) -> ClientBroken | No
     """Return what is wrong with the end of a process that exited with ``code``, or None."""
     ending = f"ended by signal {-code}" if code < 0 else f"exited with {code}"
     if life is not Life.SHUT_DOWN:
-        template = "expected shutdown_complete, it {ending}{said}"
         return broken(
-            client, "shutdown-missing", template, ending=ending, said=_last_words(log), exit_code=code
+            client,
+            "shutdown-missing",
+            "expected shutdown_complete, it {ending}{said}",
+            ending=ending,
+            said=_last_words(log),
+            exit_code=code,
         )
     if code:
-        template = "expected exit 0 after shutdown_complete, it {ending}"
-        return broken(client, "exit-code", template, ending=ending, exit_code=code)
+        return broken(
+            client,
+            "exit-code",
+            "expected exit 0 after shutdown_complete, it {ending}",
+            ending=ending,
+            exit_code=code,
+        )
     return None
 
 

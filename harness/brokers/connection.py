@@ -20,7 +20,7 @@ from harness.model.addresses import Address
 from harness.model.errors import KafkaTrialError
 from harness.system.dial import dial
 from harness.wire.apis import api_name
-from harness.wire.error_table import error_for
+from harness.wire.error_table import KafkaError, error_for
 from harness.wire.errors import WireError
 from harness.wire.frames import MAX_FRAME_BYTES
 from harness.wire.messages import decode_response, encode_request
@@ -144,8 +144,12 @@ def _speaks(versions: Mapping[int, tuple[int, int]], message: Any) -> None:
 def _no_response(request: str, error: OSError | EOFError | WireError) -> NotYet:
     match error:
         case TimeoutError():
-            template = "{request}: no answer within {timeout_s:g} s"
-            return NotYet("answer-late", template, request=request, timeout_s=REQUEST_TIMEOUT_S)
+            return NotYet(
+                "answer-late",
+                "{request}: no answer within {timeout_s:g} s",
+                request=request,
+                timeout_s=REQUEST_TIMEOUT_S,
+            )
         case EOFError():
             return NotYet("connection-closed", "{request}: the broker closed the connection", request=request)
         case OSError():
@@ -156,9 +160,12 @@ def _no_response(request: str, error: OSError | EOFError | WireError) -> NotYet:
             return NotYet("answer-unreadable", "{request}: {why}", request=request, why=error)
 
 
+def _error_of(error: KafkaError) -> type[KafkaTrialError]:
+    return NotYet if error.retriable else KafkaTrialError
+
+
 def require(code: int, what: str) -> None:
     """Raise unless ``code`` is 0: NotYet for a retriable error, KafkaTrialError for any other."""
     if code:
         error = error_for(code)
-        kind = NotYet if error.retriable else KafkaTrialError
-        raise kind("broker-error", "{what} was answered {error}", what=what, error=error.name)
+        raise _error_of(error)("broker-error", "{what} was answered {error}", what=what, error=error.name)

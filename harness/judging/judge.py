@@ -53,7 +53,7 @@ NOT_OFFERED_RECORDS = ReasonKind("records-not-sent", "{count:record} never hande
 NO_CHECK = ReasonKind("no-check", "no check judges this scenario under this guarantee")
 NO_SITUATION = ReasonKind("situation-absent", "what {requirement} is about did not happen in this trial")
 NOTHING_AROSE = ReasonKind("no-situation", "none of the {count:requirement} judged here was exercised")
-HELD = ReasonKind("held", "{held:requirement} held{absent}; {seen}")
+HELD = ReasonKind("held", "{held:requirement} held")
 
 
 @dataclass(frozen=True)
@@ -246,10 +246,9 @@ def _summary(rulings: tuple[_Ruling, ...], basis: Opinion) -> Opinion:
     if verdict is Verdict.PASS:
         absent = len(rulings) - len(arose)
         seen = basis.reason.message if basis.reason else ""
-        return Opinion(
-            verdict,
-            HELD.reason(held=len(claimed), absent=f", {absent} not exercised" if absent else "", seen=seen),
-        )
+        held = HELD.reason(held=len(claimed))
+        more = f", {absent} not exercised" if absent else ""
+        return Opinion(verdict, Reason(held.code, held.params, f"{held.message}{more}; {seen}"))
     reasons = _distinct(ruling.decisive.reason for ruling in arose if ruling.decisive.verdict is verdict)
     more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
     if verdict is Verdict.DIFFERS and basis.verdict is Verdict.NOT_EXERCISED and basis.reason:

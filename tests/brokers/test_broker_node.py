@@ -145,7 +145,7 @@ def test_an_exit_is_told_with_its_code_and_what_was_said_last(tmp_path: Path) ->
     async def steps() -> None:
         await node.start()
         reason = await until(node.died)
-        assert "broker 2 ended by itself (exit code 3)" in reason
+        assert "(exit code 3)" in reason
         assert "fatal: disk" in reason
         assert "line 99" in reason
         assert "line 50" not in reason

@@ -117,7 +117,7 @@ def test_evidence_that_could_not_be_read_again_is_not_kept(tmp_path, monkeypatch
         store.write_evidence(evidence)
     verdict = Execution(store, {})._conclude(evidence)
     assert (verdict.verdict, verdict.code) == (Verdict.HARNESS_ERROR, "over-limit")
-    assert verdict.code != DEFECT and "broke the contract: expected at most 100,000 bytes" in verdict.reason
+    assert verdict.code != DEFECT and "100,000" in verdict.reason
     assert store.read_evidence("t").history == ()
 
 

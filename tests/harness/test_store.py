@@ -142,7 +142,7 @@ def test_a_verdict_is_that_of_its_trial(tmp_path, foreign):
 
     [verdict] = store.verdicts()
     assert (verdict.verdict, verdict.trial, verdict.client) == ("harness-error", "t-1", "c@1")
-    assert "has 't-1' of c@1 there" in verdict.reason
+    assert verdict.code == "evidence-unreadable"
 
 
 def test_a_record_is_that_of_its_trial(tmp_path):

@@ -1,4 +1,4 @@
-"""``kafka-trial explain``: print the published page of a fault, check, scenario, client, broker or verdict."""
+"""``kafka-trial explain``: print the published page of a fault, check, scenario, client, broker, verdict or error."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from harness.cli import error_codes
 from harness.cli.output import print_json, put
 from harness.judging import availability
 from harness.judging.judge import relevant
@@ -42,14 +43,19 @@ def register(app: typer.Typer) -> None:
 
 def explain(
     name: Annotated[
-        str, typer.Argument(metavar="ID", help="A name from `list`, a requirement id, or a verdict.")
+        str,
+        typer.Argument(
+            metavar="ID", help="A name from `list`, a requirement id, a verdict, or the code of an error."
+        ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> int:
-    """Explain a fault, check, scenario, client, broker, requirement id or verdict."""
+    """Explain a fault, check, scenario, client, broker, requirement id, verdict or error code."""
     pages = _pages()
     if name not in pages:
-        raise unknown("id", name, pages)
+        pages[name] = _errors(name)
+        if not pages[name]:
+            raise unknown("id", name, _pages())
     if as_json:
         print_json({"name": name, "text": pages[name]})
     else:
@@ -79,6 +85,13 @@ def page_of(entry: Any) -> str:
     """Return the published page of a fault, check or other registered object: the docstring of its module."""
     module = sys.modules[entry.find.__module__ if isinstance(entry, Check) else type(entry).__module__]
     return getdoc(module) or ""
+
+
+def _errors(code: str) -> str:
+    """Return the sentences of the errors with a code, and where each is raised; empty if there is no such code."""
+    found = [call for call in error_codes.calls(error_codes.sources(f'"{code}"')) if call.code == code]
+    lines = [f"{call.template}\n  {call.maker}, {call.place}" for call in found]
+    return "\n".join((f"{code} (error)\n", *lines)) if found else ""
 
 
 def _facts(kind: FaultKind) -> str:

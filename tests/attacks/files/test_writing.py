@@ -65,7 +65,7 @@ def test_a_verdict_is_replaced_and_not_written_through(run, trial, outside, comm
 def test_a_folder_at_a_name_is_one_sentence_and_stays(run, outside, command, plant, name, what) -> None:
     plant(run.folder / name, what, outside)
     told = command("judge", run.folder)
-    assert told.code == 3 and f"cannot write {run.folder / name}: Is a directory" in told.sentence
+    assert told.code == 3 and has_error(told.sentence, "cannot-write", run.folder / name, "Is a directory")
     assert (run.folder / name).is_dir() and not partials(run.folder)
 
 
