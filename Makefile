@@ -54,6 +54,7 @@ check: $(READY)  ## format, lint, types, who may import whom, drift of generated
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python scripts/docs.py --check
 	@$(BIN)/python scripts/prose.py
+	@$(BIN)/python scripts/sentences.py
 	@$(BIN)/python scripts/links.py
 
 format: $(READY)  ## put the code in shape

@@ -76,10 +76,18 @@ async def run_one(argv: tuple[str, ...], load: Mapping[str, Any]) -> ReadFigures
         if child.returncode is None:
             child.kill()
     if child.returncode:
-        raise KafkaTrialError(f"{argv[1]} exited with {child.returncode}")
+        raise KafkaTrialError(
+            "program-failed", "{program} exited with {code}", program=argv[1], code=child.returncode
+        )
     figures: ReadFigures = json.loads(output)
     if figures["stored"] != load["records"] or figures["failed"]:
-        raise KafkaTrialError(f"{argv[1]}: {figures['stored']} of {load['records']} stored")
+        raise KafkaTrialError(
+            "records-not-stored",
+            "{program}: {stored} of {records} stored",
+            program=argv[1],
+            stored=figures["stored"],
+            records=load["records"],
+        )
     return figures
 
 

@@ -40,17 +40,34 @@ class FrameFault(Fault):
         """Return which frames are selected. Raise UsageError for none, an unknown API or an unsupported direction."""
         match = spec.frames
         if match is None:
-            raise UsageError(f"fault {self.name!r} needs 'frames', which select the frames")
+            raise UsageError(
+                "fault-without-frames",
+                "fault {fault!r} needs 'frames', which select the frames",
+                fault=self.name,
+            )
         names = [api_name(api) for api in Api]
         if match.api not in names:
             raise UsageError(
-                f"fault {self.name!r}: unknown API {match.api!r}; examples are Produce, Metadata"
+                "frames-api-unknown",
+                "fault {fault!r}: unknown API {api!r}; examples are Produce, Metadata",
+                fault=self.name,
+                api=match.api,
             )
         if match.direction not in self.directions:
             meant = " or ".join(self.directions)
-            raise UsageError(f"fault {self.name!r} acts on a {meant}, not on a {match.direction!r}")
+            raise UsageError(
+                "frames-direction",
+                "fault {fault!r} acts on a {meant}, not on a {direction!r}",
+                fault=self.name,
+                meant=meant,
+                direction=match.direction,
+            )
         if match.first < 1 or match.count < 1:
-            raise UsageError(f"fault {self.name!r}: first and count of its frames are at least 1")
+            raise UsageError(
+                "frames-first-and-count",
+                "fault {fault!r}: first and count of its frames are at least 1",
+                fault=self.name,
+            )
         return match
 
     def check(self, spec: FaultSpec, mode: Mode) -> None:

@@ -29,8 +29,9 @@ class FullQueue:
             self._listener.bind(address)
         except OSError as error:
             self.close()
+            host, port = address
             raise EnvironmentProblem(
-                "port {1} of {0} is not available: {2}".format(*address, error)
+                "port-taken", "port {port} of {host} is not available: {why}", host=host, port=port, why=error
             ) from error
         # A queue of 0 has room for one. There is no need to wait: on loopback it is full when the call returns.
         self._listener.listen(0)

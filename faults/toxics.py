@@ -70,14 +70,36 @@ HOLDING = frozenset({"latency", "bandwidth", "slicer", "slow_close"})
 def checked(kind: str, stream: str, toxicity: float, attributes: Mapping[str, int]) -> dict[str, int]:
     """Return ``attributes`` as they may be sent. Raise UsageError, in one sentence, for anything not in the table."""
     if kind not in RANGES or stream not in STREAMS or toxicity not in (0.0, 1.0):
-        raise UsageError(f"there is no toxic {kind!r} on {stream!r} with toxicity {toxicity}")
+        raise UsageError(
+            "toxic-unknown",
+            "there is no toxic {kind!r} on {stream!r} with toxicity {toxicity}",
+            kind=kind,
+            stream=stream,
+            toxicity=toxicity,
+        )
     ranges = RANGES[kind]
     if set(attributes) != set(ranges):
-        raise UsageError(f"a {kind} toxic needs exactly {sorted(ranges)}, not {sorted(attributes)}")
+        raise UsageError(
+            "toxic-attributes",
+            "a {kind} toxic needs exactly {ranges}, not {attributes}",
+            kind=kind,
+            ranges=sorted(ranges),
+            attributes=sorted(attributes),
+        )
     for name, value in attributes.items():
         low, high = ranges[name]
         if not low <= value <= high:
-            raise UsageError(f"{name} of a {kind} toxic must be {low} to {high}, not {value}")
+            raise UsageError(
+                "toxic-attribute-range",
+                "{name} of a {kind} toxic must be {low} to {high}, not {value}",
+                name=name,
+                kind=kind,
+                low=low,
+                high=high,
+                value=value,
+            )
     if kind == "slicer" and attributes["size_variation"] >= attributes["average_size"]:
-        raise UsageError("size_variation of a slicer toxic must be smaller than its average_size")
+        raise UsageError(
+            "toxic-size-variation", "size_variation of a slicer toxic must be smaller than its average_size"
+        )
     return dict(attributes)

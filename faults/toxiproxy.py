@@ -112,8 +112,11 @@ def _local_address(url: str) -> Address:
         port = 0
     if parts.scheme not in ("", "http") or parts.hostname not in HOSTS or not port:
         raise UsageError(
-            f"{URL}={url} does not name a Toxiproxy on this machine: proxies lead to 127.0.0.1 only",
+            "toxiproxy-not-local",
+            "{variable}={url} does not name a Toxiproxy on this machine: proxies lead to 127.0.0.1 only",
             hint=f"{URL}=http://127.0.0.1:8474, or unset it to have a server started",
+            variable=URL,
+            url=url,
         )
     return ("127.0.0.1" if parts.hostname == "localhost" else str(parts.hostname), port)
 
@@ -137,7 +140,9 @@ class Server:
         try:
             proxy = await self.call(self._control.create, upstream, name, listen)
         except PortInUse as error:
-            raise PortInUse(f"Toxiproxy cannot listen on {listen}: something else does") from error
+            raise PortInUse(
+                "port-taken", "Toxiproxy cannot listen on {listen}: something else does", listen=listen
+            ) from error
         self._created.append(proxy)
         return LaneProxy(self, proxy, address)
 
@@ -166,8 +171,11 @@ class Server:
                 await asyncio.sleep(POLL_S)
         if not VERSION.fullmatch(version):
             raise EnvironmentProblem(
-                f"Toxiproxy {version} runs on port {self._endpoint.address[1]}, but 2.12 is needed: "
-                "toxics behave differently in other versions"
+                "toxiproxy-version",
+                "Toxiproxy {version} runs on port {port}, but 2.12 is needed: "
+                "toxics behave differently in other versions",
+                version=version,
+                port=self._endpoint.address[1],
             )
 
     async def sweep(self) -> None:
@@ -205,8 +213,13 @@ class Server:
             return error
         said = (await asyncio.to_thread(tail, self._log, TAIL_BYTES)).splitlines()[-3:]
         return ServerGone(
-            f"toxiproxy-server (pid {self._process.pid}) has ended by itself, exit code {self._process.returncode}; "
-            f"its log {self._log} ends with: {' | '.join(said)}"
+            "server-gone",
+            "toxiproxy-server (pid {pid}) has ended by itself, exit code {returncode}; its "
+            "log {log} ends with: {said}",
+            pid=self._process.pid,
+            returncode=self._process.returncode,
+            log=self._log,
+            said=" | ".join(said),
         )
 
 
@@ -333,7 +346,12 @@ class LaneProxy:
 
     async def _update(self, name: str, toxicity: float | None, attributes: Mapping[str, int]) -> None:
         if name not in self._toxics:
-            raise NotFound(f"Toxiproxy: {self._proxy.name} has no toxic {name!r}")
+            raise NotFound(
+                "toxic-missing",
+                "Toxiproxy: {proxy} has no toxic {name!r}",
+                proxy=self._proxy.name,
+                name=name,
+            )
         toxic = self._toxics[name]
         values = toxic.values | dict(attributes)
         toxic = replace(toxic, values=values, toxicity=toxic.toxicity if toxicity is None else toxicity)

@@ -74,34 +74,58 @@ class Endpoint:
 
     def _error(self, method: str, path: str, response: requests.Response) -> ToxiproxyError:
         said = _message(response)
-        about = f"Toxiproxy answered {response.status_code} to {method} {path}: {said}"
         if response.status_code == 503:
             return self._wedged(f"{method} {path} timed out on a lock")
-        if response.status_code == 409:
-            return ToxicExists(about) if "toxic" in said else ProxyExists(about)
-        if response.status_code == 500 and "address already in use" in said:
-            return PortInUse(about)
-        return {400: BadRequest, 404: NotFound}.get(response.status_code, ToxiproxyError)(about)
+        return _class_of(response.status_code, said)(
+            "toxiproxy-refused",
+            "Toxiproxy answered {status} to {method} {path}: {said}",
+            status=response.status_code,
+            method=method,
+            path=path,
+            said=said,
+        )
 
     def _wedged(self, what: str) -> ToxiproxyError:
         try:
             self._request("GET", "/version", None)
-            alive = "it still reports its version, so its control API hangs"
         except requests.Timeout:
-            alive = "it does not even report its version"
+            return ControlPlaneWedged(
+                "toxiproxy-silent",
+                "Toxiproxy at {url}: {what}; it does not even report its version",
+                url=self._url,
+                what=what,
+            )
         except requests.RequestException:
             return self._gone()
-        return ControlPlaneWedged(f"Toxiproxy at {self._url}: {what}; {alive}")
+        return ControlPlaneWedged(
+            "control-plane-wedged",
+            "Toxiproxy at {url}: {what}; it still reports its version, so its control API hangs",
+            url=self._url,
+            what=what,
+        )
 
     def _gone(self) -> ServerGone:
-        return ServerGone(f"Toxiproxy at {self._url} is gone: nothing answers there any more")
+        return ServerGone(
+            "server-gone", "Toxiproxy at {url} is gone: nothing answers there any more", url=self._url
+        )
+
+
+def _class_of(status: int, said: str) -> type[ToxiproxyError]:
+    """Return the class of an answer. Toxiproxy tells some of its errors apart by text alone."""
+    if status == 409:
+        return ToxicExists if "toxic" in said else ProxyExists
+    if status == 500 and "address already in use" in said:
+        return PortInUse
+    return {400: BadRequest, 404: NotFound}.get(status, ToxiproxyError)
 
 
 def _decoded(response: requests.Response) -> Any:
     try:
         return response.json()
     except requests.JSONDecodeError as error:
-        raise ToxiproxyError(f"Toxiproxy answered {response.url} with something that is not JSON") from error
+        raise ToxiproxyError(
+            "toxiproxy-answer", "Toxiproxy answered {url} with something that is not JSON", url=response.url
+        ) from error
 
 
 def _message(response: requests.Response) -> str:
@@ -127,7 +151,11 @@ class ControlledProxy(toxiproxy.Proxy):  # type: ignore[misc]  # the library is 
         """Return the server's current ``listen``, ``upstream``, ``enabled`` and ``toxics`` in one call."""
         row = self._endpoint.call("GET", self._path)
         if not isinstance(row, dict) or not isinstance(row.get("toxics"), list):
-            raise ToxiproxyError(f"Toxiproxy answered GET {self._path} with something that is not a proxy")
+            raise ToxiproxyError(
+                "toxiproxy-answer",
+                "Toxiproxy answered GET {path} with something that is not a proxy",
+                path=self._path,
+            )
         return row
 
     def add_toxic(self, **toxic: Any) -> None:
@@ -187,4 +215,6 @@ class ControlledServer(toxiproxy.Toxiproxy):  # type: ignore[misc]  # the librar
 
 def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name):
-        raise BadRequest(f"Toxiproxy: {name!r} is not a valid name for a proxy or a toxic")
+        raise BadRequest(
+            "proxy-name", "Toxiproxy: {name!r} is not a valid name for a proxy or a toxic", name=name
+        )

@@ -62,7 +62,7 @@ def build_report(run: Path, master: str | None = None, out: Path | None = None) 
     store = RunStore.open(run.resolve())
     finished = sum(store.finished(spec.trial) for spec in store.record.plan.trials)
     if not finished:
-        raise NothingSelected(f"{store.folder} has no finished trial")
+        raise NothingSelected("no-finished-trial", "{path} has no finished trial", path=store.folder)
     # The place is checked first, so that an unwritable one is reported before the long computation.
     with report_place(store, out) as place:
         with packed(store, registry.table("anomalies")) as tables, spark_session(master, finished) as spark:

@@ -65,10 +65,18 @@ def _final(store: RunStore, out: Path | None) -> Path:
     # A link as the last component is refused, not followed.
     final = Path(os.path.realpath(at)) if at.name == ".." else Path(os.path.realpath(at.parent)) / at.name
     if run.is_relative_to(final):
-        raise UsageError(f"{final} is or contains the run {run}", hint=_HINT)
+        raise UsageError(
+            "report-contains-run", "{path} is or contains the run {run}", hint=_HINT, path=final, run=run
+        )
     for parent in final.parents:
         if final != run / OWN and (parent / RUN).exists():
-            raise UsageError(f"{final} is inside the run {parent}", hint=_HINT)
+            raise UsageError(
+                "report-inside-run",
+                "{path} is inside the run {parent}",
+                hint=_HINT,
+                path=final,
+                parent=parent,
+            )
     return final
 
 
@@ -78,20 +86,43 @@ def _must_be_free(final: Path) -> None:
         if not files.present(final):
             return
         if not stat.S_ISDIR(mode := final.lstat().st_mode):
-            raise UsageError(f"{final} is {files.kind_of(mode)}, not the folder of a report", hint=_HINT)
+            raise UsageError(
+                "report-not-a-folder",
+                "{path} is {kind}, not the folder of a report",
+                hint=_HINT,
+                path=final,
+                kind=files.kind_of(mode),
+            )
         if files.present(final / RUN):
-            raise UsageError(f"{final} is a run", hint=_HINT)
+            raise UsageError("report-is-run", "{path} is a run", hint=_HINT, path=final)
         found = _found(final)
         if (first := next(found, None)) is None:
             return
         ours = _manifest(final)
         if ours is None:
-            raise UsageError(f"{final} is not empty, and not a report of kafka-trial", hint=_HINT)
+            raise UsageError(
+                "report-folder-not-empty",
+                "{path} is not empty, and not a report of kafka-trial",
+                hint=_HINT,
+                path=final,
+            )
         for name in (first, *found):
             if name not in ours:
-                raise UsageError(f"{final} has {name!r}, which is not part of the report there", hint=_HINT)
+                raise UsageError(
+                    "report-foreign-file",
+                    "{path} has {name!r}, which is not part of the report there",
+                    hint=_HINT,
+                    path=final,
+                    name=name,
+                )
     except OSError as error:
-        raise UsageError(f"{final} cannot be a report: {error.strerror or error}", hint=_HINT) from error
+        raise UsageError(
+            "report-place-unusable",
+            "{path} cannot be a report: {why}",
+            hint=_HINT,
+            path=final,
+            why=error.strerror or error,
+        ) from error
 
 
 def _manifest(folder: Path) -> frozenset[str] | None:

@@ -10,6 +10,7 @@ class Isolated(ForgivingConfig):
     """Ignores an invalid isolation.level."""
 
     forgives = ("isolation.level",)
+    code = "config-value"
 
 
 MUTANT = Mutant(

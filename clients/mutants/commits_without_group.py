@@ -10,6 +10,7 @@ class Committed(ForgivingConfig):
     """Ignores an invalid enable.auto.commit."""
 
     forgives = ("enable.auto.commit",)
+    code = "auto-commit-without-group"
 
 
 MUTANT = Mutant(

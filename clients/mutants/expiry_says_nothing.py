@@ -22,7 +22,7 @@ class Curt(Sender):
         record_errors: dict[int, SendError] | None = None,
     ) -> None:
         if isinstance(failure, TimeoutError):
-            failure = TimeoutError("timed out", outcome=failure.outcome)
+            failure = TimeoutError("batch-expired", "timed out", outcome=failure.outcome)
         super()._finish_badly(batch, error, failure, now_ms, record_errors)
 
 

@@ -15,6 +15,7 @@ class Mixed(ForgivingConfig):
         "session.timeout.ms",
         "group.remote.assignor",
     )
+    code = "config-not-of-protocol"
 
 
 MUTANT = Mutant(

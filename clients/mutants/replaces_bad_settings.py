@@ -19,7 +19,7 @@ class Forgiving(ProducerConfig):
         try:
             return super().from_mapping(settings, **more)
         except UsageError as refusal:
-            kept = {name: value for name, value in settings.items() if name not in str(refusal)}
+            kept = {name: value for name, value in settings.items() if name != refusal.params.get("name")}
             if len(kept) == len(settings):
                 raise
             return super().from_mapping({"bootstrap.servers": "localhost:9092"} | kept, **more)

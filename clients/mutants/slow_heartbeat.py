@@ -10,6 +10,7 @@ class Unhurried(ForgivingConfig):
     """Ignores an invalid heartbeat.interval.ms."""
 
     forgives = ("heartbeat.interval.ms",)
+    code = "heartbeat-interval-too-long"
 
 
 MUTANT = Mutant(

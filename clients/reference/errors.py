@@ -39,16 +39,20 @@ class SendError(KafkaTrialError):
 
     name = "UNKNOWN_SERVER_ERROR"
 
-    def __init__(self, message: str, *, outcome: Outcome = Outcome.FAIL) -> None:
-        super().__init__(message)
+    def __init__(
+        self, code: str, template: str, /, *, outcome: Outcome = Outcome.FAIL, **params: object
+    ) -> None:
+        super().__init__(code, template, hint=None, **params)
         self.outcome = outcome
 
 
 class BrokerError(SendError):
     """The broker rejected the batch with an error code, after all retries if the error allowed any (PRD-SND-03)."""
 
-    def __init__(self, error: KafkaError, message: str, *, outcome: Outcome) -> None:
-        super().__init__(message, outcome=outcome)
+    def __init__(
+        self, error: KafkaError, code: str, template: str, /, *, outcome: Outcome, **params: object
+    ) -> None:
+        super().__init__(code, template, outcome=outcome, **params)
         self.name = error.name
 
 

@@ -21,5 +21,10 @@ def components_of(name: str) -> Components:
     """Return the components of a mutant. Raise UsageError if there is none, or if it is one of another client."""
     found = registry.mutant(name)
     if not isinstance(found, Mutant):
-        raise UsageError(f"mutant {name!r} is one of the client {found.of!r}, and has no components")
+        raise UsageError(
+            "mutant-without-components",
+            "mutant {mutant!r} is one of the client {client!r}, and has no components",
+            mutant=name,
+            client=found.of,
+        )
     return found.components

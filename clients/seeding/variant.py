@@ -28,9 +28,10 @@ class Variant(Components):
 
 
 class ForgivingConfig(ConsumerConfig):
-    """A consumer's configuration that drops the settings in ``forgives`` if one of them is refused."""
+    """A consumer's configuration that drops the settings in ``forgives`` if one is refused with ``code``."""
 
     forgives: ClassVar[tuple[str, ...]] = ()
+    code: ClassVar[str] = ""
 
     @classmethod
     def from_mapping(
@@ -39,7 +40,7 @@ class ForgivingConfig(ConsumerConfig):
         try:
             return super().from_mapping(settings, defaults_of=defaults_of, number=number)
         except ConfigException as refusal:
-            if not any(name in str(refusal) for name in cls.forgives):
+            if refusal.code != cls.code:
                 raise
             kept = {name: value for name, value in settings.items() if name not in cls.forgives}
             return super().from_mapping(kept, defaults_of=defaults_of, number=number)

@@ -49,7 +49,9 @@ def adapter(
     """Write a program that implements the contract. Fill in the methods for your client."""
     folder_name(name, "client")
     if language is None:
-        raise UsageError(f"--language is missing; choose one of {', '.join(LANGUAGES)}")
+        raise UsageError(
+            "no-language", "--language is missing; choose one of {languages}", languages=tuple(LANGUAGES)
+        )
     if language not in LANGUAGES:
         raise unknown("language", language, LANGUAGES)
     chosen = LANGUAGES[language]

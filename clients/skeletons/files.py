@@ -69,19 +69,37 @@ def write_new(files: Mapping[Path, bytes]) -> None:
             for written in done:
                 written.unlink()
             if isinstance(error, FileExistsError) and path not in done:
-                raise UsageError(f"{error.filename} already exists and is not overwritten") from None
-            raise EnvironmentProblem(f"{path} cannot be written: {error.strerror or error}") from error
+                raise UsageError(
+                    "file-exists",
+                    "{path} already exists and is not overwritten",
+                    path=error.filename,
+                ) from None
+            raise EnvironmentProblem(
+                "cannot-write", "{path} cannot be written: {why}", path=path, why=error.strerror or error
+            ) from error
 
 
 def must_be_new(folder: Path) -> None:
     """Raise UsageError unless the folder is new or empty. Raise EnvironmentProblem if it cannot be read."""
     try:
         if folder.exists() and next(folder.iterdir(), None):
-            raise UsageError(f"{folder} is not empty", hint="choose another folder with --dir DIR")
+            raise UsageError(
+                "folder-not-empty",
+                "{path} is not empty",
+                hint="choose another folder with --dir DIR",
+                path=folder,
+            )
     except NotADirectoryError:
-        raise UsageError(f"{folder} is not a folder", hint="choose another one with --dir DIR") from None
+        raise UsageError(
+            "not-a-folder",
+            "{path} is not a folder",
+            hint="choose another one with --dir DIR",
+            path=folder,
+        ) from None
     except OSError as error:
-        raise EnvironmentProblem(f"{folder} cannot be read: {error.strerror or error}") from error
+        raise EnvironmentProblem(
+            "cannot-read", "{path} cannot be read: {why}", path=folder, why=error.strerror or error
+        ) from error
 
 
 def _settings() -> str:

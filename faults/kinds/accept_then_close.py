@@ -45,6 +45,7 @@ class AcceptThenClose(AddressFault):
 
     name = "accept_then_close"
     summary = "connections are accepted and closed at once for the duration, and open ones end"
+    seen_by = ("client", "witness")
     shown_by = "connections ended together with all others to their broker, or as soon as they were made"
 
     async def take(self, proxy: Proxy, name: str) -> None:

@@ -49,6 +49,7 @@ class Bandwidth(Fault):
 
     name = "bandwidth"
     summary = "bytes are sent no faster than a rate, in order and without loss"
+    seen_by = ("client", "witness")
     shown_by = (
         "batches or their results took as long as the rate requires, or records waited until the fault ended"
     )
@@ -62,11 +63,19 @@ class Bandwidth(Fault):
         """Check the parameters. Raise UsageError if neither direction has a limit."""
         rates = self._rates(spec)
         if not rates:
-            raise UsageError("fault 'bandwidth' needs upstream_bytes_per_s or downstream_bytes_per_s above 0")
+            raise UsageError(
+                "fault-does-nothing",
+                "fault {fault!r} needs upstream_bytes_per_s or downstream_bytes_per_s above 0",
+                fault=self.name,
+            )
         for stream, rate in rates.items():
             if mode == Mode.LIVE and rate % _BYTES_PER_KB:
                 raise UsageError(
-                    f"{stream}_bytes_per_s of fault 'bandwidth' must be a multiple of 1,000 with Toxiproxy, not {rate}"
+                    "bandwidth-not-whole-thousands",
+                    "{stream}_bytes_per_s of fault {fault!r} must be a multiple of 1,000 with Toxiproxy, not {rate}",
+                    fault=self.name,
+                    stream=stream,
+                    rate=rate,
                 )
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:

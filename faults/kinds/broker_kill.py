@@ -43,6 +43,7 @@ class BrokerKill(BrokerFault):
 
     name = "broker_kill"
     summary = "brokers are killed, their partitions move to others, and at the end they are restarted"
+    seen_by = ("witness", "broker")
     lingers_s = 0.0
     starts_nodes = True
     shown_by = "connections ended together with all others to their broker, or as soon as they were made"

@@ -44,6 +44,7 @@ class BrokerPause(BrokerFault):
 
     name = "broker_pause"
     summary = "brokers accept everything and answer nothing; then they resume"
+    seen_by = ("broker",)
     lingers_s = 0.0
     shown_by = "requests arrived, and got no answer before the brokers resumed"
 

@@ -43,6 +43,7 @@ class BrokerRestart(Fault):
     name = "broker_restart"
     exclusive_cluster = True
     summary = "brokers are shut down cleanly, and restarted at the end"
+    seen_by = ("witness", "broker")
     lingers_s = 0.0
     starts_nodes = True
     shown_by = "connections ended together with all others to their broker, or as soon as they were made"

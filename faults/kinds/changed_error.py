@@ -36,6 +36,7 @@ class ChangedError(FrameFault):
 
     name = "changed_error"
     summary = "single answers carry another error code"
+    seen_by = ("witness",)
     directions = ("response",)
     params: tuple[FaultParam, ...] = (
         FaultParam("code", ErrorCode.unknown_producer_id, -1, max(ErrorCode), "the error code"),

@@ -37,6 +37,7 @@ class CloseAtFrame(FrameFault):
 
     name = "close_at_frame"
     summary = "the connection ends at a byte of single frames, or right after them"
+    seen_by = ("witness",)
     shown_by = "connections ended at a frame, and neither side had closed them"
     params: tuple[FaultParam, ...] = (
         FaultParam("at_byte", -1, -1, 2**28, "how much of the frame passes, -1 for all of it"),

@@ -44,6 +44,7 @@ class ConnectTimeout(AddressFault):
 
     name = "connect_timeout"
     summary = "attempts to connect have no answer for the duration, and open connections end"
+    seen_by = ("client", "witness")
 
     async def take(self, proxy: Proxy, name: str) -> None:
         """Cut the open connections and leave attempts to connect unanswered."""

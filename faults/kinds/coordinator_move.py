@@ -45,6 +45,7 @@ class CoordinatorMove(BrokerFault):
 
     name = "coordinator_move"
     summary = "groups and transactional ids get another coordinator, and keep it"
+    seen_by = ("witness",)
     #: Coordinators keep the ids and groups that they served in memory.
     lingers_s = math.inf
     shown_by = "answers reported NOT_COORDINATOR"

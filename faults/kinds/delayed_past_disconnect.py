@@ -44,6 +44,7 @@ class DelayedPastDisconnect(HeldBack):
     summary = (
         "requests are held back for the duration, and then reach the broker although the client has left"
     )
+    seen_by = ("client", "witness")
     shown_by = "requests arrived after their client had closed the connection"
     stream = "upstream"
 

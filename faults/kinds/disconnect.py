@@ -33,6 +33,7 @@ class Disconnect(AddressFault):
 
     name = "disconnect"
     summary = "all connections end with FIN; the listener is back after the duration"
+    seen_by = ("client", "witness")
 
 
 FAULT: FaultKind = Disconnect()

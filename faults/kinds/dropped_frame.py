@@ -35,6 +35,7 @@ class DroppedFrame(FrameFault):
 
     name = "dropped_frame"
     summary = "single requests or responses are dropped, and their connection stays open or ends"
+    seen_by = ("client", "broker")
     params: tuple[FaultParam, ...] = (
         FaultParam("end", 0, 0, RST, "how the connection ends: 0 it stays open, 1 FIN, 2 RST"),
     )

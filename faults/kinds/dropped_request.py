@@ -42,6 +42,7 @@ class DroppedRequest(Fault):
 
     name = "dropped_request"
     summary = "requests are discarded in transit; then the connections are closed"
+    seen_by = ("client", "witness")
     shown_by = "records were sent, and no request with them reached a broker before the fault ended"
     modes = BOTH_MODES
 

@@ -30,6 +30,7 @@ class DuplicatedResponse(FrameFault):
 
     name = "duplicated_response"
     summary = "single responses are passed on twice"
+    seen_by = ("witness",)
     directions = ("response",)
 
     def action(self, spec: FaultSpec) -> Action:

@@ -48,6 +48,7 @@ class ErrorResponse(WitnessFault):
 
     name = "error_response"
     summary = "answers carry an error code, whether or not the request was executed"
+    seen_by = ("witness", "broker")
     shown_by = "answers carried the code that the fault set"
     params: tuple[FaultParam, ...] = (
         FaultParam("api", Api.PRODUCE, 0, 100, "the key of the API that fails"),
@@ -66,12 +67,17 @@ class ErrorResponse(WitnessFault):
         values = self.values(spec)
         if values["partition"] != -1 and values["api"] != Api.PRODUCE:
             raise UsageError(
-                f"fault {self.name!r} can fail a single partition of Produce only: leave out partition, or set api "
-                f"to {int(Api.PRODUCE)}"
+                "error-response-partition",
+                "fault {fault!r} can fail a single partition of Produce only: leave out partition, or set api "
+                "to {produce}",
+                fault=self.name,
+                produce=int(Api.PRODUCE),
             )
         if mode == Mode.LIVE and values["api"] == Api.PRODUCE and not values["after_append"]:
             raise UsageError(
-                f"a real broker appends the batch before fault {self.name!r}: set after_append to 1"
+                "error-response-before-append",
+                "a real broker appends the batch before fault {fault!r}: set after_append to 1",
+                fault=self.name,
             )
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:

@@ -55,6 +55,7 @@ class HalfOpen(Fault):
 
     name = "half_open"
     summary = "open connections lose one end, and the other is not notified"
+    seen_by = ("client", "witness")
     shown_by = "connections ended together with all others to their broker"
     modes = BOTH_MODES
     params: tuple[FaultParam, ...] = (

@@ -37,6 +37,7 @@ class HeldFrame(FrameFault):
 
     name = "held_frame"
     summary = "single requests or responses, and everything after them, are held until the fault ends"
+    seen_by = ("witness",)
     shown_by = "frames were passed on when the fault ended, and not before"
 
     def action(self, spec: FaultSpec) -> Action:

@@ -44,6 +44,7 @@ class IdleKill(Fault):
 
     name = "idle_kill"
     summary = "connections whose client is silent for a while end"
+    seen_by = ("client", "witness")
     shown_by = "connections ended after their client had been silent for that long, or when the fault ended"
     params: tuple[FaultParam, ...] = (
         FaultParam("idle_ms", 1_000, 1, 600_000, "how long a client may be silent"),

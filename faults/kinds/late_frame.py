@@ -35,6 +35,7 @@ class LateFrame(FrameFault):
 
     name = "late_frame"
     summary = "single requests or responses, and everything after them, are passed on later"
+    seen_by = ("witness",)
     shown_by = "frames were passed on later by the delay"
     params: tuple[FaultParam, ...] = (FaultParam("delay_ms", 1_000, 1, 600_000, "how much later"),)
 

@@ -47,6 +47,7 @@ class Latency(Fault):
 
     name = "latency"
     summary = "requests and responses arrive later, in order and without loss"
+    seen_by = ("client", "witness", "broker")
     shown_by = (
         "batches or their results took as long as the added delay, or records waited until the fault ended"
     )
@@ -59,7 +60,11 @@ class Latency(Fault):
     def check(self, spec: FaultSpec, mode: Mode) -> None:
         """Check the parameters. Raise UsageError if the delay is 0 in both directions."""
         if not self._delays(spec):
-            raise UsageError("fault 'latency' needs upstream_ms or downstream_ms above 0")
+            raise UsageError(
+                "fault-does-nothing",
+                "fault {fault!r} needs upstream_ms or downstream_ms above 0",
+                fault=self.name,
+            )
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Add the delay."""

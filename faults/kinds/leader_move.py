@@ -54,6 +54,7 @@ class LeaderMove(BrokerFault):
 
     name = "leader_move"
     summary = "partitions go to another leader, in a new epoch, and stay there"
+    seen_by = ("witness",)
     lingers_s = 0.0
     shown_by = "answers reported NOT_LEADER_OR_FOLLOWER, or partitions continued at another broker"
 

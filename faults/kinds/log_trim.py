@@ -41,6 +41,7 @@ class LogTrim(BrokerFault):
 
     name = "log_trim"
     summary = "partitions lose the records that they have"
+    seen_by = ("client", "witness", "broker")
     lingers_s = 0.0
     shown_by = "partitions lost batches from before the fault, and none from after it"
 

@@ -44,6 +44,7 @@ class MessageSizeLimit(BrokerFault):
 
     name = "message_size_limit"
     summary = "batches above a size are refused"
+    seen_by = ("witness",)
     lingers_s = 0.0
     shown_by = "answers reported MESSAGE_TOO_LARGE"
     params: tuple[FaultParam, ...] = (

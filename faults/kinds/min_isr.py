@@ -48,6 +48,7 @@ class MinIsr(BrokerFault):
 
     name = "min_isr"
     summary = "followers fall out of the ISR, and acks=all is refused"
+    seen_by = ("witness",)
     lingers_s = 0.0
     starts_nodes = True
     shown_by = "answers reported too few replicas"

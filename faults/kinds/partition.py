@@ -51,6 +51,7 @@ class Partition(Fault):
     summary = (
         "brokers cannot be reached: connections are refused, or bytes are swallowed in one or both directions"
     )
+    seen_by = ("client", "witness")
     shown_by = (
         "records waited for brokers that could not be reached, or answers passed that the client did without"
     )
@@ -66,11 +67,15 @@ class Partition(Fault):
         values = super().values(spec)
         cut_off = [stream for stream in STREAMS if values[stream]]
         if not cut_off:
-            raise UsageError("fault 'partition' needs upstream or downstream")
+            raise UsageError(
+                "fault-does-nothing", "fault {fault!r} needs upstream or downstream", fault=self.name
+            )
         if values["loud"] and len(cut_off) < len(STREAMS):
             raise UsageError(
-                "fault 'partition' cannot be loud in one direction only: a refused connection "
-                "carries nothing in either"
+                "partition-loud-one-way",
+                "fault {fault!r} cannot be loud in one direction only: a refused connection "
+                "carries nothing in either",
+                fault=self.name,
             )
         return values
 

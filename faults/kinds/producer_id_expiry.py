@@ -49,6 +49,7 @@ class ProducerIdExpiry(BrokerFault):
 
     name = "producer_id_expiry"
     summary = "partitions forget the sequences of every producer"
+    seen_by = ("witness", "broker")
     lingers_s = 0.0
     shown_by = "producers continued in partitions whose brokers reported that they had forgotten them"
 
@@ -56,7 +57,13 @@ class ProducerIdExpiry(BrokerFault):
         """Check the parameters. Raise UsageError if the duration is so short that the brokers may not check in it."""
         super().check(spec, mode)
         if mode == Mode.LIVE and spec.duration_ms < LEAST_MS:
-            raise UsageError(f"fault {self.name!r} lasts at least {LEAST_MS} ms, not {spec.duration_ms}")
+            raise UsageError(
+                "fault-too-short",
+                "fault {fault!r} lasts at least {least_ms} ms, not {duration_ms}",
+                fault=self.name,
+                least_ms=LEAST_MS,
+                duration_ms=spec.duration_ms,
+            )
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Expire producer state older than a millisecond, and wait until every partition has done so once."""

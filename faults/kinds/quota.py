@@ -42,6 +42,7 @@ class Quota(BrokerFault):
 
     name = "quota"
     summary = "clients are throttled above a quota of bytes per second"
+    seen_by = ("witness",)
     #: Brokers measure over eleven windows of one second, whatever a client id's quota. They cannot be asked for the
     #: measured value.
     lingers_s = 12.0

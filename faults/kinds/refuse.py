@@ -31,6 +31,7 @@ class Refuse(AddressFault):
 
     name = "refuse"
     summary = "connections are refused for the duration, and open ones end"
+    seen_by = ("client", "witness")
 
 
 FAULT: FaultKind = Refuse()

@@ -45,6 +45,7 @@ class Reset(Fault):
 
     name = "reset"
     summary = "all connections end with RST; the listener is back after the duration"
+    seen_by = ("client", "witness", "broker")
     shown_by = "connections ended together with all others to their broker"
     modes = BOTH_MODES
 

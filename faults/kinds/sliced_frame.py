@@ -34,6 +34,7 @@ class SlicedFrame(FrameFault):
 
     name = "sliced_frame"
     summary = "single requests or responses arrive in small pieces"
+    seen_by = ("witness",)
     params: tuple[FaultParam, ...] = (
         FaultParam("size_bytes", 1, 1, 1_048_576, "the size of a piece"),
         FaultParam("gap_us", 200, 0, 60_000_000, "how much later each piece follows"),

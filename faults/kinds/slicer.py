@@ -44,6 +44,7 @@ class Slicer(Fault):
 
     name = "slicer"
     summary = "data arrives in small pieces, in both directions"
+    seen_by = ("witness",)
     shown_by = (
         "batches or their results took as long as their pieces require, or records waited until the "
         "fault ended"

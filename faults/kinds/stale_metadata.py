@@ -39,6 +39,7 @@ class StaleMetadata(FrameFault):
 
     name = "stale_metadata"
     summary = "Metadata answers name another leader, in an older epoch, or leave a broker out"
+    seen_by = ("witness",)
     params: tuple[FaultParam, ...] = (
         FaultParam("leader_id", 1, 0, 2**31 - 1, "the broker that is said to lead"),
         FaultParam("epochs_back", 0, 0, 1_000_000, "how much older its epoch is"),

@@ -36,6 +36,7 @@ class SwappedResponses(FrameFault):
 
     name = "swapped_responses"
     summary = "single responses are passed on after the next one"
+    seen_by = ("witness",)
     directions = ("response",)
 
     def action(self, spec: FaultSpec) -> Action:

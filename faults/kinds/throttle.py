@@ -44,6 +44,7 @@ class Throttle(WitnessFault):
 
     name = "throttle"
     summary = "answers report an exceeded quota, and the broker stops reading for that time"
+    seen_by = ("client", "witness")
     shown_by = "answers contained the throttle time that the fault set"
     params: tuple[FaultParam, ...] = (
         FaultParam("api", Api.PRODUCE, 0, 100, "the key of the API that is throttled"),

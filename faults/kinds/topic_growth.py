@@ -43,6 +43,7 @@ class TopicGrowth(BrokerFault):
 
     name = "topic_growth"
     summary = "the topic gets more partitions"
+    seen_by = ("client", "witness", "broker")
     lingers_s = 0.0
     shown_by = "batches went to the new partitions"
     params: tuple[FaultParam, ...] = (FaultParam("partitions", 1, 1, 100, "how many more"),)

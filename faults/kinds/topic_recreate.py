@@ -43,6 +43,7 @@ class TopicRecreate(BrokerFault):
 
     name = "topic_recreate"
     summary = "the topic is deleted, and a new one of the same name is created at the end"
+    seen_by = ("witness",)
     lingers_s = 0.0
     shown_by = "answers reported that there is no such topic"
 

@@ -48,6 +48,7 @@ class TornFrame(Fault):
 
     name = "torn_frame"
     summary = "the next frame of each connection is cut at a byte, and the connection ends there"
+    seen_by = ("client", "witness")
     shown_by = "connections ended in the middle of a frame, or after an answer that the client did without"
     modes = BOTH_MODES
     params: tuple[FaultParam, ...] = (

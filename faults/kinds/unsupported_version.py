@@ -33,6 +33,7 @@ class UnsupportedVersion(FrameFault):
 
     name = "unsupported_version"
     summary = "ApiVersions is answered UNSUPPORTED_VERSION in version 0"
+    seen_by = ("witness",)
     params: tuple[FaultParam, ...] = (FaultParam("count", 1, 1, 1_000_000, "how many answers"),)
 
     def match(self, spec: FaultSpec) -> FrameMatch:

@@ -31,6 +31,7 @@ class WrongCorrelationId(FrameFault):
 
     name = "wrong_correlation_id"
     summary = "single responses have a correlation id that no request had"
+    seen_by = ("witness",)
     directions = ("response",)
 
     def action(self, spec: FaultSpec) -> Action:

@@ -48,8 +48,10 @@ def named(names: Iterable[str], environ: Mapping[str, str] = os.environ) -> dict
     for name in wanted:
         if "=" in name:
             raise UsageError(
-                f"--client-env takes a name, and {name.partition('=')[0]!r} came with a value",
+                "client-env-with-value",
+                "--client-env takes a name, and {name!r} came with a value",
                 hint=f"set it before the command, and name it: {name.partition('=')[0]}=... kafka-trial ...",
+                name=name.partition("=")[0],
             )
         if name not in environ:
             raise unknown("environment variable", name, environ)

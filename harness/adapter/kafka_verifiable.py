@@ -15,6 +15,7 @@ from harness.limits.parsed import UNREADABLE, cut, why
 from harness.model.contract import Int64, OpComplete
 from harness.model.payload import decode
 from harness.model.verdicts import Outcome
+from harness.text.sentences import Coded
 
 
 class SendSuccess(msgspec.Struct, tag="producer_send_success", tag_field="name"):
@@ -37,19 +38,29 @@ NAMES = frozenset({"producer_send_success", "producer_send_error"})
 _result = msgspec.json.Decoder(SendSuccess | SendError)
 
 
+class NotUpstream(Coded):
+    """A line of upstream's contract cannot be translated."""
+
+
 def translated(line: bytes, seq: int, now_ns: int, invoked: Mapping[int, tuple[int, int]]) -> OpComplete:
     """Return the event in ``line``, numbered ``seq``. ``invoked``: record -> its command and its invocation time.
 
-    Raises ValueError with one sentence if the line does not match upstream's contract, or if its record was not
+    Raises NotUpstream if the line does not match upstream's contract, or if its record was not
     invoked.
     """
     try:
         result = _result.decode(line)
     except UNREADABLE as misfit:
-        raise ValueError(f"it does not fit upstream's contract: {why(misfit, line)}") from None
+        raise NotUpstream(
+            "upstream-misfit", "it does not fit upstream's contract: {why}", why=why(misfit, line)
+        ) from None
     identity = decode(result.value)
     if identity is None or identity.n not in invoked:
-        raise ValueError(f"value {result.value[:80]!r} of a result is not of a record that was invoked")
+        raise NotUpstream(
+            "upstream-value-unknown",
+            "value {value!r} of a result is not of a record that was invoked",
+            value=result.value[:80],
+        )
     id, invoke_ns = invoked[identity.n]
     if isinstance(result, SendSuccess):
         outcome, error, partition, offset = Outcome.OK, None, result.partition, result.offset

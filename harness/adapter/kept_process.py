@@ -42,7 +42,9 @@ async def start(
     does not exist or a file cannot be written.
     """
     if shutil.which(argv[0], path=env.get("PATH", os.defpath)) is None:
-        raise EnvironmentProblem(f"{argv[0]} cannot be started: no such program")
+        raise EnvironmentProblem(
+            "program-missing", "{program} cannot be started: no such program", program=argv[0]
+        )
     mark = processes.new_mark()
     asked = {
         "argv": list(argv),

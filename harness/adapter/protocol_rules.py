@@ -38,6 +38,7 @@ from harness.model.contract import (
     UnknownCommand,
 )
 from harness.model.verdicts import Outcome
+from harness.text.sentences import Coded
 
 #: The id of a close without a command (end of stdin, SIGTERM).
 UNASKED = -1
@@ -46,7 +47,7 @@ SHOWN_CHARS = 80
 _COLUMNS = ("error", "invoke_ns", "complete_ns")
 
 
-class RuleBroken(Exception):
+class RuleBroken(Coded):
     """A rule of the contract was broken. The message says what was expected and what was received."""
 
 
@@ -131,12 +132,14 @@ class ProtocolRules:
         try:
             head = _head.decode(line)
         except UNREADABLE as error:
-            raise RuleBroken(f"expected a JSON object with a name and a seq ({why(error, line)})") from None
+            raise RuleBroken(
+                "not-an-event", "expected a JSON object with a name and a seq ({why})", why=why(error, line)
+            ) from None
         if head.name in kafka_verifiable.NAMES:
             try:
                 result = kafka_verifiable.translated(line, self._seq - 1, now_ns, self._invoked)
-            except ValueError as error:
-                raise RuleBroken(str(error)) from None
+            except kafka_verifiable.NotUpstream as error:
+                raise RuleBroken(error.code, error.template, **error.params) from None
             return self._accept(result, now_ns)
         if head.name in _KNOWN or head.seq is not None:
             self._number(head)
@@ -147,7 +150,12 @@ class ProtocolRules:
         try:
             event = within(_event.decode(line), len(line))
         except UNREADABLE as error:
-            raise RuleBroken(f"{head.name} does not fit the contract: {why(error, line)}") from None
+            raise RuleBroken(
+                "event-malformed",
+                "{event} does not fit the contract: {why}",
+                event=head.name,
+                why=why(error, line),
+            ) from None
         self._clock(event, now_ns)
         return self._accept(event, now_ns)
 
@@ -155,7 +163,11 @@ class ProtocolRules:
         if name not in self.unknown:
             self.unknown.append(name)
             if len(self.unknown) > NOTES.base:
-                raise RuleBroken(f"expected events of the contract, got more than {NOTES.base} other names")
+                raise RuleBroken(
+                    "too-many-notes",
+                    "expected events of the contract, got more than {most} other names",
+                    most=NOTES.base,
+                )
 
     def stored(self, event: AnyEvent, now_ns: int) -> None:
         """Check an event from stored evidence, without its number. Raises Broken."""
@@ -166,22 +178,36 @@ class ProtocolRules:
     def _number(self, head: Head) -> None:
         if head.seq != self._seq:
             raise RuleBroken(
-                f"expected seq {self._seq} in {head.name}, got {head.seq}: an event is missing or repeated"
+                "seq-gap",
+                "expected seq {expected} in {event}, got {seq}: an event is missing or repeated",
+                expected=self._seq,
+                event=head.name,
+                seq=head.seq,
             )
         self._seq += 1
 
     def _clock(self, event: AnyEvent, now_ns: int) -> None:
         if not self._last_ns <= event.mono_ns <= now_ns:
             raise RuleBroken(
-                f"expected mono_ns of {_name(event)} between {self._last_ns} and {now_ns}, got {event.mono_ns}:"
-                " it must be CLOCK_MONOTONIC, and events must be written in its order"
+                "mono-ns-out-of-order",
+                "expected mono_ns of {event} between {last_ns} and {now_ns}, got {mono_ns}: it "
+                "must be CLOCK_MONOTONIC, and events must be written in its order",
+                event=_name(event),
+                last_ns=self._last_ns,
+                now_ns=now_ns,
+                mono_ns=event.mono_ns,
             )
         self._last_ns = event.mono_ns
 
     def _accept(self, event: AnyEvent, now_ns: int) -> AnyEvent:
         after = LIFE.get((self.life, type(event)))
         if after is None:
-            raise RuleBroken(f"{_name(event)} is not allowed while the client is {self.life.value}")
+            raise RuleBroken(
+                "event-out-of-phase",
+                "{event} is not allowed while the client is {life}",
+                event=_name(event),
+                life=self.life.value,
+            )
         match event:
             case StartupComplete():
                 self._startup(event)
@@ -198,27 +224,41 @@ class ProtocolRules:
 
     def _startup(self, event: StartupComplete) -> None:
         if event.contract_version != CONTRACT_VERSION:
-            raise RuleBroken(f"expected contract_version {CONTRACT_VERSION}, got {event.contract_version}")
+            raise RuleBroken(
+                "contract-version",
+                "expected contract_version {expected}, got {version}",
+                expected=CONTRACT_VERSION,
+                version=event.contract_version,
+            )
 
     def _configured(self, event: Configured) -> None:
         command = self._commands.get(event.id)
         if not isinstance(command, Configure):
-            raise RuleBroken(f"configured answers id {event.id}, but no configure with that id was sent")
+            raise RuleBroken(
+                "configured-unasked",
+                "configured answers id {id}, but no configure with that id was sent",
+                id=event.id,
+            )
         told = Counter([*event.applied, *event.not_set])
         odd = [name for name in sorted({*told, *command.config}) if told[name] != (name in command.config)]
         if odd:
             raise RuleBroken(
-                f"expected every setting once, in applied or in not_set; not so {', '.join(odd)}"
+                "settings-not-answered",
+                "expected every setting once, in applied or in not_set; not so {odd}",
+                odd=tuple(odd),
             )
 
     def _unsupported(self, event: UnknownCommand) -> None:
         command = self._commands.get(event.id)
         if command is None or event.cmd != (command.cmd if isinstance(command, Unknown) else _name(command)):
             raise RuleBroken(
-                f"unsupported names {event.cmd!r} with id {event.id}, but no such command was sent"
+                "unsupported-unasked",
+                "unsupported names {cmd!r} with id {id}, but no such command was sent",
+                cmd=event.cmd,
+                id=event.id,
             )
         if event.id in self._answered:
-            raise RuleBroken(f"unsupported answers id {event.id} a second time")
+            raise RuleBroken("answered-twice", "unsupported answers id {id} a second time", id=event.id)
         self._answered.add(event.id)
 
     def _invoke(self, event: OpInvoke) -> None:
@@ -230,27 +270,52 @@ class ProtocolRules:
         for n in range(event.first, event.first + event.count):
             if n not in asked:
                 raise RuleBroken(
-                    f"op_invoke names {command.element} {n}, but command {event.id} asked for {_span(asked)}"
+                    "element-unasked",
+                    "op_invoke names {element} {n}, but command {id} asked for {span}",
+                    element=command.element,
+                    n=n,
+                    id=event.id,
+                    span=_span(asked),
                 )
             if n in self._invoked:
-                raise RuleBroken(f"{command.element} {n} is invoked a second time")
+                raise RuleBroken(
+                    "element-invoked-twice",
+                    "{element} {n} is invoked a second time",
+                    element=command.element,
+                    n=n,
+                )
             self._invoked[n] = (event.id, event.mono_ns)
 
     def _load_command(self, event: OpInvoke | OpComplete) -> LoadCommand:
         command = self._commands.get(event.id)
         if not isinstance(command, LoadCommand) or command.op != event.op:
             raise RuleBroken(
-                f"{_name(event)} names {event.op} of command {event.id}, but no such command with that id was sent"
+                "command-unasked",
+                "{event} names {op} of command {id}, but no such command with that id was sent",
+                event=_name(event),
+                op=event.op,
+                id=event.id,
             )
         return command
 
     def _whole_op(self, event: OpInvoke | OpComplete) -> None:
         kind = {"flush": Flush, "close": Close}.get(event.op)
         if kind is None:
-            raise RuleBroken(f"expected flush or close in {_name(event)}, got {event.op!r}")
+            raise RuleBroken(
+                "not-flush-or-close",
+                "expected flush or close in {event}, got {op!r}",
+                event=_name(event),
+                op=event.op,
+            )
         unasked = event.op == "close" and event.id == UNASKED
         if not unasked and not isinstance(self._commands.get(event.id), kind):
-            raise RuleBroken(f"{_name(event)} names {event.op} {event.id}, but no such command was sent")
+            raise RuleBroken(
+                "command-unasked",
+                "{event} names {op} {id}, but no such command was sent",
+                event=_name(event),
+                op=event.op,
+                id=event.id,
+            )
 
     def _complete(self, event: OpComplete, now_ns: int) -> None:
         rows = len(event.outcome)
@@ -258,38 +323,70 @@ class ProtocolRules:
         for name in (*_COLUMNS, *(("records", *command.columns) if command else ())):
             if len(getattr(event, name)) != rows:
                 raise RuleBroken(
-                    f"expected {rows} rows in column {name} of op_complete, got {len(getattr(event, name))}"
+                    "column-length",
+                    "expected {rows} rows in column {name} of op_complete, got {count}",
+                    rows=rows,
+                    name=name,
+                    count=len(getattr(event, name)),
                 )
         for outcome, invoke_ns, complete_ns in zip(
             event.outcome, event.invoke_ns, event.complete_ns, strict=True
         ):
             if outcome not in OUTCOMES:
-                raise RuleBroken(f"expected outcome ok, fail or info, got {outcome!r}")
+                raise RuleBroken(
+                    "outcome-unknown",
+                    "expected outcome ok, fail or info, got {found!r}",
+                    found=outcome,
+                )
             if not self._began_ns <= invoke_ns <= complete_ns <= now_ns:
                 raise RuleBroken(
-                    f"expected invoke_ns and complete_ns in order between {self._began_ns} and {now_ns},"
-                    f" got {invoke_ns} and {complete_ns}: both must be CLOCK_MONOTONIC"
+                    "interval-out-of-order",
+                    "expected invoke_ns and complete_ns in order between {began_ns} and "
+                    "{now_ns}, got {invoke_ns} and {complete_ns}: both must be CLOCK_MONOTONIC",
+                    began_ns=self._began_ns,
+                    now_ns=now_ns,
+                    invoke_ns=invoke_ns,
+                    complete_ns=complete_ns,
                 )
         if command is not None:
             self._results(event, command.element)
             return
         self._whole_op(event)
         if rows != 1:
-            raise RuleBroken(f"expected one row in op_complete of {event.op} {event.id}, got {rows}")
+            raise RuleBroken(
+                "not-one-row",
+                "expected one row in op_complete of {op} {id}, got {rows}",
+                op=event.op,
+                id=event.id,
+                rows=rows,
+            )
         if event.id in self._answered:
-            raise RuleBroken(f"op_complete answers {event.op} {event.id} a second time")
+            raise RuleBroken(
+                "answered-twice", "op_complete answers {op} {id} a second time", op=event.op, id=event.id
+            )
         self._answered.add(event.id)
 
     def _results(self, event: OpComplete, element: str) -> None:
         for n in event.records:
             if n not in self._invoked:
-                raise RuleBroken(f"op_complete gives a result for {element} {n}, which was never invoked")
+                raise RuleBroken(
+                    "result-not-invoked",
+                    "op_complete gives a result for {element} {n}, which was never invoked",
+                    element=element,
+                    n=n,
+                )
             if self._invoked[n][0] != event.id:
                 raise RuleBroken(
-                    f"op_complete of command {event.id} gives a result for {element} {n} of another command"
+                    "result-of-another-command",
+                    "op_complete of command {id} gives a result for {element} {n} of another command",
+                    id=event.id,
+                    element=element,
+                    n=n,
                 )
             if n in self._settled:
-                raise RuleBroken(f"{element} {n} is given a second result")
+                raise RuleBroken(
+                    "result-twice", "{element} {n} is given a second result", element=element, n=n
+                )
             self._settled.add(n)
 
 

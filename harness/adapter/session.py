@@ -22,10 +22,9 @@ from typing import Any, Self
 import msgspec
 from msgspec.structs import replace
 
-from harness.adapter import environment, kept_process
+from harness.adapter import breaches, environment, kept_process
 from harness.adapter.discreet import discreet, rewrite
-from harness.adapter.protocol_rules import Life, ProtocolRules, RuleBroken, Unknown
-from harness.files import tail
+from harness.adapter.protocol_rules import ProtocolRules, RuleBroken, Unknown
 from harness.limits.meter import EVENT_BYTES, FILE_BYTES, LINE_BYTES, LINES, LOG_BYTES, Meter
 from harness.model.contract import (
     CRASHED,
@@ -47,7 +46,6 @@ from harness.model.errors import ClientBroken, ClientCrashed, KafkaTrialError
 from harness.plugins.client import Launch
 from harness.system import processes
 from harness.text import redaction
-from harness.text.escaping import visible
 
 GRACE_S = 10.0
 #: The default for the number of records.
@@ -59,10 +57,8 @@ CONFIGURE_TIMEOUT_S = 60.0
 #: process, not just its sends.
 WEDGED_S = 10.0
 LAST_WORDS_S = 1.0
-LOG_TAIL_BYTES = 4_096
 #: How much of a log is kept beyond its limit, to show that it exceeded it.
 SPARE_BYTES = 4_096
-SHOWN_BYTES = 160
 
 
 class ConfigRefused(KafkaTrialError):
@@ -127,7 +123,7 @@ class Conversation:
         event = await self._answered(self._startup, timeout_s)
         if isinstance(event, StartupComplete):
             return event
-        raise self._broken(f"expected startup_complete within {timeout_s:g} s, {_got(event)}")
+        raise breaches.unanswered(self._name, "startup_complete", timeout_s, event)
 
     async def configure(
         self,
@@ -145,8 +141,13 @@ class Conversation:
         if isinstance(event, Configured):
             return event
         if isinstance(event, Fatal) and event.error == REFUSED:
-            raise ConfigRefused(f"{self._name} refuses its configuration: {event.message}")
-        raise self._broken(f"expected configured within {timeout_s:g} s, {_got(event)}")
+            raise ConfigRefused(
+                "config-refused",
+                "{name} refuses its configuration: {message}",
+                name=self._name,
+                message=event.message,
+            )
+        raise breaches.unanswered(self._name, "configured", timeout_s, event)
 
     async def load(self, command: LoadCommand) -> None:
         """Send a command of the load. ``command.id`` is set here; waits only while the client reads no commands."""
@@ -216,7 +217,7 @@ class Conversation:
         event = await self._ask(Unknown(name, self._id()), timeout_s)
         if isinstance(event, UnknownCommand):
             return event
-        raise self._broken(f"expected unsupported for command {name!r} within {timeout_s:g} s, {_got(event)}")
+        raise breaches.unanswered(self._name, f"unsupported for command {name!r}", timeout_s, event)
 
     async def say(self, line: bytes) -> None:
         """Write a line unchanged."""
@@ -238,7 +239,9 @@ class Conversation:
                 code = await self._child.wait()
         except TimeoutError:
             raise self._broken(
-                f"expected its process to end within {timeout_s:g} s, but it is still running"
+                "process-still-running",
+                "expected its process to end within {timeout_s:g} s, but it is still running",
+                timeout_s=timeout_s,
             ) from None
         await asyncio.wait({self._reader}, timeout=LAST_WORDS_S)
         return code
@@ -260,7 +263,7 @@ class Conversation:
         event = await self._ask(command, timeout_s)
         if event is None or isinstance(event, OpComplete):
             return event
-        raise self._broken(f"expected op_complete, {_got(event)}")
+        raise self._broken("op-complete-missing", "expected op_complete, {got}", got=breaches.got(event))
 
     async def _ask(self, command: Command | Unknown, timeout_s: float) -> AnyEvent | None:
         """Send a command and return its response, or None if there is none in time."""
@@ -293,7 +296,7 @@ class Conversation:
         elif isinstance(drained.exception(), ConnectionError):
             await asyncio.wait({self._over}, timeout=self._grace_s)  # the reader finds the reason
             self._raise_if_over()
-            raise self._broken("expected it to read its stdin, but it has closed it")
+            raise self._broken("stdin-closed", "expected it to read its stdin, but it has closed it")
 
     # Events in.
 
@@ -310,11 +313,12 @@ class Conversation:
                 event = self._rules.said(line, time.monotonic_ns())
                 if event is not None:
                     self._hear(event)
-            self._end(self._farewell(await self._child.wait()))
+            code = await self._child.wait()
+            self._end(breaches.farewell(self._name, code, self._rules.life, self._log))
         except ClientBroken as error:
             self._end(error)
         except RuleBroken as rule:
-            self._end(self._broken(f"{rule}; its line {self._lines} is {_quoted(line)}"))
+            self._end(breaches.of_rule(self._name, rule, self._lines, line))
         except Exception as error:  # an error of the harness: callers must not wait forever
             self._end(error)
 
@@ -324,7 +328,9 @@ class Conversation:
             return await self._child.stdout.readline()
         except ValueError:  # raised by the stream for a line beyond its limit
             most = self._meter.most(LINE_BYTES)
-            raise self._broken(f"expected lines of at most {most:,} bytes, got a longer one") from None
+            raise self._broken(
+                "line-too-long", "expected lines of at most {most:,} bytes, got a longer one", most=most
+            ) from None
 
     def _hear(self, event: AnyEvent) -> None:
         event = discreet(event)
@@ -338,11 +344,25 @@ class Conversation:
             case Configured() | UnknownCommand() | OpComplete():
                 self._resolve(event.id, event)
             case Fatal(error=error) if error == CRASHED:
-                self._end(ClientCrashed(f"client {self._name} ended its own process: {event.message}"))
+                self._end(
+                    ClientCrashed(
+                        "client-crashed",
+                        "client {name} ended its own process: {message}",
+                        name=self._name,
+                        message=event.message,
+                    )
+                )
             case Fatal() if self._configuring is not None:
                 self._resolve(self._configuring, event)
             case Fatal():
-                self._end(self._broken(f"it gave up: {event.error}: {event.message}"))
+                self._end(
+                    self._broken(
+                        "client-gave-up",
+                        "it gave up: {error}: {message}",
+                        error=event.error,
+                        message=event.message,
+                    )
+                )
 
     def _resolve(self, id: int, event: AnyEvent) -> None:
         answer = self._answers.pop(id, None)
@@ -355,12 +375,6 @@ class Conversation:
         else:
             self.settled.set()
 
-    def _farewell(self, code: int) -> ClientBroken | None:
-        ending = f"ended by signal {-code}" if code < 0 else f"exited with {code}"
-        if self._rules.life is Life.SHUT_DOWN:
-            return self._broken(f"expected exit 0 after shutdown_complete, it {ending}") if code else None
-        return self._broken(f"expected shutdown_complete, it {ending}{_last_words(self._log)}")
-
     def _end(self, error: Exception | None) -> None:
         if not self._over.done():
             self._error = error
@@ -369,26 +383,9 @@ class Conversation:
 
     def _raise_if_over(self) -> None:
         if self._over.done():
-            raise self._error or self._broken("another command was requested after its end")
+            raise self._error or self._broken(
+                "command-after-end", "another command was requested after its end"
+            )
 
-    def _broken(self, sentence: str) -> ClientBroken:
-        # The sentence quotes raw lines, and is stored.
-        return ClientBroken(redaction.text(f"client {self._name} broke the contract: {sentence}"))
-
-
-def _got(event: AnyEvent | None) -> str:
-    if isinstance(event, Fatal):
-        return f"got fatal: {event.error}: {event.message}"
-    return "got nothing" if event is None else f"got {event.__struct_config__.tag}"
-
-
-def _last_words(log: Path) -> str:
-    """Return the last line of a client's log, if there is one."""
-    lines = tail(log, LOG_TAIL_BYTES).split("\n")
-    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-    return f"; the last line of {log} is '{visible(last[:SHOWN_BYTES])}'" if last else ""
-
-
-def _quoted(line: bytes) -> str:
-    """Return the beginning of a line, with escapes for bytes that are not text."""
-    return f"'{visible(line[:SHOWN_BYTES].decode(errors='backslashreplace').strip())}'"
+    def _broken(self, code: str, template: str, /, **params: object) -> ClientBroken:
+        return breaches.broken(self._name, code, template, **params)

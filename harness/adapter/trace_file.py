@@ -33,7 +33,12 @@ def read(path: Path, meter: Meter) -> tuple[dict[str, Any], ...]:
     except FileNotFoundError:
         return ()
     except OSError as error:
-        raise _broken(meter, error.strerror or str(error)) from None
+        raise ClientBroken(
+            "trace-unreadable",
+            "the trace of client {client} cannot be read: {why}",
+            client=meter.client,
+            why=error.strerror or error,
+        ) from None
     with os.fdopen(fd, "rb") as file:
         size_bytes = os.fstat(fd).st_size
         meter.hold(TRACE_BYTES, size_bytes)
@@ -49,7 +54,13 @@ def _row(line: bytes, number: int, meter: Meter) -> dict[str, Any]:
         if line.count(b"[") + line.count(b"{") > NESTING.base and depth(row) > NESTING.base:
             raise RecursionError
     except UNREADABLE as error:
-        raise _broken(meter, f"line {number}: {why(error, line)}") from None
+        raise ClientBroken(
+            "trace-line-malformed",
+            "the trace of client {client} cannot be read: line {line}: {why}",
+            client=meter.client,
+            line=number,
+            why=why(error, line),
+        ) from None
     # Long strings are cut first, because no other thread runs during a search for secrets.
     if len(line) > TEXT_CHARS.base:
         row = {cut(name): _cut(value) for name, value in row.items()}
@@ -69,7 +80,3 @@ def _cut(value: Any) -> Any:
             return [_cut(inner) for inner in value]
         case _:
             return value
-
-
-def _broken(meter: Meter, sentence: str) -> ClientBroken:
-    return ClientBroken(f"the trace of client {meter.client} cannot be read: {sentence}")

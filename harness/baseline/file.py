@@ -61,11 +61,18 @@ def read(source: str) -> str:
         text: str = read_named(path).decode()
     except FileNotFoundError:
         names = f"; by name there is {', '.join(named)}" if named else ""
-        raise UsageError(f"there is no file {source} of known failures{names}") from None
+        raise UsageError(
+            "no-known-failures",
+            "there is no file {source} of known failures{names}",
+            source=source,
+            names=names,
+        ) from None
     except OSError as error:
-        raise UsageError(f"cannot read {source}: {error.strerror or error}") from error
+        raise UsageError(
+            "cannot-read", "cannot read {path}: {why}", path=source, why=error.strerror or error
+        ) from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"cannot read {source}: {error}") from error
+        raise UsageError("cannot-read", "cannot read {path}: {why}", path=source, why=error) from error
     return text
 
 
@@ -75,10 +82,14 @@ def parse(text: str, where: str) -> tuple[KnownFailure, ...]:
         document = parsed(text)
     for key in document:
         if key != TABLE:
-            raise UsageError(f"{where}: {unknown('key', key, [TABLE])}")
+            raise unknown("key", key, [TABLE]).at(where)
     tables = document.get(TABLE, [])
     if not isinstance(tables, list):
-        raise UsageError(f"{where}: an entry begins with [[{TABLE}]], in two brackets")
+        raise UsageError(
+            "entry-not-a-table",
+            "an entry begins with [[{table}]], in two brackets",
+            table=TABLE,
+        ).at(where)
     return tuple(_entry(table, f"{where}, entry {number}") for number, table in enumerate(tables, 1))
 
 
@@ -103,8 +114,10 @@ def without(text: str, dropped: Collection[int], where: str) -> str:
         if parse(rest, where) == kept:
             return rest
     raise UsageError(
-        f"{where}: entries that are not separate [[{TABLE}]] tables cannot be removed automatically"
-    )
+        "entries-not-separate",
+        "entries that are not separate [[{table}]] tables cannot be removed automatically",
+        table=TABLE,
+    ).at(where)
 
 
 def _begin(lines: list[str], at: int) -> int:
@@ -115,42 +128,58 @@ def _begin(lines: list[str], at: int) -> int:
 
 def _entry(table: Any, where: str) -> KnownFailure:
     if not isinstance(table, dict):
-        raise UsageError(f"{where} is not a table")
+        raise UsageError("entry-not-a-table", "{where} is not a table", where=where)
     for key in table:
         if key not in _FIELDS:
-            raise UsageError(f"{where}: {unknown('key', key, _FIELDS)}")
+            raise unknown("key", key, _FIELDS).at(where)
     try:
         entry = msgspec.convert(table, KnownFailure)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{where}: {error}") from error
+        raise UsageError("entry-malformed", "{why}", why=error).at(where) from error
     if (problem := _problem(entry)) is not None:
-        raise UsageError(f"{where}: {problem}")
+        raise problem.at(where)
     return entry
 
 
-def _problem(entry: KnownFailure) -> str | None:
+def _problem(entry: KnownFailure) -> UsageError | None:
     """Return why an entry is invalid: it lacks a client, a failure or a reason, or names something unknown."""
     name, at, version = entry.client.rpartition("@")
     checks, scenarios = registry.names("checks"), registry.names("scenarios")
     if not at or not version:
-        return f"client {entry.client!r} has no version; write NAME@VERSION, or NAME@* for any"
+        return UsageError(
+            "client-without-version",
+            "client {client!r} has no version; write NAME@VERSION, or NAME@* for any",
+            client=entry.client,
+        )
     if len(entry.client) > globs.LONGEST:
-        return f"a client and its version have at most {globs.LONGEST} characters, got {len(entry.client):,}"
+        return UsageError(
+            "client-too-long",
+            "a client and its version have at most {most} characters, got {count:,}",
+            most=globs.LONGEST,
+            count=len(entry.client),
+        )
     if not name or set(name) & set("*?["):
-        return f"client {entry.client!r} is not one client: name the client that fails"
+        return UsageError(
+            "not-one-client",
+            "client {client!r} is not one client: name the client that fails",
+            client=entry.client,
+        )
     if not entry.reason.strip():
-        return "an entry needs a reason"
+        return UsageError("entry-without-reason", "an entry needs a reason")
     if entry.anomaly is None and entry.requirement is None:
-        return "an entry needs an anomaly or a requirement"
+        return UsageError("entry-without-failure", "an entry needs an anomaly or a requirement")
     if entry.requirement is None and entry.anomaly not in checks:
-        told = unknown("anomaly", str(entry.anomaly), checks)
-        return f"{told} (an anomaly that is not a check's name needs its requirement)"
+        return UsageError(
+            "unknown-anomaly",
+            "{why} (an anomaly that is not a check's name needs its requirement)",
+            why=unknown("anomaly", str(entry.anomaly), checks),
+        )
     if not any(matches(name, entry.scenario) for name in scenarios):
-        return str(unknown("scenario", entry.scenario, scenarios))
+        return unknown("scenario", entry.scenario, scenarios)
     if entry.guarantee is not None and entry.guarantee not in set(Guarantee):
-        return str(unknown("guarantee", entry.guarantee, Guarantee))
+        return unknown("guarantee", entry.guarantee, Guarantee)
     if entry.level is not None and entry.level not in set(Level):
-        return str(unknown("level", entry.level, Level))
+        return unknown("level", entry.level, Level)
     return None
 
 

@@ -105,7 +105,9 @@ class Admin:
         """Raise NotYet unless every node knows a leader of every partition, and each leader acts as one."""
         leaders = await self._leaders(topic)
         if len(leaders) != partitions:
-            raise NotYet(f"the brokers do not know every partition of {topic!r}")
+            raise NotYet(
+                "partitions-unknown", "the brokers do not know every partition of {topic!r}", topic=topic
+            )
         for partition, leader in leaders.items():
             await self._list_offsets(topic, partition, LATEST, leader)
 
@@ -116,7 +118,13 @@ class Admin:
             require(found.error_code, f"asking for {topic!r}")
             for part in found.partitions:
                 if behind := set(part.replica_nodes) - set(part.isr_nodes):
-                    raise NotYet(f"{topic}-{part.partition_index} is not in sync on {sorted(behind)}")
+                    raise NotYet(
+                        "not-in-sync",
+                        "{topic}-{partition} is not in sync on {behind}",
+                        topic=topic,
+                        partition=part.partition_index,
+                        behind=sorted(behind),
+                    )
 
     async def partitions(self, topic: str) -> list[int]:
         """Return the partitions of a topic, sorted. Raises NotYet if one has no leader at the moment."""
@@ -160,7 +168,7 @@ class Admin:
         """Return the node that leads a partition. Raises NotYet if none does, or if the nodes do not agree on it."""
         leaders = await self._leaders(topic)
         if partition not in leaders:
-            raise NotYet(f"{topic}-{partition} has no leader")
+            raise NotYet("no-leader", "{topic}-{partition} has no leader", topic=topic, partition=partition)
         return leaders[partition]
 
     async def _leaders(self, topic: str) -> dict[int, int]:
@@ -171,7 +179,9 @@ class Admin:
         """
         [first, *others] = [await self._led(node_id, topic) for node_id in self._up()]
         if any(other != first for other in others):
-            raise NotYet(f"the brokers do not agree yet on who leads {topic!r}")
+            raise NotYet(
+                "leader-disputed", "the brokers do not agree yet on who leads {topic!r}", topic=topic
+            )
         return {partition: leader for partition, (leader, _) in first.items()}
 
     async def _led(self, node_id: int, topic: str) -> dict[int, tuple[int, int]]:
@@ -185,12 +195,12 @@ class Admin:
     def _up(self) -> tuple[int, ...]:
         if node_ids := self.node_ids():
             return node_ids
-        raise KafkaTrialError("no broker of the cluster is up")
+        raise KafkaTrialError("no-broker-up", "no broker of the cluster is up")
 
     def _to(self, node_id: int) -> BrokerConnection:
         address = self._nodes().get(node_id)
         if address is None:
-            raise NotYet(f"broker {node_id} is not up")
+            raise NotYet("broker-not-up", "broker {node_id} is not up", node_id=node_id)
         return self._connections.setdefault(node_id, BrokerConnection(address, credentials=self._credentials))
 
 

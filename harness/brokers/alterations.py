@@ -71,7 +71,12 @@ class Alterations:
             for node_id in self._admin.node_ids():
                 [found] = (await self._admin.metadata(node_id, topic)).topics
                 if not found.error_code:
-                    raise NotYet(f"broker {node_id} still knows {topic!r}")
+                    raise NotYet(
+                        "topic-still-known",
+                        "broker {node_id} still knows {topic!r}",
+                        node_id=node_id,
+                        topic=topic,
+                    )
 
         await insist(f"deleting topic {topic!r}", TIMEOUT_S, delete)
         await insist(f"forgetting topic {topic!r}", TIMEOUT_S, gone)
@@ -117,7 +122,13 @@ class Alterations:
             [found] = answer.topics[0].partitions
             require(found.error_code, f"asking for the producers of {topic}-{partition}")
             if found.active_producers:
-                raise NotYet(f"the leader of {topic}-{partition} remembers {len(found.active_producers)}")
+                raise NotYet(
+                    "producers-remembered",
+                    "the leader of {topic}-{partition} remembers {count}",
+                    topic=topic,
+                    partition=partition,
+                    count=len(found.active_producers),
+                )
 
         await insist(f"forgetting the producers of {topic}-{partition}", TIMEOUT_S, forgotten)
 
@@ -152,7 +163,13 @@ class Alterations:
             """Raise NotYet unless the high watermark includes the records sent with acks 0 or 1 too."""
             end = await self._admin.log_end(topic, partition)
             if await self._admin.list_offsets(topic, partition, LATEST) < end:
-                raise NotYet(f"{topic}-{partition} is not replicated up to offset {end}")
+                raise NotYet(
+                    "not-replicated",
+                    "{topic}-{partition} is not replicated up to offset {end}",
+                    topic=topic,
+                    partition=partition,
+                    end=end,
+                )
 
         async def delete() -> int | None:
             leader = await self._admin.leader(topic, partition)
@@ -194,7 +211,13 @@ class Alterations:
             [result] = answer.replica_election_results[0].partition_result or (None,)
             if await self._admin.leader(topic, partition) != node_id:
                 said = "" if result is None else f" (the election: {result.error_code.name})"
-                raise NotYet(f"{topic}-{partition} is led by another node{said}")
+                raise NotYet(
+                    "led-by-another-node",
+                    "{topic}-{partition} is led by another node{said}",
+                    topic=topic,
+                    partition=partition,
+                    said=said,
+                )
             await self._admin.list_offsets(topic, partition, LATEST)  # only a leader answers this
 
         what = f"moving {topic}-{partition}"

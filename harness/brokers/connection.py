@@ -20,7 +20,7 @@ from harness.model.addresses import Address
 from harness.model.errors import KafkaTrialError
 from harness.system.dial import dial
 from harness.wire.apis import api_name
-from harness.wire.error_table import error_for
+from harness.wire.error_table import KafkaError, error_for
 from harness.wire.errors import WireError
 from harness.wire.frames import MAX_FRAME_BYTES
 from harness.wire.messages import decode_response, encode_request
@@ -70,10 +70,12 @@ class BrokerConnection:
                     _speaks(self._versions, message)
                     return await self._exchange(message, answer)
             except UnsupportedVersion as error:
-                raise KafkaTrialError(f"{self._name(message)}: {error}") from error
+                raise KafkaTrialError(
+                    "request-not-supported", "{request}: {why}", request=self._name(message), why=error
+                ) from error
             except (OSError, EOFError, WireError) as error:  # TimeoutError is an OSError
                 self.close()
-                raise NotYet(f"{self._name(message)}: {_why(error)}") from error
+                raise _no_response(self._name(message), error) from error
             except BaseException:
                 self.close()
                 raise
@@ -120,11 +122,15 @@ class BrokerConnection:
         await writer.drain()
         size_bytes = int.from_bytes(await reader.readexactly(4))
         if size_bytes > MAX_FRAME_BYTES:
-            raise WireError(f"a frame of {size_bytes} bytes")
+            raise WireError("frame-size", "a frame of {size_bytes} bytes", size_bytes=size_bytes)
         payload = await reader.readexactly(size_bytes)
         correlation_id, found = decode_response(payload, message.__api_key__, message.__version__)
         if correlation_id != self._correlation_id or not isinstance(found, answer):
-            raise WireError(f"the answer to another request ({correlation_id})")
+            raise WireError(
+                "correlation-id-mismatch",
+                "the answer to another request ({correlation_id})",
+                correlation_id=correlation_id,
+            )
         return found
 
     def _name(self, message: Any) -> str:
@@ -135,20 +141,31 @@ def _speaks(versions: Mapping[int, tuple[int, int]], message: Any) -> None:
     negotiate(message.__api_key__, versions, lowest=message.__version__, highest=message.__version__)
 
 
-def _why(error: BaseException) -> str:
+def _no_response(request: str, error: OSError | EOFError | WireError) -> NotYet:
     match error:
         case TimeoutError():
-            return f"no answer within {REQUEST_TIMEOUT_S:g} s"
+            return NotYet(
+                "answer-late",
+                "{request}: no answer within {timeout_s:g} s",
+                request=request,
+                timeout_s=REQUEST_TIMEOUT_S,
+            )
         case EOFError():
-            return "the broker closed the connection"
+            return NotYet("connection-closed", "{request}: the broker closed the connection", request=request)
         case OSError():
-            return error.strerror or str(error)
+            return NotYet(
+                "connection-failed", "{request}: {why}", request=request, why=error.strerror or error
+            )
         case _:
-            return str(error)
+            return NotYet("answer-unreadable", "{request}: {why}", request=request, why=error)
+
+
+def _error_of(error: KafkaError) -> type[KafkaTrialError]:
+    return NotYet if error.retriable else KafkaTrialError
 
 
 def require(code: int, what: str) -> None:
     """Raise unless ``code`` is 0: NotYet for a retriable error, KafkaTrialError for any other."""
     if code:
         error = error_for(code)
-        raise (NotYet if error.retriable else KafkaTrialError)(f"{what} was answered {error.name}")
+        raise _error_of(error)("broker-error", "{what} was answered {error}", what=what, error=error.name)

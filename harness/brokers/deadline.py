@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 async def insist(what: str, timeout_s: float, attempt: Callable[[], Awaitable[T]]) -> T:
     """Return the first result of ``attempt`` that is not NotYet. KafkaTrialError: none within ``timeout_s``."""
-    reason = "there was no answer at all"
+    reason: NotYet | str = "there was no answer at all"
     pause_s = FIRST_PAUSE_S
     try:
         async with asyncio.timeout(timeout_s):
@@ -24,8 +24,14 @@ async def insist(what: str, timeout_s: float, attempt: Callable[[], Awaitable[T]
                 try:
                     return await attempt()
                 except NotYet as not_yet:
-                    reason = str(not_yet)
+                    reason = not_yet
                 await asyncio.sleep(pause_s)
                 pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
     except TimeoutError:
-        raise KafkaTrialError(f"{what}: not within {timeout_s:g} s; the last reason: {reason}") from None
+        raise KafkaTrialError(
+            "deadline-passed",
+            "{what}: not within {timeout_s:g} s; the last reason: {why}",
+            what=what,
+            timeout_s=timeout_s,
+            why=reason,
+        ) from None

@@ -224,10 +224,17 @@ class LocalCluster:
                 async with asyncio.timeout(START_TIMEOUT_S):
                     if await child.wait() != 0:
                         raise BrokerDied(
-                            f"broker {node.node_id}'s data could not be formatted:\n{node.tail()}"
+                            "format-failed",
+                            "broker {node_id}'s data could not be formatted:\n{tail}",
+                            node_id=node.node_id,
+                            tail=node.tail(),
                         )
         except TimeoutError:
-            raise BrokerDied(f"formatting the brokers' data took more than {START_TIMEOUT_S:g} s") from None
+            raise BrokerDied(
+                "format-timeout",
+                "formatting the brokers' data took more than {timeout_s:g} s",
+                timeout_s=START_TIMEOUT_S,
+            ) from None
         finally:
             for child in children:
                 if child.returncode is None:
@@ -241,7 +248,7 @@ class LocalCluster:
 
         async def ready() -> None:
             if (reason := self.died()) is not None:
-                raise BrokerDied(reason)
+                raise BrokerDied("broker-died", "{how}", how=reason)
             while waiting:
                 told = self._layout.told(waiting[0])
                 named = {node_id: told[node_id] for node_id in up}
@@ -255,7 +262,9 @@ class LocalCluster:
             raise
         except KafkaTrialError as error:
             logs = "\n".join(self._nodes[node_id].tail() for node_id in up)
-            raise BrokerDied(f"{error}; the end of the logs:\n{logs}") from error
+            raise BrokerDied(
+                "broker-not-ready", "{why}; the end of the logs:\n{logs}", why=error, logs=logs
+            ) from error
 
     def _internal(self) -> dict[int, Address]:
         return {

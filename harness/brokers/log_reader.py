@@ -64,7 +64,12 @@ async def _read_partition(
             return None
         if offset > end:
             raise KafkaTrialError(
-                f"{topic}-{partition} ends at {end} after records up to {offset} were read from it"
+                "log-shrank",
+                "{topic}-{partition} ends at {end} after records up to {offset} were read from it",
+                topic=topic,
+                partition=partition,
+                end=end,
+                offset=offset,
             )
         data = await admin.fetch(topic, partition, offset)
         try:
@@ -72,10 +77,20 @@ async def _read_partition(
             read = await asyncio.to_thread(_decoded, topic, partition, data.records or b"", offset, meter)
         except WireError as error:
             raise KafkaTrialError(
-                f"the log of {topic}-{partition} cannot be read from offset {offset}: {error}"
+                "log-unreadable",
+                "the log of {topic}-{partition} cannot be read from offset {offset}: {why}",
+                topic=topic,
+                partition=partition,
+                offset=offset,
+                why=error,
             ) from error
         if read.next_offset == offset:
-            raise NotYet(f"its high watermark is {data.high_watermark}, its end {end}")
+            raise NotYet(
+                "not-fully-committed",
+                "its high watermark is {high_watermark}, its end {end}",
+                high_watermark=data.high_watermark,
+                end=end,
+            )
         return read
 
     while (read := await insist(f"{name} from offset {offset}", timeout_s, piece)) is not None:

@@ -101,10 +101,16 @@ class BrokerNode:
 
     def _after(self, action: str) -> NodeState:
         if (reason := self.died()) is not None:
-            raise BrokerDied(reason)
+            raise BrokerDied("broker-died", "{how}", how=reason)
         after = TRANSITIONS.get((self.state, action))
         if after is None:
-            raise KafkaTrialError(f"broker {self.node_id} is {self.state}: it cannot {action}")
+            raise KafkaTrialError(
+                "broker-state",
+                "broker {node_id} is {state}: it cannot {action}",
+                node_id=self.node_id,
+                state=self.state,
+                action=action,
+            )
         return after
 
     async def _end(self, action: str, grace_s: float) -> None:

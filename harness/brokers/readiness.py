@@ -38,12 +38,27 @@ async def assert_ready(
         connection.close()
     where = f"{listener[0]}:{listener[1]}"
     if answer.cluster_id != cluster_id:
-        raise KafkaTrialError(f"{where} belongs to the cluster {answer.cluster_id!r}, which is not ours")
+        raise KafkaTrialError(
+            "foreign-cluster",
+            "{where} belongs to the cluster {cluster_id!r}, which is not ours",
+            where=where,
+            cluster_id=answer.cluster_id,
+        )
     named = {int(broker.node_id): (broker.host, int(broker.port)) for broker in answer.brokers}
     if missing := sorted(told.keys() - named.keys()):
-        raise NotYet(f"{where} does not name broker {', '.join(map(str, missing))} yet")
+        raise NotYet(
+            "broker-not-named",
+            "{where} does not name broker {missing} yet",
+            where=where,
+            missing=tuple(missing),
+        )
     for node_id, address in told.items():
         if named[node_id] != address:
             raise KafkaTrialError(
-                f"{where} advertises broker {node_id} at {named[node_id]}, not at {address}"
+                "wrong-advertised-address",
+                "{where} advertises broker {node_id} at {found}, not at {address}",
+                where=where,
+                node_id=node_id,
+                found=named[node_id],
+                address=address,
             )

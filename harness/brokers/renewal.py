@@ -91,7 +91,11 @@ class Renewal:
         topics = await insist("listing topics", TIMEOUT_S, lambda: self._topics(self._node_ids[0]))
         for topic in topics:
             if topic.startswith(_INTERNAL):
-                raise KafkaTrialError(f"it has {topic!r}, whose coordinators keep state of earlier clients")
+                raise KafkaTrialError(
+                    "internal-topic-left",
+                    "it has {topic!r}, whose coordinators keep state of earlier clients",
+                    topic=topic,
+                )
         for topic in topics:
             await self._alterations.delete_topic(topic)
 
@@ -105,21 +109,31 @@ class Renewal:
             _assert_follow(quorum, self._node_ids, offset)
             await self._assert_no_quotas(node_id)
         if len(leaders) > 1:
-            raise NotYet("the brokers do not agree on the controller")
+            raise NotYet("controller-disputed", "the brokers do not agree on the controller")
         _assert_same(self._new, await self._configs())
 
     async def _assert_members(self, node_id: int) -> None:
         answer = await self._admin.ask(_ALL_TOPICS, MetadataResponse, node_id)
         if {int(broker.node_id) for broker in answer.brokers} != set(self._node_ids):
-            raise NotYet(f"broker {node_id} does not name all brokers")
+            raise NotYet("brokers-not-named", "broker {node_id} does not name all brokers", node_id=node_id)
         if answer.topics:
-            raise NotYet(f"broker {node_id} knows {answer.topics[0].name!r}")
+            raise NotYet(
+                "topic-still-known",
+                "broker {node_id} knows {topic!r}",
+                node_id=node_id,
+                topic=answer.topics[0].name,
+            )
 
     async def _assert_no_quotas(self, node_id: int) -> None:
         answer = await self._admin.ask(_ALL_QUOTAS, DescribeClientQuotasResponse, node_id)
         require(answer.error_code, f"asking broker {node_id} for quotas")
         if answer.entries:
-            raise NotYet(f"broker {node_id} has a quota {answer.entries[0].values[0].key}")
+            raise NotYet(
+                "quota-left",
+                "broker {node_id} has a quota {quota}",
+                node_id=node_id,
+                quota=answer.entries[0].values[0].key,
+            )
 
     async def _topics(self, node_id: int) -> list[str]:
         answer = await self._admin.ask(_ALL_TOPICS, MetadataResponse, node_id)
@@ -151,9 +165,14 @@ def _assert_follow(quorum: Quorum, node_ids: tuple[int, ...], offset: int) -> No
     """Raise NotYet unless the voters are the nodes, one of them leads, and all have the log up to ``offset``."""
     ends = {int(voter.replica_id): voter.log_end_offset for voter in quorum.current_voters}
     if set(ends) != set(node_ids) or quorum.leader_id not in ends:
-        raise NotYet(f"the controllers are {sorted(ends)}, led by {quorum.leader_id}")
+        raise NotYet(
+            "controllers-differ",
+            "the controllers are {ends}, led by {leader_id}",
+            ends=sorted(ends),
+            leader_id=quorum.leader_id,
+        )
     if behind := sorted(node_id for node_id, end in ends.items() if end < offset):
-        raise NotYet(f"controller {behind[0]} is behind")
+        raise NotYet("controller-behind", "controller {node_id} is behind", node_id=behind[0])
 
 
 def _assert_same(new: Mapping[int, Config], now: Mapping[int, Config]) -> None:
@@ -161,4 +180,11 @@ def _assert_same(new: Mapping[int, Config], now: Mapping[int, Config]) -> None:
     for node_id, config in now.items():
         for name in sorted(config.keys() | new[node_id].keys()):
             if (found := config.get(name)) != (was := new[node_id].get(name)):
-                raise NotYet(f"{name} of broker {node_id} is {found}, and was {was}")
+                raise NotYet(
+                    "config-left",
+                    "{name} of broker {node_id} is {found}, and was {was}",
+                    name=name,
+                    node_id=node_id,
+                    found=found,
+                    was=was,
+                )

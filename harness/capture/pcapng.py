@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 from harness.capture.tap import Packet
 from harness.files import read_stored
+from harness.text.sentences import Coded
 
 _SECTION, _INTERFACE, _STATISTICS, _ENHANCED_PACKET = 0x0A0D0D0A, 1, 5, 6
 _BYTE_ORDER_MAGIC = 0x1A2B3C4D
@@ -23,12 +24,13 @@ _ETHERNET = 1
 _COMMENT, _NAME, _DESCRIPTION, _RESOLUTION, _APPLICATION = 1, 2, 3, 9, 4
 _START, _END, _SEEN, _DROPPED = 2, 3, 4, 5
 _NANOSECONDS = b"\x09"
-_AHEAD = "the wall clock was {} ns ahead of CLOCK_MONOTONIC"
+#: How far the wall clock was ahead of CLOCK_MONOTONIC.
+_AHEAD = "ahead_ns={}"
 
 Options = Mapping[int, bytes]
 
 
-class NoCapture(ValueError):
+class NoCapture(Coded, ValueError):
     """The bytes are not a complete capture written by :class:`Writer`."""
 
 
@@ -62,7 +64,7 @@ class Writer:
         self._file, self._begin_ns = file, wall_ns
         section = struct.pack("=IHHq", _BYTE_ORDER_MAGIC, 1, 0, -1)
         self._block(_SECTION, section, {_APPLICATION: b"kafka-trial"})
-        told = ", ".join(f"{port} is broker {broker}" for port, broker in brokers.items())
+        told = "brokers by port: " + ", ".join(f"{port}={broker}" for port, broker in brokers.items())
         about = {
             _COMMENT: _AHEAD.format(ahead_ns).encode(),
             _NAME: b"lo",
@@ -107,9 +109,11 @@ def parsed(data: bytes, where: str) -> Recording:
     try:
         return _recording(data)
     except NoCapture as error:
-        raise NoCapture(f"{where}: {error}") from None
+        raise error.at(where) from None
     except (LookupError, ValueError, struct.error):
-        raise NoCapture(f"{where} is not a capture of a trial, or it is incomplete") from None
+        raise NoCapture("capture-incomplete", "this is not a capture of a trial, or it is incomplete").at(
+            where
+        ) from None
 
 
 def _recording(data: bytes) -> Recording:
@@ -128,7 +132,7 @@ def _recording(data: bytes) -> Recording:
         packets=tuple(packets),
         brokers={
             int(port): int(broker)
-            for port, broker in re.findall(r"(\d{1,5}) is broker (\d{1,9})", interface[_DESCRIPTION].decode())
+            for port, broker in re.findall(r"(\d{1,5})=(\d{1,9})", interface[_DESCRIPTION].decode())
         },
         seen=struct.unpack("=Q", statistics[_SEEN])[0],
         dropped=struct.unpack("=Q", statistics[_DROPPED])[0],
@@ -139,12 +143,12 @@ def _recording(data: bytes) -> Recording:
 
 def _blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
     if data[:4] != struct.pack("=I", _SECTION) or data[8:12] != struct.pack("=I", _BYTE_ORDER_MAGIC):
-        raise NoCapture("this is not a pcapng file of this machine's byte order")
+        raise NoCapture("not-pcapng", "this is not a pcapng file of this machine's byte order")
     at = 0
     while at < len(data):
         kind, size = struct.unpack("=II", data[at : at + 8].ljust(8, b"\0"))
         if size < 12 or at + size > len(data):
-            raise NoCapture(f"the block at byte {at} is incomplete")
+            raise NoCapture("block-incomplete", "the block at byte {at} is incomplete", at=at)
         yield kind, data[at + 8 : at + size - 4]
         at += size
 
@@ -162,8 +166,10 @@ def _options(data: bytes) -> Options:
 
 
 def _ahead(options: Options) -> int:
-    [found] = re.findall(r"-?\d{1,19}", options[_COMMENT].decode())
-    return int(found)
+    found = re.fullmatch(r"ahead_ns=(-?\d{1,19})", options[_COMMENT].decode())
+    if found is None:
+        raise ValueError
+    return int(found[1])
 
 
 def _padded(data: bytes) -> bytes:

@@ -42,7 +42,7 @@ def expanded(file: CampaignFile, seeds: Sequence[int], clients: Sequence[ClientR
     cells = axes.cells()
     _check_configurations(axes, cells)
     if not cells:
-        raise NothingSelected("nothing of it can be tried together")
+        raise NothingSelected("empty-plan", "nothing of it can be tried together")
     chosen = pairwise(cells) if file.combine is Combine.PAIRWISE else cells
     return Expanded(plan_of(axes, chosen, seeds), tuple(_about(axes, cells, chosen, len(seeds))))
 
@@ -68,17 +68,22 @@ def _clients(file: CampaignFile) -> Iterator[ClientRef]:
 
 def _of_table(client: Client) -> list[ClientRef]:
     if client.command and client.versions:
-        raise UsageError("a command has no versions; leave one of the two out")
+        raise UsageError("command-with-versions", "a command has no versions; leave one of the two out")
     if client.command:
         [ref] = selection.clients((), client.command)
         return [own_commands.client(ref.command, client.name)]
     if client.name is None:
-        raise UsageError("it has neither a name nor a command")
+        raise UsageError("client-without-name", "it has neither a name nor a command")
     versions: Sequence[str] = (client.versions,) if isinstance(client.versions, str) else client.versions
     if client.versions == TRIED:
         versions = registry.client(client.name).versions
     elif isinstance(client.versions, str):
-        raise UsageError(f'versions is a list, or "{TRIED}"; not {client.versions!r}')
+        raise UsageError(
+            "versions-not-a-list",
+            'versions is a list, or "{tried}"; not {versions!r}',
+            tried=TRIED,
+            versions=client.versions,
+        )
     return selection.clients([f"{client.name}@{version}" for version in versions] or [client.name], ())
 
 
@@ -108,8 +113,13 @@ def _check_configurations(axes: Axes, cells: Sequence[Cell]) -> None:
     for each in axes.left_out():
         if each.configuration not in tried:
             raise UsageError(
-                f"configurations.{each.configuration}: nothing here can be tried with it; "
-                f"{each.situation}, {each.guarantee}: {each.conflict}"
+                "configuration-conflict",
+                "configurations.{configuration}: nothing here can be tried with it; "
+                "{situation}, {guarantee}: {conflict}",
+                configuration=each.configuration,
+                situation=each.situation,
+                guarantee=each.guarantee,
+                conflict=each.conflict,
             )
 
 

@@ -1,14 +1,15 @@
 """``kafka-trial``: the command line. Each command has a file; other packages add commands by entry point.
 
-Data is written to stdout, and text for people to stderr. An error that a user can see is one sentence (and a hint) and
-an exit code; a traceback is a defect of the harness. Exit codes: 0 all allowed, 1 a confirmed disagreement, 2 usage, 3
-harness or environment, 4 inconclusive, 5 nothing selected, 130 and 143 interrupted.
+Data is written to stdout, and text for people to stderr. An error that a user can see is a code, one sentence (and a
+hint) and an exit code; a traceback is a defect of the harness. Exit codes: 0 all allowed, 1 a confirmed disagreement, 2
+usage, 3 harness or environment, 4 inconclusive, 5 nothing selected, 130 and 143 interrupted.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import re
 import shlex
 import traceback
 from functools import cache
@@ -111,7 +112,7 @@ def call(argv: list[str]) -> int:
     except Exception as error:
         if (usage := _usage(error)) is None:
             return _defect(error)
-        say(f"error: {usage}")
+        say(f"error[{usage[0]}]: {usage[1]}")
         return 2
 
 
@@ -140,7 +141,7 @@ def _add_commands() -> None:
         try:
             registry.command(name)(app)
         except KafkaTrialError as error:
-            say(f"warning: no command {name!r}: {error}")
+            say(f"warning[{error.code}]: no command {name!r}: {error}")
             _add_broken(name, error)
 
 
@@ -163,7 +164,7 @@ def _with_command(argv: list[str]) -> list[str]:
 
 
 def _told(error: KafkaTrialError) -> int:
-    say(f"error: {error}")
+    say(f"error[{error.code}]: {error}")
     if error.hint:
         say(f"hint: {error.hint}")
     return error.exit_code
@@ -175,17 +176,22 @@ def _defect(error: Exception) -> int:
         for line in safe_lines("".join(traceback.format_exception(error))).splitlines():
             say(line)
         return KafkaTrialError.exit_code
-    say(f"error: a defect of kafka-trial, not of a client: {type(error).__name__}: {error}")
+    say(f"error[defect]: a defect of kafka-trial, not of a client: {type(error).__name__}: {error}")
     say(f"hint: {TRACEBACK}=1 shows where it happened")
     return KafkaTrialError.exit_code
 
 
-def _usage(error: Any) -> str | None:
-    """Return the message of a usage error of the option parser, which has its own copy of click's classes."""
+def _usage(error: Any) -> tuple[str, str] | None:
+    """Return code and message of a usage error of the option parser, which has its own copy of click's classes.
+
+    The code is the class of the error, such as ``no-such-option``.
+    """
     if not hasattr(error, "format_message"):
         return None
     # If a command is missing, the parser prints its help page and has no message.
-    return str(error.format_message()) or _lacks_a_command(error.ctx)
+    if not (said := str(error.format_message())):
+        return "missing-command", _lacks_a_command(error.ctx)
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(error).__name__).lower(), said
 
 
 def _lacks_a_command(context: typer.Context) -> str:

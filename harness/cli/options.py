@@ -178,7 +178,13 @@ def jobs_of(text: str) -> int:
     if text == AUTO:
         return needs.shared_lanes(this_machine(), needs.kraft(1))
     if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= MAX_JOBS:
-        raise UsageError(f"-j takes a number from 1 to {MAX_JOBS}, or {AUTO}; not {text!r}")
+        raise UsageError(
+            "jobs-value",
+            "-j takes a number from 1 to {max_jobs}, or {auto}; not {text!r}",
+            max_jobs=MAX_JOBS,
+            auto=AUTO,
+            text=text,
+        )
     return int(text)
 
 
@@ -193,5 +199,7 @@ def shard_of(text: str | None) -> tuple[int, int] | None:
         return None
     number, slash, of = text.partition("/")
     if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
-        raise UsageError(f"--shard takes K/N with K from 1 to N, such as 1/3; not {text!r}")
+        raise UsageError(
+            "shard-value", "--shard takes K/N with K from 1 to N, such as 1/3; not {text!r}", text=text
+        )
     return int(number), int(of)

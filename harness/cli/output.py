@@ -40,7 +40,9 @@ def put(data: bytes) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             raise OutputClosed from None
-        raise EnvironmentProblem(f"cannot write to stdout: {error.strerror or error}") from error
+        raise EnvironmentProblem(
+            "cannot-write-stdout", "cannot write to stdout: {why}", why=error.strerror or error
+        ) from error
 
 
 def run_document(folder: Path, seed: int, verdicts: Sequence[TrialVerdict]) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def start(plan: Plan, options: Options, about: Sequence[str] = ()) -> int:
     if options.shard is not None:
         plan = repeats.shard(plan, *options.shard)
     if not plan.trials:
-        raise NothingSelected("the plan is empty")
+        raise NothingSelected("empty-plan", "the plan is empty")
     validate_plan.check(plan, Mode.LIVE)
     for sentence in about:
         say(sentence)
@@ -178,7 +178,7 @@ def _why(installed: Installed, reason: str) -> str:
 
 
 def _tell(plan: Plan, options: Options, about: Sequence[str]) -> int:
-    lacking = {spec.trial: why for spec in plan.trials if (why := unavailable.by_plan(spec)) is not None}
+    lacking = {spec.trial: lack for spec in plan.trials if (lack := unavailable.by_plan(spec)) is not None}
     told = estimate.of(
         Plan(plan.seed, tuple(spec for spec in plan.trials if spec.trial not in lacking)), options.jobs
     )
@@ -190,7 +190,9 @@ def _tell(plan: Plan, options: Options, about: Sequence[str]) -> int:
                 "estimate_s": told.seconds,
                 "about": list(about),
                 "trials": typed_settings.stored_plan(plan).trials,
-                "unsupported": lacking,
+                "unsupported": {
+                    trial: {"code": lack.code, "reason": str(lack)} for trial, lack in lacking.items()
+                },
             }
         )
         return 0

@@ -31,9 +31,8 @@ def _not_loaded(error: Exception) -> int:
     if os.environ.get(TRACEBACK):
         raise error
     said = (str(error).splitlines() or ["it said nothing"])[0]
-    sys.stderr.write(
-        f"error: a package of this environment cannot be imported: {type(error).__name__}: {said}\n"
-    )
+    problem = f"a package of this environment cannot be imported: {type(error).__name__}: {said}"
+    sys.stderr.write(f"error[package-not-importable]: {problem}\n")
     sys.stderr.write(f"hint: {TRACEBACK}=1 shows which one; install it again\n")
     return 3
 

@@ -30,9 +30,11 @@ def must_be_file(path: Path) -> None:
     try:
         is_folder = path.is_dir()
     except OSError as error:
-        raise UsageError(f"{path} cannot be a file: {error.strerror or error}") from error
+        raise UsageError(
+            "path-not-file", "{path} cannot be a file: {why}", path=path, why=error.strerror or error
+        ) from error
     if is_folder:
-        raise UsageError(f"{path} is a folder", hint="name a file in it")
+        raise UsageError("path-is-folder", "{path} is a folder", hint="name a file in it", path=path)
 
 
 def write_named(path: Path, data: bytes) -> None:

@@ -55,15 +55,26 @@ def _read(path: Path, kind: Any, root: Path | None, room: Room, *, lines: bool) 
             and (found := msgspec.json.decode(data, type=_Versioned).schema_version) != SCHEMA_VERSION
         ):
             raise UsageError(
-                f"{path} is of schema version {found}; this kafka-trial reads version {SCHEMA_VERSION}"
+                "schema-version",
+                "{path} is of schema version {found}; this kafka-trial reads version {schema_version}",
+                path=path,
+                found=found,
+                schema_version=SCHEMA_VERSION,
             )
         return decoder.decode_lines(data) if lines else decoder.decode(data)
     except FileNotFoundError:
-        raise UsageError(f"{path} does not exist: {path.parent} is not a complete folder of a run") from None
+        raise UsageError(
+            "run-folder-incomplete",
+            "{path} does not exist: {parent} is not a complete folder of a run",
+            path=path,
+            parent=path.parent,
+        ) from None
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
+        raise UsageError(
+            "cannot-read", "cannot read {path}: {why}", path=path, why=error.strerror or error
+        ) from error
     except (Crowded, zstd.Damaged, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"cannot read {path}: {error}") from error
+        raise UsageError("cannot-read", "cannot read {path}: {why}", path=path, why=error) from error
 
 
 def read_json(path: Path, kind: type[T], root: Path | None = None, room: Room | None = None) -> T:
@@ -93,4 +104,6 @@ def looking(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UsageError(f"cannot read {folder}: {error.strerror or error}") from error
+        raise UsageError(
+            "cannot-read", "cannot read {path}: {why}", path=folder, why=error.strerror or error
+        ) from error

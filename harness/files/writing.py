@@ -61,7 +61,9 @@ def unwritten(
     path: Path, error: OSError, hint: str | None = "name a writable folder with --out-dir"
 ) -> EnvironmentProblem:
     """Return the error for a ``path`` that could not be written."""
-    return EnvironmentProblem(f"cannot write {path}: {error.strerror or error}", hint=hint)
+    return EnvironmentProblem(
+        "cannot-write", "cannot write {path}: {why}", hint=hint, path=path, why=error.strerror or error
+    )
 
 
 def remove_partials(folder: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Final
 import zstandard
 
 from harness.files import MOST_BYTES
+from harness.text.sentences import Coded
 
 SUFFIX: Final = ".zst"
 #: A tenth of the size or less, in two milliseconds per trial. Higher levels take five times as long and save only
@@ -22,7 +23,7 @@ _LEVEL: Final = 3
 _LONGEST_EMPTY: Final = 25
 
 
-class Damaged(ValueError):
+class Damaged(Coded, ValueError):
     """The data is not one whole frame, or is too large. The message says which."""
 
 
@@ -44,7 +45,12 @@ def unpacked(frame: bytes, most_bytes: int = MOST_BYTES) -> bytes:
         decompressor = zstandard.ZstdDecompressor()
         return decompressor.decompress(frame, max_output_size=most_bytes, allow_extra_data=False)
     except zstandard.ZstdError as error:
-        raise Damaged(f"it is not one whole zstd frame of at most {most_bytes:,} bytes: {error}") from error
+        raise Damaged(
+            "frame-damaged",
+            "it is not one whole zstd frame of at most {most_bytes:,} bytes: {why}",
+            most_bytes=most_bytes,
+            why=error,
+        ) from error
 
 
 def _nothing(frame: bytes) -> bytes:
@@ -62,4 +68,9 @@ def at_rest(path: Path) -> Path:
 
 def _assert_bounded(size: int, most_bytes: int) -> None:
     if size > most_bytes:
-        raise Damaged(f"it holds {size:,} bytes; {most_bytes:,} can be read")
+        raise Damaged(
+            "frame-too-large",
+            "it holds {size:,} bytes; {most_bytes:,} can be read",
+            size=size,
+            most_bytes=most_bytes,
+        )

@@ -39,12 +39,19 @@ def found(folder: Path) -> list[Found]:
     Raises UsageError if it is not a folder, cannot be read, or is a run itself.
     """
     if (folder / RUN).exists():
-        raise UsageError(f"{folder} is a run", hint="name the folder that it is in")
+        raise UsageError(
+            "run-not-runs-folder", "{path} is a run", hint="name the folder that it is in", path=folder
+        )
     try:
         with os.scandir(folder) as entries:
             names = sorted(entry.name for entry in entries if not _is_aside(entry))
     except OSError as error:
-        raise UsageError(f"cannot read the folder of runs {folder}: {error.strerror or error}") from None
+        raise UsageError(
+            "cannot-read",
+            "cannot read the folder of runs {path}: {why}",
+            path=folder,
+            why=error.strerror or error,
+        ) from None
     return [each for name in names if (each := _found(folder / name)) is not None]
 
 

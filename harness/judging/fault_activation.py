@@ -19,8 +19,8 @@ from harness.plugins.scenario import Consequence, Scenario
 
 NO_ROW = ReasonKind("fault-without-trace", "fault {index} ({fault}) left no trace")
 NO_EFFECT = ReasonKind("fault-never-effective", "fault {index} ({fault}) never took effect")
-NOT_SHOWN = ReasonKind("fault-without-effect", "fault {index} ({fault}) had no effect: 0 {what}")
-CONSEQUENCE = ReasonKind("consequence", "{count} {what}{idle}")
+NOT_SHOWN = ReasonKind("fault-without-effect", "fault {index} ({fault}) had no effect: 0 {told}")
+CONSEQUENCE = ReasonKind("consequence", "{count} {told}")
 
 
 class Activation(NamedTuple):
@@ -62,7 +62,8 @@ def activation(evidence: Evidence, scenario: Scenario) -> Activation:
     seen = scenario.consequence(evidence)
     verdict = Verdict.PASS if seen.count > 0 else Verdict.NOT_EXERCISED
     named = "".join(f"; {reason.message}" for reason in idle)
-    return Activation(verdict, CONSEQUENCE.reason(count=seen.count, what=seen.what, idle=named), accounts)
+    reason = CONSEQUENCE.reason(count=seen.count, told=seen.what)
+    return Activation(verdict, Reason(reason.code, reason.params, reason.message + named), accounts)
 
 
 @view
@@ -89,7 +90,7 @@ def _idle(index: int, kind: str, rows: dict[int, FaultRow], shown: dict[int, Con
         return NO_EFFECT.reason(index=index, fault=kind)
     if shown[index].count > 0:
         return None
-    return NOT_SHOWN.reason(index=index, fault=kind, what=shown[index].what)
+    return NOT_SHOWN.reason(index=index, fault=kind, told=shown[index].what)
 
 
 def _together(idle: list[Reason]) -> Reason:

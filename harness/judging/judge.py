@@ -54,7 +54,7 @@ NOT_OFFERED_RECORDS = ReasonKind("records-not-sent", "{told} never handed to the
 NO_CHECK = ReasonKind("no-check", "no check judges this scenario under this guarantee")
 NO_SITUATION = ReasonKind("situation-absent", "what {requirement} is about did not happen in this trial")
 NOTHING_AROSE = ReasonKind("no-situation", "none of the {count:requirement} judged here was exercised")
-HELD = ReasonKind("held", "{held:requirement} held{absent}; {seen}")
+HELD = ReasonKind("held", "{held:requirement} held")
 
 
 @dataclass(frozen=True)
@@ -250,10 +250,9 @@ def _summary(results: tuple[_RequirementResult, ...], basis: CheckResult) -> Che
     if verdict is Verdict.PASS:
         absent = len(results) - len(arose)
         seen = basis.reason.message if basis.reason else ""
-        return CheckResult(
-            verdict,
-            HELD.reason(held=len(claimed), absent=f", {absent} not exercised" if absent else "", seen=seen),
-        )
+        held = HELD.reason(held=len(claimed))
+        more = f", {absent} not exercised" if absent else ""
+        return CheckResult(verdict, Reason(held.code, held.params, f"{held.message}{more}; {seen}"))
     reasons = _distinct(result.decisive.reason for result in arose if result.decisive.verdict is verdict)
     more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
     if verdict is Verdict.DIFFERS and basis.verdict is Verdict.NOT_EXERCISED and basis.reason:
@@ -300,4 +299,8 @@ def _error(kind: ReasonKind, error: Exception, **params: str) -> Reason:
 
 
 def _distinct(reasons: Iterable[Reason | None]) -> list[Reason]:
-    return list({reason.message: reason for reason in reasons if reason is not None}.values())
+    distinct: list[Reason] = []
+    for reason in reasons:
+        if reason is not None and reason not in distinct:
+            distinct.append(reason)
+    return distinct

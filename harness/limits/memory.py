@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from harness.limits.meter import EVIDENCE, MIB
+from harness.text.sentences import Coded
 
 #: The limit for a run's plan, which is in memory together with the evidence: 8,000 trials.
 PLAN_BYTES: Final = 160 * MIB
@@ -35,11 +36,16 @@ class Room:
     def take(self, data: bytes) -> None:
         """Reserve the memory for this JSON. Raises Crowded, and reserves nothing, if it does not fit."""
         if (taken := self.taken_bytes + needed(data)) > self.most_bytes:
-            raise Crowded(f"it would take {taken:,} bytes of memory; {self.most_bytes:,} at most")
+            raise Crowded(
+                "memory-exceeded",
+                "it would take {taken:,} bytes of memory; {most_bytes:,} at most",
+                taken=taken,
+                most_bytes=self.most_bytes,
+            )
         self.taken_bytes = taken
 
 
-class Crowded(Exception):
+class Crowded(Coded):
     """The data exceeds the memory for reading. The message contains the amount."""
 
 

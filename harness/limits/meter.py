@@ -114,7 +114,12 @@ class Meter:
         """Check a quantity that does not add up, such as the length of one line. Raises OverLimit above the limit."""
         if amount > (most := self.most(limit)):
             self.exceeded = self.exceeded or OverLimit(
-                f"client {self.client} broke the contract: expected at most {most:,} {limit.what}, got {amount:,}"
+                "over-limit",
+                "client {client} broke the contract: expected at most {most:,} {what}, got {amount:,}",
+                client=self.client,
+                most=most,
+                what=limit.what,
+                amount=amount,
             )
             raise self.exceeded
 

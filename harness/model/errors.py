@@ -6,10 +6,11 @@ another, and exits with the error's code. Any other exception that escapes is a 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from heapq import nsmallest
+
+from harness.text.sentences import Coded
 
 #: Of a table with more than MANY names, a message lists only HANDFUL.
 MANY, HANDFUL = 12, 5
@@ -25,13 +26,16 @@ LISTS = {
 }
 
 
-class KafkaTrialError(Exception):
-    """An error for the user: ``str(error)`` is the message, and ``hint`` says how to resolve it."""
+class KafkaTrialError(Coded):
+    """An error for the user: ``str(error)`` is the message, and ``hint`` says how to resolve it.
+
+    ``code`` and ``params`` are those of :class:`harness.text.sentences.Coded`.
+    """
 
     exit_code = 3
 
-    def __init__(self, message: str, *, hint: str | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, code: str, template: str, /, *, hint: str | None = None, **params: object) -> None:
+        super().__init__(code, template, **params)
         self.hint = hint
 
 
@@ -63,22 +67,37 @@ class NothingSelected(KafkaTrialError):
     exit_code = 5
 
 
-def code_of(error: KafkaTrialError) -> str:
-    """Return the error's class as a code, such as ``client-broken``."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(error).__name__).lower()
-
-
 def unknown(what: str, name: str, known: Iterable[str]) -> UsageError:
     """Return the error for an unknown name, with a suggestion, the known names, or a few of them if there are many."""
     names = sorted(map(str, known))
     if close := get_close_matches(name, names, n=1, cutoff=0.6):
-        return UsageError(f"unknown {what} {name!r}; did you mean {close[0]!r}?")
+        return UsageError(
+            "unknown-name",
+            "unknown {what} {name!r}; did you mean {suggestion!r}?",
+            what=what,
+            name=name,
+            suggestion=close[0],
+        )
     if len(names) <= MANY:
-        return UsageError(f"unknown {what} {name!r}; known: {', '.join(names) or 'none'}")
+        return UsageError(
+            "unknown-name",
+            "unknown {what} {name!r}; known: {names}",
+            what=what,
+            name=name,
+            names=tuple(names) or "none",
+        )
     # The shortest names are the basic parts; longer names are variants of them.
     some = ", ".join(sorted(nsmallest(HANDFUL, names, key=len)))
     hint = f"kafka-trial list {LISTS[what]} shows what there is" if what in LISTS else None
-    return UsageError(f"unknown {what} {name!r}; some of {len(names)} are {some}", hint=hint)
+    return UsageError(
+        "unknown-name",
+        "unknown {what} {name!r}; some of {count} are {some}",
+        hint=hint,
+        what=what,
+        name=name,
+        count=len(names),
+        some=some,
+    )
 
 
 def first_of(group: BaseExceptionGroup[BaseException]) -> KafkaTrialError | None:

@@ -18,7 +18,10 @@ def component(name: str, what: str) -> str:
     """Return ``name`` if it is one path component. Raise UsageError if it leads elsewhere."""
     if name in ("", ".", "..") or "/" in name or "\0" in name:
         raise UsageError(
-            f"{name!r} cannot be the name of a {what}: its folder would not be in that of the others"
+            "name-leaves-folder",
+            "{name!r} cannot be the name of a {what}: its folder would not be in that of the others",
+            name=name,
+            what=what,
         )
     return name
 
@@ -27,8 +30,12 @@ def folder_name(name: str, what: str) -> str:
     """Return ``name`` if it can name a new folder. Raise UsageError for other characters or if it leads elsewhere."""
     if _STRANGE.search(name) or not name or name.startswith(".") or len(name) > LONGEST:
         raise UsageError(
-            f"{name[:LONGEST]!r} cannot be the name of a {what}: "
-            f"one to {LONGEST} of A-Z, a-z, 0-9 and ._@+- can, and no dot begins it"
+            "name-not-portable",
+            "{name!r} cannot be the name of a {what}: one to {most} of A-Z, a-z, 0-9 and "
+            "._@+- can, and no dot begins it",
+            name=name[:LONGEST],
+            what=what,
+            most=LONGEST,
         )
     return name
 

@@ -182,7 +182,7 @@ class CaptureRecord(msgspec.Struct, frozen=True):
 class TrialRecord(msgspec.Struct, frozen=True):
     """``trial.json``: what was run, on what, and how collection ended.
 
-    ``code`` is the class of the error that ended it, and ``reason`` its sentence; both are empty for complete evidence.
+    ``code`` is the code of the error that ended it, and ``reason`` its sentence; both are empty for complete evidence.
     ``left_out`` counts the client's numbered events that are missing from its history, since the contract does not
     define them. ``harness_stalls`` are intervals (monotonic ns) in which the harness itself was delayed
     (:mod:`harness.system.pulse`).

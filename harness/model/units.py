@@ -20,7 +20,9 @@ def duration_s(text: str) -> float:
     """Return the seconds of ``30d``, ``1h30m``, ``10m`` or ``90s``. Raise UsageError for others, such as ``90``."""
     read = _DURATION.fullmatch(text)
     if read is None:
-        raise UsageError(f"{text!r} is not a duration; write it as 90s, 10m, 1h30m or 30d")
+        raise UsageError(
+            "not-a-duration", "{text!r} is not a duration; write it as 90s, 10m, 1h30m or 30d", text=text
+        )
     parts = zip(read.groups(), _S_PER.values(), strict=True)
     return sum(int(number) * seconds for number, seconds in parts if number is not None)
 

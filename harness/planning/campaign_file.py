@@ -113,13 +113,15 @@ def load(path: Path) -> CampaignFile:
     file = read(path, CampaignFile)
     with at(str(path)):
         if not seeds(file):
-            raise UsageError("seeds: there is none; name one at least")
+            raise UsageError("no-seeds", "seeds: there is none; name one at least")
         for part in ("configurations", "generated"):
             for name in getattr(file, part):
                 if not _NAME.fullmatch(name):
                     raise UsageError(
-                        f"{below(part, name)}: its name is part of those of trials, "
-                        "which can be up to 40 of A-Z, a-z, 0-9, - and _"
+                        "variant-name",
+                        "{where}: its name is part of those of trials, which can be up to 40 "
+                        "of A-Z, a-z, 0-9, - and _",
+                        where=below(part, name),
                     )
     return file
 

@@ -77,16 +77,24 @@ def scenario_of(name: str, given: Generated, behind: DrawnScenario, brokers: Seq
     def accept(fault: FaultSpec) -> None:
         registry.fault(fault.kind).check(fault, Mode.LIVE)
         if reason := behind.unfair(fault):
-            raise UsageError(f"fault {fault.kind!r} cannot be judged here: {reason}")
+            raise UsageError(
+                "fault-not-judged",
+                "fault {fault!r} cannot be judged here: {reason}",
+                fault=fault.kind,
+                reason=reason,
+            )
 
     if not given.kinds:
-        raise UsageError(f"{where}.kinds: there is none; name one at least")
+        raise UsageError("no-fault-kinds", "{where}.kinds: there is none; name one at least", where=where)
     _within(given.faults, 1, MOST_FAULTS, f"{where}.faults")
     _within(given.duration_ms, 0, validate_faults.LONGEST_MS, f"{where}.duration_ms")
     if given.load.kind != behind.workload.kind:
         raise UsageError(
-            f"{where}.load.kind: drawn schedules are tried with the workload {behind.workload.kind!r} only, not with "
-            f"{given.load.kind!r}"
+            "drawn-workload-fixed",
+            "{where}.load.kind: drawn schedules are tried with the workload {workload!r} only, not with {given!r}",
+            where=where,
+            workload=behind.workload.kind,
+            given=given.load.kind,
         )
     for part, (low, high) in validate_plan.BOUNDS.items():
         _within(getattr(given.load, part), low, high, f"{where}.load.{part}")
@@ -127,14 +135,25 @@ def _kind(name: str, given: Mapping[str, Any], table: Generated, where: str) -> 
 def _within(amount: Amount, low: int, high: int, where: str) -> None:
     match amount:
         case OneOf(one_of=()):
-            raise UsageError(f"{where}: one_of names no number")
+            raise UsageError("empty-choice", "{where}: one_of names no number", where=where)
         case (first, last) if first > last:
             raise UsageError(
-                f"{where}: [{first}, {last}] is no range; one_of = [{first}, {last}] is one of the two"
+                "empty-range",
+                "{where}: [{first}, {last}] is no range; one_of = [{first}, {last}] is one of the two",
+                where=where,
+                first=first,
+                last=last,
             )
     for end in ends(amount):
         if not low <= end <= high:
-            raise UsageError(f"{where} must be {low} to {high}, not {end}")
+            raise UsageError(
+                "value-out-of-range",
+                "{where} must be {low} to {high}, not {end}",
+                where=where,
+                low=low,
+                high=high,
+                end=end,
+            )
 
 
 def _probe(kind: DrawnKind, table: FaultTable, brokers: Sequence[str]) -> None:

@@ -35,8 +35,11 @@ def check(clients: Iterable[ClientRef]) -> None:
     for ref in clients:
         if ref.command and _is_registered(ref.name):
             raise UsageError(
-                f"the command {shlex.join(ref.command)} cannot stand under the name {ref.name}, "
-                "which is that of a registered client; give it another one"
+                "command-under-registered-name",
+                "the command {command} cannot stand under the name {name}, which is that of a "
+                "registered client; give it another one",
+                command=shlex.join(ref.command),
+                name=ref.name,
             )
 
 
@@ -52,13 +55,18 @@ def allow(clients: Iterable[ClientRef], is_allowed: bool, say: Callable[[str], N
         shown = shlex.join(ref.command)
         if not typed_settings.is_typed(ref) and len(visible(shown)) > MOST_CHARS // 2:
             raise UsageError(
-                f"this plan runs a command that is too long to be shown ({len(shown):,} characters): "
-                "if you trust it, type it again behind --"
+                "command-too-long",
+                "this plan runs a command that is too long to be shown ({count:,} characters): "
+                "if you trust it, type it again behind --",
+                count=len(shown),
             )
         if not (is_allowed or typed_settings.is_typed(ref)):
             raise UsageError(
-                f"this plan runs a command, as the client {ref}: {shown}",
+                "command-not-allowed",
+                "this plan runs a command, as the client {client}: {command}",
                 hint=f"if you trust it, add {ALLOW}",
+                client=ref,
+                command=shown,
             )
         say(f"{ref} runs: {shown}")
 

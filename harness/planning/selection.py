@@ -40,9 +40,16 @@ def scenarios(patterns: Sequence[str], guarantees: Sequence[str], mode: Mode = M
         if mode in scenario.modes
     ]
     if not chosen:
-        raise UsageError(f"{', '.join(patterns)} cannot be tried in {mode} mode")
+        raise UsageError(
+            "scenario-not-in-mode",
+            "{patterns} cannot be tried in {mode} mode",
+            patterns=tuple(patterns),
+            mode=mode,
+        )
     if not any(scenario.guarantees for scenario in chosen):
-        raise NothingSelected(f"no scenario here is tried under {', '.join(sorted(wanted))}")
+        raise NothingSelected(
+            "no-scenario", "no scenario here is tried under {wanted}", wanted=tuple(sorted(wanted))
+        )
     return chosen
 
 
@@ -62,7 +69,9 @@ def clients(names: Sequence[str], command: Sequence[str]) -> list[ClientRef]:
     if command:
         if shutil.which(command[0]) is None:
             raise UsageError(
-                f"{command[0]} is not a program that can be run here; what stands behind -- is one"
+                "program-missing",
+                "{program} is not a program that can be run here; what stands behind -- is one",
+                program=command[0],
             )
         chosen.append(own_commands.client(command))
     return list(dict.fromkeys(chosen))
@@ -72,7 +81,13 @@ def _client(text: str) -> ClientRef:
     name, at, version = text.partition("@")
     kind = registry.client(name)
     if at and not version:
-        raise UsageError(f"client {text!r} has no version after the @; try {name}@{kind.default_version}")
+        raise UsageError(
+            "client-without-version",
+            "client {text!r} has no version after the @; try {name}@{version}",
+            text=text,
+            name=name,
+            version=kind.default_version,
+        )
     return ClientRef(name, version or kind.default_version)
 
 
@@ -84,7 +99,10 @@ def brokers(names: Sequence[str]) -> list[str]:
         found = registry.broker(kind)
         if not colon:
             raise UsageError(
-                f"broker {text!r} does not say which; write it as KIND:ID, such as {DEFAULT_BROKER}"
+                "broker-without-version",
+                "broker {text!r} does not say which; write it as KIND:ID, such as {example}",
+                text=text,
+                example=DEFAULT_BROKER,
             )
         found.validate(broker_id)
     return chosen

@@ -28,7 +28,13 @@ def accepted(name: str, value: object) -> Setting:
         if takes(values, value):
             assert isinstance(value, str | int)
             return str(value) if isinstance(values, tuple) else value
-    raise UsageError(f"{name} is {' or '.join(map(_told, settings[name]))}, not {value!r}")
+    raise UsageError(
+        "setting-value-refused",
+        "{name} is {expected}, not {value!r}",
+        name=name,
+        expected=" or ".join(map(_told, settings[name])),
+        value=value,
+    )
 
 
 def takes(values: Values, value: object) -> bool:

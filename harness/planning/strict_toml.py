@@ -33,7 +33,8 @@ def at(where: str) -> Iterator[None]:
     try:
         yield
     except KafkaTrialError as error:
-        raise type(error)(f"{where}: {error}", hint=error.hint) from None
+        error.at(where)
+        raise
 
 
 def below(where: str, key: str) -> str:
@@ -49,9 +50,9 @@ def read(path: Path, wanted: type[T]) -> T:
         try:
             raw = parsed(read_named(path).decode())
         except OSError as error:
-            raise UsageError(error.strerror or str(error)) from None
+            raise UsageError("cannot-open", "{why}", why=error.strerror or str(error)) from None
         except UnicodeDecodeError as error:
-            raise UsageError(f"not UTF-8, from byte {error.start} on") from None
+            raise UsageError("not-utf-8", "not UTF-8, from byte {start} on", start=error.start) from None
         built: T = typed(raw, wanted)
         return built
 
@@ -59,20 +60,30 @@ def read(path: Path, wanted: type[T]) -> T:
 def parsed(text: str) -> dict[str, Any]:
     """The document. UsageError for what is not TOML, or is too long, too deep or too large to be read."""
     if len(text) > MOST_CHARS:
-        raise UsageError(f"it has {len(text):,} characters, and at most {MOST_CHARS:,} are read")
+        raise UsageError(
+            "file-too-long",
+            "it has {count:,} characters, and at most {most:,} are read",
+            count=len(text),
+            most=MOST_CHARS,
+        )
     for number, line in enumerate(text.splitlines(), 1):
         if line.count(".") > MOST_DOTS:
-            raise UsageError(f"line {number} has more than {MOST_DOTS:,} dots; write it in several lines")
+            raise UsageError(
+                "line-too-complex",
+                "line {line} has more than {most:,} dots; write it in several lines",
+                line=number,
+                most=MOST_DOTS,
+            )
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"not TOML: {error}") from None
+        raise UsageError("not-toml", "not TOML: {why}", why=error) from None
     except ValueError:  # Python's own limit
-        raise UsageError("a number in it has thousands of digits") from None
+        raise UsageError("number-too-long", "a number in it has thousands of digits") from None
     except RecursionError:
         document = None
     if document is None or depth(document) > NESTING.base:
-        raise UsageError(f"nested more than {NESTING.base} levels deep")
+        raise UsageError("too-deep", "nested more than {most} levels deep", most=NESTING.base)
     return document
 
 
@@ -96,7 +107,9 @@ def typed(value: Any, wanted: Any, where: str = "") -> Any:
         told = str(error)
         for word, toml_word in _TOML_WORDS.items():
             told = told.replace(f"`{word}", f"`{toml_word}").replace(f"| {word}", f"| {toml_word}")
-        raise UsageError(f"{where}: {told[0].lower()}{told[1:]}") from None
+        raise UsageError(
+            "wrong-type", "{where}: {why}", where=where, why=told[0].lower() + told[1:]
+        ) from None
 
 
 def _arms(wanted: Any) -> Iterator[Any]:
@@ -119,5 +132,5 @@ def _struct(value: Mapping[str, Any], wanted: type[msgspec.Struct], where: str) 
         given[key] = typed(each, hints[key], below(where, key))
     for field in msgspec.structs.fields(wanted):
         if field.required and field.name not in given:
-            raise UsageError(f"{where or 'it'} lacks {field.name}")
+            raise UsageError("key-missing", "{where} lacks {key}", where=where or "it", key=field.name)
     return wanted(**given)

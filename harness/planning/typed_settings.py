@@ -28,14 +28,20 @@ def stored_command(argv: Sequence[str]) -> tuple[str, ...]:
     """``argv`` as a plan keeps it. UsageError for one that cannot be stored, or not be told from another one."""
     for word in argv:
         if MARK in word:
-            raise UsageError(f"{word} stands for a secret that was not stored: give the secret itself")
+            raise UsageError(
+                "secret-not-stored",
+                "{word} stands for a secret that was not stored: give the secret itself",
+                word=word,
+            )
         if not is_text(word):
-            raise UsageError(f"{word!r} is no text in UTF-8, which a plan is")
+            raise UsageError("word-not-utf-8", "{word!r} is no text in UTF-8, which a plan is", word=word)
     secrets: set[str] = set()
     stored = redaction.argv(argv, secrets)
     if _commands.setdefault(stored, tuple(argv)) != tuple(argv):
         raise UsageError(
-            f"two commands {' '.join(stored)} differ only in what is redacted: run them one after the other"
+            "commands-differ-in-secrets",
+            "two commands {command} differ only in what is redacted: run them one after the other",
+            command=" ".join(stored),
         )
     redaction.remember(secrets)
     return stored
@@ -47,8 +53,11 @@ def command(client: ClientRef) -> tuple[str, ...]:
     if stored in _commands or not any(MARK in word for word in stored):
         return _commands.get(stored, stored)
     raise UsageError(
-        f"the command of {client} was stored without {', '.join(_lacking(stored))}",
+        "command-stored-redacted",
+        "the command of {client} was stored without {lacking}",
         hint=f"give all of it again, behind --: ... -- {' '.join(stored)}",
+        client=client,
+        lacking=tuple(_lacking(stored)),
     )
 
 
@@ -64,7 +73,11 @@ def again(argv: Sequence[str], plan: Plan) -> None:
     commands = dict.fromkeys(spec.client.command for spec in plan.trials if spec.client.command)
     if stored_command(argv) not in commands:
         told = " or ".join(" ".join(each) for each in commands) or "none"
-        raise UsageError(f"what stands behind -- must be the command of the stored plan again: {told}")
+        raise UsageError(
+            "command-differs-from-plan",
+            "what stands behind -- must be the command of the stored plan again: {told}",
+            told=told,
+        )
 
 
 def stored_spec(spec: TrialSpec) -> TrialSpec:
@@ -102,7 +115,9 @@ def _setting(name: str, value: str | int | bool) -> str | int | bool:
     known = _settings.get((name, value), set())
     if len(known) != 1:
         raise UsageError(
-            f"the setting {name} was stored without its value: run this again from where it was planned"
+            "setting-stored-redacted",
+            "the setting {name} was stored without its value: run this again from where it was planned",
+            name=name,
         )
     return next(iter(known))
 

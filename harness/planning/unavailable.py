@@ -1,21 +1,25 @@
 """What a scenario needs and a cluster or a client does not have: then there is no such situation, and nothing is run.
 
 How many brokers there are the plan says, where their kind knows it; how many requests a client has in flight it says
-when it is configured. Each function gives the sentence of the unsupported trial, or None. Pure.
+when it is configured. Each function gives the error of the unsupported trial. Pure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from harness.model.errors import UsageError
-from harness.model.spec import TrialSpec
+from harness.model.errors import KafkaTrialError, UsageError
+from harness.model.spec import ClientRef, TrialSpec
 from harness.plugins import registry
 
 IN_FLIGHT = "max.in.flight.requests.per.connection"
 
 
-def by_plan(spec: TrialSpec) -> str | None:
+class NotOffered(KafkaTrialError):
+    """Client or cluster lack what the guarantee or the scenario needs."""
+
+
+def by_plan(spec: TrialSpec) -> NotOffered | None:
     """Whether the plan asks for a scenario on fewer brokers than it needs."""
     kind, _, broker_id = spec.broker.partition(":")
     try:
@@ -25,23 +29,40 @@ def by_plan(spec: TrialSpec) -> str | None:
     return None if say is None else on_brokers(spec, say(broker_id).nodes)
 
 
-def on_brokers(spec: TrialSpec, nodes: int) -> str | None:
+def on_brokers(spec: TrialSpec, nodes: int) -> NotOffered | None:
     """The same of a cluster that is known to have so many."""
     least = registry.scenario(spec.scenario).needs_brokers
     if nodes >= least:
         return None
-    return f"scenario {spec.scenario} needs {least} brokers, and {spec.broker} has {nodes}"
+    return NotOffered(
+        "too-few-brokers",
+        "scenario {scenario} needs {least} brokers, and {broker} has {nodes}",
+        scenario=spec.scenario,
+        least=least,
+        broker=spec.broker,
+        nodes=nodes,
+    )
 
 
-def in_flight(spec: TrialSpec, not_set: Mapping[str, str]) -> str | None:
+def feature(client: ClientRef, needed: str) -> NotOffered:
+    """The error for a client without the feature that the guarantee needs."""
+    return NotOffered("feature-not-offered", "{client} does not offer {needed}", client=client, needed=needed)
+
+
+def in_flight(spec: TrialSpec, not_set: Mapping[str, str]) -> NotOffered | None:
     """Whether a client has one request in flight where the scenario needs several.
 
     A client that cannot be given their number has one, whatever it says of the reason.
     """
     least = registry.scenario(spec.scenario).needs_in_flight
     if least > 1 and IN_FLIGHT in not_set:
-        return (
-            f"scenario {spec.scenario} needs {least} requests in flight on a connection, and {spec.client} "
-            f"cannot be given their number: {not_set[IN_FLIGHT]}"
+        return NotOffered(
+            "too-few-in-flight",
+            "scenario {scenario} needs {least} requests in flight on a connection, and {client} "
+            "cannot be given their number: {why}",
+            scenario=spec.scenario,
+            least=least,
+            client=spec.client,
+            why=not_set[IN_FLIGHT],
         )
     return None

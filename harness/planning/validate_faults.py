@@ -32,7 +32,12 @@ def check(trials: Iterable[TrialSpec], mode: Mode) -> None:
 def _check(spec: FaultSpec, trial: TrialSpec, mode: Mode) -> None:
     kind = fault(spec.kind)
     if mode not in kind.modes:
-        raise UsageError(f"fault {spec.kind!r} does not exist in {mode} mode")
+        raise UsageError(
+            "fault-not-in-mode",
+            "fault {fault!r} does not exist in {mode} mode",
+            fault=spec.kind,
+            mode=mode,
+        )
     kind.check(spec, mode)
     _within(0, LONGEST_MS, spec, duration_ms=spec.duration_ms)
     for trigger in (spec.start, spec.until):
@@ -69,7 +74,11 @@ def _check_told(trigger: OnClientEvent, spec: FaultSpec, trial: TrialSpec) -> No
     records = load.records - (0 if early else min(load.records_per_command, load.records))
     if trigger.nth > records:
         raise UsageError(
-            f"fault {spec.kind!r} waits for record {trigger.nth} of the load, which has {records} behind its warm-up"
+            "fault-record-beyond-load",
+            "fault {fault!r} waits for record {nth} of the load, which has {records} behind its warm-up",
+            fault=spec.kind,
+            nth=trigger.nth,
+            records=records,
         )
 
 
@@ -80,8 +89,12 @@ def _check_start(spec: FaultSpec, trial: TrialSpec) -> None:
     left_ms = load_ms + (CATCH_UP_MS + sum(others) if others else 0)
     if earliest_ms(spec.start) >= max(left_ms, 1):
         raise UsageError(
-            f"fault {spec.kind!r} would start {earliest_ms(spec.start)} ms into a load of {load_ms} ms: "
-            "let it start within the load"
+            "fault-starts-after-load",
+            "fault {fault!r} would start {earliest_ms} ms into a load of {load_ms} ms: let it "
+            "start within the load",
+            fault=spec.kind,
+            earliest_ms=earliest_ms(spec.start),
+            load_ms=load_ms,
         )
 
 
@@ -89,12 +102,18 @@ def _check_until(spec: FaultSpec) -> None:
     match spec.until:
         case OnPhase() if spec.until.phase == "startup" or spec.start != OnPhase("startup"):
             raise UsageError(
-                f"fault {spec.kind!r} cannot end with the beginning of {spec.until.phase!r}: it has not begun by then"
+                "fault-ends-before-phase",
+                "fault {fault!r} cannot end with the beginning of {phase!r}: it has not begun by then",
+                fault=spec.kind,
+                phase=spec.until.phase,
             )
         case AtTime() if spec.until.ms < earliest_ms(spec.start):
             raise UsageError(
-                f"fault {spec.kind!r} would end at {spec.until.ms} ms of load, before its start at "
-                f"{earliest_ms(spec.start)} ms or later"
+                "fault-ends-before-start",
+                "fault {fault!r} would end at {ms} ms of load, before its start at {earliest_ms} ms or later",
+                fault=spec.kind,
+                ms=spec.until.ms,
+                earliest_ms=earliest_ms(spec.start),
             )
 
 
@@ -114,13 +133,32 @@ def _check_brokers(spec: FaultSpec, trial: TrialSpec) -> None:
     for broker in spec.brokers:
         if not 1 <= broker <= last:
             raise UsageError(
-                f"fault {spec.kind!r} names broker {broker}; on {trial.broker} it can name 1 to {last}"
+                "fault-broker-range",
+                "fault {fault!r} names broker {broker}; on {cluster} it can name 1 to {last}",
+                fault=spec.kind,
+                broker=broker,
+                cluster=trial.broker,
+                last=last,
             )
 
 
 def _within(low: int, high: int | None, spec: FaultSpec, **values: int) -> None:
     for name, value in values.items():
         if value < low:
-            raise UsageError(f"{name} of fault {spec.kind!r} must be {low} or more, not {value}")
+            raise UsageError(
+                "fault-value-too-low",
+                "{name} of fault {fault!r} must be {low} or more, not {value}",
+                name=name,
+                fault=spec.kind,
+                low=low,
+                value=value,
+            )
         if high is not None and value > high:
-            raise UsageError(f"{name} of fault {spec.kind!r} must be {high} or less, not {value}")
+            raise UsageError(
+                "fault-value-too-high",
+                "{name} of fault {fault!r} must be {high} or less, not {value}",
+                name=name,
+                fault=spec.kind,
+                high=high,
+                value=value,
+            )

@@ -28,11 +28,18 @@ def check_frames(meant: OnFrame | FrameMatch, spec: FaultSpec, trial: TrialSpec)
         return
     if not 0 <= meant.partition <= last:
         raise UsageError(
-            f"fault {spec.kind!r} names partition {meant.partition}, but those of the trial are 0 to {last}"
+            "frames-partition-range",
+            "fault {fault!r} names partition {partition}, but those of the trial are 0 to {last}",
+            fault=spec.kind,
+            partition=meant.partition,
+            last=last,
         )
     if meant.api != api_name(Api.PRODUCE):
         raise UsageError(
-            f"fault {spec.kind!r} names a partition of {meant.api}; only frames of Produce are told apart by it"
+            "frames-partition-of-api",
+            "fault {fault!r} names a partition of {api}; only frames of Produce are told apart by it",
+            fault=spec.kind,
+            api=meant.api,
         )
 
 
@@ -40,20 +47,37 @@ def check_match(match: FrameMatch, spec: FaultSpec, trial: TrialSpec) -> None:
     """As :func:`check_frames`, and what else narrows a match down."""
     check_frames(match, spec, trial)
     if match.error_code is not None and match.direction != "response":
-        raise UsageError(f"fault {spec.kind!r} names an error code of a request; only a response has one")
+        raise UsageError(
+            "frames-error-code-of-request",
+            "fault {fault!r} names an error code of a request; only a response has one",
+            fault=spec.kind,
+        )
     if match.error_code is not None and match.error_code not in CODES:
         raise UsageError(
-            f"fault {spec.kind!r} names the error code {match.error_code}; "
-            f"there is none beyond {min(CODES)} to {max(CODES)}"
+            "frames-error-code-range",
+            "fault {fault!r} names the error code {error_code}; there is none beyond {lowest} to {highest}",
+            fault=spec.kind,
+            error_code=match.error_code,
+            lowest=min(CODES),
+            highest=max(CODES),
         )
     low, high = client_versions(APIS[match.api])
     if match.version is not None and not low <= match.version <= high:
         raise UsageError(
-            f"fault {spec.kind!r} names version {match.version} of {match.api}, which has {low} to {high}"
+            "frames-version-range",
+            "fault {fault!r} names version {version} of {api}, which has {low} to {high}",
+            fault=spec.kind,
+            version=match.version,
+            api=match.api,
+            low=low,
+            high=high,
         )
     if match.connection is not None and match.connection < 1:
         raise UsageError(
-            f"fault {spec.kind!r} names connection {match.connection}, but those of a trial count from 1"
+            "frames-connection-range",
+            "fault {fault!r} names connection {connection}, but those of a trial count from 1",
+            fault=spec.kind,
+            connection=match.connection,
         )
 
 
@@ -71,9 +95,13 @@ def _asked(trial: TrialSpec) -> tuple[str, ...]:
 
 def _check_asked(told: str, name: str | None, spec: FaultSpec, trial: TrialSpec) -> None:
     if name not in (asked := _asked(trial)):
-        kind, known = trial.workload.kind, ", ".join(f"{each} ({APIS[each].value})" for each in asked)
         raise UsageError(
-            f"fault {spec.kind!r} names the API {told}, which a workload {kind} never asks; it asks {known}"
+            "frames-api-never-sent",
+            "fault {fault!r} names the API {api}, which a workload {workload} never asks; it asks {asked}",
+            fault=spec.kind,
+            api=told,
+            workload=trial.workload.kind,
+            asked=tuple(f"{each} ({APIS[each].value})" for each in asked),
         )
 
 

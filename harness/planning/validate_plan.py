@@ -36,7 +36,11 @@ def check(plan: Plan, mode: Mode) -> None:
     """Raise UsageError for the first thing that cannot be had in ``mode``."""
     twice = [name for name, times in Counter(spec.trial for spec in plan.trials).items() if times > 1]
     if twice:
-        raise UsageError(f"the plan has two trials of the name {twice[0]!r}; each needs its own")
+        raise UsageError(
+            "trial-named-twice",
+            "the plan has two trials of the name {trial!r}; each needs its own",
+            trial=twice[0],
+        )
     own_commands.check(spec.client for spec in plan.trials)
     for spec in plan.trials:
         folder_name(spec.trial, "trial")
@@ -60,18 +64,32 @@ def check_workload(spec: TrialSpec) -> None:
     for name, (low, high) in BOUNDS.items():
         if not low <= (value := getattr(load, name)) <= high:
             raise UsageError(
-                f"{name} of the workload of trial {trial!r} must be {low} to {high}, not {value}"
+                "workload-value-range",
+                "{name} of the workload of trial {trial!r} must be {low} to {high}, not {value}",
+                name=name,
+                trial=trial,
+                low=low,
+                high=high,
+                value=value,
             )
     workload(load.kind).values(load.params)
     if (needed := load.records * (A_RECORD + memory.A_BYTE * load.value_bytes)) > EVIDENCE.base:
         raise UsageError(
-            f"the evidence of trial {trial!r} would take {needed:,} bytes of memory, and at most {EVIDENCE.base:,} are "
-            "read again; ask for fewer elements, or for smaller ones"
+            "evidence-too-large",
+            "the evidence of trial {trial!r} would take {needed:,} bytes of memory, and at "
+            "most {most:,} are read again; ask for fewer elements, or for smaller ones",
+            trial=trial,
+            needed=needed,
+            most=EVIDENCE.base,
         )
     if load.load_ms > validate_faults.LONGEST_MS:
         raise UsageError(
-            f"the load of trial {trial!r} would last {load.load_ms} ms; {validate_faults.LONGEST_MS} ms at most, "
-            "with fewer elements, larger chunks or a shorter interval"
+            "load-too-long",
+            "the load of trial {trial!r} would last {load_ms} ms; {most_ms} ms at most, "
+            "with fewer elements, larger chunks or a shorter interval",
+            trial=trial,
+            load_ms=load.load_ms,
+            most_ms=validate_faults.LONGEST_MS,
         )
 
 
@@ -80,12 +98,22 @@ def _check_settings(spec: TrialSpec) -> None:
     for name in needed:
         if name not in spec.config:
             raise UsageError(
-                f"the config of trial {spec.trial!r} lacks {name}; every plan says {', '.join(needed)}"
+                "config-setting-missing",
+                "the config of trial {trial!r} lacks {name}; every plan says {needed}",
+                trial=spec.trial,
+                name=name,
+                needed=tuple(needed),
             )
         value = spec.config[name]
         if not _is_whole(value) or not 0 <= int(value) <= MOST:
             raise UsageError(
-                f"{name} in the config of trial {spec.trial!r} must be a whole number from 0 to {MOST}, not {value!r}"
+                "config-setting-range",
+                "{name} in the config of trial {trial!r} must be a whole number from 0 to "
+                "{most}, not {value!r}",
+                name=name,
+                trial=spec.trial,
+                most=MOST,
+                value=value,
             )
 
 
@@ -93,8 +121,12 @@ def _check_guarantee(spec: TrialSpec) -> None:
     """Raise UsageError for a guarantee that the trial's workload does not have."""
     if spec.guarantee not in (features := workload(spec.workload.kind).features):
         raise UsageError(
-            f"trial {spec.trial!r} asks for {spec.guarantee}; the workload {spec.workload.kind!r} has "
-            f"{', '.join(features)}"
+            "guarantee-not-of-workload",
+            "trial {trial!r} asks for {guarantee}; the workload {workload!r} has {features}",
+            trial=spec.trial,
+            guarantee=spec.guarantee,
+            workload=spec.workload.kind,
+            features=tuple(features),
         )
 
 
@@ -107,5 +139,8 @@ def _check_distinct(spec: TrialSpec) -> None:
     for index, fault in enumerate(spec.faults):
         if fault in spec.faults[:index]:
             raise UsageError(
-                f"trial {spec.trial!r} has the very same fault {fault.kind!r} twice; leave one out, or let them differ"
+                "fault-twice",
+                "trial {trial!r} has the very same fault {fault!r} twice; leave one out, or let them differ",
+                trial=spec.trial,
+                fault=fault.kind,
             )

@@ -48,7 +48,10 @@ class LiveLane:
         for proxy in self.proxies:
             if (what := await proxy.differs()) is not None:
                 raise EnvironmentProblem(
-                    f"somebody else changed the proxy of broker {proxy.address.broker} while a fault was on it: {what}"
+                    "proxy-changed-by-others",
+                    "somebody else changed the proxy of broker {broker} while a fault was on it: {what}",
+                    broker=proxy.address.broker,
+                    what=what,
                 )
 
     def on(self, spec: FaultSpec) -> list[Proxy]:
@@ -115,6 +118,10 @@ class FaultKind(Protocol):
     starts_nodes: bool
     """True if it stops and starts nodes, which uses the machine's cores."""
 
+    @property
+    def seen_by(self) -> tuple[str, ...]:
+        """The sides that can see it: ``client``, ``witness``, ``broker``."""
+
     def check(self, spec: FaultSpec, mode: Mode) -> None:
         """Raise UsageError for parameters that are impossible in ``mode``."""
 
@@ -153,6 +160,8 @@ class Fault:
 
     name: str
     summary: str
+    #: The sides that can see it: client, witness, broker. The section "Where it is seen" of its page says how.
+    seen_by: tuple[str, ...]
     modes: frozenset[Mode] = LIVE_ONLY
     params: tuple[FaultParam, ...] = ()
     #: True if it affects more than its own lane: a trial with it has its cluster to itself.
@@ -181,7 +190,9 @@ class Fault:
         """
         if spec.frames is not None and not self.of_frames:
             raise UsageError(
-                f"fault {self.name!r} does not act on single frames: leave 'frames' out, or take a kind that does"
+                "frames-not-taken",
+                "fault {fault!r} does not act on single frames: leave 'frames' out, or take a kind that does",
+                fault=self.name,
             )
         known = {param.name: param for param in self.params}
         for name, value in spec.params.items():
@@ -189,7 +200,13 @@ class Fault:
                 raise unknown(f"parameter of fault {self.name!r}", name, known)
             if not known[name].low <= value <= known[name].high:
                 raise UsageError(
-                    f"{name} of fault {self.name!r} must be {known[name].low} to {known[name].high}, not {value}"
+                    "fault-param-range",
+                    "{name} of fault {fault!r} must be {low} to {high}, not {value}",
+                    name=name,
+                    fault=self.name,
+                    low=known[name].low,
+                    high=known[name].high,
+                    value=value,
                 )
         return {name: spec.params.get(name, param.default) for name, param in known.items()}
 

@@ -91,7 +91,13 @@ def _provided(group: str, point: EntryPoint) -> dict[str, Callable[[], Any]]:
     except CannotLoad:
         raise
     except Exception as error:
-        raise CannotLoad(f"cannot ask a provider of {group} ({source}): {_said(error)}") from error
+        raise CannotLoad(
+            "provider-failed",
+            "cannot ask a provider of {group} ({source}): {said}",
+            group=group,
+            source=source,
+            said=_said(error),
+        ) from error
 
 
 def _is_name(name: object) -> bool:
@@ -118,13 +124,27 @@ def _load(group: str, name: str) -> Any:
     source, *others = _sources(group)[name]
     if others:
         ways = " and ".join(f"({each})" for each in (source, *others))
-        raise CannotLoad(f"{group} {name!r} is there more than once: {ways}", hint="uninstall one of them")
+        raise CannotLoad(
+            "name-registered-twice",
+            "{group} {name!r} is there more than once: {ways}",
+            hint="uninstall one of them",
+            group=group,
+            name=name,
+            ways=ways,
+        )
     try:
         return source.load()
     except CannotLoad:
         raise
     except Exception as error:
-        raise CannotLoad(f"cannot load {group} {name!r} ({source}): {_said(error)}") from error
+        raise CannotLoad(
+            "part-failed-to-load",
+            "cannot load {group} {name!r} ({source}): {said}",
+            group=group,
+            name=name,
+            source=source,
+            said=_said(error),
+        ) from error
 
 
 def _said(error: Exception) -> str:

@@ -146,6 +146,12 @@ class WorkloadKind:
                 raise unknown(f"parameter of the workload {self.name!r}", name, known)
             if not known[name].low <= value <= known[name].high:
                 raise UsageError(
-                    f"{name} of the workload {self.name!r} must be {known[name].low} to {known[name].high}, not {value}"
+                    "workload-param-range",
+                    "{name} of the workload {workload!r} must be {low} to {high}, not {value}",
+                    name=name,
+                    workload=self.name,
+                    low=known[name].low,
+                    high=known[name].high,
+                    value=value,
                 )
         return {name: given.get(name, param.default) for name, param in known.items()}

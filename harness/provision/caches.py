@@ -54,7 +54,13 @@ def writable(folder: Path) -> Path:
 
 def _not_writable(folder: Path, why: str) -> EnvironmentProblem:
     hint = "set KAFKA_TRIAL_CACHE to a folder that you may write"
-    return EnvironmentProblem(f"the cache folder {folder} cannot be written: {why}", hint=hint)
+    return EnvironmentProblem(
+        "cache-not-writable",
+        "the cache folder {folder} cannot be written: {why}",
+        hint=hint,
+        folder=folder,
+        why=why,
+    )
 
 
 @contextmanager
@@ -91,7 +97,11 @@ def _told(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise EnvironmentProblem(
-            f"{file} cannot be locked: {error.strerror}", hint=f"rm -rf {file}"
+            "cache-not-lockable",
+            "{file} cannot be locked: {why}",
+            hint=f"rm -rf {file}",
+            file=file,
+            why=error.strerror,
         ) from error
 
 
@@ -136,10 +146,12 @@ def _refuse_shared() -> None:
         everyone = found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX
         if everyone or (us not in (0, found.st_uid) and found.st_uid != 0):
             raise EnvironmentProblem(
-                f"other users of this machine can write in {folder}, and replace what would run from there",
+                "cache-writable-by-others",
+                "other users of this machine can write in {folder}, and replace what would run from there",
                 hint=f"chmod go-w {folder}"
                 if found.st_uid == us
                 else "set KAFKA_TRIAL_CACHE to a folder of your own",
+                folder=folder,
             )
 
 
@@ -162,7 +174,9 @@ def remove(place: Path) -> None:
             else:
                 path.unlink(missing_ok=True)
         except OSError as error:
-            raise EnvironmentProblem(f"{path} cannot be removed: {error.strerror}") from error
+            raise EnvironmentProblem(
+                "cannot-remove", "{path} cannot be removed: {why}", path=path, why=error.strerror
+            ) from error
 
 
 def _make(place: Path, build: Callable[[Path], None], is_locked: bool) -> None:

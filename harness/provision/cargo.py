@@ -56,21 +56,32 @@ def find_cargo() -> Cargo:
     missing = [tool for tool, path in found.items() if path is None]
     if missing:
         raise EnvironmentProblem(
-            f"programs in Rust are built here by cargo, and there is no {', '.join(missing)} on PATH or in"
-            f" {cargo_home() / 'bin'}",
+            "tool-missing",
+            "programs in Rust are built here by cargo, and there is no {missing} on PATH or in {folder}",
             hint=install_hint(missing),
+            missing=tuple(missing),
+            folder=cargo_home() / "bin",
         )
     rust = _run(str(found["rustc"]), "-vV")
     c = _run(str(found["cc"]), "--version")
     release = re.search(r"^release: (\d+)\.(\d+)", rust.output, re.MULTILINE)
     if release is None:
         why = excerpt(rust.output, "error")
-        raise EnvironmentProblem(f"{found['rustc']} does not work: {why}", hint="rustup default stable")
+        raise EnvironmentProblem(
+            "tool-broken",
+            "{program} does not work: {why}",
+            hint="rustup default stable",
+            program=found["rustc"],
+            why=why,
+        )
     if (int(release[1]), int(release[2])) < OLDEST:
         raise EnvironmentProblem(
-            f"programs in Rust are built here with Rust {_dotted(OLDEST)} or later, and {found['rustc']} is"
-            f" {release[1]}.{release[2]}",
+            "tool-too-old",
+            "programs in Rust are built here with Rust {needed} or later, and {rustc} is {found}",
             hint=install_hint(["cargo"]),
+            needed=_dotted(OLDEST),
+            rustc=found["rustc"],
+            found=f"{release[1]}.{release[2]}",
         )
     return Cargo(Path(str(found["cargo"])), rust.output + c.output)
 

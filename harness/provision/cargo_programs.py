@@ -22,11 +22,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from harness.model.errors import EnvironmentProblem, UsageError
+from harness.model.errors import EnvironmentProblem
 from harness.provision.caches import installed
 from harness.provision.cargo import Cargo, find_cargo
 from harness.provision.tools import Ended, excerpt
-from harness.provision.versions import in_order
+from harness.provision.versions import in_order, unknown_version
 
 log = logging.getLogger(__name__)
 
@@ -131,12 +131,19 @@ def published(crate: str) -> list[str]:
         (folder / "Cargo.toml").write_text(_ANY.format(crate=crate))
         ended = cargo.run(home, "generate-lockfile", "--manifest-path", folder / "Cargo.toml")
         if ended.returncode != 0:
-            raise EnvironmentProblem(f"cargo could not list the versions of {crate}: {_cause(ended.output)}")
+            raise EnvironmentProblem(
+                "versions-not-listed",
+                "cargo could not list the versions of {crate}: {cause}",
+                crate=crate,
+                cause=_cause(ended.output),
+            )
         kept = [path.read_bytes() for path in home.glob(f"registry/index/*/.cache/**/{crate}")]
     documents = [part for file in kept for part in file.split(b"\0") if part.startswith(b"{")]
     if not documents:
         raise EnvironmentProblem(
-            f"this cargo stores its list of the versions of {crate} in an unknown format"
+            "versions-unreadable",
+            "this cargo stores its list of the versions of {crate} in an unknown format",
+            crate=crate,
         )
     return in_order(str(json.loads(document)["vers"]) for document in documents)
 
@@ -200,8 +207,10 @@ def _done(program: CargoProgram, ended: Ended) -> str:
     except EnvironmentProblem:
         known = []
     if known and program.version not in known:
-        raise UsageError(f"{named} does not exist; the newest {program.crate} is {known[-1]}")
-    raise EnvironmentProblem(f"{named} could not be built: {_cause(ended.output)}")
+        raise unknown_version(named, program.crate, known[-1])
+    raise EnvironmentProblem(
+        "build-failed", "{named} could not be built: {cause}", named=named, cause=_cause(ended.output)
+    )
 
 
 def _cause(said: str) -> str:

@@ -22,7 +22,7 @@ from harness.provision.caches import cache_dir, installed
 from harness.provision.environment import find_program
 from harness.provision.go import BORROWED, OLDEST, borrowed_go, find_go, go_tool, go_version, run_go
 from harness.provision.tools import Ended, excerpt
-from harness.provision.versions import in_order
+from harness.provision.versions import in_order, unknown_version
 
 log = logging.getLogger(__name__)
 
@@ -113,7 +113,12 @@ def published(*modules: str) -> list[str]:
         words = ("-m", "-versions", "-retracted", "-f", '{{join .Versions " "}}', module)
         ended = run_go(go, "list", *words, mod="mod")
         if ended.returncode != 0:
-            raise EnvironmentProblem(f"the versions of {module} could not be listed: {_cause(ended.output)}")
+            raise EnvironmentProblem(
+                "versions-not-listed",
+                "the versions of {module} could not be listed: {cause}",
+                module=module,
+                cause=_cause(ended.output),
+            )
         listed += [version.removeprefix("v") for version in ended.output.split()]
     return in_order(listed)
 
@@ -128,8 +133,11 @@ def _compile(program: GoProgram, module: Path, binary: Path) -> None:
     compiler = os.environ.get("CC") or "gcc"
     if program.cgo and not find_program(compiler):
         raise EnvironmentProblem(
-            f"{program.client} wraps a C library, and there is no {compiler} to build it with",
+            "compiler-missing",
+            "{client} wraps a C library, and there is no {compiler} to build it with",
             hint="apt-get install gcc libc6-dev",
+            client=program.client,
+            compiler=compiler,
         )
     words = (
         "-C",
@@ -159,7 +167,11 @@ def verify_modules(go: Path, module: Path, what: str) -> None:
         cause = excerpt(ended.output, "modified", "SECURITY")
         where = cache_dir() / "go" / "modules"
         raise EnvironmentProblem(
-            f"{what} was built from modules that are not what go.sum says: {cause}", hint=f"rm -rf {where}"
+            "modules-not-pinned",
+            "{what} was built from modules that are not what go.sum says: {cause}",
+            hint=f"rm -rf {where}",
+            what=what,
+            cause=cause,
         )
 
 
@@ -173,18 +185,28 @@ def _explained(program: GoProgram, ended: Ended) -> KafkaTrialError:
     named = f"{program.client} {program.version}"
     if newer := _NEWER_GO.search(ended.output):
         return EnvironmentProblem(
-            f"{named} asks for Go {newer[1]}, which is newer than any that is here",
+            "go-too-old",
+            "{named} asks for Go {needed}, which is newer than any that is here",
             hint=f"install Go {newer[1]} or later",
+            named=named,
+            needed=newer[1],
         )
     try:
         known = published(*program.modules)
     except EnvironmentProblem:
         known = []
     if known and program.version not in known:
-        return UsageError(f"{named} does not exist; the newest {program.client} is {known[-1]}")
+        return unknown_version(named, program.client, known[-1])
     if unfit := _OUR_CODE.search(ended.output):
-        return UsageError(f"{named} is not what its adapter was made for: {unfit[0]}")
-    return EnvironmentProblem(f"{named} could not be built: {_cause(ended.output)}")
+        return UsageError(
+            "adapter-does-not-fit",
+            "{named} is not what its adapter was made for: {why}",
+            named=named,
+            why=unfit[0],
+        )
+    return EnvironmentProblem(
+        "build-failed", "{named} could not be built: {cause}", named=named, cause=_cause(ended.output)
+    )
 
 
 def _cause(said: str) -> str:

@@ -13,13 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from harness.model.errors import EnvironmentProblem, UsageError
-from harness.provision import jgo
+from harness.model.errors import EnvironmentProblem
+from harness.provision import jgo, manifest
 from harness.provision.caches import installed
 from harness.provision.java import find_java
 from harness.provision.manifest import FIX, summary
 from harness.provision.tools import Ended, attempt, excerpt
-from harness.provision.versions import in_order
+from harness.provision.versions import in_order, unknown_version
+from harness.text.sentences import Coded
 
 Module = tuple[str, str, str]
 """Organisation, name and revision."""
@@ -55,15 +56,22 @@ def fetch(what: str, modules: Sequence[Module], folder: Path) -> None:
     if f":: {organisation}#{name};{revision}: not found" in ended.output:
         there = _listed(organisation, name)[0]
         if there and revision not in there:
-            raise UsageError(f"{name} {revision} does not exist; the newest {name} is {there[-1]}")
-    raise EnvironmentProblem(f"{what} could not be fetched: {_cause(ended)}")
+            raise unknown_version(f"{name} {revision}", name, there[-1])
+    raise EnvironmentProblem(
+        "fetch-failed", "{what} could not be fetched: {cause}", what=what, cause=_cause(ended)
+    )
 
 
 def published(organisation: str, name: str) -> list[str]:
     """Return every revision of a module in the repository, oldest first. EnvironmentProblem: the query failed."""
     revisions, ended = _listed(organisation, name)
     if not revisions:
-        raise EnvironmentProblem(f"the versions of {name} could not be listed: {_cause(ended)}")
+        raise EnvironmentProblem(
+            "versions-not-listed",
+            "the versions of {name} could not be listed: {cause}",
+            name=name,
+            cause=_cause(ended),
+        )
     return revisions
 
 
@@ -73,7 +81,13 @@ def fetch_pinned(
     """Like :func:`fetch`, but raise EnvironmentProblem unless the result is exactly the jars in ``sums``."""
     by(what, modules, folder)
     if wrong := differences(folder, sums):
-        raise EnvironmentProblem(f"{what} was fetched, but is not what was pinned: {summary(wrong)}")
+        raise EnvironmentProblem(
+            "fetched-not-pinned",
+            "{what} was fetched, but is not what was pinned: {summary}",
+            what=what,
+            summary=summary(wrong),
+            first=wrong[0],
+        )
 
 
 def pinned(
@@ -92,7 +106,13 @@ def check(what: str, libs: Path, sums: Mapping[str, str]) -> None:
     """Raise EnvironmentProblem unless the folder contains exactly the jars of the committed list, byte for byte."""
     if wrong := differences(libs, sums):
         raise EnvironmentProblem(
-            f"the jars of {what} in {libs} are not the ones that were pinned: {summary(wrong)}", hint=FIX
+            "installed-not-pinned",
+            "the jars of {what} in {libs} are not the ones that were pinned: {summary}",
+            hint=FIX,
+            what=what,
+            libs=libs,
+            summary=summary(wrong),
+            first=wrong[0],
         )
 
 
@@ -112,14 +132,13 @@ def write_sums(folder: Path, file: Path) -> None:
     file.write_text("".join(lines))
 
 
-def differences(libs: Path, sums: Mapping[str, str]) -> list[str]:
+def differences(libs: Path, sums: Mapping[str, str]) -> list[Coded]:
     """Describe each jar that is missing, altered or surplus."""
     present = {jar.name for jar in libs.iterdir()}
-    wrong = [f"{name} is missing" for name in sorted(sums.keys() - present)]
-    wrong += [
-        f"{name} was altered" for name in sorted(sums.keys() & present) if _sha256(libs / name) != sums[name]
-    ]
-    return wrong + [f"{name} is surplus" for name in sorted(present - sums.keys())]
+    wrong = [manifest.missing(name) for name in sorted(sums.keys() - present)]
+    both = sorted(sums.keys() & present)
+    wrong += [manifest.altered(name) for name in both if _sha256(libs / name) != sums[name]]
+    return wrong + [manifest.surplus(name) for name in sorted(present - sums.keys())]
 
 
 def classpath(folder: Path) -> str:

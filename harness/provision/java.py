@@ -40,7 +40,11 @@ def find_java() -> Java:
         seen.append(f"{path} is {f'Java {version}' if version else 'broken'}")
     found = f" ({'; '.join(seen)})" if seen else ""
     raise EnvironmentProblem(
-        f"Java {OLDEST} or later was not found by JAVA_HOME or PATH{found}", hint=install_hint()
+        "java-missing",
+        "Java {needed} or later was not found by JAVA_HOME or PATH{found}",
+        hint=install_hint(),
+        needed=OLDEST,
+        found=found,
     )
 
 
@@ -94,7 +98,13 @@ def ensure_java() -> Java:
     ended = attempt([*quiet, "install", "-y", "--no-install-recommends", package], env=env, timeout_s=900)
     if ended.returncode != 0:
         why = excerpt(ended.output, "E: ")
-        raise EnvironmentProblem(f"{package} could not be installed: {why}", hint=install_hint())
+        raise EnvironmentProblem(
+            "install-failed",
+            "{package} could not be installed: {why}",
+            hint=install_hint(),
+            package=package,
+            why=why,
+        )
     return find_java()
 
 

@@ -78,7 +78,12 @@ def compile_into(classes: Path, files: Sequence[Path], classpath: str, *, what: 
     argv: list[str | Path] = [find_java().path, *jars.BRIEFLY, "-jar", compiler, *options, *files]
     ended = attempt(argv, tool="java", timeout_s=300)
     if ended.returncode != 0:
-        raise EnvironmentProblem(f"{what} does not compile: {_first_error(ended.output)}")
+        raise EnvironmentProblem(
+            "build-failed",
+            "{what} does not compile: {cause}",
+            what=what,
+            cause=_first_error(ended.output),
+        )
 
 
 def _digest(modules: Sequence[Module], files: Sequence[Path]) -> str:

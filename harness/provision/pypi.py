@@ -24,6 +24,11 @@ def published(package: str) -> list[str]:
     if ended.returncode != 0:
         said = excerpt(ended.output, "ERROR").removeprefix("ERROR: ")
         why = "it cannot be reached" if _UNREACHABLE in ended.output else said
-        raise EnvironmentProblem(f"the versions of {package} on PyPI could not be listed: {why}")
+        raise EnvironmentProblem(
+            "versions-not-listed",
+            "the versions of {package} on PyPI could not be listed: {why}",
+            package=package,
+            why=why,
+        )
     told, _ = json.JSONDecoder().raw_decode(ended.output)  # warnings may follow it
     return in_order(told["versions"])

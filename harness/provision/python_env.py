@@ -22,6 +22,7 @@ from harness.model.errors import EnvironmentProblem, KafkaTrialError, UsageError
 from harness.model.path_names import made_of
 from harness.provision.caches import installed
 from harness.provision.tools import Ended, attempt, excerpt
+from harness.provision.versions import unknown_version
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +74,9 @@ def find_uv() -> Path:
     try:
         return Path(uv.find_uv_bin())
     except FileNotFoundError as error:
-        raise EnvironmentProblem(f"uv is not where its package says: {error}") from error
+        raise EnvironmentProblem(
+            "uv-missing", "uv is not where its package says: {why}", why=error
+        ) from error
 
 
 def _env(name: str, wanted: list[str], *, key: str, is_locked: bool = True) -> Path:
@@ -101,30 +104,43 @@ def _uv(*words: str | Path) -> Ended:
 
 def _explained(name: str, said: str) -> KafkaTrialError:
     if "Failed to parse" in said:
-        return UsageError(f"{name!r} is not a Python requirement; an example is 'confluent-kafka==2.16.1'")
+        return UsageError(
+            "requirement-format",
+            "{name!r} is not a Python requirement; an example is 'confluent-kafka==2.16.1'",
+            name=name,
+        )
     if any(words in said for words in _NOT_THERE) and _OFFLINE not in said:
         absent = re.search(r"no versions? of (\S+)", said)
         missing = absent[1] if absent else name
-        return UsageError(f"{missing} does not exist{_newest(missing)}")
+        return unknown_version(missing, *_newest(missing))
     if _NO_WHEEL.search(said) and _OFFLINE not in said:
         here = (
             f"Python {sys.version_info[0]}.{sys.version_info[1]} on {platform.system()} {platform.machine()}"
         )
         return EnvironmentProblem(
-            f"{name} has no wheel for {here}, and source packages are not built here",
+            "no-wheel",
+            "{name} has no wheel for {here}, and source packages are not built here",
             hint="name another version",
+            name=name,
+            here=here,
         )
     hint = re.search(r"^hint: (.+)$", said, re.MULTILINE)
     why = excerpt(said, "cause:").removeprefix("cause: ")
-    return EnvironmentProblem(f"{name} could not be installed: {why}", hint=hint[1] if hint else None)
+    return EnvironmentProblem(
+        "install-failed",
+        "{name} could not be installed: {why}",
+        hint=hint[1] if hint else None,
+        name=name,
+        why=why,
+    )
 
 
-def _newest(name: str) -> str:
-    """Return a phrase with the newest version of a package, for a version that does not exist."""
+def _newest(name: str) -> tuple[str, str | None]:
+    """Return the package of a requirement, and its newest version if there is one."""
     package = re.match(r"[\w.-]+", name)
     if package is None:
-        return ""
+        return name, None
     with TemporaryDirectory() as empty:  # so that uv ignores all environments
         said = _uv("pip", "install", "--dry-run", "--no-deps", "--target", empty, package[0]).output
     newest = re.search(r"^ \+ \S+==(\S+)$", said, re.MULTILINE)
-    return f"; the newest {package[0]} is {newest[1]}" if newest else ""
+    return package[0], newest[1] if newest else None

@@ -49,9 +49,19 @@ def attempt(
             check=False,
         )
     except OSError as error:
-        raise EnvironmentProblem(f"{words[0]} cannot be started: {error.strerror or error}") from error
+        raise EnvironmentProblem(
+            "program-not-started",
+            "{program} cannot be started: {why}",
+            program=words[0],
+            why=error.strerror or error,
+        ) from error
     except subprocess.TimeoutExpired as error:
-        raise EnvironmentProblem(f"{Path(words[0]).name} has not ended after {timeout_s:.0f} s") from error
+        raise EnvironmentProblem(
+            "program-timeout",
+            "{program} has not ended after {timeout_s:.0f} s",
+            program=Path(words[0]).name,
+            timeout_s=timeout_s,
+        ) from error
     return Ended(ended.returncode, ended.stdout + ended.stderr)
 
 

@@ -64,7 +64,11 @@ def _build(folder: Path) -> None:
     if ended.returncode != 0:
         why = excerpt(ended.output, "checksum mismatch", "dial tcp", "error")
         raise EnvironmentProblem(
-            f"Toxiproxy {VERSION} could not be built: {why}", hint="try again, or set TOXIPROXY_URL"
+            "toxiproxy-not-built",
+            "Toxiproxy {version} could not be built: {why}",
+            hint="try again, or set TOXIPROXY_URL",
+            version=VERSION,
+            why=why,
         )
     verify_modules(go, module, f"Toxiproxy {VERSION}")
     shutil.rmtree(module)

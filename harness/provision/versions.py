@@ -19,8 +19,27 @@ _PLAIN = re.compile(r"[0-9][0-9A-Za-z]*(?:[-.+][0-9A-Za-z]+)*")
 def plain_version(client: str, version: str, example: str) -> str:
     """Return ``version`` if it has the form of a version. Raises UsageError otherwise, e.g. for ranges and tags."""
     if not _PLAIN.fullmatch(version):
-        raise UsageError(f"{version!r} is not a version of {client}; an example is {example}")
+        raise UsageError(
+            "client-version-format",
+            "{version!r} is not a version of {client}; an example is {example}",
+            version=version,
+            client=client,
+            example=example,
+        )
     return version
+
+
+def unknown_version(named: str, package: str, newest: str | None) -> UsageError:
+    """Return the error for a version that does not exist, with the newest one if it is known."""
+    if newest is None:
+        return UsageError("unknown-client-version", "{named} does not exist", named=named)
+    return UsageError(
+        "unknown-client-version",
+        "{named} does not exist; the newest {package} is {newest}",
+        named=named,
+        package=package,
+        newest=newest,
+    )
 
 
 def in_order(versions: Iterable[str]) -> list[str]:

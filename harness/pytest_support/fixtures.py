@@ -138,7 +138,13 @@ def spec_of(scenario: str, guarantee: str | None, client: ClientRef, broker: str
     if guarantee is None:
         guarantee = known.guarantees[-1]
     if guarantee not in known.guarantees:
-        raise UsageError(f"{scenario} is tried under {', '.join(known.guarantees)}, not under {guarantee}")
+        raise UsageError(
+            "guarantee-not-of-scenario",
+            "{scenario} is tried under {guarantees}, not under {guarantee}",
+            scenario=scenario,
+            guarantees=tuple(known.guarantees),
+            guarantee=guarantee,
+        )
     [chosen] = selection.scenarios([scenario], [guarantee])
     [spec] = make_plan([chosen], [client], [broker], [seed]).trials
     return spec

@@ -161,7 +161,7 @@ def clients(config: pytest.Config) -> list[ClientRef]:
     try:
         return selection.clients(names, command)
     except KafkaTrialError as error:
-        raise pytest.UsageError(log_line(str(error))) from None
+        raise pytest.UsageError(log_line(f"[{error.code}] {error}")) from None
 
 
 @pytest.fixture(scope="session")
@@ -195,7 +195,7 @@ def kafka_cluster(
             if request.session.exitstatus == pytest.ExitCode.INTERRUPTED:
                 session.stop_reason = "interrupted"
     except KafkaTrialError as error:
-        pytest.fail(log_line(str(error)), pytrace=False)
+        pytest.fail(log_line(f"[{error.code}] {error}"), pytrace=False)
 
 
 @pytest.fixture

@@ -96,7 +96,7 @@ class Campaign:
         if (why := unavailable.by_plan(spec)) is None:
             return False
         self.began(spec)
-        self._tell(self._execution.left_out(index, spec, why))
+        self._tell(self._execution.left_out(index, spec, str(why), code=why.code))
         return True
 
     def _tell(self, verdict: TrialVerdict) -> None:

@@ -144,7 +144,7 @@ class ClusterSession:
     ) -> Future[Any]:
         """The future result of ``work`` on a lane; ``lingers_s`` of the result is for the next exclusive one."""
         if self._error is not None:
-            raise EnvironmentProblem(f"the lab is closed: {self._error}")
+            raise EnvironmentProblem("lab-closed", "the lab is closed: {why}", why=self._error)
         result: Future[Any] = Future()
         self._pending.add(result)
 
@@ -201,4 +201,4 @@ class ClusterSession:
 
 
 def _gone() -> EnvironmentProblem:
-    return EnvironmentProblem("the lab was closed before a lane was free")
+    return EnvironmentProblem("lab-closed", "the lab was closed before a lane was free")

@@ -42,16 +42,27 @@ class Lane:
         """
         if self.server is not None and (told := await self.server.strangers()):
             raise EnvironmentProblem(
-                f"lane {self.number}: somebody else used its Toxiproxy: {', '.join(told)}"
+                "toxiproxy-used-by-others",
+                "lane {lane}: somebody else used its Toxiproxy: {told}",
+                lane=self.number,
+                told=tuple(told),
             )
         for proxy in self.proxies:
             if not await proxy.pristine():
                 raise EnvironmentProblem(
-                    f"lane {self.number}: the proxy of broker {proxy.address.broker} still carries a fault"
+                    "fault-left",
+                    "lane {lane}: the proxy of broker {broker} still carries a fault",
+                    lane=self.number,
+                    broker=proxy.address.broker,
                 )
         if self.witness.armed:
             names = ", ".join(self.witness.armed)
-            raise EnvironmentProblem(f"lane {self.number}: the witness still acts on frames, by {names}")
+            raise EnvironmentProblem(
+                "rules-left",
+                "lane {lane}: the witness still acts on frames, by {names}",
+                lane=self.number,
+                names=names,
+            )
 
     async def empty(self, timeout_s: float = EMPTY_S) -> None:
         """Reset every connection that a client has left, so that none counts against the next client.
@@ -67,7 +78,9 @@ class Lane:
                 await self.witness.empty()
         except OSError as error:  # TimeoutError is one
             why = error.strerror or f"it takes more than {timeout_s:g} s"
-            raise EnvironmentProblem(f"lane {self.number} cannot be emptied: {why}") from error
+            raise EnvironmentProblem(
+                "lane-not-emptied", "lane {lane} cannot be emptied: {why}", lane=self.number, why=why
+            ) from error
         finally:
             for proxy in self.proxies:
                 await proxy.enable()

@@ -75,7 +75,9 @@ class LaneHandle:
         known = registry.fault(kind)
         if known.exclusive_cluster:
             raise UsageError(
-                f"fault {kind!r} hurts brokers that others share; have it in a trial, which is then alone"
+                "fault-hurts-others",
+                "fault {fault!r} hurts brokers that others share; have it in a trial, which is then alone",
+                fault=kind,
             )
         match = FrameMatch(**frames) if frames is not None else None
         spec = FaultSpec(kind, AtTime(0), 0, dict(params), brokers, match)

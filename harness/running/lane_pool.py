@@ -128,7 +128,11 @@ class Pool:
         while not queue.over:
             if died == MAX_CLUSTERS:
                 raise BrokerDied(
-                    f"{MAX_CLUSTERS} clusters of {self.broker} died; {len(queue)} trials were not run"
+                    "clusters-died",
+                    "{clusters} clusters of {broker} died; {count} trials were not run",
+                    clusters=MAX_CLUSTERS,
+                    broker=self.broker,
+                    count=len(queue),
                 )
             # One that an exclusive job has ruined takes no other job with it.
             if await self._on_one_cluster(queue) and not self.exclusive:
@@ -174,7 +178,11 @@ class Pool:
             useless = 0 if done else useless + 1
             if useless == MAX_SERVERS:
                 raise EnvironmentProblem(
-                    f"lane {number}: {MAX_SERVERS} proxy servers stopped answering; {len(queue)} trials were not run"
+                    "proxies-died",
+                    "lane {lane}: {servers} proxy servers stopped answering; {count} trials were not run",
+                    lane=number,
+                    servers=MAX_SERVERS,
+                    count=len(queue),
                 )
 
     async def _take_turns(

@@ -19,23 +19,18 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from harness.adapter import ConfigRefused, Conversation
+from harness.adapter import ConfigRefused, Conversation, breaches
 from harness.adapter.trace_file import read as read_trace
 from harness.files import make_folder, remove_tree
 from harness.limits.meter import REQUEST_BYTES, ROWS, Meter, OverLimit
 from harness.model.contract import TRACE_ENV, AnyEvent, StartupComplete
-from harness.model.errors import (
-    ClientBroken,
-    ClientCrashed,
-    KafkaTrialError,
-    code_of,
-    first_of,
-)
+from harness.model.errors import ClientCrashed, KafkaTrialError, first_of
 from harness.model.evidence import PRODUCER, Evidence, passed_and_stopped
 from harness.model.rows import Ending, Frame, FrameKind, LogRecord, Phases, TrialRecord
 from harness.model.run_files import TRACE
 from harness.model.spec import TrialSpec
 from harness.planning import typed_settings, unavailable
+from harness.planning.unavailable import NotOffered
 from harness.plugins import registry
 from harness.plugins.client import InstalledClient
 from harness.plugins.cluster import Cluster
@@ -76,17 +71,13 @@ LOG_OF_CLIENT = "client.log"
 OWN = "client"
 
 
-class NotOffered(KafkaTrialError):
-    """Client or cluster lack what the guarantee or the scenario needs."""
-
-
 #: What a client does not claim is no failure of it.
 NOT_CLAIMED = (ConfigRefused, NotOffered)
 
 
-def _assert_met(lack: str | None) -> None:
+def _assert_met(lack: NotOffered | None) -> None:
     if lack is not None:
-        raise NotOffered(lack)
+        raise lack
 
 
 class LiveTrial:
@@ -144,7 +135,7 @@ class LiveTrial:
         if not isinstance(known, KafkaTrialError):
             return Ending.HARNESS_ERROR, defects.CODE, defects.told(error, self._folder)
         ending = Ending.UNSUPPORTED if isinstance(known, NOT_CLAIMED) else Ending.HARNESS_ERROR
-        return ending, code_of(known), redaction.text(str(known))
+        return ending, known.code, redaction.text(str(known))
 
     def _saw(self, row: Frame) -> None:
         if self._meter.exceeded is None:
@@ -205,10 +196,10 @@ class LiveTrial:
         """A verdict stands under a name and a version: another one must not stand in for it."""
         asked = self._spec.client
         if not asked.command and told.client_version != asked.version:
-            raise ClientBroken(f"client {asked} says that it is version {told.client_version}")
+            raise breaches.other_version(str(asked), told.client_version)
         needed = self._kind.features[self._spec.guarantee]
         if needed not in told.features:
-            raise NotOffered(f"{asked} does not offer {needed}")
+            raise unavailable.feature(asked, needed)
 
     def _hear(self, event: AnyEvent) -> None:
         self._history.append(event)
@@ -283,7 +274,7 @@ class LiveTrial:
             async with asyncio.timeout(HAND_OVER_S):
                 await client.load(command)
         except TimeoutError:
-            raise ClientBroken(f"client {self._spec.client} took no command for {HAND_OVER_S:g} s") from None
+            raise breaches.takes_no_command(str(self._spec.client), HAND_OVER_S) from None
 
     @asynccontextmanager
     async def _faults_prepared(self) -> AsyncIterator[None]:
@@ -314,7 +305,9 @@ class LiveTrial:
     def _assert_nobody_came_around(self) -> None:
         """A client that reached a broker without the witness met no fault, and no row tells what was said there."""
         if around := self._came_around():
-            raise KafkaTrialError(f"a connection went around the lane, to {', '.join(around)}")
+            raise KafkaTrialError(
+                "lane-bypassed", "a connection went around the lane, to {to}", to=tuple(around)
+            )
 
     def _mark(self, **moments: int) -> None:
         self._phases = Phases(**(asdict(self._phases) | moments))

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from harness.files import lack_of_room
 from harness.limits.meter import LOG_BYTES, Meter, OverLimit
-from harness.model.errors import BrokerDied, EnvironmentProblem, KafkaTrialError
+from harness.model.errors import BrokerDied, KafkaTrialError
 from harness.plugins.cluster import Cluster
 from harness.system.pulse import Pulse
 from harness.witness import WitnessLane
@@ -51,7 +51,7 @@ class Observation:
         except KafkaTrialError as error:
             return error
         if (reason := self.cluster.died()) is not None:
-            return BrokerDied(reason)
+            return BrokerDied("broker-died", "{how}", how=reason)
         with suppress(OverLimit, FileNotFoundError):
             self.meter.hold(LOG_BYTES, self.log.lstat().st_size)
         return self.meter.exceeded
@@ -59,11 +59,13 @@ class Observation:
     def assert_whole(self) -> None:
         """Raise KafkaTrialError if the trial cannot be seen to its end."""
         if (lack := lack_of_room(self.folder, Path(gettempdir()))) is not None:
-            raise EnvironmentProblem(lack)
+            raise lack
         if (failure := self.witness.failure) is not None:
-            raise KafkaTrialError(f"the witness failed: {failure}")
+            raise KafkaTrialError("witness-failed", "the witness failed: {why}", why=failure)
         if not self.pulse.beats:
-            raise KafkaTrialError("the pulse of the harness ended: whether it kept time is unknown")
+            raise KafkaTrialError(
+                "pulse-ended", "the pulse of the harness ended: whether it kept time is unknown"
+            )
         self.assert_clock_kept()
 
     def assert_clock_kept(self) -> None:
@@ -71,7 +73,10 @@ class Observation:
         if stepped_ns := self.pulse.stepped_ns:
             how = "forward" if stepped_ns > 0 else "back"
             raise ClockStepped(
-                f"this machine's clock was set {how} by {abs(stepped_ns) / 1e9:,.1f} s during the trial"
+                "clock-stepped",
+                "this machine's clock was set {how} by {by_s:,.1f} s during the trial",
+                how=how,
+                by_s=abs(stepped_ns) / 1e9,
             )
 
 

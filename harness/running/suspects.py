@@ -11,12 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from harness.model.errors import BrokerDied, code_of
 from harness.model.rows import TrialVerdict
 from harness.model.spec import ClientRef, TrialSpec
 
 #: The codes of verdicts of trials that a broker's death has ended, and of those that are not run for it.
-DIED: Final = code_of(BrokerDied("..."))
+DIED: Final = frozenset({"broker-died", "broker-not-ready"})
 LEFT_OUT: Final = "ends-brokers"
 
 Numbered = tuple[int, TrialSpec]
@@ -32,9 +31,9 @@ class Suspects:
 
     def took(self, trial: Numbered, verdict: TrialVerdict) -> bool:
         """True if the verdict is that of a shared death: the trial is to be run again, alone."""
-        if verdict.code == DIED:
+        if verdict.code in DIED:
             self._waiting.append(trial)
-        return verdict.code == DIED
+        return verdict.code in DIED
 
     def take(self) -> list[Numbered]:
         """Those who are to be run alone now, whose clients are not known for it yet."""
@@ -47,7 +46,7 @@ class Suspects:
     def heard(self, trial: Numbered, verdict: TrialVerdict) -> bool:
         """The verdict of a trial that had its cluster to itself; True if it is its client's doing."""
         _, spec = trial
-        if verdict.code != DIED:
+        if verdict.code not in DIED:
             return False
         self.culprits[spec.client] = f"a broker died in {spec.trial}, and again when that ran alone"
         self.say(f"{spec.client} is left out from here on: {self.culprits[spec.client]}")

@@ -13,7 +13,7 @@ from harness import baseline
 from harness.capture.observer import observed
 from harness.judging.judge import judge
 from harness.limits.meter import OverLimit
-from harness.model.errors import EnvironmentProblem, code_of
+from harness.model.errors import EnvironmentProblem
 from harness.model.evidence import Evidence
 from harness.model.rows import CaptureRecord, Ending, Phases, TrialRecord, TrialVerdict
 from harness.model.spec import ClientRef, TrialSpec
@@ -113,7 +113,7 @@ class Execution:
         except EnvironmentProblem:
             raise
         except OverLimit as error:
-            verdict = self._without_evidence(evidence.record, code_of(error), str(error))
+            verdict = self._without_evidence(evidence.record, error.code, str(error))
         except Exception as error:
             reason = defects.told(error, self.store.trial_folder(evidence.record.spec.trial))
             verdict = self._without_evidence(evidence.record, defects.CODE, reason)

@@ -177,5 +177,10 @@ def _lives_here(kind: type) -> bool:
 def _simulated(spec: FaultSpec) -> SimulatedFaultKind:
     kind = fault(spec.kind)
     if Mode.SIMULATED not in kind.modes or not _lives_here(type(kind)):
-        raise UsageError(f"fault {spec.kind!r} does not exist in simulated mode")
+        raise UsageError(
+            "fault-not-in-mode",
+            "fault {fault!r} does not exist in {mode} mode",
+            fault=spec.kind,
+            mode=Mode.SIMULATED,
+        )
     return cast(SimulatedFaultKind, kind)

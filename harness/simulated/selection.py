@@ -17,6 +17,8 @@ def assert_simulated(client: ClientRef) -> ClientRef:
     """Return ``client``. Raise UsageError if it cannot run in simulated mode."""
     if not is_simulated(client.name):
         raise UsageError(
-            f"client {client.name!r} cannot run in simulated mode; reference and its mutants can"
+            "client-not-simulated",
+            "client {client!r} cannot run in simulated mode; reference and its mutants can",
+            client=client.name,
         )
     return client

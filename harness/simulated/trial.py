@@ -26,12 +26,13 @@ from harness.model.contract import (
     StartupComplete,
 )
 from harness.model.dice import Dice
-from harness.model.errors import ClientBroken, KafkaTrialError, UsageError, code_of
+from harness.model.errors import ClientBroken, KafkaTrialError, UsageError
 from harness.model.evidence import PRODUCER, Evidence, passed_and_stopped
 from harness.model.mode import Mode
 from harness.model.rows import Ending, FaultRow, LogRecord, Phases, TrialRecord
 from harness.model.spec import TrialSpec
 from harness.planning import typed_settings, unavailable, validate_faults
+from harness.planning.unavailable import NotOffered
 from harness.plugins import registry
 from harness.plugins.registry import client as client_kind
 from harness.simulated.injection import SimulatedInjector
@@ -110,10 +111,10 @@ class SimulatedTrial:
         ending, code, reason = Ending.COMPLETE, "", ""
         try:
             self._collect()
-        except ConfigNotAccepted as refused:
-            ending, code, reason = Ending.UNSUPPORTED, code_of(refused), str(refused)
+        except (ConfigNotAccepted, NotOffered) as refused:
+            ending, code, reason = Ending.UNSUPPORTED, refused.code, str(refused)
         except KafkaTrialError as error:
-            ending, code, reason = Ending.HARNESS_ERROR, code_of(error), str(error)
+            ending, code, reason = Ending.HARNESS_ERROR, error.code, str(error)
         self._mark(end_ns=self._scheduler.now_ns)
         return self._evidence(ending, code, reason)
 
@@ -124,7 +125,7 @@ class SimulatedTrial:
         validate_faults.check([spec], Mode.SIMULATED)
         version, nodes = broker_of(spec.broker)
         if (lack := unavailable.on_brokers(spec, nodes)) is not None:
-            raise ConfigNotAccepted(lack)
+            raise lack
         addresses = {node_id: (f"broker-{node_id}", 9092) for node_id in range(1, nodes + 1)}
         dice = Dice(spec.seed, f"{spec.scenario}/cluster")
         cluster = ScriptedCluster(version, addresses, dice, wall_ms_at_zero=WALL_MS_AT_ZERO)
@@ -149,18 +150,25 @@ class SimulatedTrial:
         }
         kind = self._kind or client_kind(spec.client.name)
         if not isinstance(kind, SimulatedClientKind):
-            raise UsageError(f"client {spec.client.name!r} cannot run in simulated mode")
+            raise UsageError(
+                "client-not-simulated",
+                "client {client!r} cannot run in simulated mode",
+                client=spec.client.name,
+            )
         configure = Configure(self._id(), self._run_id, PRODUCER, self._workload.role, config)
         dice = Dice(spec.seed, f"{spec.scenario}/client")
         self._client = kind.simulated(configure, network, self._clock, dice, self._hear)
         if self._client is None:
             raise ConfigNotAccepted(
-                f"{spec.client} refuses its configuration: {self._fatal and self._fatal.message}"
+                "config-refused",
+                "{client} refuses its configuration: {message}",
+                client=spec.client,
+                message=self._fatal and self._fatal.message,
             )
         needed = self._workload.features.get(spec.guarantee, str(spec.guarantee))
         told = next((event for event in self._history if isinstance(event, StartupComplete)), None)
         if told is not None and needed not in told.features:
-            raise ConfigNotAccepted(f"{spec.client} does not offer {needed}")
+            raise unavailable.feature(spec.client, needed)
         self._client_ns = self._scheduler.now_ns
 
     def _play(self, steps: Script) -> None:
@@ -218,7 +226,9 @@ class SimulatedTrial:
         self._lane.settle()
         for proxy in self._lane.proxies:
             if not proxy.is_pristine:
-                raise KafkaTrialError(f"the proxy of broker {proxy.node_id} still carries a fault")
+                raise KafkaTrialError(
+                    "fault-left", "the proxy of broker {broker} still carries a fault", broker=proxy.node_id
+                )
 
     def _await_pending(self) -> None:
         """Where records are pending after the flush: until ``stuck`` can judge, and no longer than that takes."""
@@ -291,9 +301,18 @@ class SimulatedTrial:
                 self._client_ns = client.step(now_ns)
                 self._steps += 1
                 if self._fatal is not None:
-                    raise ClientBroken(f"it gave up: {self._fatal.error}: {self._fatal.message}")
+                    raise ClientBroken(
+                        "client-gave-up",
+                        "it gave up: {error}: {message}",
+                        error=self._fatal.error,
+                        message=self._fatal.message,
+                    )
                 if self._steps + scheduler.happened > self._max_steps:
-                    raise KafkaTrialError(f"the trial goes in circles: {self._max_steps} steps, and no end")
+                    raise KafkaTrialError(
+                        "trial-in-circles",
+                        "the trial goes in circles: {steps} steps, and no end",
+                        steps=self._max_steps,
+                    )
             elif now_ns >= until_ns:
                 return
 
@@ -334,7 +353,9 @@ def broker_of(broker: str) -> tuple[str, int]:
     version, cross, nodes = broker_id.rpartition("x")
     if kind != "scripted" or not (version and cross and nodes.isdecimal() and 1 <= int(nodes) <= 9):
         raise UsageError(
-            f"broker {broker!r} is no simulated one; write scripted:VERSIONxNODES, such as scripted:4.3.1x3"
+            "broker-not-simulated",
+            "broker {broker!r} is no simulated one; write scripted:VERSIONxNODES, such as scripted:4.3.1x3",
+            broker=broker,
         )
     return version, int(nodes)
 

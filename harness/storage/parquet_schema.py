@@ -177,7 +177,10 @@ def all_tables() -> dict[str, Columns]:
     for name, kind in registry.table("workloads").items():
         if twice := tables.keys() & kind.tables.keys():
             raise KafkaTrialError(
-                f"the workload {name!r} has a table {min(twice)!r}, and there is one of that name"
+                "table-named-twice",
+                "the workload {workload!r} has a table {table!r}, and there is one of that name",
+                workload=name,
+                table=min(twice),
             )
         tables |= {table: each.columns for table, each in kind.tables.items()}
     return tables

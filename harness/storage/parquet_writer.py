@@ -129,7 +129,11 @@ def _batch(table: str, schema: pa.Schema, trial: PackedTrial, own: Mapping[str, 
         return pa.RecordBatch.from_pydict(columns, schema=schema)
     except (ValueError, TypeError, OverflowError) as error:
         raise KafkaTrialError(
-            f"the {table} of trial {trial.verdict.trial} do not fit their columns: {error}"
+            "rows-do-not-fit",
+            "the {table} of trial {trial} do not fit their columns: {why}",
+            table=table,
+            trial=trial.verdict.trial,
+            why=error,
         ) from error
 
 

@@ -60,7 +60,11 @@ class RunRecord(msgspec.Struct, frozen=True):
 
 def _assert_text(path: Path) -> None:
     if not is_text(str(path)):
-        raise UsageError(f"{str(path)!r} is not UTF-8, which the files of a run are: use another folder")
+        raise UsageError(
+            "path-not-utf-8",
+            "{path!r} is not UTF-8, which the files of a run are: use another folder",
+            path=str(path),
+        )
 
 
 class RunStore:
@@ -83,7 +87,9 @@ class RunStore:
         try:
             files.new_folder(store.folder)
         except FileExistsError:
-            raise UsageError(f"{store.folder} exists already, and another run does not replace it") from None
+            raise UsageError(
+                "run-exists", "{path} exists already, and another run does not replace it", path=store.folder
+            ) from None
         except OSError as error:
             raise files.unwritten(store.folder, error) from error
         store._write(RUN, msgspec.structs.replace(record, plan=typed_settings.stored_plan(record.plan)))
@@ -97,18 +103,29 @@ class RunStore:
         with looking(path):
             if not path.is_dir():
                 raise UsageError(
-                    f"{path} is not a folder of a run", hint="kafka-trial run prints the folder of its run"
+                    "not-a-run",
+                    "{path} is not a folder of a run",
+                    hint="kafka-trial run prints the folder of its run",
+                    path=path,
                 )
             if not files.present(path / RUN) and files.present(path / LATEST):
                 name = files.read_stored(path / LATEST, most_bytes=_NAME_BYTES).decode(errors="replace")
                 path, runs = path / folder_name(name.strip(), "run"), path
                 # The user named the folder of runs: a link in it is not the user's word.
                 if not files.present(path / RUN, runs):
-                    raise UsageError(f"{runs / LATEST} names {path.name}, and there is no such run")
+                    raise UsageError(
+                        "latest-run-missing",
+                        "{latest} names {name}, and there is no such run",
+                        latest=runs / LATEST,
+                        name=path.name,
+                    )
             if not files.present(path / RUN):
                 raise UsageError(
-                    f"{path} is not a run: it has no {RUN}",
+                    "not-a-run",
+                    "{path} is not a run: it has no {file}",
                     hint="kafka-trial run prints the folder of its run",
+                    path=path,
+                    file=RUN,
                 )
         return cls(path)
 
@@ -120,7 +137,9 @@ class RunStore:
             try:
                 fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise UsageError(f"another process is carrying out the run {self.folder}") from None
+                raise UsageError(
+                    "run-in-use", "another process is carrying out the run {path}", path=self.folder
+                ) from None
             yield
         finally:
             os.close(folder)
@@ -194,7 +213,9 @@ class RunStore:
         path = self.trial_folder(trial) / TRIAL
         record = read_json(path, TrialRecord, self.folder)
         if record.spec.trial != trial:
-            raise UsageError(f"{path} is of the trial {record.spec.trial!r}")
+            raise UsageError(
+                "other-trial", "{path} is of the trial {trial!r}", path=path, trial=record.spec.trial
+            )
         own_commands.check([record.spec.client])
         return record
 
@@ -242,11 +263,21 @@ class RunStore:
         path, verdict = self.trial_folder(spec.trial) / VERDICT, self.verdict(spec.trial, room)
         if (verdict.trial, verdict.client) != (spec.trial, str(spec.client)):
             raise UsageError(
-                f"{path} is of the trial {verdict.trial!r} of {verdict.client}; "
-                f"the plan has {spec.trial!r} of {spec.client} there"
+                "other-trial",
+                "{path} is of the trial {trial!r} of {client}; the plan has {planned!r} of {planned_client} there",
+                path=path,
+                trial=verdict.trial,
+                client=verdict.client,
+                planned=spec.trial,
+                planned_client=spec.client,
             )
         if verdict.verdict not in set(Verdict):
-            raise UsageError(f"{path} has the verdict {verdict.verdict!r}, which is none")
+            raise UsageError(
+                "unknown-verdict",
+                "{path} has the verdict {verdict!r}, which is none",
+                path=path,
+                verdict=verdict.verdict,
+            )
         return verdict
 
     def export(self, name: str) -> bytes:

@@ -58,8 +58,13 @@ def needed(extra: str, by: str) -> Iterator[None]:
         else:
             return
     raise EnvironmentProblem(
-        f"{by} needs the extra {extra!r} ({problem.why}): {problem.command}",
+        "extra-not-usable",
+        "{by} needs the extra {extra!r} ({why}): {command}",
         hint="kafka-trial doctor shows the extras",
+        by=by,
+        extra=extra,
+        why=problem.why,
+        command=problem.command,
     )
 
 

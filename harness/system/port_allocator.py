@@ -41,8 +41,12 @@ def port_block(count: int, first: int = FIRST, last: int = LAST) -> Iterator[ran
                 yield ports
                 return
     raise PortsExhausted(
-        f"no {count} neighbouring TCP ports are free on 127.0.0.1 between {first} and {last}",
+        "ports-exhausted",
+        "no {count} neighbouring TCP ports are free on 127.0.0.1 between {first} and {last}",
         hint="ss -Htlnp src 127.0.0.1",
+        count=count,
+        first=first,
+        last=last,
     )
 
 

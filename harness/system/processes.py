@@ -176,7 +176,12 @@ async def spawn(
                 umask=OWN_UMASK,
             )
         except OSError as error:
-            raise EnvironmentProblem(f"{argv[0]} cannot be started: {error.strerror or error}") from error
+            raise EnvironmentProblem(
+                "program-not-started",
+                "{program} cannot be started: {why}",
+                why=error.strerror or error,
+                program=argv[0],
+            ) from error
     child = Child(transport, protocol, loop)
     child.mark = mark
     return child
@@ -188,7 +193,9 @@ def _stream(target: int | Path | None, files: ExitStack) -> int | IO[bytes] | No
     try:
         return files.enter_context(open_log(target))
     except OSError as error:
-        raise EnvironmentProblem(f"cannot write {target}: {error.strerror or error}") from error
+        raise EnvironmentProblem(
+            "cannot-write", "cannot write {path}: {why}", path=target, why=error.strerror or error
+        ) from error
 
 
 async def stop(child: Child, grace_s: float = 5.0) -> int:
@@ -292,7 +299,9 @@ def _kill(matches: Callable[[str], bool]) -> list[str]:
     while found := [process for process in _marked(matches) if _start_ticks(process.pid) is not None]:
         if time.monotonic() > deadline:
             pids = ", ".join(str(process.pid) for process in found)
-            raise EnvironmentProblem(f"these processes survive SIGKILL: {pids}")
+            raise EnvironmentProblem(
+                "processes-survive", "these processes survive SIGKILL: {pids}", pids=pids
+            )
         for process in found:
             with suppress(psutil.Error):
                 killed.setdefault(process.pid, f"process {process.pid} ({process.name()})")

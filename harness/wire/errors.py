@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from harness.text.sentences import Coded
 
-class WireError(ValueError):
+
+class WireError(Coded, ValueError):
     """The bytes are not valid Kafka protocol, or a value cannot be encoded. The message is one sentence."""
 
 

@@ -73,9 +73,14 @@ class FrameReader:
             return None
         size = int.from_bytes(self._buffer[:SIZE_BYTES], "big", signed=True)
         if size < 0:
-            raise FrameError(f"a frame claims a negative size, {size} bytes")
+            raise FrameError("frame-size-negative", "a frame claims a negative size, {size} bytes", size=size)
         if size > self._max_frame_bytes:
-            raise FrameError(f"a frame claims {size} bytes, more than the limit of {self._max_frame_bytes}")
+            raise FrameError(
+                "frame-too-large",
+                "a frame claims {size} bytes, more than the limit of {most}",
+                size=size,
+                most=self._max_frame_bytes,
+            )
         end = SIZE_BYTES + size
         if len(self._buffer) < end:
             return None

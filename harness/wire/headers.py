@@ -73,7 +73,9 @@ def request_header(api_key: int, api_version: int, correlation_id: int, client_i
         return _FIXED.pack(api_key, api_version, correlation_id, len(name)) + name + tail
     except (struct.error, UnicodeEncodeError) as error:
         header = RequestHeader(api_key, api_version, correlation_id, client_id)
-        raise WireError(f"{header} does not fit a request header: {error}") from error
+        raise WireError(
+            "request-header-range", "{header} does not fit a request header: {why}", header=header, why=error
+        ) from error
 
 
 def read_request_header(payload: p.Data) -> tuple[RequestHeader, int]:
@@ -87,16 +89,23 @@ def _read_request_header(payload: p.Data) -> tuple[RequestHeader, int]:
     try:
         api_key, api_version, correlation_id, size = _FIXED.unpack_from(payload)
     except struct.error:
-        raise WireError(f"a request of {len(payload)} bytes is cut off in its header") from None
+        raise WireError(
+            "request-header-cut-off",
+            "a request of {count} bytes is cut off in its header",
+            count=len(payload),
+        ) from None
     at = _FIXED.size + max(size, 0)
     if size < -1 or at > len(payload):
         raise WireError(
-            f"the client id of a request claims {size} bytes, {len(payload) - _FIXED.size} are left"
+            "client-id-cut-off",
+            "the client id of a request claims {size} bytes, {left} are left",
+            size=size,
+            left=len(payload) - _FIXED.size,
         )
     try:
         client_id = None if size < 0 else str(payload[_FIXED.size : at], "utf-8")
     except UnicodeDecodeError:
-        raise WireError("the client id of a request is not UTF-8") from None
+        raise WireError("client-id-not-utf-8", "the client id of a request is not UTF-8") from None
     if is_flexible(api_key, api_version):
         at = at + 1 if payload[at : at + 1] == _NO_TAGS else p.skip_tags(payload, at)
     return _make_header(api_key, api_version, correlation_id, client_id), at
@@ -111,14 +120,22 @@ def write_response_header(api_key: int, api_version: int, correlation_id: int) -
     try:
         fixed = correlation_id.to_bytes(4, "big", signed=True)
     except OverflowError as error:
-        raise WireError(f"the correlation id {correlation_id} does not fit an int32") from error
+        raise WireError(
+            "correlation-id-range",
+            "the correlation id {correlation_id} does not fit an int32",
+            correlation_id=correlation_id,
+        ) from error
     return fixed + (_NO_TAGS if _response_is_tagged(api_key, api_version) else b"")
 
 
 def read_response_header(payload: p.Data, api_key: int, api_version: int) -> tuple[int, int]:
     """Return the correlation id of a response's payload, and the position of its body. Raises :class:`WireError`."""
     if len(payload) < 4:
-        raise WireError(f"a response of {len(payload)} bytes is cut off in its header")
+        raise WireError(
+            "response-header-cut-off",
+            "a response of {count} bytes is cut off in its header",
+            count=len(payload),
+        )
     correlation_id = int.from_bytes(payload[:4], "big", signed=True)
     if _response_is_tagged(api_key, api_version):
         return correlation_id, 5 if payload[4:5] == _NO_TAGS else p.skip_tags(payload, 4)

@@ -58,7 +58,7 @@ def client_versions(api_key: int) -> tuple[int, int]:
     Raises :class:`WireError` for an unknown API.
     """
     if api_key not in api_key_map:
-        raise WireError(f"{api_name(api_key)} is not a known API")
+        raise WireError("unknown-api", "{api} is not a known API", api=api_name(api_key))
     versions = schema_name_map[api_key_map[api_key]]
     return min(versions), max(versions)
 
@@ -68,7 +68,14 @@ def message_class(api_key: int, version: int, kind: Kind) -> Any:
     """Return kio's class, e.g. ``ProduceRequest`` of version 9. Raises :class:`WireError` if it does not exist."""
     lowest, highest = client_versions(api_key)
     if not lowest <= version <= highest:
-        raise WireError(f"{api_name(api_key)} version {version} is not known: {lowest} to {highest} are")
+        raise WireError(
+            "unknown-version",
+            "{api} version {version} is not known: {lowest} to {highest} are",
+            api=api_name(api_key),
+            version=version,
+            lowest=lowest,
+            highest=highest,
+        )
     return (load_request_schema if kind == "request" else load_response_schema)(api_key, version)
 
 
@@ -140,8 +147,16 @@ def _read_anew(api_key: int, version: int, kind: Kind, payload: Data, at: int) -
         return value
     name = type(value).__name__
     if end > len(payload):
-        raise WireError(f"{name} is cut off: {end} bytes were claimed, there are {len(payload)}")
-    raise WireError(f"{len(payload) - end} bytes are left over after a {name}")
+        raise WireError(
+            "message-cut-off",
+            "{name} is cut off: {end} bytes were claimed, there are {count}",
+            name=name,
+            end=end,
+            count=len(payload),
+        )
+    raise WireError(
+        "bytes-left-over", "{left} bytes are left over after a {name}", left=len(payload) - end, name=name
+    )
 
 
 def _body(message: RequestPayload | ResponsePayload) -> bytes:
@@ -150,4 +165,6 @@ def _body(message: RequestPayload | ResponsePayload) -> bytes:
         return entity_writer(entity)(message)
     except (struct.error, ArithmeticError, AttributeError, TypeError, ValueError) as error:
         # The errors that Python raises for a value that does not fit its field.
-        raise WireError(f"{entity.__name__} cannot be written: {error!r}") from error
+        raise WireError(
+            "message-not-writable", "{entity} cannot be written: {why!r}", entity=entity.__name__, why=error
+        ) from error

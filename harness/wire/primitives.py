@@ -29,7 +29,7 @@ def read_uvarint(data: Data, at: int) -> tuple[int, int]:
             return first & 0x7F | second << 7, at + 2
         return _read_long_uvarint(data, at)
     except IndexError:
-        raise WireError(f"a varint at {at} is cut off") from None
+        raise WireError("varint-cut-off", "a varint at {at} is cut off", at=at) from None
 
 
 def _read_long_uvarint(data: Data, at: int) -> tuple[int, int]:
@@ -41,7 +41,7 @@ def _read_long_uvarint(data: Data, at: int) -> tuple[int, int]:
             if value >= 1 << 32:
                 break
             return value, at + index + 1
-    raise WireError(f"the varint at {at} does not fit 32 bits")
+    raise WireError("varint-range", "the varint at {at} does not fit 32 bits", at=at)
 
 
 def write_uvarint(value: int) -> bytes:
@@ -66,7 +66,13 @@ def read_tags(data: Data, at: int, wanted: Collection[int] = ()) -> tuple[dict[i
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if at + size > len(data):
-            raise WireError(f"the tagged field {tag} claims {size} bytes, {len(data) - at} are left")
+            raise WireError(
+                "tagged-field-cut-off",
+                "the tagged field {tag} claims {size} bytes, {left} are left",
+                tag=tag,
+                size=size,
+                left=len(data) - at,
+            )
         if tag in wanted:
             tags[tag] = at, at + size
         at += size

@@ -72,48 +72,80 @@ def _duration(value_ms: int) -> timedelta:
     try:
         return timedelta(milliseconds=value_ms)
     except OverflowError:
-        raise WireError(f"a duration of {value_ms} ms is out of range") from None
+        raise WireError(
+            "duration-range", "a duration of {value_ms} ms is out of range", value_ms=value_ms
+        ) from None
 
 
 def _moment(value_ms: int) -> datetime:
     try:
         return _EPOCH + timedelta(milliseconds=value_ms)
     except OverflowError:
-        raise WireError(f"a timestamp of {value_ms} ms is out of range") from None
+        raise WireError(
+            "timestamp-range", "a timestamp of {value_ms} ms is out of range", value_ms=value_ms
+        ) from None
 
 
 def _null(length: int, at: int) -> None:
     """Return the value for a negative length. Raises :class:`WireError` if the length is below -1."""
     if length < -1:
-        raise WireError(f"the length {length} before {at} is negative")
+        raise WireError(
+            "negative-length", "the length {length} before {at} is negative", length=length, at=at
+        )
 
 
 def _not_null(length: int, at: int) -> None:
     _null(length, at)
-    raise WireError(f"null before {at} in a field that cannot be null")
+    raise WireError("null-not-allowed", "null before {at} in a field that cannot be null", at=at)
 
 
 def _claim(count: int, data: Data, at: int) -> WireError:
-    return WireError(f"an array claims {count} elements, {len(data) - at} bytes are left")
+    return WireError(
+        "array-too-long",
+        "an array claims {count} elements, {left} bytes are left",
+        count=count,
+        left=len(data) - at,
+    )
 
 
 def _crowded(at: int) -> WireError:
-    return WireError(f"the arrays before {at} have more than {MAX_ELEMENTS:,} elements")
+    return WireError(
+        "too-many-elements",
+        "the arrays before {at} have more than {most:,} elements",
+        at=at,
+        most=MAX_ELEMENTS,
+    )
+
+
+def _not_utf_8(name: str, at: int) -> WireError:
+    return WireError("string-not-utf-8", "{name} has a string at {at} that is not UTF-8", name=name, at=at)
 
 
 def _cut_off(name: str, data: Data, at: int) -> WireError:
-    return WireError(f"{name} is cut off: more should follow at {at}, there are {len(data)} bytes")
+    return WireError(
+        "message-cut-off",
+        "{name} is cut off: more should follow at {at}, there are {count} bytes",
+        name=name,
+        at=at,
+        count=len(data),
+    )
 
 
 def _tagged(read: Reader, name: str, data: Data, begin: int, end: int) -> Any:
     value, stop = read(data, begin)
     if stop != end:
-        raise WireError(f"the tagged field {name} has {end - begin} bytes and takes {stop - begin}")
+        raise WireError(
+            "tagged-field-length",
+            "the tagged field {name} has {size} bytes and takes {taken}",
+            name=name,
+            size=end - begin,
+            taken=stop - begin,
+        )
     return value
 
 
 _NAMES: Final[dict[str, Any]] = {
-    "WireError": WireError,
+    "not_utf_8": _not_utf_8,
     "claim": _claim,
     "crowded": _crowded,
     "cut_off": _cut_off,
@@ -272,7 +304,7 @@ def _reader(shape: Shape, name: str, *, flexible: bool, room: int = MAX_ELEMENTS
         with source.block("except (struct_error, IndexError):"):
             source.line(f"raise cut_off({name!r}, data, at) from None")
         with source.block("except UnicodeDecodeError:"):
-            source.line(f"raise WireError(f'{name} has a string at {{at}} that is not UTF-8') from None")
+            source.line(f"raise not_utf_8({name!r}, at) from None")
     return source.compiled(f"read_{name}")
 
 

@@ -28,12 +28,18 @@ def negotiate(
     low = ours_low if lowest is None else max(ours_low, lowest)
     high = ours_high if highest is None else min(ours_high, highest)
     if api_key not in broker:
-        raise UnsupportedVersion(f"the broker does not offer {api_name(api_key)}")
+        raise UnsupportedVersion("api-not-offered", "the broker does not offer {api}", api=api_name(api_key))
     theirs_low, theirs_high = broker[api_key]
     version = min(high, theirs_high)
     if version < max(low, theirs_low):
         raise UnsupportedVersion(
-            f"no version of {api_name(api_key)} in common: the client speaks {low} to {high}, "
-            f"the broker {theirs_low} to {theirs_high}"
+            "no-common-version",
+            "no version of {api} in common: the client speaks {low} to {high}, the broker "
+            "{theirs_low} to {theirs_high}",
+            api=api_name(api_key),
+            low=low,
+            high=high,
+            theirs_low=theirs_low,
+            theirs_high=theirs_high,
         )
     return version

@@ -92,8 +92,13 @@ class WitnessLane:
                 self._acceptors.append(Acceptor(address.witness, partial(self._takes, address), self._fail))
             except OSError as error:
                 await self.close()
+                host, port = address.witness
                 raise EnvironmentProblem(
-                    "the witness cannot listen on {}:{}: {}".format(*address.witness, error.strerror or error)
+                    "port-taken",
+                    "the witness cannot listen on {host}:{port}: {why}",
+                    host=host,
+                    port=port,
+                    why=error.strerror or error,
                 ) from error
 
     async def close(self) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from kio.schema.errors import ErrorCode
 from kio.static.primitive import i32Timedelta, i64
 
+from harness.text.sentences import Coded
 from harness.wire.apis import Api
 from harness.wire.errors import WireError
 from harness.wire.frames import SIZE_BYTES
@@ -26,7 +27,7 @@ _CORRELATION_BYTES: Final = 4
 _NOT_DONE: Final[Mapping[str, Any]] = {"base_offset": i64(-1), "log_append_time": None}
 
 
-class CannotRewrite(ValueError):
+class CannotRewrite(Coded, ValueError):
     """This response has to pass unchanged."""
 
 
@@ -35,10 +36,10 @@ def rewrite(payload: bytes, api_key: int, api_version: int, change: Change) -> b
     try:
         correlation_id, message = decode_response(payload, api_key, api_version)
         if encode_response(message, correlation_id)[SIZE_BYTES:] != payload:
-            raise CannotRewrite("it contains an unknown field")
+            raise CannotRewrite("unknown-field", "it contains an unknown field")
         return encode_response(change(message), correlation_id)[SIZE_BYTES:]
     except WireError as error:
-        raise CannotRewrite(str(error)) from error
+        raise CannotRewrite("response-unreadable", "{why}", why=error) from error
 
 
 def error_code(code: int, partition: int | None = None, was: int | None = None) -> Change:
@@ -67,7 +68,7 @@ def throttle_time(throttle_ms: int) -> Change:
 
     def throttle(message: Any) -> Any:
         if not any(field.name == "throttle_time" for field in fields(message)):
-            raise CannotRewrite("this version has no throttle time")
+            raise CannotRewrite("no-throttle-time", "this version has no throttle time")
         return replace(message, throttle_time=i32Timedelta.parse(timedelta(milliseconds=throttle_ms)))
 
     return throttle

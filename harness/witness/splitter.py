@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from harness.text.sentences import Coded
 from harness.wire.frames import SIZE_BYTES, is_one_frame
 from harness.wire.primitives import Data
 
@@ -26,7 +27,7 @@ HEAD_BYTES = 4 * 2**10
 SMALL_BYTES = 4 * 2**10
 
 
-class NotAFrame(ValueError):
+class NotAFrame(Coded, ValueError):
     """The bytes are not a Kafka frame, and nothing after them on this connection can be read."""
 
 
@@ -107,7 +108,7 @@ class FrameSplitter:
         if len(self._kept) == SIZE_BYTES:
             size = int.from_bytes(self._kept, signed=True)
             if not MIN_PAYLOAD_BYTES <= size <= MAX_PAYLOAD_BYTES:
-                raise NotAFrame(f"a frame cannot be {size} bytes long")
+                raise NotAFrame("frame-size", "a frame cannot be {size} bytes long", size=size)
             self._size = self._left = size
             self._kept.clear()
         return end

@@ -171,9 +171,14 @@ class Transcript:
         try:
             header, at = read_request_header(payload)
         except WireError as error:
-            raise NotAFrame(f"no request header: {error}") from None
+            raise NotAFrame("not-a-request-header", "no request header: {why}", why=error) from None
         if not 0 <= header.api_key < API_KEY_LIMIT or header.api_version < 0:
-            raise NotAFrame(f"no request: API key {header.api_key}, version {header.api_version}")
+            raise NotAFrame(
+                "not-a-request",
+                "no request: API key {api_key}, version {api_version}",
+                api_key=header.api_key,
+                api_version=header.api_version,
+            )
         contents, note = NOTHING, _why_unread(header.api_key, is_whole=is_whole)
         if note is None:
             try:

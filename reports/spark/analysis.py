@@ -105,7 +105,11 @@ def analyse(spark: SparkSession, base: str) -> Analysis:
     versions = set(arrow["trials"]["schema_version"].to_pylist()) - {SCHEMA_VERSION}
     if versions:
         raise UsageError(
-            f"{base} has rows of schema version {min(versions)}; this version reads {SCHEMA_VERSION}"
+            "schema-version",
+            "{path} has rows of schema version {found}; this version reads {schema_version}",
+            path=base,
+            found=min(versions),
+            schema_version=SCHEMA_VERSION,
         )
     return Analysis(arrow)
 

@@ -24,13 +24,18 @@ def _read(spark: SparkSession, path: str, expected: StructType) -> DataFrame:
     try:
         frame = spark.read.parquet(path)
     except AnalysisException as error:
-        raise UsageError(f"{path} is not a packed table: {str(error).splitlines()[0]}") from error
+        raise UsageError(
+            "not-a-table", "{path} is not a packed table: {why}", path=path, why=str(error).splitlines()[0]
+        ) from error
     found = {field.name: field.dataType for field in frame.schema}
     wanted = {field.name: field.dataType for field in expected}
     if found != wanted:
         odd = sorted(name for name in found.keys() | wanted.keys() if found.get(name) != wanted.get(name))
         raise UsageError(
-            f"{path} was packed by another version of kafka-trial: column {', '.join(odd)} differs",
+            "table-of-another-version",
+            "{path} was packed by another version of kafka-trial: column {columns} differs",
             hint="kafka-trial report RUN packs the run again",
+            path=path,
+            columns=tuple(odd),
         )
     return frame.select(*wanted)

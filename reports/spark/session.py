@@ -89,7 +89,9 @@ def spark_session(master: str | None = None, trials: int = 1) -> Iterator[SparkS
         try:
             gateway, session = _start(settings(master or LOCAL, trials, scratch), log)
         except (PySparkException, Py4JError, OSError) as error:
-            raise EnvironmentProblem(f"Spark cannot start: {_last_line(log) or error}") from error
+            raise EnvironmentProblem(
+                "spark-not-started", "Spark cannot start: {why}", why=_last_line(log) or error
+            ) from error
         try:
             yield session
         finally:

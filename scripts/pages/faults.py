@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cache
 from inspect import getdoc
 
-from harness.cli.commands.explain import page_of, seen_by
+from harness.cli.commands.explain import page_of
 from harness.model.dice import Dice
 from harness.plugins import registry
 from harness.plugins.fault import FaultKind
@@ -55,7 +55,7 @@ def _row(kind: FaultKind, control: Control) -> tuple[str, ...]:
     return (
         f"[{kind.name}](#{kind.name})",
         _worlds(kind),
-        ", ".join(seen_by(kind)),
+        ", ".join(kind.seen_by),
         " ".join((getdoc(kind.hits) or "").split()),
         control.client,
         control.broker,
@@ -70,7 +70,7 @@ def _section(kind: FaultKind) -> str:
     params = table(("parameter", "default", "range", "what"), rows) if rows else "No parameters.\n"
     shown = _links(control.place.link for control in controls() if control.kind == kind.name)
     facts = (
-        f"Worlds: {_worlds(kind)}. Seen by: {', '.join(seen_by(kind))}. Controls: {shown}.\n\n"
+        f"Worlds: {_worlds(kind)}. Seen by: {', '.join(kind.seen_by)}. Controls: {shown}.\n\n"
         f"Its effect, which every verdict counts, is how many {kind.shown_by}."
     )
     return f"{facts}\n\n{_proof(kind)}\n\n{params}\n{without_headings(page_of(kind))}"

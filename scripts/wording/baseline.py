@@ -20,10 +20,10 @@ def read(text: str) -> dict[str, int]:
     return {name: int(count) for name, count in tomllib.loads(text).items()}
 
 
-def written(baseline: Mapping[str, int]) -> str:
+def written(baseline: Mapping[str, int], header: str = HEADER) -> str:
     """Return the baseline in TOML. A file without a hit has no line."""
     lines = (f"{json.dumps(name)} = {count}\n" for name, count in sorted(baseline.items()) if count)
-    return HEADER + "".join(lines)
+    return header + "".join(lines)
 
 
 def lowered(baseline: Mapping[str, int] | None, hits: Mapping[str, Sequence[Hit]]) -> dict[str, int]:
@@ -34,7 +34,9 @@ def lowered(baseline: Mapping[str, int] | None, hits: Mapping[str, Sequence[Hit]
     return {name: count for name, count in left.items() if count}
 
 
-def problems(baseline: Mapping[str, int], hits: Mapping[str, Sequence[Hit]]) -> list[str]:
+def problems(
+    baseline: Mapping[str, int], hits: Mapping[str, Sequence[Hit]], script: str = "scripts/prose.py"
+) -> list[str]:
     """Return a line for each hit of a file that has too many, and for each file whose number is too high."""
     lines = []
     for name in sorted({*baseline, *hits}):
@@ -45,6 +47,6 @@ def problems(baseline: Mapping[str, int], hits: Mapping[str, Sequence[Hit]]) -> 
                 lines.append(f"{name}: {len(found)} hits, and the baseline allows {allowed}")
         elif len(found) < allowed:
             lines.append(
-                f"{name}: {len(found)} hits, and the baseline allows {allowed}; run: scripts/prose.py --update"
+                f"{name}: {len(found)} hits, and the baseline allows {allowed}; run: {script} --update"
             )
     return lines

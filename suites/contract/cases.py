@@ -17,6 +17,7 @@ from harness.model.spec import OWN, ClientRef, TrialSpec, Workload
 from harness.model.units import some
 from harness.model.verdicts import Guarantee, Outcome
 from harness.plugins.workload import Config, WorkloadKind
+from harness.text.sentences import Coded
 from harness.trial.patience import LIMITS
 
 UNKNOWN_COMMAND = "recite_a_poem"
@@ -27,7 +28,7 @@ CLOSE_TIMEOUT_MS = 1_000
 SHORT = {"linger.ms": 5, "max.block.ms": 500, "reconnect.backoff.max.ms": 1_000, "request.timeout.ms": 1_000}
 
 
-class ContractViolation(Exception):
+class ContractViolation(Coded):
     """The client did something other than the case requires. The message says what."""
 
 
@@ -72,7 +73,7 @@ class ClientProcess:
         """Check that the client sends ``shutdown_complete`` and exits with 0."""
         await self.says.ended(self.patience_s)
         if self.says.error is not None:
-            raise ContractViolation(f"after {why}: {self.says.error}")
+            raise ContractViolation("ended-after", "after {why}: {error}", why=why, error=self.says.error)
 
 
 async def startup(client: ClientProcess) -> None:
@@ -80,7 +81,9 @@ async def startup(client: ClientProcess) -> None:
     event = await client.says.startup(client.patience_s)
     for name in ("client", "client_version", "language"):
         if not getattr(event, name):
-            raise ContractViolation(f"expected a text in {name} of startup_complete, got none")
+            raise ContractViolation(
+                "startup-text-missing", "expected a text in {name} of startup_complete, got none", name=name
+            )
 
 
 async def unknown_command(client: ClientProcess) -> None:
@@ -96,7 +99,11 @@ async def garbage_line(client: ClientProcess) -> None:
     await client.says.say(b"this is no command")
     code = await client.says.ended(client.patience_s)
     if code == 0 or not isinstance(client.heard[-1], Fatal):
-        raise ContractViolation(f"expected fatal and a non-zero exit after a garbage line, got exit {code}")
+        raise ContractViolation(
+            "garbage-accepted",
+            "expected fatal and a non-zero exit after a garbage line, got exit {code}",
+            code=code,
+        )
 
 
 async def sigterm(client: ClientProcess) -> None:
@@ -121,7 +128,11 @@ async def heartbeat(client: ClientProcess) -> None:
         return sum(isinstance(event, Stats) for event in client.heard) >= 2
 
     if not await client.says.until(beats_twice, client.patience_s):
-        raise ContractViolation(f"expected stats each second, got not two in {client.patience_s:g} s")
+        raise ContractViolation(
+            "stats-missing",
+            "expected stats each second, got not two in {patience_s:g} s",
+            patience_s=client.patience_s,
+        )
 
 
 async def configuration(client: ClientProcess) -> None:
@@ -140,7 +151,11 @@ async def bad_setting(client: ClientProcess) -> None:
     except ConfigRefused:
         return
     if name not in answer.not_set:
-        raise ContractViolation(f"expected {name}=banana to be refused or not set, it was applied")
+        raise ContractViolation(
+            "invalid-setting-applied",
+            "expected {setting}=banana to be refused or not set, it was applied",
+            setting=name,
+        )
 
 
 async def dead_address(client: ClientProcess) -> None:
@@ -150,15 +165,29 @@ async def dead_address(client: ClientProcess) -> None:
     element, ops = client.workload.element, {command.op for command in client.workload.commands}
     answer = await client.says.flush(2 * LIMIT_MS)
     if answer is None:
-        raise ContractViolation("expected an answer to flush within its timeout, got nothing")
+        raise ContractViolation(
+            "flush-not-answered", "expected an answer to flush within its timeout, got nothing"
+        )
     if sum(event.count for event in client.heard if isinstance(event, OpInvoke)) != ELEMENTS:
-        raise ContractViolation(f"expected op_invoke for {ELEMENTS} {element}s before the answer to flush")
+        raise ContractViolation(
+            "not-all-invoked",
+            "expected op_invoke for {count} {element}s before the answer to flush",
+            count=ELEMENTS,
+            element=element,
+        )
     results = [event for event in client.heard if isinstance(event, OpComplete) and event.op in ops]
     if any(outcome == Outcome.OK for event in results for outcome in event.outcome):
-        raise ContractViolation(f"a {element} is {client.workload.done} although no broker was there")
+        raise ContractViolation(
+            "acknowledged-without-broker",
+            "a {element} is {done} although no broker was there",
+            element=element,
+            done=client.workload.done,
+        )
     if answer.outcome == [Outcome.OK] and client.says.outstanding:
         raise ContractViolation(
-            f"flush is ok although {some(client.says.outstanding, element)} have no result"
+            "flush-ok-too-early",
+            "flush is ok although {outstanding} have no result",
+            outstanding=some(client.says.outstanding, element),
         )
     await client.says.close(CLOSE_TIMEOUT_MS)
 
@@ -168,7 +197,9 @@ async def close_in_time(client: ClientProcess) -> None:
     await client.configure(client.config(limit_ms=300_000))
     await client.load()
     if await client.says.close(CLOSE_TIMEOUT_MS) is None:
-        raise ContractViolation("expected an answer to close within its timeout, got nothing")
+        raise ContractViolation(
+            "close-not-answered", "expected an answer to close within its timeout, got nothing"
+        )
 
 
 Case = Callable[[ClientProcess], Awaitable[None]]

@@ -44,7 +44,9 @@ def check_adapter(
 ) -> int:
     """Run the contract test suite on an adapter: `kafka-trial check-adapter -- COMMAND ...`, or on a client by name."""
     if not (client or command):
-        raise NothingSelected("no adapter is named; put its command after --, or name a client with -c")
+        raise NothingSelected(
+            "no-adapter", "no adapter is named; put its command after --, or name a client with -c"
+        )
     for name in case or ():
         if name not in CASES:
             raise unknown("case", name, CASES)

@@ -95,8 +95,10 @@ def kafka_verdict(
                 kafka_cluster.submit(ahead)
         tried = trials.tried(kafka_case)
         tried.require_verdict()
-    except (KafkaTrialError, TrialInconclusive) as error:
+    except TrialInconclusive as error:
         pytest.fail(log_line(str(error)), pytrace=False)
+    except KafkaTrialError as error:
+        pytest.fail(log_line(f"[{error.code}] {error}"), pytrace=False)
     return tried
 
 

@@ -61,14 +61,17 @@ def perturb(
     store = RunStore.open(run)
     passing = {verdict.trial: verdict for verdict in store.verdicts() if verdict.verdict in PASSING}
     if not passing:
-        raise NothingSelected(f"{store.folder} has no trial that passed")
+        raise NothingSelected("no-passed-trial", "{path} has no trial that passed", path=store.folder)
     trials = _sampled(list(passing), sample, seed)
     not_judged = _not_judged([passing[trial] for trial in trials])
     began = time.monotonic()
     tried = _all(store.folder, trials, tuple(kinds), seed, tries, jobs, quiet)
     if not tried:
         raise NothingSelected(
-            f"none of the {len(kinds)} kinds fits any of the {len(trials)} trials that passed"
+            "no-perturbation-fits",
+            "none of the {count} kinds fits any of the {trials} trials that passed",
+            count=len(kinds),
+            trials=len(trials),
         )
     found = tallies(kinds, tried)
     document = _document(store.folder, trials, found, not_judged)

@@ -104,5 +104,7 @@ def perturbations() -> dict[str, Perturbation]:
     found: dict[str, Perturbation] = {}
     for each in (each for entry in registry.table("perturbations").values() for each in entry):
         if found.setdefault(each.name, each) is not each:
-            raise KafkaTrialError(f"two perturbations are called {each.name!r}")
+            raise KafkaTrialError(
+                "perturbation-named-twice", "two perturbations are called {name!r}", name=each.name
+            )
     return found

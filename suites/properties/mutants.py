@@ -74,7 +74,11 @@ def _chosen(names: Sequence[str], of: Sequence[str]) -> tuple[list[str], list[st
     wanted = [name for name, mutant in table.items() if not of or mutant.of in of]
     here = [name for name in wanted if is_simulated(PREFIX + name)]
     if not here:
-        raise NothingSelected(f"no mutant can run in virtual time, of {', '.join(wanted) or 'none'}")
+        raise NothingSelected(
+            "no-simulated-mutant",
+            "no mutant can run in virtual time, of {mutants}",
+            mutants=tuple(wanted) or "none",
+        )
     return here, [name for name in wanted if name not in here]
 
 

@@ -86,7 +86,12 @@ def _accused(
         if (guarantees := tuple(each for each in scenario.guarantees if each in check.guarantees))
     ]
     if not judged:
-        raise UsageError(f"check {check.name!r} judges no guarantee of the scenarios {', '.join(scenarios)}")
+        raise UsageError(
+            "check-without-guarantee",
+            "check {check!r} judges no guarantee of the scenarios {scenarios}",
+            check=check.name,
+            scenarios=tuple(scenarios),
+        )
     ref = ClientRef(client, registry.client(client).default_version)
     for number in range(count):
         turn, place = divmod(number, len(judged))

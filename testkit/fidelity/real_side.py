@@ -216,7 +216,7 @@ class RealSide:
         )
         [config] = answer.results[0].configs
         if config.value != str(10**9 + self._marks):
-            raise NotYet(f"broker {node_id} has not applied the mark yet")
+            raise NotYet("mark-not-applied", "broker {node_id} has not applied the mark yet", node_id=node_id)
 
     async def _gone(self, node: int) -> None:
         """Raise NotYet unless no broker lists the node as a leader or in-sync replica."""
@@ -224,7 +224,12 @@ class RealSide:
             for topic in self._specs:
                 [found] = (await self.cluster.admin.metadata(node_id, topic)).topics
                 if any(part.leader_id == node or node in part.isr_nodes for part in found.partitions):
-                    raise NotYet(f"broker {node_id} still lists broker {node}")
+                    raise NotYet(
+                        "broker-still-listed",
+                        "broker {node_id} still lists broker {node}",
+                        node_id=node_id,
+                        node=node,
+                    )
 
     async def _caught_up(self) -> None:
         """Wait until every running replica of all current topics is in sync on every broker."""
@@ -235,7 +240,12 @@ class RealSide:
                 [found] = (await self.cluster.admin.metadata(min(up), topic)).topics
                 for partition in found.partitions:
                     if not up <= set(partition.isr_nodes):
-                        raise NotYet(f"{topic}-{partition.partition_index} is not caught up")
+                        raise NotYet(
+                            "not-caught-up",
+                            "{topic}-{partition} is not caught up",
+                            topic=topic,
+                            partition=partition.partition_index,
+                        )
                     await self.cluster.admin.list_offsets(topic, partition.partition_index, LATEST)
 
         await insist("catching up", FAULT_TIMEOUT_S, caught_up)
@@ -275,7 +285,7 @@ class RealSide:
             data = bytes((await admin.fetch(topic, partition, offset)).records or b"")
             batches = list(read_batches(data))
             if not batches:
-                raise NotYet("the last records are not replicated yet")
+                raise NotYet("not-replicated", "the last records are not replicated yet")
             pieces.append(data[: sum(batch.header.size_bytes for batch in batches)])
             offset = batches[-1].header.last_offset + 1
             return True

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.jvm, pytest.mark.long("builds and installs a wheel")]
 ROOT = Path(__file__).parents[2]
 EXTRAS = {"hypothesis", "jinja2", "plotly", "pyarrow", "pyspark", "scapy"}
 NO_REPORT = (
-    "error: report needs the extra 'report' (not installed: jinja2, plotly, pyarrow, pyspark): "
+    "error[extra-not-usable]: report needs the extra 'report' (not installed: jinja2, plotly, pyarrow, pyspark): "
     "pip install 'kafka-trial[report]'",
     "hint: kafka-trial doctor shows the extras",
 )

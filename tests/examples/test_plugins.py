@@ -58,7 +58,7 @@ def test_its_mutant_is_tried_and_the_true_client_too(kafka_trial):
     assert (row["name"], row["of"]) == ("one-partition-too-many", "lookup")
     assert (row["caught_by"], row["examples"]) == ("wrong-partition-count", 1)
     assert told["escaped"] == told["accused"] == told["not_tried"] == []
-    assert "20 examples of 1 properties and checks" in done.stderr
+    assert "20 examples" in done.stderr
 
 
 @pytest.mark.long("builds and installs a distribution")

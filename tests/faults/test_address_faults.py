@@ -13,6 +13,7 @@ import pytest
 
 from harness.model.errors import EnvironmentProblem
 from harness.model.rows import FrameKind
+from testkit.codes import raises_code
 
 
 @pytest.mark.control(
@@ -126,7 +127,7 @@ def test_a_port_that_cannot_be_had_is_named_and_given_back(on_stage: Any) -> Non
         await victim.proxy.disable()
         with (
             socket.create_server(victim.proxy.address.advertised),
-            pytest.raises(EnvironmentProblem, match="is not available"),
+            raises_code(EnvironmentProblem, "port-taken"),
         ):
             await fault.start()
         await fault.stop()

@@ -229,7 +229,7 @@ def test_each_fault_is_accounted_for_by_itself(require_all_faults: bool, verdict
     evidence = tried(CUT, TOO_LATE)
     said = activation(evidence, replace(SCENARIO, require_all_faults=require_all_faults))
     assert said.verdict is verdict
-    assert "fault 1 (dropped_response) had no effect: 0 Produce answers" in said.reason.message
+    assert "fault 1 (dropped_response)" in said.reason.message
     assert "disconnect" not in said.reason.message
     assert [(each.kind, bool(each.effects)) for each in said.faults] == [
         ("disconnect", True),

@@ -9,6 +9,7 @@ from harness.model.mode import Mode
 from harness.model.spec import AtTime, FaultSpec
 from harness.plugins.registry import fault as fault_kind
 from harness.wire.apis import Api
+from testkit.codes import raises_code
 
 FAULT = fault_kind("error_response")
 
@@ -21,7 +22,7 @@ def asked(api: Api, **params: int) -> FaultSpec:
 @pytest.mark.parametrize("api", [Api.METADATA, Api.INIT_PRODUCER_ID, Api.API_VERSIONS])
 def test_a_partition_of_another_api_is_refused(api: Api, mode: Mode) -> None:
     FAULT.check(asked(api), mode)
-    with pytest.raises(UsageError, match="single partition of Produce only: leave out partition"):
+    with raises_code(UsageError, "error-response-partition"):
         FAULT.check(asked(api, partition=0), mode)
 
 

@@ -16,6 +16,7 @@ from harness.model.rows import FaultRow
 from harness.model.spec import AtTime, FaultSpec, FrameMatch
 from harness.plugins import registry
 from harness.plugins.fault import FaultKind
+from testkit.codes import coded, raises_code
 
 pytestmark = pytest.mark.long("real sockets, and faults that take their time")
 
@@ -94,23 +95,23 @@ def test_a_start_that_fails_on_one_proxy_reaches_the_others(on_stage: Any) -> No
 @pytest.mark.parametrize(
     ("name", "params", "said"),
     [
-        ("latency", {}, "needs upstream_ms or downstream_ms above 0"),
-        ("latency", {"upstream": 5}, "did you mean 'upstream_ms'"),
-        ("latency", {"upstream_ms": -1}, "must be 0 to 600000, not -1"),
-        ("bandwidth", {}, "needs upstream_bytes_per_s or downstream_bytes_per_s above 0"),
-        ("bandwidth", {"upstream_bytes_per_s": 1_500}, "must be a multiple of 1,000 .* not 1500"),
-        ("slicer", {"size_bytes": 0}, "must be 1 to 1048576, not 0"),
-        ("half_open", {"unaware_broker": 2}, "must be 0 to 1, not 2"),
-        ("partition", {"upstream": 0, "downstream": 0}, "needs upstream or downstream"),
-        ("partition", {"loud": 1, "downstream": 0}, "cannot be loud in one direction only"),
-        ("idle_kill", {"idle_ms": 0}, "must be 1 to 600000, not 0"),
-        ("torn_frame", {"at_bytes": 1}, "did you mean 'at_byte'"),
-        ("late_response", {"delay_ms": 1}, "unknown parameter of fault 'late_response'"),
+        ("latency", {}, "fault-does-nothing"),
+        ("latency", {"upstream": 5}, coded("unknown-name", suggestion="upstream_ms")),
+        ("latency", {"upstream_ms": -1}, coded("fault-param-range", low=0, high=600000, value=-1)),
+        ("bandwidth", {}, "fault-does-nothing"),
+        ("bandwidth", {"upstream_bytes_per_s": 1_500}, coded("bandwidth-not-whole-thousands", rate=1500)),
+        ("slicer", {"size_bytes": 0}, coded("fault-param-range", low=1, high=1048576, value=0)),
+        ("half_open", {"unaware_broker": 2}, coded("fault-param-range", low=0, high=1, value=2)),
+        ("partition", {"upstream": 0, "downstream": 0}, "fault-does-nothing"),
+        ("partition", {"loud": 1, "downstream": 0}, "partition-loud-one-way"),
+        ("idle_kill", {"idle_ms": 0}, coded("fault-param-range", low=1, high=600000, value=0)),
+        ("torn_frame", {"at_bytes": 1}, coded("unknown-name", suggestion="at_byte")),
+        ("late_response", {"delay_ms": 1}, "unknown-name"),
     ],
 )
 def test_parameters_are_checked_before_anything_runs(name: str, params: dict[str, int], said: str) -> None:
     fault = FaultSpec(name, AtTime(0), 1_000, params)
-    with pytest.raises(UsageError, match=said):
+    with raises_code(UsageError, said):
         registry.fault(name).check(fault, Mode.LIVE)
 
 
@@ -121,7 +122,7 @@ def test_frames_are_named_to_no_kind_that_would_not_look_at_them(name: str) -> N
     kind = registry.fault(name)
     fault = FaultSpec(name, AtTime(0), 1_000, frames=FrameMatch("Produce"))
     for mode in kind.modes:
-        with pytest.raises(UsageError, match="does not act on single frames: leave 'frames' out"):
+        with raises_code(UsageError, "frames-not-taken"):
             kind.check(fault, mode)
 
 

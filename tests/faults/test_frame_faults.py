@@ -20,6 +20,7 @@ from harness.model.spec import AtTime, FaultSpec, FrameMatch
 from harness.plugins.registry import fault as fault_kind
 from harness.wire.apis import Api
 from harness.wire.messages import client_versions, decode_response, encode_response, message_class
+from testkit.codes import coded, raises_code
 
 pytestmark = pytest.mark.long("real sockets, and faults that take their time")
 
@@ -386,13 +387,13 @@ def test_a_rule_may_come_in_the_middle_of_a_frame(on_lane: Any) -> None:
 @pytest.mark.parametrize(
     ("match", "said"),
     [
-        (None, "needs 'frames', which select the frames"),
-        (FrameMatch("Produces"), "unknown API 'Produces'"),
-        (FrameMatch("Produce", "request"), "acts on a response, not on a 'request'"),
-        (FrameMatch("Produce", first=0), "at least 1"),
+        (None, "fault-without-frames"),
+        (FrameMatch("Produces"), coded("frames-api-unknown", api="Produces")),
+        (FrameMatch("Produce", "request"), coded("frames-direction", meant="response", direction="request")),
+        (FrameMatch("Produce", first=0), "frames-first-and-count"),
     ],
 )
 def test_which_frames_is_checked_before_anything_runs(match: FrameMatch | None, said: str) -> None:
     fault = FaultSpec("wrong_correlation_id", AtTime(0), 1, frames=match)
-    with pytest.raises(UsageError, match=said):
+    with raises_code(UsageError, said):
         fault_kind(fault.kind).check(fault, Mode.LIVE)

@@ -17,18 +17,19 @@ from harness.model.errors import NothingSelected, UsageError
 from harness.storage.run_store import RunStore
 from reports import command
 from reports.command import build_report
+from testkit.codes import raises_code
 
 Runs = Callable[..., RunStore]
 
 
 def test_a_folder_that_is_no_run_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is not a run"):
+    with raises_code(UsageError, "not-a-run"):
         build_report(tmp_path)
 
 
 def test_a_run_without_a_finished_trial_selects_nothing(run_of: Runs, story: Callable[..., Any]) -> None:
     store = run_of(planned=[story("never").spec])
-    with pytest.raises(NothingSelected, match="has no finished trial"):
+    with raises_code(NothingSelected, "no-finished-trial"):
         build_report(store.folder)
 
 

@@ -36,6 +36,7 @@ from harness.storage.parquet_schema import TABLES, all_tables
 from harness.storage.parquet_writer import pack, schemas
 from harness.storage.run_store import RunStore
 from reports.spark import schema
+from testkit.codes import raises_code
 
 pytestmark = pytest.mark.long("packs a run for each test")
 
@@ -302,7 +303,9 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(harness.storage.parquet_writer, "_batch", full)
-    with pytest.raises(EnvironmentProblem, match=r"cannot write .*tables: No space left on device"):
+    with raises_code(
+        EnvironmentProblem, "cannot-write", path=re.compile(r"tables$"), why="No space left on device"
+    ):
         pack(store)
     assert rows(store.folder / "tables", "trials") == before
     assert [path.name for path in store.folder.iterdir() if path.name.startswith(".")] == []

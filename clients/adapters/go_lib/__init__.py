@@ -60,7 +60,11 @@ class GoClient:
         """Return the program to build for a version. Raise UsageError if it is not a version."""
         if not _WHOLE.fullmatch(plain_version(self.name, version, self.default_version)):
             raise UsageError(
-                f"{version!r} is not a version of {self.name}; an example is {self.default_version}"
+                "client-version-format",
+                "{version!r} is not a version of {client}; an example is {example}",
+                version=version,
+                client=self.name,
+                example=self.default_version,
             )
         number = Version(version)
         paths = [module for module, first in self.modules if number >= Version(first)]

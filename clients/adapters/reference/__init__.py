@@ -57,7 +57,13 @@ class Reference:
         See :class:`harness.plugins.client.ClientKind`.
         """
         if version != self.default_version:
-            raise UsageError(f"{self.name} exists only at version {self.default_version}, not at {version}")
+            raise UsageError(
+                "client-version-fixed",
+                "{name} exists only at version {known}, not at {version}",
+                name=self.name,
+                known=self.default_version,
+                version=version,
+            )
         # -P: modules in the current directory must not shadow the project's.
         return Launch(argv=(sys.executable, "-P", "-m", "clients.adapters.reference"), env=self._env)
 

@@ -76,4 +76,6 @@ def settle_backoffs(values: dict[str, Any], given: Mapping[str, Any], release: R
 def settle_security(values: Mapping[str, Any]) -> None:
     """Raise ConfigException if SASL is selected without credentials."""
     if values["security.protocol"].startswith("SASL") and values["sasl.jaas.config"] is None:
-        raise ConfigException("security.protocol=SASL_PLAINTEXT requires sasl.jaas.config")
+        raise ConfigException(
+            "jaas-config-missing", "security.protocol=SASL_PLAINTEXT requires sasl.jaas.config"
+        )

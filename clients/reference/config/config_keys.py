@@ -34,7 +34,9 @@ class Key:
         try:
             return self.parse(value)
         except (ValueError, TypeError) as error:
-            raise ConfigException(f"{name}={value!r}: {error}") from None
+            raise ConfigException(
+                "config-value", "{name}={value!r}: {why}", name=name, value=value, why=error
+            ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,10 @@ def release_of(version: str) -> Release:
     release = (int(found[1]), int(found[2])) if found else (0, 0)
     if release < OLDEST:
         raise ConfigException(
-            f"defaults_of={version!r}: expected a Kafka release from 2.0 on, such as {NEWEST!r}"
+            "unknown-release",
+            "defaults_of={version!r}: expected a Kafka release from 2.0 on, such as {newest!r}",
+            version=version,
+            newest=NEWEST,
         )
     return release
 
@@ -74,7 +79,9 @@ def read_keys(
         if name not in keys:
             prefix = name if name in (absent or {}) else name.partition(".")[0] + "."
             if absent and prefix in absent:
-                raise ConfigException(f"{name} cannot be set: {absent[prefix]}")
+                raise ConfigException(
+                    "config-not-settable", "{name} cannot be set: {why}", name=name, why=absent[prefix]
+                )
             raise unknown(f"{what} setting", name, keys)
     of_release = {
         change.setting: change.default
@@ -93,7 +100,12 @@ def refuse_repeated(given: Mapping[str, Any], lists: Iterable[str], release: Rel
     for name in lists:
         entries = split(given.get(name, ()))
         if len(entries) != len({str(entry) for entry in entries}) or any(entry == "" for entry in entries):
-            raise ConfigException(f"{name}={given[name]!r}: expected entries that are not empty, each once")
+            raise ConfigException(
+                "config-list",
+                "{name}={value!r}: expected entries that are not empty, each once",
+                name=name,
+                value=given[name],
+            )
 
 
 def split(value: Any) -> list[Any]:

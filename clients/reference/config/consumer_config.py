@@ -90,7 +90,9 @@ class ConsumerConfig:
     def require_group(self, what: str) -> str:
         """Return the group.id for subscribe() and commits. Raise InvalidGroupIdError without one (CLI-CFG-05)."""
         if not self.group_id:
-            raise InvalidGroupIdError(f"{what} needs a group.id, and none was configured")
+            raise InvalidGroupIdError(
+                "group-id-missing", "{what} needs a group.id, and none was configured", what=what
+            )
         return self.group_id
 
     @property
@@ -175,9 +177,14 @@ def _settle_group_protocol(values: dict[str, Any], given: Mapping[str, Any], rel
     protocol = values["group.protocol"]
     for name in FORBIDDEN[protocol]:
         if given.get(name) is not None:
-            raise ConfigException(f"{name} cannot be set with group.protocol={protocol}")
+            raise ConfigException(
+                "config-not-of-protocol",
+                "{name} cannot be set with group.protocol={protocol}",
+                name=name,
+                protocol=protocol,
+            )
     if protocol == "consumer" and values["group.id"] is not None and not values["group.id"].strip():
-        raise ConfigException("group.id must not be empty with group.protocol=consumer")
+        raise ConfigException("group-id-empty", "group.id must not be empty with group.protocol=consumer")
 
 
 def _settle_heartbeat(values: Mapping[str, Any]) -> None:
@@ -185,7 +192,10 @@ def _settle_heartbeat(values: Mapping[str, Any]) -> None:
     heartbeat, session = values["heartbeat.interval.ms"], values["session.timeout.ms"]
     if values["group.protocol"] == "classic" and heartbeat >= session:
         raise ConfigException(
-            f"heartbeat.interval.ms ({heartbeat}) must be lower than session.timeout.ms ({session})"
+            "heartbeat-interval-too-long",
+            "heartbeat.interval.ms ({heartbeat}) must be lower than session.timeout.ms ({session})",
+            heartbeat=heartbeat,
+            session=session,
         )
 
 
@@ -194,14 +204,16 @@ def _settle_auto_commit(values: dict[str, Any], given: Mapping[str, Any], releas
     if values["group.id"] is not None:
         return
     if "enable.auto.commit" in given and values["enable.auto.commit"]:
-        raise ConfigException("enable.auto.commit cannot be true without a group.id")
+        raise ConfigException(
+            "auto-commit-without-group", "enable.auto.commit cannot be true without a group.id"
+        )
     values["enable.auto.commit"] = False
 
 
 def _settle_offset_reset(values: Mapping[str, Any], given: Mapping[str, Any], release: Release) -> None:
     """CLI-CFG-09: by_duration requires release 4.0."""
     if release < (4, 0) and duration_ms(values["auto.offset.reset"]) is not None:
-        raise ConfigException("auto.offset.reset=by_duration needs release 4.0")
+        raise ConfigException("offset-reset-needs-release", "auto.offset.reset=by_duration needs release 4.0")
 
 
 def _or_null(group_id: str | None) -> str:

@@ -39,7 +39,14 @@ class Plugins:
             if hasattr(plugin, "configure"):
                 plugin.configure(self._settings, **more)
         except Exception as error:
-            raise PluginError(f"{setting}: {given!r}: {type(error).__name__}: {error}") from error
+            raise PluginError(
+                "plugin-failed",
+                "{setting}: {given!r}: {type}: {why}",
+                setting=setting,
+                given=given,
+                type=type(error).__name__,
+                why=error,
+            ) from error
         return plugin
 
     def close(self) -> None:

@@ -120,7 +120,10 @@ class ProducerConfig:
         """
         values = read_settings(settings, defaults_of=defaults_of, number=number)
         if values["transactional.id"] is not None:
-            raise ConfigException("transactional.id cannot be set: transactions are not supported yet")
+            raise ConfigException(
+                "transactions-not-supported",
+                "transactional.id cannot be set: transactions are not supported yet",
+            )
         renamed = {_attribute(name): value for name, value in values.items()}
         return cls(**{field.name: renamed[field.name] for field in fields(cls)})
 
@@ -222,13 +225,13 @@ def _settle_idempotence(values: dict[str, Any], given: Mapping[str, Any], releas
         release < (3, 0) or "enable.idempotence" in given or (in_flight in conflicts and release >= (4, 0))
     )
     if conflicts and is_error:
-        raise ConfigException(conflicts.get(in_flight) or next(iter(conflicts.values())))
-    for sentence in conflicts.values():
-        logger.warning("idempotence is switched off: %s", sentence)
+        raise conflicts.get(in_flight) or next(iter(conflicts.values()))
+    for conflict in conflicts.values():
+        logger.warning("idempotence is switched off: %s", conflict)
     values["enable.idempotence"] = not conflicts
 
 
-def _idempotence_conflicts(values: Mapping[str, Any]) -> dict[str, str]:
+def _idempotence_conflicts(values: Mapping[str, Any]) -> dict[str, ConfigException]:
     in_flight = "max.in.flight.requests.per.connection"
     broken = {
         "acks": (values["acks"] != -1, "all"),
@@ -236,7 +239,13 @@ def _idempotence_conflicts(values: Mapping[str, Any]) -> dict[str, str]:
         in_flight: (values[in_flight] > MAX_IN_FLIGHT_IDEMPOTENT, f"at most {MAX_IN_FLIGHT_IDEMPOTENT}"),
     }
     return {
-        name: f"{name} must be {due} for an idempotent producer, not {values[name]}"
+        name: ConfigException(
+            "idempotence-conflict",
+            "{name} must be {due} for an idempotent producer, not {value}",
+            name=name,
+            due=due,
+            value=values[name],
+        )
         for name, (is_broken, due) in broken.items()
         if is_broken
     }
@@ -245,7 +254,9 @@ def _idempotence_conflicts(values: Mapping[str, Any]) -> dict[str, str]:
 def _settle_transactions(values: Mapping[str, Any]) -> None:
     """CLI-CFG-03: transactions need idempotence, even if a conflict switched it off."""
     if values["transactional.id"] is not None and not values["enable.idempotence"]:
-        raise ConfigException("transactional.id requires enable.idempotence")
+        raise ConfigException(
+            "transactional-without-idempotence", "transactional.id requires enable.idempotence"
+        )
 
 
 def _settle_client_id(values: dict[str, Any], given: Mapping[str, Any], number: int) -> None:
@@ -262,6 +273,8 @@ def _settle_delivery_timeout(values: dict[str, Any], given: Mapping[str, Any]) -
         return
     if "delivery.timeout.ms" in given:
         raise ConfigException(
-            f"delivery.timeout.ms must be at least linger.ms + request.timeout.ms, which is {least}"
+            "delivery-timeout-too-short",
+            "delivery.timeout.ms must be at least linger.ms + request.timeout.ms, which is {least}",
+            least=least,
         )
     values["delivery.timeout.ms"] = least

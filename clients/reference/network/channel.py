@@ -12,11 +12,12 @@ from collections import deque
 from typing import Protocol
 
 from clients.reference.ports import ChannelState, Disconnection, Polled
+from harness.text.sentences import Coded
 from harness.wire.errors import FrameError
 from harness.wire.frames import FrameReader
 
 
-class AuthenticationFailedError(Exception):
+class AuthenticationFailedError(Coded):
     """The broker refused the credentials or the mechanism. The message is one sentence for the application."""
 
 

@@ -79,6 +79,13 @@ class MetadataUpdater:
             return
         if response.version_mismatch:
             error = BY_NAME["UNSUPPORTED_VERSION"]
-            what = f"metadata is unavailable: {response.version_mismatch}"
-            self._metadata.fail(BrokerError(error, what, outcome=Outcome.FAIL))
+            self._metadata.fail(
+                BrokerError(
+                    error,
+                    "metadata-unavailable",
+                    "metadata is unavailable: {why}",
+                    outcome=Outcome.FAIL,
+                    why=response.version_mismatch,
+                )
+            )
         self._metadata.failed(now_ms, response.version_mismatch or "the connection was lost")

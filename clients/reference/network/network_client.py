@@ -124,7 +124,12 @@ class NetworkClient:
         either other case the request completes in a later round.
         """
         if not self.can_send_request(request.node_id, now_ms):
-            raise IllegalStateError(f"node {request.node_id} is not ready for {api_name(request.api)}")
+            raise IllegalStateError(
+                "node-not-ready",
+                "node {node_id} is not ready for {api}",
+                node_id=request.node_id,
+                api=api_name(request.api),
+            )
         try:
             version = self._api_versions.version_for(request)
         except UnsupportedVersion as mismatch:
@@ -251,7 +256,11 @@ class NetworkClient:
         """Process a lost connection. The effect depends on its state (processDisconnection in Java)."""
         why = explained(disconnection)
         failed = disconnection.state is ChannelState.AUTHENTICATION_FAILED
-        error = AuthenticationError(f"node {node_id} {why}") if failed else None
+        error = (
+            AuthenticationError("authentication-failed", "node {node_id} {why}", node_id=node_id, why=why)
+            if failed
+            else None
+        )
         self._lost(node_id, now_ms, disconnection.state.value, why, authentication_error=error)
 
     def _handle_idle_connection(self, now_ms: int) -> None:

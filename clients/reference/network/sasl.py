@@ -35,7 +35,8 @@ def plain_credentials(jaas_config: str | None) -> tuple[str, str]:
     module = _LOGIN_MODULE.fullmatch(jaas_config or "")
     if module is None:
         raise ConfigException(
-            "sasl.jaas.config: expected '...PlainLoginModule required username=... password=...;'"
+            "jaas-config-format",
+            "sasl.jaas.config: expected '...PlainLoginModule required username=... password=...;'",
         )
     options = {
         name: re.sub(r"\\(.)", r"\1", double or single or plain)
@@ -43,7 +44,9 @@ def plain_credentials(jaas_config: str | None) -> tuple[str, str]:
     }
     missing = [name for name in ("username", "password") if name not in options]
     if missing:
-        raise ConfigException(f"sasl.jaas.config: {missing[0]} is missing")
+        raise ConfigException(
+            "jaas-config-option-missing", "sasl.jaas.config: {option} is missing", option=missing[0]
+        )
     return options["username"], options["password"]
 
 
@@ -91,14 +94,26 @@ class PlainAuthenticator:
         try:
             correlation_id, body = decode_response(payload, self._asked, version)
         except WireError as unreadable:
-            what = f"no {name} response, is this a SASL listener? {unreadable}"
-            raise AuthenticationFailedError(what) from None
+            raise AuthenticationFailedError(
+                "sasl-response-unreadable",
+                "no {name} response, is this a SASL listener? {why}",
+                name=name,
+                why=unreadable,
+            ) from None
         if correlation_id != self._correlation_id:
             what = f"correlation id {correlation_id}, expected {self._correlation_id}"
-            raise AuthenticationFailedError(f"no {name} response: {what}")
+            raise AuthenticationFailedError(
+                "sasl-response-missing", "no {name} response: {what}", name=name, what=what
+            )
         error = error_for(int(body.error_code))
         if error.code == _UNSUPPORTED_SASL_MECHANISM:
             enabled = ", ".join(body.mechanisms)
-            raise AuthenticationFailedError(f"the broker does not support {self._mechanism}, but {enabled}")
+            raise AuthenticationFailedError(
+                "sasl-mechanism-not-supported",
+                "the broker does not support {mechanism}, but {enabled}",
+                mechanism=self._mechanism,
+                enabled=enabled,
+            )
         if error.code:
-            raise AuthenticationFailedError(getattr(body, "error_message", None) or error.name)
+            said = getattr(body, "error_message", None) or error.name
+            raise AuthenticationFailedError("credentials-refused", "{said}", said=said)

@@ -1,9 +1,15 @@
-"""The errors that the application receives for failed batches: one sentence, and what is known of the records."""
+"""The errors that the application receives for failed batches and records, and what is known of the records."""
 
 from __future__ import annotations
 
 from clients.reference.common.requests import PartitionResponse
-from clients.reference.errors import BrokerError, ProducerClosedError, SendError, TimeoutError
+from clients.reference.errors import (
+    BrokerError,
+    ProducerClosedError,
+    RecordTooLargeError,
+    SendError,
+    TimeoutError,
+)
 from clients.reference.producer.producer_batch import ProducerBatch
 from harness.model.verdicts import Outcome
 from harness.wire.error_table import KafkaError, error_for
@@ -19,7 +25,15 @@ def refused(batch: ProducerBatch, error: KafkaError, answer: PartitionResponse) 
     said = answer.error_message or _WHAT_IT_MEANS.get(error.name)
     detail = f": {said}" if said else ""
     outcome = batch.outcome_of(error)
-    return BrokerError(error, f"{_records(batch)} failed with {error.name}{detail}", outcome=outcome)
+    return BrokerError(
+        error,
+        "batch-refused",
+        "{records} failed with {error}{detail}",
+        outcome=outcome,
+        records=_records(batch),
+        error=error.name,
+        detail=detail,
+    )
 
 
 def by_record(
@@ -36,34 +50,90 @@ def by_record(
     errors: dict[int, SendError] = {}
     for index in range(batch.record_count):
         what = (named[index] or blamed.name) if index in named else "other records of its batch were invalid"
-        errors[index] = BrokerError(blamed, f"record {index} failed: {what}", outcome=failure.outcome)
+        errors[index] = BrokerError(
+            blamed,
+            "record-refused",
+            "record {index} failed: {what}",
+            outcome=failure.outcome,
+            index=index,
+            what=what,
+        )
     return errors
 
 
 def expired(batch: ProducerBatch, now_ms: int) -> TimeoutError:
     """Return the error of an expired batch: how many records, where, and how long they had (PRD-EXP-02)."""
     return TimeoutError(
-        f"{_records(batch)} expired: {now_ms - batch.created_ms} ms have passed since their batch was created, "
-        f"delivery.timeout.ms is {batch.expires_ms - batch.created_ms}",
+        "batch-expired",
+        "{records} expired: {age_ms} ms have passed since their batch was created, "
+        "delivery.timeout.ms is {timeout_ms}",
         outcome=_outcome(batch),
+        records=_records(batch),
+        age_ms=now_ms - batch.created_ms,
+        timeout_ms=batch.expires_ms - batch.created_ms,
     )
 
 
 def cannot_go_on(error: KafkaError, batch: ProducerBatch | None = None) -> BrokerError:
     """Return the error of a producer that failed. ``batch`` is a batch that failed with it."""
     outcome = _outcome(batch) if batch else Outcome.FAIL
-    return BrokerError(error, f"the producer failed: {error.name}", outcome=outcome)
+    return BrokerError(
+        error, "producer-failed", "the producer failed: {error}", outcome=outcome, error=error.name
+    )
+
+
+def topic_refused(error: KafkaError, topic: str) -> BrokerError:
+    """Return the error of a topic that the broker's metadata refuses for good (MET-13)."""
+    return BrokerError(
+        error,
+        "topic-refused",
+        "topic {topic!r}: {error}",
+        outcome=Outcome.FAIL,
+        topic=topic,
+        error=error.name,
+    )
+
+
+def too_large(whole_bytes: int, setting: str, limit: int) -> RecordTooLargeError:
+    """Return the error of a record that alone exceeds a limit (PRD-ACC-10)."""
+    return RecordTooLargeError(
+        "record-too-large",
+        "the record takes {whole_bytes} bytes, {setting} is {limit}",
+        whole_bytes=whole_bytes,
+        setting=setting,
+        limit=limit,
+    )
+
+
+def no_partition(raised: Exception) -> SendError:
+    """Return the error of a record for which the partitioner failed."""
+    return SendError(
+        "no-partition",
+        "no partition for the record: {type}: {why}",
+        type=type(raised).__name__,
+        why=raised,
+    )
 
 
 def without_identity(error: KafkaError, batch: ProducerBatch) -> BrokerError:
     """Return the error of a batch that waited for a producer id that the broker refused (KAFKA-13668)."""
-    return BrokerError(error, f"no producer id for {_records(batch)}: {error.name}", outcome=_outcome(batch))
+    return BrokerError(
+        error,
+        "no-producer-id",
+        "no producer id for {records}: {error}",
+        outcome=_outcome(batch),
+        records=_records(batch),
+        error=error.name,
+    )
 
 
 def closed(batch: ProducerBatch) -> ProducerClosedError:
     """Return the error of a batch that close() ended (PRD-CLS-04)."""
     return ProducerClosedError(
-        f"the producer was closed before {_records(batch)} had a result", outcome=_outcome(batch)
+        "producer-closed",
+        "the producer was closed before {records} had a result",
+        outcome=_outcome(batch),
+        records=_records(batch),
     )
 
 

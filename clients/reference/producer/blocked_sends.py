@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from clients.reference.config.producer_config import ProducerConfig
-from clients.reference.errors import BrokerError, BufferExhaustedError, SendError, TimeoutError
+from clients.reference.errors import BufferExhaustedError, SendError, TimeoutError
 from clients.reference.metadata.metadata import Metadata, TopicMetadata
+from clients.reference.producer.batch_errors import topic_refused
 from clients.reference.producer.buffer_pool import BufferPool, Grant, Waiter
 from clients.reference.producer.send_handle import Outgoing
 from clients.reference.telemetry.trace import SendBlocked, SendUnblocked, Trace
-from harness.model.verdicts import Outcome
 
 
 @dataclass(slots=True, eq=False)
@@ -104,8 +104,7 @@ class BlockedSends:
         if blocked.waiter is None:
             refusal = self._metadata.topic_errors.get(outgoing.topic)
             if refusal and not refusal.retriable:  # MET-13: waiting would not help
-                what = f"topic {outgoing.topic!r}: {refusal.name}"
-                self._end(blocked, BrokerError(refusal, what, outcome=Outcome.FAIL), now_ms)
+                self._end(blocked, topic_refused(refusal, outgoing.topic), now_ms)
                 return True
             known = topic_with_partition(self._metadata, outgoing)
             if known and self._append(outgoing, known, now_ms, blocked.grant):
@@ -159,13 +158,27 @@ class BlockedSends:
         limit = f"within max.block.ms ({self._config.max_block_ms} ms)"
         outgoing = blocked.outgoing
         if blocked.waiter:
-            return BufferExhaustedError(f"no memory for a record of {outgoing.size_bytes} bytes {limit}")
+            return BufferExhaustedError(
+                "buffer-exhausted",
+                "no memory for a record of {size_bytes} bytes {limit}",
+                size_bytes=outgoing.size_bytes,
+                limit=limit,
+            )
         known = self._metadata.topics.get(outgoing.topic)
         if known is None:
-            return TimeoutError(f"topic {outgoing.topic!r} did not appear in metadata {limit}")
+            return TimeoutError(
+                "topic-not-in-metadata",
+                "topic {topic!r} did not appear in metadata {limit}",
+                topic=outgoing.topic,
+                limit=limit,
+            )
         return TimeoutError(
-            f"partition {outgoing.partition} of topic {outgoing.topic!r}, which has {len(known.partitions)}, "
-            f"did not appear in metadata {limit}"
+            "partition-not-in-metadata",
+            "partition {partition} of topic {topic!r}, which has {count}, did not appear in metadata {limit}",
+            partition=outgoing.partition,
+            topic=outgoing.topic,
+            count=len(known.partitions),
+            limit=limit,
         )
 
     def _take_back(self, blocked: BlockedSend) -> None:

@@ -15,10 +15,8 @@ from typing import Any
 from clients.reference.common.earliest import earliest
 from clients.reference.config.producer_config import INT64_MAX, ProducerConfig
 from clients.reference.errors import (
-    BrokerError,
     IllegalStateError,
     ProducerClosedError,
-    RecordTooLargeError,
     SendError,
 )
 from clients.reference.metadata.metadata import Metadata, TopicMetadata
@@ -40,7 +38,6 @@ from clients.reference.producer.sender import Sender
 from clients.reference.producer.transaction_manager import TransactionManager
 from clients.reference.states import LIFE, LifeEvent, LifeState
 from clients.reference.telemetry.trace import CallbackFailed, StateChanged, Trace, no_trace
-from harness.model.verdicts import Outcome
 from harness.wire.records import BATCH_OVERHEAD_BYTES
 
 _OPEN, _CLOSED = LifeState.OPEN, LifeState.CLOSED
@@ -160,7 +157,7 @@ class ProducerCore:
     ) -> tuple[Delivery, bool]:
         """Send on the slow path: check everything, and block a record without metadata or memory."""
         if self._life is not _OPEN:
-            raise IllegalStateError("the producer is closed")
+            raise IllegalStateError("producer-is-closed", "the producer is closed")
         size_bytes = size_of_record(key, value, headers, timestamp_ms, partition)
         delivery = self._new_delivery(timestamp_ms, None, 0, None, self._owner)
         out = Outgoing(
@@ -191,7 +188,7 @@ class ProducerCore:
         whole_bytes = size_bytes + BATCH_OVERHEAD_BYTES
         if whole_bytes > self._largest_record[0]:
             limit, setting = self._largest_record
-            return RecordTooLargeError(f"the record takes {whole_bytes} bytes, {setting} is {limit}")
+            return batch_errors.too_large(whole_bytes, setting, limit)
         fatal = self._transactions and self._transactions.fatal_error
         return batch_errors.cannot_go_on(fatal) if fatal else None
 
@@ -203,7 +200,7 @@ class ProducerCore:
         try:
             partition = self._choose_partition(out, known)
         except Exception as raised:
-            self._fail(out, SendError(f"no partition for the record: {type(raised).__name__}: {raised}"))
+            self._fail(out, batch_errors.no_partition(raised))
             return False
         appended = self._accumulator.append(out, (out.topic, partition), now_ms, grant)
         if appended is None:
@@ -251,7 +248,7 @@ class ProducerCore:
         self._metadata.add(topic, now_ms)
         refusal = self._metadata.topic_errors.get(topic)
         if refusal and not refusal.retriable:
-            raise BrokerError(refusal, f"topic {topic!r}: {refusal.name}", outcome=Outcome.FAIL)
+            raise batch_errors.topic_refused(refusal, topic)
         known = self._metadata.topics.get(topic)
         if known is None or not known.partitions:
             fatal = self._metadata.take_fatal_error()
@@ -351,7 +348,10 @@ class ProducerCore:
         self._seats.clear()
         self._accumulator.close()
         self._blocked.give_up(
-            lambda: ProducerClosedError("the producer was closed while send() was waiting"), now_ms
+            lambda: ProducerClosedError(
+                "producer-closed", "the producer was closed while send() was waiting"
+            ),
+            now_ms,
         )
 
     def abort_undrained(self, error_for: Callable[[ProducerBatch], SendError], now_ms: int) -> None:

@@ -82,8 +82,12 @@ class ProducerPlugins:
             raise
         except Exception as error:
             raise SerializationError(
-                f"the {what} of a record for topic {record.topic!r} cannot be serialized: "
-                f"{type(error).__name__}: {error}"
+                "not-serializable",
+                "the {what} of a record for topic {topic!r} cannot be serialized: {type}: {why}",
+                what=what,
+                topic=record.topic,
+                type=type(error).__name__,
+                why=error,
             ) from error
 
     def cluster_updated(self, cluster_id: str | None) -> None:
@@ -97,7 +101,12 @@ class ProducerPlugins:
                 reporter.init(names, read)
             except Exception as error:
                 raise PluginError(
-                    f"metric.reporters: {reporter!r}: {type(error).__name__}: {error}"
+                    "plugin-failed",
+                    "metric.reporters: {reporter!r}: {type}: {why}",
+                    reporter=reporter,
+                    type=type(error).__name__,
+                    why=error,
+                    setting="metric.reporters",
                 ) from error
 
     def metric_added(self, name: MetricName) -> None:

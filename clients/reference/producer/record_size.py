@@ -20,12 +20,17 @@ def size_of_record(
 ) -> int:
     """Return an upper bound of the record's size in bytes. Raise UsageError for an invalid record (PRD-ISP-09)."""
     if not 0 <= timestamp_ms <= INT64_MAX or (partition is not None and not 0 <= partition <= INT32_MAX):
-        raise UsageError("a record's timestamp and partition must be in range and not negative")
+        raise UsageError(
+            "record-timestamp-or-partition",
+            "a record's timestamp and partition must be in range and not negative",
+        )
     if not (isinstance(key, _BYTES_OR_NONE) and isinstance(value, _BYTES_OR_NONE)):
-        raise UsageError("a record's key and value must be bytes or None")
+        raise UsageError("record-key-or-value", "a record's key and value must be bytes or None")
     try:
         if not all(isinstance(content, _BYTES_OR_NONE) for _, content in headers):
-            raise UsageError("a header's value must be bytes or None")
+            raise UsageError("record-header-value", "a header's value must be bytes or None")
         return record_size_bytes(key, value, headers)
     except (AttributeError, TypeError, ValueError):
-        raise UsageError("headers must be pairs of a text name and a value that is bytes or None") from None
+        raise UsageError(
+            "record-headers", "headers must be pairs of a text name and a value that is bytes or None"
+        ) from None

@@ -33,12 +33,24 @@ class TypedSerializer:
             return None
         if not isinstance(value, self.type) or (isinstance(value, bool) and self.type is not bool):
             raise SerializationError(
-                f"{type(self).__name__} takes {self.type.__name__}, not {type(value).__name__} (topic {topic!r})"
+                "not-serializable",
+                "{serializer} takes {type}, not {given} (topic {topic!r})",
+                serializer=type(self).__name__,
+                type=self.type.__name__,
+                given=type(value).__name__,
+                topic=topic,
             )
         try:
             return self.encode(value)
         except (struct.error, OverflowError) as error:
-            raise SerializationError(f"{type(self).__name__}: {value!r}: {error} (topic {topic!r})") from None
+            raise SerializationError(
+                "not-serializable",
+                "{serializer}: {value!r}: {why} (topic {topic!r})",
+                serializer=type(self).__name__,
+                value=value,
+                why=error,
+                topic=topic,
+            ) from None
 
     def encode(self, value: Any) -> bytes:
         """Return the bytes of a value of the right type."""

@@ -46,7 +46,9 @@ class Blocking:
         with self._news:
             while True:
                 if not self._core.is_open:
-                    raise ProducerClosedError("the producer was closed while waiting for metadata")
+                    raise ProducerClosedError(
+                        "producer-closed", "the producer was closed while waiting for metadata"
+                    )
                 known = self._core.topic_metadata(topic, now_ms())
                 left_ms = since_ms + self._max_block_ms - now_ms()
                 if known is not None or left_ms <= 0:
@@ -56,7 +58,10 @@ class Blocking:
             self._metrics.record("metadata-wait-time-ns", (now_ms() - began_ms) * NS_PER_MS, now_ms())
         if known is None:
             raise MetadataTimeoutError(
-                f"topic {topic!r} did not appear in metadata within {self._max_block_ms} ms"
+                "topic-not-in-metadata",
+                "topic {topic!r} did not appear in metadata within {max_block_ms} ms",
+                topic=topic,
+                max_block_ms=self._max_block_ms,
             )
         return known
 

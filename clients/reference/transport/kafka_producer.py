@@ -247,12 +247,14 @@ class KafkaProducer:
 
     def _must_be_open(self) -> None:
         if not self._core.is_open:
-            raise IllegalStateError("the producer is closed")
+            raise IllegalStateError("producer-is-closed", "the producer is closed")
 
     def _must_not_wait(self, method: str) -> None:
         if self._thread.is_current():
             raise IllegalStateError(
-                f"{method}() must not be called from a callback: it would wait for itself"
+                "called-from-callback",
+                "{method}() must not be called from a callback: it would wait for itself",
+                method=method,
             )
 
     def metrics(self) -> dict[MetricName, float]:
@@ -281,7 +283,7 @@ class KafkaProducer:
         a negative timeout.
         """
         if timeout_s is not None and timeout_s < 0:
-            raise IllegalStateError("the timeout of close() must not be negative")
+            raise IllegalStateError("negative-timeout", "the timeout of close() must not be negative")
         in_callback = self._thread.is_current()
         with self._lock:
             timeout_ms = 0 if in_callback else None if timeout_s is None else round(timeout_s * 1000)
@@ -314,5 +316,7 @@ def _resolvable(config: ProducerConfig, selector: SocketSelector) -> tuple[Any, 
         else:
             logger.warning("bootstrap.servers: %s:%d has no address and is ignored", node.host, node.port)
     if not found:
-        raise ConfigException("bootstrap.servers: none of the entries has an address")
+        raise ConfigException(
+            "bootstrap-servers-empty", "bootstrap.servers: none of the entries has an address"
+        )
     return tuple(found)

@@ -46,6 +46,7 @@ class LateAnswers(Fault):
 
     name = "late_answers"
     summary = "answers arrive later, in order, none lost"
+    seen_by = ("client", "witness")
     shown_by = "operations had their result as late as the added delay"
     modes = BOTH_MODES
     params: tuple[FaultParam, ...] = (

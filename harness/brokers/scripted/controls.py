@@ -43,9 +43,14 @@ class ClusterControls:
     ) -> None:
         """Create a topic, led by the nodes in turn, with three replicas by default (fewer if there are fewer nodes)."""
         if topic in self._state.topics:
-            raise UsageError(f"topic {topic!r} exists already")
+            raise UsageError("topic-exists", "topic {topic!r} exists already", topic=topic)
         if not is_valid_name(topic) or partitions < 1:
-            raise UsageError(f"topic {topic!r} with {partitions} partitions is invalid")
+            raise UsageError(
+                "partition-count",
+                "topic {topic!r} with {partitions} partitions is invalid",
+                topic=topic,
+                partitions=partitions,
+            )
         factor = min(3, len(self._state.nodes)) if replication_factor is None else replication_factor
         self._state.add_topic(topic, partitions, config or {}, factor)
 
@@ -75,7 +80,11 @@ class ClusterControls:
         found = self._topic(topic)
         if total < len(found.partitions):
             raise UsageError(
-                f"topic {topic!r} has {len(found.partitions)} partitions; it cannot shrink to {total}"
+                "topic-cannot-shrink",
+                "topic {topic!r} has {count} partitions; it cannot shrink to {total}",
+                topic=topic,
+                count=len(found.partitions),
+                total=total,
             )
         self._state.grow(found, total, max(len(partition.replicas) for partition in found.partitions))
 
@@ -130,7 +139,7 @@ class ClusterControls:
         node = self._state.nodes.get(node_id)
         found = self._partition(topic, partition)
         if node is None or not node.is_alive:
-            raise UsageError(f"node {node_id} cannot lead: it is not up")
+            raise UsageError("node-cannot-lead", "node {node_id} cannot lead: it is not up", node_id=node_id)
         if found.leader == node_id:
             return
         if node_id not in found.replicas:
@@ -245,7 +254,7 @@ class ClusterControls:
             if (error.by, error.api, error.code, error.partition) != (by, int(api), code, partition)
         ]
         if code not in {int(each) for each in ErrorCode}:
-            raise UsageError(f"{code} is not an error code of Kafka")
+            raise UsageError("unknown-error-code", "{code} is not an error code of Kafka", code=code)
         if count > 0:
             self._state.injected.append(
                 InjectedError(int(api), ErrorCode(code), count, partition, after_append, by)
@@ -266,7 +275,10 @@ class ClusterControls:
     def _node(self, node_id: int) -> BrokerNode:
         if node_id not in self._state.nodes:
             raise UsageError(
-                f"there is no node {node_id}; there are {', '.join(map(str, self._state.nodes))}"
+                "unknown-node",
+                "there is no node {node_id}; there are {nodes}",
+                node_id=node_id,
+                nodes=tuple(self._state.nodes),
             )
         return self._state.nodes[node_id]
 
@@ -278,5 +290,10 @@ class ClusterControls:
     def _partition(self, topic: str, partition: int) -> Partition:
         partitions = self._topic(topic).partitions
         if not 0 <= partition < len(partitions):
-            raise UsageError(f"topic {topic!r} has no partition {partition}")
+            raise UsageError(
+                "unknown-partition",
+                "topic {topic!r} has no partition {partition}",
+                topic=topic,
+                partition=partition,
+            )
         return partitions[partition]

@@ -123,7 +123,7 @@ def _nullable_bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
     if length >= 0:
         return data[at : at + length], at + length
     if length != _NULL:
-        raise WireError("a length below -1")
+        raise WireError("negative-length", "a length below -1")
     return None, at
 
 
@@ -132,14 +132,14 @@ def _headers(data: bytes, at: int) -> tuple[int, int]:
     count, at = read_varint(data, at, MAX_VARINT_BYTES)
     # A header takes at least two bytes, so the bytes that are present bound the claim.
     if not 0 <= count <= (len(data) - at) // 2:
-        raise WireError(f"a record claims {count} headers")
+        raise WireError("record-header-count", "a record claims {count} headers", count=count)
     for _ in range(count):
         length, at = read_varint(data, at)
         if length < 0:
-            raise WireError("a record header has no name")
+            raise WireError("record-header-name", "a record header has no name")
         at += length
         length, at = read_varint(data, at)
         if length < _NULL:
-            raise WireError("a length below -1")
+            raise WireError("negative-length", "a length below -1")
         at += max(length, 0)
     return count, at

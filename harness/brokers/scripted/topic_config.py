@@ -43,7 +43,12 @@ def topic_config(settings: Mapping[str, str]) -> TopicConfig:
         try:
             return int(given[name])
         except ValueError:
-            raise UsageError(f"topic setting {name} must be a whole number, not {given[name]!r}") from None
+            raise UsageError(
+                "topic-setting-value",
+                "topic setting {name} must be a whole number, not {value!r}",
+                name=name,
+                value=given[name],
+            ) from None
 
     return TopicConfig(
         min_insync_replicas=number("min.insync.replicas"),

@@ -93,7 +93,7 @@ def check(run: Run, file: Source, as_json: AsJson = False) -> int:
 def _verdicts(store: RunStore) -> list[TrialVerdict]:
     verdicts = list(store.verdicts())
     if not verdicts:
-        raise NothingSelected(f"{store.folder} has no finished trial")
+        raise NothingSelected("no-finished-trial", "{path} has no finished trial", path=store.folder)
     return verdicts
 
 
@@ -105,8 +105,12 @@ def _whole(store: RunStore) -> list[TrialVerdict]:
     verdicts, planned = _verdicts(store), len(store.record.plan.trials)
     if len(verdicts) < planned:
         raise UsageError(
-            f"{store.folder} has {len(verdicts)} of {planned} verdicts; a list is not changed by part of a run",
+            "run-incomplete",
+            "{path} has {count} of {planned} verdicts; a list is not changed by part of a run",
             hint=f"kafka-trial run --resume {store.folder} does the rest",
+            path=store.folder,
+            count=len(verdicts),
+            planned=planned,
         )
     return verdicts
 

@@ -94,7 +94,9 @@ def _versions(client: str, good: str, bad: str) -> tuple[list[str], bool]:
             raise unknown(f"version of {client}", version, published)
     first, last = published.index(good), published.index(bad)
     if first == last:
-        raise UsageError(f"{good} cannot be both good and bad; name two versions")
+        raise UsageError(
+            "good-is-bad", "{version} cannot be both good and bad; name two versions", version=good
+        )
     if first < last:
         return published[first : last + 1], False
     return published[last : first + 1][::-1], True

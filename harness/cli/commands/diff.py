@@ -48,7 +48,7 @@ def diff(
     before, after = (side(store.record.plan.trials, store.verdicts()) for store in stores)
     for store, one in zip(stores, (before, after), strict=True):
         if not one.verdicts:
-            raise NothingSelected(f"{store.folder} has no finished trial")
+            raise NothingSelected("no-finished-trial", "{path} has no finished trial", path=store.folder)
     differences = compare(before, after)
     told = [each for each in differences if each.change != VerdictChange.SAME]
     counts = Counter(each.change for each in differences)

@@ -1,8 +1,7 @@
-"""``kafka-trial explain``: print the published page of a fault, check, scenario, client, broker or verdict."""
+"""``kafka-trial explain``: print the published page of a fault, check, scenario, client, broker, verdict or error."""
 
 from __future__ import annotations
 
-import re
 import sys
 from inspect import getdoc
 from itertools import product
@@ -11,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from harness.cli import error_codes
 from harness.cli.output import print_json, put
 from harness.judging import availability
 from harness.judging.judge import relevant
@@ -23,9 +23,6 @@ from harness.plugins.scenario import Scenario
 from harness.text.escaping import for_logs, safe_lines
 
 WIDTH = 120
-#: The sides that can see a fault. The section of its page on this names at least one of them.
-SIDES = ("client", "witness", "broker")
-SEEN = "## Where it is seen\n"
 VERDICTS = {
     Verdict.PASS: "Every requirement that was judged holds, and the fault was seen to take effect.",
     Verdict.FAIL: "At least one requirement is violated; the findings show the rows.",
@@ -46,14 +43,19 @@ def register(app: typer.Typer) -> None:
 
 def explain(
     name: Annotated[
-        str, typer.Argument(metavar="ID", help="A name from `list`, a requirement id, or a verdict.")
+        str,
+        typer.Argument(
+            metavar="ID", help="A name from `list`, a requirement id, a verdict, or the code of an error."
+        ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> int:
-    """Explain a fault, check, scenario, client, broker, requirement id or verdict."""
+    """Explain a fault, check, scenario, client, broker, requirement id, verdict or error code."""
     pages = _pages()
     if name not in pages:
-        raise unknown("id", name, pages)
+        pages[name] = _errors(name)
+        if not pages[name]:
+            raise unknown("id", name, _pages())
     if as_json:
         print_json({"name": name, "text": pages[name]})
     else:
@@ -85,10 +87,11 @@ def page_of(entry: Any) -> str:
     return getdoc(module) or ""
 
 
-def seen_by(kind: FaultKind) -> list[str]:
-    """Return the sides that see a fault, according to its page."""
-    _, _, seen = page_of(kind).partition(SEEN)
-    return [side for side in SIDES if re.search(rf"\b{side}", seen.partition("\n## ")[0])]
+def _errors(code: str) -> str:
+    """Return the sentences of the errors with a code, and where each is raised; empty if there is no such code."""
+    found = [call for call in error_codes.calls(error_codes.sources(f'"{code}"')) if call.code == code]
+    lines = [f"{call.template}\n  {call.maker}, {call.place}" for call in found]
+    return "\n".join((f"{code} (error)\n", *lines)) if found else ""
 
 
 def _facts(kind: FaultKind) -> str:
@@ -96,7 +99,7 @@ def _facts(kind: FaultKind) -> str:
     params = [f"  {p.name}: {p.low} to {p.high}, {p.default} if not given: {p.what}" for p in kind.params]
     lines = (
         f"modes: {', '.join(sorted(kind.modes))}",
-        f"seen by: {', '.join(seen_by(kind))}",
+        f"seen by: {', '.join(kind.seen_by)}",
         "parameters:" if params else "parameters: none",
         *params,
     )

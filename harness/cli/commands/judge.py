@@ -33,7 +33,7 @@ def judge(
     store = RunStore.open(run)
     verdicts = rejudge(store)
     if not verdicts:
-        raise NothingSelected(f"{store.folder} has no finished trial")
+        raise NothingSelected("no-finished-trial", "{path} has no finished trial", path=store.folder)
     summary(verdicts, store.folder)
     exports.write(store, verdicts)
     if as_json:

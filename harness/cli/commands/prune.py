@@ -73,6 +73,7 @@ def prune(
     wanted = Wanted(_seconds(older_than), keep, _seconds(unused_for), caches)
     if not wanted.anything:
         raise UsageError(
+            "nothing-to-prune",
             "nothing was asked for",
             hint="name --older-than, --keep, --unused-for or --caches; --dry-run tries",
         )

@@ -84,7 +84,7 @@ def replay(
         code = carry_out(store, Installed(clients, {}), options)
     else:
         if capture:
-            raise UsageError("a simulated trial has no packets to capture")
+            raise UsageError("capture-of-simulated", "a simulated trial has no packets to capture")
         store = RunStore.create(out_dir, new_record(plan, options))
         code = _simulated(store, options)
     if repeat > 1:
@@ -97,7 +97,9 @@ def located(trial: str, out_dir: Path) -> Path:
     try:
         return _located(trial, Path(trial), out_dir)
     except OSError as error:
-        raise UsageError(f"cannot look for trial {trial}: {error.strerror or error}") from error
+        raise UsageError(
+            "cannot-read", "cannot look for trial {path}: {why}", why=error.strerror or error, path=trial
+        ) from error
 
 
 def _located(trial: str, path: Path, out_dir: Path) -> Path:
@@ -106,9 +108,16 @@ def _located(trial: str, path: Path, out_dir: Path) -> Path:
     if path.is_dir() and present(path / TRIAL):
         return path / TRIAL
     if path.is_dir() and present(path / RUN):
-        raise UsageError(f"{trial} is a run; name one of its trials, which are in {path / 'trials'}")
+        raise UsageError(
+            "run-not-trial",
+            "{trial} is a run; name one of its trials, which are in {path}",
+            trial=trial,
+            path=path / "trials",
+        )
     if "/" in trial or path.is_dir():
-        raise UsageError(f"{trial} holds no trial: there is no {TRIAL}")
+        raise UsageError(
+            "no-trial-there", "{trial} holds no trial: there is no {file}", trial=trial, file=TRIAL
+        )
     runs = sorted((file.parent for file in out_dir.glob(f"*/{RUN}")), reverse=True)
     for run in runs:
         with suppress(OSError):  # a run with a link or a file instead of a folder does not have the trial
@@ -116,7 +125,12 @@ def _located(trial: str, path: Path, out_dir: Path) -> Path:
                 return found
     known = {file.parent.name for run in runs for file in run.glob(f"trials/*/{TRIAL}")}
     if not known:
-        raise UsageError(f"{trial} holds no trial: it is no file, and there is no trial in {out_dir}")
+        raise UsageError(
+            "no-trial-there",
+            "{trial} holds no trial: it is no file, and there is no trial in {out_dir}",
+            trial=trial,
+            out_dir=out_dir,
+        )
     raise unknown("trial", trial, known)
 
 
@@ -130,14 +144,16 @@ def read_plan(path: Path) -> Plan:
         Room(PLAN_BYTES).take(data)
         document: Any = msgspec.json.decode(data)
         if not isinstance(document, dict):
-            raise UsageError(f"{path} holds no trial: not a JSON object")
+            raise UsageError("no-trial-there", "{path} holds no trial: not a JSON object", path=path)
         if "trials" in document:
             return msgspec.convert(document, Plan)
         spec = msgspec.convert(document.get("spec", document), TrialSpec)
     except OSError as error:
-        raise UsageError(f"{path} holds no trial: {error.strerror or error}") from error
+        raise UsageError(
+            "no-trial-there", "{path} holds no trial: {why}", path=path, why=error.strerror or error
+        ) from error
     except (Crowded, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{path} holds no trial: {error}") from error
+        raise UsageError("no-trial-there", "{path} holds no trial: {why}", path=path, why=error) from error
     return Plan(spec.seed, (spec,))
 
 
@@ -147,7 +163,9 @@ def moved(plan: Plan, broker: str | None) -> tuple[Plan, Mode]:
         plan = Plan(plan.seed, tuple(msgspec.structs.replace(spec, broker=broker) for spec in plan.trials))
     modes = {Mode.SIMULATED if is_simulated(spec) else Mode.LIVE for spec in plan.trials}
     if len(modes) != 1:
-        raise UsageError("a plan for replay has at least one trial, and all of them in one mode")
+        raise UsageError(
+            "plan-not-replayable", "a plan for replay has at least one trial, and all of them in one mode"
+        )
     [mode] = modes
     for spec in plan.trials:
         _check(spec, mode)

@@ -66,17 +66,15 @@ def run(
     argv = shlex.split(command or "")
     chosen = any((scenario, client, broker, guarantee))
     if resume is not None:
-        if chosen or rerun_failed or options.changes_the_plan:
-            raise UsageError(
-                "--resume goes on with its own plan; beside it stand only -j, --max-time, --max-failures and outputs"
-            )
+        _assert_no_plan_beside_resume(chosen or rerun_failed is not None or options.changes_the_plan)
         store = RunStore.open(resume)
         _with_commands(store.record.plan, argv, allow_command)
         return run_plan.go_on(store, given.options(jobs=store.record.jobs))
     if rerun_failed is not None:
         if chosen:
             raise UsageError(
-                "--rerun-failed takes its trials from that run; name no scenario, client, broker beside it"
+                "option-beside-rerun-failed",
+                "--rerun-failed takes its trials from that run; name no scenario, client, broker beside it",
             )
         again = _with_commands(_not_allowed(RunStore.open(rerun_failed)), argv, allow_command)
         selection.brokers([spec.broker for spec in again.trials])
@@ -88,6 +86,14 @@ def run(
         range(seed, seed + seeds),
     )
     return run_plan.start(plan, options)
+
+
+def _assert_no_plan_beside_resume(given: bool) -> None:
+    if given:
+        raise UsageError(
+            "option-beside-resume",
+            "--resume goes on with its own plan; beside it stand only -j, --max-time, --max-failures and outputs",
+        )
 
 
 def _with_commands(plan: Plan, argv: list[str], allow_command: bool) -> Plan:
@@ -104,5 +110,5 @@ def _not_allowed(store: RunStore) -> Plan:
     firsts = (attempt_of(spec, 1) for spec in plan.trials if spec.trial not in allowed)
     left = {first.trial: first for first in firsts}
     if not left:
-        raise NothingSelected(f"every trial of {store.folder} was allowed")
+        raise NothingSelected("nothing-failed", "every trial of {path} was allowed", path=store.folder)
     return Plan(plan.seed, tuple(left.values()))

@@ -77,7 +77,12 @@ def shrink(
     path = located(trial, out_dir)
     plan, mode = moved(read_plan(path), broker)
     if len(plan.trials) != 1:
-        raise UsageError(f"shrink takes one trial; {trial} has {len(plan.trials)}")
+        raise UsageError(
+            "not-one-trial",
+            "shrink takes one trial; {trial} has {count}",
+            trial=trial,
+            count=len(plan.trials),
+        )
     [spec] = plan.trials
     typed_settings.again(shlex.split(command or ""), plan)
     validate_plan.check(plan, mode)
@@ -103,7 +108,12 @@ def _wanted(path: Path, anomaly: str | None) -> list[str]:
         return [anomaly] if anomaly else []
     verdict = read_json(verdict_path, TrialVerdict)
     if not (found := anomalies(verdict)):
-        raise UsageError(f"{verdict.trial} did not fail: it is {verdict.verdict}; there is nothing to shrink")
+        raise UsageError(
+            "trial-did-not-fail",
+            "{trial} did not fail: it is {verdict}; there is nothing to shrink",
+            trial=verdict.trial,
+            verdict=verdict.verdict,
+        )
     if anomaly is not None and anomaly not in found:
         raise unknown(f"anomaly of {verdict.trial}", anomaly, found)
     return [anomaly] if anomaly else list(found)

@@ -15,7 +15,7 @@ from harness.model.anomaly import ReasonKind
 from harness.model.evidence import Evidence
 from harness.model.rows import Disposition, Frame, FrameKind, Reason
 
-FRAMES_LACK = ReasonKind("frames-incomplete", "the witness's rows are not whole: {what} ({count} times)")
+FRAMES_LACK = ReasonKind("frames-incomplete", "the witness's rows are not whole: {told} ({count} times)")
 
 #: Of a partition: the checksum, or None where it is not told.
 _Batch = tuple[int, int | None]
@@ -27,9 +27,9 @@ def connections(evidence: Evidence) -> Reason | None:
     for row in (*evidence.frames, *evidence.blocked_frames):
         by_kind[row.kind].add(row.conn)
     if unopened := set().union(*by_kind.values()) - by_kind[FrameKind.OPEN]:
-        return FRAMES_LACK.reason(what="a connection has no opening", count=len(unopened))
+        return FRAMES_LACK.reason(told="a connection has no opening", lack="opening", count=len(unopened))
     if unclosed := by_kind[FrameKind.OPEN] - by_kind[FrameKind.CLOSE]:
-        return FRAMES_LACK.reason(what="a connection has no end", count=len(unclosed))
+        return FRAMES_LACK.reason(told="a connection has no end", lack="end", count=len(unclosed))
     return None
 
 
@@ -41,8 +41,12 @@ def exchanges(evidence: Evidence) -> Reason | None:
         unasked += answers.unasked
         unanswered += answers.missing
     if unasked:
-        return FRAMES_LACK.reason(what="an answer has no request", count=unasked)
-    return FRAMES_LACK.reason(what="a request has no answer", count=unanswered) if unanswered else None
+        return FRAMES_LACK.reason(told="an answer has no request", lack="request-of-answer", count=unasked)
+    return (
+        FRAMES_LACK.reason(told="a request has no answer", lack="answer", count=unanswered)
+        if unanswered
+        else None
+    )
 
 
 class _Answers:
@@ -111,7 +115,9 @@ def requests(evidence: Evidence) -> Reason | None:
         sent[part.partition, part.crc if told else None] += part.records or 0
     stored = Counter((record.partition, record.batch_crc if told else None) for record in records)
     if untold := (stored - sent).total():
-        return FRAMES_LACK.reason(what="a record of the log has no request", count=untold)
+        return FRAMES_LACK.reason(
+            told="a record of the log has no request", lack="request-of-record", count=untold
+        )
     return None
 
 

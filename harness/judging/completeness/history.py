@@ -36,7 +36,7 @@ from harness.plugins import registry
 from harness.trial.patience import CLOSE_TIMEOUT_MS
 
 HISTORY_LACKS = ReasonKind(
-    "history-incomplete", "the client's history is not whole: {what}, at event {position}{told}"
+    "history-incomplete", "the client's history is not whole: {told}, at event {position}"
 )
 BROKEN = "an event contradicts those before it"
 
@@ -45,17 +45,23 @@ def numbered(evidence: Evidence) -> Reason | None:
     """Events are numbered from 0, from ``startup_complete`` on, but for what was left out on purpose."""
     history = evidence.history
     if not history or not isinstance(history[0], StartupComplete) or history[0].seq != 0:
-        return HISTORY_LACKS.reason(what="it does not begin with startup_complete", position=0)
+        return HISTORY_LACKS.reason(
+            told="it does not begin with startup_complete", lack="startup", position=0
+        )
     left_out = 0
     for position, (before, after) in enumerate(pairwise(history), 1):
         step = after.seq - before.seq
         if step == 0 and isinstance(after, OpComplete) and after.is_unnumbered:
             continue
         if not 1 <= step <= 1 + evidence.record.left_out - left_out:
-            return HISTORY_LACKS.reason(what="an event is missing, misplaced or repeated", position=position)
+            return HISTORY_LACKS.reason(
+                told="an event is missing, misplaced or repeated", lack="event", position=position
+            )
         left_out += step - 1
     if left_out != evidence.record.left_out:
-        return HISTORY_LACKS.reason(what="more events were heard than are there", position=len(history))
+        return HISTORY_LACKS.reason(
+            told="more events were heard than are there", lack="last-events", position=len(history)
+        )
     return None
 
 
@@ -69,7 +75,7 @@ def kept_the_contract(evidence: Evidence) -> Reason | None:
         try:
             rules.stored(event, now_ns)
         except RuleBroken as broken:
-            return HISTORY_LACKS.reason(what=BROKEN, position=position, told=f" ({broken})")
+            return HISTORY_LACKS.reason(told=f"{BROKEN}: {broken}", lack=broken.code, position=position)
     return None
 
 
@@ -135,4 +141,4 @@ def _has_ended(evidence: Evidence) -> bool:
 
 
 def _breaks_off(history: tuple[AnyEvent, ...]) -> Reason:
-    return HISTORY_LACKS.reason(what="it breaks off", position=len(history))
+    return HISTORY_LACKS.reason(told="it breaks off", lack="end", position=len(history))

@@ -9,7 +9,7 @@ from harness.model.anomaly import ReasonKind
 from harness.model.evidence import Evidence
 from harness.model.rows import FrameKind, ProducePart, Reason
 
-LOG_LACKS = ReasonKind("log-incomplete", "the log that was read back is not whole: {what} ({count} times)")
+LOG_LACKS = ReasonKind("log-incomplete", "the log that was read back is not whole: {told} ({count} times)")
 ACKS_ALL = -1
 
 
@@ -19,7 +19,9 @@ def offsets(evidence: Evidence) -> Reason | None:
         return None
     gaps = sum(sorted(found) != list(range(len(found))) for found in _offsets(evidence).values())
     if gaps:
-        return LOG_LACKS.reason(what="a partition's offsets are not gapless from 0", count=gaps)
+        return LOG_LACKS.reason(
+            told="a partition's offsets are not gapless from 0", lack="offset", count=gaps
+        )
     return None
 
 
@@ -29,7 +31,11 @@ def answered(evidence: Evidence) -> Reason | None:
         return None
     found = _offsets(evidence)
     beyond = sum((part.base_offset or 0) >= len(found.get(part.partition, ())) for part in _stored(evidence))
-    return LOG_LACKS.reason(what="a broker stored a batch beyond its end", count=beyond) if beyond else None
+    return (
+        LOG_LACKS.reason(told="a broker stored a batch beyond its end", lack="stored-batch", count=beyond)
+        if beyond
+        else None
+    )
 
 
 def _offsets(evidence: Evidence) -> dict[int, list[int]]:

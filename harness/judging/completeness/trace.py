@@ -14,7 +14,7 @@ from harness.model.contract import TRACE_FEATURE, ShutdownComplete
 from harness.model.evidence import Evidence
 from harness.model.rows import Reason
 
-TRACE_LACKS = ReasonKind("trace-incomplete", "the client's trace is not whole: {what} ({count} times)")
+TRACE_LACKS = ReasonKind("trace-incomplete", "the client's trace is not whole: {told} ({count} times)")
 
 #: What Produce is called in a trace.
 PRODUCE = "Produce"
@@ -27,7 +27,7 @@ def told(evidence: Evidence) -> Reason | None:
     if not says_so and not evidence.trace:
         return None
     if not evidence.trace:
-        return TRACE_LACKS.reason(what="it is not there", count=1)
+        return TRACE_LACKS.reason(told="it is not there", lack="whole", count=1)
     sent = Counter(
         event["correlation_id"]
         for event in _events(evidence.trace, "request_sent")
@@ -37,12 +37,14 @@ def told(evidence: Evidence) -> Reason | None:
         row.correlation_id for row in (*evidence.frames, *evidence.blocked_frames) if is_produce(row)
     )
     if untold := (seen - sent).total():
-        return TRACE_LACKS.reason(what="a Produce request that was seen is not told", count=untold)
+        return TRACE_LACKS.reason(
+            told="a Produce request that was seen is not told", lack="request", count=untold
+        )
     if not isinstance(evidence.history[-1], ShutdownComplete):
         return None
     moves = _events(evidence.trace, "state_changed")
     lives = [move.get("after") for move in moves if move.get("machine") == "life"]
-    return None if lives[-1:] == ["CLOSED"] else TRACE_LACKS.reason(what="it breaks off", count=1)
+    return None if lives[-1:] == ["CLOSED"] else TRACE_LACKS.reason(told="it breaks off", lack="end", count=1)
 
 
 def _events(trace: Iterable[Any], name: str) -> Iterator[Mapping[str, Any]]:

@@ -112,7 +112,7 @@ class BatchBuilder:
     ) -> bytes:
         """Encode the batch. Raises :class:`WireError` if it has no records, or if a field is out of its range."""
         if self._base_timestamp_ms is None or not self._parts:
-            raise WireError("a batch needs a record")
+            raise WireError("batch-empty", "a batch needs a record")
         payload = b"".join(self._parts)
         if self.codec is not Codec.NONE:
             payload = compress(self.codec, payload, self.level)
@@ -144,7 +144,9 @@ def _assemble(
         uncovered = _UNCOVERED.pack(base_offset, length, partition_leader_epoch, model.MAGIC, crc)
         return b"".join((uncovered, covered, payload))
     except struct.error as error:
-        raise WireError(f"a field of the batch is out of its range: {error}") from error
+        raise WireError(
+            "batch-field-range", "a field of the batch is out of its range: {why}", why=error
+        ) from error
 
 
 def _fixed(content: bytes | None) -> bytes | None:
@@ -155,10 +157,15 @@ def _fixed(content: bytes | None) -> bytes | None:
 def _header_of(batch: bytes) -> bytearray:
     """Return a mutable copy of the header, after a check that ``batch`` is exactly one whole batch."""
     if len(batch) < BATCH_OVERHEAD_BYTES or batch[model.CRC_AT - 1] != model.MAGIC:
-        raise WireError("these bytes are not a batch of format 2")
+        raise WireError("not-a-batch", "these bytes are not a batch of format 2")
     length = int.from_bytes(batch[8 : model.LENGTH_EXCLUDES_BYTES], "big", signed=True)
     if model.LENGTH_EXCLUDES_BYTES + length != len(batch):
-        raise WireError(f"these {len(batch)} bytes are not one batch, which would have {length + 12}")
+        raise WireError(
+            "not-one-batch",
+            "these {count} bytes are not one batch, which would have {length}",
+            count=len(batch),
+            length=length + 12,
+        )
     return bytearray(batch[:BATCH_OVERHEAD_BYTES])
 
 
@@ -176,7 +183,9 @@ def restamp(batch: bytes, producer_id: int, producer_epoch: int, base_sequence: 
     try:
         _PRODUCER.pack_into(header, model.PRODUCER_AT, producer_id, producer_epoch, base_sequence)
     except struct.error as error:
-        raise WireError(f"a field of the batch is out of its range: {error}") from error
+        raise WireError(
+            "batch-field-range", "a field of the batch is out of its range: {why}", why=error
+        ) from error
     crc = crc32c(memoryview(batch)[BATCH_OVERHEAD_BYTES:], crc32c(header[model.CRC_COVERS_FROM :]))
     header[model.CRC_AT : model.CRC_COVERS_FROM] = crc.to_bytes(4, "big")
     return _with_records(header, batch)
@@ -189,7 +198,9 @@ def assign_offset(batch: bytes, base_offset: int, partition_leader_epoch: int = 
         struct.pack_into(">q", header, 0, base_offset)
         struct.pack_into(">i", header, model.LENGTH_EXCLUDES_BYTES, partition_leader_epoch)
     except struct.error as error:
-        raise WireError(f"a field of the batch is out of its range: {error}") from error
+        raise WireError(
+            "batch-field-range", "a field of the batch is out of its range: {why}", why=error
+        ) from error
     return _with_records(header, batch)
 
 

@@ -51,7 +51,12 @@ def compress(codec: Codec, data: bytes, level: int | None = None) -> bytes:
     if level is None or codec not in _LEVELS:
         level = _DEFAULT_LEVELS.get(codec, 0)
     elif level not in _LEVELS[codec] and level != _DEFAULT_LEVELS[codec]:
-        raise WireError(f"{codec.name.lower()} has no compression level {level}")
+        raise WireError(
+            "compression-level",
+            "{codec} has no compression level {level}",
+            codec=codec.name.lower(),
+            level=level,
+        )
     match codec:
         case Codec.NONE:
             return data
@@ -100,7 +105,12 @@ def _bounded(library: Any, codec: Codec, data: bytes, max_bytes: int) -> bytes:
             size = library.decompress_into(data, out)
         except cramjam.DecompressionError as error:
             if _BUFFER_FULL not in str(error):
-                raise WireError(f"broken {codec.name.lower()} data: {error}") from error
+                raise WireError(
+                    "compressed-data-broken",
+                    "broken {codec} data: {why}",
+                    codec=codec.name.lower(),
+                    why=error,
+                ) from error
             if capacity >= max_bytes:
                 raise _too_much(codec, max_bytes) from None
             capacity = min(max_bytes, 4 * capacity)
@@ -109,7 +119,12 @@ def _bounded(library: Any, codec: Codec, data: bytes, max_bytes: int) -> bytes:
 
 
 def _too_much(codec: Codec, max_bytes: int) -> TooLarge:
-    return TooLarge(f"{codec.name.lower()} data holds more than the limit of {max_bytes} bytes")
+    return TooLarge(
+        "decompressed-too-large",
+        "{codec} data holds more than the limit of {max_bytes} bytes",
+        codec=codec.name.lower(),
+        max_bytes=max_bytes,
+    )
 
 
 def _xerial(data: bytes) -> bytes:
@@ -124,7 +139,7 @@ def _unsnappy(data: bytes, max_bytes: int) -> bytes:
     if not data.startswith(_XERIAL_MAGIC):
         return _unsnappy_block(data, 0, max_bytes)
     if len(data) < len(_XERIAL_HEADER):
-        raise WireError("broken snappy data: the xerial header is cut off")
+        raise WireError("snappy-header-cut-off", "broken snappy data: the xerial header is cut off")
     parts = []
     at = len(_XERIAL_HEADER)
     held = 0
@@ -132,7 +147,13 @@ def _unsnappy(data: bytes, max_bytes: int) -> bytes:
         size = int.from_bytes(data[at : at + 4], "big", signed=True)
         end = at + 4 + size
         if size < 0 or end > len(data):
-            raise WireError(f"broken snappy data: a block of {size} bytes at {at} of {len(data)}")
+            raise WireError(
+                "snappy-block-length",
+                "broken snappy data: a block of {size} bytes at {at} of {count}",
+                size=size,
+                at=at,
+                count=len(data),
+            )
         parts.append(_unsnappy_block(data[at + 4 : end], held, max_bytes))
         held += len(parts[-1])
         at = end
@@ -147,4 +168,6 @@ def _unsnappy_block(data: bytes, held: int, max_bytes: int) -> bytes:
             raise _too_much(Codec.SNAPPY, max_bytes)
         return bytes(cramjam.snappy.decompress_raw(data))
     except cramjam.DecompressionError as error:
-        raise WireError(f"broken snappy data: {error}") from error
+        raise WireError(
+            "compressed-data-broken", "broken snappy data: {why}", why=error, codec="snappy"
+        ) from error

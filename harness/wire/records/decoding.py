@@ -10,7 +10,13 @@ from typing import Any, Final
 
 from harness.wire.errors import WireError
 from harness.wire.makers import write_making
-from harness.wire.records.encoding import MAX_VARINT_BYTES, MAX_VARLONG_BYTES, int64, read_varint
+from harness.wire.records.encoding import (
+    MAX_VARINT_BYTES,
+    MAX_VARLONG_BYTES,
+    int64,
+    read_varint,
+    varint_cut_off,
+)
 from harness.wire.records.model import LOG_APPEND_TIME, BatchHeader, Record
 from harness.wire.source import Source
 
@@ -24,13 +30,21 @@ def read_records(data: bytes, header: BatchHeader) -> tuple[Record, ...]:
     """Decode all records of a batch from its decompressed data. Raises :class:`WireError`."""
     count = header.record_count
     if count < 0:
-        raise WireError(f"the batch at offset {header.base_offset} claims {count} records")
+        raise WireError(
+            "record-count",
+            "the batch at offset {base_offset} claims {count} records",
+            base_offset=header.base_offset,
+            count=count,
+        )
     append_time_ms = header.max_timestamp_ms if header.attributes & LOG_APPEND_TIME else None
     records, at = _read(data, count, header.base_offset, header.base_timestamp_ms, append_time_ms)
     if at != len(data):
         raise WireError(
-            f"{len(data) - at} bytes are left over after the {count} records "
-            f"of the batch at offset {header.base_offset}"
+            "bytes-left-over",
+            "{left} bytes are left over after the {count} records of the batch at offset {base_offset}",
+            left=len(data) - at,
+            count=count,
+            base_offset=header.base_offset,
         )
     return tuple(records)
 
@@ -41,12 +55,12 @@ def _read_headers(data: bytes, at: int) -> tuple[tuple[tuple[str, bytes | None],
         return (), at
     # A header takes at least two bytes, so the bytes that are present bound the claim.
     if count < 0 or count > (len(data) - at) // 2:
-        raise WireError(f"a record claims {count} headers")
+        raise WireError("record-header-count", "a record claims {count} headers", count=count)
     headers = []
     for _ in range(count):
         name, at = _read_bytes(data, at)
         if name is None:
-            raise WireError("a record header has no name")
+            raise WireError("record-header-name", "a record header has no name")
         content, at = _read_bytes(data, at)
         # Java does the same: a name that is not valid UTF-8 must not make the record unreadable.
         headers.append((name.decode(errors="replace"), content))
@@ -67,11 +81,29 @@ def _read_bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
 def _null(length: int, at: int) -> None:
     """Raise :class:`WireError` for a negative length other than -1, which means null."""
     if length < -1:
-        raise WireError(f"the length {length} before {at} is negative")
+        raise WireError(
+            "negative-length", "the length {length} before {at} is negative", length=length, at=at
+        )
 
 
 def _missing(length: int, data: bytes, at: int) -> WireError:
-    return WireError(f"{length} bytes should follow at {at}, there are {len(data) - at}")
+    return WireError(
+        "record-cut-off",
+        "{length} bytes should follow at {at}, there are {left}",
+        length=length,
+        at=at,
+        left=len(data) - at,
+    )
+
+
+def _too_long(size: int, left: int) -> WireError:
+    return WireError("record-too-long", "a record claims {size} bytes, {left} are left", size=size, left=left)
+
+
+def _off_end(size: int, off: int) -> WireError:
+    return WireError(
+        "record-off-end", "a record of {size} bytes ends {off} bytes off its end", size=size, off=off
+    )
 
 
 def _write_varint(source: Source, name: str, max_bytes: int = MAX_VARINT_BYTES) -> None:
@@ -99,7 +131,7 @@ def _write_record(source: Source) -> None:
     _write_varint(source, "record_bytes")
     source.line("end = at + record_bytes")
     with source.block("if record_bytes < 0 or end > size:"):
-        source.line("raise WireError(f'a record claims {record_bytes} bytes, {size - at} are left')")
+        source.line("raise too_long(record_bytes, size - at)")
     # One byte of attributes, which have no meaning yet. Kafka skips them as well.
     source.line("at += 1")
     _write_varint(source, "delta_ms", MAX_VARLONG_BYTES)
@@ -111,9 +143,7 @@ def _write_record(source: Source) -> None:
     with source.block("else:"):
         source.line("headers = (); at += 1")
     with source.block("if at != end:"):
-        source.line(
-            "raise WireError(f'a record of {record_bytes} bytes ends {abs(end - at)} bytes off its end')"
-        )
+        source.line("raise off_end(record_bytes, abs(end - at))")
     source.line("timestamp_ms = base_timestamp_ms + delta_ms if append_time_ms is None else append_time_ms")
     with source.block("if not -last_int64 <= timestamp_ms <= last_int64:"):
         source.line("timestamp_ms = int64(timestamp_ms)")
@@ -123,7 +153,9 @@ def _write_record(source: Source) -> None:
 
 def _compiled_loop() -> Any:
     source = Source(
-        WireError=WireError,
+        cut_off=varint_cut_off,
+        off_end=_off_end,
+        too_long=_too_long,
         int64=int64,
         last_int64=_LAST_INT64,
         missing=_missing,
@@ -137,7 +169,7 @@ def _compiled_loop() -> Any:
         with source.block("try:"), source.block("for _ in range(count):"):
             _write_record(source)
         with source.block("except IndexError:"):
-            source.line("raise WireError(f'a varint at {at} is cut off') from None")
+            source.line("raise cut_off(at) from None")
         source.line("return records, at")
     return source.compiled("read_loop")
 

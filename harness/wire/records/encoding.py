@@ -64,8 +64,15 @@ def read_varint(data: bytes, at: int, max_bytes: int = MAX_VARINT_BYTES) -> tupl
                 return (folded >> 1) ^ -(folded & 1), index + 1
             shift += 7
     except IndexError:
-        raise WireError(f"a varint at {at} is cut off") from None
-    raise WireError(f"the varint at {at} is longer than {max_bytes} bytes")
+        raise varint_cut_off(at) from None
+    raise WireError(
+        "varint-range", "the varint at {at} is longer than {max_bytes} bytes", at=at, max_bytes=max_bytes
+    )
+
+
+def varint_cut_off(at: int) -> WireError:
+    """Return the error for data that ends within a varint."""
+    return WireError("varint-cut-off", "a varint at {at} is cut off", at=at)
 
 
 def write_record(

@@ -84,7 +84,11 @@ class BatchHeader:
         try:
             return Codec(self.attributes & CODEC_MASK)
         except ValueError:
-            raise WireError(f"no compression codec has the number {self.attributes & CODEC_MASK}") from None
+            raise WireError(
+                "unknown-codec",
+                "no compression codec has the number {number}",
+                number=self.attributes & CODEC_MASK,
+            ) from None
 
     @property
     def is_transactional(self) -> bool:
@@ -142,10 +146,19 @@ def control_type(record: Record) -> str:
     Raises :class:`WireError` if the record's key is not a control record's key.
     """
     if record.key is None or len(record.key) < _CONTROL_KEY.size:
-        raise WireError(f"the control record at offset {record.offset} has no control record's key")
+        raise WireError(
+            "control-record-key",
+            "the control record at offset {offset} has no control record's key",
+            offset=record.offset,
+        )
     version, number = _CONTROL_KEY.unpack_from(record.key)
     if version < 0:
-        raise WireError(f"the control record at offset {record.offset} has the version {version}")
+        raise WireError(
+            "control-record-version",
+            "the control record at offset {offset} has the version {version}",
+            offset=record.offset,
+            version=version,
+        )
     return CONTROL_TYPES.get(number, "UNKNOWN")
 
 

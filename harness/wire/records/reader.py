@@ -55,10 +55,20 @@ def _headers(view: memoryview) -> Iterator[tuple[BatchHeader, int]]:
     while len(view) - at >= model.CRC_AT:
         length, magic = _LENGTH_AND_MAGIC.unpack_from(view, at)
         if magic != model.MAGIC:
-            raise WireError(f"the batch at byte {at} has the format (magic) {magic}; only 2 is read")
+            raise WireError(
+                "batch-format",
+                "the batch at byte {at} has the format (magic) {magic}; only 2 is read",
+                at=at,
+                magic=magic,
+            )
         end = at + model.LENGTH_EXCLUDES_BYTES + length
         if end < at + model.BATCH_OVERHEAD_BYTES:
-            raise WireError(f"the batch at byte {at} claims a length of {length} bytes, less than its header")
+            raise WireError(
+                "batch-length",
+                "the batch at byte {at} claims a length of {length} bytes, less than its header",
+                at=at,
+                length=length,
+            )
         if end > len(view):
             return
         yield _make_header(*model.HEADER.unpack_from(view, at)), at

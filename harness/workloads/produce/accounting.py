@@ -66,16 +66,25 @@ class UnexpectedRecord:
     n: int | None = None
 
 
-#: What is wrong with an acknowledgement, not with what was written.
-ELSEWHERE = "a record was acknowledged where it is not"
-SHARED = "two records were acknowledged at one place"
+class Wrong(StrEnum):
+    """What can be wrong at a place of the log: its name is a code, and its value the words for it.
+
+    The last two are about an acknowledgement, not about what was written.
+    """
+
+    CRC = "the batch does not match its CRC"
+    VALUE = "the value is not intact"
+    KEY = "the key is not the one that was sent"
+    HEADERS = "the record has headers that were not sent"
+    ELSEWHERE = "a record was acknowledged where it is not"
+    SHARED = "two records were acknowledged at one place"
 
 
 @dataclass(frozen=True, slots=True)
 class Corruption:
     """``what`` is wrong at a place, with what should be there and what is; ``n`` None: record unknown."""
 
-    what: str
+    what: Wrong
     partition: int
     offset: int
     n: int | None = None
@@ -219,19 +228,19 @@ def _altered(evidence: Evidence) -> Iterator[Corruption]:
     keys = keys_in_turn(evidence.record.spec.workload.keys)
     for at, (record, n) in enumerate(zip(evidence.log, evidence.numbers, strict=True)):
         if not record.crc_ok:
-            yield Corruption("the batch does not match its CRC", *place(record), n)
+            yield Corruption(Wrong.CRC, *place(record), n)
         if record.control:
             continue
         if n is None:
             if evidence.identities[at] is None:
                 found = (record.value or "")[:SHOWN]
-                yield Corruption("the value is not intact", *place(record), found=found)
+                yield Corruption(Wrong.VALUE, *place(record), found=found)
             continue
         if record.key != (key := keys[n % len(keys)]):
-            yield Corruption("the key is not the one that was sent", *place(record), n, key, record.key)
+            yield Corruption(Wrong.KEY, *place(record), n, key, record.key)
         if record.headers:
             found = str(record.headers)
-            yield Corruption("the record has headers that were not sent", *place(record), n, "0", found)
+            yield Corruption(Wrong.HEADERS, *place(record), n, "0", found)
 
 
 def _misplaced(evidence: Evidence) -> Iterator[Corruption]:
@@ -246,7 +255,7 @@ def _misplaced(evidence: Evidence) -> Iterator[Corruption]:
                 f"{partition}/{offset}" for partition, offset in sorted({place(copy) for copy in copies})
             )
             at = (send.partition, send.offset)
-            yield Corruption(ELSEWHERE, *at, n, where, "{}/{}".format(*at))
+            yield Corruption(Wrong.ELSEWHERE, *at, n, where, "{}/{}".format(*at))
 
 
 def _is_at_one(send: Operation, copies: Sequence[LogRecord]) -> bool:
@@ -264,4 +273,4 @@ def _shared_places(evidence: Evidence) -> Iterator[Corruption]:
     taken: dict[tuple[int, int], int] = {}
     for n, at in zip(acked, places, strict=True):
         if min(at) >= 0 and taken.setdefault(at, n) != n:
-            yield Corruption(SHARED, *at, n, None, f"record {taken[at]}")
+            yield Corruption(Wrong.SHARED, *at, n, None, f"record {taken[at]}")

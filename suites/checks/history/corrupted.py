@@ -39,24 +39,27 @@ from harness.model.rows import Finding
 from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
 from harness.workloads.produce import accounting
-from harness.workloads.produce.accounting import SHARED, Corruption
+from harness.workloads.produce.accounting import Corruption, Wrong
 from suites.analysis.excuses import grants
 from suites.analysis.met import attempts_without_success, told_offsets
 from suites.analysis.promises import EVERY
 from suites.analysis.recreated import recreations
 
-CORRUPTED = Anomaly("corrupted", "{count:place}: {what}")
+CORRUPTED = Anomaly("corrupted", "{count:place}: {told}")
 
 
 def run(evidence: Evidence) -> list[Finding]:
     """Return one finding per reason. Each counts places."""
-    by_reason: dict[str, list[Corruption]] = defaultdict(list)
+    by_reason: dict[Wrong, list[Corruption]] = defaultdict(list)
     given_anew = _given_anew(evidence)
     for corruption in accounting.corruptions(evidence):
-        if corruption.what == SHARED and corruption.n in given_anew:
+        if corruption.what is Wrong.SHARED and corruption.n in given_anew:
             continue
         by_reason[corruption.what].append(corruption)
-    return [CORRUPTED.found(len(found), map(_sample, found), what=what) for what, found in by_reason.items()]
+    return [
+        CORRUPTED.found(len(found), map(_sample, found), told=what.value, what=what.name)
+        for what, found in by_reason.items()
+    ]
 
 
 @grants("place-given-anew")

@@ -38,22 +38,25 @@ from harness.model.rows import Finding
 from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
 from harness.workloads.produce import accounting
-from harness.workloads.produce.accounting import UnexpectedRecord
+from harness.workloads.produce.accounting import Unexpected, UnexpectedRecord
 from suites.analysis.excuses import grants
 from suites.analysis.findings import of_copy
 from suites.analysis.met import attempts_without_success, told_offsets
 from suites.analysis.promises import EVERY
 
-UNEXPECTED = Anomaly("unexpected-record", "{count:log record} {why}")
+UNEXPECTED = Anomaly("unexpected-record", "{count:log record} {told}")
 
 
 @grants("result-unknown")
 def run(evidence: Evidence) -> list[Finding]:
     """Return one finding per reason. Each counts log records."""
-    by_reason: dict[str, list[UnexpectedRecord]] = defaultdict(list)
+    by_reason: dict[Unexpected, list[UnexpectedRecord]] = defaultdict(list)
     for unexpected_record in accounting.unexpected_records(evidence):
         by_reason[unexpected_record.why].append(unexpected_record)
-    return [UNEXPECTED.found(len(found), map(_sample, found), why=why) for why, found in by_reason.items()]
+    return [
+        UNEXPECTED.found(len(found), map(_sample, found), told=why.value, why=why.name)
+        for why, found in by_reason.items()
+    ]
 
 
 def _sample(unexpected_record: UnexpectedRecord) -> Sample:

@@ -167,7 +167,7 @@ def _explained(evidence: Evidence, found: list[Reuse]) -> tuple[str, ...]:
     lost = [was_told_later(send) for send in accounting.lost(evidence)]
     # The broker answers with the place of the batch that it takes for the same one.
     misplaced = [
-        found.what in (accounting.ELSEWHERE, accounting.SHARED)
+        found.what in (accounting.Wrong.ELSEWHERE, accounting.Wrong.SHARED)
         and found.n is not None
         and was_told_later(evidence.operations[found.n])
         for found in accounting.corruptions(evidence)

@@ -111,7 +111,7 @@ def interceptors_hear_of_each_end_first(
         diary.clear()
         record = ProducerRecord(topic="t", value=b"", partition=partition)
         end = Acknowledgement(plugins.interceptors, record, lambda *told: diary.append(("application", told)))
-        end(None, SendError("lost")) if fails else end(RecordMetadata("t", 3, 17, 5), None)
+        end(None, SendError("record-lost", "lost")) if fails else end(RecordMetadata("t", 3, 17, 5), None)
     assert [name for name, _ in diary] == [*(f"i{i}" for i in range(len(manners))), "application"]
     for _, (metadata, error) in diary[:-1]:
         assert metadata.topic == "t" and (error is not None) == fails

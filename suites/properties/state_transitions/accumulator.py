@@ -273,7 +273,7 @@ class BatchesGoWhenTheyMayAndInOrder(RuleBasedStateMachine):
         assert set(expired) == set(old)
         for batch in expired:
             self.lines[batch.partition[1]].queue.remove(batch)
-            batch.fail(SendError("too old", outcome=Outcome.FAIL), self.now_ms)
+            batch.fail(SendError("too-old", "too old", outcome=Outcome.FAIL), self.now_ms)
             self._let_go(batch)
 
     # invariants
@@ -289,7 +289,9 @@ class BatchesGoWhenTheyMayAndInOrder(RuleBasedStateMachine):
     def teardown(self) -> None:
         """An abort ends the remaining batches, and all memory is free again."""
         if hasattr(self, "accumulator"):
-            for batch in self.accumulator.abort_queued(lambda _: SendError("over"), self.now_ms):
+            for batch in self.accumulator.abort_queued(
+                lambda _: SendError("producer-over", "over"), self.now_ms
+            ):
                 self.accumulator.release(batch)
             while self.out:
                 self.ends(0)

@@ -96,7 +96,7 @@ def a_split_batch_lives_on_in_its_parts(
         if stored:
             part.succeed(0, -1, now_ms)
         else:
-            part.fail(SendError("no", outcome=Outcome.FAIL), now_ms)
+            part.fail(SendError("batch-rejected", "no", outcome=Outcome.FAIL), now_ms)
         accumulator.release(part)
         part.publish(lambda raised: None)
         assert whole.is_published is (part is parts[-1]), "the whole ends with the last of its parts"

@@ -72,7 +72,7 @@ def _tell(told: list[tuple[int, bool]], index: int, _: object, error: SendError 
 
 
 def failure() -> SendError:
-    return SendError("caused by the property", outcome=Outcome.FAIL)
+    return SendError("caused-by-the-property", "caused by the property", outcome=Outcome.FAIL)
 
 
 STEPS = ("close", "drain", "reenqueue", "succeed", "fail", "abort")

@@ -176,7 +176,7 @@ def test_a_long_error_is_cut_and_says_so(attack):
 def test_a_trace_that_is_a_hole_is_not_read(attack):
     told = attack("traces_a_hole")
 
-    assert "bytes in its trace, got 209,715,200" in told.sentence
+    assert "209,715,200" in told.sentence
 
 
 def test_what_is_long_in_a_trace_is_cut(attack):

@@ -52,20 +52,16 @@ def clock_goes_back(_, trial):
 
 #: In this order; the witness that does not listen any more is the last, for nothing comes after it on its lane.
 DISTURBANCES = [
-    (dial_is_cancelled, "kafka-trial-error", "no broker was dialled: CancelledError()"),
-    (reading_fails, "kafka-trial-error", "the witness of lane 0 lost a row: ZeroDivisionError("),
-    (pulse_ends, "kafka-trial-error", "the pulse of the harness ended"),
-    (
-        clock_goes_forward,
-        "clock-stepped",
-        "this machine's clock was set forward by 3,600.0 s during the trial",
-    ),
-    (clock_goes_back, "clock-stepped", "this machine's clock was set back by 3,600.0 s during the trial"),
+    (dial_is_cancelled, "witness-failed", "CancelledError()"),
+    (reading_fails, "witness-failed", "ZeroDivisionError("),
+    (pulse_ends, "pulse-ended", ""),
+    (clock_goes_forward, "clock-stepped", "forward by 3,600.0"),
+    (clock_goes_back, "clock-stepped", "back by 3,600.0"),
     (lambda *_: None, "held", ""),
     (
         lambda _, trial: trial._lane.witness._acceptors[0].stop(),
-        "kafka-trial-error",
-        "the witness of lane 0 does not listen any more",
+        "witness-failed",
+        "lane 0",
     ),
 ]
 
@@ -98,6 +94,6 @@ def test_an_observer_that_fails_costs_its_trial_and_accuses_nobody(planned, monk
         asyncio.run(Campaign(store, clients, 1, lambda _: None, lambda _: None).run())
 
     told = {verdict.trial: verdict for verdict in store.verdicts()}
-    for name, (_, code, sentence) in zip(names, DISTURBANCES, strict=True):
-        assert (told[name].code, sentence in told[name].reason) == (code, True), told[name].reason
+    for name, (_, code, datum) in zip(names, DISTURBANCES, strict=True):
+        assert (told[name].code, datum in told[name].reason) == (code, True), told[name].reason
         assert told[name].verdict == ("pass" if code == "held" else "harness-error")

@@ -50,9 +50,7 @@ def test_a_full_disk_of_runs_ends_the_run_which_goes_on_once_there_is_room(plann
     code, said = run.ended()
 
     assert code == 3
-    assert (
-        said.count("No space left on device") == 1 and "hint: name a writable folder with --out-dir" in said
-    )
+    assert said.count("No space left on device") == said.count("--out-dir") == 1
     assert run.left() == []
     assert run.verdicts() == [("pass", "held")]
     filler.unlink()
@@ -69,8 +67,8 @@ def test_a_full_disk_of_brokers_is_no_clients_doing(planned, small_disk):
     fill(small_disk)
     code, said = run.ended()
 
-    assert (code, run.verdicts()) == (3, [("harness-error", "environment-problem")])
-    assert f"the disk of {small_disk} is full" in said
+    assert (code, run.verdicts()) == (3, [("harness-error", "disk-full")])
+    assert str(small_disk) in said
     assert run.has_exports() and run.left() == []
     assert [path.name for path in small_disk.iterdir()] == ["filler"]
 

@@ -92,7 +92,7 @@ class Ended:
     @property
     def sentence(self) -> str:
         """The one error that was told."""
-        [found] = [line for line in self.err.splitlines() if line.startswith("error: ")]
+        [found] = [line for line in self.err.splitlines() if line.startswith("error[")]
         assert "defect" not in found and "Traceback" not in self.err, self.err
         return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import multiprocessing
 import os
+import re
 import resource
 import subprocess
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ from harness.model.run_files import LATEST, RUN, VERDICT
 from harness.model.spec import Plan
 from harness.running import defects
 from harness.storage.run_store import RunRecord, RunStore
+from testkit.codes import has_error, raises_code
 
 from .conftest import first
 
@@ -63,7 +65,7 @@ def test_a_verdict_is_replaced_and_not_written_through(run, trial, outside, comm
 def test_a_folder_at_a_name_is_one_sentence_and_stays(run, outside, command, plant, name, what) -> None:
     plant(run.folder / name, what, outside)
     told = command("judge", run.folder)
-    assert told.code == 3 and f"cannot write {run.folder / name}: Is a directory" in told.sentence
+    assert told.code == 3 and has_error(told.sentence, "cannot-write", run.folder / name, "Is a directory")
     assert (run.folder / name).is_dir() and not partials(run.folder)
 
 
@@ -78,12 +80,12 @@ def test_a_trial_is_not_begun_elsewhere(run, trial, outside, plant, what) -> Non
 @pytest.mark.parametrize("name", ["trials", "logs"])
 def test_nothing_is_made_through_a_link_in_the_run(run, trial, outside, plant, name, what) -> None:
     plant(run.folder / name, what, outside)
-    with pytest.raises(EnvironmentProblem, match=rf"{name} is a (link|file|pipe), not a folder"):
+    with raises_code(EnvironmentProblem, "cannot-write", why=re.compile(name)):
         run.begin(trial.name) if name == "trials" else run.make_folder(run.folder / "logs" / "brokers")
 
 
 def test_nothing_is_made_outside_of_the_run(run) -> None:
-    with pytest.raises(EnvironmentProblem, match="leads out of its folder"):
+    with raises_code(EnvironmentProblem, "cannot-write", why=re.compile(r"leads out of its folder")):
         run.make_folder(run.folder / "logs" / ".." / ".." / "else")
 
 
@@ -106,7 +108,7 @@ def test_a_link_that_is_quicker_than_the_rename_is_replaced(tmp_path, outside) -
 def test_a_random_name_that_is_taken_is_not_written_to(tmp_path, outside, monkeypatch) -> None:
     monkeypatch.setattr(writing, "token_hex", lambda _: "known")
     (tmp_path / ".known.partial").symlink_to(outside / "file")
-    with pytest.raises(EnvironmentProblem, match="File exists"):
+    with raises_code(EnvironmentProblem, "cannot-write", why="File exists"):
         files.write_whole(tmp_path / "new", b"ours")
 
 
@@ -122,7 +124,7 @@ def test_a_run_begins_in_a_folder_of_its_own(tmp_path, outside, plant, what) -> 
     """The name of a run can be guessed."""
     (tmp_path / "new").mkdir()
     plant(tmp_path / "new" / "run", what, outside)
-    with pytest.raises(UsageError, match="exists already"):
+    with raises_code(UsageError, "run-exists"):
         RunStore.create(tmp_path / "new", RunRecord("run", "", Plan(1, ()), 1, {}, []))
     assert not (tmp_path / "new" / LATEST).exists()
 
@@ -175,7 +177,11 @@ def test_a_file_that_does_not_fit_leaves_the_one_before(run, command) -> None:
     before = {path: path.read_bytes() for path in run.folder.rglob("*") if path.is_file()}
     with short_files(100):
         told = command("judge", run.folder)
-    assert told.code == 3 and "cannot write" in told.sentence and "File too large" in told.sentence
+    assert (
+        told.code == 3
+        and has_error(told.sentence, "cannot-write")
+        and has_error(told.sentence, "cannot-write", "File too large")
+    )
     assert {path: path.read_bytes() for path in run.folder.rglob("*") if path.is_file()} == before
 
 
@@ -215,7 +221,7 @@ def test_a_full_disk_is_one_sentence_and_keeps_what_was_there(
     plan = tmp_path / "plan.json"
     plan.write_bytes(msgspec.json.encode(RunStore(evidence).record.plan))
     told = command("replay", plan, "--out-dir", small_disk, "-q")
-    assert told.code == 3 and "No space left on device" in told.sentence
+    assert told.code == 3 and has_error(told.sentence, "cannot-write", "No space left on device")
     assert not partials(small_disk)
 
 
@@ -224,7 +230,7 @@ def test_a_disk_that_is_read_only_is_one_sentence(small_disk, evidence, command,
     plan.write_bytes(msgspec.json.encode(RunStore(evidence).record.plan))
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     told = command("replay", plan, "--out-dir", small_disk, "-q")
-    assert told.code == 3 and "Read-only file system" in told.sentence
+    assert told.code == 3 and has_error(told.sentence, "cannot-write", "Read-only file system")
 
 
 def begin_and_end(folder: Path, number: int, rounds: int) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from harness.model.contract import AnyEvent, Close, Configure, Flush
 from harness.model.errors import ClientBroken
 from harness.model.payload import Identity, decode, encode
 from harness.workloads.produce.commands import Produce
+from testkit.codes import raises_code
 from tests.attacks.formats.documents import json_lines
 from tests.attacks.formats.edits import EDITS, Edits, many
 from tests.attacks.formats.hostile_values import Raw
@@ -108,7 +110,7 @@ def test_unedited_they_keep_the_rules():
 def test_a_result_that_no_column_holds_breaks_the_contract(field, value):
     """It was stored, and its trial could not be read again."""
     result = {**LINES[4], field: value}
-    with pytest.raises(RuleBroken, match=f"does not fit upstream's contract: .*{field}|out of range"):
+    with raises_code(RuleBroken, "upstream-misfit", why=re.compile(f"{field}|out of range")):
         said(json_lines([*LINES[:4], result], ([], [])))
 
 

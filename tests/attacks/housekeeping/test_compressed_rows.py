@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import struct
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from harness.files import zstd
 from harness.files.row_files import read_rows
 from harness.model.errors import UsageError
 from harness.model.rows import LogRecord
+from testkit.codes import coded, raises_code
 
 GIB = 2**30
 MAGIC = zstandard.FRAME_HEADER
@@ -37,28 +39,31 @@ WIDE = MAGIC + b"\x00\x98" + b"\x09\x00\x00 "
 SKIPPED = b"\x50\x2a\x4d\x18" + struct.pack("<I", 3) + b"abc"
 
 ATTACKS = {
-    "a frame of 4 GiB": (huge(4 * GIB), r"it holds 4,294,967,296 bytes; 80,530,636 can be read"),
-    "one that claims an exabyte": (claims(2**60), "it holds 1,152,921,504,606,846,976 bytes"),
-    "one that claims what may be": (claims(2**26), "not one whole zstd frame"),
-    "a window of half a gigabyte": (WIDE, "not one whole zstd frame"),
-    "a frame to be skipped": (SKIPPED, "not one whole zstd frame"),
-    "an empty one, and rows behind it": (zstd.packed(b"") + zstd.packed(b"{}\n"), "it claims to be empty"),
-    "one that says it is empty": (huge(2**20).replace(struct.pack("<Q", 2**20), bytes(8)), "it claims"),
-    "two frames": (zstd.packed(b"") * 2, "not one whole zstd frame"),
-    "the half of one": (zstd.packed(b"{}" * 999)[:-9], "not one whole zstd frame"),
-    "nothing": (b"", "not one whole zstd frame"),
-    "plain rows": (b"{}\n", "not one whole zstd frame"),
-    "no rows in it": (zstd.packed(b"\xff\xfe"), "JSON is malformed"),
-    "depth": (zstd.packed(b"[" * 1_000_000), "recursion|JSON|array"),
+    "a frame of 4 GiB": (huge(4 * GIB), coded("frame-too-large", size=4 * GIB)),
+    "one that claims an exabyte": (claims(2**60), coded("frame-too-large", size=2**60)),
+    "one that claims what may be": (claims(2**26), coded("frame-damaged")),
+    "a window of half a gigabyte": (WIDE, coded("frame-damaged")),
+    "a frame to be skipped": (SKIPPED, coded("frame-damaged")),
+    "an empty one, and rows behind it": (zstd.packed(b"") + zstd.packed(b"{}\n"), coded("frame-damaged")),
+    "one that says it is empty": (
+        huge(2**20).replace(struct.pack("<Q", 2**20), bytes(8)),
+        coded("frame-damaged"),
+    ),
+    "two frames": (zstd.packed(b"") * 2, coded("frame-damaged")),
+    "the half of one": (zstd.packed(b"{}" * 999)[:-9], coded("frame-damaged")),
+    "nothing": (b"", coded("frame-damaged")),
+    "plain rows": (b"{}\n", coded("frame-damaged")),
+    "no rows in it": (zstd.packed(b"\xff\xfe"), re.compile("malformed")),
+    "depth": (zstd.packed(b"[" * 1_000_000), re.compile("recursion|JSON|array")),
 }
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_it_is_refused_in_one_sentence(attack: str, tmp_path: Path) -> None:
-    content, sentence = ATTACKS[attack]
+    content, why = ATTACKS[attack]
     (tmp_path / "log.jsonl.zst").write_bytes(content)
     (tmp_path / "log.jsonl").write_bytes(b"")
-    with pytest.raises(UsageError, match=rf"cannot read .*log\.jsonl\.zst: .*({sentence})") as refused:
+    with raises_code(UsageError, "cannot-read", path=tmp_path / "log.jsonl.zst", why=why) as refused:
         read_rows(tmp_path / "log.jsonl", LogRecord)
     assert "\n" not in str(refused.value)
 
@@ -71,5 +76,5 @@ def test_the_bomb_is_one() -> None:
 
 def test_a_pipe_in_the_place_of_rows_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "log.jsonl.zst")
-    with pytest.raises(UsageError, match="it is a pipe, not a regular file"):
+    with raises_code(UsageError, "cannot-read", why="it is a pipe, not a regular file"):
         read_rows(tmp_path / "log.jsonl", LogRecord)

@@ -20,6 +20,7 @@ from harness.planning import own_commands
 from harness.planning.plan import make_plan
 from harness.plugins import registry
 from harness.storage.run_store import RunRecord
+from testkit.codes import has_error, raises_code
 
 pytestmark = pytest.mark.long("starts the command for each plan")
 
@@ -84,8 +85,8 @@ def test_a_command_in_a_plan_does_not_run_unless_it_is_allowed(capsys, tmp_path,
 
     told = refused(capsys, *COMMANDS[how](run))
 
-    assert f"this plan runs a command, as the client sneaky@own: touch {run.canary}" in told
-    assert "if you trust it, add --allow-command" in told
+    assert has_error(told, "command-not-allowed", "sneaky@own", f"touch {run.canary}")
+    assert has_error(told, "command-not-allowed")
     assert not run.canary.exists()
 
 
@@ -93,7 +94,7 @@ def test_a_plan_on_stdin_is_as_foreign(capsys, monkeypatch, foreign):
     run = foreign.client("sneaky", "own").write()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(run.spec).encode())))
 
-    assert "this plan runs a command" in refused(capsys, "replay", "-")
+    assert has_error(refused(capsys, "replay", "-"), "command-not-allowed")
     assert not run.canary.exists()
 
 
@@ -110,7 +111,7 @@ def test_what_is_allowed_is_told_first():
 def test_what_cannot_be_shown_whole_is_not_allowed(word):
     """The middle of a long line is cut: what was shown would not be what runs."""
     said: list[str] = []
-    with pytest.raises(UsageError, match=r"too long to be shown \([15],00\d characters\)"):
+    with raises_code(UsageError, "command-too-long"):
         own_commands.allow([ClientRef("own", "own", ("true", word))], True, said.append)
     assert said == []
 
@@ -136,7 +137,7 @@ def test_a_command_passes_for_no_registered_client(capsys, tmp_path, foreign, ho
 
 def test_a_program_of_ones_own_with_a_registered_name_gets_another():
     assert str(own_commands.client(["/opt/java", "-jar", "mine.jar"])) == "own-java@own"
-    with pytest.raises(UsageError, match="cannot stand under the name kafkajs"):
+    with raises_code(UsageError, "command-under-registered-name", name="kafkajs"):
         own_commands.client(["node", "mine.js"], "kafkajs")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from harness.provision import manifest
 from harness.provision.caches import installations, installed
 from harness.provision.installations import survey
 from harness.provision.manifest import FIX
+from testkit.codes import coded, has_error, raises_code
 
 Tree = dict[str, bytes]
 names = st.sampled_from(("a", "b", "c/d", "c/e", "f/g/h"))
@@ -37,10 +39,10 @@ def test_each_file_that_is_missing_altered_or_surplus_is_named(
         planted(Path(first), made)
         planted(Path(second), now)
         wrong = manifest.differences(Path(second), manifest.taken(Path(first)), every_byte=every_byte)
-    named = {sentence.split()[0] for sentence in wrong if "." not in sentence}
+    named = {each.params["name"] for each in wrong if "." not in each.params["name"]}
     files = {name for name in made.keys() | now.keys() if made.get(name) != now.get(name)}
     folders = {str(Path(name).parents[n]) for name in files for n in range(len(Path(name).parents) - 1)}
-    assert files <= {name.split()[0] for name in wrong} <= files | folders
+    assert files <= {each.params["name"] for each in wrong} <= files | folders
     assert not named - files - folders
 
 
@@ -102,52 +104,96 @@ def name_of_no_text(place: Path) -> None:
 
 
 HARMS: dict[str, tuple[Callable[[Path], object], str]] = {
-    "truncated": (lambda p: os.truncate(p / "lib/library.so", 4), r"library\.so was altered: it has 4 bytes"),
-    "emptied": (lambda p: os.truncate(p / "lib/library.so", 0), r"library\.so was altered: it has 0 bytes"),
+    "truncated": (
+        lambda p: os.truncate(p / "lib/library.so", 4),
+        coded("installation-damaged", first=coded("size-changed", found=4)),
+    ),
+    "emptied": (
+        lambda p: os.truncate(p / "lib/library.so", 0),
+        coded("installation-damaged", first=coded("size-changed", found=0)),
+    ),
     "altered": (
         lambda p: (p / "lib/library.so").write_bytes(b"\x7fELF and m0re"),
-        r"library\.so was altered",
+        coded("installation-damaged", first=coded("entry-altered")),
     ),
-    "altered in secret": (same_size_and_time, r"library\.so was altered"),
-    "added": (lambda p: (p / "lib/sitecustomize.py").write_text("evil"), r"sitecustomize\.py is surplus"),
-    "added folder": (lambda p: (p / "evil").mkdir(), "evil is surplus"),
-    "removed": (lambda p: (p / "lib/empty").unlink(), "lib/empty is missing"),
-    "emptied folder": (lambda p: shutil.rmtree(p / "bin"), r"bin is missing \(and 1 more like it\)"),
+    "altered in secret": (same_size_and_time, coded("installation-damaged", first=coded("entry-altered"))),
+    "added": (
+        lambda p: (p / "lib/sitecustomize.py").write_text("evil"),
+        coded("installation-damaged", first=coded("entry-surplus")),
+    ),
+    "added folder": (
+        lambda p: (p / "evil").mkdir(),
+        coded("installation-damaged", first=coded("entry-surplus", name="evil")),
+    ),
+    "removed": (
+        lambda p: (p / "lib/empty").unlink(),
+        coded("installation-damaged", first=coded("entry-missing", name="lib/empty")),
+    ),
+    "emptied folder": (
+        lambda p: shutil.rmtree(p / "bin"),
+        coded("installation-damaged", first=coded("entry-missing", name="bin")),
+    ),
     "mode": (
         lambda p: (p / "bin/program").chmod(0o777),
-        "bin/program has mode 777, and was written with 755",
+        coded("installation-damaged", first=coded("mode-changed", name="bin/program")),
     ),
-    "setuid": (lambda p: (p / "bin/program").chmod(0o4755), "bin/program has mode 4755"),
-    "folder mode": (lambda p: (p / "lib").chmod(0o777), "lib has mode 777"),
-    "link for a file": (swapped, r"lib/library\.so was replaced by a link"),
-    "link elsewhere": (retargeted, "lib/link leads elsewhere"),
-    "fifo": (replaced_by_fifo, "bin/program was replaced by a special file"),
-    "folder for a file": (a_folder_for_a_file, "lib/empty was replaced by a folder"),
-    "link for the whole": (place_is_a_link, "it is not a folder"),
-    "escapes": (surplus_name, r"lib/\\x1b\]0;title\\x07\\n::error:: is surplus"),
-    "no text": (name_of_no_text, r"lib/\\xff\\xfe is surplus"),
-    "record emptied": (lambda p: manifest.path_of(p).write_bytes(b""), "the manifest of .* cannot be read"),
+    "setuid": (
+        lambda p: (p / "bin/program").chmod(0o4755),
+        coded("installation-damaged", first=coded("mode-changed", name="bin/program")),
+    ),
+    "folder mode": (
+        lambda p: (p / "lib").chmod(0o777),
+        coded("installation-damaged", first=coded("mode-changed", name="lib")),
+    ),
+    "link for a file": (
+        swapped,
+        coded("installation-damaged", first=coded("entry-replaced", name="lib/library.so", kind="link")),
+    ),
+    "link elsewhere": (
+        retargeted,
+        coded("installation-damaged", first=coded("link-changed", name="lib/link")),
+    ),
+    "fifo": (
+        replaced_by_fifo,
+        coded("installation-damaged", first=coded("entry-replaced", name="bin/program")),
+    ),
+    "folder for a file": (
+        a_folder_for_a_file,
+        coded("installation-damaged", first=coded("entry-replaced", name="lib/empty", kind="folder")),
+    ),
+    "link for the whole": (place_is_a_link, coded("installation-damaged", first=coded("place-not-a-folder"))),
+    "escapes": (
+        surplus_name,
+        coded(
+            "installation-damaged", first=coded("entry-surplus", name="lib/\\x1b]0;title\\x07\\n::error::")
+        ),
+    ),
+    "no text": (
+        name_of_no_text,
+        coded("installation-damaged", first=coded("entry-surplus", name="lib/\\xff\\xfe")),
+    ),
+    "record emptied": (lambda p: manifest.path_of(p).write_bytes(b""), "manifest-unreadable"),
     "record nested": (
         lambda p: manifest.path_of(p).write_bytes(b"[" * 100_000),
-        "the manifest of .* cannot be",
+        "manifest-unreadable",
     ),
     "record nested deeper": (
         lambda p: manifest.path_of(p).write_bytes(b'{"x":' + b"[" * 100_000),
-        "the manifest of .* cannot be read",
+        "manifest-unreadable",
     ),
     "record without an end": (
         lambda p: os.truncate(manifest.path_of(p), 2**40),
-        "it has more than 67,108,864",
+        coded("manifest-unreadable", why=re.compile(r"it has more than 67,108,864")),
     ),
     "record of odd modes": (
         lambda p: manifest.path_of(p).write_bytes(b'{"entries": {"bin": {"mode": %d}}}' % 2**70),
-        "the manifest of .* cannot be read",
+        "manifest-unreadable",
     ),
-    "record is a fifo": (record_is_fifo, "the manifest of .* cannot be read"),
-    "record is a link": (record_is_a_link, "the manifest of .* cannot be read"),
+    "record is a fifo": (record_is_fifo, "manifest-unreadable"),
+    "record is a link": (record_is_a_link, "manifest-unreadable"),
     "record of nothing": (
         lambda p: manifest.path_of(p).write_bytes(b'{"entries": {}}'),
-        r"bin is surplus \(and 5 more like it\)",
+        coded("installation-damaged", first=coded("entry-surplus", name="bin")),
     ),
 }
 
@@ -157,7 +203,7 @@ def test_what_is_damaged_is_refused_told_by_doctor_and_removed_by_it(cache: Path
     do, sentence = HARMS[harm]
     place = installed("kind", "name", build)
     do(place)
-    with pytest.raises(EnvironmentProblem, match=sentence) as caught:
+    with raises_code(EnvironmentProblem, sentence) as caught:
         installed("kind", "name", build)
     assert caught.value.hint == FIX
     assert "\n" not in str(caught.value) and "\x1b" not in str(caught.value)
@@ -195,7 +241,7 @@ def test_a_lock_that_is_no_file_of_ours_holds_nobody_up(cache: Path, make: Calla
     try:
         installed("kind", "name", build)
     except EnvironmentProblem as problem:
-        assert ".name.lock cannot be locked" in str(problem)
+        assert has_error(problem, "cache-not-lockable", ".name.lock")
 
 
 def test_a_lock_that_leads_elsewhere_alters_nothing_there(cache: Path, tmp_path: Path) -> None:
@@ -203,7 +249,7 @@ def test_a_lock_that_leads_elsewhere_alters_nothing_there(cache: Path, tmp_path:
     precious.write_text("precious")
     (installations() / "kind").mkdir(parents=True)
     (installations() / "kind" / ".name.lock").symlink_to(precious)
-    with pytest.raises(EnvironmentProblem, match=r"\.name\.lock cannot be locked"):
+    with raises_code(EnvironmentProblem, "cache-not-lockable", file=re.compile(r"\.name\.lock$")):
         installed("kind", "name", build)
     assert precious.read_text() == "precious"
 
@@ -238,6 +284,6 @@ def test_what_was_never_finished_is_not_used(cache: Path) -> None:
 
 
 def test_a_build_that_leaves_a_special_file_is_refused(cache: Path) -> None:
-    with pytest.raises(EnvironmentProblem, match="what was installed holds a special file: fifo"):
+    with raises_code(EnvironmentProblem, "installation-odd-file", name="fifo"):
         installed("kind", "name", lambda folder: os.mkfifo(folder / "fifo"))
     assert not (installations() / "kind" / "name").exists()

@@ -10,6 +10,7 @@ import pytest
 
 from harness.model.errors import EnvironmentProblem
 from harness.provision.caches import installations, installed
+from testkit.codes import raises_code
 
 THEIRS, OURS = 54_321, 12_345
 
@@ -19,7 +20,7 @@ def build(folder: Path) -> None:
 
 
 def refused() -> EnvironmentProblem:
-    with pytest.raises(EnvironmentProblem, match=r"^other users of this machine can write in ") as caught:
+    with raises_code(EnvironmentProblem, "cache-writable-by-others") as caught:
         installed("kind", "name", build)
     return caught.value
 

@@ -12,6 +12,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from testkit.codes import has_error
+
 TALKER = Path(__file__).parents[1] / "hostile_client" / "talker.py"
 SCRIPT = str(Path(sys.executable).with_name("kafka-trial"))
 HUNTER = "hunter2-of-ours"
@@ -60,7 +62,7 @@ def test_neither_markup_nor_a_secret_gets_through(tmp_path, files_with):
     assert "<b>d</b>" not in page and "--password" in page and "[redacted]" in page
 
     refused = kafka_trial(here, "replay", trial)
-    assert refused.returncode == 2 and "was stored without the value of --password" in refused.stderr
+    assert refused.returncode == 2 and has_error(refused.stderr, "command-stored-redacted", "--password")
     again = kafka_trial(here, "replay", trial, "--json", *given)
     assert [each["verdict"] for each in json.loads(again.stdout)["verdicts"]] == [verdicts["[red]x@own"]]
     assert files_with(here, HUNTER) == []

@@ -152,7 +152,7 @@ def test_progress_is_words(text, capsys, verdict_of, record_of):
 
 @holds
 def test_an_error_is_told_in_words(text, capsys, verdict_of, record_of):
-    main._told(KafkaTrialError(text, hint=text))
+    main._told(KafkaTrialError("made-up", "{text}", text=text, hint=text))
     main._defect(ValueError(text))
     assert_words(capsys.readouterr().err)
 

@@ -21,6 +21,7 @@ from harness.planning.selection import clients
 from harness.running.install import installed
 from harness.storage.run_store import RunRecord, RunStore
 from harness.text.redaction import MARK
+from testkit.codes import has_error, raises_code
 
 HUNTER = "hunter2-of-ours"
 ARGV = (sys.executable, "-c", "pass", "--password", HUNTER, "--url", f"http://u:{HUNTER}@h/")
@@ -92,8 +93,8 @@ def test_a_stored_plan_says_what_must_be_given_again(argv, tmp_path, capsys):
 
     assert call([*named, "--out-dir", str(tmp_path / "out")]) == 2
     err = capsys.readouterr().err
-    assert "was stored without the value of --password, the secret in http://[redacted]@h/" in err
-    assert "give all of it again, behind --" in err and HUNTER not in err
+    assert has_error(err, "command-stored-redacted", "http://[redacted]@h/")
+    assert has_error(err, "command-stored-redacted") and HUNTER not in err
     assert not (tmp_path / "out").exists()
 
     other = [
@@ -108,7 +109,7 @@ def test_a_stored_plan_says_what_must_be_given_again(argv, tmp_path, capsys):
         HUNTER,
     ]
     assert call(other) == 2
-    assert "must be the command of the stored plan again" in capsys.readouterr().err
+    assert has_error(capsys.readouterr().err, "command-differs-from-plan")
 
 
 def test_what_is_given_again_is_taken(tmp_path):
@@ -122,7 +123,7 @@ def test_what_is_given_again_is_taken(tmp_path):
 
 def test_two_commands_that_differ_in_their_secrets_alone_are_not_taken_for_one():
     clients((), ARGV)
-    with pytest.raises(UsageError, match="differ only in what is redacted") as told:
+    with raises_code(UsageError, "commands-differ-in-secrets") as told:
         clients((), [*ARGV[:4], "another-of-ours", *ARGV[5:]])
     assert HUNTER not in str(told.value)
 
@@ -150,12 +151,12 @@ def test_settings_are_written_without_secrets_and_used_with_them(tmp_path):
 
 def test_a_stored_setting_without_its_value_is_refused_before_anything_starts(tmp_path, capsys):
     spec = spec_of(ClientRef("reference", "0.1.0"), "scripted:4.3.1x1", **{"sasl.password": MARK})
-    with pytest.raises(UsageError, match=r"sasl\.password was stored without its value"):
+    with raises_code(UsageError, "setting-stored-redacted", name="sasl.password"):
         validate_plan.check(Plan(1, (spec,)), Mode.SIMULATED)
     path = tmp_path / "spec.json"
     path.write_bytes(msgspec.json.encode(spec))
     assert call(["replay", str(path), "--out-dir", str(tmp_path / "out")]) == 2
-    assert "sasl.password was stored without its value" in capsys.readouterr().err
+    assert has_error(capsys.readouterr().err, "setting-stored-redacted", "sasl.password")
     assert not (tmp_path / "out").exists()
 
 

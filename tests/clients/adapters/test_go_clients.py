@@ -13,6 +13,7 @@ from clients.adapters import confluent_kafka_go, franz_go, kafka_go, sarama
 from harness.model.errors import UsageError
 from harness.provision.go import go_tool, run_go
 from harness.provision.versions import in_order
+from testkit.codes import raises_code
 
 CLIENTS = (confluent_kafka_go.CLIENT, franz_go.CLIENT, kafka_go.CLIENT, sarama.CLIENT)
 ADAPTERS = Path(clients.adapters.__file__).parent
@@ -33,9 +34,7 @@ def test_versions_are_told_oldest_first_and_the_default_is_the_newest(client):
     "version", ["", "latest", "v1.2.3", "1", "1.2", "1.2.3.4", "1.2.3-master", ">=1.2.3", "-x"]
 )
 def test_a_version_is_written_out_without_a_v(client, version):
-    with pytest.raises(
-        UsageError, match=f"is not a version of {client.name}; an example is {client.default_version}"
-    ):
+    with raises_code(UsageError, "client-version-format", client=client.name, example=client.default_version):
         client.install(version)
 
 

@@ -35,7 +35,8 @@ def test_what_is_told_twice_of_one_record_is_one_result(version, tmp_path):
     with ClusterSession(new_record(Plan(1, (spec,)), Options(1)), BROKER, tmp_path) as lab:
         verdict = lab.submit(spec).result()
         history = lab.store.read_evidence(spec.trial).history
-    assert verdict.verdict == "fail" and "given up" in verdict.reason
+    found = {finding.anomaly for each in verdict.requirements for finding in each.findings}
+    assert verdict.verdict == "fail" and "gave-up" in found
     sends = [event for event in history if isinstance(event, OpComplete) and event.op == "send"]
     assert Counter(n for event in sends for n in event.records) == Counter(range(RECORDS))
     assert {outcome for event in sends for outcome in event.outcome} == {Outcome.INFO}

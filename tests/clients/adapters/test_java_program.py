@@ -11,6 +11,7 @@ from clients.adapters.java import CLIENT
 from clients.adapters.python_lib.verifiable.commands import COMMANDS
 from harness.model.errors import UsageError
 from harness.provision.versions import in_order
+from testkit.codes import raises_code
 
 SETTINGS = {"max.block.ms": 200}
 
@@ -26,7 +27,7 @@ def test_the_versions_that_were_tried_are_in_order():
 
 @pytest.mark.parametrize("version", ["", "latest", "latest.integration", "[2.0,3.0)", "4.+", "-settings"])
 def test_a_version_is_a_number_and_no_range(version):
-    with pytest.raises(UsageError, match="is not a version of java"):
+    with raises_code(UsageError, "client-version-format", client="java"):
         CLIENT.install(version)
 
 

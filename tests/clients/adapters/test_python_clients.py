@@ -18,6 +18,7 @@ from clients.reference.telemetry.trace import ReconnectBackoff
 from harness.model.errors import UsageError
 from harness.provision.versions import in_order
 from suites.contract import check_contract
+from testkit.codes import raises_code
 
 CLIENTS = (aiokafka.CLIENT, confluent_kafka.CLIENT, kafka_python.CLIENT)
 
@@ -78,7 +79,7 @@ def test_a_version_is_installed_with_all_that_it_needs_pinned(client, installed)
 
 @pytest.mark.parametrize("version", ["", "latest", "2.3.0 evil-package", ">=1", "2.3.0; import os", "-r x"])
 def test_what_is_no_version_is_not_installed(client, version, installed):
-    with pytest.raises(UsageError, match=f"is not a version of {client.name}; an example is"):
+    with raises_code(UsageError, "client-version-format", client=client.name):
         client.install(version)
     assert installed == []
 

@@ -6,11 +6,12 @@ import pytest
 
 from clients.adapters.rdkafka import CLIENT
 from harness.model.errors import UsageError
+from testkit.codes import raises_code
 
 
 @pytest.mark.parametrize("version", ["", "latest", "^0.36", "0.36.2 evil", "../0.36.2"])
 def test_a_version_of_rdkafka_is_a_number(version):
-    with pytest.raises(UsageError, match="is not a version of rdkafka"):
+    with raises_code(UsageError, "client-version-format", client="rdkafka"):
         CLIENT.install(version)
 
 

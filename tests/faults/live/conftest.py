@@ -113,7 +113,7 @@ class Peer:
 
         async def heard() -> None:
             if (said := await self.produce(await self.leader(), **how)) != expected:
-                raise NotYet(said)
+                raise NotYet("made-up", "{text}", text=said)
 
         await insist(f"hearing {expected}", 30, heard)
 

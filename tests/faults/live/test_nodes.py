@@ -46,7 +46,7 @@ async def test_brokers_stand_still(peer: Peer) -> None:
 
 async def _arrived(peer: Peer) -> None:
     if not any(frame.kind is FrameKind.REQUEST and frame.api_key == Api.PRODUCE for frame in peer.frames):
-        raise NotYet("the witness has no request")
+        raise NotYet("made-up", "the witness has no request")
 
 
 @pytest.mark.control(

@@ -78,7 +78,7 @@ async def _remembered(peer: Peer) -> set[int]:
 
 async def _forgotten(peer: Peer, producer_id: int) -> None:
     if producer_id in await _remembered(peer):
-        raise NotYet("the leader remembers it")
+        raise NotYet("made-up", "the leader remembers it")
 
 
 @pytest.mark.control(
@@ -169,4 +169,4 @@ async def _has_quotas(peer: Peer, expected: list[float]) -> None:
     request = DescribeClientQuotasRequest(components=(everybody,), strict=False)
     answer = await peer.cluster.admin.ask(request, DescribeClientQuotasResponse)
     if (found := [value.value for entry in answer.entries or () for value in entry.values]) != expected:
-        raise NotYet(f"the quotas are {found}")
+        raise NotYet("made-up", "the quotas are {found}", found=found)

@@ -132,7 +132,7 @@ async def until(condition: Callable[[], T | None]) -> T:
     async def attempt() -> T:
         if value := condition():
             return value
-        raise NotYet("it is not so yet")
+        raise NotYet("made-up", "it is not so yet")
 
     return await insist("waiting", 30, attempt)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from harness.brokers.admin import EARLIEST
 from harness.brokers.local import LOCAL, LocalCluster
 from harness.model.errors import KafkaTrialError
 from harness.wire.records import BatchBuilder, Codec
+from testkit.codes import raises_code
 
 pytestmark = pytest.mark.jvm
 
@@ -87,7 +89,7 @@ async def sizes_are_limited(lab: Any, cluster: LocalCluster) -> None:
 async def brokers_are_set(_: Any, cluster: LocalCluster) -> None:
     await cluster.alterations.alter_brokers("producer.id.expiration.ms", "1000")
     await cluster.alterations.alter_brokers("producer.id.expiration.ms", None)
-    with pytest.raises(KafkaTrialError, match=r"INVALID_(REQUEST|CONFIG)"):
+    with raises_code(KafkaTrialError, "broker-error", error=re.compile("INVALID_(REQUEST|CONFIG)")):
         await cluster.alterations.alter_brokers("log.dirs", "/nowhere")
 
 

@@ -79,7 +79,7 @@ async def topics_and_their_settings_go(lab: Any, cluster: LocalCluster) -> None:
 async def settings_of_brokers_are_found(lab: Any, cluster: LocalCluster) -> None:
     await cluster.alterations.alter_brokers(EXPIRATION, "1")
     reason = await lack(cluster)
-    assert reason is not None and f"{EXPIRATION} of broker 1 is ('1', 3), and was ('86400000', 5)" in reason
+    assert reason is not None and all(each in reason for each in (EXPIRATION, "('1', 3)", "('86400000', 5)"))
     await cluster.alterations.alter_brokers(EXPIRATION, None)
     assert await cluster.renew() is None
 
@@ -87,7 +87,7 @@ async def settings_of_brokers_are_found(lab: Any, cluster: LocalCluster) -> None
 async def quotas_are_found(lab: Any, cluster: LocalCluster) -> None:
     await cluster.alterations.alter_quota(RATE, 1_000)
     reason = await lack(cluster)
-    assert reason is not None and f"broker 1 has a quota {RATE}" in reason
+    assert reason is not None and RATE in reason
     await cluster.alterations.alter_quota(RATE, None)
     assert await cluster.renew() is None
 
@@ -132,7 +132,7 @@ async def coordinators_are_found(lab: Any, cluster: LocalCluster) -> None:
     )
     await insist("electing coordinators", TIMEOUT_S, lambda: cluster.admin.all_lead("__transaction_state", 4))
     reason = await lack(cluster)
-    assert reason is not None and "it has '__transaction_state'" in reason
+    assert reason is not None and "'__transaction_state'" in reason
 
 
 def test_what_brokers_measured_is_gone_after_the_time_that_the_fault_names(lab: Any, tmp_path: Path) -> None:

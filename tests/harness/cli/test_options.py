@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from harness.cli.options import MAX_JOBS, jobs_of, shard_of
 from harness.model.errors import UsageError
 from harness.model.units import duration_s, told_s
+from testkit.codes import raises_code
 
 
 @pytest.mark.parametrize("text", ["0", "33", "-1", "many", "", "1.5", "٣"])
 def test_no_number_of_jobs(text):
-    with pytest.raises(UsageError, match="-j takes a number from 1 to 32, or auto"):
+    with raises_code(UsageError, "jobs-value", max_jobs=32, auto="auto"):
         jobs_of(text)
 
 
@@ -23,7 +24,7 @@ def test_a_number_of_jobs():
 
 @pytest.mark.parametrize("text", ["3/2", "0/2", "1", "a/b", "1/", "/2", "1/2/3", "-1/2"])
 def test_no_shard(text):
-    with pytest.raises(UsageError, match="--shard takes K/N"):
+    with raises_code(UsageError, "shard-value"):
         shard_of(text)
 
 
@@ -40,7 +41,7 @@ def test_durations_are_read_as_they_are_written(hours, minutes, seconds):
 
 @pytest.mark.parametrize("text", ["", "10", "10x", "1s1m", "-1s", "1.5h", "1h 5m"])
 def test_no_duration(text):
-    with pytest.raises(UsageError, match="is not a duration; write it as 90s, 10m, 1h30m or 30d"):
+    with raises_code(UsageError, "not-a-duration"):
         duration_s(text)
 
 

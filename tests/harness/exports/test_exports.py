@@ -21,6 +21,7 @@ from harness.model.rows import Ending, Phases, TrialRecord, TrialVerdict
 from harness.model.spec import ClientRef, Plan, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
 from harness.storage.run_store import RunRecord, RunStore
+from testkit.codes import raises_code
 
 RECORD = RunRecord("run-1", "2026-03-01T10:20:30Z", Plan(7, ()), 1, {}, ["kafka-trial", "run"])
 RUN = Path("runs/run-1")
@@ -150,5 +151,5 @@ def test_all_of_them_are_written_into_the_run_or_where_they_are_wanted(store, tm
 
 def test_what_cannot_be_written_is_one_sentence(store, tmp_path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(EnvironmentProblem, match="cannot write"):
+    with raises_code(EnvironmentProblem, "cannot-write"):
         exports.write(store, list(store.verdicts()), tmp_path / "file")

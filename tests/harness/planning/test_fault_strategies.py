@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -30,6 +31,7 @@ from harness.plugins import registry
 from harness.simulated.generated import spec_of
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
+from testkit.codes import raises_code
 
 KINDS = registry.table("faults")
 UNFAIR = {"changed_error", "log_trim", "producer_id_expiry", "topic_recreate"}
@@ -146,7 +148,7 @@ def test_what_is_not_accepted_is_drawn_anew_and_at_last_told():
     def delayed(fault: FaultSpec) -> None:
         tried.append(fault)
         if not any(fault.params.values()):
-            raise UsageError("no delay at all")
+            raise UsageError("made-up", "no delay at all")
 
     moment = AtTime(0)
     some = DrawnKind("latency", 10, {"upstream_ms": OneOf((0, 7))})
@@ -154,7 +156,7 @@ def test_what_is_not_accepted_is_drawn_anew_and_at_last_told():
         some.drawn(Dice(seed, "k"), moment, delayed, "Produce").params["upstream_ms"] for seed in range(20)
     } == {7}
     tried.clear()
-    with pytest.raises(UsageError, match="no delay at all"):
+    with raises_code(UsageError, "made-up"):
         DrawnKind("latency", 10, {"upstream_ms": 0}).drawn(Dice(1, "k"), moment, delayed, "Produce")
     assert len(tried) == TRIES
 
@@ -182,8 +184,8 @@ def test_the_first_fault_meets_something_on_its_way(seed):
 @pytest.mark.parametrize("name", sorted(UNFAIR))
 def test_nobody_is_judged_where_brokers_break_promises_or_lie(name):
     about = {"frames": {}} if name in OF_FRAMES else {}
-    with pytest.raises(
-        UsageError, match=rf"generated\.bad\.kinds\.{name}: fault '{name}' cannot be judged here"
+    with raises_code(
+        UsageError, "fault-not-judged", fault=name, where=re.compile(rf"generated\.bad\.kinds\.{name}$")
     ):
         scenario_of("bad", Generated({name: about}), registry.scenario(SCENARIO), BROKERS)
 

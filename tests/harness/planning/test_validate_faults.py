@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from harness.model.spec import (
 )
 from harness.model.verdicts import Guarantee
 from harness.planning import validate_faults
+from testkit.codes import coded, raises_code
 
 CLIENT = ClientRef("reference", "0")
 THREE, ONE = "scripted:4.3.1x3", "scripted:4.3.1x1"
@@ -52,57 +54,77 @@ def said_of(api: int, kind: str = "throttle") -> FaultSpec:
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        (refuse(AtTime(5_000)), "would start 5000 ms into a load of 5000 ms: let it start within the load"),
-        (refuse(OnFrame("Produce", after_ms=6_000)), "would start 6000 ms into a load of 5000 ms"),
-        (refuse(OnClientEvent(after_ms=6_000)), "would start 6000 ms into a load of 5000 ms"),
-        (refuse(OnClientEvent(nth=1_000_000)), "waits for record 1000000 of the load, which has 80 behind"),
+        (refuse(AtTime(5_000)), coded("fault-starts-after-load", earliest_ms=5000, load_ms=5000)),
+        (
+            refuse(OnFrame("Produce", after_ms=6_000)),
+            coded("fault-starts-after-load", earliest_ms=6000, load_ms=5000),
+        ),
+        (
+            refuse(OnClientEvent(after_ms=6_000)),
+            coded("fault-starts-after-load", earliest_ms=6000, load_ms=5000),
+        ),
+        (refuse(OnClientEvent(nth=1_000_000)), coded("fault-record-beyond-load", nth=1000000, records=80)),
         (
             refuse(OnClientEvent("invoke", nth=81)),
-            "waits for record 81 of the load, which has 80 behind its warm-",
+            coded("fault-record-beyond-load", nth=81, records=80),
         ),
-        (refuse(AtTime(0), until=OnClientEvent(nth=81)), "waits for record 81 of the load"),
+        (refuse(AtTime(0), until=OnClientEvent(nth=81)), coded("fault-record-beyond-load", nth=81)),
+        (refuse(OnFrame("Vote")), coded("frames-api-never-sent", api="Vote")),
+        (refuse(OnFrame("Fetch")), coded("frames-api-never-sent", api="Fetch")),
+        (refuse(OnFrame("nonsense")), coded("unknown-name", name="nonsense", count=13)),
+        (drop(api="Fetch"), coded("frames-api-never-sent", api="Fetch")),
+        (refuse(OnFrame("Metadata", partition=1)), coded("frames-partition-of-api", api="Metadata")),
+        (drop(api="Metadata", partition=1), coded("frames-partition-of-api", api="Metadata")),
+        (drop("request", error_code=6), "frames-error-code-of-request"),
+        (drop(error_code=4_711), coded("frames-error-code-range", error_code=4711, lowest=-1, highest=133)),
+        (drop(version=999), coded("frames-version-range", version=999, api="Produce")),
+        (drop(version=-1), coded("frames-version-range", version=-1, api="Produce")),
+        (drop(connection=-3), coded("frames-connection-range", connection=-3)),
+        (drop(connection=0), coded("frames-connection-range", connection=0)),
         (
-            refuse(OnFrame("Vote")),
-            "names the API Vote, which a workload produce never asks; it asks Produce",
+            refuse(AtTime(0), brokers=(9,)),
+            coded("fault-broker-range", broker=9, cluster="scripted:4.3.1x3", last=3),
         ),
         (
-            refuse(OnFrame("Fetch")),
-            "names the API Fetch, which a workload produce never asks; it asks Produce",
+            refuse(AtTime(0), brokers=(1, -1)),
+            coded("fault-broker-range", broker=-1, cluster="scripted:4.3.1x3", last=3),
         ),
-        (refuse(OnFrame("nonsense")), "unknown API, for fault 'refuse' 'nonsense'; some of 13 are"),
-        (drop(api="Fetch"), "names the API Fetch, which a workload produce never asks"),
-        (refuse(OnFrame("Metadata", partition=1)), "names a partition of Metadata; only frames of Produce"),
-        (drop(api="Metadata", partition=1), "names a partition of Metadata; only frames of Produce"),
-        (drop("request", error_code=6), "names an error code of a request; only a response has one"),
-        (drop(error_code=4_711), "names the error code 4711; there is none beyond -1 to 133"),
-        (drop(version=999), r"names version 999 of Produce, which has \d+ to \d+"),
-        (drop(version=-1), "names version -1 of Produce, which has"),
-        (drop(connection=-3), "names connection -3, but those of a trial count from 1"),
-        (drop(connection=0), "names connection 0, but those of a trial count from 1"),
-        (refuse(AtTime(0), brokers=(9,)), "names broker 9; on scripted:4.3.1x3 it can name 1 to 3"),
-        (refuse(AtTime(0), brokers=(1, -1)), "names broker -1; on scripted:4.3.1x3 it can name 1 to 3"),
-        (refuse(AtTime(0), brokers=(0,)), "names broker 0; on scripted:4.3.1x3 it can name 1 to 3"),
-        (refuse(AtTime(900), until=AtTime(800)), "would end at 800 ms of load, before its start at 900 ms"),
-        (refuse(OnFrame("Produce", after_ms=9), until=AtTime(8)), "before its start at 9 ms or later"),
-        (refuse(AtTime(9), until=STARTUP), "cannot end with the beginning of 'startup': it has not begun"),
-        (refuse(STARTUP, until=STARTUP), "cannot end with the beginning of 'startup'"),
-        (refuse(AtTime(0), until=LOADED), "cannot end with the beginning of 'load'"),
-        (refuse(AtTime(0), 10**18), "duration_ms of fault 'refuse' must be 3600000 or less, not 1000"),
-        (refuse(AtTime(10**18)), "ms of fault 'refuse' must be 3600000 or less"),
-        (refuse(OnFrame("Produce", after_ms=10**18)), "after_ms of fault 'refuse' must be 3600000 or less"),
+        (
+            refuse(AtTime(0), brokers=(0,)),
+            coded("fault-broker-range", broker=0, cluster="scripted:4.3.1x3", last=3),
+        ),
+        (refuse(AtTime(900), until=AtTime(800)), coded("fault-ends-before-start", ms=800, earliest_ms=900)),
+        (
+            refuse(OnFrame("Produce", after_ms=9), until=AtTime(8)),
+            coded("fault-ends-before-start", earliest_ms=9),
+        ),
+        (refuse(AtTime(9), until=STARTUP), coded("fault-ends-before-phase", phase="startup")),
+        (refuse(STARTUP, until=STARTUP), coded("fault-ends-before-phase", phase="startup")),
+        (refuse(AtTime(0), until=LOADED), coded("fault-ends-before-phase", phase="load")),
+        (
+            refuse(AtTime(0), 10**18),
+            coded("fault-value-too-high", name="duration_ms", fault="refuse", high=3600000),
+        ),
+        (refuse(AtTime(10**18)), coded("fault-value-too-high", name="ms", fault="refuse", high=3600000)),
+        (
+            refuse(OnFrame("Produce", after_ms=10**18)),
+            coded("fault-value-too-high", name="after_ms", fault="refuse", high=3600000),
+        ),
         (
             said_of(99),
-            r"names the API 99, which a workload produce never asks; it asks Produce \(0\), Metadata \(3\)",
+            coded(
+                "frames-api-never-sent",
+                api=99,
+                workload="produce",
+                asked=re.compile(r"Produce \(0\).*Metadata \(3\)"),
+            ),
         ),
-        (
-            said_of(99, "error_response"),
-            "'error_response' names the API 99, which a workload produce never asks",
-        ),
-        (said_of(1), "names the API 1, which a workload produce never asks"),
+        (said_of(99, "error_response"), coded("frames-api-never-sent", fault="error_response", api=99)),
+        (said_of(1), coded("frames-api-never-sent", api=1)),
     ],
 )
 def test_what_can_never_come_is_refused_in_one_sentence(fault: FaultSpec, said: str) -> None:
-    with pytest.raises(UsageError, match=said) as refusal:
+    with raises_code(UsageError, said) as refusal:
         check(fault)
     assert repr(fault.kind) in str(refusal.value) and "\n" not in str(refusal.value)
 
@@ -132,12 +154,12 @@ def test_what_can_come_is_not_refused(fault: FaultSpec) -> None:
 def test_behind_the_load_a_fault_can_start_while_another_lasts() -> None:
     late, other = refuse(AtTime(10_400)), FaultSpec("latency", AtTime(0), 500, {"upstream_ms": 5})
     check(late, other)
-    with pytest.raises(UsageError, match="would start 10500 ms into a load of 5000 ms"):
+    with raises_code(UsageError, "fault-starts-after-load", earliest_ms=10500, load_ms=5000):
         check(refuse(AtTime(10_500)), other)
 
 
 def test_a_schedule_made_for_three_brokers_is_carried_out_on_fewer() -> None:
     check(refuse(AtTime(0), brokers=(3,)), broker=ONE)
-    with pytest.raises(UsageError, match=r"names broker 4; on scripted:4\.3\.1x1 it can name 1 to 3"):
+    with raises_code(UsageError, "fault-broker-range", broker=4, cluster="scripted:4.3.1x1", last=3):
         check(refuse(AtTime(0), brokers=(4,)), broker=ONE)
     check(refuse(AtTime(0), brokers=(4,)), broker="scripted:4.3.1x9")

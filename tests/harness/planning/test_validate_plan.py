@@ -18,6 +18,7 @@ from harness.planning.plan import make_plan
 from harness.plugins import registry
 from harness.workloads.produce.profile import producer_config
 from harness.workloads.produce.settings import NEEDED
+from testkit.codes import has_error
 
 CLIENT = ClientRef("reference", registry.client("reference").default_version)
 LOST = FaultSpec("dropped_frame", AtTime(0), 4_000, frames=FrameMatch("Produce"))
@@ -112,7 +113,7 @@ def test_a_plan_that_makes_no_sense_is_refused_before_anything_runs(
 
 def test_each_trial_of_a_plan_has_its_own_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert replay(tmp_path, changed(), changed()) == 2
-    assert "two trials of the name 't'; each needs its own" in capsys.readouterr().err.replace("\n", " ")
+    assert has_error(capsys.readouterr().err, "trial-named-twice", "'t'")
 
 
 @pytest.mark.parametrize("scenario", registry.table("scenarios").values(), ids=lambda scenario: scenario.name)

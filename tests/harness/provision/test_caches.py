@@ -13,6 +13,7 @@ import pytest
 
 from harness.model.errors import EnvironmentProblem
 from harness.provision.caches import cache_dir, installations, installed, locked
+from testkit.codes import raises_code
 
 
 def held(name: str) -> list[str]:
@@ -31,7 +32,7 @@ def test_the_cache_is_where_one_says(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_cache_that_cannot_be_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("KAFKA_TRIAL_CACHE", str(tmp_path / "file" / "below"))
-    with pytest.raises(EnvironmentProblem, match="cannot be written: Not a directory") as caught:
+    with raises_code(EnvironmentProblem, "cache-not-writable", why="Not a directory") as caught:
         cache_dir()
     assert "KAFKA_TRIAL_CACHE" in str(caught.value.hint)
 
@@ -101,7 +102,7 @@ def test_the_lock_holds_between_processes_and_ends_with_them(tmp_path: Path) -> 
 def test_a_failed_installation_leaves_nothing_and_may_be_tried_again(cache: Path) -> None:
     def fails(folder: Path) -> None:
         (folder / "half").touch()
-        raise EnvironmentProblem("no network")
+        raise EnvironmentProblem("made-up", "no network")
 
     with pytest.raises(EnvironmentProblem):
         installed("kind", "name", fails)

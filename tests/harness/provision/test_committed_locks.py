@@ -153,7 +153,7 @@ def test_a_lock_that_cannot_be_made_anew_stays_as_it_is(tmp_path, monkeypatch) -
     def lock(version: str, folder: Path) -> None:
         (folder / "a.lock").write_text("half of it")
         if version == "2":
-            raise EnvironmentProblem("no network")
+            raise EnvironmentProblem("made-up", "no network")
 
     for version in ("1", "2"):
         (tmp_path / version).mkdir()

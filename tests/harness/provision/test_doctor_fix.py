@@ -17,6 +17,7 @@ from harness.provision.kafka import kafka_jars
 from harness.provision.manifest import FIX
 from harness.provision.tools import Ended
 from harness.provision.toxiproxy import toxiproxy_server
+from testkit.codes import coded, raises_code
 
 pytestmark = pytest.mark.long("hashes an installation for each test")
 
@@ -74,7 +75,7 @@ def test_an_altered_jar(ready: Any, capsys: pytest.CaptureFixture[str]) -> None:
     whole = jar.read_bytes()
     jar.write_bytes(b"CLIENTS")
     assert "kafka-clients-4.3.1.jar was altered" in broken(found(capsys))["kafka 4.3.1"]
-    with pytest.raises(EnvironmentProblem, match="was altered"):
+    with raises_code(EnvironmentProblem, "installation-damaged", first=coded("entry-altered")):
         kafka_jars("4.3.1")
     assert broken(found(capsys, fix=True)) == {}
     assert jar.read_bytes() == whole
@@ -87,7 +88,7 @@ def test_a_truncated_library_of_a_client(ready: Any, capsys: pytest.CaptureFixtu
     [(name, detail)] = broken(found(capsys)).items()
     assert name.startswith(f"python/{PYTHON}@")
     assert detail == f"damaged: {LIBRARY} was altered: it has 100 bytes, and had 400"
-    with pytest.raises(EnvironmentProblem, match="is damaged") as caught:
+    with raises_code(EnvironmentProblem, "installation-damaged", first=coded("size-changed")) as caught:
         installed(PYTHON)
     assert (caught.value.hint, caught.value.exit_code) == (FIX, 3)
     assert broken(found(capsys, fix=True)) == {}

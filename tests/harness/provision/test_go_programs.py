@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from harness.model.errors import EnvironmentProblem, UsageError
 from harness.provision.go_programs import GoProgram, built, published
+from testkit.codes import raises_code
 
 OLD, NEW = "example.com/old/client", "example.com/client"
 LISTED = "v1.0.0 v1.2.0 v1.10.0"
@@ -101,14 +103,16 @@ def test_a_version_that_does_not_exist_is_a_usage_error_that_names_the_newest(
     program: GoProgram, go_that: Any
 ) -> None:
     go_that(failing("reading v1.3.0.info: 403 Forbidden"))
-    with pytest.raises(UsageError, match=r"^client 1\.3\.0 does not exist; the newest client is 1\.10\.0$"):
+    with raises_code(
+        UsageError, "unknown-client-version", named="client 1.3.0", package="client", newest="1.10.0"
+    ):
         built(replace(program, version="1.3.0"))
 
 
 def test_a_version_that_the_sources_do_not_fit_is_a_usage_error(program: GoProgram, go_that: Any) -> None:
     said = "./some.go:9:12: undefined: client.Thing"
     go_that(failing(said))
-    with pytest.raises(UsageError, match=f"^client 1.2.0 is not what its adapter was made for: {said}$"):
+    with raises_code(UsageError, "adapter-does-not-fit", named="client 1.2.0", why=said):
         built(program)
 
 
@@ -116,15 +120,15 @@ def test_without_a_network_it_is_the_network_that_is_named(program: GoProgram, g
     offline = failing("go: Get x: dial tcp: lookup proxy: no such host")
     go_that(offline, listing=offline)
     why = r"Go's registry cannot be reached \(no such host\)"
-    with pytest.raises(EnvironmentProblem, match=f"^client 1.2.0 could not be built: {why}$"):
+    with raises_code(EnvironmentProblem, "build-failed", named="client 1.2.0", cause=re.compile(why)):
         built(program)
-    with pytest.raises(EnvironmentProblem, match=f"^the versions of {NEW} could not be listed: {why}$"):
+    with raises_code(EnvironmentProblem, "versions-not-listed", module=NEW, cause=re.compile(why)):
         published(NEW)
 
 
 def test_a_failed_build_leaves_nothing(program: GoProgram, go_that: Any, machine: Any) -> None:
     go_that(failing("disk full"))
-    with pytest.raises(EnvironmentProblem, match=r"client 1\.2\.0 could not be built: disk full"):
+    with raises_code(EnvironmentProblem, "build-failed", named="client 1.2.0", cause="disk full"):
         built(program)
     assert [each.name for each in (machine.cache / "installed" / "go").iterdir() if each.is_dir()] == []
 
@@ -146,7 +150,7 @@ def test_no_go_that_is_new_enough_is_a_clear_word(
         tmp_path / "go"
     )
     lend(tmp_path / "python")
-    with pytest.raises(EnvironmentProblem, match=r"asks for Go 1\.99\.0, which is newer") as caught:
+    with raises_code(EnvironmentProblem, "go-too-old", needed="1.99.0") as caught:
         built(program)
     assert caught.value.hint == "install Go 1.99.0 or later"
 
@@ -157,7 +161,7 @@ def test_a_client_that_wraps_c_needs_a_compiler(
     monkeypatch.delenv("CC", raising=False)
     path = go_that()
     wrapping = replace(program, cgo=True)
-    with pytest.raises(EnvironmentProblem, match="there is no gcc") as caught:
+    with raises_code(EnvironmentProblem, "compiler-missing", compiler="gcc") as caught:
         built(wrapping)
     assert caught.value.hint == "apt-get install gcc libc6-dev"
     machine.has("gcc", "exit 0")

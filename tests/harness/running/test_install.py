@@ -9,6 +9,7 @@ from harness.model.spec import ClientRef
 from harness.plugins import registry
 from harness.plugins.client import Launch
 from harness.running.install import install, install_what_can_be
+from testkit.codes import raises_code
 
 WELL, LACKING, WRONG = ClientRef("well", "1"), ClientRef("lacking", "1"), ClientRef("well", "none")
 
@@ -16,13 +17,13 @@ WELL, LACKING, WRONG = ClientRef("well", "1"), ClientRef("lacking", "1"), Client
 class Kind:
     def install(self, version):
         if version == "none":
-            raise UsageError("there is no version none of well")
+            raise UsageError("made-up", "there is no version none of well")
         return Launch(("true",), {})
 
 
 class Lacking:
     def install(self, version):
-        raise EnvironmentProblem("cargo is missing")
+        raise EnvironmentProblem("made-up", "cargo is missing")
 
 
 @pytest.fixture(autouse=True)
@@ -39,12 +40,12 @@ def test_the_others_go_on():
 
 
 def test_who_needs_all_is_told_the_first_problem():
-    with pytest.raises(EnvironmentProblem, match="cargo is missing"):
+    with raises_code(EnvironmentProblem, "made-up"):
         install([WELL, LACKING])
 
 
 def test_a_version_that_does_not_exist_is_the_users():
-    with pytest.raises(UsageError, match="there is no version none"):
+    with raises_code(UsageError, "made-up"):
         install_what_can_be([WELL, WRONG])
 
 

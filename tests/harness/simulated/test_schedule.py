@@ -27,6 +27,7 @@ from harness.plugins import registry
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
 from harness.workloads.produce.profile import producer_config
+from testkit.codes import coded, raises_code
 
 NS_PER_MS = 1_000_000
 LOAD = Workload(records=100, records_per_command=20, interval_ms=1_000, partitions=2)
@@ -123,24 +124,39 @@ def test_a_trigger_that_never_comes_leaves_no_window() -> None:
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        (FaultSpec("refused", AtTime(0), 1), "unknown fault 'refused'; did you mean 'refuse'"),
-        (FaultSpec("idle_kill", AtTime(0), 1), "does not exist in simulated mode"),
-        (FaultSpec("latency", AtTime(0), 1, {"upstream": 5}), "did you mean 'upstream_ms'"),
-        (refuse(AtTime(-1)), "ms of fault 'refuse' must be 0 or more, not -1"),
-        (refuse(AtTime(0), -1), "duration_ms of fault 'refuse' must be 0 or more, not -1"),
-        (refuse(OnFrame("Produces")), "unknown API, for fault 'refuse' 'Produces'; did you mean 'Produce'"),
-        (refuse(OnFrame("Produce", "answer")), "unknown direction.*known: request, response"),
-        (refuse(OnFrame("Produce", nth=0)), "nth of fault 'refuse' must be 1 or more, not 0"),
-        (refuse(OnFrame("Produce", partition=2)), "names partition 2, but those of the trial are 0 to 1"),
-        (refuse(OnClientEvent("acks")), "unknown event of a client.*known: fail, info, invoke, ok"),
-        (refuse(AtTime(0), until=OnClientEvent(nth=0)), "nth of fault 'refuse' must be 1 or more"),
-        (refuse(OnPhase("heal")), "unknown phase with faults.*known: load, startup"),
+        (
+            FaultSpec("refused", AtTime(0), 1),
+            coded("unknown-name", what="fault", name="refused", suggestion="refuse"),
+        ),
+        (FaultSpec("idle_kill", AtTime(0), 1), coded("fault-not-in-mode", mode="simulated")),
+        (
+            FaultSpec("latency", AtTime(0), 1, {"upstream": 5}),
+            coded("unknown-name", suggestion="upstream_ms"),
+        ),
+        (refuse(AtTime(-1)), coded("fault-value-too-low", name="ms", fault="refuse", low=0, value=-1)),
+        (
+            refuse(AtTime(0), -1),
+            coded("fault-value-too-low", name="duration_ms", fault="refuse", low=0, value=-1),
+        ),
+        (refuse(OnFrame("Produces")), coded("unknown-name", name="Produces", suggestion="Produce")),
+        (refuse(OnFrame("Produce", "answer")), coded("unknown-name", names=("request", "response"))),
+        (
+            refuse(OnFrame("Produce", nth=0)),
+            coded("fault-value-too-low", name="nth", fault="refuse", low=1, value=0),
+        ),
+        (refuse(OnFrame("Produce", partition=2)), coded("frames-partition-range", partition=2, last=1)),
+        (refuse(OnClientEvent("acks")), coded("unknown-name", names=("fail", "info", "invoke", "ok"))),
+        (
+            refuse(AtTime(0), until=OnClientEvent(nth=0)),
+            coded("fault-value-too-low", name="nth", fault="refuse", low=1),
+        ),
+        (refuse(OnPhase("heal")), coded("unknown-name", names=("load", "startup"))),
         (
             FaultSpec("held_frame", AtTime(0), 1, frames=FrameMatch("Produce", partition=7)),
-            "names partition 7",
+            coded("frames-partition-range", partition=7),
         ),
     ],
 )
 def test_what_cannot_be_carried_out_is_refused_in_one_sentence(fault: FaultSpec, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+    with raises_code(UsageError, said):
         validate_faults.check([trial(fault)], Mode.SIMULATED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 
 import pytest
@@ -33,6 +34,7 @@ from harness.model.spec import ClientRef, FaultSpec, OnFrame, Plan, TrialSpec, W
 from harness.model.tcp_facts import By, TcpFact, What
 from harness.model.verdicts import Guarantee
 from harness.storage.run_store import RunRecord, RunStore
+from testkit.codes import raises_code
 
 FAULT = FaultSpec("latency", OnFrame("Produce", nth=3), 100, {"upstream_ms": 5})
 SPEC = TrialSpec(
@@ -79,7 +81,7 @@ def test_what_lies_under_the_name_of_compressed_rows_is_what_is_read(tmp_path):
     (store.trial_folder("t-1") / LOG).write_bytes(unpacked(compressed.read_bytes()))
     compressed.unlink()
     compressed.symlink_to("nowhere")
-    with pytest.raises(UsageError, match=r"log\.jsonl\.zst"):
+    with raises_code(UsageError, "cannot-read", path=re.compile(r"log\.jsonl\.zst$")):
         store.read_evidence("t-1")
 
 
@@ -101,7 +103,7 @@ def test_what_a_capture_told_is_evidence_and_must_be_there(tmp_path):
     store.write_evidence(replace(EVIDENCE, record=captured, tcp=tcp))
     assert store.read_evidence("t-1").tcp == tcp
     at_rest(store.trial_folder("t-1") / TCP).unlink()
-    with pytest.raises(UsageError, match=r"tcp\.jsonl does not exist"):
+    with raises_code(UsageError, "run-folder-incomplete", path=re.compile(r"tcp\.jsonl$")):
         store.read_evidence("t-1")
 
 
@@ -140,7 +142,7 @@ def test_a_verdict_is_that_of_its_trial(tmp_path, foreign):
 
     [verdict] = store.verdicts()
     assert (verdict.verdict, verdict.trial, verdict.client) == ("harness-error", "t-1", "c@1")
-    assert "has 't-1' of c@1 there" in verdict.reason
+    assert verdict.code == "evidence-unreadable"
 
 
 def test_a_record_is_that_of_its_trial(tmp_path):
@@ -148,7 +150,7 @@ def test_a_record_is_that_of_its_trial(tmp_path):
     store.write_evidence(EVIDENCE)
     store.trial_folder("t-1").rename(store.trial_folder("t-2"))
 
-    with pytest.raises(UsageError, match="is of the trial 't-1'"):
+    with raises_code(UsageError, "other-trial", trial="t-1"):
         store.read_evidence("t-2")
 
 
@@ -173,7 +175,7 @@ def test_what_is_not_a_run_is_named_in_one_sentence(tmp_path, make):
         path.mkdir()
         if make == "other":
             (path / "something").write_text("")
-    with pytest.raises(UsageError, match="x is not a"):
+    with raises_code(UsageError, "not-a-run"):
         RunStore.open(path)
 
 
@@ -183,7 +185,7 @@ def test_what_is_not_a_run_is_named_in_one_sentence(tmp_path, make):
 def test_a_damaged_file_is_named(tmp_path, text):
     store = RunStore.create(tmp_path, record())
     (store.folder / "run.json").write_bytes(text)
-    with pytest.raises(UsageError, match=r"cannot read .*run\.json"):
+    with raises_code(UsageError, "cannot-read", path=re.compile(r"run\.json$")):
         _ = store.record
 
 
@@ -191,15 +193,13 @@ def test_a_run_of_another_schema_is_not_guessed_at(tmp_path):
     store = RunStore.create(tmp_path, record())
     path = store.folder / "run.json"
     path.write_text(path.read_text().replace(f'"schema_version": {SCHEMA_VERSION}', '"schema_version": 99'))
-    with pytest.raises(
-        UsageError, match=rf"run\.json is of schema version 99; .* reads version {SCHEMA_VERSION}"
-    ):
+    with raises_code(UsageError, "schema-version", found=99, schema_version=SCHEMA_VERSION):
         _ = store.record
 
 
 def test_only_one_at_a_time_carries_a_run_out(tmp_path):
     store = RunStore.create(tmp_path, record())
-    with store.claimed(), pytest.raises(UsageError, match="another process is carrying out"), store.claimed():
+    with store.claimed(), raises_code(UsageError, "run-in-use"), store.claimed():
         pass
     with store.claimed():
         pass
@@ -207,7 +207,7 @@ def test_only_one_at_a_time_carries_a_run_out(tmp_path):
 
 def test_an_unwritable_folder_is_one_sentence(tmp_path):
     (tmp_path / "out").write_text("a file where a folder should be")
-    with pytest.raises(EnvironmentProblem, match="cannot write"):
+    with raises_code(EnvironmentProblem, "cannot-write"):
         RunStore.create(tmp_path / "out", record())
 
 
@@ -215,5 +215,5 @@ def test_what_is_no_file_is_not_waited_for(tmp_path):
     store = RunStore.create(tmp_path, record())
     (store.folder / "run.json").unlink()
     os.mkfifo(store.folder / "run.json")
-    with pytest.raises(UsageError, match="it is a pipe, not a regular file"):
+    with raises_code(UsageError, "cannot-read", why="it is a pipe, not a regular file"):
         _ = store.record

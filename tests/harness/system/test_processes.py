@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -22,6 +23,7 @@ from hypothesis import strategies as st
 from harness.model.errors import EnvironmentProblem
 from harness.system import processes
 from harness.system.processes import PIPE, leftovers, owner, scratch_dir, spawn, stop, sweep
+from testkit.codes import raises_code
 
 PATIENCE_MS = 20_000
 # a child that leaves a grandchild in a session of its own, and says its id
@@ -259,14 +261,14 @@ def test_output_is_appended_to_a_file(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_started_is_an_environment_problem(tmp_path: Path) -> None:
-    with pytest.raises(EnvironmentProblem, match="no-such-program cannot be started: No such file"):
+    with raises_code(EnvironmentProblem, "program-not-started", program=re.compile(r"no\-such\-program$")):
         asyncio.run(spawn([tmp_path / "no-such-program"]))
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_log_that_cannot_be_written_is_no_fault_of_the_program(tmp_path: Path, stream: str) -> None:
     log = tmp_path / "no-such-folder" / "log"
-    with pytest.raises(EnvironmentProblem, match=f"^cannot write {log}: No such file"):
+    with raises_code(EnvironmentProblem, "cannot-write", path=log):
         asyncio.run(spawn(["true"], **{stream: log}))
 
 

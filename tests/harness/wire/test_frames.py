@@ -72,8 +72,9 @@ def test_an_impossible_size_is_an_error_for_good(size: int) -> None:
     reader.feed(frame(b"0123456789") + size.to_bytes(4, "big", signed=True))
     assert reader.next_frame() == b"0123456789"
     for _ in range(2):
-        with pytest.raises(FrameError, match=str(size)):
+        with pytest.raises(FrameError) as refused:
             reader.next_frame()
+        assert refused.value.params["size"] == size
         reader.feed(b"more")
 
 

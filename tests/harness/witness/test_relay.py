@@ -21,6 +21,7 @@ from harness.witness import WitnessLane
 from harness.witness.relay import HIGH_WATER_BYTES, Relay
 from harness.witness.rules import FrameRules
 from harness.witness.transcript import Transcript
+from testkit.codes import raises_code
 
 PLACES = st.lists(st.integers(0, 2**16), max_size=20)
 RST = struct.pack("ii", 1, 0)
@@ -265,7 +266,7 @@ def test_a_port_that_is_taken() -> None:
                 for port in ports[1:]
             )
             lane = WitnessLane(0)
-            with pytest.raises(EnvironmentProblem, match=f"cannot listen on 127.0.0.1:{ports[2]}"):
+            with raises_code(EnvironmentProblem, "port-taken", host="127.0.0.1", port=ports[2]):
                 await lane.open([free, taken])
             socket.create_server(("127.0.0.1", ports[1])).close()
 

@@ -24,6 +24,7 @@ from harness.witness.rewrites import (
     unsupported_version,
     without_broker,
 )
+from testkit.codes import raises_code
 
 pytestmark = pytest.mark.long("every version of every API")
 
@@ -121,7 +122,7 @@ def test_a_throttle_time_is_there_where_the_version_has_one(
 ) -> None:
     payload, before = drawn(messages, api_version, data)
     if not hasattr(before, "throttle_time"):
-        with pytest.raises(CannotRewrite, match="no throttle time"):
+        with raises_code(CannotRewrite, "no-throttle-time"):
             rewrite(payload, *api_version, throttle_time(250))
         return
     after = read(rewrite(payload, *api_version, throttle_time(250)), api_version)
@@ -175,7 +176,7 @@ def test_a_tag_that_we_do_not_know_is_not_lost() -> None:
     )[4:]
     tagged = plain[:-1] + b"\x01\x63\x02hi"
     assert decode_response(tagged, Api.INIT_PRODUCER_ID, 4) == decode_response(plain, Api.INIT_PRODUCER_ID, 4)
-    with pytest.raises(CannotRewrite, match="unknown field"):
+    with raises_code(CannotRewrite, "unknown-field"):
         rewrite(tagged, Api.INIT_PRODUCER_ID, 4, error_code(14))
 
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.witness.splitter import HEAD_BYTES, SMALL_BYTES, FrameSplitter, NotAFrame, Piece
+from testkit.codes import raises_code
 
 PLACES = st.lists(st.integers(0, 2**16), max_size=30)
 #: Around the size from which on nothing is copied.
@@ -74,7 +75,7 @@ def test_a_claim_of_a_large_frame_reserves_nothing() -> None:
 
 @pytest.mark.parametrize("size", [-1, 0, 3, 2**31 - 1])
 def test_a_size_that_no_frame_has(size: int) -> None:
-    with pytest.raises(NotAFrame, match=str(size)):
+    with raises_code(NotAFrame, "frame-size", size=size):
         list(FrameSplitter().feed(size.to_bytes(4, signed=True)))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -26,6 +25,7 @@ from reports.pages.site import Texts, write_site
 from reports.pages.trial_page import reproduce
 from reports.spark.analysis import Analysis, Row
 from reports.spark.transforms.matrix import CELL
+from testkit.codes import raises_code
 
 pytestmark = pytest.mark.long("writes a whole site for each test")
 
@@ -339,5 +339,5 @@ def test_an_unwritable_folder_is_one_sentence(
     store = run_of(small("one"))
     (tmp_path / "file").write_text("")
     out = tmp_path / "file" / "report"
-    with pytest.raises(UsageError, match=re.escape(f"{out} cannot be a report: Not a directory")):
+    with raises_code(UsageError, "report-place-unusable", path=out, why="Not a directory"):
         write_site(store, analysis_of(store), TEXTS, out)

@@ -15,6 +15,7 @@ from harness.storage.run_store import RunStore
 from suites.perturbations import command
 from suites.perturbations.perturbation import Perturbation, channels, once
 from suites.perturbations.table import NOT_JUDGED, PERTURBATIONS
+from testkit.codes import has_error
 
 pytestmark = pytest.mark.long("judges many changed trials")
 
@@ -129,21 +130,21 @@ def test_another_seed_tries_other_places(run, capsys, harmless):
 
 def test_mistakes_are_explained(run, tmp_path, capsys):
     assert call(["perturb", str(tmp_path / "nowhere")]) == 2
-    assert "is not a folder of a run" in capsys.readouterr().err
+    assert has_error(capsys.readouterr().err, "not-a-run")
     assert call(["perturb", str(run), "--kind", "lost-recrod"]) == 2
-    assert "did you mean 'lost-record'" in capsys.readouterr().err
+    assert has_error(capsys.readouterr().err, "unknown-name", "'lost-record'")
     assert call(["perturb", str(run), "--tries", "0"]) == 2
 
 
 def test_a_run_without_a_trial_that_passed_is_no_success(run, capsys, monkeypatch):
     monkeypatch.setattr(command, "PASSING", (Verdict.UNSUPPORTED,))
     assert call(["perturb", str(run)]) == 5
-    assert "no trial that passed" in capsys.readouterr().err
+    assert has_error(capsys.readouterr().err, "no-passed-trial")
 
 
 def test_kinds_that_fit_no_trial_are_no_success(run, capsys):
     assert call(["perturb", str(run), "--kind", "frame-unseen"]) == 5
-    assert "fits any of the" in capsys.readouterr().err
+    assert has_error(capsys.readouterr().err, "no-perturbation-fits")
 
 
 @pytest.mark.parametrize(("command", "code"), [("judge", 3), ("perturb", 2)])

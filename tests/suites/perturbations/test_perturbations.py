@@ -15,6 +15,7 @@ from harness.plugins import registry
 from suites.perturbations.perturbation import drawn
 from suites.perturbations.table import NOT_JUDGED, PERTURBATIONS, perturbations
 from suites.perturbations.trying import OPTIONAL, plain
+from testkit.codes import raises_code
 from tests.suites.perturbations.conftest import lacks, trial, trials
 
 #: What the issue says that passed, by the perturbation that puts it into evidence.
@@ -87,7 +88,10 @@ def test_another_distribution_may_add_some():
     with registry.replaced("perturbations", {"other": (more,)}):
         assert perturbations()["of-another"] is more
     tables = {"other": (more,), "third": (replace(more),)}
-    with registry.replaced("perturbations", tables), pytest.raises(KafkaTrialError, match="of-another"):
+    with (
+        registry.replaced("perturbations", tables),
+        raises_code(KafkaTrialError, "perturbation-named-twice", name="of-another"),
+    ):
         perturbations()
 
 

@@ -29,7 +29,13 @@ class LookupKind:
     def install(self, version: str) -> Launch:
         """Return how to start the program, which is installed with this package."""
         if version != VERSION:
-            raise UsageError(f"{self.name} exists only at version {VERSION}, not at {version}")
+            raise UsageError(
+                "client-version-fixed",
+                "{name} exists only at version {known}, not at {version}",
+                name=self.name,
+                known=VERSION,
+                version=version,
+            )
         package = Path(__file__).parents[2]
         argv = (sys.executable, "-P", "-m", "kafka_trial_examples.client", self.name)
         return Launch(argv, {"PYTHONPATH": str(package)})

@@ -14,6 +14,7 @@ from clients.reference.config.consumer_config import (
 )
 from clients.reference.errors import ConfigException, InvalidGroupIdError
 from harness.model.errors import UsageError
+from testkit.codes import raises_code
 
 
 def config(defaults_of: str = "4.3", **settings: object) -> ConsumerConfig:
@@ -23,9 +24,9 @@ def config(defaults_of: str = "4.3", **settings: object) -> ConsumerConfig:
 
 def test_the_heartbeat_is_faster_than_the_session():
     """CLI-CFG-04."""
-    with pytest.raises(ConfigException, match=r"heartbeat\.interval\.ms"):
+    with raises_code(ConfigException, "heartbeat-interval-too-long"):
         config(group_id="g", heartbeat_interval_ms=45_000)
-    with pytest.raises(ConfigException, match=r"session\.timeout\.ms"):
+    with raises_code(ConfigException, "heartbeat-interval-too-long"):
         config(group_id="g", session_timeout_ms=3_000)
     assert config(group_id="g", heartbeat_interval_ms=44_999).heartbeat_interval_ms == 44_999
 
@@ -40,9 +41,9 @@ def test_without_a_group_there_is_nothing_to_subscribe_or_commit():
     alone = config()
     assert not alone.enable_auto_commit
     for what in ("subscribe()", "commit()"):
-        with pytest.raises(InvalidGroupIdError, match=what.replace("(", r"\(").replace(")", r"\)")):
+        with raises_code(InvalidGroupIdError, "group-id-missing", what=what):
             alone.require_group(what)
-    with pytest.raises(ConfigException, match=r"enable\.auto\.commit"):
+    with raises_code(ConfigException, "auto-commit-without-group"):
         config(enable_auto_commit=True)
     assert not config(enable_auto_commit="false").enable_auto_commit
     member = config(group_id="g")
@@ -65,7 +66,7 @@ def test_each_group_protocol_forbids_what_is_the_other_s(protocol, name):
     value = "range" if "assign" in name else 5_000
     other = next(each for each in FORBIDDEN if each != protocol)
     settings = {"bootstrap.servers": "b:1", "group.id": "g", name: value}
-    with pytest.raises(ConfigException, match=name.replace(".", r"\.")):
+    with raises_code(ConfigException, "config-not-of-protocol", name=name):
         ConsumerConfig.from_mapping({**settings, "group.protocol": protocol})
     assert ConsumerConfig.from_mapping({**settings, "group.protocol": other})
 
@@ -73,7 +74,7 @@ def test_each_group_protocol_forbids_what_is_the_other_s(protocol, name):
 def test_the_classic_protocol_is_the_default():
     """CLI-CFG-06."""
     assert config().group_protocol == "classic"
-    with pytest.raises(ConfigException, match=r"group\.id"):
+    with raises_code(ConfigException, "group-id-empty"):
         config(group_protocol="consumer", group_id=" ")
 
 
@@ -91,7 +92,7 @@ def test_the_classic_protocol_is_the_default():
 )
 def test_only_listed_values(name, value):
     """CLI-CFG-09."""
-    with pytest.raises(ConfigException, match=name.replace(".", r"\.")):
+    with raises_code(ConfigException, "config-value", name=name):
         ConsumerConfig.from_mapping({"bootstrap.servers": "b:1", name: value})
 
 
@@ -106,7 +107,7 @@ def test_the_listed_values():
     ]
     assert config(auto_offset_reset="by_duration:P1DT2H3M4.5S").reset_back_ms == 93_784_500
     assert config().reset_back_ms is None
-    with pytest.raises(ConfigException, match=r"4\.0"):
+    with raises_code(ConfigException, "offset-reset-needs-release"):
         config("3.9", auto_offset_reset="by_duration:P1D")
 
 
@@ -124,7 +125,7 @@ def test_a_consumer_has_an_id_of_its_own():
 
 
 def test_unknown_names_and_the_table():
-    with pytest.raises(UsageError, match=r"did you mean 'group\.id'"):
+    with raises_code(UsageError, "unknown-name", suggestion="group.id"):
         ConsumerConfig.from_mapping({"bootstrap.servers": "b:1", "group_id": "g"})
     newest = {change.setting: change.default for change in CHANGES}
     assert {name: KEYS[name].default for name in newest} == newest

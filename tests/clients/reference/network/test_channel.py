@@ -23,7 +23,9 @@ class Asks:
     def answer(self, payload):
         due = self.answers.pop(0)
         if payload != due:
-            raise AuthenticationFailedError(f"{payload!r} instead of {due!r}")
+            raise AuthenticationFailedError(
+                "made-up", "{payload!r} instead of {due!r}", payload=payload, due=due
+            )
         return frame(b"ask more") if self.answers else None
 
 

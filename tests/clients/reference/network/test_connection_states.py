@@ -92,7 +92,7 @@ def test_the_backoff_grows_with_failures_and_only_ready_resets_it(fates, jitter)
             states.try_and_fail()
         failures += 1
         if disposition == "refuse":
-            states.authentication_failed(1, AuthenticationError("no"), 0)
+            states.authentication_failed(1, AuthenticationError("made-up", "no"), 0)
             failures += 1
         plain_ms = min(50 * 2 ** (failures - 1), 1_000)
         delay_ms = states.usable_at_ms(1, 0)
@@ -167,4 +167,4 @@ def test_a_connection_cannot_be_ready_before_its_versions_are_known():
     with pytest.raises(IllegalTransition):
         states.ready(1, 0)
     with pytest.raises(IllegalTransition):
-        states.authentication_failed(1, AuthenticationError("no"), 0)
+        states.authentication_failed(1, AuthenticationError("made-up", "no"), 0)

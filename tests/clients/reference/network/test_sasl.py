@@ -24,6 +24,7 @@ from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.apis import Api
 from harness.wire.frames import FrameReader
 from harness.wire.messages import decode_request, encode_response, message_class
+from testkit.codes import coded, has_error, raises_code
 
 JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required {};"
 WAIT_S = 20
@@ -76,15 +77,15 @@ def test_the_exchange():
 @pytest.mark.parametrize(
     ("errors", "what"),
     [
-        ({"handshake_error": 33}, "SCRAM-SHA-256"),
-        ({"handshake_error": 34}, "ILLEGAL_SASL_STATE"),
-        ({"authenticate_error": 58}, "go away"),
+        ({"handshake_error": 33}, coded("sasl-mechanism-not-supported", enabled="SCRAM-SHA-256")),
+        ({"handshake_error": 34}, coded("credentials-refused", said="ILLEGAL_SASL_STATE")),
+        ({"authenticate_error": 58}, coded("credentials-refused", said="go away")),
     ],
 )
 def test_every_refusal_is_a_failed_authentication(errors, what):
     """NET-CON-11."""
     authenticator = PlainAuthenticator("user", "secret", "me")
-    with pytest.raises(AuthenticationFailedError, match=what):
+    with raises_code(AuthenticationFailedError, what):
         _, _, payload = serve(authenticator.start(), **errors)
         _, _, payload = serve(authenticator.answer(payload), **errors)
         authenticator.answer(payload)
@@ -102,7 +103,7 @@ def test_the_answer_to_something_else_is_no_consent():
     """NET-INF-01."""
     authenticator = PlainAuthenticator("user", "secret", "me")
     *_, consent = serve(authenticator.start())
-    with pytest.raises(AuthenticationFailedError, match="correlation id"):
+    with raises_code(AuthenticationFailedError, "sasl-response-missing"):
         authenticator.answer(b"\0\0\0\x07" + consent[4:])
 
 
@@ -132,7 +133,9 @@ def test_a_refused_node_is_left_alone_for_its_backoff_and_remembers_why(world):
     w.run(2_600)
     assert client._states.state(-1) is ConnectionState.AUTHENTICATION_FAILED
     error = client.authentication_error(-1)
-    assert isinstance(error, AuthenticationError) and "bad credentials" in str(error)
+    assert isinstance(error, AuthenticationError) and has_error(
+        error, "authentication-failed", "bad credentials"
+    )
     assert error.name == "SASL_AUTHENTICATION_FAILED"
     assert [event.delay_ms for event in w.told(ReconnectBackoff)][:4] == [50, 100, 200, 400]
     assert len(w.told(ConnectAttempt)) <= 5

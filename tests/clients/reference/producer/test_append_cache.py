@@ -101,7 +101,7 @@ def test_what_was_never_sent_can_be_given_up_alone(world):
     sent = w.send()
     w.run(10)
     queued = w.send()
-    w.core.abort_undrained(lambda batch: ProducerClosedError("given up"), w.now_ms)
+    w.core.abort_undrained(lambda batch: ProducerClosedError("made-up", "given up"), w.now_ms)
     w.settle(sent, queued)
     assert sent.error is None
     assert (str(queued.error), queued.error.outcome) == ("given up", Outcome.FAIL)
@@ -114,7 +114,7 @@ def test_giving_up_what_was_never_sent_leaves_a_retry_alone(world):
     w.brokers.script = lambda seen: 19 if seen.api is Api.PRODUCE and len(w.brokers.seen) < 6 else None
     delivery = w.send()
     w.until(lambda: bool(w.accumulator.queued()) and w.accumulator.queued()[0].attempts > 0)
-    w.core.abort_undrained(lambda batch: ProducerClosedError("given up"), w.now_ms)
+    w.core.abort_undrained(lambda batch: ProducerClosedError("made-up", "given up"), w.now_ms)
     w.settle(delivery)
     assert delivery.error is None
 

@@ -36,8 +36,8 @@ def test_a_success_is_the_end_and_nothing_may_follow():
     assert made.succeed(5, -1, 2)
     for again in (
         lambda: made.succeed(6, -1, 3),
-        lambda: made.fail(SendError("x"), 3),
-        lambda: made.abort(SendError("x"), 3),
+        lambda: made.fail(SendError("made-up", "x"), 3),
+        lambda: made.abort(SendError("made-up", "x"), 3),
     ):
         with pytest.raises(IllegalTransition):
             again()
@@ -49,13 +49,13 @@ def test_a_success_is_the_end_and_nothing_may_follow():
 def test_what_comes_after_a_failure_is_ignored(end):
     """PRD-FIN-02, -03."""
     made = in_flight()
-    first = SendError("first")
+    first = SendError("made-up", "first")
     getattr(made, end)(first, 2)
     state = made.state
     assert not made.succeed(5, -1, 3)
-    assert not made.fail(SendError("second"), 4)
+    assert not made.fail(SendError("made-up", "second"), 4)
     with pytest.raises(IllegalTransition):
-        made.abort(SendError("third"), 5)
+        made.abort(SendError("made-up", "third"), 5)
     assert made.state is state
     assert made.error_of(0) is first
 

@@ -126,7 +126,7 @@ def test_a_fatal_error_of_metadata_frees_who_waits_for_it(world):
     w.slow(1_000)
     w.send(value=b"x" * 100)
     for_memory, for_metadata = w.send(value=b"x" * 100), w.send(topic="nope")
-    error = SendError("credentials refused")
+    error = SendError("made-up", "credentials refused")
     w.metadata.fail(error)
     w.rounds()
     assert for_metadata.error is error

@@ -28,7 +28,7 @@ def test_an_answer_needs_its_request_unless_a_rule_made_it():
     rows = [*rows_of(whole())]
     at = next(at for at, row in enumerate(rows) if row.kind is FrameKind.RESPONSE and row.fault is None)
     rows[at] = restruct(rows[at], correlation_id=-7)
-    assert lacking(with_rows(whole(), rows)).params == {"what": "an answer has no request", "count": 1}
+    assert lacking(with_rows(whole(), rows)).params == {"lack": "request-of-answer", "count": 1}
     rows[at] = restruct(rows[at], fault="doubled", disposition=Disposition.CHANGED)
     assert lacking(with_rows(whole(), rows)) is None
 
@@ -62,7 +62,7 @@ def test_any_answer_that_is_missing_before_another_is_seen(seed, data):
     rows = rows_of(whole(seed))
     at = an_answer(data, seed)
     found = lacking(with_rows(whole(seed), without(rows, at)))
-    assert found.params == {"what": "a request has no answer", "count": 1}
+    assert found.params == {"lack": "answer", "count": 1}
     stopped = [*rows]
     stopped[at] = restruct(rows[at], fault="dropped", disposition=Disposition.BLOCKED)
     assert lacking(with_rows(whole(seed), stopped)) is None
@@ -80,7 +80,7 @@ def test_an_answer_with_another_id_stands_for_no_other_that_is_missing():
     changed = [*rows[: answers[-1]], last, *rows[answers[-1] + 1 :]]
     assert lacking(with_rows(whole(), changed)) is None
     found = lacking(with_rows(whole(), without(changed, answers[0])))
-    assert found.params == {"what": "a request has no answer", "count": 1}
+    assert found.params == {"lack": "answer", "count": 1}
 
 
 @given(st.sampled_from(SEEDS), st.data())
@@ -88,7 +88,7 @@ def test_any_answer_that_is_there_twice_is_seen(seed, data):
     rows = rows_of(whole(seed))
     at = an_answer(data, seed, last=True)
     again = lacking(with_rows(whole(seed), [*rows[: at + 1], rows[at], *rows[at + 1 :]]))
-    assert again.params == {"what": "an answer has no request", "count": 1}
+    assert again.params == {"lack": "request-of-answer", "count": 1}
 
 
 def test_a_request_that_a_rule_stopped_or_that_asks_for_no_answer_has_none():
@@ -127,7 +127,7 @@ def test_the_request_of_another_batch_brought_none_into_the_log():
     part = rows[at].produce[0]
     rows[at] = restruct(rows[at], produce=(restruct(part, crc=part.crc ^ 1, records=part.records + 1_000),))
     found = lacking(with_rows(whole(), rows))
-    assert found.params == {"what": "a record of the log has no request", "count": part.records}
+    assert found.params == {"lack": "request-of-record", "count": part.records}
 
 
 def test_bytes_that_cannot_be_read_excuse_a_batch_without_a_request_unless_they_end_a_connection():
@@ -152,4 +152,4 @@ def test_records_in_the_log_that_no_request_had():
         for row in rows_of(whole())
     ]
     found = lacking(with_rows(whole(), rows))
-    assert found.params == {"what": "a record of the log has no request", "count": len(whole().log)}
+    assert found.params == {"lack": "request-of-record", "count": len(whole().log)}

@@ -83,8 +83,8 @@ def test_a_result_of_a_record_that_was_never_handed_over_is_seen(seed, data):
     records[row] = data.draw(st.integers(whole(seed).record.spec.workload.records))
     told = restruct(history[at], records=records)
     found = lacking(replace(whole(seed), history=(*history[:at], told, *history[at + 1 :])))
-    assert found.params == {"what": "an event contradicts those before it", "position": at}
-    assert f"a result for record {records[row]}, which was never invoked" in found.message
+    assert found.params == {"lack": "result-not-invoked", "position": at}
+    assert f"record {records[row]}, " in found.message
 
 
 def test_a_record_beyond_those_of_the_plan_was_never_asked_for():

@@ -12,6 +12,7 @@ from kio.serial import readers, writers
 from harness.wire.errors import WireError
 from harness.wire.records import record_size_bytes
 from harness.wire.records.encoding import MAX_VARLONG_BYTES, read_varint, write_record, write_varint
+from testkit.codes import raises_code
 
 int32s = st.integers(-(2**31), 2**31 - 1)
 int64s = st.integers(-(2**63), 2**63 - 1)
@@ -58,7 +59,7 @@ def test_varints_of_64_bits(value: int, tail: bytes) -> None:
     assert read_varint(written + tail, 0, MAX_VARLONG_BYTES) == (value, len(written))
     assert readers.read_signed_varlong(written, 0) == (value, len(written))
     for end in range(len(written)):
-        with pytest.raises(WireError, match="cut off"):
+        with raises_code(WireError, "varint-cut-off"):
             read_varint(written[:end], 0, MAX_VARLONG_BYTES)
 
 
@@ -69,9 +70,9 @@ def test_a_difference_of_timestamps_wraps_as_in_java(later: int, earlier: int) -
 
 
 def test_a_varint_that_never_ends() -> None:
-    with pytest.raises(WireError, match="longer than 5 bytes"):
+    with raises_code(WireError, "varint-range", max_bytes=5):
         read_varint(b"\xff" * 20, 0)
-    with pytest.raises(WireError, match="longer than 10 bytes"):
+    with raises_code(WireError, "varint-range", max_bytes=10):
         read_varint(b"\xff" * 20, 0, MAX_VARLONG_BYTES)
 
 

@@ -20,6 +20,7 @@ from harness.simulated.judged import try_spec
 from harness.trial.patience import NOT_GIVEN_MS, SLACK_MS, bound_ms
 from harness.workloads.produce.profile import producer_config
 from suites.checks.history.stuck import CHECK, waiting_when_healed
+from testkit.codes import raises_code
 from tests.suites.story import stalled as disturbed
 
 pytestmark = pytest.mark.long("simulated trials that stall")
@@ -162,7 +163,7 @@ def test_who_holds_back_for_longer_than_the_bound_is_not_stuck(stalled):
 
 def test_what_the_harness_stalled_is_taken_off(stalled):
     told = goes_round(stalled(HEAL_MS + BOUND_MS + 3_000))
-    with pytest.raises(Inconclusive, match=r"livelock: .* the harness itself stalled for 4,000 ms"):
+    with raises_code(Inconclusive, "harness-stalled", of="livelock", stalled_ms=4000):
         CHECK.run(disturbed(told.evidence(), 20_000, 24_000))
     assert CHECK.run(disturbed(told.evidence(), 1_000, 5_000))
 
@@ -206,7 +207,7 @@ def beats(told, *, but_for: tuple[int, int] = (0, 0)):
 
 
 def test_a_client_that_was_not_running_meanwhile_is_not_judged(stalled):
-    with pytest.raises(Inconclusive, match="client process stalled for 8,000 ms"):
+    with raises_code(Inconclusive, "client-stalled", stalled_ms=8000):
         CHECK.run(beats(stalled(), but_for=(10_000, 18_000)).evidence())
 
 
@@ -226,7 +227,7 @@ def test_a_broker_that_left_a_request_unanswered_meanwhile(stalled):
     told = stalled()
     told.other(FrameKind.REQUEST, 10_000)
     told.other(FrameKind.RESPONSE, 16_000)
-    with pytest.raises(Inconclusive, match="left a request unanswered for 6,000 ms"):
+    with raises_code(Inconclusive, "broker-stalled", stalled_ms=6000):
         CHECK.run(told.evidence())
 
 
@@ -238,9 +239,9 @@ def test_a_client_that_waits_for_an_answer_beyond_its_own_bound_is_not_excused_b
         return told.evidence()
 
     assert CHECK.run(awaits_for(BOUND_MS + 1))
-    with pytest.raises(Inconclusive, match="left a request unanswered"):
+    with raises_code(Inconclusive, "broker-stalled"):
         CHECK.run(awaits_for(BOUND_MS))
-    with pytest.raises(Inconclusive, match="left a request unanswered"):
+    with raises_code(Inconclusive, "broker-stalled"):
         CHECK.run(awaits_for(BOUND_MS + 1, not_set={"request.timeout.ms": "it has none"}))
 
 
