@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
-# Thousands of processes import the same modules: without bytecode each would compile them anew.
+# Thousands of processes import the same modules: without bytecode each would compile them again.
 unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
@@ -14,7 +14,7 @@ PROVISIONED := .venv/.provisioned
 
 .PHONY: help setup quickstart test test-clients test-fast test-formats check format lock docs site clean
 
-help:  ## say what the targets do
+help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 $(READY): requirements.lock pyproject.toml scripts/setup.sh
@@ -27,7 +27,7 @@ $(PROVISIONED): $(READY)
 
 setup: $(PROVISIONED)  ## the Python environment, Java, Kafka's jars, Toxiproxy
 
-quickstart: setup  ## set up everything, try both clients in the eight cells, write a report
+quickstart: setup  ## set up everything, run two clients in eight cells, write a report
 	@echo "==> running: kafka-trial run 'produce/*' -c reference -c confluent-kafka"
 	@$(BIN)/kafka-trial run 'produce/*' -c reference -c confluent-kafka --seed 7
 	@echo "==> analysing with PySpark: kafka-trial report runs"
@@ -36,18 +36,18 @@ quickstart: setup  ## set up everything, try both clients in the eight cells, wr
 test: setup  ## all tests, with real brokers
 	@$(BIN)/pytest -n 3
 
-test-clients: setup  ## every client at every version that was tried: contract, settings, calm producing
+test-clients: setup  ## every client at every tested version: contract, settings, producing without faults
 	@$(BIN)/pytest -n 2 -m 'every_client or long or jvm' tests/clients/adapters tests/clients/skeletons tests/suites/contract \
 		tests/harness/adapter tests/harness/provision
 
 test-fast: $(READY)  ## the tests without a JVM, under a minute
 	@$(BIN)/pytest -m 'not jvm and not long and not every_client' -n 2 --hypothesis-profile=quick
 
-test-formats: $(READY)  ## every file format, 20,000 hostile examples each; SEED=n for the same ones again
+test-formats: $(READY)  ## every file format, 20,000 hostile examples each; SEED=n repeats them
 	@seed=$${SEED:-$$RANDOM}; echo "==> SEED=$$seed"; \
 	$(BIN)/pytest -n 2 --hypothesis-profile=thorough --hypothesis-seed=$$seed tests/attacks/formats
 
-check: $(READY)  ## format, lint, types, who may import whom, drift of generated docs, broken links
+check: $(READY)  ## format, lint, types, import rules, outdated generated docs, word list, broken links
 	@$(BIN)/ruff format --check
 	@$(BIN)/ruff check
 	@$(BIN)/mypy
@@ -57,7 +57,7 @@ check: $(READY)  ## format, lint, types, who may import whom, drift of generated
 	@$(BIN)/python scripts/sentences.py
 	@$(BIN)/python scripts/links.py
 
-format: $(READY)  ## put the code in shape
+format: $(READY)  ## format the code and apply automatic fixes
 	@$(BIN)/ruff format
 	@$(BIN)/ruff check --fix
 
@@ -69,7 +69,7 @@ site: $(READY)  ## build the documentation as a site in site/, and check its lin
 	@$(BIN)/python scripts/links.py --site site
 	@echo "==> site/index.html"
 
-lock: $(READY)  ## resolve the dependencies anew: hashes, no addresses
+lock: $(READY)  ## resolve the dependencies again, with hashes and without addresses
 	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header \
 		--no-annotate --all-extras --group dev pyproject.toml -o requirements.lock
 

@@ -1,4 +1,4 @@
-"""Generate the docs that come from tables, or with ``--check`` say which of them have drifted (exit 1)."""
+"""Generate the docs that come from tables. With ``--check``, list those that have drifted (exit 1)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs" / "reference"
 
 
 def pages() -> dict[str, str]:
-    """File below ``docs/reference/`` -> its text."""
+    """Return the text of each page by its path below ``docs/reference/``."""
     made = (
         api,
         adapters,
@@ -53,7 +53,7 @@ def pages() -> dict[str, str]:
 
 
 def drift(docs: Path, wanted: Mapping[str, str]) -> dict[str, str | None]:
-    """File below ``docs`` -> the text it should have, None for a generated page that nothing generates any more."""
+    """Return the due text of each file below ``docs``, or None for a generated page that is obsolete."""
     files = sorted((*docs.rglob("*.md"), *docs.rglob("*.json")))
     there = {str(path.relative_to(docs)): path.read_text() for path in files}
     stale = {name: None for name, text in there.items() if NOTE in text and name not in wanted}

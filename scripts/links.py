@@ -21,9 +21,9 @@ from markdown_it.token import Token
 
 ROOT = Path(__file__).resolve().parent.parent
 AT_ROOT = ("README.md", "DESIGN.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
-#: What a page loads by itself, by tag and attribute; an ``a`` is only followed by a reader.
+#: What a page loads by itself, by tag and attribute. An ``a`` is followed only by a reader.
 LOADED = {("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src"), ("source", "src")}
-#: In styles and scripts: addresses that they would load something from.
+#: In styles and scripts: addresses that they may load something from.
 LOADS = re.compile(
     r"""url\(\s*["']?https?:|@import\s+["']https?:|["'`]https?://[^"'`\s]+\.m?js["'`]|https://unpkg\.com/"""
 )

@@ -1,7 +1,7 @@
-"""Resolve clients as their registries would today, and write down with hashes what each version then consists of.
+"""Resolve clients as their registries do today, and write the resulting packages of each version with their hashes.
 
-``python scripts/lock_clients.py NAME...`` (all of ours without a name) locks the versions that were tried, where there
-is no lock yet; ``--again`` locks the others anew too. Look at what changed before it is committed.
+``python scripts/lock_clients.py NAME...`` (all clients without a name) locks the tested versions that have no lock yet.
+``--again`` also replaces existing locks. Review the changes before you commit them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from harness.plugins import registry
 
 
 def main() -> int:
-    """Lock what is asked for; 3 if some of it could not be."""
+    """Lock the requested versions. Return 3 if some of them could not be locked."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--again", action="store_true")

@@ -1,4 +1,4 @@
-"""Ask every client at every version that was tried what it says of itself, and write it down beside its adapter.
+"""Query every client at every tested version for its settings and features, and write the answers beside its adapter.
 
     python scripts/probe_clients.py [NAME ...]
 
@@ -24,7 +24,7 @@ ADAPTERS = Path(__file__).parents[1] / "clients" / "adapters"
 
 
 def main(names: list[str]) -> int:
-    """Ask those clients, or all; 1 if one of them could not be had."""
+    """Query these clients, or all of them. Return 1 if one could not be installed."""
     missing = 0
     for name in names or asked_clients():
         kind = registry.client(name)
@@ -46,7 +46,7 @@ def main(names: list[str]) -> int:
 
 
 def asked_clients() -> list[str]:
-    """Everybody but the mutants."""
+    """Return all clients except the mutants."""
     return [name for name in registry.names("clients") if not name.startswith("mutant-")]
 
 

@@ -31,7 +31,7 @@ if [ ! -x .venv/bin/uv ]; then
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r .venv/uv.txt
 fi
 echo "==> installing the locked dependencies" >&2
-# wheels, but for PySpark, which has none: it is built with the setuptools that is locked as well
+# Wheels, except for PySpark, which has none: it is built with the locked setuptools.
 VIRTUAL_ENV=$PWD/.venv .venv/bin/uv pip sync --quiet --require-hashes --only-binary :all: --no-binary pyspark \
     --build-constraints requirements.lock requirements.lock
 VIRTUAL_ENV=$PWD/.venv .venv/bin/uv pip install --quiet --no-deps --no-build-isolation --editable .

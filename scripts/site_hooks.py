@@ -80,7 +80,7 @@ def _link(words: str, target: str, page: str) -> str:
 
 
 def _place(path: str, page: str) -> str | None:
-    """Where the path of a link on ``page`` leads on the site, None if that is not part of the site."""
+    """Return where the path of a link on ``page`` leads on the site, or None if that is not part of the site."""
     name = page.removeprefix(f"{COPIES}/")
     folder = "" if name in PROJECT else posixpath.dirname(f"{DOCS}/{page}")
     meant = posixpath.normpath(posixpath.join(folder, path))

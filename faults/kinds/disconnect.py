@@ -19,7 +19,7 @@ from the client's side. A hit is a connection that ended this way.
 
 ## What it cannot do
 It cannot choose one connection of several, or the byte at which the connection is cut. If the proxy holds unread bytes
-of the client (a request that is under way at that moment), the operating system sends RST instead of FIN.
+of the client (a request in flight at that moment), the operating system sends RST instead of FIN.
 """
 
 from __future__ import annotations

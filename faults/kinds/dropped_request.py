@@ -18,7 +18,7 @@ In live mode a hit is therefore a connection that ended from the client's side d
 whether or not anything was lost on it. In simulated mode a hit is a piece of data that was discarded.
 
 ## What it cannot do
-It cannot drop one request and let the next one through (``dropped_frame`` does that). A request that is under way when
+It cannot drop one request and let the next one through (``dropped_frame`` does that). A request that is in flight when
 the fault begins may be torn.
 """
 

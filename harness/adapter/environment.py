@@ -18,21 +18,21 @@ from harness.text import redaction
 #: Name -> purpose. A name that ends with ``*`` matches all names with that prefix.
 ALLOWED: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "HOME": "where programs keep their caches",
-        "JAVA_HOME": "which Java there is",
+        "HOME": "the folder for caches",
+        "JAVA_HOME": "the location of Java",
         "LANG": "the language of messages",
         "LANGUAGE": "the same",
         "LC_*": "the same",
-        "LD_LIBRARY_PATH": "where shared libraries are",
-        "LOGNAME": "who runs it",
-        "PATH": "where programs are",
+        "LD_LIBRARY_PATH": "folders of shared libraries",
+        "LOGNAME": "the name of the user",
+        "PATH": "folders of programs",
         "SHELL": "some programs start one",
-        "TEMP": "where temporary files go",
+        "TEMP": "the folder for temporary files",
         "TMP": "the same",
         "TMPDIR": "the same",
         "TZ": "the time zone of messages",
-        "USER": "who runs it",
-        "XDG_CACHE_HOME": "where caches are",
+        "USER": "the name of the user",
+        "XDG_CACHE_HOME": "the folder for caches",
     }
 )
 

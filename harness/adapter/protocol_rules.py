@@ -128,7 +128,7 @@ class ProtocolRules:
             self._elements += command.count
 
     def said(self, line: bytes, now_ns: int) -> AnyEvent | None:
-        """Return the event in ``line``, read at ``now_ns``, or None if its name is unknown. Raises Broken."""
+        """Return the event in ``line``, read at ``now_ns``, or None if its name is unknown. Raises RuleBroken."""
         try:
             head = _head.decode(line)
         except UNREADABLE as error:
@@ -170,7 +170,7 @@ class ProtocolRules:
                 )
 
     def stored(self, event: AnyEvent, now_ns: int) -> None:
-        """Check an event from stored evidence, without its number. Raises Broken."""
+        """Check an event from stored evidence, without its number. Raises RuleBroken."""
         if not (isinstance(event, OpComplete) and event.is_unnumbered):
             self._clock(event, now_ns)
         self._accept(event, now_ns)

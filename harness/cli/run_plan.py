@@ -159,7 +159,7 @@ def _conclude(
     if len(verdicts) < planned:
         allowing = own_commands.option(spec.client for spec in store.record.plan.trials)
         say(f"{planned - len(verdicts)} of {planned} trials were not run ({_why(installed, reason)})")
-        say(f"hint: go on with: kafka-trial run --resume {store.folder}{allowing}")
+        say(f"hint: continue with: kafka-trial run --resume {store.folder}{allowing}")
     if stopped_by is not None:
         return 128 + stopped_by
     lacks = 0

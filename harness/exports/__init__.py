@@ -1,6 +1,7 @@
-"""What a run leaves for other programs: JSON lines, JUnit for CI, Markdown for a pull request, findings by cause.
+"""The results of a run for other programs: JSON lines, JUnit for CI, Markdown for a pull request, findings by cause.
 
-All of them say the same, each in its reader's way, from the verdicts alone: quickly, and again whenever asked.
+All of them contain the same results in different formats. They are made from the verdicts alone, quickly, and can be
+made again at any time.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ RESULTS, JUNIT, SUMMARY, FINDINGS = "results.jsonl", "junit.xml", "summary.md", 
 def write(
     store: RunStore, verdicts: Sequence[TrialVerdict], folder: Path | None = None, agreement: str = ""
 ) -> None:
-    """Write all of them into ``folder``, the run's own if none is named; ``agreement`` is what else is to be said.
+    """Write all of them into ``folder`` (default: the run's). ``agreement`` is a sentence about the second judgement.
 
-    EnvironmentProblem if they cannot be written.
+    Raise EnvironmentProblem if they cannot be written.
     """
     into, record = folder or store.folder, store.record
     write_whole(into / RESULTS, jsonl.results(verdicts))
@@ -32,12 +33,12 @@ def write(
 
 
 def _seconds(store: RunStore, verdicts: Sequence[TrialVerdict]) -> dict[str, float]:
-    """How long each trial took from the beginning of load on; one that never got there is not among them."""
+    """Return how long each trial took from the beginning of load. A trial without load is left out."""
     took = {}
     for verdict in verdicts:
         try:
             phases = store.trial_record(verdict.trial).phases
-        except UsageError:  # which the verdict says
+        except UsageError:  # The verdict reports it.
             continue
         if phases.load_ns is not None and phases.end_ns is not None:
             took[verdict.trial] = (phases.end_ns - phases.load_ns) / 1e9

@@ -1,4 +1,4 @@
-"""JSON: a verdict a line, and the findings of a run by cause as one document."""
+"""JSON: one verdict per line, and one document with the findings of a run by cause."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from harness.storage.run_store import RunRecord
 
 
 def results(verdicts: Iterable[TrialVerdict]) -> bytes:
-    """The verdicts, in the order in which they are given."""
+    """Return the verdicts in the given order."""
     return msgspec.json.Encoder().encode_lines(list(verdicts))
 
 
 def findings(record: RunRecord, verdicts: Iterable[TrialVerdict], run: Path) -> bytes:
-    """Why trials did not pass, by cause; ``run`` is the folder that replays read."""
+    """Return why trials did not pass, by cause. ``run`` is the folder for the replay commands."""
     found = [document(cause, run) for cause in causes(verdicts)]
     told = {"run": record.run_id, "schema_version": SCHEMA_VERSION, "findings": found}
     return msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n"

@@ -1,10 +1,10 @@
-"""JUnit XML, as Jenkins' xUnit plugin and Maven's Surefire define it, for whoever shows tests.
+"""JUnit XML, as Jenkins' xUnit plugin and Maven's Surefire define it.
 
-A disagreement is a failure; what says nothing of the client because something else went wrong is an error; what was not
-tried in earnest, or fails as it is known to, is skipped, with the reason. All attempts at one trial are one case: the
-first failed one is told as the failure, further ones as reruns, and where failing now and then is known, as flaky.
-A difference is a passed case that says so in its output, and in a property: servers have no third colour. A case may
-have no properties in either schema, so each is the one case of a suite that has them.
+A disagreement is a failure. A trial that says nothing about the client because something else went wrong is an error. A
+trial that was not exercised, or that fails as known, is skipped, with the reason. All attempts at one trial are one
+case: the first failed one is the failure, and further ones are reruns, or flaky if the failure is known to be
+intermittent. A difference is a passed case with a note in its output and in a property, because servers have no third
+state. Neither schema allows properties in a case, so each case is in a suite of its own, which has them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from harness.model.verdicts import Verdict
 from harness.storage.run_store import RunRecord
 from harness.text.escaping import log_line
 
-#: verdict -> JUnit's element; a pass has none. What proves nothing is never a silent success.
+#: Verdict -> JUnit's element; a pass has none. A trial that proves nothing is never reported as a success.
 ELEMENTS = {
     Verdict.FAIL: "failure",
     Verdict.UNEXPECTED_PASS: "failure",
@@ -51,7 +51,7 @@ class _Case:
 
     @property
     def is_flaky(self) -> bool:
-        """True if it fails as it is known to, and not always."""
+        """True if it is known to fail, and does not always fail."""
         verdicts = {attempt.verdict for attempt in self.attempts}
         return self.told.verdict == Verdict.EXPECTED_FAIL and Verdict.PASS in verdicts
 
@@ -63,7 +63,7 @@ class _Case:
 def junit(
     record: RunRecord, verdicts: Iterable[TrialVerdict], run: Path, seconds: Mapping[str, float]
 ) -> bytes:
-    """The run as JUnit XML; ``seconds`` says of trials how long they took, ``run`` is the folder that replays read."""
+    """Return the run as JUnit XML. ``seconds`` has the durations of trials, and ``run`` is the folder for replays."""
     cases = _cases(list(verdicts), seconds)
     root = ET.Element("testsuites", name=_text(record.run_id), tests=str(len(cases)))
     for attribute in ("failures", "errors"):
@@ -126,14 +126,14 @@ def _properties(case: _Case, run: Path) -> dict[str, str]:
 
 
 def _results(parent: ET.Element, case: _Case, run: Path) -> None:
-    """What came out, then what came out of further attempts; in the order in which Surefire wants it."""
+    """Add the result, then those of further attempts, in the order that Surefire requires."""
     if case.is_flaky:
         for attempt in case.attempts:
             if attempt.verdict == Verdict.EXPECTED_FAIL:
                 _again(parent, "flakyFailure", attempt, run)
     elif case.element is not None:
         result = ET.SubElement(parent, case.element, message=_message(case))
-        if case.element in RERUNS:  # Surefire's skipped has no type
+        if case.element in RERUNS:  # Surefire's skipped has no type.
             result.set("type", _type(case.told))
         result.text = _details(case.told, run)
     if case.told.verdict == Verdict.DIFFERS:
@@ -174,5 +174,5 @@ def _details(attempt: TrialVerdict, run: Path) -> str:
 
 
 def _text(words: str) -> str:
-    """One line: all that can be seen is what XML can hold. Servers show it in logs."""
+    """Return one line that contains only what XML allows. Servers show it in logs."""
     return log_line(words)

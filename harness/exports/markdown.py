@@ -1,6 +1,6 @@
-"""Markdown for a pull request or a step's summary: findings by cause, the matrix, what to do next; worst first.
+"""Markdown for a pull request or a step's summary: findings by cause, the matrix, next steps; the worst first.
 
-A step's summary of more than 1 MiB is dropped whole, so what would be too much is cut, and counted.
+GitHub drops a step's summary of more than 1 MiB completely, so a longer one is cut, and says how much is missing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from harness.text.escaping import for_markdown, in_code_span
 
 MAX_CAUSES = 50
 MAX_ROWS = 200
-#: Far below the limit, whatever the rest is.
+#: Far below the limit, whatever the other parts need.
 MAX_BYTES = 500_000
 
 SECTIONS = {
@@ -28,24 +28,24 @@ SECTIONS = {
     "Known failures": (Verdict.EXPECTED_FAIL,),
     "Unsupported": (Verdict.UNSUPPORTED,),
 }
-#: What a cell says.
+#: Explains the cells of the matrix.
 CELLS = (
-    "A cell has its verdicts, and the share of the load that succeeded, such as records that were acknowledged: over "
-    "several trials the median, with the range where they differ."
+    "A cell has its verdicts, and the share of the load that succeeded, such as records that were acknowledged: for "
+    "several trials the median, with the range if they differ."
 )
 NEXT = {
-    Verdict.FAIL: "See one again with its replay; what is documented by the client belongs on a list of known "
-    "failures: `kafka-trial baseline update {run} --file known.toml`.",
-    Verdict.UNEXPECTED_PASS: "A known failure did not happen: `kafka-trial baseline check {run} --file FILE` says "
-    "which, and `prune` takes it off the list.",
-    Verdict.HARNESS_ERROR: "A harness-error says nothing of a client: its folder has `client.log`, and "
-    "`kafka-trial doctor` looks at the machine.",
+    Verdict.FAIL: "Reproduce one with its replay command. Failures that the client documents belong in a list of "
+    "known failures: `kafka-trial baseline update {run} --file known.toml`.",
+    Verdict.UNEXPECTED_PASS: "A known failure did not occur: `kafka-trial baseline check {run} --file FILE` says "
+    "which, and `prune` removes its entry.",
+    Verdict.HARNESS_ERROR: "A harness-error says nothing about a client. Its folder has `client.log`, and "
+    "`kafka-trial doctor` checks the machine.",
     Verdict.INCONCLUSIVE: "An inconclusive trial was disturbed: run it again, with fewer trials at a time (`-j`).",
 }
 
 
 def summary(record: RunRecord, verdicts: Sequence[TrialVerdict], run: Path, agreement: str = "") -> str:
-    """The run in Markdown; ``run`` is the folder that replays read, ``agreement`` what else is said at the top."""
+    """Return the run in Markdown. ``run`` is the folder for replays; ``agreement`` is a sentence for the top."""
     found = causes(verdicts)
     lines = [f"# kafka-trial: {for_markdown(record.run_id)}", "", _opening(record, verdicts, agreement), ""]
     for title, members in SECTIONS.items():
@@ -57,12 +57,12 @@ def summary(record: RunRecord, verdicts: Sequence[TrialVerdict], run: Path, agre
 
 
 def shown(verdict: str) -> str:
-    """A verdict by glyph and word."""
+    """Return a verdict as glyph and word."""
     return f"{GLYPHS[Verdict(verdict)][0]} {verdict}"
 
 
 def row(cells: Iterable[str]) -> str:
-    """One line of a table."""
+    """Return one line of a table."""
     return f"| {' | '.join(cells)} |"
 
 
@@ -109,7 +109,7 @@ def _matrix(verdicts: Sequence[TrialVerdict]) -> list[str]:
 
 
 def _clients(verdicts: Sequence[TrialVerdict]) -> list[str]:
-    """A row a client, a column a guarantee: its verdicts over all situations, and its availability."""
+    """Return a row per client and a column per guarantee, with the verdicts of all situations and the availability."""
     guarantees = sorted({verdict.guarantee for verdict in verdicts})
     lines = [row(["client", *map(for_markdown, guarantees)]), "|" + " --- |" * (1 + len(guarantees))]
     for client in sorted({verdict.client for verdict in verdicts}):
@@ -131,7 +131,8 @@ def _next(verdicts: Sequence[TrialVerdict], run: Path) -> list[str]:
     seen, named = {Verdict(verdict.verdict) for verdict in verdicts}, in_code_span(str(run))
     advice = [sentence.format(run=named) for verdict, sentence in NEXT.items() if verdict in seen]
     return [
-        f"- {sentence}" for sentence in (*advice, f"All of it, with timelines: `kafka-trial report {named}`.")
+        f"- {sentence}"
+        for sentence in (*advice, f"The full report, with timelines: `kafka-trial report {named}`.")
     ]
 
 

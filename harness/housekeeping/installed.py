@@ -93,7 +93,7 @@ def _known(path: Path) -> Found:
         what = "a link" if stat.S_ISLNK(status.st_mode) else "not a folder"
         return Found(Kind.STRANGER, path, status.st_mtime, f"it is {what}")
     if not lock_file_of(path).is_file():
-        return Found(Kind.STRANGER, path, status.st_mtime, "we have not installed it: it has no lock")
+        return Found(Kind.STRANGER, path, status.st_mtime, "kafka-trial did not install it: it has no lock")
     return Found(Kind.INSTALLATION, path, uses.last_used_s(path), IN_USE if uses.is_used(path) else "")
 
 

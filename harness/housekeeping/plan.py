@@ -83,19 +83,19 @@ def _wanted_to_stay(thing: Found, wanted: Wanted, now_s: float, is_last: bool) -
     unused_s = max(0.0, now_s - thing.used_s)
     match thing.kind:
         case Kind.RUN if not wanted.runs:
-            return "no runs were asked for"
+            return "no runs were selected"
         case Kind.RUN if is_last:
             return f"it is among the last {some(wanted.keep or 0, 'run')}"
         case Kind.RUN:
             return _too_young("changed", unused_s, wanted.older_than_s)
         case Kind.INSTALLATION if wanted.unused_for_s is None:
-            return "no installations were asked for"
+            return "no installations were selected"
         case Kind.INSTALLATION:
             return _too_young("used", unused_s, wanted.unused_for_s)
         case Kind.CACHE:
-            return "" if wanted.caches else "no caches were asked for"
+            return "" if wanted.caches else "no caches were selected"
         case _:
-            return "it is not ours"
+            return "it does not belong to kafka-trial"
 
 
 def _too_young(verb: str, unused_s: float, limit_s: float | None) -> str:

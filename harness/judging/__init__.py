@@ -1,1 +1,1 @@
-"""From evidence to verdicts, and from verdicts to causes. Pure."""
+"""Turn evidence into verdicts, and verdicts into causes. Pure."""

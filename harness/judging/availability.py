@@ -1,4 +1,4 @@
-"""Availability: how much of its work a client got done while the network misbehaved, and how long it did not. Pure.
+"""Availability: how much work a client completed while the network misbehaved, and for how long it completed none.
 
 It counts elements of the load, such as records; one with the outcome ok is *acknowledged*.
 
@@ -7,11 +7,16 @@ a stretch of time in which some record waits at every moment and none is acknowl
 acknowledgement, or with a call while no other record waits, and ends with the next acknowledgement, or as soon as no
 record waits. Results other than an acknowledgement end no gap, unless no record waits after them.
 
-Recovery counts from the end of the last fault, the latest end of an effective window; a trial without one has no
-recovery. The *first* acknowledgement is the earliest at or after that moment. The *steady* one is the earliest at or
-after it such that every gap that begins with it, or later, is at most ``steady_gap_ms`` long: a second, and linger.ms,
-which every record may spend in its client. Neither depends on how the client did before the faults, and one more
-acknowledgement never makes a gap longer or recovery later.
+A record *waits* from its call to its result. A record without a result waits until the client was told to close. A
+*gap* is a period in which some record waits at every moment and none is acknowledged. It begins with an
+acknowledgement, or with a call while no other record waits. It ends with the next acknowledgement, or as soon as no
+record waits. Other results end a gap only if no record waits after them.
+
+Recovery counts from the end of the last fault, which is the latest end of an effective window. A trial without such a
+window has no recovery. The *first* acknowledgement is the earliest at or after that moment. The *steady* one is the
+earliest at or after it such that every gap that begins with it or later is at most ``steady_gap_ms`` long: one second,
+plus linger.ms, which every record may spend in its client. Neither depends on the client's performance before the
+faults. One more acknowledgement never makes a gap longer or recovery later.
 """
 
 from __future__ import annotations
@@ -33,7 +38,7 @@ LINGER = "linger.ms"
 
 
 class Span(NamedTuple):
-    """A stretch of time."""
+    """A period of time."""
 
     begin_ns: int
     end_ns: int
@@ -43,12 +48,12 @@ class Span(NamedTuple):
         return (self.end_ns - self.begin_ns) // NS_PER_MS
 
     def overlap_ns(self, begin_ns: int, end_ns: int) -> int:
-        """How much of another stretch lies in it."""
+        """Return how much of another period lies in this one."""
         return max(0, min(self.end_ns, end_ns) - max(self.begin_ns, begin_ns))
 
 
 def availability(evidence: Evidence) -> Availability:
-    """What a verdict says of it."""
+    """Return the availability that a verdict contains."""
     sends = evidence.operations.values()
     outcomes = [send.outcome for send in sends]
     acks = sorted(send.complete_ns for send in evidence.acknowledged.values() if send.complete_ns is not None)
@@ -75,17 +80,17 @@ def availability(evidence: Evidence) -> Availability:
 
 
 def steady_gap_ms(evidence: Evidence) -> int:
-    """The longest gap in an acknowledgement that is steady."""
+    """Return the longest gap, in milliseconds, that still counts as steady."""
     return STEADY_MS + int(evidence.record.spec.config.get(LINGER, 0))
 
 
 def last_fault_end_ns(evidence: Evidence) -> int | None:
-    """When the last fault was over; None in a trial in which no fault took effect."""
+    """Return when the last fault ended, or None if no fault took effect in the trial."""
     return max((row.effective_ns[1] for row in evidence.faults if row.effective_ns is not None), default=None)
 
 
 def observed_until_ns(evidence: Evidence) -> int:
-    """Until when a record without a result is seen to wait: until the client was told to close, or it all ended."""
+    """Return until when a record without a result waits: the command to close, or the end of the trial."""
     phases = evidence.record.phases
     if (told := phases.final_ns or phases.end_ns) is not None:
         return told
@@ -106,9 +111,9 @@ def words(scenarios: Iterable[str]) -> tuple[str, str]:
 
 
 def share_told(of: Iterable[Availability]) -> str:
-    """The share that was acknowledged, in words: of several trials the median, and the range where they differ.
+    """Return the acknowledged share as words: for several trials, the median, and the range if they differ.
 
-    A share is never rounded up: ``100%`` is all of it. Empty where nothing was offered.
+    A share is never rounded up: ``100%`` means all records. The result is empty if no record was offered.
     """
     shares = sorted(each.share for each in of if each.offered)
     if not shares:
@@ -119,13 +124,13 @@ def share_told(of: Iterable[Availability]) -> str:
 
 
 def _percent(share: float) -> str:
-    # Of 2,000 records 1,999 are not all of them; the small term is for what floats make of 0.57 * 1,000.
+    # 1,999 of 2,000 records are not 100 %. The small term corrects the rounding of floats, such as in 0.57 * 1,000.
     tenths = int(share * 1_000 + 1e-9)
     return f"{tenths // 10}%" if tenths % 10 == 0 else f"{tenths / 10:.1f}%"
 
 
 def gaps(waits: Iterable[Span], acks: Iterable[int]) -> list[Span]:
-    """The gaps of these waits, in order of time; those without a length are left out."""
+    """Return the gaps in these waits, in order of time. Empty gaps are left out."""
     cuts = sorted(set(acks))
     found: list[Span] = []
     for begin_ns, end_ns in merged(waits):
@@ -137,14 +142,14 @@ def gaps(waits: Iterable[Span], acks: Iterable[int]) -> list[Span]:
 def recovery(
     acks: Sequence[int], found: Iterable[Span], after_ns: int, limit_ns: int
 ) -> tuple[int | None, int | None]:
-    """The first and the steady one of these acknowledgements, which are in order; None where there is none."""
+    """Return the first and the steady one of these ordered acknowledgements, each None if there is none."""
     too_long = (gap.begin_ns for gap in found if gap.end_ns - gap.begin_ns > limit_ns)
     steady_from_ns = max((begin_ns + 1 for begin_ns in too_long), default=after_ns)
     return _first(acks, after_ns), _first(acks, max(after_ns, steady_from_ns))
 
 
 def merged(waits: Iterable[Span]) -> list[Span]:
-    """The stretches that these cover without a break, in order."""
+    """Return the periods that these cover without a break, in order of time."""
     found: list[Span] = []
     for begin_ns, end_ns in sorted(waits):
         if found and begin_ns <= found[-1].end_ns:

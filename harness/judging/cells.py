@@ -1,4 +1,4 @@
-"""One cell of a matrix of verdicts, as words."""
+"""A cell of a table of verdicts, as words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.model.verdicts import SEVERITY
 
 
 def counted(verdicts: Sequence[TrialVerdict], shown: Callable[[str], str]) -> str:
-    """A cell: its verdicts, the worst first, with their numbers where there are several, and its availability."""
+    """Return the text of a cell: its verdicts, the worst first, with counts if there are several; its availability."""
     counts = Counter(verdict.verdict for verdict in verdicts)
     many = counts.total() > 1
     words = [f"{shown(each)}{f' {counts[each]}' if many else ''}" for each in SEVERITY if each in counts]

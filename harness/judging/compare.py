@@ -1,9 +1,9 @@
-"""Two runs compared, trial by trial: what got worse, what got better, and what cannot be told.
+"""Compare two runs trial by trial: what got worse, what got better, and what cannot be compared. Pure.
 
-Trials are the same if client, scenario, guarantee, variant, seed and broker are; all attempts at one count together.
-The client's version is part of that only if a run has several of it: so two versions can be compared. What was not
-tried with the same faults, load and settings is not comparable. Where both runs sometimes fail and sometimes do not,
-over seeds and attempts, and about as often, one trial that differs is chance: flaky. Pure.
+Trials are the same if they have the same client, scenario, guarantee, variant, seed and broker. All attempts at one
+trial count together. The client's version matters only if a run has several versions of the client; this allows two
+versions to be compared. Trials with different faults, load or settings are not comparable. If a scenario fails in only
+some seeds and attempts of both runs, and about equally often, the difference in one trial is chance: it is flaky.
 """
 
 from __future__ import annotations
@@ -24,14 +24,17 @@ from harness.model.verdicts import Verdict
 FAILED = frozenset({Verdict.FAIL, Verdict.EXPECTED_FAIL})
 #: Verdicts whose reasons are findings.
 ACCUSED = FAILED | {Verdict.DIFFERS}
-#: A difference breaks no promise.
+#: Verdicts that break no promise.
 PASSED = frozenset({Verdict.PASS, Verdict.DIFFERS, Verdict.UNEXPECTED_PASS})
-#: How sure one may be that two rates differ: 1.96 standard deviations are 95 %.
+#: The confidence with which two rates must differ: 1.96 standard deviations are 95 %.
 DEVIATIONS = 1.96
 
 
 class VerdictChange(StrEnum):
-    """What became of one trial, the worst first. A regression fails now, and did not: whatever it was before."""
+    """The change of one trial, the worst first.
+
+    A regression fails now and did not fail before, whatever its verdict was.
+    """
 
     REGRESSION = "regression"
     FIXED = "fixed"
@@ -44,7 +47,7 @@ class VerdictChange(StrEnum):
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What came out of one trial in one run, over all attempts: ``count`` of ``attempts`` had this verdict."""
+    """The result of one trial in one run, over all attempts: ``count`` of ``attempts`` had this verdict."""
 
     client: str
     verdict: str
@@ -58,7 +61,7 @@ class Result(msgspec.Struct, frozen=True):
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """One trial in two runs; ``old`` or ``new`` is null where it was not run; ``why``: not comparable."""
+    """One trial in two runs. ``old`` or ``new`` is null if it was not run; ``why`` says why it is not comparable."""
 
     change: str
     client: str
@@ -73,7 +76,7 @@ class Difference(msgspec.Struct, frozen=True):
 
     @property
     def reason(self) -> str:
-        """One sentence on how it is now."""
+        """The new result as one sentence."""
         told = self.new or self.old
         return self.why or (told.reason if told else "")
 
@@ -86,7 +89,7 @@ class Side(NamedTuple):
 
 
 class _Key(NamedTuple):
-    """One trial wherever it is run; ``client`` is a name, or name@version where a run has several versions."""
+    """A trial independent of its run. ``client`` is a name, or name@version if a run has several versions."""
 
     client: str
     scenario: str
@@ -101,12 +104,12 @@ _Reasons = dict[tuple[object, ...], set[str]]
 
 
 def side(trials: Iterable[TrialSpec], verdicts: Iterable[TrialVerdict]) -> Side:
-    """A run, by its plan and what came of it."""
+    """Return a run by its plan and its verdicts."""
     return Side({spec.trial: spec for spec in trials}, list(verdicts))
 
 
 def compare(old: Side, new: Side) -> list[Difference]:
-    """Every trial that is in either run, the worst change first."""
+    """Compare every trial that is in either run, the worst change first."""
     several = {name for one in (old, new) for name, versions in versions_of(one).items() if len(versions) > 1}
     before, after = _tried(old, several), _tried(new, several)
     chance = _by_chance(before, after)
@@ -121,7 +124,7 @@ def compare(old: Side, new: Side) -> list[Difference]:
 
 
 def versions_of(one: Side) -> dict[str, list[str]]:
-    """Each client of a run, and its versions there."""
+    """Return the clients of a run, each with its versions."""
     found: dict[str, set[str]] = defaultdict(set)
     for spec in one.specs.values():
         found[spec.client.name].add(spec.client.version)
@@ -166,7 +169,7 @@ def _differences(
 
 
 def _incomparable(old: TrialSpec, new: TrialSpec) -> str:
-    """In what the trial was not the same, empty if it was."""
+    """Return in what the two trials differ, or "" if they are comparable."""
     parts = {"faults": old.faults == new.faults, "workload": old.workload == new.workload}
     parts["configuration"] = old.config == new.config
     other = [name for name, same in parts.items() if not same]
@@ -176,7 +179,7 @@ def _incomparable(old: TrialSpec, new: TrialSpec) -> str:
 def _change(was: _Attempts, now: _Attempts) -> VerdictChange:
     old, new = Verdict(decisive(was).verdict), Verdict(decisive(now).verdict)
     alike = _alike(_reasons(was, old), _reasons(now, new))
-    # What fails in the same way and is no longer known, or not yet, is another list and no other client.
+    # The same failure, whose entry in the baseline was added or removed since, is not a change of the client.
     if new is Verdict.FAIL and (old not in FAILED or (old is Verdict.EXPECTED_FAIL and not alike)):
         return VerdictChange.REGRESSION
     if old in FAILED and new in PASSED:
@@ -189,7 +192,7 @@ def _failed(attempts: _Attempts) -> bool:
 
 
 def _reasons(attempts: _Attempts, verdict: Verdict) -> _Reasons:
-    """What the attempts with this verdict say: codes with their names, and the names that they list."""
+    """Return the reasons of the attempts with this verdict: codes with their names, and the names that they list."""
     told: _Reasons = defaultdict(set)
     for attempt in attempts:
         if attempt.verdict == verdict:
@@ -201,7 +204,10 @@ def _reasons(attempts: _Attempts, verdict: Verdict) -> _Reasons:
 
 
 def _alike(old: _Reasons, new: _Reasons) -> bool:
-    """True if both say the same, and of errors at least one in common: which of several were met is chance."""
+    """True if both have the same reasons.
+
+    Lists of errors need one in common, since it is chance which of several occurred.
+    """
     return old.keys() == new.keys() and all(
         names & new[said] or not (names or new[said]) for said, names in old.items()
     )
@@ -214,7 +220,7 @@ def _result(attempts: _Attempts) -> Result:
 
 
 def _by_chance(before: _Tried, after: _Tried) -> set[tuple[_Key, str]]:
-    """Where both runs fail sometimes and sometimes not, about as often: by key without its seed, and broker."""
+    """Return what fails sometimes in both runs, and about equally often: keys without their seed, and the broker."""
     old, new = _rates(before), _rates(after)
     return {
         place
@@ -225,7 +231,7 @@ def _by_chance(before: _Tried, after: _Tried) -> set[tuple[_Key, str]]:
 
 
 def _rates(tried: _Tried) -> dict[tuple[_Key, str], tuple[int, int]]:
-    """How often it failed, of how many attempts in which something was told."""
+    """Return the number of failures, and of attempts with a clear result."""
     found: dict[tuple[_Key, str], tuple[int, int]] = {}
     for key, brokers in tried.items():
         for broker, attempts in brokers.items():
@@ -237,7 +243,7 @@ def _rates(tried: _Tried) -> dict[tuple[_Key, str], tuple[int, int]]:
 
 
 def _interval(failed: int, of: int) -> tuple[float, float]:
-    """Wilson's interval: where the true rate may lie."""
+    """Return Wilson's interval for the true failure rate."""
     z2 = DEVIATIONS**2
     middle = (failed + z2 / 2) / (of + z2)
     half = DEVIATIONS / (of + z2) * sqrt(failed * (of - failed) / of + z2 / 4)

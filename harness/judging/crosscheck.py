@@ -1,13 +1,13 @@
-"""The witness and the capture saw the same trial from both ends of the proxy: do they tell the same? Pure.
+"""Compare the witness with the capture: they saw the same trial from both ends of the proxy. Pure.
 
-What a side received, the other side must have sent. What it sent may be missing at the receiver only where a rule of
-the witness acted on it, which the witness tells; or at the very end of a connection, for no connection with a hole in
-its stream lives on. A request is missing there only where something other than its client may have ended the way:
-proxy, broker, a rule, or a fault that was in effect (what a fault swallows and the client then gives up ends like any
-other connection). An answer may always be overtaken by the end.
+Everything that one side received, the other side must have sent. A frame that was sent may be missing at the receiver
+in two cases: a rule of the witness acted on it, as its row says; or it is at the very end of a connection, since no
+connection continues with a hole in its stream. For a request the second case also needs another cause than its client:
+the proxy, the broker, a rule, or a fault that was in effect. (If a fault swallows frames and the client then gives up,
+the connection ends like any other.) A response can always be cut off by the end of its connection.
 
-A frame that only one of them tells, and nothing of this explains, is the harness's error: it lost a frame, or made one
-up, and no verdict about a client stands on such evidence.
+A frame that only one observer has, and that none of this explains, is an error of the harness: it lost or invented a
+frame. Such evidence gives no verdict about a client.
 """
 
 from __future__ import annotations
@@ -25,12 +25,16 @@ from harness.model.tcp_facts import TcpFact
 
 Window = tuple[int, int]
 
-#: How far apart the two clocks may be beyond what the capture says of them, the way of a packet included.
+#: The maximum difference of the two clocks, besides the error that the capture reports. It includes the time of a
+#: packet on its way.
 CLOCKS_NS = 100_000_000
 
 
 class Disagreement(msgspec.Struct, frozen=True):
-    """A frame that one observer saw whole and the other did not; ``conn`` is the witness's number."""
+    """A frame that one observer saw completely and the other did not.
+
+    ``conn`` is the witness's number of its connection.
+    """
 
     broker: int
     client_port: int | None
@@ -50,7 +54,10 @@ class Disagreement(msgspec.Struct, frozen=True):
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """``ruled`` frames differ by a rule of the witness, ``cut_off`` ones were under way when their connection ended."""
+    """The result.
+
+    ``ruled`` frames differ because of a rule of the witness; ``cut_off`` ones were cut by the end of their connection.
+    """
 
     connections: int
     agreed: int
@@ -68,7 +75,7 @@ class _Tally:
 
 
 def crosscheck(evidence: Evidence) -> Comparison | None:
-    """How the two compare; None where no capture was asked for, or what it has is not whole."""
+    """Compare the two observers. Return None if no capture was requested, or if it is incomplete."""
     capture = evidence.record.capture
     if capture is None or not capture.is_whole:
         return None
@@ -79,7 +86,10 @@ def crosscheck(evidence: Evidence) -> Comparison | None:
 
 
 def compare(frames: Iterable[Frame], tcp: Iterable[TcpFact], windows: Sequence[Window] = ()) -> Comparison:
-    """Hold the witness's rows, of stopped frames too, against the capture's; in ``windows`` faults were in effect."""
+    """Compare the witness's rows, including stopped frames, with the capture's.
+
+    Faults were in effect in ``windows``.
+    """
     found = pairs(witnessed(frames), captured(tcp))
     tally = _Tally()
     for one, other in found:
@@ -97,7 +107,7 @@ def compare(frames: Iterable[Frame], tcp: Iterable[TcpFact], windows: Sequence[W
 def _requests(
     tally: _Tally, one: Witnessed | None, other: Captured | None, windows: Sequence[Window]
 ) -> None:
-    """What the client sent, and what came to the witness: also what its rules then stopped."""
+    """Compare what the client sent with what the witness received, including frames that its rules then stopped."""
     sent = other.requests if other else []
     received = one.requests if one else []
     missing, surplus = _differences(tally, sent, received)
@@ -110,7 +120,7 @@ def _requests(
 
 
 def _responses(tally: _Tally, one: Witnessed | None, other: Captured | None) -> None:
-    """What the witness passed on, and what came to the client."""
+    """Compare what the witness passed on with what the client received."""
     rows = one.responses if one else []
     sent = [row for row in rows if row.disposition is not Disposition.BLOCKED]
     received = other.responses if other else []
@@ -129,7 +139,7 @@ def _responses(tally: _Tally, one: Witnessed | None, other: Captured | None) -> 
 
 
 def _may_be_cut(one: Witnessed | None, other: Captured, since_ns: int, windows: Iterable[Window]) -> bool:
-    """Whether something other than the client may have ended the way of what it sent since then."""
+    """True if something other than the client may have cut off what it sent since then."""
     if other.was_cut or (one is not None and not (one.is_ended_by_client and one.is_told_whole)):
         return True
     return any(begin_ns <= other.ended_ns and since_ns <= end_ns for begin_ns, end_ns in windows)
@@ -138,14 +148,14 @@ def _may_be_cut(one: Witnessed | None, other: Captured, since_ns: int, windows: 
 def _differences(
     tally: _Tally, sent: Iterable[Frame | TcpFact], received: Iterable[Frame | TcpFact]
 ) -> tuple[Counter[Key], Counter[Key]]:
-    """What is missing at the receiver, and what nobody sent."""
+    """Return what is missing at the receiver, and what the receiver has although it was not sent."""
     all_sent, all_received = Counter(map(key, sent)), Counter(map(key, received))
     tally.agreed += (all_sent & all_received).total()
     return all_sent - all_received, all_received - all_sent
 
 
 def _tail(rows: Sequence[Row], missing: Counter[Key]) -> list[Row]:
-    """What is missing at the very end, from its first frame on."""
+    """Return the rows from the first missing frame of the end of a connection."""
     left = Counter(missing)
     at = len(rows)
     while at and left[key(rows[at - 1])] > 0:

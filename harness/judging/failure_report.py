@@ -1,7 +1,7 @@
-"""Why a trial is not a pass, as text for an issue: what was expected, what was seen, how to see it again.
+"""The report of a trial that is not a pass, as text for an issue: expected, observed, and how to reproduce it.
 
-The order is fixed: the trial, the requirements that are not met (what each says, what was observed), the faults as they
-were, the frames round the place where it went wrong, where the evidence lies, the command that repeats it.
+The order is fixed: the trial; the requirements that were not met, each with its text and the observation; the faults as
+they took effect; the frames around the failure; the folder of the evidence; the command that repeats the trial.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from harness.model.units import some
 from harness.plugins import registry
 from harness.text.escaping import log_line
 
-#: Frames that are shown, and how many before and behind each moment.
+#: The number of frames that are shown, and how many of them before and after each moment.
 MAX_LINES, AROUND = 24, 4
 MAX_SAMPLES = 3
 
 
 def failure_text(verdict: TrialVerdict, evidence: Evidence, folder: Path) -> str:
-    """All of it, lines of at most some 120 characters where the client's own words allow it."""
+    """Return the whole report. Lines have about 120 characters at most, if the client's own words allow it."""
     return "\n".join(map(log_line, _lines(verdict, evidence, folder)))
 
 
 def sentence(verdict: TrialVerdict) -> str:
-    """The same in one line."""
+    """Return the report as one line."""
     return log_line(f"{_who(verdict)}: {verdict.reason}")
 
 
 def replay_line(folder: Path) -> str:
-    """The command that runs a trial again."""
+    """Return the command that runs the trial again."""
     return f"kafka-trial replay {shlex.quote(str(folder))}"
 
 
@@ -86,7 +86,7 @@ def _observed(finding: Finding, load_ns: int) -> Iterator[str]:
 
 
 def _said(name: str, value: str | int | None, load_ns: int) -> str:
-    """A column of a sample; a moment is told on the same scale as faults and frames."""
+    """Return a column of a sample as text. Times are on the same scale as those of faults and frames."""
     if name.endswith("_ns") and isinstance(value, int):
         return f"{name.removesuffix('_ns')} at {(value - load_ns) / 1e6:.1f}"
     return f"{name} {value}"

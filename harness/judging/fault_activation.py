@@ -1,7 +1,7 @@
-"""Did the faults of a trial bite? Each is accounted for by itself; one that had no effect is named.
+"""Check whether the faults of a trial had an effect. Each is checked separately, and those without effect are named.
 
-The effect of a fault is its kind's word (:meth:`harness.plugins.fault.FaultKind.effect`): something that would not be
-in the evidence without the fault. The judge passes no trial whose faults proved nothing. Pure.
+Each fault kind defines its effect (:meth:`harness.plugins.fault.FaultKind.effect`): something that would not be in the
+evidence without the fault. A trial whose faults had no effect never passes. Pure.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CONSEQUENCE = ReasonKind("consequence", "{count} {told}")
 
 
 class Activation(NamedTuple):
-    """PASS with what was counted if the faults bit, NOT_EXERCISED with the reasons why not otherwise."""
+    """PASS, with the counted effects, if the faults had one; otherwise NOT_EXERCISED, with the reasons."""
 
     verdict: Verdict
     reason: Reason
@@ -32,9 +32,10 @@ class Activation(NamedTuple):
 
 
 def activation(evidence: Evidence, scenario: Scenario) -> Activation:
-    """A scenario needs an effect of each kind of fault that it names; one that draws them at random, of any.
+    """Return whether the faults had the effects that a scenario needs.
 
-    What had none is named all the same: repeated windows are repeated tries at one situation.
+    A scenario that names its fault kinds needs an effect of each; one that draws them needs an effect of any. Faults
+    without effect are named in both cases. A repeated window is a repeated attempt at the same situation.
     """
     specs = evidence.record.spec.faults
     rows = {row.index: row for row in evidence.faults}
@@ -68,12 +69,15 @@ def activation(evidence: Evidence, scenario: Scenario) -> Activation:
 
 @view
 def effects(evidence: Evidence) -> dict[int, Consequence]:
-    """By the index of each fault that has a row: how often it is seen to have bitten, and what was counted."""
+    """Return the effects of each fault that has a row, by its index: how many, and what was counted."""
     return {row.index: _effect(row, evidence) for row in evidence.faults}
 
 
 def _effect(row: FaultRow, evidence: Evidence) -> Consequence:
-    """By its kind; where that is not installed any more, or tells none, by its hits."""
+    """Return the effect as the fault's kind counts it.
+
+    If that is not installed or counts none, its hits are the effect.
+    """
     try:
         told = getattr(fault(row.spec.kind), "effect", None)
     except UsageError:
@@ -94,6 +98,9 @@ def _idle(index: int, kind: str, rows: dict[int, FaultRow], shown: dict[int, Con
 
 
 def _together(idle: list[Reason]) -> Reason:
-    """The first of them, by whose code and parameters trials are grouped; its sentence names them all."""
+    """Return one reason.
+
+    Its code and parameters are those of the first, for grouping trials; its sentence names them all.
+    """
     first = idle[0]
     return Reason(first.code, first.params, "; ".join(reason.message for reason in idle))

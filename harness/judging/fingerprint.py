@@ -1,11 +1,13 @@
-"""Verdicts grouped by cause: twelve trials that fail in the same way are one thing to look at, not twelve.
+"""Group verdicts by cause, so that twelve trials with the same failure are reported as one. Pure.
 
-A cause is a client in its version, a code (the anomaly's, or that of the reason where nothing is accused) and its
-parameters: names must be equal, numbers do not count. Of a parameter that lists names (errors, say) a trial may have
-met one more than another: trials are parted by the name that most of them share, the rest by the one that most of those
-share, and so on. A finding that another finding of its trial explains is told with it and is no cause of its own. The
-fingerprint is a short hash of client, code and names, the same in every run that has the cause. Sentences are never
-read. Pure, and independent of the order of the verdicts.
+A cause is a client in its version, a code, and the code's parameters. The code is that of the anomaly, or of the reason
+if there is none. Names among the parameters must be equal; numbers are ignored. If a parameter lists names, such as
+errors, one trial may have met more of them than another. Trials are then grouped by the name that most of them share,
+the rest by the name that most of the rest share, and so on. A finding that another finding of its trial explains is
+reported with it and is not a separate cause.
+
+The fingerprint is a short hash of client, code and names. It is the same in every run that has the cause. It does not
+depend on sentences or on the order of the verdicts.
 """
 
 from __future__ import annotations
@@ -28,11 +30,11 @@ _ACCUSED = frozenset({Verdict.FAIL, Verdict.EXPECTED_FAIL, Verdict.DIFFERS})
 
 
 class Cause(msgspec.Struct, frozen=True):
-    """Trials with one verdict for one reason. ``anomaly`` is empty where nobody is accused; then ``level`` is too.
+    """Trials with one verdict for one reason. If there is no finding, ``anomaly`` and ``level`` are empty.
 
-    ``code`` is the anomaly's or the reason's. ``message`` is that of the ``smallest`` trial, ``faults`` are the kinds
-    that hit in all of the ``trials``, ``explains`` the anomalies that follow from it in some of them; ``attempts``
-    counts all trials of the run that tried the same as these, whatever came out.
+    ``code`` is the anomaly's or the reason's. ``message`` is that of the ``smallest`` trial. ``faults`` are the kinds
+    that hit in all of the ``trials``, and ``explains`` are the anomalies that follow from it in some of them.
+    ``attempts`` counts all attempts of the run at the same trials, whatever their results.
     """
 
     fingerprint: str
@@ -54,18 +56,18 @@ class Cause(msgspec.Struct, frozen=True):
 
 
 class Found(NamedTuple):
-    """A finding of one trial, and all requirements of which it is one."""
+    """A finding of one trial, and all requirements that it violates."""
 
     finding: Finding
     requirements: tuple[RequirementVerdict, ...]
 
 
-#: A finding's code, the requirement that it names, its parameters.
+#: A finding's code, its requirement, and its parameters.
 FindingKey = tuple[str, str, bytes]
 
 
 class Kind(NamedTuple):
-    """What findings of one kind have in common: the code, its parameters that are names, and the names in lists."""
+    """What findings of one kind share: the code, its parameters that are names, and the names in lists."""
 
     code: str
     values: tuple[tuple[str, str], ...]
@@ -73,7 +75,7 @@ class Kind(NamedTuple):
 
 
 class _Symptom(NamedTuple):
-    """What one trial has to say for one cause."""
+    """The evidence of one trial for one cause."""
 
     trial: TrialVerdict
     verdict: Verdict
@@ -85,14 +87,14 @@ class _Symptom(NamedTuple):
 
 
 def kind_of(code: str, params: Mapping[str, Param]) -> Kind:
-    """The kind of a finding or a reason: numbers say how much, and never what."""
+    """Return the kind of a finding or a reason. Numbers are amounts and are ignored."""
     values = sorted((name, value) for name, value in params.items() if isinstance(value, str))
     names = (each for value in params.values() if isinstance(value, list | tuple) for each in value)
     return Kind(code, tuple(values), frozenset(names))
 
 
 def findings(verdict: TrialVerdict) -> list[Found]:
-    """What a trial was accused of, each thing once: one finding may violate several requirements."""
+    """Return the findings of a trial without repetitions: one finding may violate several requirements."""
     found: dict[FindingKey, Found] = {}
     for requirement in verdict.requirements:
         for finding in requirement.findings:
@@ -102,18 +104,21 @@ def findings(verdict: TrialVerdict) -> list[Found]:
 
 
 def key_of(finding: Finding) -> FindingKey:
-    """What tells a finding of a trial from the others of that trial: its code and its parameters."""
+    """Return what identifies a finding within its trial: its code and its parameters."""
     return finding.anomaly, finding.requirement, msgspec.json.encode(finding.params, order="sorted")
 
 
 def same_trial(verdict: TrialVerdict) -> tuple[str, ...]:
-    """What all attempts at one trial have in common."""
+    """Return what all attempts at one trial share."""
     seed = str(verdict.seed)
     return verdict.client, verdict.broker, verdict.scenario, verdict.guarantee, verdict.variant, seed
 
 
 def causes(verdicts: Iterable[TrialVerdict]) -> list[Cause]:
-    """Why trials did not pass, the worst and then the most frequent first. A trial may have several causes."""
+    """Return why trials did not pass, the worst and then the most frequent cause first.
+
+    A trial may have several causes.
+    """
     trials = list({verdict.trial: verdict for verdict in verdicts}.values())
     tried = Counter(map(same_trial, trials))
     alike: dict[tuple[object, ...], list[_Symptom]] = {}
@@ -130,24 +135,24 @@ def causes(verdicts: Iterable[TrialVerdict]) -> list[Cause]:
 
 
 def line(cause: Cause) -> str:
-    """One line for a person: who, what, after which faults, how often."""
+    """Return a cause as one line for people: client, finding, faults, frequency."""
     return f"{what(cause)}: {cause.message} ({often(cause)})"
 
 
 def what(cause: Cause) -> str:
-    """Who did what, and after which faults."""
+    """Return the client, the finding, and the faults after which it occurred."""
     after = f" after {_listed(fault.replace('_', ' ') for fault in cause.faults)}" if cause.faults else ""
     return f"{cause.client}: {cause.anomaly or cause.verdict}{after}"
 
 
 def often(cause: Cause) -> str:
-    """In how many trials, of how many scenarios, and in how many of all attempts at them."""
+    """Return the number of trials and scenarios with the cause, and of all attempts at them."""
     told = f"{some(len(cause.trials), 'trial')}, {some(len(cause.scenarios), 'scenario')}"
     return f"{told}; in {len(cause.trials)} of {cause.attempts} attempts" if cause.repeated else told
 
 
 def decisive(attempts: Sequence[TrialVerdict]) -> TrialVerdict:
-    """The attempt that stands for all: one that accuses, for none that went otherwise takes it back, else the worst."""
+    """Return the attempt that represents all: one with a finding, which no other can refute; otherwise the worst."""
     return min(
         attempts,
         key=lambda each: (each.verdict not in ACCUSATIONS, SEVERITY.index(Verdict(each.verdict))),
@@ -155,7 +160,7 @@ def decisive(attempts: Sequence[TrialVerdict]) -> TrialVerdict:
 
 
 def document(cause: Cause, run: Path) -> dict[str, Any]:
-    """The cause for other programs, with the line for a person and how to see it again."""
+    """Return the cause for other programs, with the line for people and the command that reproduces it."""
     return {
         **msgspec.structs.asdict(cause),
         "line": line(cause),
@@ -164,7 +169,7 @@ def document(cause: Cause, run: Path) -> dict[str, Any]:
 
 
 def replay(run: Path, trial: str) -> str:
-    """The command that runs a trial of the run in this folder again."""
+    """Return the command that runs a trial of the run in this folder again."""
     return f"kafka-trial replay {shlex.quote(str(run / 'trials' / trial))}"
 
 
@@ -176,7 +181,7 @@ def _symptoms(trial: TrialVerdict) -> Iterator[_Symptom]:
         yield _Symptom(trial, verdict, "", kind_of(trial.code, trial.params), trial.reason)
         return
     explained = {code for each in found for code in each.finding.explains}
-    # Several findings of one kind are one thing, of which the trial is a member once: the first is told.
+    # Several findings of one kind in a trial count once; the first one is reported.
     alike: dict[tuple[object, ...], list[Found]] = {}
     for each in sorted(found, key=lambda each: key_of(each.finding)):
         if each.finding.anomaly not in explained:
@@ -200,7 +205,7 @@ def _symptoms(trial: TrialVerdict) -> Iterator[_Symptom]:
 
 
 def _verdict_of(members: Sequence[Found]) -> Verdict:
-    """The worst of its requirements; what is a difference by itself fails no requirement that something else failed."""
+    """Return the worst verdict of the requirements. A finding that is only a difference cannot fail a requirement."""
     worst = min(
         (Verdict(each.verdict) for found in members for each in found.requirements), key=SEVERITY.index
     )
@@ -215,7 +220,7 @@ def _hit(trial: TrialVerdict) -> frozenset[str]:
 def _parted(
     symptoms: Sequence[_Symptom], traits: Callable[[_Symptom], frozenset[str]]
 ) -> Iterator[tuple[str, list[_Symptom]]]:
-    """Part them by the trait that most of them share; an empty one for those that have none."""
+    """Divide them by the trait that most of them share. The trait is empty for those without any."""
     left = [(symptom, traits(symptom)) for symptom in symptoms]
     while left:
         counts = Counter(trait for _, has in left for trait in has)
@@ -252,7 +257,10 @@ def _cause(name: str, symptoms: Sequence[_Symptom], tried: Counter[tuple[str, ..
 
 
 def _size(trial: TrialVerdict) -> tuple[int, int, int, str]:
-    """The smaller, the easier to understand: few faults, then short ones, then few records."""
+    """Return the size of a trial.
+
+    A smaller one is easier to understand: few faults, then short ones, then few records.
+    """
     asked = [fault.requested_ns for fault in trial.faults if fault.requested_ns]
     return (
         len(trial.faults),
@@ -268,7 +276,7 @@ def _rank(cause: Cause) -> tuple[int, tuple[bool, str], int, str, str]:
 
 
 def _norm(level: str) -> tuple[bool, str]:
-    """What must be comes before what should be."""
+    """Return the sort key of a level: MUST before SHOULD."""
     return level != Level.MUST, level
 
 

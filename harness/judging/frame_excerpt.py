@@ -1,6 +1,6 @@
-"""The frames that a reader wants to see: round each fault's edges and round what is wrong.
+"""The frames that a reader needs: around the edges of each fault and around the failure.
 
-Who shows them shows so many at most and says so; the trial's file has them all.
+Reports show a limited number of frames and say so. The trial's file has all of them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class WireLine:
 
 
 def origin_ns(evidence: Evidence) -> int:
-    """Where time is 0: the begin of load, or the first thing that happened in a trial that never got there."""
+    """Return time 0: the begin of load, or the first event in a trial without load."""
     if evidence.record.phases.load_ns is not None:
         return evidence.record.phases.load_ns
     firsts = [row.mono_ns for row in evidence.history[:1]] + [frame.t_ns for frame in evidence.frames[:1]]
@@ -58,7 +58,10 @@ def wire_lines(
     most: int = MAX_LINES,
     around: int = AROUND,
 ) -> list[WireLine]:
-    """At most ``most`` frames of a trial, in order, ``around`` before and behind each moment; ``resent`` by number."""
+    """Return at most ``most`` frames of a trial, in order: ``around`` before and after each moment.
+
+    ``resent`` gives numbers of frames.
+    """
     load_ns = origin_ns(evidence)
     chosen = _choose(evidence.frames, _moments(evidence, verdict), most, around)
     windows = [row.effective_ns for row in evidence.faults if row.effective_ns is not None]
@@ -85,7 +88,7 @@ def wire_lines(
 
 
 def _moments(evidence: Evidence, verdict: TrialVerdict) -> list[int]:
-    """What to look at, the most telling first: samples of findings, edges of faults, the begin."""
+    """Return the moments to show, the most important first: samples of findings, edges of faults, the begin of load."""
     found = []
     for requirement in verdict.requirements:
         for finding in requirement.findings:

@@ -1,11 +1,11 @@
-"""From evidence to a verdict: every relevant check is asked, and a pass has to be earned.
+"""Turn evidence into a verdict: run every relevant check, and pass only if the trial proved something. Pure.
 
-A verdict is a pass only if the trial was collected whole, every fault was in effect and its consequence was seen,
-at least one requirement held whose situation arose, and no check found anything, crashed, or could not tell. In every
-other case the worst thing comes first (:data:`harness.model.verdicts.SEVERITY`): a finding outranks a fault that did
-not bite, which the reason of a difference names. A finding fails the trial if it and its requirement are a MUST;
-otherwise the client differs. A client that acknowledged nothing fails or was not exercised: it differs from no client
-that works. Pure: yesterday's evidence gives the same verdict today.
+A verdict is a pass only if the evidence is whole, every fault was in effect and its consequence was seen, at least one
+requirement held in its situation, and no check found anything, crashed, or was inconclusive. Otherwise the worst result
+decides (:data:`harness.model.verdicts.SEVERITY`). A finding outranks a fault without effect, which the reason of a
+difference names. A finding fails the trial if it and its requirement are a MUST; otherwise the client differs. A client
+that acknowledged nothing either fails or was not exercised: it cannot merely differ from a client that works. The same
+evidence always gives the same verdict.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ NOT_COLLECTED = ReasonKind("not-collected", "collecting ended as {ending}")
 TORN_LOG = ReasonKind("log-torn", "{count} batches in the broker's log do not match their CRC")
 OBSERVERS_DISAGREE = ReasonKind("observers-disagree", "witness and capture disagree: {told}")
 NOT_OFFERED = ReasonKind("setting-not-offered", "the client cannot set {setting}: {told}")
-NOT_ACCOUNTED = ReasonKind("evidence-unaccountable", "the evidence cannot be accounted for: {error}: {told}")
+NOT_ACCOUNTED = ReasonKind("evidence-unaccountable", "the evidence cannot be evaluated: {error}: {told}")
 CHECK_CRASHED = ReasonKind("check-crashed", "{check}: the check crashed: {error}: {told}")
 FOREIGN_FINDING = ReasonKind(
     "foreign-finding", "{check}: the check found something about {requirement}, which it does not judge"
@@ -52,21 +52,21 @@ FOREIGN_FINDING = ReasonKind(
 NOTHING_ACKED = ReasonKind("nothing-acknowledged", "no {told}")
 NOT_OFFERED_RECORDS = ReasonKind("records-not-sent", "{told} never handed to the client")
 NO_CHECK = ReasonKind("no-check", "no check judges this scenario under this guarantee")
-NO_SITUATION = ReasonKind("situation-absent", "what {requirement} is about did not happen in this trial")
+NO_SITUATION = ReasonKind("situation-absent", "the situation of {requirement} did not arise in this trial")
 NOTHING_AROSE = ReasonKind("no-situation", "none of the {count:requirement} judged here was exercised")
 HELD = ReasonKind("held", "{held:requirement} held")
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What one check says of one trial. ``reason`` is None for a pass."""
+    """The result of one check for one trial. ``reason`` is None for a pass."""
 
     verdict: Verdict
     reason: Reason | None
     findings: tuple[Finding, ...] = ()
 
     def of(self, requirement: Requirement) -> CheckResult:
-        """What it says of one requirement: findings that name another one are none of its."""
+        """Return its result for one requirement. Findings that name another requirement are ignored."""
         if self.verdict is not Verdict.FAIL:
             return self
         mine = tuple([each for each in self.findings if each.requirement in ("", requirement.id)])
@@ -76,7 +76,10 @@ class CheckResult:
 
 
 class _RequirementResult(NamedTuple):
-    """One requirement as judged, by whom, and the opinion that decided it. ``arose`` False: nothing to judge."""
+    """The result of one requirement, its checks, and the check result that decided it.
+
+    If ``arose`` is False, it was not tested.
+    """
 
     requirement: Requirement
     checks: list[str]
@@ -86,7 +89,7 @@ class _RequirementResult(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """The checks that judge one requirement, what they object, and whether its situation arose for one of them."""
+    """The checks of one requirement, their objections, and whether its situation arose for one of them."""
 
     requirement: Requirement
     checks: list[str]
@@ -98,7 +101,7 @@ _PASS = CheckResult(Verdict.PASS, None)
 
 
 def judge(evidence: Evidence, scenario: Scenario, checks: Mapping[str, Check]) -> TrialVerdict:
-    """The verdict of one trial. Never raises for what a check or a scenario does: that is a harness-error."""
+    """Judge one trial. An exception of a check or a scenario is a harness-error; it is never raised."""
     if (early := _not_judged(evidence)) is not None:
         return _verdict(evidence, early)
     try:
@@ -113,22 +116,25 @@ def judge(evidence: Evidence, scenario: Scenario, checks: Mapping[str, Check]) -
 
 
 def weighed(level: str, findings: Iterable[Finding]) -> Verdict:
-    """What findings make of a requirement of this level: a fail if it and one of them are a MUST, else it differs."""
+    """Return the verdict of findings for a requirement: fail if it and one of them are a MUST, otherwise differs."""
     binds = level == Level.MUST and any(each.level == Level.MUST for each in findings)
     return Verdict.FAIL if binds else Verdict.DIFFERS
 
 
-# Campaigns ask the same again for each of their trials.
+# Campaigns ask this again for each of their trials.
 @lru_cache(maxsize=1024)
 def relevant(check: Check, guarantee: Guarantee, workload: str) -> tuple[Requirement, ...]:
-    """The requirements that ``check`` judges in a trial of ``workload`` under ``guarantee``; none: it is not asked."""
+    """Return the requirements that ``check`` judges in a trial of ``workload`` under ``guarantee``.
+
+    If empty, it is not run.
+    """
     if guarantee not in check.guarantees or workload not in check.workloads:
         return ()
     return tuple(each for each in check.requirements if guarantee in each.guarantees)
 
 
 def _not_judged(evidence: Evidence) -> CheckResult | None:
-    """The opinion on a trial that gives no verdict about the client, None if it does."""
+    """Return the result of a trial that says nothing about the client, or None if it does."""
     record = evidence.record
     if record.ending is not Ending.COMPLETE:
         ended = NOT_COLLECTED.reason(ending=record.ending.value)
@@ -137,7 +143,7 @@ def _not_judged(evidence: Evidence) -> CheckResult | None:
     if (lack := lacking(evidence)) is not None:
         return CheckResult(Verdict.HARNESS_ERROR, lack)
     if torn := len([row for row in evidence.log if not row.crc_ok]):
-        # The broker checks each batch before it appends it: this is a disk's fault, or a reader's, never a client's.
+        # The broker checks each batch before it appends it, so the cause is a disk or a reader, never a client.
         return CheckResult(Verdict.HARNESS_ERROR, TORN_LOG.reason(count=torn))
     if (comparison := crosscheck(evidence)) is not None and (disagreements := comparison.disagreements):
         more = f", and {len(disagreements) - 1} more" if len(disagreements) > 1 else ""
@@ -151,7 +157,7 @@ def _not_judged(evidence: Evidence) -> CheckResult | None:
 
 
 def _basis(evidence: Evidence, bitten: Activation, available: Availability) -> CheckResult:
-    """What a requirement is that nothing was found against: a pass if the faults bit and the client worked."""
+    """Return the result of a requirement without findings: a pass if the faults had an effect and the client worked."""
     kind = registry.workload(evidence.record.spec.workload.kind)
     if not available.acked:
         nothing = NOTHING_ACKED.reason(told=f"{kind.element} was {kind.done}")
@@ -185,7 +191,7 @@ def _crashed(check: Check, error: Exception) -> CheckResult:
 
 
 def _found(findings: tuple[Finding, ...]) -> Reason:
-    """The reason of a finding: that of the first which binds, for a difference is never told before a failure."""
+    """Return the reason of the first binding finding: a difference is never reported before a failure."""
     first = next((each for each in findings if each.level == Level.MUST), findings[0])
     return Reason(first.anomaly, first.params, f"{first.anomaly}: {first.message}")
 
@@ -193,7 +199,7 @@ def _found(findings: tuple[Finding, ...]) -> Reason:
 def _results(
     evidence: Evidence, checks: Mapping[str, Check], basis: CheckResult
 ) -> tuple[_RequirementResult, ...]:
-    """One ruling a requirement, by id: the worst opinion of its checks, and no pass where nothing was exercised."""
+    """Return one result per requirement, by id: the worst of its checks. There is no pass if nothing was exercised."""
     asked: dict[str, _Asked] = {}
     spec = evidence.record.spec
     for _, check in sorted(checks.items()):
@@ -234,9 +240,10 @@ def _result(entry: _Asked, basis: CheckResult) -> _RequirementResult:
 
 
 def _summary(results: tuple[_RequirementResult, ...], basis: CheckResult) -> CheckResult:
-    """The trial's verdict and its sentence.
+    """Return the trial's verdict and its sentence.
 
-    What the client does not claim, and what did not arise, counts only if nothing else was checked.
+    Requirements that the client does not claim, and situations that did not arise, count only if nothing else was
+    judged.
     """
     if not results:
         return CheckResult(Verdict.NOT_EXERCISED, NO_CHECK.reason())

@@ -1,1 +1,1 @@
-"""From what the user asks for to a plan of trials that can be run."""
+"""Turn a user's request into a plan of trials that can be run."""

@@ -1,7 +1,7 @@
-"""A campaign as a TOML file: what is to be tried with what, and for how long. Read and checked before anything runs.
+"""A campaign as a TOML file: what to try, in which combinations, and for how long. It is checked before anything runs.
 
-Clients, brokers, scenarios and guarantees are looked up where the plan is made; what is the file's own is checked here:
-the settings of its configurations, and the tables of faults from which schedules are drawn.
+Clients, brokers, scenarios and guarantees are looked up when the plan is made. This module checks the parts that only a
+file has: the settings of its configurations, and the tables of faults from which schedules are drawn.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from harness.planning.setting_values import accepted
 from harness.planning.strict_toml import at, below, read
 from harness.plugins.scenario import Config
 
-#: What stands behind every table of faults.
+#: The scenario that judges a table of faults if the file names no other.
 SCENARIO: Final = "generated/campaign"
-#: Part of a trial's name, as is all else.
+#: It is part of the trial's name, like every other axis.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 
 
 class Combine(StrEnum):
-    """Everything with everything, or every two values together, at least once."""
+    """How to combine the axes: all combinations, or few in which every two values meet."""
 
     PRODUCT = "product"
     PAIRWISE = "pairwise"
 
 
 class Client(msgspec.Struct, frozen=True):
-    """A client at several versions, or a program of one's own."""
+    """A client at several versions, or the user's own program."""
 
-    name: Annotated[str | None, Meta(description="Which client; of a command, the name that it goes by.")] = (
-        None
-    )
+    name: Annotated[
+        str | None, Meta(description="The client's name; for a command, the name to give it.")
+    ] = None
     versions: Annotated[
         tuple[str, ...] | str,
-        Meta(description='Which versions; "tried" for all that this project has tried.'),
+        Meta(description='A list of versions; "tried" selects all that this project has tested.'),
     ] = ()
     command: Annotated[
         tuple[str, ...], Meta(description="A program that speaks the contract, and its arguments.")
@@ -52,43 +52,41 @@ class Client(msgspec.Struct, frozen=True):
 
 
 class Seeds(msgspec.Struct, frozen=True):
-    """So many seeds in a row."""
+    """Consecutive seeds: ``count`` of them from ``first``."""
 
-    first: Annotated[int, Meta(ge=0, le=2**62, description="The first of them.")] = 1
+    first: Annotated[int, Meta(ge=0, le=2**62, description="The first seed.")] = 1
     count: Annotated[int, Meta(ge=1, le=1_000_000, description="How many.")] = 1
 
 
 class Spending(msgspec.Struct, frozen=True):
-    """What a run may spend: when it is used up nothing new begins."""
+    """The limits of a run. When one is reached, no further trial starts."""
 
     max_time: Annotated[str | None, Meta(description="Such as 90s, 10m, 1h30m.")] = None
-    max_failures: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="So many verdicts fail.")] = (
-        None
-    )
+    max_failures: Annotated[
+        Annotated[int, Meta(ge=1)] | None, Meta(description="The maximum number of fail verdicts.")
+    ] = None
 
 
 class CampaignFile(msgspec.Struct, frozen=True):
-    """What is tried: everything with everything, or every two of it together."""
+    """What to try, and how to combine it."""
 
     clients: Annotated[
         tuple[str | Client, ...],
-        Meta(description="NAME, NAME@VERSION, or a table; without any, those of kafka-trial run."),
+        Meta(description="NAME, NAME@VERSION, or a table; default: those of kafka-trial run."),
     ] = ()
-    brokers: Annotated[
-        tuple[str, ...], Meta(description="KIND:ID; without any, that of kafka-trial run.")
-    ] = ()
+    brokers: Annotated[tuple[str, ...], Meta(description="KIND:ID; default: that of kafka-trial run.")] = ()
     scenarios: Annotated[
         tuple[str, ...] | None,
-        Meta(description="Names or globs; without the key, all, but none beside generated tables."),
+        Meta(description="Names or globs; default: all, or none if there are generated tables."),
     ] = None
     guarantees: Annotated[
         tuple[Guarantee, ...],
-        Meta(description="Only these; without any, all that a scenario is tried under."),
+        Meta(description="Only these; default: all guarantees of each scenario."),
     ] = ()
     configurations: Annotated[
         dict[str, dict[str, Any]],
         Meta(
-            description="Settings of clients, by Java's names, over the common ones; these are tried, no others."
+            description="Settings of clients, by their Java names, which override the common ones; only these run."
         ),
     ] = {}
     generated: Annotated[
@@ -96,20 +94,20 @@ class CampaignFile(msgspec.Struct, frozen=True):
         Meta(description="Tables of faults, by name; each seed draws a schedule from each."),
     ] = {}
     combine: Annotated[
-        Combine, Meta(description="Everything with everything, or every two values together, at least once.")
+        Combine, Meta(description="All combinations, or few in which every two values occur together.")
     ] = Combine.PRODUCT
     seeds: Annotated[
         Seeds | tuple[Annotated[int, Meta(ge=0, le=2**62)], ...],
-        Meta(description="So many in a row, or a list; every combination is tried with all of them."),
+        Meta(description="Consecutive seeds, or a list; every combination is tried with all of them."),
     ] = Seeds()
     budget: Annotated[
-        Spending, Meta(description="What the run may spend: when it is used up nothing new begins.")
+        Spending, Meta(description="The limits of the run; when one is reached, no further trial starts.")
     ] = Spending()
     jobs: Annotated[int | str | None, Meta(description="Trials at a time, or auto.")] = None
 
 
 def load(path: Path) -> CampaignFile:
-    """The file. UsageError, in one sentence, for the first thing that is not meant like that."""
+    """Return the campaign of a file. Raise UsageError, with one sentence, for the first invalid entry."""
     file = read(path, CampaignFile)
     with at(str(path)):
         if not seeds(file):
@@ -127,16 +125,16 @@ def load(path: Path) -> CampaignFile:
 
 
 def seeds(file: CampaignFile) -> list[int]:
-    """The seeds, each once."""
+    """Return the seeds without repetitions."""
     if isinstance(file.seeds, Seeds):
         return list(range(file.seeds.first, file.seeds.first + file.seeds.count))
     return list(dict.fromkeys(file.seeds))
 
 
 def configurations(file: CampaignFile) -> dict[str, Config]:
-    """The settings by name of the configuration; nameless and without any where the file has none.
+    """Return the settings of each configuration by name; without configurations, a nameless one without settings.
 
-    UsageError for a setting that no workload knows, or a value that it does not take.
+    Raise UsageError for a setting that no workload knows, or a value that it does not accept.
     """
     found = {name: _settings(table, f"configurations.{name}") for name, table in file.configurations.items()}
     return found or {"": {}}
@@ -148,7 +146,7 @@ def _settings(table: Mapping[str, Any], where: str) -> Config:
 
 
 def _dotted(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """(Name, value) of each setting: to TOML, a name with dots that is not in quotes is tables within tables."""
+    """Yield the name and value of each setting. TOML reads a dotted name without quotes as nested tables."""
     for key, value in table.items():
         if isinstance(value, dict):
             yield from ((f"{key}.{name}", inner) for name, inner in _dotted(value))
@@ -157,5 +155,8 @@ def _dotted(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def generated(file: CampaignFile, behind: DrawnScenario, brokers: Sequence[str]) -> dict[str, DrawnScenario]:
-    """The scenarios that the tables of faults come to. UsageError for faults that cannot be had, or not be judged."""
+    """Return the scenarios of the tables of faults.
+
+    Raise UsageError for faults that cannot be made or cannot be judged.
+    """
     return {name: scenario_of(name, table, behind, brokers) for name, table in file.generated.items()}

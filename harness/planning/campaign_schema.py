@@ -1,6 +1,6 @@
-"""The JSON Schema of a campaign file, for editors: its keys, and the faults and settings that can be named in it.
+"""The JSON Schema of a campaign file, for editors: its keys, faults and settings.
 
-What is installed is in it with its bounds; with kinds of fault of one's own the schema is another.
+It describes what is installed, with bounds. A third-party fault kind therefore changes the schema.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _RANGE: Final[Schema] = {"type": "array", "items": {"type": "integer"}, "minItem
 
 
 def schema() -> Schema:
-    """All of it, as one document."""
+    """Return the whole schema as one document."""
     _, components = msgspec.json.schema_components([CampaignFile, AboutKind], ref_template="#/$defs/{name}")
     about, root = components.pop("AboutKind"), components.pop("CampaignFile")
     root["properties"]["configurations"]["additionalProperties"] = _configuration()
@@ -58,7 +58,10 @@ def _param(param: FaultParam) -> Schema:
 
 
 def _configuration() -> Schema:
-    """Settings with quoted names; to TOML, those without quotes are tables within tables."""
+    """Return the schema of a configuration: settings with quoted names.
+
+    TOML reads those without quotes as nested tables.
+    """
     return {
         "type": "object",
         "properties": {name: _setting(values) for name, values in known().items()},

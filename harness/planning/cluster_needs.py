@@ -1,4 +1,4 @@
-"""What a cluster needs of the machine, as its kind says."""
+"""What a cluster needs from the machine, according to its kind."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from harness.system import needs
 
 
 def needs_of(broker: str) -> ClusterNeeds:
-    """What a cluster of ``broker`` (``kind:id``) needs; a kind that does not say is one JVM."""
+    """Return the needs of a cluster of ``broker`` (``kind:id``). A kind that does not declare them needs one JVM."""
     kind, _, broker_id = broker.partition(":")
     say = getattr(registry.broker(kind), "needs", None)
     return needs.kraft(1) if say is None else say(broker_id)

@@ -1,7 +1,8 @@
-"""How long a plan takes: what its trials wait for, in so many lanes, or what they compute on so many cores. Pure.
+"""Estimate how long a plan takes. Pure.
 
-A trial waits most of its time, so that lanes share cores well, until the cores are busy: from there on more jobs make
-nothing quicker. The longer of the two is the estimate. Clients are taken as installed, the machine as idle otherwise.
+The estimate is the longer of two times: the time that the trials wait, divided among the lanes, and the time that they
+compute, divided among the cores. A trial mostly waits, so lanes can share cores until the cores are busy; beyond that,
+more jobs do not help. Clients are assumed to be installed and the machine to be otherwise idle.
 """
 
 from __future__ import annotations
@@ -26,17 +27,18 @@ from harness.system.machine import Machine, this_machine
 # --seeds 4 -j 16`, which took 62 s on 2 cores and is estimated at 58.
 #: `kafka-trial` before its first cluster, on one core.
 BEGIN_S: Final = 3.0
-#: What one trial computes, client, broker and harness together.
+#: Core-seconds of one trial: client, broker and harness together.
 TRIAL_CORE_S: Final = 1.6
-#: And for each further node that writes its records.
+#: Core-seconds for each further node that stores its records.
 REPLICA_CORE_S: Final = 0.8
-#: A trial besides its load and its faults: topic, client and warm-up before, last answers, log and judgement behind.
+#: Seconds of a trial besides its load and faults: topic, client and warm-up before; last responses, log and judgement
+#: after.
 BESIDES_MS: Final = 3_500
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """How long a plan takes with ``jobs`` trials at a time; with ``useful_jobs`` it is no slower."""
+    """How long a plan takes with ``jobs`` trials at a time. More than ``useful_jobs`` do not make it faster."""
 
     seconds: float
     jobs: int
@@ -44,14 +46,14 @@ class Estimate:
 
     @property
     def sentence(self) -> str:
-        """For a person."""
+        """The estimate as a sentence for people."""
         told = f"about {told_s(self.seconds)} at -j {self.jobs}"
         return f"{told} (-j {self.useful_jobs} is as quick)" if self.useful_jobs < self.jobs else told
 
 
 @dataclass(frozen=True)
 class _Group:
-    """The trials of one broker, longest first: on one cluster, or, ``alone``, each with one of several to itself."""
+    """The trials of one broker, longest first. If ``alone``, each has a cluster to itself; otherwise they share one."""
 
     cluster: ClusterNeeds
     alone: bool
@@ -59,7 +61,10 @@ class _Group:
     core_s: float
 
     def takes_s(self, jobs: int, machine: Machine) -> float:
-        """The quickest way with at most ``jobs`` at a time: a further cluster must earn what its start computes."""
+        """Return the shortest time with at most ``jobs`` at a time.
+
+        Another cluster has to save more time than its start costs.
+        """
         if not self.alone:
             borne = jobs if self.cluster.nodes == 1 else needs.shared_lanes(machine, self.cluster)
             return self._on_clusters_s(1, min(jobs, borne), machine.cores)
@@ -67,14 +72,14 @@ class _Group:
         return min(self._on_clusters_s(count, 1, machine.cores) for count in range(1, most + 1))
 
     def _on_clusters_s(self, clusters: int, lanes: int, cores: float) -> float:
-        """Clusters start one after the other; each lane takes the next trial whenever it is free."""
+        """Return the seconds if clusters start in turn and each lane takes the next trial as soon as it is free."""
         start_core_s = self.cluster.nodes * self.cluster.start_core_s
         ready_s = [start_core_s / cores * (1 + number) for number in range(clusters) for _ in range(lanes)]
         return max(_in_lanes_s(self.costs_s, ready_s), (clusters * start_core_s + self.core_s) / cores)
 
 
 def of(plan: Plan, jobs: int, machine: Machine | None = None) -> Estimate:
-    """How long ``plan`` takes with ``jobs`` at a time on ``machine``, this one if none is given."""
+    """Estimate ``plan`` with ``jobs`` trials at a time on ``machine`` (default: this one)."""
     groups = [
         _group(list(trials)) for _, trials in groupby(sorted(plan.trials, key=_cluster_of), key=_cluster_of)
     ]
@@ -88,7 +93,10 @@ def of(plan: Plan, jobs: int, machine: Machine | None = None) -> Estimate:
 
 
 def clusters(trials: Sequence[TrialSpec], jobs: int, machine: Machine) -> int:
-    """On how many clusters exclusive trials of one broker are done soonest: at most ``jobs`` and what is borne."""
+    """Return the number of clusters with which exclusive trials of one broker end soonest.
+
+    It is at most ``jobs`` and at most what the machine can run.
+    """
     group = _group(trials)
     soonest_s = group.takes_s(jobs, machine)
     return next(n for n in range(1, jobs + 1) if group.takes_s(n, machine) <= soonest_s)
@@ -103,7 +111,7 @@ def _group(trials: Sequence[TrialSpec]) -> _Group:
 
 
 def trial_s(spec: TrialSpec) -> float:
-    """How long one trial takes, with a cluster that is there and a core whenever it needs one."""
+    """Return how many seconds one trial takes on a running cluster, with a core whenever it needs one."""
     ends_ms = (earliest_ms(fault.start) + fault.duration_ms for fault in spec.faults)
     return (max([spec.workload.load_ms, *ends_ms]) + BESIDES_MS) / 1_000
 
@@ -113,7 +121,10 @@ def _cluster_of(spec: TrialSpec) -> tuple[str, bool]:
 
 
 def _in_lanes_s(costs_s: Iterable[float], ready_s: Sequence[float]) -> float:
-    """When the last one is done, if each lane takes the next one whenever it is free, from ``ready_s`` on."""
+    """Return when the last trial ends if each lane takes the next one when it is free.
+
+    The lanes are free at ``ready_s``.
+    """
     free_s = list(ready_s)
     for cost_s in costs_s:
         heapreplace(free_s, free_s[0] + cost_s)

@@ -1,4 +1,4 @@
-"""Trials that have a cluster to themselves while they last, and what they leave to the next one. Pure."""
+"""Trials that need a cluster to themselves, and how long they affect later trials on it. Pure."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from harness.plugins import registry
 
 
 def needs_exclusive_cluster(spec: TrialSpec) -> bool:
-    """True if the trial hurts brokers, and has its cluster to itself whatever its plan says."""
+    """True if the trial disturbs brokers, so that it needs its own cluster whatever its plan says."""
     return spec.exclusive_cluster or any(
         registry.fault(fault.kind).exclusive_cluster for fault in spec.faults
     )
 
 
 def lingers_s(spec: TrialSpec, verdict: TrialVerdict) -> float:
-    """How long brokers may remember the trial where they cannot be asked; infinite: no other trial has its cluster.
+    """Return how many seconds brokers may remember the trial if they cannot be asked.
 
-    A kind that does not say so is taken to be remembered for ever, and so is a trial that did not end in order.
+    If infinite, the cluster is not reused.
+
+    A kind that does not declare this is assumed to be remembered forever, and so is a trial that did not end regularly.
     """
     if verdict.verdict == Verdict.HARNESS_ERROR:
         return math.inf
@@ -31,5 +33,5 @@ def lingers_s(spec: TrialSpec, verdict: TrialVerdict) -> float:
 
 
 def starts_nodes(spec: TrialSpec) -> bool:
-    """True if nodes end and start again in the trial, which is most of what it computes."""
+    """True if nodes stop and start again during the trial, which causes most of its computing time."""
     return any(getattr(registry.fault(fault.kind), "starts_nodes", False) for fault in spec.faults)

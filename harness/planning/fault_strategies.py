@@ -1,7 +1,8 @@
-"""Schedules drawn from a table: how many faults, of which kinds, with which parameters, at any moment. Pure.
+"""Schedules that are drawn from a table: how many faults, of which kinds, with which parameters, and when. Pure.
 
-A table says what may be, a seed what is. The first fault begins with a request of the workload on its way (such as
-Produce), so that a schedule says something about the client; the others come as they come, and may overlap.
+The table gives the possible values, and the seed selects among them. The first fault starts while a request of the
+workload (such as Produce) is in flight, so that every schedule affects the client. The others start at any moment and
+may overlap.
 """
 
 from __future__ import annotations
@@ -19,25 +20,25 @@ from harness.model.spec import AtTime, FaultSpec, FrameMatch, OnFrame, Trigger, 
 from harness.plugins import registry
 from harness.plugins.scenario import DEFAULT_WORKLOAD, Scenario
 
-#: So often a fault is drawn anew that its kind refuses, or that is there already.
+#: How often a fault is drawn again because its kind refuses it, or because the schedule already has it.
 TRIES: Final = 1_000
 
 
 class OneOf(msgspec.Struct, frozen=True):
-    """One of these numbers, at least one."""
+    """One of these numbers; there is at least one."""
 
     one_of: tuple[int, ...]
 
 
-#: Raises UsageError for a fault that cannot be had.
+#: Raises UsageError for a fault that cannot be made.
 Accept = Callable[[FaultSpec], None]
 
-#: A number as a table has it: this one, any from the first to the second, one of these.
+#: A number in a table: a fixed one, a range, or one of several.
 Amount = int | tuple[int, int] | OneOf
 
 
 def ends(amount: Amount) -> tuple[int, int]:
-    """The least and the greatest that it may be."""
+    """Return the least and the greatest possible number."""
     match amount:
         case int():
             return amount, amount
@@ -47,28 +48,30 @@ def ends(amount: Amount) -> tuple[int, int]:
 
 
 def drawn(dice: Dice, amount: Amount) -> int:
-    """A number that it may be."""
+    """Draw a number."""
     return dice.choice(amount.one_of) if isinstance(amount, OneOf) else dice.between(*ends(amount))
 
 
 class DrawnFrames(msgspec.Struct, frozen=True):
-    """Which frames a fault on single frames is for, as :class:`~harness.model.spec.FrameMatch` says it."""
+    """The frames that a fault on single frames applies to; see :class:`~harness.model.spec.FrameMatch`."""
 
     api: Annotated[
-        str | None, Meta(description="Of which API, as the protocol names it; else the workload's.")
+        str | None, Meta(description="The API by its name in the protocol; default: the workload's.")
     ] = None
     direction: Annotated[str, Meta(description="request or response.")] = "response"
-    first: Annotated[Amount, Meta(description="Of those that fit, the first that is meant, from 1.")] = 1
-    count: Annotated[Amount, Meta(description="How many are meant from there on.")] = 1
+    first: Annotated[
+        Amount, Meta(description="The number of the first matching frame to act on, from 1.")
+    ] = 1
+    count: Annotated[Amount, Meta(description="How many matching frames to act on.")] = 1
 
     def drawn(self, dice: Dice, api: str) -> FrameMatch:
-        """Return one such match. ``api`` is that of the workload."""
+        """Draw a match. ``api`` is that of the workload."""
         return FrameMatch(self.api or api, self.direction, drawn(dice, self.first), drawn(dice, self.count))
 
 
 @dataclass(frozen=True)
 class DrawnKind:
-    """A kind of fault, how long it lasts, its parameters, on which broker (none: on all), and for which frames."""
+    """A kind of fault: its duration, its parameters, its broker (None for all), and its frames."""
 
     kind: str
     duration_ms: Amount
@@ -98,7 +101,7 @@ class DrawnKind:
 
 @dataclass(frozen=True)
 class FaultTable:
-    """``faults`` of them a schedule, of these kinds, within the load of ``workload``."""
+    """A table of ``faults`` faults per schedule, of these kinds, within the load of ``workload``."""
 
     faults: Amount
     kinds: tuple[DrawnKind, ...]
@@ -106,7 +109,7 @@ class FaultTable:
     accept: Accept = lambda _: None
 
     def schedule(self, dice: Dice) -> tuple[FaultSpec, ...]:
-        """A schedule without any fault twice; fewer faults where there are not so many different ones."""
+        """Draw a schedule of distinct faults. It has fewer faults if there are not enough different ones."""
         load_ms, count = self.workload.load_ms, drawn(dice, self.faults)
         api = registry.workload(self.workload.kind).api
 
@@ -120,18 +123,21 @@ class FaultTable:
 
 @dataclass(frozen=True)
 class DrawnScenario(Scenario):
-    """A scenario that can stand behind any table of faults; ``unfair`` says why a fault could not be judged by it."""
+    """A scenario that can judge any table of faults. ``unfair`` returns why a fault cannot be judged by it, or None."""
 
     unfair: Callable[[FaultSpec], str | None] = lambda _: None
 
 
 def on_its_way(dice: Dice, load_ms: int, api: str) -> OnFrame:
-    """When a request of ``api`` is on its way, in the first half of the load."""
+    """Return a trigger in the first half of the load, while a request of ``api`` is in flight."""
     return OnFrame(api, "request", 1, after_ms=dice.between(0, load_ms // 2))
 
 
 def any_moment(dice: Dice, load_ms: int, api: str) -> Trigger:
-    """Some time of the load, or the traffic from then on: not at its very end, for there must be something to hit."""
+    """Return a trigger by time or by traffic.
+
+    It is not at the very end of the load, so that the fault can still hit something.
+    """
     at_ms = dice.between(0, 7 * load_ms // 8)
     if dice.between(0, 2) == 0:
         return AtTime(at_ms)
@@ -140,7 +146,7 @@ def any_moment(dice: Dice, load_ms: int, api: str) -> Trigger:
 
 
 def unlike(faults: Iterable[FaultSpec], count: int | None = None) -> tuple[FaultSpec, ...]:
-    """Each of them once, ``count`` at most: a plan with the very same fault twice is refused."""
+    """Return at most ``count`` distinct faults. A plan that has the same fault twice is refused."""
     kept: list[FaultSpec] = []
     for fault in faults:
         if len(kept) == count:

@@ -1,4 +1,4 @@
-"""The tables of faults in a campaign file: checked with the kinds of fault that there are, and made into scenarios."""
+"""The tables of faults in a campaign file. They are checked against the known fault kinds and turned into scenarios."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from harness.planning.strict_toml import at, below, typed
 from harness.plugins import registry
 
 MOST_FAULTS: Final = 100
-#: So many faults of each kind are drawn to see that it can be had.
+#: How many faults of each kind are drawn to check that its parameters are possible.
 PROBES: Final = 20
 PROBE: Final = TrialSpec(
     "probe", ClientRef("any", "0"), "any:x1", "any", Guarantee.IDEMPOTENT, 0, Workload(), (), {}
@@ -38,14 +38,16 @@ MANY: Final = 2**31 - 1
 
 
 class AboutKind(msgspec.Struct, frozen=True):
-    """What a kind of fault in a table has besides its own parameters."""
+    """The keys of a fault kind in a table, besides its own parameters."""
 
-    duration_ms: Annotated[Amount | None, Meta(description="How long; else as the table says.")] = None
-    broker: Annotated[Amount | None, Meta(description="The broker that it is for, by number; else all.")] = (
+    duration_ms: Annotated[
+        Amount | None, Meta(description="How long it lasts; default: as the table says.")
+    ] = None
+    broker: Annotated[Amount | None, Meta(description="The number of its broker; default: all brokers.")] = (
         None
     )
     frames: Annotated[
-        DrawnFrames | None, Meta(description="Which frames, for kinds that act on single ones.")
+        DrawnFrames | None, Meta(description="The frames, for kinds that act on single frames.")
     ] = None
 
 
@@ -53,7 +55,7 @@ OWN: Final = AboutKind.__struct_fields__
 
 
 class Generated(msgspec.Struct, frozen=True):
-    """A table from which schedules of faults are drawn, one a seed."""
+    """A table from which schedules of faults are drawn, one per seed."""
 
     kinds: Annotated[dict[str, dict[str, Any]], Meta(description="Kinds of fault, each with its parameters.")]
     faults: Annotated[Amount, Meta(description="How many faults a schedule has.")] = (2, 4)
@@ -61,16 +63,16 @@ class Generated(msgspec.Struct, frozen=True):
     load: Annotated[
         Workload,
         Meta(
-            description="What the client is to send: records, records_per_command, interval_ms, partitions, keys, "
+            description="What the client sends: records, records_per_command, interval_ms, partitions, keys, "
             "value_bytes."
         ),
     ] = Workload()
 
 
 def scenario_of(name: str, given: Generated, behind: DrawnScenario, brokers: Sequence[str]) -> DrawnScenario:
-    """The scenario of a table; ``behind`` is what judges it.
+    """Return the scenario of a table; ``behind`` judges it.
 
-    UsageError for faults that cannot be had on one of ``brokers``, or under which nobody could be judged.
+    Raise UsageError for faults that are impossible on one of ``brokers``, or under which no client could be judged.
     """
     where = f"generated.{name}"
 
@@ -157,7 +159,7 @@ def _within(amount: Amount, low: int, high: int, where: str) -> None:
 
 
 def _probe(kind: DrawnKind, table: FaultTable, brokers: Sequence[str]) -> None:
-    """UsageError, the kind's own, where a fault of this kind cannot be had."""
+    """Raise the kind's UsageError if a fault of this kind cannot be made."""
     for seed in range(PROBES):
         dice = Dice(seed, "probe")
         api = registry.workload(table.workload.kind).api

@@ -1,7 +1,7 @@
-"""Clients that are anybody's command: under which name they may stand, and that a file alone starts none of them.
+"""Clients that are a command of the user: the names they may have, and why a file alone cannot start them.
 
-A plan in a file is data. What it names of ours is known; a command in it is a program chosen by the author of the file,
-and runs only after its arguments were shown, with the user's leave.
+A plan in a file is data. The clients that it names are registered ones; a command is a program that the file's author
+chose. It runs only after its arguments were shown, and with the user's permission.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ALLOW = "--allow-command"
 
 
 def client(command: Sequence[str], name: str | None = None) -> ClientRef:
-    """The client that is this command, called ``name``, or as its program is but for a registered client's name."""
+    """Return the client for a command. Its name is ``name``, or the program's name if no registered client has that."""
     if name is not None:
         ref = ClientRef(name, OWN, typed_settings.stored_command(command))
         check([ref])
@@ -31,7 +31,7 @@ def client(command: Sequence[str], name: str | None = None) -> ClientRef:
 
 
 def check(clients: Iterable[ClientRef]) -> None:
-    """UsageError for a command under the name of a registered client."""
+    """Raise UsageError for a command with the name of a registered client."""
     for ref in clients:
         if ref.command and _is_registered(ref.name):
             raise UsageError(
@@ -44,14 +44,14 @@ def check(clients: Iterable[ClientRef]) -> None:
 
 
 def allow(clients: Iterable[ClientRef], is_allowed: bool, say: Callable[[str], None]) -> None:
-    """Tell which commands a plan from a file will run. UsageError for the first one if they are not allowed.
+    """Print the commands that a plan from a file will run. Raise UsageError for the first one if they are not allowed.
 
-    One that the user has typed again needs no other leave.
+    A command that the user has typed again needs no further permission.
     """
     for ref in dict.fromkeys(clients):
         if not ref.command:
             continue
-        typed_settings.command(ref)  # without its secrets there is nothing to allow
+        typed_settings.command(ref)  # Raises UsageError if secrets are missing.
         shown = shlex.join(ref.command)
         if not typed_settings.is_typed(ref) and len(visible(shown)) > MOST_CHARS // 2:
             raise UsageError(
@@ -72,7 +72,7 @@ def allow(clients: Iterable[ClientRef], is_allowed: bool, say: Callable[[str], N
 
 
 def option(clients: Iterable[ClientRef]) -> str:
-    """What a command line that runs such a plan again needs at its end."""
+    """Return the option that a command line needs to run such a plan again."""
     return f" {ALLOW}" if any(ref.command for ref in clients) else ""
 
 

@@ -1,7 +1,7 @@
-"""Fewer combinations that still meet: any two values that meet in all of them meet in those that are left. Pure.
+"""Reduce combinations so that every two values that meet in any combination still meet in one that is left. Pure.
 
-What goes wrong mostly takes two: this client with that setting, this version with that fault. All combinations of all
-axes grow with each axis, all pairs hardly do.
+Most defects need two values: one client with one setting, or one version with one fault. The number of all combinations
+is the product of all axes; the number of rows for all pairs grows much more slowly.
 """
 
 from __future__ import annotations
@@ -16,19 +16,21 @@ Pair = tuple[tuple[int, Hashable], tuple[int, Hashable]]
 
 
 def pairs(row: tuple[Any, ...]) -> set[Pair]:
-    """Every two values that meet in a row; its place says of which axis a value is."""
+    """Return every two values that meet in a row. A value's position is the number of its axis."""
     return set(combinations(enumerate(row), 2))
 
 
 def met(rows: Sequence[tuple[Any, ...]]) -> set[Pair]:
-    """Every two values that meet in some row."""
+    """Return every two values that meet in some row."""
     return {pair for row in rows for pair in pairs(row)}
 
 
 def pairwise(rows: Sequence[Row]) -> list[Row]:
-    """Some of ``rows``, in their order, in which every two values meet that meet in any: few, though not the fewest.
+    """Return some of ``rows``, in their order, in which every pair of ``rows`` occurs.
 
-    The pairs that the fewest rows have come first, each by the row that brings most of what is still missing.
+    They are few, though not the fewest.
+
+    Pairs that the fewest rows have come first. Each is covered by the row that has most of the pairs still missing.
     """
     having: dict[Pair, list[int]] = {}
     for number, row in enumerate(rows):

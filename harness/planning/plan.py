@@ -1,8 +1,8 @@
-"""A plan is the finite list of trials that a campaign and one seed give: plain data, made by a pure function.
+"""A plan is the finite list of trials of a campaign and one seed: plain data, made by a pure function.
 
-Everything that varies is decided here and written down before anything runs: fault windows and settings.
-A plan can be printed, stored and compared; whoever runs it rolls no dice. What trials differ in are axes, one value of
-each is a cell, and a cell with a seed is a trial.
+All that varies is drawn here and written down before anything runs: fault windows and settings. A plan can be printed,
+stored and compared, and running it draws nothing. Trials differ along axes. One value of each axis is a cell, and a
+cell with a seed is a trial.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from harness.plugins.scenario import Config, Scenario
 
 
 class Cell(NamedTuple):
-    """One value of each axis, by name; a situation is a scenario, or a schedule that a campaign file generates."""
+    """One value of each axis, by name. A situation is a scenario, or a schedule that a campaign file generates."""
 
     broker: str
     situation: str
@@ -31,7 +31,7 @@ class Cell(NamedTuple):
 
 
 class Together(NamedTuple):
-    """What a cell has besides broker and client, and the ``conflict`` for which it cannot be tried, if there is one."""
+    """The values of a cell except broker and client, and the ``conflict`` that makes them impossible, if any."""
 
     situation: str
     guarantee: Guarantee
@@ -41,7 +41,7 @@ class Together(NamedTuple):
 
 @dataclass(frozen=True)
 class Axes:
-    """What trials differ in besides their seed. ``generated`` and ``configurations`` are what a file adds, by name."""
+    """What trials differ in besides their seed. A campaign file adds ``generated`` and ``configurations``, by name."""
 
     scenarios: Sequence[Scenario]
     clients: Sequence[ClientRef]
@@ -51,12 +51,12 @@ class Axes:
 
     @property
     def situations(self) -> dict[str, tuple[str, Scenario]]:
-        """All of them: (its own name where it is generated, what is tried)."""
+        """All situations by name: the name that a generated one has in its file (else empty), and its scenario."""
         named = {f"generated.{name}": (name, scenario) for name, scenario in self.generated.items()}
         return {scenario.name: ("", scenario) for scenario in self.scenarios} | named
 
     def cells(self) -> list[Cell]:
-        """Every combination that can be tried."""
+        """Return every possible combination."""
         fitting = [each for each in self._together() if each.conflict is None]
         return [
             Cell(broker, each.situation, each.guarantee, each.configuration, client)
@@ -66,7 +66,7 @@ class Axes:
         ]
 
     def left_out(self) -> list[Together]:
-        """What is in no cell, though each of its names is asked for."""
+        """Return the combinations that are in no cell although each of their names was asked for."""
         return [each for each in self._together() if each.conflict is not None]
 
     def _together(self) -> Iterator[Together]:
@@ -77,7 +77,7 @@ class Axes:
 
 
 def _conflict(scenario: Scenario, guarantee: Guarantee, chosen: Config) -> str | None:
-    """Why these settings cannot be tried there; None if they can."""
+    """Return why these settings are impossible for the scenario, or None if they are possible."""
     kind = registry.workload(scenario.workload.kind)
     settings = kind.config(guarantee, scenario.config | chosen)
     for name, value in chosen.items():
@@ -93,16 +93,16 @@ def _conflict(scenario: Scenario, guarantee: Guarantee, chosen: Config) -> str |
 def make_plan(
     scenarios: Sequence[Scenario], clients: Sequence[ClientRef], brokers: Sequence[str], seeds: Sequence[int]
 ) -> Plan:
-    """Every client on every broker in every scenario under each of its guarantees, once a seed."""
+    """Return a plan with every client on every broker in every scenario under each of its guarantees, once per seed."""
     axes = Axes(scenarios, clients, brokers)
     return plan_of(axes, axes.cells(), seeds)
 
 
 def plan_of(axes: Axes, cells: Sequence[Cell], seeds: Sequence[int]) -> Plan:
-    """These cells of ``axes``, once a seed.
+    """Return a plan with these cells of ``axes``, once per seed.
 
     The schedule and the drawn settings depend on the seed and the situation alone: all clients, and all guarantees,
-    meet the very same faults.
+    meet the same faults.
     """
     situations = axes.situations
     trials = tuple(

@@ -1,7 +1,6 @@
-"""From what the user typed to what is to be run: scenarios by name or glob, ``client@version``, ``kind:id``.
+"""Select scenarios (name or glob), clients (``name@version``) and brokers (``kind:id``) from what the user typed.
 
-Every name is looked up before anything is started; a name that is not in its table is a usage error with a
-did-you-mean.
+Every name is looked up before anything starts. An unknown name is a UsageError that suggests a similar one.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ DEFAULT_BROKER = "local:4.3.1x1"
 
 
 def scenarios(patterns: Sequence[str], guarantees: Sequence[str], mode: Mode = Mode.LIVE) -> list[Scenario]:
-    """The scenarios of ``mode`` that match any pattern, under the wanted guarantees only.
+    """Return the scenarios of ``mode`` that match any pattern, under the wanted guarantees only.
 
-    Without a pattern: all that do not wait to be asked for by name.
+    Without a pattern these are all scenarios except those that run only if named.
     """
     known = registry.table("scenarios")
     for pattern in patterns:
@@ -64,7 +63,7 @@ def _under(scenario: Scenario, wanted: set[Guarantee]) -> Scenario:
 
 
 def clients(names: Sequence[str], command: Sequence[str]) -> list[ClientRef]:
-    """``NAME`` (its pinned default) or ``NAME@VERSION``, and the user's own command if there is one."""
+    """Return the clients for ``NAME`` (its pinned version) or ``NAME@VERSION``, and the user's command, if any."""
     chosen = [_client(name) for name in (names or (() if command else DEFAULT_CLIENTS))]
     if command:
         if shutil.which(command[0]) is None:
@@ -92,7 +91,7 @@ def _client(text: str) -> ClientRef:
 
 
 def brokers(names: Sequence[str]) -> list[str]:
-    """``kind:id``, each accepted by its kind."""
+    """Return the brokers, each ``kind:id`` and accepted by its kind."""
     chosen = list(dict.fromkeys(names or (DEFAULT_BROKER,)))
     for text in chosen:
         kind, colon, broker_id = text.partition(":")

@@ -1,4 +1,4 @@
-"""The settings that a campaign may vary, as the workloads have them, and the values that they take."""
+"""The settings that a campaign may vary and their possible values, as the workloads declare them."""
 
 from __future__ import annotations
 

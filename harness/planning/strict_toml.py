@@ -1,4 +1,4 @@
-"""A TOML file as typed structs; what is not meant like that is one sentence: which file, where in it, what instead."""
+"""Read a TOML file as typed structs. An error is one sentence: the file, the place in it, and what to write instead."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from harness.model.errors import KafkaTrialError, UsageError, unknown
 T = TypeVar("T")
 
 MOST_CHARS = 4 * 2**20
-#: In a line: the time that Python takes for a key of many parts grows with their square.
+#: Per line, because the time that Python takes for a dotted key grows with the square of its parts.
 MOST_DOTS = 1_000
 
-#: What TOML calls the types that msgspec speaks of.
+#: TOML's names for the types in msgspec's messages.
 _TOML_WORDS = {"object": "table", "array": "list", "str": "string", "int": "integer", "bool": "boolean"}
 
 
 @contextmanager
 def at(where: str) -> Iterator[None]:
-    """What goes wrong within is said to be wrong there: a file, or a key in it."""
+    """Add a file, or a key in it, to the errors that are raised within."""
     try:
         yield
     except KafkaTrialError as error:
@@ -38,14 +38,14 @@ def at(where: str) -> Iterator[None]:
 
 
 def below(where: str, key: str) -> str:
-    """The place of a key in the table at ``where``, as TOML would write it."""
+    """Return the place of a key in the table at ``where``, as TOML would write it."""
     plain = key.replace("_", "").replace("-", "")
     told = key if plain.isascii() and plain.isalnum() else f'"{key}"'
     return f"{where}.{told}" if where else told
 
 
 def read(path: Path, wanted: type[T]) -> T:
-    """The file as a ``wanted``. UsageError for one that cannot be read, is no TOML, or has what is not meant."""
+    """Read the file as ``wanted``. Raise UsageError if it cannot be read, is not TOML, or does not fit."""
     with at(str(path)):
         try:
             raw = parsed(read_named(path).decode())
@@ -58,7 +58,10 @@ def read(path: Path, wanted: type[T]) -> T:
 
 
 def parsed(text: str) -> dict[str, Any]:
-    """The document. UsageError for what is not TOML, or is too long, too deep or too large to be read."""
+    """Return the document.
+
+    Raise UsageError for a text that is not TOML, or is too long, too deep or too large to be read.
+    """
     if len(text) > MOST_CHARS:
         raise UsageError(
             "file-too-long",
@@ -88,7 +91,10 @@ def parsed(text: str) -> dict[str, Any]:
 
 
 def typed(value: Any, wanted: Any, where: str = "") -> Any:
-    """``value`` as a ``wanted``, a struct or made of some. UsageError for what does not fit, with its place."""
+    """Return ``value`` as ``wanted``, a struct or a type made of structs.
+
+    Raise UsageError, with the place, if it does not fit.
+    """
     for plain in _arms(wanted):
         inner = get_args(plain)
         match value:
@@ -113,7 +119,7 @@ def typed(value: Any, wanted: Any, where: str = "") -> Any:
 
 
 def _arms(wanted: Any) -> Iterator[Any]:
-    """The types of which a value may be one."""
+    """Yield the types that a value may have."""
     if get_origin(wanted) is Annotated:
         wanted = get_args(wanted)[0]
     if get_origin(wanted) is UnionType:

@@ -1,8 +1,8 @@
-"""What the user typed, secrets and all: it stays in this process, while plans have it redacted.
+"""The commands and settings that the user typed, with secrets. They stay in this process; plans have them redacted.
 
-The plan keeps the command of a client as :mod:`harness.text.redaction` leaves it, from the moment it is made; settings
-are redacted when they are written. Whoever starts or configures a client takes the true ones from here. Those of a
-stored plan are here only if the user has typed the same again.
+A plan stores the command of a client as :mod:`harness.text.redaction` returns it, from the moment the plan is made.
+Settings are redacted when they are written. To start or configure a client, take the true values from here. For a
+stored plan they are known only after the user has typed them again.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ from harness.text.redaction import MARK
 Config = Mapping[str, str | int | bool]
 
 _commands: dict[tuple[str, ...], tuple[str, ...]] = {}
-#: (name, as it is stored) -> all true values that it stood for.
+#: (name, stored value) -> all true values that are stored like this.
 _settings: dict[tuple[str, str], set[str | int]] = {}
 
 
 def stored_command(argv: Sequence[str]) -> tuple[str, ...]:
-    """``argv`` as a plan keeps it. UsageError for one that cannot be stored, or not be told from another one."""
+    """Return ``argv`` as a plan stores it.
+
+    Raise UsageError if it cannot be stored, or if another command looks the same.
+    """
     for word in argv:
         if MARK in word:
             raise UsageError(
@@ -48,7 +51,7 @@ def stored_command(argv: Sequence[str]) -> tuple[str, ...]:
 
 
 def command(client: ClientRef) -> tuple[str, ...]:
-    """The true command of a client. UsageError if it was redacted, and not typed again."""
+    """Return the true command of a client. Raise UsageError if it was redacted and not typed again."""
     stored = client.command
     if stored in _commands or not any(MARK in word for word in stored):
         return _commands.get(stored, stored)
@@ -62,12 +65,15 @@ def command(client: ClientRef) -> tuple[str, ...]:
 
 
 def is_typed(client: ClientRef) -> bool:
-    """True if the user typed the command of this client, in this process."""
+    """True if the user typed the command of this client in this process."""
     return client.command in _commands
 
 
 def again(argv: Sequence[str], plan: Plan) -> None:
-    """Take secrets of a stored plan from a command that was typed again. UsageError if the plan has no such command."""
+    """Learn the secrets of a stored plan from a command that was typed again.
+
+    Raise UsageError if the plan does not have it.
+    """
     if not argv:
         return
     commands = dict.fromkeys(spec.client.command for spec in plan.trials if spec.client.command)
@@ -81,7 +87,7 @@ def again(argv: Sequence[str], plan: Plan) -> None:
 
 
 def stored_spec(spec: TrialSpec) -> TrialSpec:
-    """The spec as it may be written."""
+    """Return the spec as it may be written to a file."""
     secrets: set[str] = set()
     stored = redaction.settings(spec.config, secrets)
     if stored == spec.config:
@@ -94,17 +100,17 @@ def stored_spec(spec: TrialSpec) -> TrialSpec:
 
 
 def stored_plan(plan: Plan) -> Plan:
-    """The plan as it may be written."""
+    """Return the plan as it may be written to a file."""
     return replace(plan, trials=tuple(map(stored_spec, plan.trials)))
 
 
 def settings(config: Config) -> dict[str, str | int | bool]:
-    """The true settings. UsageError for one that was redacted, and is not known here."""
+    """Return the true settings. Raise UsageError for a redacted one that is not known in this process."""
     return {name: _setting(name, value) for name, value in config.items()}
 
 
 def assert_known(specs: Iterable[TrialSpec]) -> None:
-    """Raise UsageError for a plan with a setting that was redacted, before anything is started."""
+    """Raise UsageError for a plan with a redacted setting, before anything starts."""
     for spec in specs:
         settings(spec.config)
 
@@ -123,7 +129,7 @@ def _setting(name: str, value: str | int | bool) -> str | int | bool:
 
 
 def _lacking(stored: Sequence[str]) -> list[str]:
-    """Which values are missing, each by what it belongs to."""
+    """Return the missing values, each by what it belongs to."""
     named = []
     for before, word in zip(("", *stored), stored, strict=False):
         if word == MARK:

@@ -1,4 +1,4 @@
-"""What a scenario needs and a cluster or a client does not have: then there is no such situation, and nothing is run.
+"""Situations that cannot arise because a cluster or a client lacks what the scenario needs. Such trials are not run.
 
 How many brokers there are the plan says, where their kind knows it; how many requests a client has in flight it says
 when it is configured. Each function gives the error of the unsupported trial. Pure.
@@ -30,7 +30,7 @@ def by_plan(spec: TrialSpec) -> NotOffered | None:
 
 
 def on_brokers(spec: TrialSpec, nodes: int) -> NotOffered | None:
-    """The same of a cluster that is known to have so many."""
+    """Return the same for a cluster of ``nodes`` brokers."""
     least = registry.scenario(spec.scenario).needs_brokers
     if nodes >= least:
         return None
@@ -52,7 +52,7 @@ def feature(client: ClientRef, needed: str) -> NotOffered:
 def in_flight(spec: TrialSpec, not_set: Mapping[str, str]) -> NotOffered | None:
     """Whether a client has one request in flight where the scenario needs several.
 
-    A client that cannot be given their number has one, whatever it says of the reason.
+    A client that does not accept a number of requests in flight has one, whatever reason it gives.
     """
     least = registry.scenario(spec.scenario).needs_in_flight
     if least > 1 and IN_FLIGHT in not_set:

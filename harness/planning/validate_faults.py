@@ -1,4 +1,4 @@
-"""A schedule is checked before anything runs: its kinds, their parameters, triggers that can come."""
+"""Check a schedule before anything runs: its fault kinds, their parameters, and whether its triggers can occur."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from harness.planning import validate_frames
 from harness.plugins.registry import fault
 from harness.trial.script import CATCH_UP_MS
 
-#: What a client tells of a record: that it is about to send it, and how that ended.
+#: What a client reports about a record: that it is about to send it, and the result.
 TOLD = ("invoke", *(outcome.value for outcome in Outcome))
-#: In ``heal`` and ``final`` there are no faults.
+#: There are no faults in ``heal`` and ``final``.
 PHASES = ("startup", "load")
-#: An hour: more than any trial takes.
+#: One hour, which is more than any trial takes.
 LONGEST_MS = 3_600_000
-#: Scenarios are made for three brokers; with fewer, a fault of one that is not there hits nothing, as its verdict says.
+#: Scenarios are made for three brokers. On fewer, a fault of a broker that does not exist hits nothing, and the verdict
+#: says so.
 MADE_FOR = 3
 
 
 def check(trials: Iterable[TrialSpec], mode: Mode) -> None:
-    """Raise UsageError for the first fault that cannot be carried out in ``mode``."""
+    """Raise UsageError for the first fault that cannot be injected in ``mode``."""
     for spec in trials:
         for each in spec.faults:
             _check(each, spec, mode)
@@ -69,7 +70,7 @@ def _check_trigger(trigger: Trigger | None, spec: FaultSpec, trial: TrialSpec) -
 
 def _check_told(trigger: OnClientEvent, spec: FaultSpec, trial: TrialSpec) -> None:
     load = trial.workload
-    # The records of the warm-up have their results before load begins, unless a fault was there before them.
+    # The records of the warm-up have their results before load begins, unless a fault began before them.
     early = any(each.start == OnPhase("startup") for each in trial.faults)
     records = load.records - (0 if early else min(load.records_per_command, load.records))
     if trigger.nth > records:
@@ -83,7 +84,7 @@ def _check_told(trigger: OnClientEvent, spec: FaultSpec, trial: TrialSpec) -> No
 
 
 def _check_start(spec: FaultSpec, trial: TrialSpec) -> None:
-    """Behind the load there is time only as long as other faults last, or have left something to catch up with."""
+    """Raise UsageError for a start after the load, when no other fault lasts and nothing is left to catch up with."""
     load_ms = trial.workload.load_ms
     others = [each.duration_ms for each in trial.faults if each is not spec]
     left_ms = load_ms + (CATCH_UP_MS + sum(others) if others else 0)
@@ -118,7 +119,7 @@ def _check_until(spec: FaultSpec) -> None:
 
 
 def earliest_ms(trigger: Trigger) -> int:
-    """The earliest moment of load at which the trigger can come."""
+    """Return the earliest moment of the load, in milliseconds, at which the trigger can occur."""
     match trigger:
         case AtTime():
             return trigger.ms

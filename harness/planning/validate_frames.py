@@ -1,4 +1,4 @@
-"""Which frames a schedule may mean: of APIs that clients of the workload ask, their versions, and the partitions."""
+"""Check the frames that a schedule names: APIs of the workload's clients, their versions, partitions of the trial."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CODES = frozenset(map(int, ErrorCode))
 
 
 def check_frames(meant: OnFrame | FrameMatch, spec: FaultSpec, trial: TrialSpec) -> None:
-    """UsageError for frames that no client under test, or no broker, ever sends."""
+    """Raise UsageError for frames that no client under test and no broker ever sends."""
     if meant.api not in APIS:
         raise unknown(f"API, for fault {spec.kind!r}", meant.api, _asked(trial))
     _check_asked(meant.api, meant.api, spec, trial)
@@ -44,7 +44,7 @@ def check_frames(meant: OnFrame | FrameMatch, spec: FaultSpec, trial: TrialSpec)
 
 
 def check_match(match: FrameMatch, spec: FaultSpec, trial: TrialSpec) -> None:
-    """As :func:`check_frames`, and what else narrows a match down."""
+    """As :func:`check_frames`, and check the other conditions of a match."""
     check_frames(match, spec, trial)
     if match.error_code is not None and match.direction != "response":
         raise UsageError(
@@ -82,7 +82,7 @@ def check_match(match: FrameMatch, spec: FaultSpec, trial: TrialSpec) -> None:
 
 
 def check_key(spec: FaultSpec, trial: TrialSpec) -> None:
-    """As :func:`check_frames`, for a kind whose parameter ``api`` is the key of one."""
+    """As :func:`check_frames`, for a kind whose parameter ``api`` is the key of an API."""
     if (key := spec.params.get("api")) is not None:
         name = next((name for name, api in APIS.items() if api == key), None)
         _check_asked(str(key), name, spec, trial)
@@ -106,6 +106,6 @@ def _check_asked(told: str, name: str | None, spec: FaultSpec, trial: TrialSpec)
 
 
 def one_of(known: Iterable[str], name: str, what: str) -> None:
-    """UsageError for a name that is not among the known ones."""
+    """Raise UsageError for an unknown name."""
     if name not in (names := list(known)):
         raise unknown(what, name, names)

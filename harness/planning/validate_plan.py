@@ -1,7 +1,7 @@
-"""What a plan asks of the harness itself is checked before anything runs: names, records, the settings that we read.
+"""Check what a plan demands from the harness before anything runs: names, records, and the settings that it reads.
 
-The faults are :mod:`harness.planning.validate_faults`'s. A plan may come from anybody's file: whatever would end as a
-defect of ours, or never, is refused here in one sentence.
+:mod:`harness.planning.validate_faults` checks the faults. A plan may come from an untrusted file. Everything that would
+end as a defect of the harness, or would never end, is refused here with one sentence.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from harness.model.spec import Plan, TrialSpec
 from harness.planning import own_commands, typed_settings, validate_faults
 from harness.plugins.registry import scenario, workload
 
-#: Kafka's own bound of an ``int`` setting.
+#: Kafka's own bound for an ``int`` setting.
 MOST = 2**31 - 1
-#: The parts of a workload: from where to where each makes sense. Values are lines of text that a client is told.
+#: The bounds of the numbers of a workload. Values are lines of text that a client is given.
 BOUNDS = {
     "records": (1, 10_000_000),
     "records_per_command": (1, 1_000_000),
@@ -28,12 +28,12 @@ BOUNDS = {
     "keys": (0, 1_000_000),
     "value_bytes": (0, 2**24),
 }
-#: What the evidence of a record takes beside its value, where all goes well: a row of the log, a place in the history.
+#: The evidence of a successful record besides its value: a row of the log, and its place in the history.
 A_RECORD = 25 * memory.A_VALUE + 300 * memory.A_BYTE
 
 
 def check(plan: Plan, mode: Mode) -> None:
-    """Raise UsageError for the first thing that cannot be had in ``mode``."""
+    """Raise UsageError for the first demand that ``mode`` cannot meet."""
     twice = [name for name, times in Counter(spec.trial for spec in plan.trials).items() if times > 1]
     if twice:
         raise UsageError(
@@ -53,13 +53,13 @@ def check(plan: Plan, mode: Mode) -> None:
 
 
 def check_numbers(spec: TrialSpec) -> None:
-    """Raise UsageError for a workload or a setting that nothing can reckon with, in a plan or in a stored trial."""
+    """Raise UsageError for a workload or a setting with unusable numbers, in a plan or in a stored trial."""
     check_workload(spec)
     _check_settings(spec)
 
 
 def check_workload(spec: TrialSpec) -> None:
-    """Raise UsageError for a workload of impossible size: readers of the evidence count up to it."""
+    """Raise UsageError for a workload of impossible size: readers of the evidence count up to its numbers."""
     load, trial = spec.workload, spec.trial
     for name, (low, high) in BOUNDS.items():
         if not low <= (value := getattr(load, name)) <= high:
@@ -85,8 +85,8 @@ def check_workload(spec: TrialSpec) -> None:
     if load.load_ms > validate_faults.LONGEST_MS:
         raise UsageError(
             "load-too-long",
-            "the load of trial {trial!r} would last {load_ms} ms; {most_ms} ms at most, "
-            "with fewer elements, larger chunks or a shorter interval",
+            "the load of trial {trial!r} would last {load_ms} ms; the limit is {most_ms} ms, "
+            "so use fewer elements, larger commands or a shorter interval",
             trial=trial,
             load_ms=load.load_ms,
             most_ms=validate_faults.LONGEST_MS,
@@ -99,7 +99,7 @@ def _check_settings(spec: TrialSpec) -> None:
         if name not in spec.config:
             raise UsageError(
                 "config-setting-missing",
-                "the config of trial {trial!r} lacks {name}; every plan says {needed}",
+                "the config of trial {trial!r} lacks {name}; every plan needs {needed}",
                 trial=spec.trial,
                 name=name,
                 needed=tuple(needed),
@@ -135,12 +135,12 @@ def _is_whole(value: str | int | bool) -> bool:
 
 
 def _check_distinct(spec: TrialSpec) -> None:
-    """A fault is known by what it is: two that are equal could not be told apart, neither at work nor in the rows."""
+    """Raise UsageError for two equal faults: neither their effects nor their rows could be told apart."""
     for index, fault in enumerate(spec.faults):
         if fault in spec.faults[:index]:
             raise UsageError(
                 "fault-twice",
-                "trial {trial!r} has the very same fault {fault!r} twice; leave one out, or let them differ",
+                "trial {trial!r} has the same fault {fault!r} twice; remove one, or make them different",
                 trial=spec.trial,
                 fault=fault.kind,
             )

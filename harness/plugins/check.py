@@ -1,6 +1,6 @@
 """A check: a pure function from evidence to findings, with its declarations.
 
-A check never runs while evidence is being collected and reads nothing but the evidence. It is merged only together with
+A check never runs while evidence is being collected, and it reads only the evidence. It is merged only together with
 a mutant that it catches. The docstring of its module is its published page.
 """
 

@@ -147,7 +147,7 @@ class FaultKind(Protocol):
 
 def touched(row: FaultRow) -> Consequence:
     """Return the consequence of a kind that does not measure its effect: everything in its reach, affected or not."""
-    return Consequence(row.hits, "frames or connections were in its way; this kind tells no effect")
+    return Consequence(row.hits, "frames or connections were in its reach; this kind measures no effect")
 
 
 class Fault:

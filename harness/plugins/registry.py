@@ -126,7 +126,7 @@ def _load(group: str, name: str) -> Any:
         ways = " and ".join(f"({each})" for each in (source, *others))
         raise CannotLoad(
             "name-registered-twice",
-            "{group} {name!r} is there more than once: {ways}",
+            "{group} {name!r} is registered more than once: {ways}",
             hint="uninstall one of them",
             group=group,
             name=name,

@@ -169,7 +169,7 @@ def _toxiproxy(there: list[Installation]) -> Prerequisite:
     if url := os.environ.get("TOXIPROXY_URL"):
         return _toxiproxy_elsewhere(url)
     foreign = toxiproxy.foreign_server()
-    unused = f"; {foreign} on PATH is not ours, and is not used" if foreign else ""
+    unused = f"; {foreign} on PATH was not built by kafka-trial, and is not used" if foreign else ""
     damage = next((one.damage for one in there if one.place == toxiproxy.place()), None)
     if damage:
         detail = f"{toxiproxy.place()} is damaged: {damage}{unused}"

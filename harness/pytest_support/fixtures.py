@@ -1,7 +1,7 @@
-"""What a test has in its hands: trials by name of their scenario, and what came of one, in pytest's words.
+"""The objects that a test uses: trials by the name of their scenario, and their results as pytest outcomes.
 
-A disagreement is a failure; a trial that proves nothing (a fault that did not bite, a disturbed machine, an error of
-ours) is no failure of the client, and no pass either: it is an error.
+A violated requirement fails the test. A trial that proves nothing (a fault without effect, a disturbed machine, a
+harness error) neither fails nor passes: it is an error.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from harness.plugins import registry
 from harness.running.cluster_session import ClusterSession
 from harness.text.escaping import log_line
 
-#: What says nothing about the client.
+#: Verdicts that say nothing about the client.
 PROVES_NOTHING = frozenset({Verdict.HARNESS_ERROR, Verdict.INCONCLUSIVE, Verdict.NOT_EXERCISED})
 
 
-#: What breaks no promise.
+#: Verdicts that break no promise.
 ALLOWED = frozenset({Verdict.PASS, Verdict.DIFFERS})
 
 
 class TrialInconclusive(Exception):
-    """The trial proves nothing: neither a pass nor a failure."""
+    """The trial proves nothing: it is neither a pass nor a failure."""
 
 
 class TrialFailed(pytest.fail.Exception):  # type: ignore[misc, name-defined]  # made by a decorator
-    """The client broke a promise: a failure of the test, with its whole report, and the same as one ``sentence``."""
+    """The client broke a promise. The test fails with the whole report; ``sentence`` is its short form."""
 
     def __init__(self, report: str, sentence: str) -> None:
         super().__init__(report, pytrace=False)
@@ -47,7 +47,7 @@ class TrialFailed(pytest.fail.Exception):  # type: ignore[misc, name-defined]  #
 
 @dataclass(frozen=True)
 class TrialResult:
-    """One trial that was carried out: its verdict, and the folder of its evidence."""
+    """The result of a trial: its verdict, and the folder of its evidence."""
 
     verdict: TrialVerdict
     folder: Path
@@ -56,19 +56,20 @@ class TrialResult:
 
     @property
     def passed(self) -> bool:
-        """True if no promise was broken; where it is ``strict``, for a pass and nothing else."""
+        """True if no promise was broken. If ``strict``, only a pass counts."""
         return self.verdict.verdict in ALLOWED - ({Verdict.DIFFERS} if self.strict else set())
 
     @property
     def findings(self) -> list[str]:
-        """What is held against the client: anomaly and sentence."""
+        """The findings against the client, each with its anomaly and sentence."""
         return [f"{f.anomaly}: {f.message}" for r in self.verdict.requirements for f in r.findings]
 
     def must_pass(self) -> None:
-        """Fail the test if the client broke a promise, with all that is needed to see why; skip what it does not claim.
+        """Fail the test, with a full report, if the client broke a promise.
 
-        Where it is ``strict``, a client that differs fails it too.
-        Raises TrialInconclusive for a trial that proves nothing.
+        Skip it if the client does not offer the guarantee.
+
+        If ``strict``, a client that differs fails it too. Raise TrialInconclusive for a trial that proves nothing.
         """
         self.require_verdict()
         said = Verdict(self.verdict.verdict)
@@ -86,14 +87,14 @@ class TrialResult:
             raise TrialInconclusive(f"{told} ({replay_line(self.folder)})")
 
     def report(self) -> str:
-        """What was expected and observed, the faults, the frames round it, and the command that repeats it."""
+        """Return the report: expected, observed, faults, frames around the failure, the command that repeats it."""
         evidence = self.session.store.read_evidence(self.verdict.trial)
         return failure_text(self.verdict, evidence, self.folder)
 
 
 @dataclass(frozen=True)
 class Trials:
-    """Trials of one client; calling it carries one out."""
+    """Trials of one client. Call it to run one."""
 
     session: ClusterSession
     client: ClientRef
@@ -110,9 +111,11 @@ class Trials:
         config: Mapping[str, str | int | bool] | None = None,
         workload: Workload | None = None,
     ) -> TrialResult:
-        """Carry out a scenario and judge it; ``faults`` and ``workload`` stand for its own, ``config`` goes over it.
+        """Run a scenario and judge it.
 
-        Without a guarantee: the strongest that the scenario is tried under. UsageError for what cannot be.
+        ``faults`` and ``workload`` replace the scenario's, and ``config`` overrides settings.
+
+        Without a guarantee, the strongest one of the scenario is used. Raise UsageError for an impossible combination.
         """
         spec = spec_of(
             scenario, guarantee, self.client, self.session.broker, self.seed if seed is None else seed
@@ -125,7 +128,7 @@ class Trials:
         return self.tried(self.session.named_anew(spec))
 
     def tried(self, spec: TrialSpec) -> TrialResult:
-        """Carry out one spec, or wait for it where it was submitted before."""
+        """Run one spec, or wait for its result if it was submitted before."""
         validate_plan.check(Plan(spec.seed, (spec,)), Mode.LIVE)
         return TrialResult(
             self.session.submit(spec).result(), self.session.folder(spec), self.session, self.strict
@@ -133,7 +136,7 @@ class Trials:
 
 
 def spec_of(scenario: str, guarantee: str | None, client: ClientRef, broker: str, seed: int) -> TrialSpec:
-    """The trial of a scenario by name. UsageError, with a did-you-mean, for what does not exist."""
+    """Return the trial of a scenario by name. Raise UsageError, with a suggestion, for an unknown name."""
     known = registry.scenario(scenario)
     if guarantee is None:
         guarantee = known.guarantees[-1]

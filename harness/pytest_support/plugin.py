@@ -3,8 +3,8 @@
     def test_nothing_is_lost_when_answers_are_dropped(kafka_trial):
         kafka_trial("produce/dropped-response", guarantee="idempotent").must_pass()
 
-Nothing is imported or started before a test asks for a fixture of it. Each process of pytest-xdist has brokers of its
-own. ``-p no:kafka-trial`` leaves it out.
+Nothing is imported or started before a test uses one of these fixtures. Each process of pytest-xdist starts its
+own brokers. ``-p no:kafka-trial`` disables the plugin.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from harness.running.cluster_session import ClusterSession
     from harness.running.lane_handle import LaneHandle
 
-#: option -> (default, what it says). Each is an ini key and an environment variable as well.
+#: option -> (default, description). Each is also an ini key and an environment variable.
 OPTIONS = {
     "broker": ("local:4.3.1x1", "the cluster, as KIND:ID"),
     "seed": ("1", "the seed: all randomness comes from it"),
@@ -44,7 +44,7 @@ SESSION = pytest.StashKey["ClusterSession"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--kafka-*``, with ini and environment twins."""
+    """Add the ``--kafka-*`` options and their ini keys."""
     group = parser.getgroup("kafka-trial", "Kafka clients on trial")
     group.addoption(
         "--kafka-client",
@@ -52,7 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="NAME[@VERSION]",
         help="the client under test; repeatable (ini kafka_clients, env KAFKA_TRIAL_CLIENTS)",
     )
-    group.addoption("--kafka-command", metavar="COMMAND", help="an adapter of yours, as a command line")
+    group.addoption("--kafka-command", metavar="COMMAND", help="your own adapter, as a command line")
     parser.addini("kafka_clients", "the clients under test", type="args", default=[])
     strict = "a client that differs from what it should do fails the test"
     group.addoption("--kafka-strict", action="store_true", help=strict)
@@ -63,13 +63,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The marks."""
+    """Register the markers."""
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    """Who is on trial, where anybody was named."""
+    """Return a header line with the clients under test, if any were named."""
     if not (config.getoption("--kafka-client") or config.getoption("--kafka-command")):
         return []
     from harness.text.escaping import log_line
@@ -80,7 +80,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that names ``kafka_client``, or what is made of it, is one item a client."""
+    """Run a test that uses ``kafka_client``, directly or through a fixture, once per client."""
     if "kafka_client" in metafunc.fixturenames:
         metafunc.parametrize(
             "kafka_client", clients(metafunc.config), ids=str, indirect=True, scope="session"
@@ -104,7 +104,10 @@ def pytest_make_collect_report(
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-    """In summaries and as JUnit's message a failure is one sentence: in CI pytest would print its report twice."""
+    """Report a failure as one sentence in summaries and in JUnit.
+
+    Otherwise pytest prints the whole report twice in CI.
+    """
     report = yield
     sentence = getattr(call.excinfo and call.excinfo.value, "sentence", None)
     if sentence is not None:
@@ -113,7 +116,7 @@ def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, An
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Where the evidence is."""
+    """Print where the evidence is."""
     session = config.stash.get(SESSION, None)
     if session is not None:
         from harness.text.escaping import log_line
@@ -126,7 +129,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 def setting(config: pytest.Config, name: str) -> str:
-    """An option: as given, else of the environment, else of the ini file, else its default."""
+    """Return an option: from the command line, else from the environment, else from the ini file, else its default."""
     given = config.getoption(f"--kafka-{name}")
     env = os.environ.get(f"KAFKA_TRIAL_{name.upper().replace('-', '_')}")
     ini = config.getini(f"kafka_{name.replace('-', '_')}")
@@ -134,7 +137,7 @@ def setting(config: pytest.Config, name: str) -> str:
 
 
 def number(config: pytest.Config, name: str) -> int:
-    """An option that is a number. pytest.UsageError if it is none."""
+    """Return an option that is a number. Raise pytest.UsageError if it is not a number."""
     text = setting(config, name)
     if not text.isdecimal():
         raise pytest.UsageError(f"--kafka-{name} takes a whole number, not {text!r}")
@@ -142,13 +145,13 @@ def number(config: pytest.Config, name: str) -> int:
 
 
 def is_strict(config: pytest.Config) -> bool:
-    """True if a difference is a failure: as given, else of the environment (anything but 0), else of the ini file."""
+    """True if a difference is a failure: as the command line, the environment (0: no) or the ini file says."""
     env = os.environ.get("KAFKA_TRIAL_STRICT", "")
     return bool(config.getoption("--kafka-strict") or (env != "0" if env else config.getini("kafka_strict")))
 
 
 def clients(config: pytest.Config) -> list[ClientRef]:
-    """The clients under test. pytest.UsageError, with a did-you-mean, for one that does not exist."""
+    """Return the clients under test. Raise pytest.UsageError, with a suggestion, for an unknown one."""
     import shlex
 
     from harness.model.errors import KafkaTrialError
@@ -168,7 +171,7 @@ def clients(config: pytest.Config) -> list[ClientRef]:
 def kafka_cluster(
     request: pytest.FixtureRequest, record_testsuite_property: Callable[[str, object], None]
 ) -> Iterator[ClusterSession]:
-    """The :class:`harness.running.cluster_session.ClusterSession` of ``--kafka-broker``, started when first used."""
+    """The :class:`harness.running.cluster_session.ClusterSession` of ``--kafka-broker``. It starts when first used."""
     from harness import baseline
     from harness.cli.options import Options, jobs_of
     from harness.cli.run_plan import new_record
@@ -183,10 +186,10 @@ def kafka_cluster(
         [broker] = brokers([setting(config, "broker")])
         named = setting(config, "baseline")
         known = baseline.load(named) if named else ()
-        # A test may hold a lane while a trial has another.
+        # A test may hold a lane while a trial uses another.
         options = Options(max(2, 1 if is_worker(config) else jobs_of(setting(config, "jobs"))))
         record = new_record(Plan(number(config, "seed"), ()), options, known)
-        # Of the suite and not of a case: JUnit's schemas know no properties of a case.
+        # Properties of the suite, because JUnit's schemas do not allow them in a case.
         for name, told in (("broker", broker), ("seed", setting(config, "seed")), ("run", record.run_id)):
             record_testsuite_property(f"kafka-trial.{name}", told)
         with ClusterSession(record, broker, Path(setting(config, "out-dir"))) as session:
@@ -200,14 +203,14 @@ def kafka_cluster(
 
 @pytest.fixture
 def kafka_lane(kafka_cluster: ClusterSession) -> Iterator[LaneHandle]:
-    """A path of one's own to the brokers: ``bootstrap``, ``topic()``, ``fault()``, ``frames``, ``log()``."""
+    """An isolated path to the brokers: ``bootstrap``, ``topic()``, ``fault()``, ``frames``, ``log()``."""
     with kafka_cluster.lane() as lane:
         yield lane
 
 
 @pytest.fixture(scope="session")
 def kafka_client(request: pytest.FixtureRequest) -> ClientRef:
-    """The client under test, one after the other."""
+    """The client under test; the test runs once for each."""
     client: ClientRef = request.param
     return client
 
@@ -216,12 +219,12 @@ def kafka_client(request: pytest.FixtureRequest) -> ClientRef:
 def kafka_trial(
     request: pytest.FixtureRequest, kafka_cluster: ClusterSession, kafka_client: ClientRef
 ) -> Trials:
-    """Calling it carries out a trial of the client under test: see :class:`harness.pytest_support.fixtures.Trials`."""
+    """Call it to run a trial of the client under test: see :class:`harness.pytest_support.fixtures.Trials`."""
     from harness.pytest_support.fixtures import Trials
 
     return Trials(kafka_cluster, kafka_client, number(request.config, "seed"), is_strict(request.config))
 
 
 def is_worker(config: pytest.Config) -> bool:
-    """True in a process of pytest-xdist."""
+    """True in a worker process of pytest-xdist."""
     return hasattr(config, "workerinput")

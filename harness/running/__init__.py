@@ -1,1 +1,1 @@
-"""Live trials: lanes, clusters, faults and clients, until the evidence is complete."""
+"""Live trials: lanes, clusters, faults and clients, from the plan to complete evidence."""

@@ -1,6 +1,6 @@
-"""What a run may spend: when it is used up nothing new begins, and what is under way is finished.
+"""The budget of a run. When it is used up, no further trial starts; trials in progress are finished.
 
-The reason is told, for a run that was stopped by its budget is neither whole nor interrupted.
+The reason is stored, because a run that its budget stopped is neither complete nor interrupted.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from harness.model.rows import TrialVerdict
 from harness.model.verdicts import Verdict
 
-TIME, FAILURES = "its time was used up", "it had as many failures as it may have"
+TIME, FAILURES = "its time was used up", "it reached its limit of failures"
 
 
 @dataclass
 class Budget:
-    """``max_time_s`` counts from when this is made; ``max_failures`` counts verdicts ``fail``. None: unlimited."""
+    """``max_time_s`` counts from the creation of the object; ``max_failures`` counts verdicts ``fail``.
+
+    None: unlimited.
+    """
 
     max_time_s: float | None = None
     max_failures: int | None = None
@@ -28,11 +31,11 @@ class Budget:
         self._began_s = self.clock()
 
     def count(self, verdict: TrialVerdict) -> None:
-        """One more trial is judged."""
+        """Count the verdict of another trial."""
         self.failures += verdict.verdict == Verdict.FAIL
 
     def used_up(self) -> str | None:
-        """Why nothing new may begin, None as long as it may."""
+        """Return why no further trial may start, or None if one may."""
         if self.max_failures is not None and self.failures >= self.max_failures:
             return FAILURES
         if self.max_time_s is not None and self.clock() - self._began_s >= self.max_time_s:

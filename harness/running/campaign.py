@@ -1,8 +1,8 @@
-"""Running a plan: one cluster a broker, one lane a job, every trial collected, judged and stored as it ends.
+"""Run a plan: one cluster per broker and one lane per job. Each trial is collected, judged and stored when it ends.
 
-The run owns everything that it starts. A trial is finished when its verdict is written; a run that was killed goes on
-where it stopped, with the trials that have none. Trials that hurt brokers run after the others, the longest first, on
-as many clusters as the machine bears; each has a cluster to itself, as good as new.
+The run owns everything that it starts. A trial is finished when its verdict is written, so a killed run can be resumed
+with the trials that have none. Trials that disturb brokers run after the others, the longest first, on as many clusters
+as the machine can run. Each of them has a cluster to itself that shows no effect of earlier trials.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from harness.system.machine import Machine, this_machine
 class Lanes(Protocol):
     """Lanes on clusters of one kind, such as a :class:`Pool`."""
 
-    async def work(self, line: JobQueue) -> None:
-        """Do the jobs until the line is over."""
+    async def work(self, queue: JobQueue) -> None:
+        """Run the jobs until the queue ends."""
 
 
 @dataclass(frozen=True)
 class Campaign:
-    """What carries a plan out. ``began`` and ``ended`` report progress, ``say`` what is amiss, once.
+    """Runs a plan. ``began`` and ``ended`` report progress, and ``say`` reports problems, once each.
 
-    Trials of clients that are not in ``clients`` are left out. ``pool`` makes the lanes on which trials wait in line,
-    ``execution`` what carries out and judges one of them.
+    Trials of clients that are not in ``clients`` are left out. ``pool`` makes the lanes for which trials wait,
+    and ``execution`` runs and judges one trial.
     """
 
     store: RunStore
@@ -65,7 +65,7 @@ class Campaign:
 
     @property
     def under_way(self) -> Mapping[str, LiveTrial]:
-        """The trials of the moment, by name."""
+        """Return the trials in progress, by name."""
         return self._execution.under_way
 
     @cached_property
@@ -77,7 +77,7 @@ class Campaign:
         return Suspects(self.say)
 
     async def run(self) -> None:
-        """Run every trial of the store's plan that has no verdict yet, as far as the budget goes."""
+        """Run every trial of the store's plan that has no verdict yet, within the budget."""
         with prompt():
             await self._run()
 
@@ -92,7 +92,7 @@ class Campaign:
             await (self._one_by_one if alone else self._together)(broker, list(group))
 
     def _is_left_out(self, index: int, spec: TrialSpec) -> bool:
-        """Conclude the trial at once if its cluster is too small for its scenario: no broker is started for it."""
+        """Conclude the trial at once, without starting a broker, if its cluster is too small for its scenario."""
         if (why := unavailable.by_plan(spec)) is None:
             return False
         self.began(spec)
@@ -105,9 +105,9 @@ class Campaign:
 
     async def _together(self, broker: str, trials: list[Numbered]) -> None:
         line, lanes, cluster = self._line(trials), min(self.jobs, len(trials)), needs_of(broker)
-        # Each node of a larger cluster writes what one trial sends: with too many, all of them are late.
+        # Each node of a larger cluster writes what one trial sends: with too many trials, all of them are late.
         if cluster.nodes > 1 and lanes > (borne := needs.shared_lanes(self.machine, cluster)):
-            self.say(f"this machine bears {borne} trials at a time on {broker}")
+            self.say(f"this machine can run {borne} trials at a time on {broker}")
             lanes = borne
         if line.over:
             return
@@ -120,7 +120,7 @@ class Campaign:
         await find_out()
 
     async def _find_out(self, broker: str, logs: Path) -> bool:
-        """Run alone each of those in whose trials a broker died; True if one of their clients is why."""
+        """Run the trials in which a broker died alone. Return True if one of their clients is the cause."""
         found = False
         for trial in self._suspects.take():
             index, spec = trial
@@ -148,12 +148,12 @@ class Campaign:
         return self._execution.left_out(index, spec, why, Ending.HARNESS_ERROR, LEFT_OUT)
 
     async def _one_by_one(self, broker: str, trials: list[Numbered]) -> None:
-        """Exclusive trials in turn, each on whichever cluster is free."""
+        """Run exclusive trials in turn, each on any free cluster."""
         cluster = needs_of(broker)
         bearable = needs.exclusive_clusters(self.machine, cluster)
         if bearable < min(self.jobs, len(trials)):
             self.say(
-                f"a trial of broker faults takes a cluster: this machine bears {bearable} of {broker} at a time"
+                f"a trial of broker faults needs its own cluster: this machine can run {bearable} of {broker} at a time"
             )
         at_a_time = estimate.clusters([spec for _, spec in trials], self.jobs, self.machine)
         line = self._line(sorted(trials, key=_shortest_first, reverse=True))
@@ -174,7 +174,7 @@ class Campaign:
         )
 
     def _logs(self, broker: str, trials: list[Numbered]) -> Path:
-        """Named after the first of the trials, for a resumed run has clusters of its own."""
+        """Return a folder named after the first of the trials, because a resumed run starts new clusters."""
         first, _ = trials[0]
         return self.store.make_folder(self.store.folder / "logs" / f"{broker.replace(':', '-')}-{first}")
 

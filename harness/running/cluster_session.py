@@ -1,8 +1,8 @@
-"""A lab: clusters and lanes for callers that are not async, such as tests.
+"""Clusters and lanes for callers that do not use asyncio, such as tests.
 
-One event loop in a thread of its own has the clusters, as a campaign has them: trials are submitted, wait for a lane
-and come back as verdicts, several at a time; and a lane can be borrowed, to put any program on it and any fault. What
-is tried is a run like any other: it has a folder, and can be replayed and reported.
+One event loop in a separate thread runs the clusters, as in a campaign. Trials are submitted, wait for a lane, run
+several at a time, and return verdicts. A lane can also be borrowed, to connect any program to it and to inject any
+fault. The trials form a run like any other: it has a folder and can be replayed and reported.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from harness.storage.run_store import RunRecord, RunStore
 class ClusterSession:
     """Clusters of ``broker`` with ``record.jobs`` lanes, for one run below ``out_dir``; a context manager.
 
-    Nothing is started before it is needed. ``say`` gets what is amiss.
+    Everything starts when first needed. ``say`` reports problems.
     """
 
     def __init__(
@@ -78,14 +78,14 @@ class ClusterSession:
             self.store.stop(self.stop_reason if error is None else "interrupted")
 
     def named_anew(self, spec: TrialSpec) -> TrialSpec:
-        """The spec as the next attempt where a trial of its name was submitted before."""
+        """Return the spec as the next attempt if a trial with its name was submitted before."""
         names = {each.trial for each in self._plan.trials}
         return next(again for n in count(1) if (again := attempt_of(spec, n)).trial not in names)
 
     def submit(self, spec: TrialSpec) -> Future[TrialVerdict]:
-        """Have a trial carried out as soon as a lane is free; one that was submitted before is not tried twice.
+        """Submit a trial to run as soon as a lane is free. If it was submitted before, return the same future.
 
-        Raises what installing its client raises.
+        Raise what the installation of its client raises.
         """
         with self._lock:
             if (submitted := self._submitted.get(spec.trial)) is None:
@@ -105,12 +105,12 @@ class ClusterSession:
         return self._wanted(tried, alone=needs_exclusive_cluster(spec), lingers_s=partial(lingers_s, spec))
 
     def folder(self, spec: TrialSpec) -> Path:
-        """Where the evidence of a trial is."""
+        """Return the folder with the evidence of a trial."""
         return self.store.trial_folder(spec.trial)
 
     @contextmanager
     def lane(self) -> Iterator[LaneHandle]:
-        """A lane for oneself, until the end of the ``with``. EnvironmentProblem if a fault is left on it then."""
+        """Borrow a lane until the end of the ``with``. Raise EnvironmentProblem if a fault is left on it at the end."""
         ready: Future[LaneHandle] = Future()
         back = asyncio.Event()
 
@@ -133,7 +133,7 @@ class ClusterSession:
             self._loop.call_soon_threadsafe(back.set)
             done.result()
 
-    # In the loop's thread.
+    # The following runs in the loop's thread.
 
     def _wanted(
         self,
@@ -142,7 +142,10 @@ class ClusterSession:
         alone: bool,
         lingers_s: Callable[[Any], float] = lambda _: math.inf,
     ) -> Future[Any]:
-        """The future result of ``work`` on a lane; ``lingers_s`` of the result is for the next exclusive one."""
+        """Return the future result of ``work`` on a lane.
+
+        ``lingers_s`` of the result concerns the next exclusive job.
+        """
         if self._error is not None:
             raise EnvironmentProblem("lab-closed", "the lab is closed: {why}", why=self._error)
         result: Future[Any] = Future()
@@ -194,7 +197,7 @@ class ClusterSession:
             raise errors.exceptions[0] from errors
 
     async def _worked(self, pool: Pool, queue: JobQueue) -> None:
-        first = await queue.take()  # no cluster before somebody wants one
+        first = await queue.take()  # Start no cluster before the first job.
         if first is not None:
             queue.put_first(first)
             await pool.work(queue)

@@ -1,4 +1,7 @@
-"""An unexpected error in one trial: one sentence for the user, the traceback in a file, the other trials go on."""
+"""Report an unexpected error in one trial: a sentence for the user, and the traceback in a file.
+
+Other trials continue.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,15 @@ from harness.files import write_whole
 from harness.model.errors import EnvironmentProblem
 from harness.text.escaping import for_logs, safe_line, safe_lines
 
-#: The code of a trial that ended so, and the file in its folder that says where.
+#: The code of such a trial's verdict, and the file in its folder with the traceback.
 CODE: Final = "defect"
 TRACEBACK: Final = "traceback.txt"
 MOST_CHARS: Final = 400
 
 
 def told(error: BaseException, folder: Path) -> str:
-    """A sentence about ``error``, whose traceback is written into ``folder``."""
-    with suppress(EnvironmentProblem):  # a disk that is full is told by whatever is written next
+    """Return a sentence about ``error``, and write its traceback into ``folder``."""
+    with suppress(EnvironmentProblem):  # The next write will report a full disk.
         write_whole(
             folder / TRACEBACK,
             for_logs(safe_lines("".join(traceback.format_exception(error)))).encode(),

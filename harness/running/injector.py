@@ -1,8 +1,8 @@
-"""Injecting the faults of one trial: wait for each trigger, start, hold, stop, and write down what really was.
+"""Inject the faults of one trial: wait for each trigger, start, hold, stop, and record the actual times.
 
-``requested_ns`` is the window that the plan asked for, ``effective_ns`` the outer bounds of the one that was:
-from the call that began the fault to the return of the call that ended it. A fault whose trigger never came
-has neither. ``holding`` counts the faults that are in effect now.
+``requested_ns`` is the planned window. ``effective_ns`` has the outer bounds of the actual one: from the call that
+began the fault to the return of the call that ended it. A fault whose trigger never occurred has neither. ``holding``
+counts the faults in effect now.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NS_PER_MS = 1_000_000
 
 
 class Injector:
-    """The faults of one trial on one lane; ``rows`` is filled as they begin and end, ``active`` are those of now."""
+    """The faults of one trial on one lane. ``rows`` grows as they begin and end; ``active`` are the current ones."""
 
     def __init__(self, specs: Sequence[FaultSpec], lane: LiveLane) -> None:
         self._lane = lane
@@ -35,38 +35,38 @@ class Injector:
         self.active: list[FaultSpec] = []
 
     async def prepare(self) -> None:
-        """Put in place what some kinds need before the client connects."""
+        """Prepare what some kinds need before the client connects."""
         for kind, spec in zip(self._kinds, self._specs, strict=True):
             await kind.prepare(spec, self._lane)
 
     async def clear(self) -> None:
-        """Take away what is still there of any fault, also of those whose trigger never came."""
+        """Remove everything that is left of any fault, including those whose trigger never occurred."""
         for kind, spec in zip(self._kinds, self._specs, strict=True):
             await kind.heal_live(spec, self._lane)
 
     async def run(self) -> None:
-        """Carry out the schedule; returns when the last fault has been stopped, also if cancelled."""
+        """Inject the schedule. Return when the last fault has been stopped, even if cancelled."""
         async with asyncio.TaskGroup() as group:
             for index in range(len(self._specs)):
                 group.create_task(self._one(index))
 
     async def startup(self) -> None:
-        """With ``run`` under way: return once the faults of the start are in effect."""
+        """Return once the faults of the start are in effect. ``run`` must be running."""
         for spec, in_effect in zip(self._specs, self._in_effect, strict=True):
             if spec.start == OnPhase("startup"):
                 await in_effect.wait()
 
     def load_began(self, load_ns: int) -> None:
-        """From here elapsed time counts."""
+        """Start to count elapsed time."""
         self._load_ns.set_result(load_ns)
 
     def heard(self, event: AnyEvent) -> None:
-        """The client told something."""
+        """Process an event of the client."""
         for listen in tuple(self._listening):
             listen(event)
 
     def accounted(self, frames: Sequence[Frame]) -> tuple[FaultRow, ...]:
-        """The rows with their hits, counted in the witness's frames."""
+        """Return the rows with their hits, counted in the witness's frames."""
         return tuple(
             FaultRow(row.index, row.spec, row.requested_ns, row.effective_ns, kind.hits(row, frames))
             for kind, row in zip(self._kinds, self.rows, strict=True)
@@ -90,7 +90,7 @@ class Injector:
         self.rows[index] = FaultRow(index, spec, requested, (began_ns, time.monotonic_ns()))
 
     async def _over(self, until: Trigger | None, end_ns: int) -> int:
-        """Wait for the end that comes first; when it was due."""
+        """Wait for the earlier of two ends, and return when it was due."""
         if until is None:
             await sleep_until(end_ns)
             return end_ns
@@ -101,7 +101,7 @@ class Injector:
             return end_ns
 
     async def _triggered(self, trigger: Trigger) -> int:
-        """When the trigger came."""
+        """Wait for the trigger, and return when it occurred."""
         match trigger:
             case OnPhase("startup"):
                 return time.monotonic_ns()
@@ -133,5 +133,5 @@ class Injector:
 
 
 async def sleep_until(at_ns: int) -> None:
-    """Sleep until the monotonic clock shows ``at_ns``; at once if it already does."""
+    """Sleep until the monotonic clock shows ``at_ns``. Return at once if it already does."""
     await asyncio.sleep(max(0, at_ns - time.monotonic_ns()) / 1e9)

@@ -1,4 +1,7 @@
-"""Making the clients of a plan runnable: each once, several at a time; who cannot be had does not stop the others."""
+"""Install the clients of a plan: each once, several at a time.
+
+One that cannot be installed does not stop the others.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +23,16 @@ AT_ONCE = 3
 
 @dataclass(frozen=True)
 class Installed:
-    """Who is ready to run, and who is not with the reason (a missing tool chain, a registry out of reach)."""
+    """The clients that are ready to run, and the others with the reason, such as an unreachable registry."""
 
     clients: Mapping[ClientRef, InstalledClient]
     lacking: Mapping[ClientRef, EnvironmentProblem]
 
 
 def installed(ref: ClientRef, env: Mapping[str, str] = MappingProxyType({})) -> InstalledClient:
-    """One client, ready to run: by its kind, or by the user's own command. Its process sees ``env`` as well.
+    """Return one client, ready to run: by its kind, or by the user's own command. ``env`` is added to its environment.
 
-    UsageError for a command that was stored without its secrets.
+    Raise UsageError for a command that was stored without its secrets.
     """
     launch = (
         Launch(typed_settings.command(ref), {})
@@ -40,7 +43,7 @@ def installed(ref: ClientRef, env: Mapping[str, str] = MappingProxyType({})) -> 
 
 
 def install(refs: Iterable[ClientRef]) -> dict[ClientRef, InstalledClient]:
-    """Make every client runnable. Raises what :meth:`ports.ClientKind.install` raises, for the first."""
+    """Install every client. Raise what :meth:`ports.ClientKind.install` raises for the first one that fails."""
     done = install_what_can_be(refs)
     for problem in done.lacking.values():
         raise problem
@@ -50,9 +53,9 @@ def install(refs: Iterable[ClientRef]) -> dict[ClientRef, InstalledClient]:
 def install_what_can_be(
     refs: Iterable[ClientRef], env: Mapping[str, str] = MappingProxyType({})
 ) -> Installed:
-    """Make every client runnable that can be; ``env`` is what their processes see as well.
+    """Install every client for which that is possible. ``env`` is added to the environment of their processes.
 
-    UsageError for a version that does not exist: that is the user's.
+    Raise UsageError for a version that does not exist, which is the user's error.
     """
     wanted = list(dict.fromkeys(refs))
     ready: dict[ClientRef, InstalledClient] = {}

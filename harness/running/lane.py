@@ -1,7 +1,7 @@
-"""A lane: one isolated path to a cluster. On every broker it is a proxy, a witness behind it, and a listener.
+"""A lane: one isolated path to a cluster. For every broker it has a proxy, a witness after it, and a listener.
 
-``client -> proxy -> witness -> broker``. The brokers advertise the proxies' addresses, so whoever bootstraps
-through a lane stays on it, and a fault on one lane is no business of its neighbours.
+``client -> proxy -> witness -> broker``. The brokers advertise the proxies' addresses, so a client that bootstraps
+through a lane stays on it. A fault on one lane does not affect other lanes.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from harness.plugins.cluster import Cluster
 from harness.plugins.proxy import Proxy, ProxyServer
 from harness.witness import WitnessLane
 
-#: A witness that has not accepted all that waits by then will not.
+#: If a witness has not accepted all waiting connections by then, it never will.
 EMPTY_S = 5.0
 
 
 @dataclass(frozen=True)
 class Lane:
-    """One lane of a running cluster, ready for one trial at a time."""
+    """A lane of a running cluster, ready for one trial at a time."""
 
     number: int
     proxies: tuple[Proxy, ...]
@@ -32,13 +32,13 @@ class Lane:
 
     @property
     def bootstrap(self) -> str:
-        """What clients on this lane are given as ``bootstrap.servers``."""
+        """The ``bootstrap.servers`` for clients on this lane."""
         return ",".join("{}:{}".format(*proxy.address.advertised) for proxy in self.proxies)
 
     async def assert_pristine(self) -> None:
-        """Raise EnvironmentProblem if a fault is left on the lane, or somebody else has been at its proxies.
+        """Raise EnvironmentProblem if a fault is left on the lane, or if another program has used its proxies.
 
-        No later trial may inherit a fault, and none may rest on what a stranger did.
+        Later trials must not inherit a fault or depend on the actions of other programs.
         """
         if self.server is not None and (told := await self.server.strangers()):
             raise EnvironmentProblem(
@@ -67,16 +67,16 @@ class Lane:
     async def empty(self, timeout_s: float = EMPTY_S) -> None:
         """Reset every connection that a client has left, so that none counts against the next client.
 
-        A proxy accepts connections faster than it dials for them, and so does the kernel for the witness: of thousands
-        many arrive after their client has ended. A broker that owes an answer does not notice that its peer has gone.
-        EnvironmentProblem: some connections may be left.
+        A proxy accepts connections faster than it dials for them, and so does the kernel for the witness. Of thousands,
+        many arrive after their client has ended. A broker that owes a response does not notice that its peer has
+        closed. Raise EnvironmentProblem if some connections may be left.
         """
         try:
             for proxy in self.proxies:
                 await proxy.disable()
             async with asyncio.timeout(timeout_s):
                 await self.witness.empty()
-        except OSError as error:  # TimeoutError is one
+        except OSError as error:  # TimeoutError is an OSError.
             why = error.strerror or f"it takes more than {timeout_s:g} s"
             raise EnvironmentProblem(
                 "lane-not-emptied", "lane {lane} cannot be emptied: {why}", lane=self.number, why=why
@@ -90,9 +90,9 @@ class Lane:
 async def open_lane(
     cluster: Cluster, server: ProxyServer, number: int = 0, dialled: Counter[int] | None = None
 ) -> AsyncIterator[Lane]:
-    """A lane of ``cluster``, its witness listening and its proxies enabled; the witness is closed at exit.
+    """Open a lane of ``cluster``: its witness listens, and its proxies are enabled. The witness is closed at exit.
 
-    ``dialled`` are the ports of the witnesses that the lane had before; this one's are added.
+    ``dialled`` has the ports of the lane's earlier witnesses; this witness adds its own.
     """
     addresses = [address for address in cluster.addresses if address.lane == number]
     witness = WitnessLane(number, dialled=dialled)

@@ -1,6 +1,6 @@
-"""A lane in somebody's hands: addresses for any program, topics, any fault at any moment, and what really passed.
+"""A borrowed lane: addresses for any program, topics, any fault at any moment, and the frames that passed.
 
-Everything here is called from another thread than the loop that has the lane.
+All methods are called from another thread than that of the loop that has the lane.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class LaneHandle:
-    """One lane of a running cluster, for as long as it is borrowed."""
+    """A lane of a running cluster, while it is borrowed."""
 
     cluster: Cluster
     lane: Lane
@@ -36,16 +36,16 @@ class LaneHandle:
 
     @property
     def bootstrap(self) -> str:
-        """What to give a client as ``bootstrap.servers``."""
+        """The ``bootstrap.servers`` for a client."""
         return self.lane.bootstrap
 
     @property
     def frames(self) -> tuple[Frame, ...]:
-        """Every frame that passed the witness since the lane was borrowed."""
+        """All frames that have passed the witness since the lane was borrowed."""
         return tuple(self._frames)
 
     def topic(self, name: str | None = None, partitions: int = 1, **config: str) -> str:
-        """Create a topic, of a name that nobody else has where none is given; its name."""
+        """Create a topic and return its name. If none is given, the name is unique."""
         name = name or f"lab-{uuid.uuid4().hex[:8]}"
         self._call(
             self.cluster.create_topic(name, partitions, {k.replace("_", "."): v for k, v in config.items()})
@@ -54,7 +54,7 @@ class LaneHandle:
         return name
 
     def log(self, topic: str) -> list[LogRecord]:
-        """Every record that lies in a topic, control records included, read past the lane."""
+        """Return every record in a topic, including control records. They are read without passing the lane."""
         return self._call(self.cluster.read_log(topic))
 
     @contextmanager
@@ -67,10 +67,10 @@ class LaneHandle:
         topic: str | None = None,
         **params: int,
     ) -> Iterator[None]:
-        """A fault of any kind that a plan may have, in effect until the end of the ``with``.
+        """Inject a fault of any kind until the end of the ``with``.
 
-        ``params`` are the kind's own (``kafka-trial explain KIND``), ``frames`` say which single frames it is for, and
-        ``topic`` which topic, for kinds that have one. UsageError for what the kind does not know.
+        ``params`` are the kind's own (``kafka-trial explain KIND``). ``frames`` restricts the fault to some frames, and
+        ``topic`` to a topic, for kinds that have one. Raise UsageError for parameters that the kind does not have.
         """
         known = registry.fault(kind)
         if known.exclusive_cluster:
@@ -99,7 +99,7 @@ class LaneHandle:
 async def borrowed(
     cluster: Cluster, lane: Lane, loop: asyncio.AbstractEventLoop
 ) -> AsyncIterator[LaneHandle]:
-    """A lane on loan. EnvironmentProblem if a fault is on it, before or behind."""
+    """Lend a lane. Raise EnvironmentProblem if a fault is on it before or afterwards."""
     await lane.assert_pristine()
     mine = LaneHandle(cluster, lane, loop)
     lane.witness.record(mine._frames.append)

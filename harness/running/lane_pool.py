@@ -1,10 +1,11 @@
-"""Jobs on the lanes of one broker kind: each job waits in line, and gets a lane to itself.
+"""Jobs on the lanes of one broker kind: each job waits in a queue and gets a lane to itself.
 
-Every lane has a proxy server of its own: one that stops answering is replaced with its lane, and the jobs on the others
-do not notice. A cluster that dies is replaced as well; what was under way on it has failed, what waits goes on.
+Every lane has its own proxy server. If one stops answering, it is replaced together with its lane, and jobs on other
+lanes are not affected. A cluster that dies is replaced as well: its jobs in progress have failed, and waiting jobs
+continue.
 
-Exclusive jobs have a cluster to themselves, one after the other: it is handed on if it is as good as new, and replaced
-if that cannot be shown.
+Exclusive jobs have a cluster to themselves, one after the other. It is reused only if it shows no effect of the last
+job, and replaced otherwise.
 """
 
 from __future__ import annotations
@@ -26,25 +27,26 @@ from harness.plugins.cluster import Cluster
 from harness.plugins.proxy import ProxyServer
 from harness.running.lane import Lane, open_lane
 
-#: What dies is replaced, but not for ever: the third cluster is the machine's doing, and so is the third proxy server
-#: of a lane in a row with which no job could be done. (A client may end one with each of its trials.)
+#: Dead clusters and servers are replaced a limited number of times: after the third cluster, or the third proxy server
+#: in a row without a finished job on the lane, the machine is the likely cause. (A client may end one proxy server with
+#: each of its trials.)
 MAX_CLUSTERS = MAX_SERVERS = 3
-#: For thirty lanes whose clients have all the connections that they may, each of which is two of ours. The 1024 that
-#: shells give are taken by one such client, and all the other lanes accept no more.
+#: Enough for thirty lanes whose clients open the maximum of connections, each of which takes two descriptors here. One
+#: such client uses up the shells' default of 1024, and then no other lane can accept connections.
 OPEN_FILES = 2**16
 
-#: What is done with one lane, which no other job has meanwhile. An error of its own ends the pool. It gives the seconds
-#: for which brokers may remember it where they cannot be asked; infinite: none may have its cluster afterwards.
+#: The job on a lane that no other job uses meanwhile. An error of the job itself ends the pool. It returns the seconds
+#: for which brokers may remember it if they cannot be asked; if infinite, no other job may use its cluster.
 Job = Callable[[Cluster, Lane], Awaitable[float]]
 
 log = logging.getLogger(__name__)
 
 
 class JobQueue:
-    """Jobs that wait for a lane, first come, first served. ``open``: more may come, until it is closed.
+    """Jobs that wait for a lane, in order of arrival. If ``open``, more may be added until it is closed.
 
-    ``goes_on`` may end it early: what waits then is left. Of the jobs in ``heavy`` at most ``most_heavy`` are under way
-    at a time; others overtake those that wait for that.
+    ``goes_on`` may end the queue early; waiting jobs are then left. At most ``most_heavy`` of the jobs in ``heavy`` run
+    at a time; other jobs overtake those that wait for this.
     """
 
     def __init__(
@@ -66,31 +68,31 @@ class JobQueue:
 
     @property
     def over(self) -> bool:
-        """True if no job will be given any more."""
+        """True if no job will be returned any more."""
         return not self._goes_on() or not (self._jobs or self._open)
 
     def put(self, job: Job) -> None:
-        """One more job."""
+        """Add a job."""
         self._jobs.append(job)
         self._news.set()
 
     def put_first(self, job: Job) -> None:
-        """A job that was taken, and is given back to be taken again."""
+        """Put back a job that was taken, to be taken again first."""
         self._jobs.appendleft(job)
         self.done(job)
 
     def done(self, job: Job) -> None:
-        """A job that was taken is over."""
+        """Report that a taken job has ended."""
         self._heavy_now -= job in self._heavy
         self._news.set()
 
     def close(self) -> None:
-        """Nothing comes any more."""
+        """Accept no more jobs."""
         self._open = False
         self._news.set()
 
     async def take(self) -> Job | None:
-        """The next job that may begin, waiting for one while there may be one; None if the line is over."""
+        """Return the next job that may begin, waiting while there may be one. Return None when the queue has ended."""
         while not self.over:
             is_full = self._heavy_now >= self._most_heavy
             for job in self._jobs:
@@ -105,11 +107,11 @@ class JobQueue:
 
 @dataclass(frozen=True)
 class Pool:
-    """``lanes`` lanes on a cluster of ``broker`` (``kind:id``), logs below ``logs``; ``say`` what is amiss.
+    """``lanes`` lanes on a cluster of ``broker`` (``kind:id``), with logs below ``logs``; ``say`` reports problems.
 
-    ``starts`` lets clusters of several pools start in turn. ``exclusive``: one lane, on a cluster that is renewed
-    between jobs. ``after_death`` is awaited when a cluster has died: if it is True, the reason is gone from the line.
-    ``pause`` waits a number of seconds, as long as brokers may remember a job.
+    ``starts`` makes the clusters of several pools start in turn. ``exclusive``: one lane, on a cluster that is renewed
+    between jobs. ``after_death`` is awaited when a cluster has died; it returns True if the cause was removed from the
+    queue. ``pause`` waits a number of seconds, for as long as brokers may remember a job.
     """
 
     broker: str
@@ -122,7 +124,7 @@ class Pool:
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def work(self, queue: JobQueue) -> None:
-        """Do the jobs until the line is over. BrokerDied, EnvironmentProblem: what died cannot be replaced any more."""
+        """Run the jobs until the queue ends. Raise BrokerDied or EnvironmentProblem if replacements are used up."""
         died = 0
         _allow_open_files()
         while not queue.over:
@@ -134,12 +136,12 @@ class Pool:
                     broker=self.broker,
                     count=len(queue),
                 )
-            # One that an exclusive job has ruined takes no other job with it.
+            # After an exclusive job has ruined a cluster, no other job may use it.
             if await self._on_one_cluster(queue) and not self.exclusive:
                 died += not (self.after_death is not None and await self.after_death())
 
     async def _on_one_cluster(self, queue: JobQueue) -> bool:
-        """True if it died."""
+        """Return True if the cluster died."""
         async with AsyncExitStack() as stack:
             async with self.starts:
                 if queue.over:
@@ -151,7 +153,7 @@ class Pool:
         return cluster.died() is not None
 
     async def _started(self, stack: AsyncExitStack) -> Cluster:
-        """A cluster that the stack removes. BrokerDied: none could be started, three times."""
+        """Start a cluster, which the stack removes. Raise BrokerDied if three starts failed."""
         kind, _, broker_id = self.broker.partition(":")
         for attempt in range(1, MAX_CLUSTERS + 1):
             try:
@@ -188,7 +190,7 @@ class Pool:
     async def _take_turns(
         self, cluster: Cluster, server: ProxyServer, lane: Lane, queue: JobQueue
     ) -> int | None:
-        """None when there is nothing more to do on this cluster; else how many jobs were done before none was safe."""
+        """Return the number of jobs done before the cluster was no longer safe, or None if no jobs are left for it."""
         done = 0
         while await server.alive() and await _emptied(lane):
             job = await queue.take()
@@ -210,14 +212,14 @@ class Pool:
 
 
 def _allow_open_files() -> None:
-    """As many as are of use, if this machine allows that; the limit is never lowered."""
+    """Raise the limit of open files as far as useful and possible. It is never lowered."""
     soft, hard = (math.inf if most == RLIM_INFINITY else most for most in getrlimit(RLIMIT_NOFILE))
     if (wanted := min(OPEN_FILES, hard)) > soft:
         setrlimit(RLIMIT_NOFILE, (int(wanted), RLIM_INFINITY if hard == math.inf else int(hard)))
 
 
 async def _emptied(lane: Lane) -> bool:
-    """True if no connection of the last job is left."""
+    """Empty the lane. Return True if no connection of the last job is left."""
     try:
         await lane.empty()
     except KafkaTrialError as error:
@@ -227,7 +229,10 @@ async def _emptied(lane: Lane) -> bool:
 
 
 async def _renewed(cluster: Cluster, lane: Lane, lingers_s: float) -> bool:
-    """True if nothing of the last job is left on a cluster and its lane; whatever goes wrong here, it is replaced."""
+    """Renew a cluster and its lane.
+
+    Return True if no effect of the last job is left; after any error it must be replaced.
+    """
     if lingers_s == math.inf:
         return False
     try:

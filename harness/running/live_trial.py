@@ -1,10 +1,11 @@
-"""LiveWorld: one trial against a real cluster, from a fresh topic to the evidence. It collects; it never judges.
+"""A live trial: one trial against a real cluster, from a fresh topic to the evidence. It collects and never judges.
 
-The client first gets its first records through in peace, so that a fault meets it connected and at work, not
-half-way through its start. Then three phases. *load*: it sends, the faults come and go. *heal*: no fault is left,
-and the client has its delivery timeout and a margin to give every record a result, and where records are pending
-then, until it has made no progress for longer than any timeout of its own. *final*: the client is closed
-and the log is read back over INTERNAL. A trial that cannot be finished has an ending that says why, never a verdict.
+The client first completes its first records without faults, so that a fault hits a connected and active client, not one
+that is still starting. Three phases follow. *load*: the client sends while faults come and go. *heal*: no fault is
+left, and the client has its delivery timeout and a margin to give every record a result. If records are still pending
+then, the runner waits until the client has made no progress for longer than any of its own timeouts. *final*: the
+client is closed, and the log is read over INTERNAL. A trial that cannot be finished has an ending with the reason and
+no verdict.
 """
 
 from __future__ import annotations
@@ -62,16 +63,16 @@ from harness.trial.script import (
 
 STARTUP_TIMEOUT_S = 60.0
 LAST_ROWS_S = 10.0
-#: An adapter reads its commands beside whatever its client does; one that does not for so long is stuck.
+#: An adapter reads commands regardless of what its client does. If it reads none for this long, it is stuck.
 HAND_OVER_S = 30.0
 
 
 LOG_OF_CLIENT = "client.log"
-#: What is the client's to write in, while it lives.
+#: The folders that the client may write to while it runs.
 OWN = "client"
 
 
-#: What a client does not claim is no failure of it.
+#: A client does not fail for a feature that it does not claim.
 NOT_CLAIMED = (ConfigRefused, NotOffered)
 
 
@@ -81,7 +82,7 @@ def _assert_met(lack: NotOffered | None) -> None:
 
 
 class LiveTrial:
-    """One run of one :class:`TrialSpec` on one lane. ``run()`` always gives evidence, whatever happened."""
+    """One run of one :class:`TrialSpec` on one lane. ``run()`` always returns evidence, whatever happened."""
 
     def __init__(
         self,
@@ -114,7 +115,7 @@ class LiveTrial:
         )
 
     async def run(self) -> Evidence:
-        """Collect. Whatever goes wrong becomes the ending; cancellation passes through."""
+        """Collect evidence. Any error becomes the ending; cancellation is passed on."""
         ending, code, reason = Ending.COMPLETE, "", ""
         self._lane.witness.record(self._saw, self._meter)
         try:
@@ -140,7 +141,7 @@ class LiveTrial:
     def _saw(self, row: Frame) -> None:
         if self._meter.exceeded is None:
             self._frames.append(row)
-            with suppress(OverLimit):  # which is the trouble
+            with suppress(OverLimit):  # ``_trouble`` reports it.
                 self._meter.spend(ROWS)
                 if row.kind is not FrameKind.RESPONSE:
                     self._meter.spend(REQUEST_BYTES, row.size_bytes)
@@ -148,7 +149,7 @@ class LiveTrial:
     async def _collect(self) -> None:
         _assert_met(unavailable.on_brokers(self._spec, len(self._cluster.node_ids)))
         await self._lane.assert_pristine()
-        self._came_around()  # what was done before is not this client's doing
+        self._came_around()  # Forget connections from before this trial.
         await self._cluster.create_topic(self._topic, self._spec.workload.partitions)
         trace = self._own_folder() / TRACE
         launch = self._client.launch
@@ -183,17 +184,17 @@ class LiveTrial:
 
     @property
     def active_faults(self) -> list[str]:
-        """The kinds of the faults that are in effect at this moment."""
+        """Return the kinds of the faults in effect at this moment."""
         return [spec.kind for spec in self._injector.active]
 
     @property
     def phase(self) -> str:
-        """Where the trial is: starting, load, heal or final."""
+        """Return the phase of the trial: starting, load, heal or final."""
         named = {"final": self._phases.final_ns, "heal": self._phases.heal_ns, "load": self._phases.load_ns}
         return next((name for name, at_ns in named.items() if at_ns is not None), "starting")
 
     def _assert_as_asked(self, told: StartupComplete) -> None:
-        """A verdict stands under a name and a version: another one must not stand in for it."""
+        """Check that the client is the one that was asked for: a verdict applies to its name and version only."""
         asked = self._spec.client
         if not asked.command and told.client_version != asked.version:
             raise breaches.other_version(str(asked), told.client_version)
@@ -206,7 +207,7 @@ class LiveTrial:
         self._injector.heard(event)
 
     async def _play(self, script: Script, client: Conversation, faults: asyncio.Task[None]) -> None:
-        """Do the script's steps. A client that crashes has its records in the log, and its words in the history."""
+        """Do the script's steps. After a crash, the client's records are in the log, and its events in the history."""
         step = next(script, None)
         while step is not None:
             crashed = False
@@ -278,7 +279,7 @@ class LiveTrial:
 
     @asynccontextmanager
     async def _faults_prepared(self) -> AsyncIterator[None]:
-        """Whatever happens meanwhile, the lane carries no fault of ours afterwards."""
+        """Prepare the faults, and remove them from the lane at exit, whatever happens."""
         try:
             await self._injector.prepare()
             yield
@@ -286,14 +287,17 @@ class LiveTrial:
             await self._injector.clear()
 
     async def _witnessed_to_the_end(self) -> None:
-        """Wait for the last connections to end, so that their last rows are there; then trust the witness or not."""
+        """Wait for the last connections to end, so that their last rows are present. Then check the witness."""
         with suppress(TimeoutError):
             async with asyncio.timeout(LAST_ROWS_S):
                 await self._lane.witness.idle.wait()
         self._observation.assert_whole()
 
     def _came_around(self) -> list[str]:
-        """Which brokers somebody else than the witness has reached since the last call; each dial is good for one."""
+        """Return the brokers that any program but the witness has reached since the last call.
+
+        Each dial explains one connection.
+        """
         dialled, around = self._lane.witness.dialled, []
         for node_id, port in self._cluster.came_to(self._lane.number):
             if dialled[port]:
@@ -303,7 +307,7 @@ class LiveTrial:
         return around
 
     def _assert_nobody_came_around(self) -> None:
-        """A client that reached a broker without the witness met no fault, and no row tells what was said there."""
+        """Raise if a client reached a broker without the witness: it met no fault, and no row shows what it sent."""
         if around := self._came_around():
             raise KafkaTrialError(
                 "lane-bypassed", "a connection went around the lane, to {to}", to=tuple(around)

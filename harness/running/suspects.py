@@ -1,8 +1,8 @@
-"""Who ended a broker that several trials shared: each is run alone once more, and who does it again is left out.
+"""Find the client that ended a broker shared by several trials: each trial runs alone once more.
 
-A broker that dies takes all trials on its cluster with it, and says nothing of which of their clients it was, if any.
-So none of their verdicts counts. A client in whose trial a broker dies twice, the second time with nobody else on it,
-is not run any more; the others go on.
+A broker that dies ends all trials on its cluster and does not show which client was the cause, if any. None of their
+verdicts counts. If a broker dies again while a client's trial runs alone, that client is left out of the rest of the
+run. The others continue.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Numbered = tuple[int, TrialSpec]
 
 @dataclass
 class Suspects:
-    """The trials that a broker's death has ended since the last time somebody asked, and the clients that did it."""
+    """The trials ended by a broker's death since the last ``take``, and the clients known to cause one."""
 
     say: Callable[[str], None]
     culprits: dict[ClientRef, str] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Suspects:
         return verdict.code in DIED
 
     def take(self) -> list[Numbered]:
-        """Those who are to be run alone now, whose clients are not known for it yet."""
+        """Return the trials to run alone now, and forget them."""
         waiting, self._waiting = self._waiting, []
         if waiting:
             names = ", ".join(sorted({str(spec.client) for _, spec in waiting}))
@@ -44,7 +44,7 @@ class Suspects:
         return waiting
 
     def heard(self, trial: Numbered, verdict: TrialVerdict) -> bool:
-        """The verdict of a trial that had its cluster to itself; True if it is its client's doing."""
+        """Record the verdict of a trial that ran alone. Return True if its client caused a broker's death."""
         _, spec = trial
         if verdict.code not in DIED:
             return False

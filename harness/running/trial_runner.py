@@ -1,4 +1,4 @@
-"""One trial of a run, from its spec to its verdict: collected on a lane, stored, judged, stored again."""
+"""One trial of a run, from its spec to its verdict: collect on a lane, store, judge, store the verdict."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from harness.storage.run_store import RunRecord, RunStore
 
 @dataclass(frozen=True)
 class Execution:
-    """Trials of one run; ``under_way`` are those of the moment, by name. ``say`` what is amiss, once."""
+    """Trials of one run. ``under_way`` has those in progress, by name; ``say`` reports problems, once each."""
 
     store: RunStore
     clients: Mapping[ClientRef, InstalledClient]
@@ -43,7 +43,7 @@ class Execution:
         return self.store.record
 
     async def run(self, index: int, spec: TrialSpec, cluster: Cluster, lane: Lane) -> TrialVerdict:
-        """Carry out the trial that stands at ``index`` in the run's plan; its verdict is stored when this returns."""
+        """Run the trial at ``index`` in the run's plan. Its verdict is stored when this returns."""
         trial = self.under_way[spec.trial] = LiveTrial(
             spec=spec,
             run_id=self._record.run_id,
@@ -68,7 +68,7 @@ class Execution:
         ending: Ending = Ending.UNSUPPORTED,
         code: str = "",
     ) -> TrialVerdict:
-        """Store that the trial at ``index`` of the plan was not run, and why, without running anything."""
+        """Store why the trial at ``index`` of the plan was not run, without running anything."""
         record = TrialRecord(
             spec=spec,
             run_id=self._record.run_id,
@@ -98,7 +98,7 @@ class Execution:
             lost = (
                 f"{capture.dropped} packets dropped, {capture.cut} cut, {capture.unread} connections unread"
             )
-            doubt = f"the capture of {spec.trial} is not whole, nothing is compared with it: {lost}"
+            doubt = f"the capture of {spec.trial} is incomplete, so nothing is compared with it: {lost}"
         else:
             return
         if doubt not in self._said:
@@ -106,7 +106,10 @@ class Execution:
             self.say(doubt)
 
     def _conclude(self, evidence: Evidence) -> TrialVerdict:
-        """EnvironmentProblem: it cannot be written. Any other error is a defect, in this trial alone."""
+        """Judge and store.
+
+        Raise EnvironmentProblem if writing fails. Any other error is a defect in this trial alone.
+        """
         try:
             self.store.write_evidence(evidence)
             verdict = judged(evidence, self._record)
@@ -128,7 +131,7 @@ class Execution:
 
 
 def judged(evidence: Evidence, record: RunRecord) -> TrialVerdict:
-    """The verdict of one trial as its run sees it: with what was known to fail when the run began."""
+    """Return the verdict of a trial in its run, with the known failures from the beginning of the run."""
     validate_plan.check_numbers(evidence.record.spec)
     scenario = registry.scenario(evidence.record.spec.scenario)
     return baseline.apply(judge(evidence, scenario, registry.checks()), record.baseline)
@@ -137,7 +140,7 @@ def judged(evidence: Evidence, record: RunRecord) -> TrialVerdict:
 def rejudge(store: RunStore) -> list[TrialVerdict]:
     """Judge the stored evidence of every finished trial again, and replace its verdict.
 
-    A trial whose evidence cannot be read, or judged, is a harness-error.
+    A trial whose evidence cannot be read or judged is a harness-error.
     """
     verdicts, record = [], store.record
     for spec in record.plan.trials:

@@ -67,7 +67,7 @@ class Bisection:
 
     @property
     def bracket(self) -> tuple[str, str]:
-        """The last good version and the first bad one, as far as known."""
+        """The last good version and the first bad one that are known."""
         good, bad = bracket(self.versions, self.seen)
         return self.versions[good], self.versions[bad]
 

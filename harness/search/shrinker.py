@@ -1,8 +1,8 @@
 """Shrink one failure: measure how often it occurs, search round by round, and confirm the result.
 
-Only what was shown is claimed. An intermittent failure is tried so often that it is rarely missed. The result is tried
-again, because it was selected for having failed. If it does not fail again, the search continues from the previous
-schedule that does.
+The results claim only what attempts have shown. An intermittent failure is tried so often that it is rarely missed. The
+result is tried again, because it was selected for having failed. If it does not fail again, the search continues from
+the previous schedule that does.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Shrinker:
 
     @property
     def minimal(self) -> TrialSpec:
-        """The smallest schedule known to fail, and to fail as often as the original as far as known."""
+        """The smallest schedule that is known to fail, and that did not seem to fail less often than the original."""
         if self.confirmed is not None or not self.anomaly:
             return self._path[-1]
         often = self.rate(self.original).share
@@ -118,8 +118,8 @@ class Shrinker:
         rate = self.rate(self.original)
         self.attempts = self.given or shrink_passes.attempts_for(rate.failed, rate.tried)
         self.say(
-            f"{self.anomaly}: the original failed {rate.failed} of {some(rate.tried, 'time')}; what does not fail "
-            f"in {some(self.attempts, 'attempt')} counts as a schedule that does not"
+            f"{self.anomaly}: the original failed {rate.failed} of {some(rate.tried, 'time')}; a schedule "
+            f"without a failure in {some(self.attempts, 'attempt')} counts as passing"
         )
         return True
 

@@ -95,7 +95,7 @@ class AttemptStats:
 
 @dataclass(frozen=True)
 class FailureCriterion:
-    """The condition for a schedule to count as failing: one failure in so many attempts, or ``each`` of them."""
+    """The condition for a schedule to count as failing: one failure in ``attempts`` attempts, or ``each`` of them."""
 
     attempts: int
     each: bool = False

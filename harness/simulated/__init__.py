@@ -1,1 +1,4 @@
-"""SimulatedWorld: a trial in virtual time, decided to the last byte by its spec. Pure: no clock, no socket, no dice."""
+"""Simulated mode: a trial in virtual time whose spec determines every byte.
+
+Pure: no clock, no socket, no randomness.
+"""

@@ -1,10 +1,9 @@
-"""One connection, from the client's end over a proxy and the witness to the broker's end, as TCP and Toxiproxy have it.
+"""One connection, from the client's end through a proxy and the witness to the broker's end, like TCP and Toxiproxy.
 
-The client's end is what a socket is: it connects, takes bytes, has bytes to read, and ends by FIN or by an error.
-At the broker's end whole requests are handed to the broker one after the other: the next one when the one before
-has its answer. Whoever closes sends FIN behind its data; a reset overtakes and drops what has not been read.
-Neither half-closing nor a peer's reset is relayed, for the proxy does not: the other side sees FIN, and is reset if
-it sends more.
+The client's end behaves like a socket: it connects, takes bytes, has bytes to read, and ends by FIN or by an error. At
+the broker's end, whole requests are handed to the broker one by one, each after the response to the previous one. A
+side that closes sends FIN after its data; a reset overtakes the data and drops what has not been read. As with the real
+proxy, neither half-closing nor a peer's reset is relayed: the other side sees FIN, and is reset if it sends more.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ RESET = "Connection reset by peer"
 
 
 class Tear(NamedTuple):
-    """The next bytes in one direction are the last: ``at_byte`` of them pass, then the connection ends."""
+    """The next frame of one direction is cut: ``at_byte`` of its bytes pass, then the connection ends."""
 
     name: str
     upstream: bool
@@ -91,11 +90,11 @@ class SimulatedConnection:
             self.down = Pipe(network.scheduler, proxy.down, self._at_client)
 
     def _touched(self, name: str) -> None:
-        """A fault met this connection."""
+        """Report that a fault affected this connection."""
         if self.proxy is not None:
             self.proxy.touched[name] += 1
 
-    # the client's end
+    # The client's end.
 
     def send(self, data: bytes) -> None:
         """Send any number of bytes. Raise ConnectionError if the connection has failed or is closed."""
@@ -121,7 +120,7 @@ class SimulatedConnection:
                 self.forget()
 
     def fail(self, error: str) -> None:
-        """The client's end is told of an error; what it has not read is gone."""
+        """Report an error to the client's end. Data that it has not read is lost."""
         if not self.closed and self.error is None:
             self.error = error
             self.incoming.clear()
@@ -131,10 +130,13 @@ class SimulatedConnection:
         self.changed = True
         self._network.news = True
 
-    # set up
+    # Set-up.
 
     def accepted(self) -> None:
-        """The proxy has accepted and dialled the broker; a broker that is down is the end of it at once."""
+        """Accept the connection at the proxy, which dials the broker.
+
+        If the broker is down, the connection ends at once.
+        """
         assert self.proxy is not None
         if self.closed:
             self.forget()
@@ -154,7 +156,7 @@ class SimulatedConnection:
             self.is_connected = True
             self._tell()
 
-    # what comes out of the pipes
+    # Output of the pipes.
 
     def _at_client(self, data: bytes | None) -> None:
         if self.closed or self.error is not None:
@@ -202,10 +204,10 @@ class SimulatedConnection:
         except FrameError:
             self.broker_closes()
 
-    # the witness between them
+    # The witness between them.
 
     def _is_taken(self, sender: str, data: bytes) -> bool:
-        """True if rules of the witness say what becomes of ``data``."""
+        """True if rules of the witness decide about ``data``."""
         if self._interception is None:
             if not self._network.rules:
                 return False
@@ -213,12 +215,15 @@ class SimulatedConnection:
         return self._interception.takes(sender, data)
 
     def rules_changed(self) -> None:
-        """What waited for a rule may go on."""
+        """Pass on what no longer waits for a rule."""
         if self._interception is not None:
             self._interception.go_on()
 
     def pass_on(self, sender: str, data: bytes) -> None:
-        """The witness lets bytes go on. A broker has them a moment later: its answer is told behind them."""
+        """Pass bytes on from the witness.
+
+        A broker receives them in a later event, so the row of its response follows theirs.
+        """
         if sender == BROKER:
             self.down.push(data)
         else:
@@ -230,28 +235,28 @@ class SimulatedConnection:
             self._next_request()
 
     def pass_on_end(self, sender: str) -> None:
-        """The witness lets the end of a direction go on."""
+        """Pass on the end of a direction from the witness."""
         if sender == BROKER:
             self.down.push(None)
         else:
             self._network.later(0, lambda: self._broker_end_closed(CLIENT, stops=False))
 
     def nothing_waits(self) -> None:
-        """The witness has passed on what it kept."""
+        """React to the witness having passed on everything that it held."""
         if self.closed and not self.broker_open:
             self.forget()
 
     def end_by_witness(self) -> None:
-        """A rule ends the connection on both sides; of a reset the proxy makes a FIN."""
+        """End the connection on both sides because of a rule. The proxy turns a reset into a FIN."""
         self._network.emit(self._transcript.closed(self._network.scheduler.now_ns, None, "ended by a rule"))
         self._requests.clear()
         self._broker_end_closed(BROKER)
         self.down.push(None)
 
-    # the broker's end
+    # The broker's end.
 
     def broker_closes(self) -> None:
-        """The broker hangs up: FIN to the client behind what it has said."""
+        """Close the broker's end: the client receives FIN after the broker's data."""
         if self.broker_open:
             is_taken = self._interception is not None and self._interception.takes_end(BROKER)
             self._broker_end_closed(BROKER, stops=not is_taken)
@@ -259,7 +264,7 @@ class SimulatedConnection:
                 self.down.push(None)
 
     def cut(self, *, reset: bool) -> None:
-        """The proxy closes both ends now, whatever is under way."""
+        """Close both ends at the proxy at once, whatever is in flight."""
         if self.proxy is None or not self._opened:
             return
         self.up.clear()
@@ -271,7 +276,7 @@ class SimulatedConnection:
             self.down.push(None)
 
     def orphan(self, name: str) -> None:
-        """The way is lost without a word to the client: the broker's end closes, what the client sends goes nowhere."""
+        """Lose the path silently: the broker's end closes, and bytes from the client are discarded."""
         if self._opened and self.broker_open and not self.closed:
             self.up.clear()
             self.down.clear()
@@ -280,19 +285,19 @@ class SimulatedConnection:
             self._proxy_end_closed()
 
     def way_is_back(self, name: str) -> None:
-        """After :meth:`orphan`: whoever has sent is reset now, whoever sends from now on will be."""
+        """Undo :meth:`orphan`. A client that has sent data is reset now; one that sends later is reset then."""
         if self._orphan == name:
             self._orphan, self._lost = None, True
             if self._unheard:
                 self._network.later(BASE_NS, lambda: self.fail(RESET))
 
     def arm_tear(self, tear: Tear) -> None:
-        """Have the next frame torn; only what is open already."""
+        """Cut the next frame. This affects only connections that are already open."""
         if self.broker_open and not self.closed:
             self._tear = tear
 
     def disarm_tear(self, name: str) -> None:
-        """Undo :meth:`arm_tear`, if it did not happen."""
+        """Undo :meth:`arm_tear` if it has had no effect yet."""
         if self._tear is not None and self._tear.name == name:
             self._tear = None
 
@@ -302,12 +307,12 @@ class SimulatedConnection:
         self.cut(reset=tear.reset)
 
     def _client_end_closed(self) -> None:
-        """The witness has a FIN; what waits, either way, is passed on all the same."""
+        """Handle a FIN that reached the witness. Data that waits in either direction is still passed on."""
         if self._interception is None or not self._interception.takes_end(CLIENT):
             self._broker_end_closed(CLIENT, stops=False)
 
     def _proxy_end_closed(self) -> None:
-        """As above, and nobody is there any more to have answers."""
+        """As above, but no client is left to receive responses."""
         if self._interception is not None:
             self._interception.clear(BROKER)
         self._client_end_closed()
@@ -324,7 +329,7 @@ class SimulatedConnection:
                 self.forget()
 
     def _next_request(self) -> None:
-        """Hand over the oldest request, unless one is being answered. A broker finishes what it has read."""
+        """Hand over the oldest request, unless one is being processed. A broker finishes what it has read."""
         if self._answering or not self._requests:
             return
         assert self.proxy is not None
@@ -354,7 +359,10 @@ class SimulatedConnection:
         self._next_request()
 
     def forget(self) -> None:
-        """Nothing can happen on it any more, unless the witness has something to pass on: then that is the last."""
+        """Forget the connection, because nothing more can happen on it.
+
+        If the witness still holds data, wait for that.
+        """
         waits = self._interception is not None and self._interception.is_waiting
         if self.proxy is not None and not waits:
             self.proxy.connections.pop(self, None)

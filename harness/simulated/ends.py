@@ -1,4 +1,4 @@
-"""What the parts of a simulated network need of each other: each knows the others by these interfaces only."""
+"""The interfaces by which the parts of a simulated network know each other."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from harness.witness.transcript import Transcript
 
 
 class Answer(Protocol):
-    """What a broker says to one request: see harness.brokers.scripted."""
+    """A broker's response to one request: see harness.brokers.scripted."""
 
     @property
     def frame(self) -> bytes | None:
-        """The whole response frame, size included; None where nothing is said."""
+        """The whole response frame, including its size field, or None if there is no response."""
 
     @property
     def at_ns(self) -> int:
-        """When it is ready, in virtual time; the connection's next request waits for that."""
+        """When it is ready, in virtual time. The connection's next request waits for that."""
 
     @property
     def close(self) -> bool:
-        """The broker hangs up, behind ``frame`` if there is one."""
+        """True if the broker closes the connection, after ``frame`` if there is one."""
 
     @property
     def again(self) -> bool:
-        """The request was not read yet and is to be handed over once more at ``at_ns``."""
+        """True if the request was not read yet and must be handed over again at ``at_ns``."""
 
 
 class Broker(Protocol):
-    """What the network needs of the brokers: see harness.brokers.scripted."""
+    """What the network needs from the brokers: see harness.brokers.scripted."""
 
     def accepts(self, node_id: int) -> bool:
-        """Does a connection to the node come about now?"""
+        """Return whether a connection to the node succeeds now."""
 
     def handle(self, node_id: int, conn: int, payload: bytes, now_ns: int) -> Answer:
-        """What becomes of one request of connection ``conn``: ``payload`` is its frame without the size."""
+        """Process one request of connection ``conn``. ``payload`` is its frame without the size field."""
 
 
 class Wire(Protocol):
-    """What a connection needs of the network that it is in."""
+    """What a connection needs from its network."""
 
     scheduler: Scheduler
     broker: Broker
@@ -62,7 +62,7 @@ class Wire(Protocol):
 
 
 class Listener(Protocol):
-    """What a connection needs of the proxy that it leads through."""
+    """What a connection needs from its proxy."""
 
     node_id: int
     touched: Counter[str]
@@ -72,7 +72,7 @@ class Listener(Protocol):
 
 
 class Passing(Protocol):
-    """What the rules of the witness need of the connection that they act on."""
+    """What the rules of the witness need from the connection that they act on."""
 
     def pass_on(self, sender: str, data: bytes) -> None:
         """Pass on what ``sender`` sent, or what replaces it."""

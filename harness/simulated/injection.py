@@ -1,7 +1,8 @@
-"""Injecting the faults of one trial in virtual time: as :mod:`harness.running.injector`, with the same rows.
+"""Inject the faults of one trial in virtual time. The rows are the same as those of :mod:`harness.running.injector`.
 
-A fault begins at its moment, or right behind the frame that it waits for: the broker has had that request, and the
-client not yet the answer. It takes no time to begin or to end, so what was in effect is what was asked for.
+A fault begins at its time, or immediately after the frame that triggers it, when the broker has received that request
+and the client has not yet received the response. Beginning and ending take no time, so the effective window is the
+requested one.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from harness.trial.trigger_counter import TriggerCounter
 
 
 class SimulatedInjector:
-    """``holding`` counts the faults that are in effect, ``waiting`` those that have not begun."""
+    """``holding`` counts the faults in effect, and ``waiting`` those that have not begun."""
 
     def __init__(self, specs: Sequence[FaultSpec], lane: SimulatedLane, network: Network) -> None:
         self._lane, self._network = lane, network
@@ -47,13 +48,13 @@ class SimulatedInjector:
         return bool(self._waiting)
 
     def startup(self) -> None:
-        """The client is about to be told its configuration: what is to be there by then begins."""
+        """Start the faults that must be in effect before the client is configured."""
         for row in self._rows:
             if row.spec.start == OnPhase("startup"):
                 self._begin(row.index)
 
     def run(self) -> None:
-        """The load begins now: have each fault begin, or end, when its trigger comes."""
+        """Start the load: from now on each fault begins and ends when its trigger occurs."""
         self._load_ns = self._lane.now_ns
         for row in self._rows:
             if row.spec.start != OnPhase("startup"):
@@ -62,18 +63,18 @@ class SimulatedInjector:
                 self._end_early(row.index)
 
     def heard(self, event: AnyEvent) -> None:
-        """The client told something."""
+        """Process an event of the client."""
         for listen in tuple(self._listening):
             listen(event)
 
     def stop_waiting(self) -> None:
-        """What has not begun will not."""
+        """Call off the faults that have not begun."""
         for call_off in self._waiting.values():
             call_off()
         self._waiting.clear()
 
     def clear(self) -> None:
-        """End everything, also what never began."""
+        """End all faults, including those that never began."""
         self.stop_waiting()
         for index, event in list(self._ending.items()):
             event.cancel()
@@ -82,7 +83,7 @@ class SimulatedInjector:
             kind.heal_sim(row.spec, self._lane)
 
     def accounted(self, frames: Sequence[Frame]) -> tuple[FaultRow, ...]:
-        """The rows with their hits."""
+        """Return the rows with their hits."""
         return tuple(
             FaultRow(
                 row.index,
@@ -97,7 +98,7 @@ class SimulatedInjector:
     def _when(
         self, trigger: Trigger, waits: dict[int, Callable[[], None]], index: int, act: Callable[[], None]
     ) -> None:
-        """Have ``act`` called when the trigger comes; until then ``waits[index]`` calls it off."""
+        """Call ``act`` when the trigger occurs; ``waits[index]`` cancels this."""
         scheduler = self._lane.scheduler
 
         def due(after_load_ms: int, then: Callable[[], None]) -> None:
@@ -170,7 +171,7 @@ class SimulatedInjector:
 
 @cache
 def _lives_here(kind: type) -> bool:
-    """Asked once of each class: to hold one against a protocol is dear."""
+    """Checked once per class, because matching a class with a protocol is slow."""
     return issubclass(kind, SimulatedFaultKind)
 
 

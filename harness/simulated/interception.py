@@ -1,4 +1,4 @@
-"""What rules of the witness do to one simulated connection: the live relay's passages, their steps in virtual time."""
+"""The rules of the witness on one simulated connection: the live relay's pipelines in virtual time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Interception:
         return any(passage.is_guarded for passage in self._passages.values())
 
     def takes(self, sender: str, data: bytes) -> bool:
-        """True if ``data`` does not pass as it is: what becomes of it is seen to here."""
+        """Return True if ``data`` must not pass unchanged, in which case it is handled here."""
         passage = self._passages[sender]
         if not passage.takes(data):
             return False
@@ -45,7 +45,7 @@ class Interception:
         return True
 
     def takes_end(self, sender: str) -> bool:
-        """As :meth:`takes`, of a FIN: it goes on behind what waits."""
+        """As :meth:`takes`, for a FIN, which follows everything that waits."""
         passage, now_ns = self._passages[sender], self._network.scheduler.now_ns
         if not passage.is_guarded:
             return False
@@ -55,7 +55,7 @@ class Interception:
         return True
 
     def go_on(self) -> None:
-        """Pass on what may leave now, either way; look again when more may."""
+        """Pass on what may leave now, in both directions, and set an alarm for the rest."""
         for sender in (CLIENT, BROKER):
             self._go_on(sender)
 
@@ -79,7 +79,7 @@ class Interception:
             self._connection.nothing_waits()
 
     def clear(self, *senders: str) -> None:
-        """Nothing that came from these passes any more; what still waited never did."""
+        """Discard the data from these senders. Frames that still waited never pass."""
         for sender in senders:
             self._network.emit(self._passages[sender].clear(self._network.scheduler.now_ns))
             if alarm := self._alarms.pop(sender, None):

@@ -11,13 +11,13 @@ from harness.simulated.generated import spec_of
 from harness.simulated.selection import assert_simulated
 from harness.simulated.trial import SimulatedTrial
 
-#: The run that every simulated record names: its values, and so the sizes of compressed batches, depend on it, and
-#: a spec must mean the same bytes in every run.
+#: The run id in every simulated record. Values contain it, and the sizes of compressed batches depend on it. It is
+#: constant so that a spec means the same bytes in every run.
 RUN_ID = "simulated"
 
 
 def is_simulated(spec: TrialSpec) -> bool:
-    """True if the spec's broker lives in simulated mode."""
+    """True if the spec's broker is a simulated one."""
     return spec.broker.startswith("scripted:")
 
 
@@ -34,11 +34,11 @@ def simulate(
 
 
 def try_spec(spec: TrialSpec) -> tuple[Evidence, TrialVerdict]:
-    """Run the trial and judge it, with the checks of its scenario."""
+    """Run the trial, and judge it with the checks of its scenario."""
     evidence = SimulatedTrial(spec, RUN_ID).run()
     return evidence, judged(evidence)
 
 
 def judged(evidence: Evidence) -> TrialVerdict:
-    """Return the verdict of all registered checks on the evidence of one trial, of either world. Pure."""
+    """Return the verdict of all registered checks on the evidence of one trial, of either mode. Pure."""
     return judge(evidence, registry.scenario(evidence.record.spec.scenario), registry.checks())

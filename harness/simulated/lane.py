@@ -1,4 +1,4 @@
-"""What a fault may lay its hands on in simulated mode: proxies, witness, brokers, topic, time."""
+"""Everything that a fault can control in simulated mode: proxies, witness, brokers, topic, time."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class SimulatedLane:
 
     @property
     def now_ns(self) -> int:
-        """The virtual time."""
+        """Return the virtual time."""
         return self.scheduler.now_ns
 
     def on(self, spec: FaultSpec) -> Iterator[SimulatedProxy]:
-        """The proxies that a fault is for: of the brokers it names, or all."""
+        """Yield the proxies of the brokers that a fault names, or all proxies."""
         return (proxy for proxy in self.proxies if not spec.brokers or proxy.node_id in spec.brokers)
 
     def arm(self, name: str, match: FrameMatch, action: Action, brokers: tuple[int, ...] = ()) -> None:
@@ -47,12 +47,12 @@ class SimulatedLane:
                 connection.rules_changed()
 
     def settle(self) -> None:
-        """After a change: a dead broker has no connections, and what is under way meets the network as it is."""
+        """Apply a change: a dead broker loses its connections, and data in flight gets a new time."""
         for proxy in self.proxies:
             if not self.cluster.accepts(proxy.node_id):
                 proxy.broker_gone()
             proxy.retime()
 
     def touched(self, name: str) -> int:
-        """How often the fault of that name met something that only the proxies see."""
+        """Return how often the fault of that name affected something that only the proxies see."""
         return sum(proxy.touched[name] for proxy in self.proxies)

@@ -1,7 +1,7 @@
 """The network between one client and the brokers: names, listeners, and the witness in front of every broker.
 
-``client -> proxy -> witness -> broker``. The witness's rows are made by its own transcript from the bytes at the
-broker's end, so that they are what the live witness would have written.
+``client -> proxy -> witness -> broker``. The witness's own transcript makes its rows from the bytes at the broker's
+end, so they are what the live witness would have written.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Network:
         self._topic_names: TopicNames = {}
         self._connections = 0
 
-    # the client's side
+    # The client's side.
 
     @property
     def wall_ns(self) -> int:
@@ -77,18 +77,18 @@ class Network:
         return connection
 
     def later(self, delay_ns: int, action: Callable[[], None]) -> None:
-        """Have something done after ``delay_ns``."""
+        """Call ``action`` after ``delay_ns``."""
         self.scheduler.at(self.scheduler.now_ns + delay_ns, action)
 
-    # the witness
+    # The witness.
 
     def witnessed(self, node_id: int) -> tuple[Transcript, int]:
-        """A new connection's transcript, and its number."""
+        """Return a new connection's transcript, and its number."""
         self._connections += 1
         return Transcript(LANE, node_id, self._connections, self._topic_names), self._connections
 
     def emit(self, rows: Iterable[Frame]) -> None:
-        """Rows of the witness, to the evidence and to whoever waits for one."""
+        """Pass rows of the witness to the evidence and to the watchers."""
         for row in rows:
             self.rows.append(row)
             if self._watchers:
@@ -100,6 +100,6 @@ class Network:
         self._watchers.append(watcher)
 
     def unwatch(self, watcher: Watcher) -> None:
-        """Undo :meth:`watch`; no matter if there is nothing to undo."""
+        """Undo :meth:`watch`, if it was called."""
         if watcher in self._watchers:
             self._watchers.remove(watcher)

@@ -1,9 +1,9 @@
-"""One direction of one connection on its way through a proxy: what is in it, and when it comes out at the other end.
+"""One direction of one connection through a proxy: the data in flight, and when it arrives at the other end.
 
-Order is kept whatever happens: a piece never overtakes the one before it, and FIN stands behind the data. How long
-the way takes is asked of the :class:`Direction`, which all connections of a proxy share and which faults change;
-what is under way is then timed anew, so that what a delay held back comes out at once when the delay is gone. Bytes
-are swallowed where they would come out.
+Order is always kept: a piece never overtakes an earlier one, and FIN follows the data. The :class:`Direction`
+determines how long the data takes. All connections of a proxy share it, and faults change it. After a change, data in
+flight gets a new time, so that data held back by a delay arrives at once when the delay ends. Swallowed bytes disappear
+at the end of the pipe.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from collections.abc import Callable
 
 from harness.simulated.scheduler import Event, Scheduler
 
-#: The way between client and broker without any fault, in nanoseconds.
+#: The time between client and broker without any fault, in nanoseconds.
 BASE_NS = 100_000
 NS_PER_S = 1_000_000_000
 
-#: What comes out of a pipe: bytes, or None for FIN.
+#: What a pipe outputs: bytes, or None for FIN.
 Out = Callable[[bytes | None], None]
 
 
 class Direction:
-    """What faults do to all pipes of one direction of a proxy, each under the name of its fault.
+    """The effects of faults on all pipes of one direction of a proxy, each under the name of its fault.
 
-    ``latency_ns`` add up; of several bandwidths the lowest counts, of several slicers the finest.
-    ``touched`` counts, by name, what was swallowed.
+    The values of ``latency_ns`` add up. The lowest bandwidth and the finest slicer apply. ``touched`` counts, by name,
+    what was swallowed.
     """
 
     __slots__ = (
@@ -49,12 +49,12 @@ class Direction:
         self._settle()
 
     def delay(self, name: str, latency_ns: int) -> None:
-        """Have everything arrive later."""
+        """Delay everything."""
         self._latencies[name] = latency_ns
         self._settle()
 
     def throttle(self, name: str, bytes_per_s: int) -> None:
-        """Have bytes leave no faster than this on each connection."""
+        """Limit the rate at which bytes leave on each connection."""
         self._rates[name] = bytes_per_s
         self._settle()
 
@@ -64,12 +64,12 @@ class Direction:
         self._settle()
 
     def silence(self, name: str) -> None:
-        """Throw every byte away. FIN still passes."""
+        """Discard every byte. FIN still passes."""
         self.silent.add(name)
         self._settle()
 
     def restore(self, name: str) -> bool:
-        """Take away what ``name`` did; True if it had done anything."""
+        """Remove the effects of ``name``. Return True if there were any."""
         there = name in self.silent or any(name in each for each in self._tables())
         self.silent.discard(name)
         for each in self._tables():
@@ -88,7 +88,7 @@ class Direction:
 
 
 class Piece:
-    """Bytes (or FIN) under way; ``gap_ns`` is how long after the piece before it follows at the earliest."""
+    """Bytes (or FIN) in flight. ``gap_ns`` is the minimum time after the previous piece."""
 
     __slots__ = ("data", "entered_ns", "event", "gap_ns")
 
@@ -100,7 +100,7 @@ class Piece:
 
 
 class Pipe:
-    """See the module; ``out`` gets what comes out, at its time."""
+    """See the module. ``out`` receives the output at its time."""
 
     __slots__ = ("_direction", "_last_ns", "_out", "_pieces", "_scheduler")
 
@@ -112,7 +112,7 @@ class Pipe:
         self._last_ns = 0
 
     def push(self, data: bytes | None) -> None:
-        """Bytes, or None for FIN, go in now."""
+        """Put in bytes, or None for FIN."""
         now_ns = self._scheduler.now_ns
         size_bytes, delay_ns = self._direction.slicer
         if data is None or not size_bytes or len(data) <= size_bytes:
@@ -122,13 +122,13 @@ class Pipe:
             self._enter(Piece(now_ns, data[at : at + size_bytes], delay_ns if at else 0))
 
     def clear(self) -> None:
-        """Lose everything that is under way."""
+        """Discard everything in flight."""
         for piece in self._pieces:
             piece.event.cancel()
         self._pieces.clear()
 
     def retime(self) -> None:
-        """The direction has changed: everything under way gets a new time."""
+        """Give everything in flight a new time, because the direction has changed."""
         if self._pieces:
             under_way, self._pieces = self._pieces, deque()
             self._last_ns = self._scheduler.now_ns

@@ -12,7 +12,7 @@ from harness.model.spec import FaultSpec
 from harness.simulated.lane import SimulatedLane
 from harness.simulated.network import Network
 
-#: The virtual time in nanoseconds.
+#: Returns the virtual time in nanoseconds.
 Clock = Callable[[], int]
 Tell = Callable[[AnyEvent], None]
 
@@ -37,7 +37,7 @@ class SimulatedClient(Protocol):
         """Close within the command's ``timeout_ms``. The client reports nothing afterwards."""
 
     def step(self, now_ns: int) -> int | None:
-        """Do everything that is due now, or that the network brought. Return when the next call is due, if at all."""
+        """Do all that is due, and process what the network delivered. Return when the next call is due, or None."""
 
 
 @runtime_checkable
@@ -66,7 +66,7 @@ class SimulatedFaultKind(Protocol):
         """Start the fault in the lane's network or brokers, at the virtual time of the call."""
 
     def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Undo ``begin``. Must also work if nothing began, or if the fault has ended by itself."""
+        """Undo ``inject_sim``. Must also work if nothing began, or if the fault has ended by itself."""
 
     def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
         """Return how often the fault affected the client, from the witness's frames or the lane's own count."""

@@ -1,7 +1,7 @@
-"""The proxy of one broker: its listener, its connections, and the knobs that faults turn, each under its own name.
+"""The proxy of one broker: its listener, its connections, and what faults can set, each under its own name.
 
-Faults may overlap: the listener is open again when the last of those that closed it has let go, and a direction is as
-it was when nothing is left on it.
+Faults may overlap: the listener opens again when the last fault that closed it has ended, and a direction is unchanged
+when no fault affects it any more.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from harness.simulated.pipe import Direction
 
 
 class SimulatedProxy:
-    """In front of broker ``node_id``; ``touched`` counts, by the name of a fault, what nobody else can see."""
+    """The proxy of broker ``node_id``.
+
+    ``touched`` counts, by the name of a fault, the effects that only the proxy sees.
+    """
 
     def __init__(self, node_id: int) -> None:
         self.node_id = node_id
@@ -32,13 +35,13 @@ class SimulatedProxy:
         return self.up.plain and self.down.plain and not held
 
     def way(self, stream: str) -> Direction:
-        """``up`` for ``upstream``, ``down`` for ``downstream``: Toxiproxy's names."""
+        """Return ``up`` for ``upstream`` and ``down`` for ``downstream``, which are Toxiproxy's names."""
         return self.up if stream == "upstream" else self.down
 
-    # new connections
+    # New connections.
 
     def arrive(self, connection: SimulatedConnection) -> None:
-        """A client's attempt to connect has arrived."""
+        """Handle a client's attempt to connect."""
         if connection.closed:
             return
         if self._closed_by:
@@ -58,7 +61,7 @@ class SimulatedProxy:
         self._closed_by.add(name)
 
     def ignore(self, name: str) -> None:
-        """Leave attempts to connect without an answer until ``accept``; then they have it."""
+        """Leave attempts to connect without a response until ``accept``, which responds to them."""
         self._deaf_by.add(name)
 
     def hang_up(self, name: str) -> None:
@@ -66,7 +69,7 @@ class SimulatedProxy:
         self._hung_up_by.add(name)
 
     def accept(self, name: str) -> None:
-        """Let go of the listener; it takes connections again unless somebody else holds it."""
+        """Remove a fault's effect on the listener, which accepts connections again unless another fault closes it."""
         self._closed_by.discard(name)
         self._deaf_by.discard(name)
         self._hung_up_by.discard(name)
@@ -75,7 +78,7 @@ class SimulatedProxy:
             for connection in waiting:
                 self.arrive(connection)
 
-    # open connections
+    # Open connections.
 
     def cut(self, *, reset: bool = False) -> None:
         """End every connection now, by FIN or by RST."""
@@ -83,12 +86,12 @@ class SimulatedProxy:
             connection.cut(reset=reset)
 
     def broker_gone(self) -> None:
-        """The broker's process has ended: its end of every connection is closed."""
+        """Close the broker's end of every connection, because its process has ended."""
         for connection in list(self.connections):
             connection.broker_closes()
 
     def retime(self) -> None:
-        """To be called after a change of ``up`` or ``down``: what is under way meets it as well."""
+        """Apply a change of ``up`` or ``down`` to data in flight."""
         for connection in list(self.connections):
             connection.up.retime()
             connection.down.retime()

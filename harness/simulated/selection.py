@@ -1,4 +1,4 @@
-"""Which clients can run in simulated mode."""
+"""Select the clients that can run in simulated mode."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""SimulatedWorld: one trial in virtual time, from a fresh cluster to the evidence. It collects; it never judges.
+"""A simulated trial: one trial in virtual time, from a fresh cluster to the evidence. It collects and never judges.
 
-The phases, their limits and the rows are those of live mode (:mod:`harness.running.live_trial`); the client runs
-in here, brokers are scripted, and everything is decided by the spec, to the last byte. A trial that does not come to
-its end, since nothing is left that could happen or since far too much does, is a harness-error that says so.
+The phases, their limits and the rows are those of live mode (:mod:`harness.running.live_trial`). The client runs in
+this process, the brokers are scripted, and the spec determines every byte. A trial that does not end, because nothing
+more can happen or because far too much does, is a harness-error that says so.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ from harness.trial.script import (
     load_script,
 )
 
-#: Virtual time does not begin at 0: nothing of ours, and nothing of a client's, may take 0 for "never".
+#: Virtual time does not begin at 0, so that no client or harness code takes a time for "never".
 START_NS = 1_000 * NS_PER_MS
 LAST_ROWS_MS = 2_000
-#: What an answer may be late with, as in live mode.
+#: How late a response may be, as in live mode.
 GRACE_MS = 10_000
-#: A trial of a few hundred records has some thousand events; far more are a client, or we ourselves, going in
-#: circles.
+#: A trial of a few hundred records has some thousand events. Far more events mean an endless loop of the client or the
+#: harness.
 MAX_STEPS = 2_000_000
 
 
@@ -74,9 +74,9 @@ class ConfigNotAccepted(KafkaTrialError):
 
 
 class SimulatedTrial:
-    """One run of one :class:`TrialSpec`. ``run()`` always gives evidence, whatever happened.
+    """One run of one :class:`TrialSpec`. ``run()`` always returns evidence, whatever happens.
 
-    ``kind`` stands for the client kind that the spec names, where it is not a registered one.
+    ``kind`` replaces the client kind that the spec names, if that is not a registered one.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class SimulatedTrial:
         self._phase_ns = 0
 
     def run(self) -> Evidence:
-        """Collect. What brokers and clients do wrong becomes the ending."""
+        """Collect evidence. Errors of brokers and clients become the ending."""
         ending, code, reason = Ending.COMPLETE, "", ""
         try:
             self._collect()
@@ -118,7 +118,7 @@ class SimulatedTrial:
         self._mark(end_ns=self._scheduler.now_ns)
         return self._evidence(ending, code, reason)
 
-    # the phases
+    # Phases.
 
     def _collect(self) -> None:
         spec = self._spec
@@ -231,7 +231,7 @@ class SimulatedTrial:
                 )
 
     def _await_pending(self) -> None:
-        """Where records are pending after the flush: until ``stuck`` can judge, and no longer than that takes."""
+        """Wait for records that are pending after the flush, until ``stuck`` can judge."""
         assert self._network is not None
         patience = Patience(self._spec.config, self._not_set, self._phase_ns, self._workload.api)
         give_up_ns = self._scheduler.now_ns + patience.longest_ms * NS_PER_MS
@@ -240,7 +240,7 @@ class SimulatedTrial:
                 break
             self._until(self._is_settled, WATCH_INTERVAL_MS)
 
-    # the client
+    # Client.
 
     def _hand_over(self, numbers: range) -> None:
         assert self._client is not None
@@ -250,7 +250,7 @@ class SimulatedTrial:
         self._client_ns = self._scheduler.now_ns
 
     def _op(self, command: Flush | Close) -> None:
-        """Have it flush or close, and wait for the answer as long as live mode would."""
+        """Make the client flush or close, and wait for its response as long as live mode would."""
         assert self._client is not None
         if isinstance(command, Flush):
             self._client.flush(command)
@@ -278,7 +278,7 @@ class SimulatedTrial:
         self._next_id += 1
         return self._next_id - 1
 
-    # virtual time
+    # Virtual time.
 
     def _clock(self) -> int:
         return self._scheduler.now_ns
@@ -287,7 +287,7 @@ class SimulatedTrial:
         self._advance(None, at_ns)
 
     def _until(self, seen: Callable[[], bool], timeout_ms: int) -> None:
-        """Let time go on until ``seen()``, or for that long."""
+        """Let time pass until ``seen()``, or for ``timeout_ms``."""
         self._advance(seen, self._scheduler.now_ns + timeout_ms * NS_PER_MS)
 
     def _advance(self, seen: Callable[[], bool] | None, until_ns: int) -> None:
@@ -316,11 +316,11 @@ class SimulatedTrial:
             elif now_ns >= until_ns:
                 return
 
-    # the evidence
+    # Evidence.
 
     @property
     def _not_set(self) -> dict[str, str]:
-        """What the client said that it could not apply."""
+        """Return the settings that the client could not apply, each with the reason."""
         configured = next((event for event in self._history if isinstance(event, Configured)), None)
         return {} if configured is None else configured.not_set
 
@@ -348,7 +348,7 @@ class SimulatedTrial:
 
 
 def broker_of(broker: str) -> tuple[str, int]:
-    """Version and number of nodes in ``scripted:<version>x<nodes>``; UsageError for anything else."""
+    """Return version and number of nodes of ``scripted:<version>x<nodes>``. Raise UsageError for any other form."""
     kind, _, broker_id = broker.partition(":")
     version, cross, nodes = broker_id.rpartition("x")
     if kind != "scripted" or not (version and cross and nodes.isdecimal() and 1 <= int(nodes) <= 9):

@@ -1,1 +1,1 @@
-"""Run folders: what is written while a run goes on, and read back afterwards."""
+"""Run folders: files that are written during a run and read afterwards."""

@@ -1,9 +1,9 @@
 """The tables of packed evidence: one table of columns, from which every schema is derived.
 
-A table is ``column -> type``; the types are ``string``, ``long``, ``bool`` and ``longs`` (a list of long), and a
-``?`` behind one says that it may be null. :mod:`harness.storage.parquet_writer` derives the Arrow schemas that it
-writes from here, ``reports.spark.schema`` the Spark schemas that it reads with. Names carry their units; times are
-``CLOCK_MONOTONIC`` nanoseconds. ``trial`` is the key that joins them all.
+A table is ``column -> type``. The types are ``string``, ``long``, ``bool`` and ``longs`` (a list of long); a ``?``
+after the type allows null. :mod:`harness.storage.parquet_writer` derives the Arrow schemas for writing from it, and
+``reports.spark.schema`` the Spark schemas for reading. Names contain their units; times are ``CLOCK_MONOTONIC``
+nanoseconds. ``trial`` is the key that joins all tables.
 """
 
 from __future__ import annotations
@@ -172,7 +172,10 @@ TABLES: Mapping[str, Columns] = MappingProxyType(
 
 
 def all_tables() -> dict[str, Columns]:
-    """Those of every trial, and those that the workloads add. KafkaTrialError: two have one name."""
+    """Return the tables of every trial and those that workloads add.
+
+    Raise KafkaTrialError if two have the same name.
+    """
     tables = dict(TABLES)
     for name, kind in registry.table("workloads").items():
         if twice := tables.keys() & kind.tables.keys():

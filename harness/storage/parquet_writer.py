@@ -1,8 +1,8 @@
-"""Packs a run: the finished trials' folders become one Parquet data set a table, which is what Spark reads.
+"""Pack a run: the folders of its finished trials become one Parquet data set per table, for Spark.
 
-Trials stream through one at a time, one row group each, so memory is bounded by the largest trial. Packing is
-deterministic (the same folders give the same bytes) and replaces what was packed before in one rename: a run
-has all of its tables or none. The columns are those of :mod:`harness.storage.parquet_schema`.
+Trials are processed one at a time, with one row group each, so the largest trial limits memory. Packing is
+deterministic (the same folders give the same bytes) and replaces the previous tables in one rename: a run has all of
+its tables or none. The columns are those of :mod:`harness.storage.parquet_schema`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _NO_FINDERS: Mapping[str, Finder] = MappingProxyType({})
 
 
 def arrow_schema(columns: Columns) -> pa.Schema:
-    """The Arrow schema of one table of columns, with the schema version in its metadata."""
+    """Return the Arrow schema of one table of columns, with the schema version in its metadata."""
     fields = [
         pa.field(name, ARROW_TYPES[kind.removesuffix("?")], nullable=kind.endswith("?"))
         for name, kind in columns.items()
@@ -51,12 +51,12 @@ def arrow_schema(columns: Columns) -> pa.Schema:
 
 
 def schemas() -> dict[str, pa.Schema]:
-    """The Arrow schema of every table."""
+    """Return the Arrow schema of every table."""
     return {table: arrow_schema(columns) for table, columns in all_tables().items()}
 
 
 class Packed(NamedTuple):
-    """Where the tables are, ``runs/<run>/tables``, and why trials are in them as harness-errors without evidence."""
+    """The path of the tables, ``runs/<run>/tables``, and the trials packed as harness-errors, each with the reason."""
 
     folder: Path
     spoiled: Mapping[str, str]
@@ -71,18 +71,18 @@ def pack(store: RunStore, finders: Mapping[str, Finder] = _NO_FINDERS) -> Packed
 
 @contextmanager
 def packed(store: RunStore, finders: Mapping[str, Finder] = _NO_FINDERS) -> Iterator[Packed]:
-    """The tables of every finished trial of ``store``, to read; at the end of the block they are ``runs/<run>/tables``.
+    """Yield the tables of every finished trial of ``store``. At the end of the block they become ``runs/<run>/tables``.
 
-    Until then nobody else replaces them. ``finders``: kind of anomaly -> what finds those that the views of
-    :mod:`harness.workloads.produce.accounting` do not know. A trial whose files are no evidence, or whose rows no
-    column can hold, is packed as a harness-error. Raises EnvironmentProblem where the folder cannot be written.
+    Until then no other process replaces them. ``finders``: kind of anomaly -> a function that finds those unknown to
+    :mod:`harness.workloads.produce.accounting`. A trial whose files are not valid evidence, or whose rows do not fit
+    the columns, is packed as a harness-error. Raise EnvironmentProblem if the folder cannot be written.
     """
     with files.built(store.folder / TABLES_FOLDER, store.folder) as folder:
         yield Packed(folder, _write(store, folder, finders))
 
 
 def _write(store: RunStore, folder: Path, finders: Mapping[str, Finder]) -> dict[str, str]:
-    """Trial -> why its evidence cannot be packed."""
+    """Write the tables. Return trial -> why its evidence could not be packed."""
     record, spoilt = store.record, {}
     specs = {spec.trial: spec for spec in record.plan.trials}
     with ExitStack() as stack:
@@ -121,7 +121,7 @@ def _found(evidence: Evidence, finders: Mapping[str, Finder]) -> dict[str, Itera
 def _batch(table: str, schema: pa.Schema, trial: PackedTrial, own: Mapping[str, Table]) -> pa.RecordBatch:
     made = own[table].rows if table in own else COLUMNS.get(table)
     columns: ColumnData = {name: [] for name in schema.names}
-    if made is not None:  # else the table of another workload
+    if made is not None:  # The tables of other workloads do not apply.
         columns |= made(trial)
     rows = max(map(len, columns.values()))
     columns["trial"] = [trial.verdict.trial] * rows
@@ -281,7 +281,7 @@ COLUMNS: Mapping[str, Callable[[PackedTrial], ColumnData]] = {
 
 
 def _shared(struct: type[msgspec.Struct], table: str) -> list[str]:
-    """The fields that are columns of the same name."""
+    """Return the fields that are columns of the same name."""
     return [name for name in struct.__struct_fields__ if name in TABLES[table]]
 
 

@@ -1,9 +1,9 @@
-"""The run folder: crash-safe writing while a run goes on, and reading it back afterwards.
+"""The run folder: crash-safe writing during a run, and reading afterwards.
 
-``runs/<run>/run.json`` is the plan and what it ran on; ``trials/<trial>/`` holds the rows of one trial, compressed
-(:mod:`harness.files.zstd`). Files are written and read by :mod:`harness.files`, ``verdict.json`` last of all: a trial
+``runs/<run>/run.json`` has the plan and the environment of the run. ``trials/<trial>/`` has the rows of one trial,
+compressed (:mod:`harness.files.zstd`). :mod:`harness.files` writes and reads the files, ``verdict.json`` last: a trial
 is finished exactly if that file exists, however the run ended. ``runs/latest`` is a pointer file. The process that
-carries a run out claims its folder, with a lock that ends with the process however that ends.
+executes a run holds a lock on its folder, which ends with the process in any case.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _NAME_BYTES = 1_024
 
 
 class RunRecord(msgspec.Struct, frozen=True):
-    """``run.json``: the plan, where it runs and how it ended (``stop_reason`` null: still running, or killed)."""
+    """``run.json``: the plan, where it runs, and how it ended (``stop_reason`` null: still running, or killed)."""
 
     run_id: str
     started_utc: str
@@ -51,9 +51,9 @@ class RunRecord(msgspec.Struct, frozen=True):
     command: list[str]
     stop_reason: str | None = None
     capture: bool = False
-    #: Known failures, as they were when the run began: a run is judged by its own, also tomorrow.
+    #: The known failures when the run began. A run is always judged by these, even if the baseline changes later.
     baseline: tuple[KnownFailure, ...] = ()
-    #: What is accused is tried until it was tried so often.
+    #: Failing trials are repeated until they have this number of attempts.
     deflake: int = 1
     schema_version: int = SCHEMA_VERSION
 
@@ -78,9 +78,9 @@ class RunStore:
 
     @classmethod
     def create(cls, out_dir: Path, record: RunRecord) -> RunStore:
-        """A new folder for ``record`` under ``out_dir``, and the ``latest`` pointer to it.
+        """Create a new folder for ``record`` under ``out_dir``, and the ``latest`` pointer to it.
 
-        UsageError: there is something of that name. EnvironmentProblem: it cannot be written.
+        Raise UsageError if the name exists, and EnvironmentProblem if it cannot be written.
         """
         _assert_text(out_dir)
         store = cls(out_dir / folder_name(record.run_id, "run"))
@@ -98,7 +98,10 @@ class RunStore:
 
     @classmethod
     def open(cls, path: Path) -> RunStore:
-        """The run at ``path``: its folder, or a folder of runs (then its ``latest``). UsageError for anything else."""
+        """Open the run at ``path``: its folder, or a folder of runs (its ``latest``).
+
+        Raise UsageError for anything else.
+        """
         _assert_text(path)
         with looking(path):
             if not path.is_dir():
@@ -111,7 +114,7 @@ class RunStore:
             if not files.present(path / RUN) and files.present(path / LATEST):
                 name = files.read_stored(path / LATEST, most_bytes=_NAME_BYTES).decode(errors="replace")
                 path, runs = path / folder_name(name.strip(), "run"), path
-                # The user named the folder of runs: a link in it is not the user's word.
+                # The user named the folder of runs, but not what a link in it points to.
                 if not files.present(path / RUN, runs):
                     raise UsageError(
                         "latest-run-missing",
@@ -131,7 +134,7 @@ class RunStore:
 
     @contextmanager
     def claimed(self) -> Iterator[None]:
-        """Be the only one that carries this run out. UsageError if another process is at it."""
+        """Hold the exclusive right to execute this run. Raise UsageError if another process has it."""
         folder = os.open(self.folder, os.O_RDONLY)
         try:
             try:
@@ -146,26 +149,26 @@ class RunStore:
 
     @property
     def record(self) -> RunRecord:
-        """What was planned, and how the run ended."""
+        """Return the plan and how the run ended."""
         record = read_json(self.folder / RUN, RunRecord, self.folder, Room(PLAN_BYTES))
         folder_name(record.run_id, "run")
         own_commands.check(spec.client for spec in record.plan.trials)
         return record
 
     def replace_plan(self, plan: Plan) -> None:
-        """Write down another plan: of a run that keeps only some of its trials, what it kept."""
+        """Replace the stored plan, for a run that keeps only some of its trials."""
         self._write(RUN, msgspec.structs.replace(self.record, plan=typed_settings.stored_plan(plan)))
 
     def stop(self, reason: str) -> None:
-        """Write down why the run ended, as a line that is fit to be shown."""
+        """Store why the run ended, as a line that is safe to display."""
         self._write(RUN, msgspec.structs.replace(self.record, stop_reason=safe_line(reason)))
 
     def trial_folder(self, trial: str) -> Path:
-        """Where a trial's files are. UsageError for a name that leads elsewhere."""
+        """Return the folder of a trial. Raise UsageError for a name that leads elsewhere."""
         return self.folder / "trials" / component(trial, "trial")
 
     def make_folder(self, folder: Path) -> Path:
-        """``folder``, somewhere in the run, created if it is missing. EnvironmentProblem if it cannot be."""
+        """Create ``folder`` in the run if it is missing, and return it. Raise EnvironmentProblem if that fails."""
         try:
             files.make_folder(folder, self.folder)
         except OSError as error:
@@ -173,7 +176,7 @@ class RunStore:
         return folder
 
     def begin(self, trial: str) -> None:
-        """An empty folder for a trial: what an unfinished one has left is removed."""
+        """Create an empty folder for a trial. Files of an unfinished attempt are removed."""
         folder = self.trial_folder(trial)
         try:
             files.remove_tree(folder, self.folder)
@@ -188,7 +191,10 @@ class RunStore:
             return files.present(folder / VERDICT, self.folder)
 
     def write_evidence(self, evidence: Evidence) -> None:
-        """All files of a trial but its verdict. OverLimit, and none is written: it is more than could be read again."""
+        """Write all files of a trial except its verdict.
+
+        Raise OverLimit, and write none, if it could not be read again.
+        """
         planned = evidence.record.spec
         folder = self.trial_folder(planned.trial)
         frames = sorted((*evidence.frames, *evidence.blocked_frames), key=lambda row: row.t_ns)
@@ -209,7 +215,7 @@ class RunStore:
         write_json(folder / TRIAL, msgspec.structs.replace(evidence.record, spec=spec), self.folder)
 
     def trial_record(self, trial: str) -> TrialRecord:
-        """What a trial was, and how it ended."""
+        """Return the spec of a trial, and how it ended."""
         path = self.trial_folder(trial) / TRIAL
         record = read_json(path, TrialRecord, self.folder)
         if record.spec.trial != trial:
@@ -220,7 +226,7 @@ class RunStore:
         return record
 
     def read_evidence(self, trial: str) -> Evidence:
-        """What :meth:`write_evidence` wrote."""
+        """Read what :meth:`write_evidence` wrote."""
         folder = self.trial_folder(trial)
         record = self.trial_record(trial)
         validate_plan.check_workload(record.spec)
@@ -241,15 +247,15 @@ class RunStore:
         )
 
     def write_verdict(self, verdict: TrialVerdict) -> None:
-        """The last file of a trial: it makes it finished."""
+        """Write the last file of a trial, which makes it finished."""
         write_json(self.trial_folder(verdict.trial) / VERDICT, verdict, self.folder)
 
     def verdict(self, trial: str, room: Room | None = None) -> TrialVerdict:
-        """The verdict of a finished trial."""
+        """Return the verdict of a finished trial."""
         return read_json(self.trial_folder(trial) / VERDICT, TrialVerdict, self.folder, room)
 
     def verdicts(self) -> Iterator[TrialVerdict]:
-        """The verdicts of the finished trials, in the plan's order; a harness-error where one cannot be read."""
+        """Yield the verdicts of the finished trials in the plan's order: a harness-error for each unreadable one."""
         trials = self.record.plan.trials
         room = Room(self._verdicts_bytes + A_VERDICT * len(trials))
         for spec in trials:
@@ -281,7 +287,7 @@ class RunStore:
         return verdict
 
     def export(self, name: str) -> bytes:
-        """A file that :mod:`harness.exports` wrote. UsageError: it is not there."""
+        """Return a file that :mod:`harness.exports` wrote. Raise UsageError if it does not exist."""
         with looking(self.folder / name):
             return files.read_stored(self.folder / name, self.folder)
 

@@ -1,7 +1,7 @@
-"""Stored trials that cannot be read: each is a harness-error that says why, and the others are what they are.
+"""Stored trials that cannot be read: each is a harness-error with the reason, and the others are not affected.
 
-A run's files may be torn, edited, or somebody else's. What is wrong with one trial's files is no reason to show nothing
-of the run.
+A run's files may be torn, edited, or come from elsewhere. Damaged files of one trial do not prevent a report of the
+rest of the run.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ MOST_CHARS: Final = 400
 
 
 def why(error: Exception) -> str:
-    """The error that a stored trial ended in, as a sentence."""
+    """Return the error of a stored trial as a sentence."""
     told = str(error) if isinstance(error, KafkaTrialError) else f"{type(error).__name__}: {error}"
     return safe_line(f"its evidence cannot be read: {told}", MOST_CHARS)
 
 
 def verdict(spec: TrialSpec, reason: str) -> TrialVerdict:
-    """The verdict of a trial whose files are spoiled."""
+    """Return the verdict of a trial whose files are damaged."""
     return TrialVerdict.of(spec, Verdict.HARNESS_ERROR, Reason(CODE, {}, reason))
 
 
 def evidence(spec: TrialSpec, run_id: str, reason: str) -> Evidence:
-    """All that is left of it: what was planned."""
+    """Return the evidence that is left of it: the plan."""
     record = TrialRecord(spec, run_id, "", 0, Phases(), Ending.HARNESS_ERROR, reason, CODE)
     return Evidence(record, (), (), (), ())

@@ -1,1 +1,1 @@
-"""What a live and a simulated trial have in common."""
+"""The parts that live and simulated trials share."""

@@ -1,4 +1,4 @@
-"""When each part of the load is handed to the client. Pure; the runner keeps the time."""
+"""Compute when each part of the load is handed to the client. Pure; the runner measures the time."""
 
 from __future__ import annotations
 

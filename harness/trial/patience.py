@@ -1,13 +1,13 @@
 """Liveness: when a client last made progress, and for how long it may make none. Pure.
 
-Progress is an acknowledgement, a request of the workload (such as Produce) that reached the witness, and the answer to
-one (with the time for which it told the client to hold back). A record that fails is no progress, and other requests
-are none: a client may ask for Metadata every ten seconds and never send a record again.
+Progress is an acknowledgement, a request of the workload (such as Produce) that reached the witness, or the response to
+one (plus the time for which it told the client to hold back). A failed record is not progress. Neither are other
+requests, because a client may request Metadata every ten seconds and never send a record again.
 
-A client may do nothing for as long as its own largest timeout, as it said that it applied it: a step of its recovery
-may take so long. Where one of them could not be given to it, ``NOT_GIVEN_MS`` stands for that one. ``SLACK_MS`` is for
-what follows the timeout: a connection, ApiVersions, Metadata, a producer id. The runner waits for that long before it
-closes a client with records pending, and the check ``stuck`` judges by the same numbers.
+A client may do nothing for as long as the largest timeout that it reported as applied, because one step of its recovery
+may take that long. If it could not apply one of them, ``NOT_GIVEN_MS`` is used instead. ``SLACK_MS`` allows for what
+follows the timeout: a connection, ApiVersions, Metadata, a producer id. The runner waits that long before it closes a
+client with pending records, and the check ``stuck`` uses the same numbers.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ TIMEOUTS = (
     "socket.connection.setup.timeout.max.ms",
     "socket.connection.setup.timeout.ms",
 )
-#: The settings that limit the whole of one operation: a workload has one of them at most.
+#: The settings that limit the whole of one operation. A workload has at most one of them.
 LIMITS = ("delivery.timeout.ms", "default.api.timeout.ms")
-#: The timeout of a client that could not be given one: Java's default for a request.
+#: The timeout of a client that could not apply one: Java's default for a request.
 NOT_GIVEN_MS = 30_000
 SLACK_MS = 10_000
-#: How long after its own delivery timeout a client may take to say so before the runner stops waiting: no verdict.
+#: How late a client may report its own delivery timeout before the runner stops waiting. This does not affect verdicts.
 FLUSH_MARGIN_MS = 20_000
 #: How long a client may take to close.
 CLOSE_TIMEOUT_MS = 10_000
-#: By so much the runner waits longer than the bound, so that the check need not count the last millisecond.
+#: The runner waits this much longer than the bound, so that the check can ignore the last millisecond.
 TOLERANCE_MS = 1_000
-#: The runner waits no longer, whatever the settings are; a client with a larger bound is not judged by it.
+#: The maximum that the runner waits, whatever the settings are. ``stuck`` does not judge a client with a larger bound.
 MOST_WAIT_MS = 300_000
 
 
 def bound_ms(config: Mapping[str, str | int | bool], not_set: Mapping[str, str]) -> int:
-    """For how long a client with these settings, of which it could not apply those in ``not_set``, may do nothing."""
+    """Return for how long a client with these settings may do nothing. It could not apply those in ``not_set``."""
     asked = [name for name in TIMEOUTS if name in config]
     largest_ms = max(
         (NOT_GIVEN_MS if name in not_set else int(config[name]) for name in asked), default=NOT_GIVEN_MS
@@ -59,9 +59,9 @@ def bound_ms(config: Mapping[str, str | int | bool], not_set: Mapping[str, str])
 
 
 def progress_ns(history: Iterable[AnyEvent], frames: Iterable[Frame], api: str) -> Iterator[int]:
-    """The moments of progress, in no order.
+    """Yield the moments of progress, in no particular order.
 
-    ``api`` is that of the workload, and ``frames`` include those that were stopped.
+    ``api`` is that of the workload. ``frames`` include those that were stopped.
     """
     for event in history:
         if isinstance(event, OpComplete) and event.op not in WHOLE_OPS:
@@ -77,9 +77,9 @@ def progress_ns(history: Iterable[AnyEvent], frames: Iterable[Frame], api: str) 
 
 
 def flush_timeout_ms(config: Mapping[str, str | int | bool]) -> int:
-    """How long a client may take to give every element a result once the network has healed.
+    """Return how long a client may take to give every element a result once the network has healed.
 
-    A workload without a delivery timeout has the one of Java's clients for other calls.
+    A workload without a delivery timeout uses the default of Java's clients for other calls.
     """
     return next((int(config[name]) for name in LIMITS if name in config), NOT_GIVEN_MS) + FLUSH_MARGIN_MS
 
@@ -95,7 +95,7 @@ class Patience:
 
     @property
     def longest_ms(self) -> int:
-        """The whole wait, also for a client that makes progress all the while."""
+        """Return the maximum total wait, even for a client that keeps making progress."""
         return min(bound_ms(self.config, self.not_set) + TOLERANCE_MS, MOST_WAIT_MS)
 
     def is_over(self, history: Iterable[AnyEvent], frames: Iterable[Frame], now_ns: int) -> bool:

@@ -1,9 +1,9 @@
-"""The phases of a trial, sans-IO: what a runner does next, given what came of the step before.
+"""The phases of a trial, sans-IO: the next step of a runner, given the results of the previous one.
 
-The live and the simulated runner both play these scripts, each with its own clock, client and faults. A script is a
-generator: it yields a step, and is sent the facts as they are after that step. The client first gets its first records
-through in peace, so that a fault meets it connected and at work. During *load* it works while faults come and go. In
-*heal* no fault is left, and it may take its delivery timeout and a margin to finish; *final* closes it.
+The live and the simulated runner both execute these scripts, each with its own clock, client and faults. A script is a
+generator: it yields a step and receives the facts after that step. The client first completes its first records without
+faults, so that a fault hits a connected and active client. During *load* it works while faults come and go. In *heal*
+no fault is left, and it may take its delivery timeout and a margin to finish. *final* closes it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from harness.model.units import NS_PER_MS
 from harness.trial.pacing import paced
 from harness.trial.patience import CLOSE_TIMEOUT_MS
 
-#: How long the first elements may take without any fault. The checks judge what is still missing then.
+#: How long the first elements may take without any fault. The checks judge those that are still pending then.
 WARM_UP_MS = 20_000
-#: How long after the load a fault may still begin, while the client is not done.
+#: How long after the load a fault may still begin while the client has pending elements.
 CATCH_UP_MS = 5_000
-#: How often a runner looks at faults and pending results.
+#: The interval at which a runner checks faults and pending results.
 WATCH_INTERVAL_MS = 250
 
 
@@ -49,7 +49,7 @@ class AwaitResults:
 
 @dataclass(frozen=True)
 class Begin:
-    """Record the beginning of a phase. LOAD starts the faults, HEAL ends them all."""
+    """Record the beginning of a phase. LOAD starts the faults, and HEAL ends all of them."""
 
     phase: Phase
 
@@ -70,12 +70,12 @@ class AwaitFaults:
 
 @dataclass(frozen=True)
 class CallOffFaults:
-    """Faults that have not begun by now do not begin any more."""
+    """Call off the faults that have not begun."""
 
 
 @dataclass(frozen=True)
 class Flush:
-    """Ask the client to flush, and wait for its answer."""
+    """Ask the client to flush, and wait for its response."""
 
     timeout_ms: int
 
@@ -99,7 +99,7 @@ Step = (
 
 @dataclass(frozen=True)
 class Facts:
-    """What holds after a step.
+    """The facts after a step.
 
     ``phase_ns`` is when the latest phase began. ``crashed`` is True if the client crashed in this step.
     """
@@ -116,7 +116,7 @@ Script = Generator[Step, Facts, None]
 
 
 def load_script(load: Workload) -> Script:
-    """From the first command to the moment when no fault is to begin any more."""
+    """The script from the first command until no fault may begin any more."""
     (_, first), *rest = paced(load)
     facts = yield HandOver(first)
     if not facts.crashed:
@@ -143,7 +143,7 @@ def _work(load: Workload, rest: list[tuple[int, range]]) -> Generator[Step, Fact
 
 
 def heal_script(flush_timeout_ms: int) -> Script:
-    """From the end of all faults to the end of the client."""
+    """The script from the end of all faults to the end of the client."""
     yield Begin(Phase.HEAL)
     facts = yield Flush(flush_timeout_ms)
     if not facts.crashed:

@@ -1,7 +1,7 @@
-"""Events as triggers: which is meant, and when it has been seen often enough. Pure.
+"""Events as triggers: which events count, and when enough of them have occurred. Pure.
 
-A fault that starts "at the third Produce response", or when the client has told of its hundredth record, hits the same
-place in every client's life, however fast the client or the machine is; elapsed time does not.
+A fault that starts "at the third Produce response", or at the client's hundredth record, hits the same point in every
+client's activity, however fast the client or the machine is. A fault that starts at a fixed time does not.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ Counted = OnFrame | OnClientEvent
 
 
 class TriggerCounter:
-    """Counts what one trigger waits for: the frames of the witness, or the records that the client tells of."""
+    """Counts the events of one trigger: the witness's frames, or the records that the client reports."""
 
     def __init__(self, trigger: Counted) -> None:
         self._trigger = trigger
         self._seen = 0
 
     def feed(self, event: Frame | AnyEvent) -> bool:
-        """True exactly once: when the ``nth`` is in ``event``."""
+        """Return True exactly once: when ``event`` contains the ``nth`` match."""
         before = self._seen
         self._seen += _counts(self._trigger, event)
         return before < self._trigger.nth <= self._seen

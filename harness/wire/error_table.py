@@ -183,13 +183,13 @@ _CODES: Final[tuple[tuple[int, str, tuple[bool, bool]], ...]] = (
 _DEFINITE: Final[dict[str, str]] = {
     "CORRUPT_MESSAGE": "UnifiedLog.append checks CRC, size and format of all batches before it writes one.",
     "MESSAGE_TOO_LARGE": "UnifiedLog.append checks sizes against max.message.bytes before it writes.",
-    "INVALID_TOPIC_EXCEPTION": "ReplicaManager refuses internal topics, the client illegal names: before any append.",
+    "INVALID_TOPIC_EXCEPTION": "Before any append: ReplicaManager rejects internal topics, the client illegal names.",
     "RECORD_LIST_TOO_LARGE": "UnifiedLog.append checks the size against segment.bytes before it writes.",
     "NOT_ENOUGH_REPLICAS": (
         "Partition.appendRecordsToLeader counts the in-sync replicas before it appends; a transaction that could "
-        "not be verified is answered so too, and not appended either."
+        "not be verified gets the same error and is not appended either."
     ),
-    "INVALID_REQUIRED_ACKS": "ReplicaManager.appendRecords looks at acks first of all.",
+    "INVALID_REQUIRED_ACKS": "ReplicaManager.appendRecords checks acks before everything else.",
     "TOPIC_AUTHORIZATION_FAILED": "KafkaApis filters the topics by their authorization before it appends any.",
     "CLUSTER_AUTHORIZATION_FAILED": "Idempotent writes are authorized before anything is appended.",
     "INVALID_TIMESTAMP": "LogValidator rejects the whole batch before it is written.",
@@ -202,7 +202,7 @@ _DEFINITE: Final[dict[str, str]] = {
     "INVALID_TXN_STATE": "Refused at the transaction's verification or by ProducerAppendInfo, both before the write.",
     "INVALID_PRODUCER_ID_MAPPING": "Refused at the transaction's verification, before the write.",
     "CONCURRENT_TRANSACTIONS": "Refused at the transaction's verification, before the write (KIP-890).",
-    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": "KafkaApis authorizes the transactional id before all else.",
+    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": "KafkaApis authorizes the transactional id before everything else.",
     "UNSUPPORTED_COMPRESSION_TYPE": "The codec is checked with the request, before any append.",
     "INVALID_RECORD": "LogValidator rejects the whole batch before it is written.",
     "TRANSACTION_ABORTABLE": "Refused at the transaction's verification, before the write (KIP-890).",
@@ -211,34 +211,34 @@ _DEFINITE: Final[dict[str, str]] = {
 #: Codes that leave the fate of the record open: responses to Produce, or the client's own codes for a missing response.
 _INDEFINITE: Final[dict[str, str]] = {
     "NONE": "No error: the record is in the leader's log, unless acks=0, which the broker does not answer.",
-    "UNKNOWN_SERVER_ERROR": "Any exception at all in the broker, also one thrown after the write.",
+    "UNKNOWN_SERVER_ERROR": "Any exception in the broker, including one thrown after the write.",
     "UNKNOWN_TOPIC_OR_PARTITION": (
-        "Usually refused at once; but DelayedProduce answers it too, when the partition goes while the append "
+        "Usually rejected at once. But DelayedProduce returns it too, if the partition is deleted while the append "
         "waits for its followers."
     ),
-    "LEADER_NOT_AVAILABLE": "A metadata answer: it says nothing of attempts made before.",
+    "LEADER_NOT_AVAILABLE": "A metadata response: it says nothing about earlier attempts.",
     "NOT_LEADER_OR_FOLLOWER": (
-        "DelayedProduce answers it when leadership is lost after the local append, while it waits for the followers "
-        "(KAFKA-13574); the new leader may well have the record."
+        "DelayedProduce returns it if leadership is lost after the local append, while it waits for the followers "
+        "(KAFKA-13574). The new leader may have the record."
     ),
-    "REQUEST_TIMED_OUT": "Appended by the leader, not confirmed by the followers in time; or no answer came.",
-    "REPLICA_NOT_AVAILABLE": "No answer to Produce in today's brokers, hence nothing that could be argued.",
-    "NETWORK_EXCEPTION": "The connection was lost: the request may have arrived, and its response been lost.",
+    "REQUEST_TIMED_OUT": "Appended by the leader but not confirmed by the followers in time; or no response arrived.",
+    "REPLICA_NOT_AVAILABLE": "Present brokers do not return it for Produce, so nothing shows that it is definite.",
+    "NETWORK_EXCEPTION": "The connection was lost: the request may have arrived and its response been lost.",
     "NOT_ENOUGH_REPLICAS_AFTER_APPEND": "As the name says: the record is in the leader's log.",
-    "INVALID_REQUEST": "Many throw sites, not all of them known to come before an append.",
+    "INVALID_REQUEST": "It is thrown at many places, and not all of them are known to be before an append.",
     "OUT_OF_ORDER_SEQUENCE_NUMBER": (
-        "Nothing was appended now; but the broker answers so to a duplicate older than the five batches it "
-        "remembers, that is, to a record that is in the log (PRD-IDM-06)."
+        "Nothing was appended now. But the broker also returns it for a duplicate older than the five batches that it "
+        "remembers, and then the record is in the log (PRD-IDM-06)."
     ),
-    "DUPLICATE_SEQUENCE_NUMBER": "The record is in the log already (PRD-IDM-06).",
+    "DUPLICATE_SEQUENCE_NUMBER": "The record is already in the log (PRD-IDM-06).",
     "KAFKA_STORAGE_ERROR": "The write itself failed, perhaps halfway, or the log went offline after it.",
-    "UNKNOWN_PRODUCER_ID": "An old broker lost the producer's state: the fate of earlier attempts is open.",
-    "PRODUCER_FENCED": "Also how a transaction that the coordinator timed out comes to light; no answer to Produce.",
-    "UNKNOWN_TOPIC_ID": "May be answered when the topic goes while the append waits for its followers.",
-    "INCONSISTENT_TOPIC_ID": "May be answered when the topic is made anew while the append waits.",
+    "UNKNOWN_PRODUCER_ID": "An old broker lost the producer's state: the outcome of earlier attempts is unknown.",
+    "PRODUCER_FENCED": "Also returned after the coordinator timed out a transaction; not a response to Produce.",
+    "UNKNOWN_TOPIC_ID": "May be returned if the topic is deleted while the append waits for its followers.",
+    "INCONSISTENT_TOPIC_ID": "May be returned if the topic is created again while the append waits.",
 }
 
-_NO_ANSWER_TO_PRODUCE: Final = "Not an answer to a Produce request: it says nothing of a record."
+_NO_ANSWER_TO_PRODUCE: Final = "Not a response to a Produce request: it says nothing about a record."
 
 
 def _error(code: int, name: str, retriable: bool, invalid_metadata: bool) -> KafkaError:

@@ -48,8 +48,8 @@ def is_flexible(api_key: int, api_version: int) -> bool:
     """Return whether a version of an API is flexible. Versions that kio does not know are supported too.
 
     An API never goes back from flexible to inflexible versions, so a version above kio's range is like its highest and
-    one below is like its lowest. An API that kio does not know is newer than kio, hence flexible from its first
-    version.
+    one below is like its lowest. An API that kio does not know is newer than kio, so it is flexible from its
+    first version.
     """
     if api_key not in api_key_map:
         return True

@@ -1,6 +1,6 @@
 """Extract whole frames from one direction of a connection before they are passed on, for rules to act on.
 
-A gate may be shut at any moment, even in the middle of a frame whose beginning has been passed on. The rest of that
+Holding back may begin at any moment, even in the middle of a frame whose beginning has been passed on. The rest of that
 frame passes, and the next frame is the first to be held back until it is complete. Bytes that are not a Kafka frame,
 and frames that are too large to buffer, pass as they arrive. Pure.
 """
@@ -14,7 +14,7 @@ from harness.witness.splitter import MAX_PAYLOAD_BYTES, MIN_PAYLOAD_BYTES
 
 
 class FrameBuffer:
-    """The gate of one direction. It buffers the beginning of an incomplete frame."""
+    """The buffer of one direction, for the beginning of an incomplete frame."""
 
     def __init__(self, whole_limit_bytes: int) -> None:
         self.is_shut = False

@@ -65,7 +65,7 @@ class DirectionPipeline:
     def takes(self, data: bytes) -> bool:
         """Return True if ``data``, the next bytes, must go through :meth:`feed`.
 
-        If so, the gate is shut where the next frame begins.
+        If so, frames are held back from the next frame on.
         """
         if self.is_guarded:
             return True

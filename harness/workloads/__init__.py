@@ -1,1 +1,1 @@
-"""What a client under test is asked to do; one package for each workload."""
+"""The tasks for a client under test, with one package for each workload."""

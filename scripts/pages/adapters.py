@@ -29,7 +29,7 @@ from harness.workloads.produce.commands import Produce
 from pages.markdown import NOTE, code, table
 from suites.contract import CASES
 
-#: Those of every trial, and those of the workloads.
+#: The commands of every trial, and those of the workloads.
 COMMANDS = (
     Configure,
     *(made for kind in registry.table("workloads").values() for made in kind.commands),
@@ -38,9 +38,9 @@ COMMANDS = (
 )
 
 ABOUT = """\
-Any program that speaks the contract can be put on trial, in whatever language its client is. The harness starts
-it, writes one command a line to its stdin and reads one event a line from its stdout, JSON each. What the
-program prints otherwise goes to stderr, and is kept with the trial.
+Any program that speaks the contract can be put on trial, in any language. The harness starts it, writes one command
+per line to its stdin, and reads one event per line from its stdout. Both are JSON. All other output of the program
+goes to stderr and is kept with the trial.
 
 ## Begin
 
@@ -48,60 +48,62 @@ program prints otherwise goes to stderr, and is kept with the trial.
 kafka-trial init adapter --language LANGUAGE --name my-client
 ```
 
-writes a folder with a program that builds and passes the contract's test-suite as it is, with no client in it
-yet: a copy of the language's contract library, one file with five methods to fill in, the build file, and a
+creates a folder with a program that has no client yet, but already builds and passes the contract test-suite. It
+contains a copy of the language's contract library, one file with five methods to fill in, the build file, and a
 README. In that folder:
 """
 
 TRY = """\
-`kafka-trial check-adapter -- COMMAND` runs the test-suite below, and names the first offence of each case.
-`kafka-trial run produce/calm -- COMMAND` then tries it on real brokers that nothing disturbs: a client that
-keeps its promises passes. `kafka-trial campaign FILE -- COMMAND` tries it beside other clients. To have the
-client among the named ones, at any version, see "Add a client" in [CONTRIBUTING.md](../../CONTRIBUTING.md).
+`kafka-trial check-adapter -- COMMAND` runs the test-suite below, and reports the first violation in each case.
+`kafka-trial run produce/calm -- COMMAND` then runs it against real brokers without faults: a client that keeps its
+promises passes. `kafka-trial campaign FILE -- COMMAND` runs it together with other clients. To register the client
+by name, with all of its versions, see "Add a client" in [CONTRIBUTING.md](../../CONTRIBUTING.md).
 
-A program in another language is written from this page; a few hundred lines will do.
+For another language, this page is enough to write the program; it takes a few hundred lines.
 """
 
 LIFE_OF_ONE = """\
-`startup_complete` comes at once, before anything that takes time. Commands are carried out one after the other.
-`stats` come each second, also while the client blocks. The end of stdin, SIGTERM and SIGINT mean `close`,
-with -1 as its id, and after a signal what is still queued is not begun. A command that the program does not
-know is answered by `unsupported`; a line that is no command by `fatal` and exit code 2. `shutdown_complete` is
-the last line, and the exit code is 0.
+`startup_complete` is written at once, before anything that takes time. Commands are executed one after the other.
+`stats` are written every second, even while the client blocks. The end of stdin, SIGTERM and SIGINT mean `close`
+with the id -1; after a signal, queued commands are not executed. The program answers an unknown command with
+`unsupported`, and a line that is not a command with `fatal` and exit code 2. `shutdown_complete` is the last line,
+and the exit code is 0.
 """
 
 EXAMPLE = "`>` is what the program reads, `<` what it writes:\n"
 
 HONESTY = """\
-An adapter says what its client says, and adds nothing. The verdicts stand on that:
+An adapter reports exactly what its client reports. The verdicts depend on that:
 
-- **Settings.** They come in the names of Kafka's Java producer. Each one ends in `applied`, under the client's
-  own name, if it is set exactly as asked; else in `not_set`, with the reason: there is no such setting, it
-  means something else, it takes another value. A setting that is not set is shown, and not held against the
-  client; but without `acks`, or under the idempotent guarantee without `enable.idempotence`, the trial is
-  unsupported. `fatal` with the error `ConfigRefused` is for the client's own refusal, and comes to the same.
-- **Results.** Each record has one, exactly. `ok`: the client says it was written; offset -1 where it does not
-  say where. `fail`: it was not and never will be, which only holds of what was refused before the client took
-  it. `info`: all else; nobody knows. A timeout is `info`, and so is any error after an attempt to send.
-- **Nothing of its own.** No retry, no second send, no error kept back. A record of which the client never tells
-  stays without a result.
+- **Settings.** They have the names of Kafka's Java producer. Each one ends in `applied`, under the client's own
+  name, if it is set exactly as requested; otherwise in `not_set`, with the reason: there is no such setting, it has
+  another meaning, or it accepts other values. A setting that is not set is shown in the report and does not count
+  against the client. But without `acks`, or under the idempotent guarantee without `enable.idempotence`, the trial
+  is unsupported. `fatal` with the error `ConfigRefused` means that the client itself refuses the settings; the
+  trial is then unsupported too.
+- **Results.** Each record has exactly one. `ok`: the client says that it was written; the offset is -1 if the client
+  does not report it. `fail`: it was not written and never will be, which is only true if it was refused before the
+  client accepted it. `info`: everything else, where the outcome is unknown. A timeout is `info`, and so is any error
+  after an attempt to send.
+- **No additions.** The adapter does not retry, send twice, or hide errors. A record whose result the client never
+  reports stays without a result.
 - **In time.** `flush` and `close` are answered within their `timeout_ms`, done or not.
-- **Its true version.** `client_version` is read from the library that runs; a trial of another one is no
+- **The true version.** `client_version` is read from the library that runs. A trial of another version is not
   evidence.
 """
 
 TIMES = """\
-All `_ns` but `wall_ns` are CLOCK_MONOTONIC of the system, in nanoseconds, and events are written in its order.
-Results are best gathered for some milliseconds: one `op_complete` has columns for many records. A field in
+All `_ns` except `wall_ns` are the system's CLOCK_MONOTONIC in nanoseconds, and events are written in the order of
+their times. Collect results for some milliseconds: one `op_complete` has columns for many records. A field in
 brackets may be left out.
 """
 
-#: When the example begins, by both clocks.
+#: When the example begins, on both clocks.
 MONO_NS, WALL_NS, MS = 8_031_000_000_000, 1_780_000_000_000_000_000, 1_000_000
 
 
 def pages() -> dict[str, str]:
-    """File below ``docs/reference/`` -> its text."""
+    """Return the text of each page by its path below ``docs/reference/``."""
     parts = [
         "# Adapter contract\n",
         NOTE,
@@ -112,19 +114,19 @@ def pages() -> dict[str, str]:
         LIFE_OF_ONE,
         EXAMPLE,
         f"```\n{_example()}```\n",
-        "## What is asked of it\n",
+        "## Rules\n",
         HONESTY,
         f"## Messages, version {CONTRACT_VERSION} of the contract\n",
         TIMES,
         "### Commands\n",
         table(("`cmd`", "fields", "what"), _messages(COMMANDS)),
         "### Events\n",
-        f"Each also has {_fields(Event, ())}. Those of another name are noted, and left out.\n",
+        f"Each also has {_fields(Event, ())}. Events with other names are noted and left out.\n",
         table(("`name`", "fields", "what"), _messages(AnyEvent.__args__, Event.__struct_fields__)),
-        "### Which event may come when\n",
-        table(("while it is", "these may come, and what it is then"), _life()),
+        "### The order of events\n",
+        table(("while it is", "these may follow, with the next state"), _life()),
         "## The test-suite\n",
-        table(("case", "what it asks"), ((code(name), _first_line(case)) for name, case in CASES.items())),
+        table(("case", "what it checks"), ((code(name), _first_line(case)) for name, case in CASES.items())),
     ]
     return {"adapters.md": "\n".join(parts)}
 
@@ -143,7 +145,7 @@ def _messages(
 
 
 def _fields(kind: type[msgspec.Struct], without: tuple[str, ...]) -> str:
-    """The fields of a message with their types in JSON's words; one that may be left out in brackets."""
+    """Return the fields of a message with their JSON types, and with brackets around optional ones."""
     _, components = msgspec.json.schema_components([kind])
     schema = components[kind.__name__]
     told = []
@@ -178,7 +180,7 @@ def _life() -> Iterator[tuple[str, str]]:
 
 
 def _example() -> str:
-    """A short life, as it goes over the pipes; ``>`` is what the program reads."""
+    """Return a short session as written to the pipes; ``>`` marks what the program reads."""
     config = {"acks": "all", "linger.ms": 5}
     about = {"client": "my-client", "client_version": "1.2.3", "language": "go", "features": ["producer"]}
     told = {

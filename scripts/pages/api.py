@@ -17,7 +17,7 @@ Everything else in `harness` may change without notice.
 
 
 def pages() -> dict[str, str]:
-    """``api.md``."""
+    """Return the text of ``api.md``, by that name."""
     parts = ["# Public API\n", NOTE, ABOUT]
     for part, names in api.PARTS.items():
         rows = ((code(name), _module(getattr(api, name)), _about(name)) for name in names)

@@ -1,4 +1,4 @@
-"""The campaign file: what can be in it, examples of it, and its JSON Schema for editors."""
+"""The campaign file: its keys, examples, and its JSON Schema for editors."""
 
 from __future__ import annotations
 
@@ -18,31 +18,32 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 SCHEMA = "campaign.schema.json"
 
 ABOUT = f"""\
-`kafka-trial campaign FILE` tries what a TOML file names: clients at versions, brokers, scenarios, guarantees,
-configurations, and schedules of faults that are drawn from tables. `--dry-run` shows what that comes to and about how
-long it takes. Whatever is not meant like that is refused in one sentence before anything runs.
+`kafka-trial campaign FILE` runs what a TOML file describes: clients at versions, brokers, scenarios, guarantees,
+configurations, and schedules of faults that are drawn from tables. `--dry-run` shows the resulting trials and about how
+long they take. Any invalid entry is refused with one sentence before anything runs.
 
-For an editor, [{SCHEMA}]({SCHEMA}) is the schema; `kafka-trial schema campaign` prints it with what is installed.
+For an editor, [{SCHEMA}]({SCHEMA}) is the schema; `kafka-trial schema campaign` prints it for what is installed.
 """
 
 TABLES = """\
-A number in a table of faults is fixed (`100`), any of a range (`[50, 250]`), or one of several (`{ one_of = [1, 9] }`).
-[faults.md](faults.md) has the kinds of fault with their parameters and bounds. The first fault of a schedule begins
-with a Produce request on its way, the others at any moment of the load. A seed draws the same schedule for all
-clients, guarantees and configurations; what a kind cannot do, or under what nobody could be judged, is drawn anew.
+A number in a table of faults is fixed (`100`), in a range (`[50, 250]`), or one of several (`{ one_of = [1, 9] }`).
+[faults.md](faults.md) lists the kinds of fault with their parameters and bounds. The first fault of a schedule begins
+while a Produce request is in flight, the others at any moment of the load. A seed draws the same schedule for all
+clients, guarantees and configurations. A fault that its kind refuses, or under which no client could be judged, is
+drawn again.
 
 A trial's variant is the name of its table and of its configuration.
 """
 
 TOGETHER = """\
-`product` tries everything with everything. `pairwise` tries few combinations: any two values that can meet at all meet
-in one of them, whichever axes they are of (client, broker, scenario or table, guarantee, configuration). Each is tried
-with all seeds. What cannot meet is left out of both, and said: a setting that a scenario or a guarantee needs to be
-otherwise, or with which Java's producer would not begin.
+`product` tries all combinations. `pairwise` tries few of them: any two values that can be combined at all occur
+together in at least one, whatever their axes (client, broker, scenario or table, guarantee, configuration). Each is
+tried with all seeds. Impossible combinations are left out of both, and reported: a setting that contradicts a scenario
+or a guarantee, or with which Java's producer would not start.
 """
 
 
-#: The tables of a file: what they are made of, and where they stand.
+#: The tables of a file: the type of each, and its place in the file.
 PARTS: tuple[tuple[type[msgspec.Struct], str], ...] = (
     (CampaignFile, ""),
     (Client, "clients[n]."),
@@ -55,15 +56,15 @@ PARTS: tuple[tuple[type[msgspec.Struct], str], ...] = (
 
 
 def pages() -> dict[str, str]:
-    """File below ``docs/reference/`` -> its text."""
-    keys = table(("key", "what", "if it is not there"), _keys())
+    """Return the text of each page by its path below ``docs/reference/``."""
+    keys = table(("key", "what", "default"), _keys())
     parts = ["# Campaign files\n", NOTE, ABOUT, "## Keys\n", keys, "## Tables of faults\n", TABLES]
     parts += ["## Combinations\n", TOGETHER, "## Examples\n", *map(_example, sorted(EXAMPLES.glob("*.toml")))]
     return {"campaign.md": "\n".join(parts), SCHEMA: json.dumps(schema(), indent=1) + "\n"}
 
 
 def _keys() -> Iterator[tuple[str, str, str]]:
-    """(Key, what it is, its default)."""
+    """Yield each key with its description and its default."""
     _, components = msgspec.json.schema_components(part for part, _ in PARTS)
     for part, prefix in PARTS:
         for name, key in components[part.__name__]["properties"].items():

@@ -1,6 +1,6 @@
-"""The clients: who can be put on trial, at which versions, and what each takes of Java's settings.
+"""The clients: which can be put on trial, at which versions, and which of Java's settings each supports.
 
-Everything here was told by the clients themselves (``scripts/probe_clients.py``), and nothing by us.
+All of this was reported by the clients themselves (``scripts/probe_clients.py``).
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ ADAPTERS = Path(__file__).parents[2] / "clients" / "adapters"
 
 ABOUT = """\
 `NAME@VERSION` puts any published version on trial; `NAME` alone takes the default. The versions below are those that
-`make test-clients` tries: each passes the contract test-suite and produces without a finding where nothing disturbs it,
-but for what `clients/known_differences.toml` tells of old versions, with the place where the client says so.
+`make test-clients` tries. Each of them passes the contract test-suite, and produces without findings when there are no
+faults. The exceptions of old versions are in `clients/known_differences.toml`, each with its source.
 
-All clients are given the same explicit settings, in the names of Kafka's Java producer. What follows is what each
-client answered, asked by `python scripts/probe_clients.py`; a setting that a client cannot take is part of the evidence
-of each of its trials, and a check that rests on it does not judge that client.
+All clients are given the same explicit settings, with the names of Kafka's Java producer. The tables below show what
+each client answered to `python scripts/probe_clients.py`. A setting that a client does not support is part of the
+evidence of each of its trials, and checks that depend on it do not judge that client.
 """
 
 
 def pages() -> dict[str, str]:
-    """File below ``docs/reference/`` -> its text."""
+    """Return the text of each page by its path below ``docs/reference/``."""
     told = {name: answers for name in _names() if (answers := _told(name))}
     sections = (_section(registry.client(name), answers) for name, answers in told.items())
     return {"clients.md": "\n".join([NOTE, "# Clients", "", ABOUT, _overview(told), *sections])}
@@ -93,7 +93,7 @@ def _reasons(not_set: Mapping[str, str]) -> list[str]:
 
 
 def _differences(default: str, told: Mapping[str, Capabilities]) -> Iterator[str]:
-    """What another version cannot set, or can, unlike the default one."""
+    """Yield the settings that another version supports or lacks, unlike the default one."""
     for version, answers in told.items():
         lacks = sorted(set(answers.not_set) - set(told[default].not_set))
         takes = sorted(set(told[default].not_set) - set(answers.not_set))

@@ -14,15 +14,15 @@ from harness.plugins import registry
 from pages.markdown import NOTE, code, table
 
 ABOUT = """\
-Data goes to stdout, and everything for a person goes to stderr. With `--json`, a command prints one JSON document.
-[Verdicts and exit codes](verdicts.md) lists the exit codes. `kafka-trial COMMAND --help` prints what this page says.
+Data goes to stdout, and text for people goes to stderr. With `--json`, a command prints one JSON document.
+[Verdicts and exit codes](verdicts.md) lists the exit codes. `kafka-trial COMMAND --help` prints the text of this page.
 
 A command line after `--` is the client under test: a program that speaks the [adapter contract](adapters.md).
 """
 
 
 def pages() -> dict[str, str]:
-    """File below ``docs/reference/`` -> its text."""
+    """Return the text of each page by its path below ``docs/reference/``."""
     found = list(_commands("kafka-trial", _root()))
     rows = ((f"[`{name}`](#{name.replace(' ', '-')})", _summary(command)) for name, command in found)
     index = table(("command", "what it does"), rows)
@@ -31,7 +31,7 @@ def pages() -> dict[str, str]:
 
 
 def _root() -> Any:
-    """The commands of the kernel, and those that packages add by entry point."""
+    """Return the commands of the kernel and those that packages add by entry point."""
     for name in registry.names("commands"):
         if name not in {each.name for each in main.app.registered_commands}:
             registry.command(name)(main.app)
@@ -39,7 +39,7 @@ def _root() -> Any:
 
 
 def _commands(path: str, command: Any) -> Iterator[tuple[str, Any]]:
-    """(Full name, command) of each command that does something; a group has only its own commands."""
+    """Yield the full name and the object of each command that does something; a group has only its own commands."""
     for name, each in getattr(command, "commands", {}).items():
         yield from _commands(f"{path} {name}", each)
     if not hasattr(command, "commands"):
@@ -81,7 +81,7 @@ def _option(option: Any) -> tuple[str, str, str]:
 
 
 def _value(option: Any) -> str:
-    """What stands for the value of an option: its metavar, its choices, or the kind of value it is."""
+    """Return the placeholder of an option's value: its metavar, its choices, or its type."""
     annotation = option.type_descriptor.annotation
     if option.metavar:
         return str(option.metavar)

@@ -1,12 +1,12 @@
 """The controls of each kind of fault, read from the tests that assert them.
 
-A test that is a control says so beside its assertions, with a mark in plain words:
+A test that is a control has a mark that describes its assertions in plain words:
 
-    @pytest.mark.control("refuse", client="what it sees", broker="what it sees", untouched="whom it does not reach")
+    @pytest.mark.control("refuse", client="what it sees", broker="what it sees", untouched="what it does not affect")
 
-The positive control is what the two ends see, each by its own eyes and not by the fault's word; the negative one is
-who is served as if there were no fault. The simulated world is asserted where ``@pytest.mark.twin("refuse", ...)``
-stands. The marks are read and not imported: a page needs no test to run.
+The positive control is what the two ends observe themselves, without relying on the fault. The negative control is a
+connection that is served as if there were no fault. A test with ``@pytest.mark.twin("refuse", ...)`` asserts the fault
+in simulated mode. The marks are read from the source and not imported, so a page does not run any test.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class Place:
 
     @property
     def link(self) -> str:
-        """As a link from a page in docs/reference/. It names no line: those move with every edit."""
+        """A link from a page in docs/reference/, without a line number, which would change with every edit."""
         return f"[`{self}`](../../{self.path})"
 
 
 @dataclass(frozen=True)
 class Control:
-    """A kind of fault, what each end sees of it, whom it leaves alone, and where that is asserted."""
+    """A kind of fault: what each end sees, what stays untouched, and where that is asserted."""
 
     kind: str
     client: str
@@ -49,7 +49,7 @@ class Control:
 
 
 def controls(folder: Path = TESTS) -> list[Control]:
-    """All controls, kind by kind. ValueError for a mark that is not four texts."""
+    """Return all controls, kind by kind. Raise ValueError for a mark that is not four texts."""
     found = []
     for place, call in _marks(folder, "control"):
         words = {keyword.arg or "**": _text(keyword.value, place) for keyword in call.keywords}
@@ -63,7 +63,7 @@ def controls(folder: Path = TESTS) -> list[Control]:
 
 
 def twins(folder: Path = TESTS) -> list[tuple[str, Place]]:
-    """Each kind whose doing in simulated mode a test asserts, and that test."""
+    """Return each kind whose behaviour in simulated mode a test asserts, with that test."""
     return [
         (_text(argument, place), place) for place, call in _marks(folder, "twin") for argument in call.args
     ]
@@ -75,7 +75,7 @@ def _marks(folder: Path, mark: str) -> Iterator[tuple[Place, ast.Call]]:
 
 @cache
 def _calls(folder: Path) -> list[tuple[str, Place, ast.Call]]:
-    """Every decorator that is called: its name, the test, the call. Read once: every kind asks."""
+    """Return every decorator call with its name and its test. The result is cached because every kind uses it."""
     return [
         (ast.unparse(call.func), Place(path.relative_to(folder.parent.parent).as_posix(), node.name), call)
         for path in sorted(folder.rglob("test_*.py"))
@@ -89,4 +89,4 @@ def _calls(folder: Path) -> list[tuple[str, Place, ast.Call]]:
 def _text(node: ast.expr, place: Place) -> str:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
-    raise ValueError(f"{place}: {ast.unparse(node)} is no text that can be read without running the test")
+    raise ValueError(f"{place}: {ast.unparse(node)} is not a text that can be read without running the test")

@@ -1,4 +1,4 @@
-"""The faults: a table of the controls that show each to bite and to leave others alone, then each kind's page."""
+"""The faults: a table of controls, which show what each affects and what it does not; then each kind's page."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ HEAD = (
     "simulated twin",
 )
 
-#: So many schedules of a scenario are looked at for its kinds of fault.
+#: The number of schedules of a scenario that are searched for kinds of fault.
 SEEDS = 8
 
 ABOUT = """\
 Every kind has its controls among the tests, and `make test` runs them in live mode: real Toxiproxy and real
-witness in front of a small server, or real brokers. What client and broker see is seen on the test's own sockets, or
-asked of the brokers; neither the fault nor the witness is taken at its word. Untouched on a lane is whoever has every
-answer as the server wrote it. (In these tests one Toxiproxy serves both lanes; in a run each lane has its own.) A
-control whose name does not begin with `test_` is a step of the test in its file.
+witness in front of a small server, or real brokers. What client and broker see is observed on the test's own sockets,
+or requested from the brokers; the controls do not rely on reports of the fault or the witness. Connections on a lane
+are untouched if they receive every response as the server wrote it. (In these tests one Toxiproxy serves both lanes;
+in a run each lane has its own.) A control whose name does not begin with `test_` is a step of the test in its file.
 
 The simulated twin is the test that asserts the same kind in simulated mode.
 """
 
 
 def pages() -> dict[str, str]:
-    """File below ``docs/reference/`` -> its text."""
+    """Return the text of each page by its path below ``docs/reference/``."""
     return {"faults.md": chapter("Faults", "faults", _section, f"{ABOUT}\n{_table()}")}
 
 
@@ -54,7 +54,7 @@ def _table() -> str:
 def _row(kind: FaultKind, control: Control) -> tuple[str, ...]:
     return (
         f"[{kind.name}](#{kind.name})",
-        _worlds(kind),
+        _modes(kind),
         ", ".join(kind.seen_by),
         " ".join((getdoc(kind.hits) or "").split()),
         control.client,
@@ -70,28 +70,28 @@ def _section(kind: FaultKind) -> str:
     params = table(("parameter", "default", "range", "what"), rows) if rows else "No parameters.\n"
     shown = _links(control.place.link for control in controls() if control.kind == kind.name)
     facts = (
-        f"Worlds: {_worlds(kind)}. Seen by: {', '.join(kind.seen_by)}. Controls: {shown}.\n\n"
+        f"Modes: {_modes(kind)}. Seen by: {', '.join(kind.seen_by)}. Controls: {shown}.\n\n"
         f"Its effect, which every verdict counts, is how many {kind.shown_by}."
     )
     return f"{facts}\n\n{_proof(kind)}\n\n{params}\n{without_headings(page_of(kind))}"
 
 
 def _proof(kind: FaultKind) -> str:
-    """How a trial is known to have met it, by the scenarios about it."""
+    """Return how a trial shows that the fault had an effect, according to its scenarios."""
     proofs: dict[str, list[str]] = {}
     for scenario in registry.table("scenarios").values():
         if kind.name in _kinds(scenario.name) and not scenario.opt_in:
             told, _, _ = (getdoc(scenario.consequence) or "").partition("\n\n")
             proofs.setdefault(" ".join(told.split()), []).append(_scenario(scenario))
     if not proofs:
-        return "No scenario is about it: in a trial its effect alone shows it."
+        return "No scenario is about this fault; a trial shows it only by its effect."
     lines = (f"- {told} ({_links(scenarios)})" for told, scenarios in proofs.items())
-    return "\n".join(["Besides its effect, what shows in a trial with it:", "", *lines])
+    return "\n".join(["Besides its effect, a trial shows it by:", "", *lines])
 
 
 @cache
 def _kinds(name: str) -> frozenset[str]:
-    """The kinds of fault that a scenario draws."""
+    """Return the kinds of fault that a scenario draws."""
     drawn = (registry.scenario(name).schedule(Dice(seed, "faults")) for seed in range(SEEDS))
     return frozenset(fault.kind for faults in drawn for fault in faults)
 
@@ -100,7 +100,7 @@ def _scenario(scenario: Scenario) -> str:
     return f"[{scenario.name}](scenarios.md#{scenario.name.replace('/', '')})"
 
 
-def _worlds(kind: FaultKind) -> str:
+def _modes(kind: FaultKind) -> str:
     return ", ".join(sorted(kind.modes))
 
 

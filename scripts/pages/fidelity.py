@@ -1,4 +1,4 @@
-"""What the scripted brokers do otherwise than real ones, from the tables that the comparison goes by."""
+"""The differences between scripted and real brokers, from the tables that the comparison uses."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pages.markdown import NOTE, table
 from testkit.fidelity.differences import KNOWN, NOT_PLAYED
 
 _ABOUT = """\
-The same seeded plans of requests and faults are played on real brokers and on the scripted ones, and what they answer
-and what is in their logs at the end is compared, value by value:
+The same seeded plans of requests and faults are played on real brokers and on the scripted ones. Their responses, and
+their logs at the end, are compared value by value:
 
     .venv/bin/python -m testkit.fidelity --plans 200
     .venv/bin/python -m testkit.fidelity --plans 40 --nodes 3
@@ -18,11 +18,11 @@ A difference that is not in the first table fails the comparison.
 
 
 def pages() -> dict[str, str]:
-    """File below ``docs/reference/`` -> its text."""
+    """Return the text of each page by its path below ``docs/reference/``."""
     parts = ["# Fidelity of the scripted brokers\n", NOTE, _ABOUT]
-    parts += ["## Differences that the comparison meets\n"]
+    parts += ["## Known differences\n"]
     parts += [
         table(("difference", "in", "at", "reason"), ((k.name, k.api, f"`{k.path}`", k.reason) for k in KNOWN))
     ]
-    parts += ["## What no plan plays\n", table(("what", "why"), NOT_PLAYED)]
+    parts += ["## Not compared\n", table(("what", "why"), NOT_PLAYED)]
     return {"fidelity.md": "\n".join(parts)}

@@ -1,4 +1,4 @@
-"""The oracle's state machines with their sources: a page for each machine, and their index."""
+"""The oracle's state machines with their sources: one page per machine, and an index."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Java's client has these moves, or does not refuse them. In the reference client 
 
 
 def pages() -> dict[str, str]:
-    """File below ``docs/reference/`` -> its text."""
+    """Return the text of each page by its path below ``docs/reference/``."""
     generated = {f"machines/{name}.md": _page(oracle) for name, oracle in MACHINES.items()}
     return generated | {"machines/README.md": _index()}
 

@@ -1,4 +1,4 @@
-"""Perturbations: every defect that ``kafka-trial perturb`` puts into good evidence, and what nothing can judge yet."""
+"""Perturbations: the defects that ``kafka-trial perturb`` puts into evidence, and those that no check finds."""
 
 from __future__ import annotations
 
@@ -7,22 +7,25 @@ from suites.perturbations.limits.table import LIMITS, OPEN
 from suites.perturbations.perturbation import Perturbation
 from suites.perturbations.table import NOT_JUDGED, PERTURBATIONS
 
-OPENING = """A check is worth what it catches. `kafka-trial perturb RUN` takes the evidence of every trial of a run that
-passed, changes it as a defective client would have left it, consistently over all channels, and judges it again: what
-is not accused has escaped. Each perturbation below names the codes of the findings that must catch it. It counts as
-caught if the verdict is the expected one, or worse; where another finding than those named did it, the report says so.
+OPENING = """\
+A check is useful only if it finds defects. `kafka-trial perturb RUN` takes the evidence of every passed trial of
+a run, changes it as a defective client would have left it, consistently in all channels, and judges it again. A change
+without a finding has escaped. Each perturbation below names the codes of the findings that must catch it. It counts as
+caught if the verdict is the expected one or worse. If another finding caught it, the report says so.
 """
 
-UNJUDGED = """No check can judge these yet, for the reason beside each. They are listed with every report.
+UNJUDGED = """\
+No check can find these defects yet, for the given reason. Every report lists them.
 """
 
-EXCUSES = """A check forgives where a defect cannot be told from bad luck. Each such rule has a name in the code, and
-perturbations that put a defect just outside of it.
+EXCUSES = """\
+A check makes an exception where a defect cannot be told apart from bad luck. Each such rule has a name in the
+code, and perturbations with a defect just outside of it.
 """
 
 
 def pages() -> dict[str, str]:
-    """File below ``docs/reference/`` -> its text."""
+    """Return the text of each page by its path below ``docs/reference/``."""
     rows = [_row(each) for each in PERTURBATIONS]
     head = ("perturbation", "a client that ...", "changes", "under", "at least", "caught by")
     parts = [
@@ -54,4 +57,4 @@ def _row(each: Perturbation) -> tuple[str, ...]:
 
 def _limits() -> list[tuple[str, str]]:
     shown = [(code(excuse), ", ".join(map(code, names))) for excuse, names in LIMITS.items()]
-    return shown + [(code(excuse), f"nothing yet: {reason}") for excuse, reason in OPEN.items()]
+    return shown + [(code(excuse), f"not yet: {reason}") for excuse, reason in OPEN.items()]

@@ -1,4 +1,4 @@
-"""Checks, scenarios and error codes: a chapter each, from what is registered; ``faults`` has that of the faults."""
+"""Checks, scenarios and error codes: one page each, from the registry (``faults`` makes the page of the faults)."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ from pages.requirements import link
 from suites.checks.trace.never_arises import NEVER
 from suites.requirements.coverage import checks_by_id, properties_by_id
 
-SCENARIOS = """What a scenario exercises are the behaviours that it brings about on purpose, each with the checks that
-judge it in its trials, or, where none does, the suites whose properties try it on the reference client. Beside those,
-whatever a [check](checks.md) can judge is judged in every trial, whatever its scenario is about. A behaviour is held
-where its situation arose in the trial; elsewhere it is not exercised.
+SCENARIOS = """\
+A scenario exercises the behaviours whose situations it creates on purpose. Each is listed with the checks
+that judge it in the scenario's trials, or otherwise with the suites of properties that test it on the reference client.
+In addition, every [check](checks.md) judges all that it can in every trial, whatever its scenario. A behaviour can hold
+only if its situation arose in the trial; otherwise it is not exercised.
 
-What a scenario needs is asked of cluster and client: with fewer brokers its trials are unsupported before anything
-runs, with one request in flight as soon as the client has said so.
+Cluster and client must have what a scenario needs. With too few brokers its trials are unsupported before anything
+runs; with one request in flight, as soon as the client has reported that.
 """
-NEVER_EXERCISED = """Never exercised here, and judged by properties alone:
+NEVER_EXERCISED = """\
+Exercised by no scenario, and judged only by properties:
 """
 
 
 def pages() -> dict[str, str]:
-    """File below ``docs/reference/`` -> its text."""
+    """Return the text of each page by its path below ``docs/reference/``."""
     return {
         "checks.md": chapter("Checks", "checks", _check),
         "scenarios.md": chapter("Scenarios", "scenarios", _scenario, f"{SCENARIOS}\n{_never()}"),
@@ -37,7 +39,7 @@ def pages() -> dict[str, str]:
 
 
 def chapter(title: str, group: str, section: Any, opening: str = "") -> str:
-    """A page with a section for every entry of a group, behind what opens it."""
+    """Return a page with an opening and a section for every entry of a group."""
     parts = [f"# {title}\n", NOTE, *([opening] if opening else [])]
     for name, entry in registry.table(group).items():
         parts += [f"## {name}\n", f"{entry.summary}\n", section(entry)]
@@ -45,7 +47,7 @@ def chapter(title: str, group: str, section: Any, opening: str = "") -> str:
 
 
 def without_headings(page: str) -> str:
-    """A docstring's page as the text of a section: its title is the section's, its own headings are bold words."""
+    """Return a docstring's page as the text of a section: without its title, and with bold words as headings."""
     lines = [line for line in page.strip().splitlines() if not line.startswith("# ")]
     return (
         "\n".join(f"**{line.lstrip('# ')}**" if line.startswith("#") else line for line in lines).strip()
@@ -59,7 +61,7 @@ def _check(check: Check) -> str:
         ("requirements", ids),
         ("guarantees", ", ".join(sorted(check.guarantees))),
         ("evidence", ", ".join(sorted(check.requires))),
-        ("shown to bite by", f"`{check.killed_mutant}`"),
+        ("shown to work by", f"`{check.killed_mutant}`"),
     )
     return table(("", ""), facts) + "\n" + without_headings(page_of(check))
 
@@ -75,20 +77,20 @@ def _scenario(scenario: Scenario) -> str:
             "workload",
             f"{load.records} records of {load.value_bytes} bytes, {load.partitions} partitions, {load.load_ms} ms",
         ),
-        ("its fault shows by", " ".join((getdoc(scenario.consequence) or "").split())),
+        ("its fault is shown by", " ".join((getdoc(scenario.consequence) or "").split())),
     )
     return table(("", ""), facts)
 
 
 def _never() -> str:
-    """The behaviours of the trace checks that no trial is about."""
+    """Return the behaviours of the trace checks that no scenario exercises."""
     return (
         NEVER_EXERCISED + "\n" + table(("behaviour", "why"), ((link(id), why) for id, why in NEVER.items()))
     )
 
 
 def _judged_by(requirement: str) -> str:
-    """The checks that judge a behaviour, else the suites of properties that do."""
+    """Return the checks that judge a behaviour, or else the suites of properties that do."""
     checks = checks_by_id().get(requirement, ())
     suites = sorted({prop.partition("/")[0] for prop in properties_by_id().get(requirement, ())})
     return ", ".join(checks) or f"properties: {', '.join(suites)}"

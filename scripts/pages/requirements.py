@@ -1,4 +1,4 @@
-"""The coverage pages, one per area: on whom each behaviour is judged, by what, and which mutant's own defect it is."""
+"""The coverage pages, one per area: where and by what each behaviour is judged, and which mutants break it."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ FOLDER = "requirements"
 ROOT = "../../.."
 
 ABOUT = """\
-A behaviour is one thing that a client does or must not do. Each has an id, a level, and a page of its area.
+A behaviour is one thing that a client must or must not do. Each has an id, a level, and a section in its area.
 
 - **MUST** is a rule of the protocol or a promise of safety. **SHOULD** is what the Java client does.
-- A behaviour is judged on *any client* if a [check](../checks.md) names it that needs no trace. Otherwise it is judged
-  on *the reference client alone*, by a check of its trace or by properties: properties that are tried in virtual time
+- A behaviour is judged on *any client* if a [check](../checks.md) that needs no trace names it. Otherwise it is judged
+  on *the reference client alone*, by a check of its trace or by properties, which are tested in virtual time
   (`suites/properties`).
 - "Inside" marks a behaviour that only the reference client's own trace can show.
-- A mutant is a client with one defect. It is listed at the behaviours that its defect breaks, and each property and
-  check that is meant to catch it does.
+- A mutant is a client with one defect. It is listed at the behaviours that its defect breaks. Each property and check
+  that is meant to catch it does catch it.
 """
 
 
 def pages() -> dict[str, str]:
-    """File below ``docs/reference/`` -> its text."""
+    """Return the text of each page by its path below ``docs/reference/``."""
     covered = coverage()
     areas = {f"{FOLDER}/{page_of(group)}": _area(group, rows) for group, rows in covered.values()}
     return {f"{FOLDER}/README.md": _index(covered)} | areas
 
 
 def page_of(group: Group) -> str:
-    """The file of an area, named after its title."""
+    """Return the file name of an area, made from its title."""
     return "-".join(group.title.lower().replace(",", "").split()) + ".md"
 
 
 def link(id: str, folder: str = f"{FOLDER}/") -> str:
-    """A behaviour's id as a link to its section, from a page in ``docs/reference/`` if nothing else is said."""
+    """Return a behaviour's id as a link to its section (default: from a page in ``docs/reference/``)."""
     [group] = (group for group in GROUPS if group.prefix == id.rpartition("-")[0])
     return f"[{id}]({folder}{page_of(group)}#{id.lower()})"
 
@@ -65,7 +65,7 @@ def _areas(covered: Mapping[str, tuple[Group, tuple[Covered, ...]]]) -> str:
 
 
 def summary(counted: Iterable[Covered]) -> str:
-    """The index page's count of the behaviours of the client groups."""
+    """Return the index page's counts of the behaviours of the client groups."""
     rows = list(counted)
     by_level = [
         (f"**{level}**", totals(row for row in rows if row.behaviour.level is level)) for level in Level
@@ -90,7 +90,7 @@ def _counts(name: str, sums: Totals) -> tuple[str, ...]:
 
 
 def _open(counted: Iterable[Covered]) -> str:
-    """What is not judged yet, whole or in part, and why."""
+    """Return the section of behaviours that are not judged yet, in whole or in part, with the reasons."""
     rows = []
     for row in counted:
         behaviour = row.behaviour
@@ -100,7 +100,7 @@ def _open(counted: Iterable[Covered]) -> str:
             )
         elif behaviour.not_yet_in_part:
             rows.append((link(behaviour.id, ""), behaviour.level, "in part", behaviour.not_yet_in_part))
-    return "## Not yet judged\n\n" + table(("id", "level", "what", "because"), rows) if rows else ""
+    return "## Not yet judged\n\n" + table(("id", "level", "what", "reason"), rows) if rows else ""
 
 
 def _area(group: Group, rows: Iterable[Covered]) -> str:
@@ -128,7 +128,7 @@ def _behaviour(row: Covered) -> str:
 
 
 def _by(row: Covered) -> str:
-    """What judges it on the clients on which it is judged, or a part of it where it is not judged yet."""
+    """Return what judges a behaviour, or a part of one that is not judged yet."""
     if row.judged is Judged.ANY_CLIENT:
         return _listed(map(_check, row.checks))
     return _listed([*map(_check, row.trace_checks), *map(_law, row.properties)])

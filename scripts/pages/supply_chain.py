@@ -1,4 +1,4 @@
-"""What is fetched and built, what says that it is right, and what each tool sees of the user's environment."""
+"""What is fetched and built, how it is verified, and which variables of the user's environment each tool gets."""
 
 from __future__ import annotations
 
@@ -15,59 +15,59 @@ from harness.provision.java_programs import ECJ
 from pages.markdown import NOTE, code, table
 
 ABOUT = """\
-`kafka-trial` fetches brokers, a proxy, tools and clients from public registries. What it takes is pinned in this
-repository by hash. A mirror, or a setting of this machine, can refuse it or deliver it, and cannot replace it.
+`kafka-trial` fetches brokers, a proxy, tools and clients from public registries. This repository pins them by hash. A
+mirror or a setting of this machine can deliver or withhold them, but cannot replace them.
 """
 
 INSTALLED = """\
 Everything that is installed or built is in `installed/KIND/NAME` in the cache folder. A manifest beside it,
-`NAME.manifest`, has the SHA-256, size and mode of each file and the target of each link, as they were when it was made.
+`NAME.manifest`, has the SHA-256, size and mode of each file and the target of each link from when it was made.
 
-- Before each use, the whole list of files is compared with the manifest, with sizes, modes and links. The contents of
-  a file are read again where its inode or one of its times is another than it was. Kafka's jars are read at every use.
+- Before each use, the list of files with sizes, modes and links is compared with the manifest. The contents of a file
+  are read again if its inode or one of its times has changed. Kafka's jars are read at every use.
 - `kafka-trial doctor` reads all contents.
 - A damaged installation is refused with one sentence and exit code 3. `kafka-trial doctor --fix` removes it, and
-  installs it again where a run or a registered client needs it.
-- An installation without a manifest was not finished. It is never used, and made anew by the next run.
-- Several processes that want the same installation make it once. One that is killed leaves nothing that is used.
+  reinstalls it if a run or a registered client needs it.
+- An installation without a manifest is unfinished. It is never used, and the next run makes it again.
+- If several processes need the same installation, only one makes it. If that is killed, its unfinished installation is
+  not used.
 - A cache folder in which other users of the machine can write is refused.
 
-A manifest finds damage: by a disk, by a half copied cache, by a program that wrote where it should not. It is no
-defence against a program that runs with your rights and means harm, which could write the manifest too.
+A manifest detects damage by a disk, by an incomplete copy of the cache, or by a program that wrote to the wrong place.
+It does not protect against a malicious program with your rights, which could also write the manifest.
 """
 
 UNLOCKED = """\
-A version that is not in this table can be put on trial all the same (`NAME@VERSION`). What it consists of then rests
-on the sums of its registry: PyPI's, npm's, those of Maven's central repository and of cargo's registry, and Go's
-checksum database, which is the one that this machine's Go comes with. Each run says so, and `kafka-trial doctor` counts
-such installations.
+A version that is not in this table can also be put on trial (`NAME@VERSION`). It then relies on the checksums of its
+registry: those of PyPI, npm, Maven's central repository or cargo's registry, or Go's checksum database (the one
+configured in this machine's Go). Each run says so, and `kafka-trial doctor` counts such installations.
 
-`python scripts/lock_clients.py` writes the locks. They hold no address: in a `Cargo.lock` the word `registry` stands
-for the source, and cargo says before a build what it calls its own registry.
+`python scripts/lock_clients.py` writes the locks. They contain no addresses: in a `Cargo.lock` the word `registry`
+replaces the source, and before a build cargo itself provides the name of its registry.
 """
 
 TRUSTED = """\
 - The programs of this machine that are found on PATH, in absolute folders: Java, Go, Node with npm, cargo, compilers.
-- Build scripts of the crates in a `Cargo.lock`: cargo runs them, and there is no way to build without. No other client
-  runs anything while it is installed: npm's scripts are off, and no source package of Python is built.
-- Your own settings of a package client, in your home folder: they say where a registry is, and which password it wants.
+- Build scripts of the crates in a `Cargo.lock`: cargo cannot build without running them. No other client runs code
+  while it is installed: npm's scripts are off, and no source package of Python is built.
+- Your own settings of a package client, in your home folder: where a registry is, and which password it requires.
 - `go/build` in the cache folder, where Go keeps what it compiled. Without it each program in Go would take a minute.
 - A Toxiproxy that `TOXIPROXY_URL` names.
 """
 
 PATHS = """\
-A tool is started in `/`, or in a folder that was made for it: it finds no settings of the project that you are in. It
-sees these variables of your environment, and no other.
+A tool starts in `/`, or in a folder that was made for it, so it does not find the settings of your current project. It
+gets only these variables of your environment.
 """
 
 
 def pages() -> dict[str, str]:
-    """``supply_chain.md``."""
+    """Return the text of ``supply_chain.md``, by that name."""
     parts = (
         "# Supply chain",
         NOTE,
         ABOUT,
-        table(("what", "fetched by", "what says that it is right"), WHAT),
+        table(("what", "fetched by", "verified by"), WHAT),
         "## What is installed",
         INSTALLED,
         "## Locks of clients",
@@ -78,7 +78,7 @@ def pages() -> dict[str, str]:
         "## The environment of a tool",
         PATHS,
         table(("tool", "variable", "what for"), _kept()),
-        "These are set, whatever your environment or your settings say:",
+        "These are always set, whatever your environment or your settings contain:",
         table(("tool", "variable", "value"), _set()),
     )
     return {"supply_chain.md": "\n\n".join(part.strip() for part in parts) + "\n"}
@@ -88,16 +88,16 @@ WHAT = (
     (
         "the harness's own Python packages",
         "pip, uv",
-        "`requirements.lock`, by hash; wheels, but for PySpark, which has none and is built with a locked setuptools",
+        "`requirements.lock`, by hash; wheels, except for PySpark, which has none and is built with locked setuptools",
     ),
     (f"Kafka {', '.join(kafka.VERSIONS)}", "Ivy", "`harness/provision/sums`, at every use"),
     (
         f"Toxiproxy {toxiproxy.VERSION}",
         "go",
-        "`harness/provision/modules/toxiproxy/go.sum`; it is built here, and one on PATH is not used",
+        "`harness/provision/modules/toxiproxy/go.sum`; it is built here; one on PATH is not used",
     ),
     (
-        "Go and Node, where this machine's will not do; pip; jgo",
+        "Go and Node, if this machine's are unsuitable; pip; jgo",
         "uv",
         "`harness/provision/{go,jgo,node,pip}.txt`, by hash",
     ),
@@ -121,7 +121,7 @@ def _locks() -> Iterator[tuple[str, ...]]:
 
 
 def _packages(lock: Path) -> int:
-    """How many packages a lock holds: what it names itself, and what that asks for."""
+    """Return the number of packages in a lock, including dependencies."""
     [count] = [COUNTS[file.name](file) for file in lock.iterdir() if file.name in COUNTS]
     return count
 

@@ -7,31 +7,31 @@ from harness.model.verdicts import EXIT_CODES, GLYPHS, SEVERITY
 from pages.markdown import NOTE, code, table
 
 ABOUT = """\
-Each trial has one verdict: the worst of what was found in it. The table lists the worst first. How a verdict is
-reached is in [How a verdict is made](../explanation/verdicts.md).
+Each trial has one verdict: the worst result in it. The table lists the worst first.
+[How a verdict is made](../explanation/verdicts.md) explains the rules.
 """
 
 STRICT = """\
 `--strict` turns `differs` into exit code 1.
 """
 
-#: Exit code -> what it says. Codes of verdicts come from the judge; the others are those of the command line itself.
+#: Exit code -> its meaning. The judge defines the codes of verdicts; the others belong to the command line.
 CODES = (
     (0, "Every verdict is allowed."),
-    (1, "A confirmed disagreement: a failure that is not known, or a known failure that passes."),
+    (1, "A confirmed disagreement: a failure that is not in the baseline, or a known failure that passes."),
     (2, "The command line, or a file that is named on it, is not valid."),
     (3, "The harness, the environment or an adapter failed. It outranks 1."),
     (4, "Inconclusive, or not exercised. 3 and 1 outrank it."),
     (5, "Nothing was selected."),
     (129, "Ended by SIGHUP, such as a terminal that was closed."),
     (130, "Interrupted (SIGINT, Ctrl-C)."),
-    (141, "The reader of stdout went away."),
+    (141, "The reader of stdout closed it."),
     (143, "Terminated (SIGTERM)."),
 )
 
 
 def pages() -> dict[str, str]:
-    """``verdicts.md``."""
+    """Return the text of ``verdicts.md``, by that name."""
     unlisted = set(EXIT_CODES.values()) - {number for number, _ in CODES}
     if unlisted:
         raise ValueError(f"exit codes without an explanation: {unlisted}")

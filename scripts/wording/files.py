@@ -1,4 +1,4 @@
-"""Which files have prose that people write, and the passages of each."""
+"""The files with prose that people write, and the passages of each."""
 
 from __future__ import annotations
 

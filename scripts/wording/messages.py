@@ -1,5 +1,4 @@
 """Find the messages of the code: arguments of KafkaTrialError classes, and templates of reasons and anomalies.
-anomalies.
 
 They are drawn for a reviewer. The word list does not check them.
 """

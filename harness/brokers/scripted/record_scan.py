@@ -19,7 +19,7 @@ Found = tuple[int, int, bytes | None, bytes | None, int]
 """A record: its offset delta, its timestamp delta in ms, its key, its value, and its number of headers."""
 
 #: The values of one-byte and two-byte integers. The index is the first byte plus 128 times the second byte. For two
-#: bytes the first byte's highest bit is set, which adds 128: hence the two ranges.
+#: bytes the first byte's highest bit is set, which adds 128, so there are two ranges.
 _UNFOLDED: Final = tuple((folded >> 1) ^ -(folded & 1) for folded in (*range(1 << 7), *range(1 << 14)))
 
 

@@ -121,7 +121,7 @@ def _sentences(bisection: Bisection, store: RunStore, stopped_by: int | None) ->
             version: str(bisection.seen.get(version, "not tried to the end")) for version in (first, last)
         }
         yield (
-            f"{bisection.name}: {first} was to be good and is {seen[first]}, {last} was to be bad and is {seen[last]}; "
+            f"{bisection.name}: {first} should be good and is {seen[first]}, {last} should be bad and is {seen[last]}; "
             f"{effort}; evidence: {store.folder}"
         )
         return

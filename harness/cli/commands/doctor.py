@@ -59,7 +59,7 @@ def _install_again(name: str, version: str) -> None:
         try:
             registry.client(name).install(version)
         except KafkaTrialError as error:
-            say(f"{name}@{version} is not there any more: {error}")
+            say(f"{name}@{version} no longer exists: {error}")
 
 
 def _namespaces() -> Prerequisite:

@@ -95,7 +95,7 @@ def _errors(code: str) -> str:
 
 
 def _facts(kind: FaultKind) -> str:
-    """Return what a plan needs to know about a fault: its worlds, who sees it, and each parameter."""
+    """Return what a plan needs to know about a fault: its modes, who sees it, and each parameter."""
     params = [f"  {p.name}: {p.low} to {p.high}, {p.default} if not given: {p.what}" for p in kind.params]
     lines = (
         f"modes: {', '.join(sorted(kind.modes))}",

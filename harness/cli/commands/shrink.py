@@ -158,9 +158,9 @@ def _sentences(shrinker: Shrinker, path: Path, stopped_by: int | None) -> Iterat
         yield f"replay: kafka-trial replay {shlex.quote(str(path))}"
         return
     attempts = shrinker.batches.stats(shrinker.original).told
-    yield f"the failure did not come again in {some(len(attempts), 'attempt')}{f' ({ended})' if ended else ''}"
+    yield f"the failure did not occur again in {some(len(attempts), 'attempt')}{f' ({ended})' if ended else ''}"
     if others := sorted({each for verdict in attempts for each in anomalies(verdict)}):
-        yield f"what came is {', '.join(others)}; --anomaly names what is to be looked for"
+        yield f"it found {', '.join(others)}; select an anomaly with --anomaly"
     yield f"evidence: {path.parent}"
 
 

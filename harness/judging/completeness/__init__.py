@@ -1,12 +1,12 @@
-"""Wholeness: whether the evidence of a trial is all there and agrees with itself. Pure.
+"""Check whether the evidence of a trial is complete and consistent. Pure.
 
-What is missing, cut or contradictory proves nothing, neither for a client nor against it: such a trial is a
-harness-error. The judge asks before anything else. Each rule says what collecting always leaves, in every scenario and
-in both modes; a rule that a client could break by a defect of its own is none, for then the defect is to be judged.
+Evidence that is missing, cut or contradictory proves nothing for or against a client; such a trial is a harness-error.
+The judge checks this first. Each rule states what collecting always leaves, in every scenario and both modes. A rule
+that a client could break by its own defect does not belong here, since that defect has to be judged.
 
-The exceptions are those of the faults: a topic that was trimmed or created again has another log, and a frame that a
-rule changed is not the one that the other side sent. There is one module for each channel: the client's history, the
-frames at the witness, the log that was read back, and the client's trace.
+The only exceptions are due to faults: a topic that was trimmed or created again has another log, and a frame that a
+rule changed is not the frame that the other side sent. Each channel has a module: the client's history, the frames at
+the witness, the log that was read back, and the client's trace.
 """
 
 from __future__ import annotations
@@ -18,17 +18,15 @@ from harness.model.anomaly import ReasonKind
 from harness.model.evidence import Evidence
 from harness.model.rows import Reason
 
-PHASES_LACK = ReasonKind("phases-incomplete", "the trial's phases are not all there, or not in order")
-OTHER_CLIENT = ReasonKind("other-client", "the record is of {found}, the plan asked for {asked}")
-FAULTS_LACK = ReasonKind(
-    "faults-incomplete", "the plan has {asked:fault}, and {found} of them have their rows"
-)
+PHASES_LACK = ReasonKind("phases-incomplete", "the trial's phases are incomplete or out of order")
+OTHER_CLIENT = ReasonKind("other-client", "the plan asked for {asked}, but the record is of {found}")
+FAULTS_LACK = ReasonKind("faults-incomplete", "the plan has {asked:fault}, but {found} have rows")
 
 Rule = Callable[[Evidence], Reason | None]
 
 
 def lacking(evidence: Evidence) -> Reason | None:
-    """What is missing from completely collected evidence, or contradicts the rest of it; None if it is whole."""
+    """Return what is missing or contradictory in completely collected evidence, or None if it is whole."""
     return next((reason for rule in RULES if (reason := rule(evidence)) is not None), None)
 
 
@@ -40,7 +38,7 @@ def _phases(evidence: Evidence) -> Reason | None:
 
 
 def _client(evidence: Evidence) -> Reason | None:
-    """A program of somebody's own has the version that it says it has."""
+    """Check the client. A command of the user has the version that it reports."""
     asked, told = evidence.record.spec.client, evidence.record.client.get("client_version")
     if asked.command or told == asked.version:
         return None

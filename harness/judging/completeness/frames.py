@@ -1,8 +1,8 @@
-"""The witness's rows: connections from opening to end, requests with their answers, and the batches of the log. Pure.
+"""The witness's rows: connections from opening to end, requests with their responses, and the batches of the log. Pure.
 
-A broker answers the requests of a connection in order, each once, but for a Produce request with acks=0. What a row
-of the witness says that a rule did is excused, where the rule did it. Correlation ids that skip prove nothing: clients
-skip some by themselves.
+A broker responds to the requests of a connection in order, once each, except to Produce requests with acks=0. A
+difference is excused if a row says that a rule of the witness caused it. Gaps in correlation ids prove nothing, because
+some clients skip numbers.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from harness.model.rows import Disposition, Frame, FrameKind, Reason
 
 FRAMES_LACK = ReasonKind("frames-incomplete", "the witness's rows are not whole: {told} ({count} times)")
 
-#: Of a partition: the checksum, or None where it is not told.
+#: A partition, and the checksum of a batch, or None if it is not known.
 _Batch = tuple[int, int | None]
 
 
 def connections(evidence: Evidence) -> Reason | None:
-    """Each connection has its opening and its end."""
+    """Check that each connection has its opening and its end."""
     by_kind: dict[FrameKind, set[int]] = {kind: set() for kind in FrameKind}
     for row in (*evidence.frames, *evidence.blocked_frames):
         by_kind[row.kind].add(row.conn)
@@ -34,7 +34,10 @@ def connections(evidence: Evidence) -> Reason | None:
 
 
 def exchanges(evidence: Evidence) -> Reason | None:
-    """An answer that no rule touched has a request of its own, and a request before an answered one has its answer."""
+    """Check that responses have requests, and that requests have responses if a later one of their connection has.
+
+    Frames that a rule touched are excused.
+    """
     unasked = unanswered = 0
     for rows in _by_connection(evidence).values():
         answers = _Answers(rows)
@@ -50,7 +53,7 @@ def exchanges(evidence: Evidence) -> Reason | None:
 
 
 class _Answers:
-    """The answers of one connection, each with its request."""
+    """The responses of one connection, matched with its requests."""
 
     def __init__(self, rows: Sequence[Frame]) -> None:
         requests = [row for row in rows if row.kind is FrameKind.REQUEST]
@@ -66,12 +69,12 @@ class _Answers:
 
     @property
     def missing(self) -> int:
-        """How many requests have no answer that came before that of a later one; of those that no rule touched."""
+        """Count the requests, untouched by rules, without a response although a later request has one."""
         return sum(request.fault is None for request in self._passed_over)
 
     def _take(self, answer: Frame) -> None:
         id = answer.correlation_id
-        # Of answers that came at the same moment no row says which was first.
+        # Rows do not show the order of responses with equal times.
         late = next((at for at, row in enumerate(self._passed_over) if row.correlation_id == id), None)
         due = next((at for at, row in enumerate(self._waiting) if row.correlation_id == id), None)
         if due is not None:
@@ -82,12 +85,12 @@ class _Answers:
         elif answer.fault is None:
             self.unasked += 1
         elif id not in self._never and self._waiting:
-            # A rule gave it another id; it came in the place of the oldest.
+            # A rule changed its correlation id: it is the response to the oldest request.
             self._waiting.popleft()
 
 
 def _by_connection(evidence: Evidence) -> dict[int, list[Frame]]:
-    """Connection -> its rows in the order in which they came to the witness, whenever a rule let them leave."""
+    """Return the rows of each connection in the order of arrival at the witness, not that of leaving it."""
     rows: defaultdict[int, list[Frame]] = defaultdict(list)
     for row in sorted((*evidence.frames, *evidence.blocked_frames), key=lambda row: row.arrived_ns):
         rows[row.conn].append(row)
@@ -95,12 +98,12 @@ def _by_connection(evidence: Evidence) -> dict[int, list[Frame]]:
 
 
 def _is_answered(request: Frame) -> bool:
-    """False for a Produce request with acks=0, and where it cannot be read whether it is one."""
+    """False for a Produce request with acks=0, and for one that could not be decoded."""
     return not is_produce(request) or request.acks not in (0, None)
 
 
 def requests(evidence: Evidence) -> Reason | None:
-    """Each batch of the log was sent in a Produce request that passed the witness, where it could read them all."""
+    """Check that each batch of the log was in a Produce request, if the witness could decode them all."""
     if has_other_log(evidence) or _unread(evidence):
         return None
     produce = [row for row in evidence.frames if is_produce(row)]
@@ -108,7 +111,7 @@ def requests(evidence: Evidence) -> Reason | None:
         return None
     parts = [part for row in produce for part in row.produce]
     records = [record for record in evidence.log if not record.control]
-    # Without a checksum on both sides (old formats) a batch is not to be told from another of its partition.
+    # If a side has no checksum (old formats), a batch cannot be told apart from another one of its partition.
     told = all(part.crc is not None for part in parts) and all(r.batch_crc is not None for r in records)
     sent: Counter[_Batch] = Counter()
     for part in parts:
@@ -122,9 +125,9 @@ def requests(evidence: Evidence) -> Reason | None:
 
 
 def _unread(evidence: Evidence) -> set[int]:
-    """Connections on which something passed that is no frame, while they were open.
+    """Return the connections on which undecodable bytes passed while they were open.
 
-    What follows the end of a connection is the beginning of a frame that never ended: no broker acts on that.
+    Bytes after the end of a connection are the beginning of an incomplete frame, which no broker acts on.
     """
     return {row.conn for row in _before_end(evidence.frames) if row.kind is FrameKind.OPAQUE}
 

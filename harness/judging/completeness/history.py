@@ -1,8 +1,8 @@
-"""The client's history: every event is there once, in order, up to the end of the process. Pure.
+"""The client's history: every event is present once, in order, until the end of the process. Pure.
 
-A live conversation ends with the first event that breaks the contract, and the trial with it: whatever a client does,
-the history of a complete trial keeps the contract (:mod:`harness.adapter.protocol_rules`). A history that does not was
-torn afterwards, and the same rules find that out.
+A live conversation ends with the first event that breaks the contract, and so does the trial. The history of a complete
+trial therefore keeps the contract, whatever the client did (:mod:`harness.adapter.protocol_rules`). If a stored history
+breaks the same rules, it was damaged later.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ BROKEN = "an event contradicts those before it"
 
 
 def numbered(evidence: Evidence) -> Reason | None:
-    """Events are numbered from 0, from ``startup_complete`` on, but for what was left out on purpose."""
+    """Check that events are numbered from 0, beginning with ``startup_complete``, except those left out on purpose."""
     history = evidence.history
     if not history or not isinstance(history[0], StartupComplete) or history[0].seq != 0:
         return HISTORY_LACKS.reason(
@@ -66,7 +66,7 @@ def numbered(evidence: Evidence) -> Reason | None:
 
 
 def kept_the_contract(evidence: Evidence) -> Reason | None:
-    """The rules of the contract accept the events again, as they did when the client said them."""
+    """Check the events with the rules of the contract, which accepted them when the client reported them."""
     now_ns = evidence.record.phases.end_ns or 0
     rules = ProtocolRules(began_ns=evidence.history[0].mono_ns)
     for command in _commands(evidence):
@@ -80,7 +80,7 @@ def kept_the_contract(evidence: Evidence) -> Reason | None:
 
 
 def _commands(evidence: Evidence) -> Iterator[Command | Unknown]:
-    """What the client was asked, as far as the history names it: evidence does not keep the commands themselves."""
+    """Yield the commands that the history implies: evidence does not contain the commands themselves."""
     workload = registry.workload(evidence.record.spec.workload.kind)
     made = {kind.op: kind for kind in workload.commands}
     spans_of: dict[tuple[str, int], list[range]] = {}
@@ -98,7 +98,7 @@ def _commands(evidence: Evidence) -> Iterator[Command | Unknown]:
                 yield Configure(event.id, evidence.record.run_id, PRODUCER, workload.role, dict(names))
             case UnknownCommand():
                 yield Unknown(event.cmd, event.id)
-    # No more than the plan has, however many the events claim.
+    # At most as many as the plan has, whatever the events claim.
     left = evidence.record.spec.workload.records
     for (op, id), spans in spans_of.items():
         first, stop = min(span.start for span in spans), max(span.stop for span in spans)
@@ -109,7 +109,7 @@ def _commands(evidence: Evidence) -> Iterator[Command | Unknown]:
 
 @cache
 def _like(made: type[LoadCommand]) -> Callable[[int, str, int, int], LoadCommand]:
-    """Commands of so many elements, with the op and columns of ``made``: what else was in them is not kept."""
+    """Return a function that makes commands with the op and columns of ``made``; the rest of them is unknown."""
 
     class ReplayedCommand(LoadCommand, frozen=True):
         op, element, columns = made.op, made.element, made.columns
@@ -123,7 +123,7 @@ def _like(made: type[LoadCommand]) -> Callable[[int, str, int, int], LoadCommand
 
 
 def ended(evidence: Evidence) -> Reason | None:
-    """The process ended in order, by its library's own doing, or was killed because it did not close in time."""
+    """Check the end of the process: regular, caused by its library, or killed because it did not close in time."""
     return None if _has_ended(evidence) else _breaks_off(evidence.history)
 
 
@@ -136,7 +136,7 @@ def _has_ended(evidence: Evidence) -> bool:
         isinstance(event, OpComplete) and event.op == "close" and event.mono_ns < late_ns
         for event in evidence.history
     )
-    # A client that says in time that it is closed is not killed: it ends, and says so.
+    # A client that reports its end in time is not killed. It exits, and its exit is an event.
     return not closed_in_time and (phases.end_ns or 0) >= late_ns
 
 

@@ -1,4 +1,4 @@
-"""What several rules of wholeness ask of a row, or of a trial."""
+"""Questions about a row or a trial that several rules of completeness share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log that was read back: gapless, and with what a broker answered that it had stored. Pure."""
+"""The log that was read back: it has no gaps, and it contains what a broker reported as stored. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ACKS_ALL = -1
 
 
 def offsets(evidence: Evidence) -> Reason | None:
-    """Offsets are gapless from 0, each once."""
+    """Check that offsets count from 0 without gaps or repetitions."""
     if has_other_log(evidence):
         return None
     gaps = sum(sorted(found) != list(range(len(found))) for found in _offsets(evidence).values())
@@ -26,7 +26,7 @@ def offsets(evidence: Evidence) -> Reason | None:
 
 
 def answered(evidence: Evidence) -> Reason | None:
-    """What a broker answered that it had stored lies before the end."""
+    """Check that every offset that a broker reported as stored is before the end of the log."""
     if has_other_log(evidence):
         return None
     found = _offsets(evidence)
@@ -46,7 +46,7 @@ def _offsets(evidence: Evidence) -> dict[int, list[int]]:
 
 
 def _stored(evidence: Evidence) -> Iterator[ProducePart]:
-    """The parts of answers that say, under acks=all, where a batch was stored; none that a rule touched."""
+    """Yield the parts of untouched responses, under acks=all, that say where a batch was stored."""
     asked = {
         (row.conn, row.correlation_id) for row in evidence.frames if is_produce(row) and row.acks == ACKS_ALL
     }

@@ -1,4 +1,4 @@
-"""The trace of a client that writes one: it tells each Produce request that was seen, and its own end. Pure."""
+"""The trace of a client that writes one: it contains each Produce request that was seen, and its own end. Pure."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from harness.model.rows import Reason
 
 TRACE_LACKS = ReasonKind("trace-incomplete", "the client's trace is not whole: {told} ({count} times)")
 
-#: What Produce is called in a trace.
+#: The name of Produce in a trace.
 PRODUCE = "Produce"
 
 
 def told(evidence: Evidence) -> Reason | None:
-    """Of a client that says that it writes one, or has written one. One that was killed does not tell its end."""
+    """Check the trace of a client that declares or wrote one. If the client was killed, the end may be missing."""
     features = evidence.record.client.get("features")
     says_so = isinstance(features, list | tuple) and TRACE_FEATURE in features
     if not says_so and not evidence.trace:
@@ -48,7 +48,7 @@ def told(evidence: Evidence) -> Reason | None:
 
 
 def _events(trace: Iterable[Any], name: str) -> Iterator[Mapping[str, Any]]:
-    """The events of this name, by their fields: a simulated client has them as structs."""
+    """Yield the events of this name as mappings of fields. A simulated client has them as structs."""
     for event in trace:
         if isinstance(event, dict):
             if event.get("event") == name:

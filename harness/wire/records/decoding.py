@@ -21,7 +21,7 @@ from harness.wire.records.model import LOG_APPEND_TIME, BatchHeader, Record
 from harness.wire.source import Source
 
 #: The values of one-byte and two-byte integers. The index is the first byte plus 128 times the second byte. For two
-#: bytes the first byte's highest bit is set, which adds 128: hence the two ranges.
+#: bytes the first byte's highest bit is set, which adds 128, so there are two ranges.
 _UNFOLDED: Final = tuple((folded >> 1) ^ -(folded & 1) for folded in (*range(1 << 7), *range(1 << 14)))
 _LAST_INT64: Final = (1 << 63) - 1
 

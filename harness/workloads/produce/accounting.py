@@ -1,19 +1,19 @@
-"""What became of every record: the client's word held against the log. Pure views, each defined once, here.
+"""The outcome of every record: the client's reports compared with the log. Pure views, each defined only here.
 
-The log is what was read back after healing; control records are no records. A *copy* of record n is a log record
-with n's intact value, written by this run, trial and producer. Then:
+The log is what was read back after healing; control records do not count. A *copy* of record n is a log record with n's
+intact value, written by this run, trial and producer. Then:
 
-- **in log**: the records in the log, whoever wrote them;
+- **in log**: the records in the log, from any writer;
 - **lost**: acknowledged records without a copy;
 - **duplicated**: copies beyond each record's first, over all partitions;
-- **reordered**: among the first copies of acknowledged records in one partition, in log order, those that stand
-  behind a record that was sent later;
-- **unexpected**: log records that nobody sent (no intact value, another writer's, a number that was never handed to
-  the client), and copies of records of which the client said that they were certainly not written;
-- **moved key**: a key whose records lie in more partitions than the topic's growth accounts for;
-- **strange timestamp**: a record whose timestamp lies outside the time of the trial.
+- **reordered**: among the first copies of acknowledged records in one partition, in log order, those that come after a
+  record that was sent later;
+- **unexpected**: log records that were not sent (no intact value, another writer's, a number that was never handed to
+  the client), and copies of records that the client reported as certainly not written;
+- **moved key**: a key whose records are in more partitions than the topic's growth explains;
+- **strange timestamp**: a record whose timestamp is outside the time of the trial.
 
-So ``in log = distinct copies + duplicated + records without an identity of ours``.
+So ``in log = distinct copies + duplicated + records without an identity of this trial``.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from harness.workloads.produce.commands import keys_in_turn
 SHOWN = 80
 #: The fault kind that changes the number of partitions, after which a key may belong to another one.
 TOPIC_GROWTH = "topic_growth"
-#: How far outside the time between the client's first and last event a record's timestamp may lie.
+#: How far a record's timestamp may lie outside the time between the client's first and last event.
 TIMESTAMP_SLACK_MS = 5_000
 _OFFSET = itemgetter(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Inversion:
-    """Record ``n`` stands in its partition behind ``overtaken_by``, which was sent after it."""
+    """Record ``n`` comes after ``overtaken_by`` in its partition, although it was sent before."""
 
     n: int
     overtaken_by: int
@@ -49,9 +49,9 @@ class Inversion:
 
 
 class Unexpected(StrEnum):
-    """Why a log record should not be there: the name is the code, the value a half-sentence."""
+    """The reasons why a log record should not exist: the name is the code, the value a half-sentence."""
 
-    FOREIGN = "was written by somebody else"
+    FOREIGN = "was written by another program"
     DAMAGED = "has no intact value of ours"
     NEVER_SENT = "was never handed to the client"
     REPORTED_FAILED = "was reported as certainly not written"
@@ -59,7 +59,7 @@ class Unexpected(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class UnexpectedRecord:
-    """A log record that should not be there, and why; ``n`` None: it is no record of this trial's own."""
+    """A log record that should not exist, and why. ``n`` is None if it is not a record of this trial."""
 
     record: LogRecord
     why: Unexpected
@@ -82,7 +82,7 @@ class Wrong(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Corruption:
-    """``what`` is wrong at a place, with what should be there and what is; ``n`` None: record unknown."""
+    """``what`` is wrong at a place, with the expected and the actual value. ``n`` is None if the record is unknown."""
 
     what: Wrong
     partition: int
@@ -98,30 +98,30 @@ def place(record: LogRecord) -> tuple[int, int]:
 
 
 def acknowledged(evidence: Evidence) -> dict[int, Operation]:
-    """The records that the client reported as written."""
+    """Return the records that the client reported as written."""
     return evidence.acknowledged
 
 
 @view
 def lost(evidence: Evidence) -> list[Operation]:
-    """Acknowledged records without a copy. With acks other than all that is no broken promise: the caller's matter."""
+    """Return acknowledged records without a copy. With acks other than all, such a loss breaks no promise."""
     copies = evidence.copies
     return [send for n, send in acknowledged(evidence).items() if n not in copies]
 
 
 def duplicates(evidence: Evidence) -> dict[int, list[LogRecord]]:
-    """Record number -> all its copies by ``(partition, offset)``, of the records with at least two."""
+    """Return record number -> all copies sorted by ``(partition, offset)``, for the records with at least two."""
     return {n: sorted(copies, key=place) for n, copies in evidence.copies.items() if len(copies) > 1}
 
 
 def surplus(evidence: Evidence) -> int:
-    """How many copies there are beyond each record's first."""
+    """Return the number of copies beyond each record's first."""
     return sum(map(len, evidence.copies.values())) - len(evidence.copies)
 
 
 @view
 def inversions(evidence: Evidence) -> list[Inversion]:
-    """Acknowledged records whose first copy in a partition stands behind a later-sent one's first copy."""
+    """Return acknowledged records whose first copy in a partition comes after that of a record sent later."""
     acked = acknowledged(evidence)
     by_partition: dict[int, list[tuple[int, int, LogRecord]]] = {}
     for n, copies in evidence.copies.items():
@@ -132,7 +132,7 @@ def inversions(evidence: Evidence) -> list[Inversion]:
 
 
 def _overtaken(placed: list[tuple[int, int, LogRecord]]) -> list[Inversion]:
-    """Of one partition's ``(offset, n, record)``."""
+    """Return the inversions of one partition, given its ``(offset, n, record)``."""
     placed.sort(key=_OFFSET)
     numbers = [n for _, n, _ in placed]
     if numbers == sorted(numbers):
@@ -152,7 +152,7 @@ def _overtaken(placed: list[tuple[int, int, LogRecord]]) -> list[Inversion]:
 
 @view
 def unexpected_records(evidence: Evidence) -> list[UnexpectedRecord]:
-    """Log records that nobody sent, or that the client denies."""
+    """Return log records that were not sent, or that the client reported as not written."""
     found = []
     sends = evidence.operations
     for at, (record, n) in enumerate(zip(evidence.log, evidence.numbers, strict=True)):
@@ -170,10 +170,10 @@ def unexpected_records(evidence: Evidence) -> list[UnexpectedRecord]:
 
 @view
 def moved_keys(evidence: Evidence) -> dict[str, list[int]]:
-    """Key -> the partitions that hold copies of its records, ascending, where they are too many.
+    """Return key -> the partitions with copies of its records, ascending, for keys in too many of them.
 
-    A key belongs to one partition as long as the number of partitions stays; each time the topic has grown allows it
-    one more. The key is the one in the log. Records without a key belong to no partition.
+    A key belongs to one partition while the number of partitions is constant; each growth of the topic allows one more.
+    The key is the one in the log. Records without a key belong to no partition.
     """
     partitions: dict[str, set[int]] = {}
     for copies in evidence.copies.values():
@@ -186,10 +186,10 @@ def moved_keys(evidence: Evidence) -> dict[str, list[int]]:
 
 @view
 def strange_timestamps(evidence: Evidence) -> list[tuple[LogRecord, int | None]]:
-    """Records, whoever wrote them, stamped before the client's first event or after its last, by more than the slack.
+    """Return records from any writer with a timestamp too far before the client's first event or after its last one.
 
-    Each with its number, None where it is none of this trial's own. The time of the trial is that of the client's own
-    wall clock (``wall_ns``; 0: not told). A client that never tells it has no strange timestamps.
+    Each has its number, or None if it is not a record of this trial. The time of the trial is measured by the client's
+    own wall clock (``wall_ns``; 0: not reported). A client that never reports it has no strange timestamps.
     """
     told = [event.wall_ns for event in evidence.history if event.wall_ns > 0]
     if not told:
@@ -204,12 +204,12 @@ def strange_timestamps(evidence: Evidence) -> list[tuple[LogRecord, int | None]]
 
 
 def corruptions(evidence: Evidence) -> list[Corruption]:
-    """What the log holds otherwise than it was sent, then acknowledgements that point to the wrong place."""
+    """Return the differences between the log and what was sent, then the acknowledgements of a wrong place."""
     return [*_altered(evidence), *_misplaced(evidence), *_shared_places(evidence)]
 
 
 def count(evidence: Evidence) -> dict[str, int]:
-    """The counts that a verdict publishes, in the order of :data:`harness.workloads.produce.tables.MEANING`."""
+    """Return the counts of a verdict, in the order of :data:`harness.workloads.produce.tables.MEANING`."""
     outcomes = Counter([send.outcome for send in evidence.operations.values()])
     return {
         "sent": len(evidence.operations),
@@ -244,7 +244,7 @@ def _altered(evidence: Evidence) -> Iterator[Corruption]:
 
 
 def _misplaced(evidence: Evidence) -> Iterator[Corruption]:
-    """Acknowledgements of a place where the record is not, though it is elsewhere (else it is lost)."""
+    """Yield acknowledgements of a place where the record is not, if it is elsewhere (otherwise it is lost)."""
     found = evidence.copies
     for n, send in acknowledged(evidence).items():
         copies = found.get(n)
@@ -259,13 +259,13 @@ def _misplaced(evidence: Evidence) -> Iterator[Corruption]:
 
 
 def _is_at_one(send: Operation, copies: Sequence[LogRecord]) -> bool:
-    """True if what the client knows of the record's place (-1: nothing) agrees with that of one of the copies."""
+    """True if the place that the client reported (-1: unknown) agrees with that of one of the copies."""
     partition, offset = send.partition, send.offset
     return any(partition in (-1, copy.partition) and offset in (-1, copy.offset) for copy in copies)
 
 
 def _shared_places(evidence: Evidence) -> Iterator[Corruption]:
-    """Acknowledgements of a place that was acknowledged for an earlier record already."""
+    """Yield acknowledgements of a place that was already acknowledged for an earlier record."""
     acked = acknowledged(evidence)
     places = [(send.partition, send.offset) for send in acked.values()]
     if len(set(places)) == len(places):

@@ -1,16 +1,16 @@
-"""The identities of what is wrong with a trial's delivery, as rows: the online views of
-:mod:`harness.workloads.produce.accounting`.
+"""The anomalies of a trial's delivery as rows, from the views of :mod:`harness.workloads.produce.accounting`.
 
-One row an anomaly. Kind, ``n`` (record number), ``partition``, ``offset`` and ``detail`` together are its identity:
-the second judgement (``reports.spark.transforms.anomalies``) computes the same rows, and one that only one of the two
-has is a disagreement. What each kind puts into them:
+There is one row per anomaly. Kind, ``n`` (record number), ``partition``, ``offset`` and ``detail`` together are its
+identity. The second judgement (``reports.spark.transforms.anomalies``) computes the same rows; a row that only one of
+the two has is a disagreement. The contents by kind:
 
-- ``lost``: the record, and the place that was acknowledged (null where the client did not say);
+- ``lost``: the record, and the place that was acknowledged (null if the client did not report it);
 - ``duplicated``: the record and the place of each copy beyond its first by ``(partition, offset)``;
-- ``reordered``: the record and the place of its first copy there; ``detail`` the number of the record that overtook it;
-- ``unexpected``: the place; the record where it is one of ours; ``detail`` the code of the reason;
-- ``moved-key``: ``detail`` the key, and ``partition`` one of those that hold it: a row for each;
-- ``strange-timestamp``: the place; the record where it is one of ours; ``detail`` the timestamp in milliseconds.
+- ``reordered``: the record and the place of its first copy there; ``detail`` is the number of the record that overtook
+  it;
+- ``unexpected``: the place; the record if it belongs to this trial; ``detail`` is the code of the reason;
+- ``moved-key``: ``detail`` is the key, and ``partition`` one of those that have it, with a row for each;
+- ``strange-timestamp``: the place; the record if it belongs to this trial; ``detail`` is the timestamp in milliseconds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from harness.workloads.produce import accounting
 
 
 def anomaly_rows(evidence: Evidence) -> Iterator[AnomalyRow]:
-    """What the online views find, kind by kind."""
+    """Yield the anomalies that the online views find, kind by kind."""
     for send in accounting.lost(evidence):
         yield AnomalyRow("lost", send.n, _known(send.partition), _known(send.offset))
     for n, copies in accounting.duplicates(evidence).items():

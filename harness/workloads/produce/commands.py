@@ -1,7 +1,7 @@
-"""What the client is asked to send, as commands of the contract. Pure.
+"""The records for the client to send, as commands of the contract. Pure.
 
-Records are numbered from 0 in the order in which they are sent. A record's key depends on its number alone, so
-whoever reads the log back knows which key belongs to which record; its value testifies for itself.
+Records are numbered from 0 in the order in which they are sent. A record's key depends only on its number, so a reader
+of the log knows the key of each record. Its value identifies itself.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from harness.model.spec import TrialSpec, Workload
 
 
 class Produce(LoadCommand, frozen=True, tag="produce"):
-    """Send ``len(values)`` records, numbered from ``first``; ``partitions`` null leaves the choice to the client."""
+    """Send ``len(values)`` records, numbered from ``first``. If ``partitions`` is null, the client chooses."""
 
     op: ClassVar[str] = "send"
     element: ClassVar[str] = "record"
@@ -28,25 +28,25 @@ class Produce(LoadCommand, frozen=True, tag="produce"):
 
     @property
     def count(self) -> int:
-        """How many records."""
+        """The number of records."""
         return len(self.values)
 
 
-#: Trials of one plan have the same keys; those of a foreign one may all have a million others.
+#: Trials of one plan have the same keys. Those of a third-party plan may each have a million others.
 @lru_cache(maxsize=2)
 def keys_in_turn(keys: int) -> tuple[str | None, ...]:
-    """The keys of a workload with so many, in the order in which its records have them, over and over."""
+    """Return the keys of a workload with this number of them, in the order of its records, which repeats."""
     return tuple(f"k{n}" for n in range(keys)) or (None,)
 
 
 def key_of(workload: Workload, n: int) -> str | None:
-    """The key of record ``n``; None for a workload without keys."""
+    """Return the key of record ``n``, or None for a workload without keys."""
     in_turn = keys_in_turn(workload.keys)
     return in_turn[n % len(in_turn)]
 
 
 def produce(spec: TrialSpec, run_id: str, topic: str, numbers: range) -> Produce:
-    """The command to send the records of these numbers; the client chooses the partitions."""
+    """Return the command to send the records of these numbers. The client chooses the partitions."""
     load = spec.workload
     keys = keys_in_turn(load.keys)
     return Produce(

@@ -13,7 +13,7 @@ from harness.workloads.produce.commands import Produce, produce
 from harness.workloads.produce.profile import drawn_codec, essential, producer_config
 from harness.workloads.produce.tables import MEANING, TABLES
 
-#: What else a producer asks, of whichever guarantee; with telemetry, and with SASL.
+#: The other APIs that a producer requests under any guarantee, including telemetry and SASL.
 APIS: Final = (
     "Metadata",
     "ApiVersions",

@@ -1,4 +1,4 @@
-"""The settings that a producer gets in a trial: the common profile, and what its guarantee needs."""
+"""The settings of a producer in a trial: the common profile, and what its guarantee needs."""
 
 from __future__ import annotations
 
@@ -43,5 +43,5 @@ def producer_config(guarantee: Guarantee, overrides: Config) -> Config:
     idempotent = guarantee in (Guarantee.IDEMPOTENT, Guarantee.TRANSACTIONAL)
     settings = PROFILE | {"compression.type": CODECS[0]} | overrides | {"enable.idempotence": idempotent}
     if guarantee is Guarantee.AT_MOST_ONCE:
-        settings["retries"] = 0  # whatever else is drawn: sending again is what is promised not to be done
+        settings["retries"] = 0  # At-most-once excludes retries.
     return dict(sorted(settings.items()))

@@ -1,7 +1,7 @@
-"""The settings of Java's producer that a campaign may vary, by name, with the values that Java takes (Kafka 4.3).
+"""The settings of Java's producer that a campaign may vary, by name, with the values that Java accepts (Kafka 4.3).
 
-What a harness must decide itself is not among them: where brokers are and who the client is, serializers, security
-(brokers of a trial speak PLAINTEXT) and plug-ins, which are of a client's own language.
+The settings that the harness decides are not included: broker addresses, client ids, serializers, security (the brokers
+of a trial use PLAINTEXT), and plug-ins, which depend on a client's language.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Final
 from harness.plugins.workload import Setting as Value
 from harness.plugins.workload import Values
 
-#: More a connection would leave brokers, who remember five batches, without an answer to a repeated one.
+#: Brokers remember five batches. With more in flight on a connection, they could not answer a repeated one.
 MAX_IN_FLIGHT_IDEMPOTENT: Final = 5
 
-#: The settings that harness, checks and consequences calculate with, so their values must be known.
+#: Settings that harness, checks and consequences calculate with, so their values must be known.
 NEEDED: Final = (
     "delivery.timeout.ms",
     "linger.ms",
@@ -66,7 +66,7 @@ SETTINGS: Final[Mapping[str, Values]] = {
 
 
 def refused(settings: Mapping[str, Value]) -> str | None:
-    """Why Java's producer would not begin with these, all of them given; None if it would."""
+    """Return why Java's producer would refuse these settings, which are complete, or None if it would start."""
     patience_ms, least_ms = (
         int(settings["delivery.timeout.ms"]),
         int(settings["linger.ms"]) + int(settings["request.timeout.ms"]),

@@ -11,7 +11,7 @@ from harness.plugins.workload import ColumnData, Columns, PackedTrial, Table
 from harness.workloads.produce.anomaly_rows import anomaly_rows
 from harness.workloads.produce.commands import key_of
 
-#: What each count of a verdict counts, in words.
+#: The meaning of each count of a verdict, in words.
 MEANING: Mapping[str, str] = {
     "sent": "records handed to the client",
     "acked": "reported as written",
@@ -21,13 +21,13 @@ MEANING: Mapping[str, str] = {
     "lost": "acknowledged, and no intact copy in the log",
     "duplicated": "copies beyond a record's first",
     "reordered": "acknowledged records behind a later-sent one of their partition",
-    "unexpected": "log records that nobody sent, or that were reported as not written",
+    "unexpected": "log records that were not sent, or that were reported as not written",
 }
 
-#: The counts, in their order, as columns.
+#: The counts as columns, in their order.
 DELIVERY: Columns = MappingProxyType(dict.fromkeys(MEANING, "long"))
 
-#: The kinds of rows in the table ``anomalies``. The first four have the names of the counts that count them.
+#: The kinds of rows in the table ``anomalies``. The first four have the same names as their counts.
 ANOMALIES = ("lost", "duplicated", "reordered", "unexpected", "moved-key", "strange-timestamp")
 
 

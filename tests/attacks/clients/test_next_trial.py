@@ -28,7 +28,7 @@ PROGRAM = Path(__file__).parents[1] / "hostile_client"
         ("opens_connections", "connections at a time"),
         ("leaves_requests", ""),
         ("goes_around", "'garbage'"),
-        ("goes_around_as_the_witness", "a connection went around the lane, to broker 1"),
+        ("goes_around_as_the_witness", "a connection bypassed the lane, to broker 1"),
     ],
 )
 def test_connections_of_a_hostile_client_are_not_those_of_the_next(tmp_path, name, reason):

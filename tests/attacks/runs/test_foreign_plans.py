@@ -121,8 +121,8 @@ def test_what_cannot_be_shown_whole_is_not_allowed(word):
     ("name", "version", "sentence"),
     [
         ("confluent-kafka", "2.16.1", "a client that is a command has the version 'own', not '2.16.1'"),
-        ("confluent-kafka", "own", "cannot stand under the name confluent-kafka"),
-        ("reference", "own", "cannot stand under the name reference"),
+        ("confluent-kafka", "own", "cannot have the name confluent-kafka"),
+        ("reference", "own", "cannot have the name reference"),
     ],
 )
 def test_a_command_passes_for_no_registered_client(capsys, tmp_path, foreign, how, name, version, sentence):

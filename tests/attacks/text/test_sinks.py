@@ -254,4 +254,7 @@ def test_a_folder_that_is_not_utf_8_is_refused_in_words(capsys, tmp_path, monkey
     assert main.call(["judge", "\udcff", "--json"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.count(r"'\udcff' is not UTF-8, which the files of a run are: use another folder") == 2
+    assert (
+        err.count(r"'\udcff' is not valid UTF-8, so the files of a run cannot store it: use another folder")
+        == 2
+    )

@@ -63,7 +63,7 @@ def test_a_scenario_that_cannot_account_for_its_fault_is_a_harness_error():
         ((FaultRow(0, FAULT, (1, 2), None),), "fault 0 (shaking) never took effect"),
         (
             (FaultRow(0, FAULT, (1, 2), (1, 2), hits=0),),
-            "fault 0 (shaking) had no effect: 0 frames or connections were in its way; this kind tells no effect",
+            "fault 0 (shaking) had no effect: 0 frames or connections were in its reach; this kind measures no effect",
         ),
     ],
 )

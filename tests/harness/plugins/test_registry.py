@@ -106,7 +106,7 @@ def test_a_name_that_is_there_twice_is_an_error_that_names_both(install, group):
     with pytest.raises(KafkaTrialError) as told:
         registry.table(group)
     assert str(told.value).startswith(
-        f"{group} {name!r} is there more than once: (theirs:PART, registered by theirs)"
+        f"{group} {name!r} is registered more than once: (theirs:PART, registered by theirs)"
     )
     assert has_error(told.value, "name-registered-twice") and told.value.exit_code == 3
     if other != name:

@@ -99,7 +99,10 @@ def test_a_foreign_toxiproxy_on_path(ready: Any, capsys: pytest.CaptureFixture[s
     started = ready.cache.parent / "started"
     foreign = ready.has("toxiproxy-server", f"touch {started}; echo toxiproxy-server version 2.12.0")
     server = toxiproxy_server()
-    assert f"{foreign} on PATH is not ours, and is not used" in found(capsys)["toxiproxy"]["detail"]
+    assert (
+        f"{foreign} on PATH was not built by kafka-trial, and is not used"
+        in found(capsys)["toxiproxy"]["detail"]
+    )
     manifest.path_of(server.parent).unlink()
     assert "toxiproxy" in broken(found(capsys))
     assert broken(found(capsys, fix=True)) == {}
@@ -138,7 +141,7 @@ def test_what_cannot_be_had_again_does_not_stop_the_others(
     capsys.readouterr()
     command.doctor(fix=True, as_json=False)
     said = "".join(capsys.readouterr())
-    assert f"{GO}@{registry.client(GO).default_version} is not there any more" in said.replace("\n", " ")
+    assert f"{GO}@{registry.client(GO).default_version} no longer exists" in said.replace("\n", " ")
     assert installed(PYTHON).exists()
 
 

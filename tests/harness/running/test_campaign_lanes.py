@@ -48,7 +48,7 @@ def test_a_larger_cluster_has_no_more_than_the_machine_bears(tmp_path, broker, j
     asyncio.run(campaign.run())
 
     assert asked == [lanes]
-    assert said == ([f"this machine bears {lanes} trials at a time on {broker}"] if lanes < jobs else [])
+    assert said == ([f"this machine can run {lanes} trials at a time on {broker}"] if lanes < jobs else [])
 
 
 def _ignored(_: TrialVerdict) -> None:

@@ -42,7 +42,7 @@ class Asking:
         self._link: Link | None = None
         self._received = b""
         self._is_asked = False
-        #: When to give up what is under way, or when to try again.
+        #: When to give up the request in flight, or when to try again.
         self.due_ns = 0
 
     def step(self, topic: str, now_ns: int) -> int | None:

@@ -353,7 +353,7 @@ def test_what_lies_in_the_cache_and_is_none_of_ours_stays(cache, prune) -> None:
     (cache / "photos").mkdir()
     _, told, said = prune("--unused-for", "1s")
     assert names(told, "removed") == ["ours"]
-    assert "theirs: we have not installed it" in said and "link: it is a link" in said
+    assert "theirs: kafka-trial did not install it" in said and "link: it is a link" in said
     assert sorted(path.name for path in cache.iterdir()) == ["installed", "photos"]
 
 

@@ -84,7 +84,7 @@ def test_a_failure_that_does_not_come_is_told(tmp_path: Path, capsys) -> None:
     spec("reference", 2, tmp_path, capsys)
     code, document, err = shrink(tmp_path, capsys, str(tmp_path / "spec.json"))
     assert code == 4 and document["minimal"] is None and document["anomaly"] is None
-    assert "the failure did not come again in 1 attempt" in err
+    assert "the failure did not occur again in 1 attempt" in err
     assert not list((tmp_path / "runs").glob("*/minimal.json"))
 
 
@@ -92,7 +92,7 @@ def test_another_failure_is_not_the_one_that_is_asked_for(tmp_path: Path, capsys
     spec(MUTANT, 2, tmp_path, capsys)
     code, document, err = shrink(tmp_path, capsys, str(tmp_path / "spec.json"), "--anomaly", "lost")
     assert code == 4 and document["minimal"] is None
-    assert "what came is gave-up" in err
+    assert "it found gave-up" in err
 
 
 def test_a_trial_that_did_not_fail_has_nothing_to_shrink(tmp_path: Path, capsys) -> None:

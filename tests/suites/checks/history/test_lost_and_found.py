@@ -51,7 +51,7 @@ def test_somebody_elses_record_is_an_unexpected_record_and_not_corrupted(story):
     told = story()
     told.log.append(told.record(0, 0, value=encode(Identity("other", "t", "p1", 0), 60)))
 
-    assert found(unexpected_record, told) == [("1 log record was written by somebody else", 1)]
+    assert found(unexpected_record, told) == [("1 log record was written by another program", 1)]
     assert found(corrupted, told) == []
 
 
