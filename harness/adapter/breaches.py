@@ -88,7 +88,7 @@ def takes_no_command(client: str, timeout_s: float) -> ClientBroken:
     """Return the error for a client that does not read its commands."""
     return ClientBroken(
         "client-takes-no-command",
-        "client {client} took no command for {timeout_s:g} s",
+        "client {client} read no command for {timeout_s:g} s",
         client=client,
         timeout_s=timeout_s,
     )

@@ -49,7 +49,7 @@ def named(names: Iterable[str], environ: Mapping[str, str] = os.environ) -> dict
         if "=" in name:
             raise UsageError(
                 "client-env-with-value",
-                "--client-env takes a name, and {name!r} came with a value",
+                "--client-env takes a name without a value, but {name!r} has one",
                 hint=f"set it before the command, and name it: {name.partition('=')[0]}=... kafka-trial ...",
                 name=name.partition("=")[0],
             )

@@ -87,7 +87,7 @@ def parse(text: str, where: str) -> tuple[KnownFailure, ...]:
     if not isinstance(tables, list):
         raise UsageError(
             "entry-not-a-table",
-            "an entry begins with [[{table}]], in two brackets",
+            "an entry must begin with [[{table}]], in double brackets",
             table=TABLE,
         ).at(where)
     return tuple(_entry(table, f"{where}, entry {number}") for number, table in enumerate(tables, 1))

@@ -42,7 +42,7 @@ def expanded(file: CampaignFile, seeds: Sequence[int], clients: Sequence[ClientR
     cells = axes.cells()
     _check_configurations(axes, cells)
     if not cells:
-        raise NothingSelected("empty-plan", "nothing of it can be tried together")
+        raise NothingSelected("empty-plan", "none of its combinations is possible")
     chosen = pairwise(cells) if file.combine is Combine.PAIRWISE else cells
     return Expanded(plan_of(axes, chosen, seeds), tuple(_about(axes, cells, chosen, len(seeds))))
 
@@ -68,7 +68,7 @@ def _clients(file: CampaignFile) -> Iterator[ClientRef]:
 
 def _of_table(client: Client) -> list[ClientRef]:
     if client.command and client.versions:
-        raise UsageError("command-with-versions", "a command has no versions; leave one of the two out")
+        raise UsageError("command-with-versions", "a command has no versions; remove one of the two keys")
     if client.command:
         [ref] = selection.clients((), client.command)
         return [own_commands.client(ref.command, client.name)]
@@ -80,7 +80,7 @@ def _of_table(client: Client) -> list[ClientRef]:
     elif isinstance(client.versions, str):
         raise UsageError(
             "versions-not-a-list",
-            'versions is a list, or "{tried}"; not {versions!r}',
+            'versions must be a list or "{tried}", not {versions!r}',
             tried=TRIED,
             versions=client.versions,
         )
@@ -114,7 +114,7 @@ def _check_configurations(axes: Axes, cells: Sequence[Cell]) -> None:
         if each.configuration not in tried:
             raise UsageError(
                 "configuration-conflict",
-                "configurations.{configuration}: nothing here can be tried with it; "
+                "configurations.{configuration}: it conflicts with every trial of this campaign; "
                 "{situation}, {guarantee}: {conflict}",
                 configuration=each.configuration,
                 situation=each.situation,

@@ -19,7 +19,7 @@ def component(name: str, what: str) -> str:
     if name in ("", ".", "..") or "/" in name or "\0" in name:
         raise UsageError(
             "name-leaves-folder",
-            "{name!r} cannot be the name of a {what}: its folder would not be in that of the others",
+            "{name!r} cannot be the name of a {what}: it would lead to another folder",
             name=name,
             what=what,
         )
@@ -31,8 +31,8 @@ def folder_name(name: str, what: str) -> str:
     if _STRANGE.search(name) or not name or name.startswith(".") or len(name) > LONGEST:
         raise UsageError(
             "name-not-portable",
-            "{name!r} cannot be the name of a {what}: one to {most} of A-Z, a-z, 0-9 and "
-            "._@+- can, and no dot begins it",
+            "{name!r} cannot be the name of a {what}: use 1 to {most} of A-Z, a-z, 0-9 and ._@+-, without a dot at "
+            "the beginning",
             name=name[:LONGEST],
             what=what,
             most=LONGEST,

@@ -111,14 +111,14 @@ def load(path: Path) -> CampaignFile:
     file = read(path, CampaignFile)
     with at(str(path)):
         if not seeds(file):
-            raise UsageError("no-seeds", "seeds: there is none; name one at least")
+            raise UsageError("no-seeds", "seeds: give at least one")
         for part in ("configurations", "generated"):
             for name in getattr(file, part):
                 if not _NAME.fullmatch(name):
                     raise UsageError(
                         "variant-name",
-                        "{where}: its name is part of those of trials, which can be up to 40 "
-                        "of A-Z, a-z, 0-9, - and _",
+                        "{where}: use 1 to 40 of A-Z, a-z, 0-9, - and _, because the name becomes part of the names "
+                        "of trials",
                         where=below(part, name),
                     )
     return file

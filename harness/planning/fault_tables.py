@@ -87,7 +87,7 @@ def scenario_of(name: str, given: Generated, behind: DrawnScenario, brokers: Seq
             )
 
     if not given.kinds:
-        raise UsageError("no-fault-kinds", "{where}.kinds: there is none; name one at least", where=where)
+        raise UsageError("no-fault-kinds", "{where}.kinds: give at least one", where=where)
     _within(given.faults, 1, MOST_FAULTS, f"{where}.faults")
     _within(given.duration_ms, 0, validate_faults.LONGEST_MS, f"{where}.duration_ms")
     if given.load.kind != behind.workload.kind:
@@ -137,11 +137,11 @@ def _kind(name: str, given: Mapping[str, Any], table: Generated, where: str) -> 
 def _within(amount: Amount, low: int, high: int, where: str) -> None:
     match amount:
         case OneOf(one_of=()):
-            raise UsageError("empty-choice", "{where}: one_of names no number", where=where)
+            raise UsageError("empty-choice", "{where}: one_of has no numbers", where=where)
         case (first, last) if first > last:
             raise UsageError(
                 "empty-range",
-                "{where}: [{first}, {last}] is no range; one_of = [{first}, {last}] is one of the two",
+                "{where}: [{first}, {last}] is not a range; one_of = [{first}, {last}] means either number",
                 where=where,
                 first=first,
                 last=last,

@@ -36,8 +36,8 @@ def check(clients: Iterable[ClientRef]) -> None:
         if ref.command and _is_registered(ref.name):
             raise UsageError(
                 "command-under-registered-name",
-                "the command {command} cannot stand under the name {name}, which is that of a "
-                "registered client; give it another one",
+                "the command {command} cannot have the name {name}, which belongs to a registered client; give it "
+                "another name",
                 command=shlex.join(ref.command),
                 name=ref.name,
             )
@@ -57,7 +57,7 @@ def allow(clients: Iterable[ClientRef], is_allowed: bool, say: Callable[[str], N
             raise UsageError(
                 "command-too-long",
                 "this plan runs a command that is too long to be shown ({count:,} characters): "
-                "if you trust it, type it again behind --",
+                "if you trust it, type it again after --",
                 count=len(shown),
             )
         if not (is_allowed or typed_settings.is_typed(ref)):

@@ -41,13 +41,13 @@ def scenarios(patterns: Sequence[str], guarantees: Sequence[str], mode: Mode = M
     if not chosen:
         raise UsageError(
             "scenario-not-in-mode",
-            "{patterns} cannot be tried in {mode} mode",
+            "{patterns} cannot run in {mode} mode",
             patterns=tuple(patterns),
             mode=mode,
         )
     if not any(scenario.guarantees for scenario in chosen):
         raise NothingSelected(
-            "no-scenario", "no scenario here is tried under {wanted}", wanted=tuple(sorted(wanted))
+            "no-scenario", "none of these scenarios has the guarantee {wanted}", wanted=tuple(sorted(wanted))
         )
     return chosen
 
@@ -69,7 +69,7 @@ def clients(names: Sequence[str], command: Sequence[str]) -> list[ClientRef]:
         if shutil.which(command[0]) is None:
             raise UsageError(
                 "program-missing",
-                "{program} is not a program that can be run here; what stands behind -- is one",
+                "{program} is not an executable program; a command is needed after --",
                 program=command[0],
             )
         chosen.append(own_commands.client(command))
@@ -99,7 +99,7 @@ def brokers(names: Sequence[str]) -> list[str]:
         if not colon:
             raise UsageError(
                 "broker-without-version",
-                "broker {text!r} does not say which; write it as KIND:ID, such as {example}",
+                "broker {text!r} has no id; write it as KIND:ID, such as {example}",
                 text=text,
                 example=DEFAULT_BROKER,
             )

@@ -30,7 +30,7 @@ def accepted(name: str, value: object) -> Setting:
             return str(value) if isinstance(values, tuple) else value
     raise UsageError(
         "setting-value-refused",
-        "{name} is {expected}, not {value!r}",
+        "{name} must be {expected}, not {value!r}",
         name=name,
         expected=" or ".join(map(_told, settings[name])),
         value=value,

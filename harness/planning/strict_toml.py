@@ -65,7 +65,7 @@ def parsed(text: str) -> dict[str, Any]:
     if len(text) > MOST_CHARS:
         raise UsageError(
             "file-too-long",
-            "it has {count:,} characters, and at most {most:,} are read",
+            "it has {count:,} characters; the limit is {most:,}",
             count=len(text),
             most=MOST_CHARS,
         )

@@ -33,17 +33,19 @@ def stored_command(argv: Sequence[str]) -> tuple[str, ...]:
         if MARK in word:
             raise UsageError(
                 "secret-not-stored",
-                "{word} stands for a secret that was not stored: give the secret itself",
+                "{word} replaces a secret that was not stored; give the secret itself",
                 word=word,
             )
         if not is_text(word):
-            raise UsageError("word-not-utf-8", "{word!r} is no text in UTF-8, which a plan is", word=word)
+            raise UsageError(
+                "word-not-utf-8", "{word!r} is not valid UTF-8, so a plan cannot store it", word=word
+            )
     secrets: set[str] = set()
     stored = redaction.argv(argv, secrets)
     if _commands.setdefault(stored, tuple(argv)) != tuple(argv):
         raise UsageError(
             "commands-differ-in-secrets",
-            "two commands {command} differ only in what is redacted: run them one after the other",
+            "two commands {command} differ only in redacted words; run them one after the other",
             command=" ".join(stored),
         )
     redaction.remember(secrets)
@@ -58,7 +60,7 @@ def command(client: ClientRef) -> tuple[str, ...]:
     raise UsageError(
         "command-stored-redacted",
         "the command of {client} was stored without {lacking}",
-        hint=f"give all of it again, behind --: ... -- {' '.join(stored)}",
+        hint=f"give all of it again after --: ... -- {' '.join(stored)}",
         client=client,
         lacking=tuple(_lacking(stored)),
     )
@@ -81,7 +83,7 @@ def again(argv: Sequence[str], plan: Plan) -> None:
         told = " or ".join(" ".join(each) for each in commands) or "none"
         raise UsageError(
             "command-differs-from-plan",
-            "what stands behind -- must be the command of the stored plan again: {told}",
+            "the command after -- must be that of the stored plan: {told}",
             told=told,
         )
 
@@ -122,7 +124,7 @@ def _setting(name: str, value: str | int | bool) -> str | int | bool:
     if len(known) != 1:
         raise UsageError(
             "setting-stored-redacted",
-            "the setting {name} was stored without its value: run this again from where it was planned",
+            "the setting {name} was stored without its value; make the plan again instead of reading the stored one",
             name=name,
         )
     return next(iter(known))

@@ -1,7 +1,7 @@
 """Situations that cannot arise because a cluster or a client lacks what the scenario needs. Such trials are not run.
 
-How many brokers there are the plan says, where their kind knows it; how many requests a client has in flight it says
-when it is configured. Each function gives the error of the unsupported trial. Pure.
+The plan gives the number of brokers if their kind knows it. The client reports its number of requests in flight when it
+is configured. Each function returns the error of the unsupported trial, or None. Pure.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ IN_FLIGHT = "max.in.flight.requests.per.connection"
 
 
 class NotOffered(KafkaTrialError):
-    """Client or cluster lack what the guarantee or the scenario needs."""
+    """The client or the cluster lacks what the guarantee or the scenario needs."""
 
 
 def by_plan(spec: TrialSpec) -> NotOffered | None:
-    """Whether the plan asks for a scenario on fewer brokers than it needs."""
+    """Return the error if the plan has fewer brokers than the scenario needs."""
     kind, _, broker_id = spec.broker.partition(":")
     try:
         say = getattr(registry.broker(kind), "needs", None)
@@ -45,12 +45,12 @@ def on_brokers(spec: TrialSpec, nodes: int) -> NotOffered | None:
 
 
 def feature(client: ClientRef, needed: str) -> NotOffered:
-    """The error for a client without the feature that the guarantee needs."""
+    """Return the error for a client without the feature that the guarantee needs."""
     return NotOffered("feature-not-offered", "{client} does not offer {needed}", client=client, needed=needed)
 
 
 def in_flight(spec: TrialSpec, not_set: Mapping[str, str]) -> NotOffered | None:
-    """Whether a client has one request in flight where the scenario needs several.
+    """Return the error if a client has one request in flight and the scenario needs several.
 
     A client that does not accept a number of requests in flight has one, whatever reason it gives.
     """

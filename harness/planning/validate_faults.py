@@ -76,7 +76,7 @@ def _check_told(trigger: OnClientEvent, spec: FaultSpec, trial: TrialSpec) -> No
     if trigger.nth > records:
         raise UsageError(
             "fault-record-beyond-load",
-            "fault {fault!r} waits for record {nth} of the load, which has {records} behind its warm-up",
+            "fault {fault!r} waits for record {nth} of the load, which has {records} after its warm-up",
             fault=spec.kind,
             nth=trigger.nth,
             records=records,

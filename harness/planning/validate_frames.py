@@ -37,7 +37,7 @@ def check_frames(meant: OnFrame | FrameMatch, spec: FaultSpec, trial: TrialSpec)
     if meant.api != api_name(Api.PRODUCE):
         raise UsageError(
             "frames-partition-of-api",
-            "fault {fault!r} names a partition of {api}; only frames of Produce are told apart by it",
+            "fault {fault!r} names a partition of {api}; only Produce frames can be selected by partition",
             fault=spec.kind,
             api=meant.api,
         )
@@ -55,7 +55,7 @@ def check_match(match: FrameMatch, spec: FaultSpec, trial: TrialSpec) -> None:
     if match.error_code is not None and match.error_code not in CODES:
         raise UsageError(
             "frames-error-code-range",
-            "fault {fault!r} names the error code {error_code}; there is none beyond {lowest} to {highest}",
+            "fault {fault!r} names the error code {error_code}; error codes are {lowest} to {highest}",
             fault=spec.kind,
             error_code=match.error_code,
             lowest=min(CODES),
@@ -75,7 +75,7 @@ def check_match(match: FrameMatch, spec: FaultSpec, trial: TrialSpec) -> None:
     if match.connection is not None and match.connection < 1:
         raise UsageError(
             "frames-connection-range",
-            "fault {fault!r} names connection {connection}, but those of a trial count from 1",
+            "fault {fault!r} names connection {connection}, but connections are numbered from 1",
             fault=spec.kind,
             connection=match.connection,
         )
@@ -97,7 +97,7 @@ def _check_asked(told: str, name: str | None, spec: FaultSpec, trial: TrialSpec)
     if name not in (asked := _asked(trial)):
         raise UsageError(
             "frames-api-never-sent",
-            "fault {fault!r} names the API {api}, which a workload {workload} never asks; it asks {asked}",
+            "fault {fault!r} names the API {api}, which a workload {workload} never requests; it requests {asked}",
             fault=spec.kind,
             api=told,
             workload=trial.workload.kind,

@@ -38,7 +38,7 @@ def check(plan: Plan, mode: Mode) -> None:
     if twice:
         raise UsageError(
             "trial-named-twice",
-            "the plan has two trials of the name {trial!r}; each needs its own",
+            "the plan has two trials with the name {trial!r}",
             trial=twice[0],
         )
     own_commands.check(spec.client for spec in plan.trials)
@@ -76,8 +76,8 @@ def check_workload(spec: TrialSpec) -> None:
     if (needed := load.records * (A_RECORD + memory.A_BYTE * load.value_bytes)) > EVIDENCE.base:
         raise UsageError(
             "evidence-too-large",
-            "the evidence of trial {trial!r} would take {needed:,} bytes of memory, and at "
-            "most {most:,} are read again; ask for fewer elements, or for smaller ones",
+            "the evidence of trial {trial!r} would take {needed:,} bytes of memory; the limit is {most:,}: use fewer "
+            "or smaller elements",
             trial=trial,
             needed=needed,
             most=EVIDENCE.base,

@@ -49,7 +49,7 @@ class LiveLane:
             if (what := await proxy.differs()) is not None:
                 raise EnvironmentProblem(
                     "proxy-changed-by-others",
-                    "somebody else changed the proxy of broker {broker} while a fault was on it: {what}",
+                    "another program changed the proxy of broker {broker} during a fault: {what}",
                     broker=proxy.address.broker,
                     what=what,
                 )

@@ -93,7 +93,7 @@ def _provided(group: str, point: EntryPoint) -> dict[str, Callable[[], Any]]:
     except Exception as error:
         raise CannotLoad(
             "provider-failed",
-            "cannot ask a provider of {group} ({source}): {said}",
+            "cannot list the parts of a provider of {group} ({source}): {said}",
             group=group,
             source=source,
             said=_said(error),

@@ -57,7 +57,7 @@ def find_cargo() -> Cargo:
     if missing:
         raise EnvironmentProblem(
             "tool-missing",
-            "programs in Rust are built here by cargo, and there is no {missing} on PATH or in {folder}",
+            "building programs in Rust needs {missing}, which is not on PATH or in {folder}",
             hint=install_hint(missing),
             missing=tuple(missing),
             folder=cargo_home() / "bin",
@@ -77,7 +77,7 @@ def find_cargo() -> Cargo:
     if (int(release[1]), int(release[2])) < OLDEST:
         raise EnvironmentProblem(
             "tool-too-old",
-            "programs in Rust are built here with Rust {needed} or later, and {rustc} is {found}",
+            "building programs in Rust needs Rust {needed} or later, and {rustc} is {found}",
             hint=install_hint(["cargo"]),
             needed=_dotted(OLDEST),
             rustc=found["rustc"],

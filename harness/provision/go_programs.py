@@ -168,7 +168,7 @@ def verify_modules(go: Path, module: Path, what: str) -> None:
         where = cache_dir() / "go" / "modules"
         raise EnvironmentProblem(
             "modules-not-pinned",
-            "{what} was built from modules that are not what go.sum says: {cause}",
+            "{what} was built from modules that do not match go.sum: {cause}",
             hint=f"rm -rf {where}",
             what=what,
             cause=cause,
@@ -186,7 +186,7 @@ def _explained(program: GoProgram, ended: Ended) -> KafkaTrialError:
     if newer := _NEWER_GO.search(ended.output):
         return EnvironmentProblem(
             "go-too-old",
-            "{named} asks for Go {needed}, which is newer than any that is here",
+            "{named} needs Go {needed}, which is newer than the ones found",
             hint=f"install Go {newer[1]} or later",
             named=named,
             needed=newer[1],

@@ -83,7 +83,7 @@ def fetch_pinned(
     if wrong := differences(folder, sums):
         raise EnvironmentProblem(
             "fetched-not-pinned",
-            "{what} was fetched, but is not what was pinned: {summary}",
+            "{what} was fetched, but does not match its pinned checksums: {summary}",
             what=what,
             summary=summary(wrong),
             first=wrong[0],
@@ -107,7 +107,7 @@ def check(what: str, libs: Path, sums: Mapping[str, str]) -> None:
     if wrong := differences(libs, sums):
         raise EnvironmentProblem(
             "installed-not-pinned",
-            "the jars of {what} in {libs} are not the ones that were pinned: {summary}",
+            "the jars of {what} in {libs} do not match their pinned checksums: {summary}",
             hint=FIX,
             what=what,
             libs=libs,

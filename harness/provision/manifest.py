@@ -167,7 +167,7 @@ def _entry(name: str, path: Path) -> Entry:
     if not stat.S_ISREG(found.st_mode):
         raise EnvironmentProblem(
             "installation-odd-file",
-            "what was installed holds a {kind}: {name}",
+            "the installation contains a {kind}: {name}",
             kind=_kind(found.st_mode),
             name=name,
         )

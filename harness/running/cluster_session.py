@@ -147,7 +147,7 @@ class ClusterSession:
         ``lingers_s`` of the result concerns the next exclusive job.
         """
         if self._error is not None:
-            raise EnvironmentProblem("lab-closed", "the lab is closed: {why}", why=self._error)
+            raise EnvironmentProblem("lab-closed", "the cluster session is closed: {why}", why=self._error)
         result: Future[Any] = Future()
         self._pending.add(result)
 
@@ -204,4 +204,4 @@ class ClusterSession:
 
 
 def _gone() -> EnvironmentProblem:
-    return EnvironmentProblem("lab-closed", "the lab was closed before a lane was free")
+    return EnvironmentProblem("lab-closed", "the cluster session was closed before a lane was free")

@@ -43,7 +43,7 @@ class Lane:
         if self.server is not None and (told := await self.server.strangers()):
             raise EnvironmentProblem(
                 "toxiproxy-used-by-others",
-                "lane {lane}: somebody else used its Toxiproxy: {told}",
+                "lane {lane}: another program used its Toxiproxy: {told}",
                 lane=self.number,
                 told=tuple(told),
             )
@@ -51,7 +51,7 @@ class Lane:
             if not await proxy.pristine():
                 raise EnvironmentProblem(
                     "fault-left",
-                    "lane {lane}: the proxy of broker {broker} still carries a fault",
+                    "lane {lane}: the proxy of broker {broker} still has a fault",
                     lane=self.number,
                     broker=proxy.address.broker,
                 )

@@ -76,7 +76,7 @@ class LaneHandle:
         if known.exclusive_cluster:
             raise UsageError(
                 "fault-hurts-others",
-                "fault {fault!r} hurts brokers that others share; have it in a trial, which is then alone",
+                "fault {fault!r} affects brokers that others share; use it in a trial, which has its own cluster",
                 fault=kind,
             )
         match = FrameMatch(**frames) if frames is not None else None

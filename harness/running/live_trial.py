@@ -141,7 +141,7 @@ class LiveTrial:
     def _saw(self, row: Frame) -> None:
         if self._meter.exceeded is None:
             self._frames.append(row)
-            with suppress(OverLimit):  # ``_trouble`` reports it.
+            with suppress(OverLimit):  # The observation reports it.
                 self._meter.spend(ROWS)
                 if row.kind is not FrameKind.RESPONSE:
                     self._meter.spend(REQUEST_BYTES, row.size_bytes)
@@ -310,7 +310,7 @@ class LiveTrial:
         """Raise if a client reached a broker without the witness: it met no fault, and no row shows what it sent."""
         if around := self._came_around():
             raise KafkaTrialError(
-                "lane-bypassed", "a connection went around the lane, to {to}", to=tuple(around)
+                "lane-bypassed", "a connection bypassed the lane, to {to}", to=tuple(around)
             )
 
     def _mark(self, **moments: int) -> None:

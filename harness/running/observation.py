@@ -1,6 +1,6 @@
-"""Whether a trial can be seen to its end: the witness, the pulse, the wall clock, the brokers, and room on the disk.
+"""The observers of a trial: the witness, the pulse, the wall clock, the brokers, and the room on the disk.
 
-A trial whose observers fail ends at once. Nothing that a client does from then on is held against it.
+A trial whose observers fail ends at once. Nothing that a client does from then on counts against it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ WATCH_INTERVAL_S = 0.25
 
 
 class ClockStepped(KafkaTrialError):
-    """The machine's clock was set during the trial: what clients and brokers did by it is not their doing."""
+    """The machine's clock was set during the trial. How clients and brokers react to that is not their fault."""
 
 
 @dataclass(frozen=True)
 class Observation:
-    """What observes one trial, whose files are in ``folder`` and whose client writes to ``log``."""
+    """The observers of one trial, whose files are in ``folder`` and whose client writes to ``log``."""
 
     folder: Path
     log: Path
@@ -41,11 +41,11 @@ class Observation:
     meter: Meter
 
     async def during(self, work: Awaitable[T]) -> T:
-        """``work``'s result, or the trouble as soon as there is some; ``work`` is then cancelled."""
+        """Return ``work``'s result, or raise the trouble as soon as there is any and cancel ``work``."""
         return await _unless(self._trouble, work)
 
     def _trouble(self) -> KafkaTrialError | None:
-        """Why going on is pointless: an observer failed, a broker died, or a client went beyond a limit."""
+        """Return why the trial cannot continue: an observer failed, a broker died, or a client exceeded a limit."""
         try:
             self.assert_whole()
         except KafkaTrialError as error:
@@ -57,7 +57,7 @@ class Observation:
         return self.meter.exceeded
 
     def assert_whole(self) -> None:
-        """Raise KafkaTrialError if the trial cannot be seen to its end."""
+        """Raise KafkaTrialError if an observer failed."""
         if (lack := lack_of_room(self.folder, Path(gettempdir()))) is not None:
             raise lack
         if (failure := self.witness.failure) is not None:

@@ -14,7 +14,7 @@ from typing import Final
 from harness.model.rows import TrialVerdict
 from harness.model.spec import ClientRef, TrialSpec
 
-#: The codes of verdicts of trials that a broker's death has ended, and of those that are not run for it.
+#: The codes of the verdicts of trials that a broker's death has ended, and of those that were not run because of one.
 DIED: Final = frozenset({"broker-died", "broker-not-ready"})
 LEFT_OUT: Final = "ends-brokers"
 
@@ -30,7 +30,7 @@ class Suspects:
     _waiting: list[Numbered] = field(default_factory=list)
 
     def took(self, trial: Numbered, verdict: TrialVerdict) -> bool:
-        """True if the verdict is that of a shared death: the trial is to be run again, alone."""
+        """Return True if the verdict is that of a shared death: the trial must run again, alone."""
         if verdict.code in DIED:
             self._waiting.append(trial)
         return verdict.code in DIED

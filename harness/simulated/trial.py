@@ -227,7 +227,7 @@ class SimulatedTrial:
         for proxy in self._lane.proxies:
             if not proxy.is_pristine:
                 raise KafkaTrialError(
-                    "fault-left", "the proxy of broker {broker} still carries a fault", broker=proxy.node_id
+                    "fault-left", "the proxy of broker {broker} still has a fault", broker=proxy.node_id
                 )
 
     def _await_pending(self) -> None:
@@ -310,7 +310,7 @@ class SimulatedTrial:
                 if self._steps + scheduler.happened > self._max_steps:
                     raise KafkaTrialError(
                         "trial-in-circles",
-                        "the trial goes in circles: {steps} steps, and no end",
+                        "the trial did not end within {steps} steps",
                         steps=self._max_steps,
                     )
             elif now_ns >= until_ns:
@@ -354,7 +354,7 @@ def broker_of(broker: str) -> tuple[str, int]:
     if kind != "scripted" or not (version and cross and nodes.isdecimal() and 1 <= int(nodes) <= 9):
         raise UsageError(
             "broker-not-simulated",
-            "broker {broker!r} is no simulated one; write scripted:VERSIONxNODES, such as scripted:4.3.1x3",
+            "broker {broker!r} is not a simulated broker; write scripted:VERSIONxNODES, such as scripted:4.3.1x3",
             broker=broker,
         )
     return version, int(nodes)

@@ -181,7 +181,7 @@ def all_tables() -> dict[str, Columns]:
         if twice := tables.keys() & kind.tables.keys():
             raise KafkaTrialError(
                 "table-named-twice",
-                "the workload {workload!r} has a table {table!r}, and there is one of that name",
+                "the workload {workload!r} has a table {table!r}, but that name is taken",
                 workload=name,
                 table=min(twice),
             )

@@ -62,7 +62,7 @@ def _assert_text(path: Path) -> None:
     if not is_text(str(path)):
         raise UsageError(
             "path-not-utf-8",
-            "{path!r} is not UTF-8, which the files of a run are: use another folder",
+            "{path!r} is not valid UTF-8, so the files of a run cannot store it: use another folder",
             path=str(path),
         )
 
@@ -88,7 +88,7 @@ class RunStore:
             files.new_folder(store.folder)
         except FileExistsError:
             raise UsageError(
-                "run-exists", "{path} exists already, and another run does not replace it", path=store.folder
+                "run-exists", "{path} already exists, and a run is never replaced", path=store.folder
             ) from None
         except OSError as error:
             raise files.unwritten(store.folder, error) from error
@@ -141,7 +141,7 @@ class RunStore:
                 fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise UsageError(
-                    "run-in-use", "another process is carrying out the run {path}", path=self.folder
+                    "run-in-use", "another process is executing the run {path}", path=self.folder
                 ) from None
             yield
         finally:
@@ -220,7 +220,7 @@ class RunStore:
         record = read_json(path, TrialRecord, self.folder)
         if record.spec.trial != trial:
             raise UsageError(
-                "other-trial", "{path} is of the trial {trial!r}", path=path, trial=record.spec.trial
+                "other-trial", "{path} belongs to the trial {trial!r}", path=path, trial=record.spec.trial
             )
         own_commands.check([record.spec.client])
         return record
@@ -270,7 +270,7 @@ class RunStore:
         if (verdict.trial, verdict.client) != (spec.trial, str(spec.client)):
             raise UsageError(
                 "other-trial",
-                "{path} is of the trial {trial!r} of {client}; the plan has {planned!r} of {planned_client} there",
+                "{path} belongs to the trial {trial!r} of {client}; the plan has {planned!r} of {planned_client} there",
                 path=path,
                 trial=verdict.trial,
                 client=verdict.client,
@@ -280,7 +280,7 @@ class RunStore:
         if verdict.verdict not in set(Verdict):
             raise UsageError(
                 "unknown-verdict",
-                "{path} has the verdict {verdict!r}, which is none",
+                "{path} has the unknown verdict {verdict!r}",
                 path=path,
                 verdict=verdict.verdict,
             )

@@ -23,7 +23,7 @@ The reference client raises these errors, or reports them for a record, as Kafka
 
 
 def pages() -> dict[str, str]:
-    """``messages.md``."""
+    """Return the text of ``messages.md``, by that name."""
     modules = sources()
     bases = class_bases(modules.values())
     of_users, of_client, inner = {}, {}, {}

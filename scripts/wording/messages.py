@@ -49,7 +49,7 @@ def _name(node: ast.expr) -> str:
 
 
 def _texts(node: ast.expr) -> Iterator[str]:
-    """Yield the texts that an expression may have as its value."""
+    """Yield the texts that an expression may have as its value. A single word is a code and not a text."""
     if isinstance(node, ast.IfExp):
         yield from _texts(node.body)
         yield from _texts(node.orelse)
@@ -58,7 +58,7 @@ def _texts(node: ast.expr) -> Iterator[str]:
         yield from _texts(node.right)
     elif isinstance(node, ast.JoinedStr):
         yield "".join(_part(part) for part in node.values)
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value:
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
         yield node.value
 
 

@@ -106,8 +106,8 @@ def _whole(store: RunStore) -> list[TrialVerdict]:
     if len(verdicts) < planned:
         raise UsageError(
             "run-incomplete",
-            "{path} has {count} of {planned} verdicts; a list is not changed by part of a run",
-            hint=f"kafka-trial run --resume {store.folder} does the rest",
+            "{path} has {count} of {planned} verdicts; only a complete run can change a list",
+            hint=f"kafka-trial run --resume {store.folder} completes it",
             path=store.folder,
             count=len(verdicts),
             planned=planned,

@@ -74,8 +74,8 @@ def prune(
     if not wanted.anything:
         raise UsageError(
             "nothing-to-prune",
-            "nothing was asked for",
-            hint="name --older-than, --keep, --unused-for or --caches; --dry-run tries",
+            "nothing was selected",
+            hint="give --older-than, --keep, --unused-for or --caches; --dry-run only lists what would be removed",
         )
     where = folder or DEFAULT_OUT
     things = _found(where, folder is not None, wanted)

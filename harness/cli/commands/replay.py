@@ -116,7 +116,7 @@ def _located(trial: str, path: Path, out_dir: Path) -> Path:
         )
     if "/" in trial or path.is_dir():
         raise UsageError(
-            "no-trial-there", "{trial} holds no trial: there is no {file}", trial=trial, file=TRIAL
+            "no-trial-there", "{trial} contains no trial: {file} is missing", trial=trial, file=TRIAL
         )
     runs = sorted((file.parent for file in out_dir.glob(f"*/{RUN}")), reverse=True)
     for run in runs:
@@ -127,7 +127,7 @@ def _located(trial: str, path: Path, out_dir: Path) -> Path:
     if not known:
         raise UsageError(
             "no-trial-there",
-            "{trial} holds no trial: it is no file, and there is no trial in {out_dir}",
+            "{trial} is not a file, and {out_dir} has no trials",
             trial=trial,
             out_dir=out_dir,
         )
@@ -144,16 +144,16 @@ def read_plan(path: Path) -> Plan:
         Room(PLAN_BYTES).take(data)
         document: Any = msgspec.json.decode(data)
         if not isinstance(document, dict):
-            raise UsageError("no-trial-there", "{path} holds no trial: not a JSON object", path=path)
+            raise UsageError("no-trial-there", "{path} contains no trial: not a JSON object", path=path)
         if "trials" in document:
             return msgspec.convert(document, Plan)
         spec = msgspec.convert(document.get("spec", document), TrialSpec)
     except OSError as error:
         raise UsageError(
-            "no-trial-there", "{path} holds no trial: {why}", path=path, why=error.strerror or error
+            "no-trial-there", "{path} contains no trial: {why}", path=path, why=error.strerror or error
         ) from error
     except (Crowded, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError("no-trial-there", "{path} holds no trial: {why}", path=path, why=error) from error
+        raise UsageError("no-trial-there", "{path} contains no trial: {why}", path=path, why=error) from error
     return Plan(spec.seed, (spec,))
 
 
@@ -164,7 +164,8 @@ def moved(plan: Plan, broker: str | None) -> tuple[Plan, Mode]:
     modes = {Mode.SIMULATED if is_simulated(spec) else Mode.LIVE for spec in plan.trials}
     if len(modes) != 1:
         raise UsageError(
-            "plan-not-replayable", "a plan for replay has at least one trial, and all of them in one mode"
+            "plan-not-replayable",
+            "a plan for replay must have at least one trial, and only trials of one mode",
         )
     [mode] = modes
     for spec in plan.trials:

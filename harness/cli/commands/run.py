@@ -74,7 +74,7 @@ def run(
         if chosen:
             raise UsageError(
                 "option-beside-rerun-failed",
-                "--rerun-failed takes its trials from that run; name no scenario, client, broker beside it",
+                "--rerun-failed takes its trials from that run; do not select scenarios, clients or brokers",
             )
         again = _with_commands(_not_allowed(RunStore.open(rerun_failed)), argv, allow_command)
         selection.brokers([spec.broker for spec in again.trials])
@@ -92,7 +92,7 @@ def _assert_no_plan_beside_resume(given: bool) -> None:
     if given:
         raise UsageError(
             "option-beside-resume",
-            "--resume goes on with its own plan; beside it stand only -j, --max-time, --max-failures and outputs",
+            "--resume keeps the plan of its run; add only -j, --max-time, --max-failures and output options",
         )
 
 
@@ -110,5 +110,7 @@ def _not_allowed(store: RunStore) -> Plan:
     firsts = (attempt_of(spec, 1) for spec in plan.trials if spec.trial not in allowed)
     left = {first.trial: first for first in firsts}
     if not left:
-        raise NothingSelected("nothing-failed", "every trial of {path} was allowed", path=store.folder)
+        raise NothingSelected(
+            "nothing-failed", "every trial of {path} has an allowed verdict", path=store.folder
+        )
     return Plan(plan.seed, tuple(left.values()))

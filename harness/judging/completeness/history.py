@@ -36,7 +36,7 @@ from harness.plugins import registry
 from harness.trial.patience import CLOSE_TIMEOUT_MS
 
 HISTORY_LACKS = ReasonKind(
-    "history-incomplete", "the client's history is not whole: {told}, at event {position}"
+    "history-incomplete", "the client's history is incomplete: {told}, at event {position}"
 )
 BROKEN = "an event contradicts those before it"
 
@@ -60,7 +60,7 @@ def numbered(evidence: Evidence) -> Reason | None:
         left_out += step - 1
     if left_out != evidence.record.left_out:
         return HISTORY_LACKS.reason(
-            told="more events were heard than are there", lack="last-events", position=len(history)
+            told="more events were received than are stored", lack="last-events", position=len(history)
         )
     return None
 
@@ -141,4 +141,4 @@ def _has_ended(evidence: Evidence) -> bool:
 
 
 def _breaks_off(history: tuple[AnyEvent, ...]) -> Reason:
-    return HISTORY_LACKS.reason(told="it breaks off", lack="end", position=len(history))
+    return HISTORY_LACKS.reason(told="it is cut off", lack="end", position=len(history))

@@ -14,7 +14,7 @@ from harness.model.contract import TRACE_FEATURE, ShutdownComplete
 from harness.model.evidence import Evidence
 from harness.model.rows import Reason
 
-TRACE_LACKS = ReasonKind("trace-incomplete", "the client's trace is not whole: {told} ({count} times)")
+TRACE_LACKS = ReasonKind("trace-incomplete", "the client's trace is incomplete: {told} ({count} times)")
 
 #: The name of Produce in a trace.
 PRODUCE = "Produce"
@@ -27,7 +27,7 @@ def told(evidence: Evidence) -> Reason | None:
     if not says_so and not evidence.trace:
         return None
     if not evidence.trace:
-        return TRACE_LACKS.reason(told="it is not there", lack="whole", count=1)
+        return TRACE_LACKS.reason(told="it is missing", lack="whole", count=1)
     sent = Counter(
         event["correlation_id"]
         for event in _events(evidence.trace, "request_sent")
@@ -38,13 +38,13 @@ def told(evidence: Evidence) -> Reason | None:
     )
     if untold := (seen - sent).total():
         return TRACE_LACKS.reason(
-            told="a Produce request that was seen is not told", lack="request", count=untold
+            told="a Produce request that the witness saw is missing", lack="request", count=untold
         )
     if not isinstance(evidence.history[-1], ShutdownComplete):
         return None
     moves = _events(evidence.trace, "state_changed")
     lives = [move.get("after") for move in moves if move.get("machine") == "life"]
-    return None if lives[-1:] == ["CLOSED"] else TRACE_LACKS.reason(told="it breaks off", lack="end", count=1)
+    return None if lives[-1:] == ["CLOSED"] else TRACE_LACKS.reason(told="it is cut off", lack="end", count=1)
 
 
 def _events(trace: Iterable[Any], name: str) -> Iterator[Mapping[str, Any]]:
