@@ -109,7 +109,7 @@ def _suite(root: ET.Element, case: _Case, run: Path) -> None:
 
 def _properties(case: _Case, run: Path) -> dict[str, str]:
     told = case.told
-    keys = ("trial", "client", "broker", "scenario", "guarantee", "variant", "seed", "verdict")
+    keys = ("trial", "client", "broker", "scenario", "guarantee", "variant", "seed", "verdict", "code")
     properties = {key: str(getattr(told, key)) for key in keys}
     properties["differs"] = "true" if told.verdict == Verdict.DIFFERS else ""
     properties["availability"] = share_told([told.availability])

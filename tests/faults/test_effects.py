@@ -254,7 +254,7 @@ def test_a_kind_that_tells_no_effect_is_shown_by_its_hits_and_the_verdict_says_s
     with registry.replaced("faults", {CUT.kind: Foreign()}):
         [account] = activation(evidence, SCENARIO).faults
     assert account.effects == account.hits > 0
-    assert "tells no effect" in account.shown_by
+    assert "measures no effect" in account.shown_by
 
 
 def test_a_kind_that_is_not_installed_any_more_is_shown_by_its_hits() -> None:

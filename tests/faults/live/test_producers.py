@@ -131,7 +131,7 @@ async def _hears_as_coordinator(peer: Peer, node_id: int, expected: ErrorCode) -
         finally:
             connection.close()
         if answer.error_code is not expected:
-            raise NotYet(answer.error_code.name)
+            raise NotYet("answered-otherwise", "{error}", error=answer.error_code.name)
 
     await insist(f"hearing {expected.name}", 30, heard)
 

@@ -28,7 +28,7 @@ from harness.brokers.log_reader import read_log
 from harness.model.errors import KafkaTrialError
 from harness.wire.messages import encode_request
 from harness.wire.records import Codec
-from testkit.codes import raises_code
+from testkit.codes import coded, raises_code
 
 pytestmark = pytest.mark.jvm
 
@@ -192,7 +192,8 @@ def test_topics_are_created_as_asked_and_refused_with_the_reason(
 
 def test_no_topic_appears_unasked(loop: asyncio.Runner, lab: Any, kafka: LocalCluster) -> None:
     for _ in range(2):
-        with raises_code(KafkaTrialError, "broker-error", error="UNKNOWN_TOPIC_OR_PARTITION"):
+        unknown = coded("broker-error", error="UNKNOWN_TOPIC_OR_PARTITION")
+        with raises_code(KafkaTrialError, "deadline-passed", why=unknown):
             loop.run(read_log(kafka.admin, "never-created", timeout_s=0.2))
 
 

@@ -181,6 +181,7 @@ def test_what_a_trial_was_and_how_to_see_it_again_are_properties(verdict) -> Non
         "variant": "small",
         "seed": "7",
         "verdict": "fail",
+        "code": trial.code,
         "attempts": "1",
         "level": "MUST",
         "fingerprint": cause.fingerprint,
