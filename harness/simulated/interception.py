@@ -20,7 +20,7 @@ class Interception:
 
     def __init__(self, connection: Passing, network: Wire, transcript: Transcript) -> None:
         self._connection, self._network, self._transcript = connection, network, transcript
-        self._passages = {
+        self._pipelines = {
             sender: DirectionPipeline(sender, transcript, network.rules, WHOLE_LIMIT_BYTES, _raise)
             for sender in (CLIENT, BROKER)
         }
@@ -29,28 +29,28 @@ class Interception:
     @property
     def is_waiting(self) -> bool:
         """True while something has still to be passed on."""
-        return any(passage.is_guarded for passage in self._passages.values())
+        return any(pipeline.is_guarded for pipeline in self._pipelines.values())
 
     def takes(self, sender: str, data: bytes) -> bool:
         """Return True if ``data`` must not pass unchanged, in which case it is handled here."""
-        passage = self._passages[sender]
-        if not passage.takes(data):
+        pipeline = self._pipelines[sender]
+        if not pipeline.takes(data):
             return False
         now_ns = self._network.scheduler.now_ns
-        passage.feed(now_ns, data)
+        pipeline.feed(now_ns, data)
         if self._transcript.is_opaque:
-            for each in self._passages.values():
+            for each in self._pipelines.values():
                 each.give_up(now_ns)
         self.go_on()
         return True
 
     def takes_end(self, sender: str) -> bool:
         """As :meth:`takes`, for a FIN, which follows everything that waits."""
-        passage, now_ns = self._passages[sender], self._network.scheduler.now_ns
-        if not passage.is_guarded:
+        pipeline, now_ns = self._pipelines[sender], self._network.scheduler.now_ns
+        if not pipeline.is_guarded:
             return False
         self._network.emit(self._transcript.closed(now_ns, sender))
-        passage.finish(now_ns)
+        pipeline.finish(now_ns)
         self.go_on()
         return True
 
@@ -60,8 +60,8 @@ class Interception:
             self._go_on(sender)
 
     def _go_on(self, sender: str) -> None:
-        passage, scheduler = self._passages[sender], self._network.scheduler
-        for step in passage.due(scheduler.now_ns):
+        pipeline, scheduler = self._pipelines[sender], self._network.scheduler
+        for step in pipeline.due(scheduler.now_ns):
             match step:
                 case Write(data):
                     self._connection.pass_on(sender, data)
@@ -73,14 +73,14 @@ class Interception:
                     self._connection.pass_on_end(sender)
         if alarm := self._alarms.pop(sender, None):
             alarm.cancel()
-        if passage.due_ns is not None:
-            self._alarms[sender] = scheduler.at(passage.due_ns, lambda: self._go_on(sender))
+        if pipeline.due_ns is not None:
+            self._alarms[sender] = scheduler.at(pipeline.due_ns, lambda: self._go_on(sender))
         if not self.is_waiting:
             self._connection.nothing_waits()
 
     def clear(self, *senders: str) -> None:
         """Discard the data from these senders. Frames that still waited never pass."""
         for sender in senders:
-            self._network.emit(self._passages[sender].clear(self._network.scheduler.now_ns))
+            self._network.emit(self._pipelines[sender].clear(self._network.scheduler.now_ns))
             if alarm := self._alarms.pop(sender, None):
                 alarm.cancel()
