@@ -208,7 +208,7 @@ def test_a_full_disk_behind_stdout_is_one_sentence() -> None:
         ),
         ("list nothing", ">&- 2>&-", 2, ""),
         ("list nothing", "2>&-", 2, ""),
-        ("replay -", "<&-", 2, "error[no-trial-there]: - holds no trial: Bad file descriptor\n"),
+        ("replay -", "<&-", 2, "error[no-trial-there]: - contains no trial: Bad file descriptor\n"),
     ],
 )
 @pytest.mark.parametrize("unbuffered", ["", "1"])
