@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from math import sqrt
 from typing import NamedTuple
 
 import msgspec
@@ -20,14 +19,13 @@ from harness.judging.fingerprint import decisive, findings, kind_of
 from harness.model.rows import TrialVerdict
 from harness.model.spec import TrialSpec
 from harness.model.verdicts import Verdict
+from harness.outcomes.statistics import wilson
 
 FAILED = frozenset({Verdict.FAIL, Verdict.EXPECTED_FAIL})
 #: Verdicts whose reasons are findings.
 ACCUSED = FAILED | {Verdict.DIFFERS}
 #: Verdicts that break no promise.
 PASSED = frozenset({Verdict.PASS, Verdict.DIFFERS, Verdict.UNEXPECTED_PASS})
-#: The confidence with which two rates must differ: 1.96 standard deviations are 95 %.
-DEVIATIONS = 1.96
 
 
 class VerdictChange(StrEnum):
@@ -226,7 +224,7 @@ def _by_chance(before: _Tried, after: _Tried) -> set[tuple[_Key, str]]:
         place
         for place in old.keys() & new.keys()
         if all(0 < failed < of for failed, of in (old[place], new[place]))
-        if _overlap(_interval(*old[place]), _interval(*new[place]))
+        if wilson(*old[place]).overlaps(wilson(*new[place]))
     }
 
 
@@ -240,18 +238,6 @@ def _rates(tried: _Tried) -> dict[tuple[_Key, str], tuple[int, int]]:
             of += sum(attempt.verdict in FAILED | PASSED for attempt in attempts)
             found[key._replace(seed=0), broker] = failed, of
     return found
-
-
-def _interval(failed: int, of: int) -> tuple[float, float]:
-    """Return Wilson's interval for the true failure rate."""
-    z2 = DEVIATIONS**2
-    middle = (failed + z2 / 2) / (of + z2)
-    half = DEVIATIONS / (of + z2) * sqrt(failed * (of - failed) / of + z2 / 4)
-    return middle - half, middle + half
-
-
-def _overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    return one[0] <= other[1] and other[0] <= one[1]
 
 
 def _place(difference: Difference) -> tuple[str | int, ...]:
