@@ -59,7 +59,9 @@ def availability(evidence: Evidence) -> Availability:
     outcomes = [send.outcome for send in sends]
     acks = sorted(send.complete_ns for send in evidence.acknowledged.values() if send.complete_ns is not None)
     until_ns = observed_until_ns(evidence)
-    waits = [Span(send.invoke_ns, until_ns if send.complete_ns is None else send.complete_ns) for send in sends]
+    waits = [
+        Span(send.invoke_ns, until_ns if send.complete_ns is None else send.complete_ns) for send in sends
+    ]
     found = gaps(waits, acks)
     after_ns = last_fault_end_ns(evidence)
     first_ns, steady_ns = (

@@ -84,9 +84,21 @@ class Evaluation(msgspec.Struct, frozen=True):
     @property
     def sentence(self) -> str:
         """The evaluation as one line."""
-        where = " ".join(filter(None, (self.cell.client, self.cell.scenario, self.cell.variant)))
-        seen = f"it is {self.observed}" if self.observed else "no trial counts"
-        return f"threshold {self.result}: {self.threshold}: {where}[{self.cell.guarantee}] {self.cell.broker}: {seen}"
+        return f"threshold {self.result}: {self.threshold}: {self.where}: {self.seen}"
+
+    @property
+    def where(self) -> str:
+        """The row as text."""
+        cell = self.cell
+        if not cell.client:
+            return "no trial of the run"
+        words = (cell.client, f"{cell.scenario}[{cell.guarantee}]", cell.variant, cell.broker)
+        return " ".join(filter(None, words))
+
+    @property
+    def seen(self) -> str:
+        """The observed value as text."""
+        return f"it is {self.observed}" if self.observed else "no trial has the value"
 
 
 def parsed(text: str) -> Threshold:
@@ -131,6 +143,12 @@ def evaluated(thresholds: Iterable[str], verdicts: Sequence[TrialVerdict]) -> li
             Evaluation(each.text, Met.NOT_EVALUATED, Cell(""), "", 0)
         ]
     return found
+
+
+def exit_code(evaluations: Iterable[Evaluation]) -> int:
+    """Return 1 if a threshold was missed, 4 if one could not be evaluated, else 0."""
+    results = {each.result for each in evaluations}
+    return 1 if Met.MISSED in results else 4 if Met.NOT_EVALUATED in results else 0
 
 
 def _evaluated(each: Threshold, cell: Cell, verdicts: Sequence[TrialVerdict]) -> Evaluation:

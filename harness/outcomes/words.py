@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from harness.outcomes.cells import Row, Summary
+from harness.outcomes.cells import Cell, Row, Summary
 from harness.outcomes.metrics import Metric, Unit, metrics
 
 NONE = "–"
@@ -56,3 +56,29 @@ def summary(metric: Metric, of: Summary | None) -> str:
 def columns(rows: Sequence[Row]) -> Mapping[str, Metric]:
     """Return the metrics that a table of these rows shows: those that any of them has."""
     return {name: metric for name, metric in metrics().items() if any(name in row.outcomes for row in rows)}
+
+
+def headings(rows: Sequence[Row]) -> list[str]:
+    """Return the headings of a table of these rows: the fields of a cell that any of them has, then the metrics."""
+    return [*_fields(rows), "trials", *(metric.heading for metric in columns(rows).values())]
+
+
+def lines(rows: Sequence[Row]) -> list[list[str]]:
+    """Return the rows as text, in the order of :func:`headings`."""
+    fields, shown = _fields(rows), columns(rows)
+    return [
+        [
+            *(getattr(row.cell, field) for field in fields),
+            _trials(row),
+            *(summary(metric, row.outcomes.get(name)) for name, metric in shown.items()),
+        ]
+        for row in rows
+    ]
+
+
+def _fields(rows: Sequence[Row]) -> list[str]:
+    return [name for name in Cell._fields if any(getattr(row.cell, name) for row in rows)]
+
+
+def _trials(row: Row) -> str:
+    return f"{row.trials} of {row.trials + row.left_out}" if row.left_out else str(row.trials)

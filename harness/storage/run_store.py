@@ -55,6 +55,8 @@ class RunRecord(msgspec.Struct, frozen=True):
     baseline: tuple[KnownFailure, ...] = ()
     #: Failing trials are repeated until they have this number of attempts.
     deflake: int = 1
+    #: What the user demands of the outcomes (:mod:`harness.outcomes.thresholds`).
+    thresholds: tuple[str, ...] = ()
     schema_version: int = SCHEMA_VERSION
 
 

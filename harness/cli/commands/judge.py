@@ -10,9 +10,11 @@ import typer
 from harness import exports
 from harness.cli.console import summary
 from harness.cli.options import Strict
+from harness.cli.outcome_table import tell_outcomes, tell_thresholds
 from harness.cli.output import print_json, run_document
 from harness.model.errors import NothingSelected
 from harness.model.verdicts import Verdict, exit_code
+from harness.outcomes import thresholds
 from harness.running.trial_runner import rejudge
 from harness.storage.run_store import RunStore
 
@@ -35,7 +37,9 @@ def judge(
     if not verdicts:
         raise NothingSelected("no-finished-trial", "{path} has no finished trial", path=store.folder)
     summary(verdicts, store.folder)
+    tell_outcomes(verdicts)
     exports.write(store, verdicts)
     if as_json:
-        print_json(run_document(store.folder, store.record.plan.seed, verdicts))
-    return exit_code((Verdict(verdict.verdict) for verdict in verdicts), strict=strict)
+        print_json(run_document(store.folder, store.record, verdicts))
+    missed = thresholds.exit_code(tell_thresholds(store.record.thresholds, verdicts))
+    return exit_code((Verdict(verdict.verdict) for verdict in verdicts), (missed,), strict=strict)
