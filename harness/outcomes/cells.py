@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isinf
+from statistics import median
 from typing import NamedTuple
 
 import msgspec
@@ -16,7 +17,7 @@ from msgspec.structs import replace
 
 from harness.model.rows import TrialVerdict
 from harness.outcomes.metrics import Metric, Unit, counts, metrics
-from harness.outcomes.statistics import Interval, clustered_share, quantile, wilson
+from harness.outcomes.statistics import Interval, clustered_share, wilson
 
 
 class Cell(NamedTuple):
@@ -87,7 +88,7 @@ def summarised(metric: Metric, trials: Sequence[TrialVerdict]) -> Summary | None
     values = [value for _, value in read if value is not None]
     if not values:
         return None
-    middle = quantile(values, 0.5)
+    middle = median(values)
     told = Summary(len(values), _finite(middle), _finite(middle), _finite(min(values)), _finite(max(values)))
     told = replace(told, never=sum(map(isinf, values)))
     if metric.amount is None:

@@ -139,7 +139,7 @@ _SHARES: Final = (
 _AMOUNTS: Final = (
     Metric(
         "longest_gap",
-        "longest gap",
+        "gap",
         Unit.MS,
         Better.LOWER,
         "the longest time without an acknowledgement while elements waited",
@@ -175,7 +175,7 @@ _AMOUNTS: Final = (
     ),
     Metric(
         "requests_per_record",
-        "requests/record",
+        "req/rec",
         Unit.RATIO,
         Better.LOWER,
         "requests that carry the load, per element offered",
@@ -184,7 +184,7 @@ _AMOUNTS: Final = (
     ),
     Metric(
         "bytes_per_record",
-        "bytes/record",
+        "B/rec",
         Unit.BYTES,
         Better.LOWER,
         "bytes of these requests, per element offered",

@@ -9,9 +9,10 @@ matters count as equal. Differences of times also depend on the machine, so thos
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from enum import StrEnum
 from math import isinf
+from statistics import median
 from typing import NamedTuple
 
 import msgspec
@@ -19,7 +20,13 @@ import msgspec
 from harness.model.rows import TrialVerdict
 from harness.outcomes.cells import Cell
 from harness.outcomes.metrics import Better, Metric, counts, metrics
-from harness.outcomes.statistics import Interval, discoveries, median_interval, quantile, sign_test
+from harness.outcomes.statistics import (
+    CONFIDENCE,
+    Interval,
+    discoveries,
+    median_interval,
+    sign_test,
+)
 
 #: Times that differ by less than this share of the larger one are equal.
 TIMES_ALIKE = 0.2
@@ -67,17 +74,20 @@ class Paired(NamedTuple):
 
 
 def paired(
-    old: Iterable[TrialVerdict],
-    new: Iterable[TrialVerdict],
-    key: Callable[[TrialVerdict], Hashable],
-    cell: Callable[[TrialVerdict], Cell],
+    old: Mapping[Hashable, Sequence[TrialVerdict]],
+    new: Mapping[Hashable, Sequence[TrialVerdict]],
+    cell: Callable[[TrialVerdict, TrialVerdict], Cell],
 ) -> list[Paired]:
-    """Return the trials that both sides have, by ``key``, each in the row that ``cell`` names.
+    """Return the trials that both sides have, given the attempts at each, in the row that ``cell`` names.
 
-    Trials that do not count are left out.
+    Attempts that do not count are left out.
     """
-    before, after = _grouped(old, key), _grouped(new, key)
-    return [Paired(cell(after[each][0]), before[each], after[each]) for each in before if each in after]
+    counted = [
+        ([each for each in old[key] if counts(each)], [each for each in new[key] if counts(each)])
+        for key in old
+        if key in new
+    ]
+    return [Paired(cell(was[0], now[0]), was, now) for was, now in counted if was and now]
 
 
 def changes(pairs: Sequence[Paired]) -> list[Change]:
@@ -93,21 +103,13 @@ def changes(pairs: Sequence[Paired]) -> list[Change]:
         if metric.better is not Better.NEITHER
         if (change := _change(cell, metric, rows[cell])) is not None
     ]
-    clear = iter(discoveries([each.probability for each in found]))
+    # Too few pairs can never be clear, so they are no tests.
+    tested = [at for at, each in enumerate(found) if sign_test(each.worse + each.better, 0) <= 1 - CONFIDENCE]
+    clear = discoveries([found[at].probability for at in tested])
     return [
-        msgspec.structs.replace(each, clear=next(clear) and each.direction != Direction.SAME)
-        for each in found
+        msgspec.structs.replace(each, clear=at in tested and clear[tested.index(at)])
+        for at, each in enumerate(found)
     ]
-
-
-def _grouped(
-    verdicts: Iterable[TrialVerdict], key: Callable[[TrialVerdict], Hashable]
-) -> Mapping[Hashable, list[TrialVerdict]]:
-    found: dict[Hashable, list[TrialVerdict]] = {}
-    for verdict in verdicts:
-        if counts(verdict):
-            found.setdefault(key(verdict), []).append(verdict)
-    return found
 
 
 def _change(cell: Cell, metric: Metric, pairs: Sequence[Paired]) -> Change | None:
@@ -127,9 +129,9 @@ def _change(cell: Cell, metric: Metric, pairs: Sequence[Paired]) -> Change | Non
         cell=cell,
         metric=metric.name,
         pairs=len(both),
-        old=_finite(quantile([old for old, _ in both], 0.5)),
-        new=_finite(quantile([new for _, new in both], 0.5)),
-        difference=quantile(differences, 0.5) if whole else None,
+        old=_finite(median([old for old, _ in both])),
+        new=_finite(median([new for _, new in both])),
+        difference=median(differences) if whole else None,
         low=min(differences) if whole else None,
         high=max(differences) if whole else None,
         interval=median_interval(differences) if whole else None,
@@ -146,7 +148,7 @@ def _change(cell: Cell, metric: Metric, pairs: Sequence[Paired]) -> Change | Non
 
 def _value(metric: Metric, attempts: Sequence[TrialVerdict]) -> float | None:
     values = [value for each in attempts if (value := metric.value(each)) is not None]
-    return quantile(values, 0.5) if values else None
+    return median(values) if values else None
 
 
 def _moved(metric: Metric, old: float, new: float) -> int:
