@@ -7,6 +7,7 @@ from typing import Any
 
 from harness.exports.markdown import row
 from harness.judging.outcome_changes import OutcomeChanges
+from harness.model.units import some
 from harness.outcomes import words
 from harness.outcomes.metrics import Metric, metrics
 from harness.outcomes.pairs import Change, Direction
@@ -48,7 +49,8 @@ def summary(found: OutcomeChanges, told: int) -> str:
     more = f"; the first {MAX_ROWS} of {told} changes are shown" if told > MAX_ROWS else ""
     clear = sum(each.clear for each in found.by_client)
     few = "; six pairs are the fewest that can show a clear change" if found.pairs and not clear else ""
-    return f"outcomes: {found.pairs} pairs of trials compared, {clear} clear changes{more}{few}"
+    compared = some(found.pairs, "pair")
+    return f"outcomes: {compared} of trials compared, {some(clear, 'clear change')}{more}{few}"
 
 
 def cells(each: Change) -> tuple[str, ...]:

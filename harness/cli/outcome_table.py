@@ -16,6 +16,8 @@ from harness.outcomes.thresholds import Evaluation, Met, evaluated
 #: A run with at most this many rows is shown cell by cell; a larger one by client.
 MAX_CELLS = 12
 MAX_WIDTH = 24
+#: The maximum number of thresholds on a screen; the run's summary.md has all of them.
+MAX_TOLD = 40
 
 
 def drawn(rows: Sequence[Row]) -> Group:
@@ -63,9 +65,11 @@ def tell_outcomes(verdicts: Sequence[TrialVerdict]) -> None:
 def tell_thresholds(thresholds: Iterable[str], verdicts: Sequence[TrialVerdict]) -> list[Evaluation]:
     """Print each threshold that was missed or not evaluated, and how many were met. Return all evaluations."""
     found = evaluated(thresholds, verdicts)
-    for each in found:
-        if each.result is not Met.MET:
-            say(each.sentence)
+    told = [each for result in (Met.MISSED, Met.NOT_EVALUATED) for each in found if each.result is result]
+    for each in told[:MAX_TOLD]:
+        say(each.sentence)
+    if len(told) > MAX_TOLD:
+        say(f"and {len(told) - MAX_TOLD} more that were missed or not evaluated")
     if found:
         met = sum(each.result is Met.MET for each in found)
         say(f"thresholds: {met} of {len(found)} met")

@@ -105,11 +105,8 @@ def changes(pairs: Sequence[Paired]) -> list[Change]:
     ]
     # Too few pairs can never be clear, so they are no tests.
     tested = [at for at, each in enumerate(found) if sign_test(each.worse + each.better, 0) <= 1 - CONFIDENCE]
-    clear = discoveries([found[at].probability for at in tested])
-    return [
-        msgspec.structs.replace(each, clear=at in tested and clear[tested.index(at)])
-        for at, each in enumerate(found)
-    ]
+    clear = dict(zip(tested, discoveries([found[at].probability for at in tested]), strict=True))
+    return [msgspec.structs.replace(each, clear=clear.get(at, False)) for at, each in enumerate(found)]
 
 
 def _change(cell: Cell, metric: Metric, pairs: Sequence[Paired]) -> Change | None:

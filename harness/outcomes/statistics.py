@@ -5,13 +5,16 @@ Every interval is of 95 % confidence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import ceil, comb, inf, sqrt
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, islice, takewhile
+from math import ceil, comb, exp, inf, lgamma, log, sqrt
 from typing import NamedTuple
 
 #: 95 % of a normal distribution is within this many standard deviations.
 DEVIATIONS = 1.96
 CONFIDENCE = 0.95
+#: Up to this many throws, probabilities are exact; the numbers for more would be too long.
+MAX_EXACT = 200
 
 
 class Interval(NamedTuple):
@@ -73,8 +76,7 @@ def sign_test(ups: int, downs: int) -> float:
 
     Equal pairs are not counted. With fewer than six pairs it is never below 5 %.
     """
-    pairs, fewer = ups + downs, min(ups, downs)
-    return min(1.0, 2 * float(sum(comb(pairs, each) for each in range(fewer + 1))) / 2.0**pairs)
+    return min(1.0, 2 * sum(islice(_heads(ups + downs), min(ups, downs) + 1)))
 
 
 def median_interval(values: Sequence[float]) -> Interval | None:
@@ -83,11 +85,19 @@ def median_interval(values: Sequence[float]) -> Interval | None:
     Its ends are two of the values (the interval of the sign test), so it needs at least six.
     """
     ordered, size = sorted(values), len(values)
-    cut, below = -1, 0.0
-    while cut + 1 < size / 2 and 2 * (below + comb(size, cut + 1) / 2**size) <= 1 - CONFIDENCE:
-        cut += 1
-        below += comb(size, cut) / 2**size
+    below = takewhile(lambda share: 2 * share <= 1 - CONFIDENCE, accumulate(_heads(size)))
+    cut = sum(1 for _ in below) - 1
     return None if cut < 0 else Interval(ordered[cut], ordered[size - 1 - cut])
+
+
+def _heads(throws: int) -> Iterator[float]:
+    """Yield the probabilities of 0, 1, 2, ... heads in this many throws of a coin."""
+    for heads in range(throws + 1):
+        if throws <= MAX_EXACT:
+            yield comb(throws, heads) / 2**throws
+        else:
+            ways = lgamma(throws + 1) - lgamma(heads + 1) - lgamma(throws - heads + 1)
+            yield exp(ways - throws * log(2))
 
 
 def discoveries(probabilities: Sequence[float], rate: float = 1 - CONFIDENCE) -> list[bool]:

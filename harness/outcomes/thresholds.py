@@ -1,9 +1,9 @@
 """Thresholds: what the user demands of outcomes, such as ``given_up < 0.1%`` or ``recovery_p95 < 5s``.
 
 A threshold is ``METRIC[_STATISTIC][{FIELD=GLOB,...}] COMPARISON VALUE``. It is evaluated in each row of the outcome
-table that its globs select. The statistic is over the row's trials: ``median``, ``min``, ``max`` or ``p1`` to ``p99``
-(nearest rank). Without one, a share is over all records of the row, and any other metric must meet the threshold in
-every trial.
+table that its globs select. The statistic is over the row's trials: ``median`` (that of the table), ``min``, ``max``, or
+``p1`` to ``p99`` (nearest rank). Without one, a share is over all records of the row, and any other metric must meet
+the threshold in every trial.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import isfinite
 from operator import eq, ge, gt, le, lt
+from statistics import median
 from typing import Final
 
 import msgspec
@@ -27,7 +28,7 @@ from harness.outcomes.statistics import quantile
 from harness.text.globs import matches
 
 _TEXT = re.compile(
-    r"\s*(?P<name>\w+)\s*(?:\{(?P<fields>[^{}]*)\})?\s*(?P<op><=|>=|==|<|>)\s*(?P<value>\d+(?:\.\d+)?)\s*(?P<unit>%|[A-Za-z]*)\s*"
+    r"\s*(?P<name>\w+)\s*(?:\{(?P<fields>[^{}]*)\})?\s*(?P<op><=|>=|==|<|>)\s*(?P<value>[0-9]{1,15}(?:\.[0-9]{1,15})?)\s*(?P<unit>%|[A-Za-z]*)\s*"
 )
 _STATISTIC = re.compile(r"median|min|max|p[1-9]\d?")
 _COMPARISONS: Final[Mapping[str, Callable[[float, float], bool]]] = {
@@ -38,7 +39,7 @@ _COMPARISONS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     "==": eq,
 }
 #: The units that a value of each kind may have, and what they multiply it by.
-_UNITS: Final[Mapping[Unit, Mapping[str, float]]] = {
+UNITS: Final[Mapping[Unit, Mapping[str, float]]] = {
     Unit.SHARE: {"%": 0.01, "": 1.0},
     Unit.MS: {"ms": 1.0, "s": 1_000.0, "m": 60_000.0},
     Unit.BYTES: {"": 1.0, "B": 1.0, "KiB": 1_024.0},
@@ -112,7 +113,7 @@ def parsed(text: str) -> Threshold:
             example=EXAMPLE,
         )
     metric, statistic = _metric(read["name"])
-    units = _UNITS[metric.unit]
+    units = UNITS[metric.unit]
     if read["unit"] not in units:
         raise UsageError(
             "threshold-unit",
@@ -162,11 +163,13 @@ def _evaluated(each: Threshold, cell: Cell, verdicts: Sequence[TrialVerdict]) ->
 
 
 def _observed(metric: Metric, each: Threshold, trials: Sequence[TrialVerdict]) -> float | None:
-    values = [value for trial in trials if (value := metric.value(trial)) is not None]
+    having = [(trial, value) for trial in trials if (value := metric.value(trial)) is not None]
+    values = [value for _, value in having]
     if not values:
         return None
     if metric.amount is not None and not each.statistic:
-        return sum(map(metric.amount, trials)) / sum(trial.availability.offered for trial in trials)
+        amount = sum(metric.amount(trial) for trial, _ in having)
+        return amount / sum(trial.availability.offered for trial, _ in having)
     match each.statistic:
         case "":
             # The trial that is farthest on the wrong side.
@@ -176,7 +179,7 @@ def _observed(metric: Metric, each: Threshold, trials: Sequence[TrialVerdict]) -
         case "max":
             return max(values)
         case "median":
-            return quantile(values, 0.5)
+            return median(values)
     return quantile(values, int(each.statistic.removeprefix("p")) / 100)
 
 

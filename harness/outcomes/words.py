@@ -12,6 +12,10 @@ NONE = "–"
 NEVER = "never"
 #: From this many milliseconds on, seconds are shown; below the other, tenths of a millisecond.
 _LONG_MS, _EXACT_MS = 1_000, 10
+#: From here on, ratios are whole numbers.
+_WHOLE = 9.95
+#: Enough for one element of as many as can be counted.
+MAX_DIGITS = 20
 
 
 def told(metric: Metric, value: float | None) -> str:
@@ -24,7 +28,7 @@ def told(metric: Metric, value: float | None) -> str:
         case Unit.MS:
             return duration(value)
         case Unit.RATIO:
-            return f"{value:.2g}"
+            return f"{value:.2g}" if abs(value) < _WHOLE else f"{value:,.0f}"
     return f"{value:,.0f}"
 
 
@@ -63,8 +67,8 @@ def _range(metric: Metric, of: Summary) -> str:
 def _percents(share: float) -> str:
     if share in (0.0, 1.0):
         return f"{share * 100:.0f}"
-    digits = next((digits for digits in (1, 2, 3) if 0 < round(share, digits + 2) < 1), 4)
-    return f"{share * 100:.{digits}f}"
+    texts = (f"{share * 100:.{digits}f}" for digits in range(1, MAX_DIGITS))
+    return next((text for text in texts if float(text) not in (0.0, 100.0)), f"{share * 100:g}")
 
 
 def _milliseconds(ms: float) -> str:
