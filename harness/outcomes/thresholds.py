@@ -1,8 +1,8 @@
 """Thresholds: what the user demands of outcomes, such as ``given_up < 0.1%`` or ``recovery_p95 < 5s``.
 
 A threshold is ``METRIC[_STATISTIC][{FIELD=GLOB,...}] COMPARISON VALUE``. It is evaluated in each row of the outcome
-table that its globs select. The statistic is over the row's trials: ``median`` (that of the table), ``min``, ``max``, or
-``p1`` to ``p99`` (nearest rank). Without one, a share is over all records of the row, and any other metric must meet
+table that its globs select. The statistic is over the row's trials: ``median`` (that of the table), ``min``, ``max``,
+or ``p1`` to ``p99`` (nearest rank). Without one, a share is over all records of the row, and any other metric must meet
 the threshold in every trial.
 """
 
