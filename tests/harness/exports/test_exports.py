@@ -35,7 +35,8 @@ def listed(text: str) -> list[str]:
 def test_no_reason_breaks_the_table_or_the_list(verdict, words) -> None:
     text = summary(RECORD, [verdict("lost", client=words, reason=words, message=words)], RUN)
     rows = [line for line in text.split("\n") if line.startswith("|")]
-    assert [row.count("|") for row in rows] == [3, 3, 3, 5, 5, 5]
+    outcomes = 6 if words else 5
+    assert [row.count("|") for row in rows] == [*[3] * 3, *[outcomes] * 3, *[5] * 3]
 
 
 def test_the_worst_comes_first_by_cause_with_its_replay_and_what_to_do(verdict) -> None:
@@ -55,6 +56,7 @@ def test_the_worst_comes_first_by_cause_with_its_replay_and_what_to_do(verdict) 
         "## Nothing proven",
         "## Known failures",
         "## Clients",
+        "## Outcomes",
         "## Matrix",
         "## Next",
     ]
@@ -110,7 +112,9 @@ def test_json_lines_are_the_verdicts_and_the_findings_are_those_of_the_document(
     assert msgspec.json.Decoder(TrialVerdict).decode_lines(jsonl.results(verdicts)) == verdicts
     told = json.loads(jsonl.findings(RECORD, verdicts, RUN))
     assert [each["anomaly"] for each in told["findings"]] == ["lost"]
-    assert json.loads(msgspec.json.encode(run_document(RUN, 7, verdicts)))["findings"] == told["findings"]
+    assert (
+        json.loads(msgspec.json.encode(run_document(RUN, RECORD, verdicts)))["findings"] == told["findings"]
+    )
 
 
 @pytest.fixture
@@ -141,7 +145,7 @@ def test_all_of_them_are_written_into_the_run_or_where_they_are_wanted(store, tm
     verdicts = list(store.verdicts())
     exports.write(store, verdicts)
     exports.write(store, verdicts, tmp_path / "else", "All agree.")
-    names = {exports.RESULTS, exports.JUNIT, exports.SUMMARY, exports.FINDINGS}
+    names = {exports.RESULTS, exports.JUNIT, exports.SUMMARY, exports.FINDINGS, exports.OUTCOMES}
     assert names <= {path.name for path in store.folder.iterdir()}
     assert names == {path.name for path in (tmp_path / "else").iterdir()}
     assert "All agree." in (tmp_path / "else" / exports.SUMMARY).read_text()
