@@ -103,7 +103,7 @@ def changes(pairs: Sequence[Paired]) -> list[Change]:
         if metric.better is not Better.NEITHER
         if (change := _change(cell, metric, rows[cell])) is not None
     ]
-    # Too few pairs can never be clear, so they are no tests.
+    # Too few pairs can never be clear, so they do not count as tests.
     tested = [at for at, each in enumerate(found) if sign_test(each.worse + each.better, 0) <= 1 - CONFIDENCE]
     clear = dict(zip(tested, discoveries([found[at].probability for at in tested]), strict=True))
     return [msgspec.structs.replace(each, clear=clear.get(at, False)) for at, each in enumerate(found)]

@@ -56,9 +56,9 @@ def clustered_share(counts: Sequence[tuple[int, int]]) -> Interval | None:
     """Return Wilson's interval for a share of records, given ``(count, of)`` in each trial.
 
     Records of one trial fail together, so they are not independent cases. The interval therefore calculates with the
-    effective number of records: so many independent ones would have the variance that was seen between the trials (Kish
-    1965). It is between the number of trials and that of records. None if the trials say nothing about the variance:
-    fewer than two of them, or a share of 0 or 1.
+    effective number of records: that many independent ones would have the variance that was seen between the trials
+    (Kish 1965). It is between the number of trials and that of records. None if the trials say nothing about the
+    variance: fewer than two of them, or a share of 0 or 1.
     """
     total, of = sum(count for count, _ in counts), sum(size for _, size in counts)
     trials = sum(size > 0 for _, size in counts)

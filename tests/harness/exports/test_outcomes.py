@@ -24,6 +24,7 @@ from harness.model.spec import Plan
 from harness.outcomes.cells import table
 from harness.outcomes.metrics import metrics
 from harness.storage.run_store import RunRecord
+from harness.text.escaping import for_logs
 
 MET, MISSED, UNKNOWN = "given_up < 50%", "given_up < 1%", "recovery < 5s"
 RUN = Path("runs/run-1")
@@ -47,7 +48,7 @@ NAMES = st.text(max_size=12) | st.sampled_from(
 
 @pytest.fixture(scope="session")
 def trial(verdict):
-    """Return a trial in which so many of 100 records were given up."""
+    """Return a trial in which ``given_up`` of 100 records were given up."""
 
     def made(given_up=10, **of):
         told = Availability(offered=100, acked=100 - given_up, failed=given_up, requests=50)
@@ -172,7 +173,8 @@ def told(verdicts, thresholds=()):
     with console.capture() as said:
         tell_outcomes(verdicts)
         tell_thresholds(thresholds, verdicts)
-    return said.get()
+    # The console's file applies this, and a capture does not reach the file.
+    return for_logs(said.get())
 
 
 def test_the_terminal_shows_cells_if_they_are_few_and_otherwise_clients(trial):

@@ -20,7 +20,7 @@ ROW = Cell("", "local:4.3.1x1", "produce/calm", "", "idempotent")
 
 @pytest.fixture(scope="session")
 def trial(verdict):
-    """Return a trial in which so many of 1,000 records were given up."""
+    """Return a trial in which ``given_up`` of 1,000 records were given up."""
 
     def made(given_up, **of):
         told = Availability(offered=1_000, acked=1_000 - given_up, failed=given_up)

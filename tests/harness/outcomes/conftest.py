@@ -66,7 +66,7 @@ def trial(verdict: Callable[..., TrialVerdict]) -> Callable[..., TrialVerdict]:
 
 @pytest.fixture(scope="session")
 def recovering(trial: Callable[..., TrialVerdict]) -> Callable[..., TrialVerdict]:
-    """Return a trial that recovered after so many milliseconds; never for None."""
+    """Return a trial that recovered after ``after_ms``; never for None."""
 
     def made(after_ms: int | None, **of: Any) -> TrialVerdict:
         told = {"steady_ack_ms": after_ms, "recovered": after_ms is not None}

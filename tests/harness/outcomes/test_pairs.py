@@ -23,7 +23,7 @@ def of(found, metric):
 
 
 def pairs(trial, numbers, row=ROW):
-    """Return pairs of trials in which so many records of 1,000 were given up before and after."""
+    """Return pairs of trials, given how many of 1,000 records were given up before and after."""
     return [
         Paired(row, [trial(old, 1_000, seed=seed)], [trial(new, 1_000, seed=seed)])
         for seed, (old, new) in enumerate(numbers)

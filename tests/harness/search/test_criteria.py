@@ -30,7 +30,7 @@ VERSIONS = [f"1.{number}" for number in range(16)]
 
 @pytest.fixture(scope="session")
 def trial(verdict):
-    """Return a trial with so many of 1,000 records given up, and this time to recover; never for None."""
+    """Return a trial with ``given_up`` of 1,000 records given up; it recovered after ``after_ms``, None is never."""
 
     def made(given_up=0, after_ms: int | None = 0, **of):
         told = Availability(

@@ -16,7 +16,7 @@ from testkit.codes import has_error
 
 @pytest.fixture(scope="session")
 def trial(verdict):
-    """Return a trial in which so many of 100 records were given up."""
+    """Return a trial in which ``given_up`` of 100 records were given up."""
 
     def made(given_up, **of):
         return replace(
@@ -219,7 +219,7 @@ def test_outcomes_differ_where_verdicts_are_equal(run_of, trial, capsys):
     new = run_of("new", *(trial(9, seed=seed) for seed in range(6)))
     assert call(["diff", str(old), str(new)]) == 0
     out, err = capsys.readouterr()
-    assert "clearly worse: given up" in out and "same 6" in err
+    assert "0% -> 9.0%" in out and "same 6" in err
 
 
 def test_too_few_pairs_are_said_to_be_too_few(run_of, trial, capsys):
