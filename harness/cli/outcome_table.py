@@ -10,7 +10,7 @@ from rich.table import Column, Table
 from harness.cli.console import cell, console, say
 from harness.model.rows import TrialVerdict
 from harness.outcomes import words
-from harness.outcomes.cells import Row, by_client, table
+from harness.outcomes.cells import Row, by_client, in_order, table
 from harness.outcomes.thresholds import Evaluation, Met, evaluated
 
 #: A run with at most this many rows is shown cell by cell; a larger one by client.
@@ -31,7 +31,7 @@ def drawn(rows: Sequence[Row]) -> Group:
     names = ["", "trials", *(metric.heading for metric in shown.values())]
     widths = [max(map(len, column)) for column in zip(names, *texts, strict=True)]
     parts: dict[tuple[str, ...], Table] = {}
-    for row, line in sorted(zip(rows, texts, strict=True), key=lambda each: _place(each[0])):
+    for row, line in sorted(zip(rows, texts, strict=True), key=lambda each: _order(each[0])):
         part = parts.setdefault(_place(row), _empty(names, widths))
         part.add_row(*map(cell, line))
     lines: list[RenderableType] = []
@@ -46,6 +46,10 @@ def _empty(names: Sequence[str], widths: Sequence[int]) -> Table:
         for at, (name, width) in enumerate(zip(names, widths, strict=True))
     )
     return Table(*columns, box=None, pad_edge=False)
+
+
+def _order(row: Row) -> tuple[object, ...]:
+    return _place(row), in_order(row.cell)
 
 
 def _place(row: Row) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from harness.outcomes.cells import Row, table
 from harness.outcomes.thresholds import Evaluation, Met, evaluated
 from harness.storage.run_store import RunRecord
 from harness.text.escaping import for_markdown, in_code_span
+from harness.text.version_order import by_version
 
 MAX_CAUSES = 50
 MAX_ROWS = 200
@@ -122,7 +123,7 @@ def _listed(found: Sequence[Cause], run: Path) -> list[str]:
 
 
 def _matrix(verdicts: Sequence[TrialVerdict]) -> list[str]:
-    clients = sorted({verdict.client for verdict in verdicts})
+    clients = sorted({verdict.client for verdict in verdicts}, key=by_version)
     cells: dict[tuple[str, str, str], dict[str, list[TrialVerdict]]] = {}
     for verdict in verdicts:
         here = cells.setdefault((verdict.broker, verdict.scenario, verdict.guarantee), {})
@@ -145,7 +146,7 @@ def _clients(verdicts: Sequence[TrialVerdict]) -> list[str]:
     """Return a row per client and a column per guarantee, with the verdicts of all situations and the availability."""
     guarantees = sorted({verdict.guarantee for verdict in verdicts})
     lines = [row(["client", *map(for_markdown, guarantees)]), "|" + " --- |" * (1 + len(guarantees))]
-    for client in sorted({verdict.client for verdict in verdicts}):
+    for client in sorted({verdict.client for verdict in verdicts}, key=by_version):
         mine = [verdict for verdict in verdicts if verdict.client == client]
         cells = ([each for each in mine if each.guarantee == guarantee] for guarantee in guarantees)
         lines.append(row([for_markdown(client), *map(_cell, cells)]))

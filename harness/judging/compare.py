@@ -20,6 +20,7 @@ from harness.model.rows import TrialVerdict
 from harness.model.spec import TrialSpec
 from harness.model.verdicts import Verdict
 from harness.outcomes.statistics import wilson
+from harness.text.version_order import by_version
 
 FAILED = frozenset({Verdict.FAIL, Verdict.EXPECTED_FAIL})
 #: Verdicts whose reasons are findings.
@@ -139,7 +140,7 @@ def versions_of(one: Side) -> dict[str, list[str]]:
     found: dict[str, set[str]] = defaultdict(set)
     for spec in one.specs.values():
         found[spec.client.name].add(spec.client.version)
-    return {name: sorted(versions) for name, versions in sorted(found.items())}
+    return {name: sorted(versions, key=by_version) for name, versions in sorted(found.items())}
 
 
 def key_of(one: Side, verdict: TrialVerdict, several: Collection[str], across: Across) -> Key:

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from harness.model.rows import TrialVerdict
 from harness.outcomes.metrics import Metric, Unit, counts, metrics
 from harness.outcomes.statistics import Interval, clustered_share, wilson
+from harness.text.version_order import by_version
 
 
 class Cell(NamedTuple):
@@ -67,6 +68,11 @@ def cell_of(verdict: TrialVerdict) -> Cell:
     return Cell(verdict.client, verdict.broker, verdict.scenario, verdict.variant, verdict.guarantee)
 
 
+def in_order(cell: Cell) -> tuple[object, ...]:
+    """Return a sort key for cells: by client, and then by the other fields."""
+    return by_version(cell.client), *cell[1:]
+
+
 def by_client(verdict: TrialVerdict) -> Cell:
     """Return the cell of a table with one row per client, configuration and guarantee."""
     return Cell(verdict.client, variant=verdict.variant, guarantee=verdict.guarantee)
@@ -78,7 +84,7 @@ def table(verdicts: Iterable[TrialVerdict], cell: Callable[[TrialVerdict], Cell]
     for verdict in verdicts:
         found.setdefault(cell(verdict), []).append(verdict)
     known = metrics()
-    return [_row(each, found[each], known) for each in sorted(found)]
+    return [_row(each, found[each], known) for each in sorted(found, key=in_order)]
 
 
 def summarised(metric: Metric, trials: Sequence[TrialVerdict]) -> Summary | None:
