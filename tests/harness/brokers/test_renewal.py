@@ -1,4 +1,7 @@
-"""A cluster is handed on only if it is as new: each thing that brokers keep is left once, and is found or gone."""
+"""A used cluster is reused only if it is as new:
+
+each kind of state is left once, and is removed or detected.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ EXPIRATION, RATE = "producer.id.expiration.ms", "producer_byte_rate"
 
 
 @pytest.mark.parametrize("broker", ["4.3.1x3", "3.9.2x3"])
-def test_what_a_trial_can_leave(broker: str, lab: Any, tmp_path: Path) -> None:
+def test_everything_that_a_trial_leaves_is_removed_or_detected(broker: str, lab: Any, tmp_path: Path) -> None:
     async def steps() -> None:
         async with LOCAL.cluster(broker, lanes=1, log_dir=tmp_path) as cluster:
             assert await cluster.renew() is None
@@ -48,7 +51,7 @@ def test_what_a_trial_can_leave(broker: str, lab: Any, tmp_path: Path) -> None:
 
 
 async def lack(cluster: LocalCluster) -> str | None:
-    """Why the cluster is not as new, which takes a second to say; again where brokers were slower than that."""
+    """Return why the cluster is not as new; repeat while the brokers do not answer within a second."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(renewal, "AS_NEW_S", 1.0)
         while (reason := await cluster.renew()) is not None and "no answer at all" in reason:
@@ -57,7 +60,7 @@ async def lack(cluster: LocalCluster) -> str | None:
 
 
 async def topics_and_their_settings_go(lab: Any, cluster: LocalCluster) -> None:
-    """The next topic of the same name is another one: empty, unlimited, with producers that are unknown to it."""
+    """A topic that is created again is a different one: empty, without its settings and without producers."""
     await cluster.create_topic("mine", 3)
     await cluster.alterations.alter_topic("mine", "max.message.bytes", "500")
     await lab.produce(
@@ -103,7 +106,7 @@ async def nodes_that_do_not_run_are_found(lab: Any, cluster: LocalCluster) -> No
 
 
 async def leaders_and_replicas_are_as_new(lab: Any, cluster: LocalCluster) -> None:
-    """A broker that was killed led nothing afterwards; a new topic has it lead again, as the preferred replica."""
+    """A restarted broker leads nothing, but leads the partitions of a new topic as preferred replica."""
     await cluster.create_topic("led", 3)
     await cluster.kill(1)
     await cluster.restart(1)
@@ -121,7 +124,7 @@ async def leaders_and_replicas_are_as_new(lab: Any, cluster: LocalCluster) -> No
 
 
 async def coordinators_are_found(lab: Any, cluster: LocalCluster) -> None:
-    """Producer ids without a transaction leave nothing; a coordinator's topic is there for good."""
+    """Producer ids without a transaction leave nothing, but the topic of a coordinator stays."""
     request = InitProducerIdRequest(
         transactional_id=None, transaction_timeout=i32Timedelta.parse(timedelta(0))
     )
@@ -135,8 +138,12 @@ async def coordinators_are_found(lab: Any, cluster: LocalCluster) -> None:
     assert reason is not None and "'__transaction_state'" in reason
 
 
-def test_what_brokers_measured_is_gone_after_the_time_that_the_fault_names(lab: Any, tmp_path: Path) -> None:
-    """No request tells of a rate: a quota set again at once throttles for what came before, one set later does not."""
+def test_measured_rates_expire_after_the_lingering_time_of_the_fault(lab: Any, tmp_path: Path) -> None:
+    """Rates cannot be queried.
+
+    A quota that is set again at once throttles because of earlier records, and one that is set later does
+    not.
+    """
 
     async def throttled_ms(cluster: LocalCluster, bytes_: int) -> int:
         data = lab.batch(Codec.NONE, 1, bytes_)
@@ -149,7 +156,7 @@ def test_what_brokers_measured_is_gone_after_the_time_that_the_fault_names(lab: 
         )
         connection = BrokerConnection(
             cluster.internal_addresses[1], credentials=cluster.credentials
-        )  # a throttled one is not read for as long
+        )  # the broker does not read from a throttled connection for a while
         try:
             answer = await connection.request(request, ProduceResponse)
         finally:

@@ -1,4 +1,4 @@
-"""Distributions of third parties, on the path for one test."""
+"""Third-party distributions that are installed for one test."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from harness.plugins import registry
 
-#: From a distribution's name, its module's text and its entry points (group -> name -> value) to the folder it is in.
+#: Takes a distribution's name, its module's text and its entry points (group -> name -> value); returns its folder.
 Install = Callable[[str, str, Mapping[str, Mapping[str, str]]], Path]
 
 
@@ -30,7 +30,7 @@ def write(folder: Path, name: str, module: str, points: Mapping[str, Mapping[str
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
-    """Install a distribution of one module; what is known of others is forgotten, before and afterwards."""
+    """Install a distribution of one module; the registry's caches are cleared before and afterwards."""
     before = set(sys.modules)
 
     def installed(name: str, module: str, points: Mapping[str, Mapping[str, str]]) -> Path:

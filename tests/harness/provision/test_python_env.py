@@ -1,4 +1,4 @@
-"""A Python environment for one client (here from a folder of wheels: no network)."""
+"""A Python environment for one client, made from a folder of wheels: no network."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Tag: py3-none-any
 
 @pytest.fixture
 def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with ``tiny-trial`` 1.0 and 1.1, which is all that uv knows; and an empty cache."""
+    """Return a folder with ``tiny-trial`` 1.0 and 1.1, the only packages that uv finds; the cache is empty."""
     folder = tmp_path / "wheels"
     folder.mkdir()
     for version in ("1.0", "1.1"):
@@ -56,12 +56,12 @@ def tiny_version(python: Path) -> str:
     return said.stdout.strip()
 
 
-def test_each_version_has_an_environment_of_its_own(wheels: Path) -> None:
+def test_each_version_has_its_own_environment(wheels: Path) -> None:
     old, new = python_env("tiny-trial==1.0"), python_env("tiny-trial==1.1")
     assert (tiny_version(old), tiny_version(new)) == ("1.0", "1.1")
 
 
-def test_the_second_time_uv_is_not_asked(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_environment_is_made_once(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = python_env("tiny-trial==1.0")
 
     def refuse(*args: Any, **kwargs: Any) -> None:
@@ -71,29 +71,29 @@ def test_the_second_time_uv_is_not_asked(wheels: Path, monkeypatch: pytest.Monke
     assert python_env("tiny-trial==1.0") == first
 
 
-def test_a_path_is_a_requirement_too(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_is_accepted_as_a_requirement(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("UV_FIND_LINKS")
     assert tiny_version(python_env(str(wheels / "tiny_trial-1.1-py3-none-any.whl"))) == "1.1"
 
 
-def test_a_version_that_is_not_there_names_the_newest(wheels: Path) -> None:
+def test_an_unknown_version_is_a_usage_error_with_the_newest(wheels: Path) -> None:
     with raises_code(
         UsageError, "unknown-client-version", named="tiny-trial==2.0", package="tiny-trial", newest="1.1"
     ):
         python_env("tiny-trial==2.0")
 
 
-def test_a_package_that_is_not_there(wheels: Path) -> None:
+def test_an_unknown_package_is_a_usage_error(wheels: Path) -> None:
     with raises_code(UsageError, "unknown-client-version", named="tiny-trail==1.0"):
         python_env("tiny-trail==1.0")
 
 
-def test_what_is_no_requirement(wheels: Path) -> None:
+def test_an_invalid_requirement_is_a_usage_error(wheels: Path) -> None:
     with raises_code(UsageError, "requirement-format", name="tiny-trial=1"):
         python_env("tiny-trial=1")
 
 
-def test_no_network_is_not_the_users_mistake(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_network_is_an_environment_problem(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("UV_NO_INDEX")
     monkeypatch.delenv("UV_FIND_LINKS")
     monkeypatch.setenv("UV_OFFLINE", "1")
