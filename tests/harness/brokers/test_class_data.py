@@ -78,6 +78,7 @@ async def started(log_dir, archive):
 @pytest.mark.jvm
 def test_the_first_cluster_makes_the_archive_of_later_ones(tmp_path, monkeypatch):
     archive = tmp_path / "cache" / "made.jsa"
+    # The default place depends on the cache, which also has the jars that the brokers need.
     monkeypatch.setattr(class_data, "place_of", lambda *_: archive)
     assert asyncio.run(started(tmp_path / "logs", archive)) == [True]
 
@@ -90,5 +91,6 @@ def test_the_first_cluster_makes_the_archive_of_later_ones(tmp_path, monkeypatch
 def test_a_broker_starts_despite_a_damaged_archive(tmp_path, monkeypatch):
     spoilt = tmp_path / "spoilt.jsa"
     spoilt.write_bytes(b"no classes at all")
+    # The default place depends on the cache, which also has the jars that the brokers need.
     monkeypatch.setattr(class_data, "place_of", lambda *_: spoilt)
     assert asyncio.run(started(tmp_path / "logs", spoilt)) == [False]

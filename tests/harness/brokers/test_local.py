@@ -108,7 +108,7 @@ def test_commit_and_abort_markers_are_in_the_log(loop: asyncio.Runner, lab: Any,
 
         async def attempt(message: Any, answer: type[T]) -> T:
             async def once() -> T:
-                found = await kafka.admin._to(1).request(message, answer)
+                found = await kafka.admin.ask(message, answer, 1)
                 for part in (found, *getattr(found, "coordinators", ())):
                     require(getattr(part, "error_code", 0), type(message).__name__)
                 return found

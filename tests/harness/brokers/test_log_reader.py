@@ -31,7 +31,7 @@ class Log:
 
     def __init__(self, batches: list[bytes], start: int, per_fetch: int, lag: int = 0) -> None:
         self._headers = [next(read_batches(batch)).header for batch in batches]
-        self._batches, self._start, self._per_fetch, self._lag = batches, start, per_fetch, lag
+        self.batches, self._start, self._per_fetch, self._lag = batches, start, per_fetch, lag
         self.end = self._headers[-1].last_offset + 1 if batches else start
 
     async def partitions(self, _topic: str) -> list[int]:
@@ -47,7 +47,7 @@ class Log:
         if self._lag:
             self._lag -= 1
             return SimpleNamespace(records=b"", high_watermark=offset)
-        wanted = [b for b, h in zip(self._batches, self._headers, strict=True) if h.last_offset >= offset]
+        wanted = [b for b, h in zip(self.batches, self._headers, strict=True) if h.last_offset >= offset]
         cut = wanted[self._per_fetch][:-1] if len(wanted) > self._per_fetch else b""
         return SimpleNamespace(records=b"".join(wanted[: self._per_fetch]) + cut, high_watermark=self.end)
 
@@ -93,7 +93,7 @@ def test_a_log_that_shrinks_while_it_is_read_is_an_error() -> None:
 
 def test_a_log_without_valid_batches_is_an_error() -> None:
     log = Log([build([(None, b"v")], 0)], start=0, per_fetch=1)
-    log._batches = [b"\x00" * 80]
+    log.batches = [b"\x00" * 80]
     with raises_code(
         KafkaTrialError,
         "log-unreadable",

@@ -153,7 +153,7 @@ def kafka(
 
 @pytest.fixture(scope="module")
 def client(kafka: LocalCluster, version: str) -> Iterator[Java]:
-    host, port = kafka.admin._nodes()[1]
+    host, port = kafka.internal_addresses[1]
     with java(version, f"{host}:{port}") as client:
         yield client
 

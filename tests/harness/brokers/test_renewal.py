@@ -19,10 +19,9 @@ from kio.schema.produce.v9.request import PartitionProduceData, TopicProduceData
 from kio.schema.types import TopicName
 from kio.static.primitive import Records, i8, i16, i32, i32Timedelta
 
-from harness.brokers import renewal
 from harness.brokers.admin import TIMEOUT_S
 from harness.brokers.connection import BrokerConnection
-from harness.brokers.deadline import insist
+from harness.brokers.deadline import NO_ANSWER, insist
 from harness.brokers.local import LOCAL, LocalCluster
 from harness.plugins import registry
 from harness.wire.records import Codec
@@ -52,10 +51,8 @@ def test_everything_that_a_trial_leaves_is_removed_or_detected(broker: str, lab:
 
 async def lack(cluster: LocalCluster) -> str | None:
     """Return why the cluster is not as new; repeat while the brokers do not answer within a second."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(renewal, "AS_NEW_S", 1.0)
-        while (reason := await cluster.renew()) is not None and "no answer at all" in reason:
-            pass
+    while (reason := await cluster.renew(as_new_s=1.0)) is not None and NO_ANSWER in reason:
+        pass
     return reason
 
 

@@ -128,6 +128,7 @@ def without_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     launcher.write_text(WITHOUT_RIGHT.format(python=sys.executable))
     launcher.chmod(0o755)
     if lacking() is None:
+        # The observer starts this interpreter, and only a process can give up the right for itself.
         monkeypatch.setattr(sys, "executable", str(launcher))
 
 

@@ -34,6 +34,7 @@ def test_capture_is_refused_for_a_simulated_trial(capsys, tmp_path):
 
 @pytest.mark.parametrize(("lacks", "state"), [(None, "ok"), (LACKS_RIGHT, "missing")])
 def test_doctor_reports_whether_capturing_is_possible(capsys, monkeypatch, lacks, state):
+    # Whether this process may capture depends on the machine.
     monkeypatch.setattr(doctor, "lacking", lambda: lacks)
     call(["doctor", "--json"])
     [found] = [one for one in json.loads(capsys.readouterr().out) if one["name"] == "capture"]

@@ -118,9 +118,10 @@ def test_a_capture_that_does_not_end_leaves_no_files(tmp_path):
 
 @pytest.mark.usefixtures("may_capture")
 def test_the_capture_appears_only_after_its_rows_are_written(tmp_path, monkeypatch):
+    # A failure between the packets and the rows cannot be caused from outside.
     monkeypatch.setattr(process, "write_rows", lambda *_: 1 / 0)
     with Path(os.devnull).open() as nothing:
-        monkeypatch.setattr("sys.stdin", nothing)
+        monkeypatch.setattr("sys.stdin", nothing)  # the process captures until its stdin ends
         with pytest.raises(ZeroDivisionError):
             process.main(tmp_path, {9: 1})
     assert not (tmp_path / CAPTURE).exists()

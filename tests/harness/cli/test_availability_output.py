@@ -116,6 +116,7 @@ def test_json_has_a_row_for_each_client_under_each_guarantee(shown):
 @pytest.mark.parametrize(("options", "code"), [((), 0), (("--strict",), 1)])
 def test_a_difference_fails_only_with_strict(tmp_path, monkeypatch, shown, capsys, options, code):
     RunStore.create(tmp_path, RECORD)
+    # Only the output is tested: the verdicts come from the fixture, and there is no evidence to judge or to export.
     monkeypatch.setattr(judge, "rejudge", lambda store: shown)
     monkeypatch.setattr(judge.exports, "write", lambda store, verdicts: None)
     assert call(["judge", str(tmp_path), "--json", *options]) == code

@@ -114,7 +114,7 @@ def test_evidence_over_the_limit_is_not_stored(tmp_path):
     store = RunStore(stored(tmp_path, evidence).folder, Limit("evidence", EVIDENCE.what, 100_000))
     with raises_code(OverLimit, "over-limit", most=100000):
         store.write_evidence(evidence)
-    verdict = Execution(store, {})._conclude(evidence)
+    verdict = Execution(store, {}).conclude(evidence)
     assert (verdict.verdict, verdict.code) == (Verdict.HARNESS_ERROR, "over-limit")
     assert verdict.code != DEFECT and "100,000" in verdict.reason
     assert store.read_evidence("t").history == ()
@@ -142,7 +142,9 @@ def test_verdicts_share_one_limit(tmp_path):
 
 def test_long_values_are_not_cached():
     identity = payload.Identity("run", "trial", "p1", 7)
-    kept = payload._decode.cache_info().currsize
     for size_bytes in (5_000, 100_000):
-        assert payload.decode(payload.encode(identity, size_bytes)) == identity
-    assert payload._decode.cache_info().currsize == kept
+        value = payload.encode(identity, size_bytes)
+        assert payload.decode(value) == identity
+        assert payload.decode(value) is not payload.decode(value)
+    short = payload.encode(identity, 100)
+    assert payload.decode(short) is payload.decode(short)

@@ -36,15 +36,10 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
     def installed(name: str, module: str, points: Mapping[str, Mapping[str, str]]) -> Path:
         folder = write(tmp_path / name, name, module, points)
         monkeypatch.syspath_prepend(folder)
-        forget()
+        registry.forget()
         return folder
 
     yield installed
-    forget()
+    registry.forget()
     for name in {name for name in sys.modules if name.startswith("theirs")} - before:
         del sys.modules[name]
-
-
-def forget() -> None:
-    for known in (registry._points, registry._sources, registry._load):
-        known.cache_clear()

@@ -140,6 +140,20 @@ def test_the_command_line_finds_third_party_parts(install):
     assert told("mutants", "theirs_seed")["escaped"] == []
 
 
+@pytest.mark.long("starts a process with another distribution")
+def test_a_command_that_cannot_be_loaded_is_listed_and_names_the_cause(install):
+    folder = install("theirs", "raise OSError('no-such-horn')", {"commands": {"horn": "theirs:COMMAND"}})
+
+    def ended(*argv: str) -> subprocess.CompletedProcess[str]:
+        command = [str(Path(sys.executable).with_name("kafka-trial")), *argv]
+        env = os.environ | {"PYTHONPATH": str(folder)}
+        return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+
+    listed, broken = ended("--help"), ended("horn", "--loud", "twice")
+    assert listed.returncode == 0 and " horn " in listed.stdout
+    assert broken.returncode == 3 and has_error(broken.stderr, "part-failed-to-load", "horn", "no-such-horn")
+
+
 def test_replaced_parts_are_found_within_the_context_only():
     registered, mine, another = registry.fault("latency"), object(), object()
     with registry.replaced("faults", {"latency": mine, "my_fault": another}):

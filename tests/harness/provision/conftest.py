@@ -83,6 +83,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     for name in ("JAVA_HOME", "TOXIPROXY_URL"):
         monkeypatch.delenv(name, raising=False)
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in JARS.items()}
+    # The jars of this machine are made up, so that neither the committed sums nor the real Ivy apply.
     monkeypatch.setattr(kafka, "read_sums", lambda version: sums)
     monkeypatch.setattr(jars, "ivy_classpath", lambda: "ivy.jar")
     return machine

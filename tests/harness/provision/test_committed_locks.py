@@ -161,6 +161,7 @@ def test_a_lock_that_cannot_be_renewed_is_unchanged(tmp_path, monkeypatch) -> No
     kind = SimpleNamespace(versions=("1", "2", "3"), locks=tmp_path, lock=lock)
     monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "scripts"))
     script = importlib.import_module("lock_clients")
+    # A script reads its arguments from there.
     monkeypatch.setattr("sys.argv", ["lock_clients.py", "tiny", "--again"])
 
     with registry.replaced("clients", {"tiny": kind}):

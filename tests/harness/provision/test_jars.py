@@ -68,6 +68,7 @@ def has_java(
 def calls(machine: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the file of recorded Java commands, and pin the compiler that Ivy delivers."""
     jar = f"ecj-{ECJ[2]}.jar"
+    # The sums are committed files of the package, and the compiler of this test is made up.
     monkeypatch.setattr(jars, "read_sums", lambda name: {jar: hashlib.sha256(jar.encode()).hexdigest()})
     return machine.cache.parent / "calls"
 
@@ -197,6 +198,7 @@ def a_jgo_that(does: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     script = tmp_path / "jgo-python"
     script.write_text(f"#!/bin/sh\n{does}\n")
     script.chmod(0o755)
+    # The real environment is fetched by uv, and tests have no network.
     monkeypatch.setattr(jgo, "pinned_env", lambda name, pins: script)
 
 

@@ -13,6 +13,7 @@ from harness.model.errors import EnvironmentProblem
 from harness.provision.java import ensure_java, find_java
 from testkit.codes import raises_code
 
+#: Tests replace ``os.geteuid``, because they cannot change their user.
 OFFERS = "echo openjdk-11-jre-headless - old; echo openjdk-25-jre-headless - new; echo openjdk-21-jre-headless - fits"
 
 

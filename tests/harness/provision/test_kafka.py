@@ -86,6 +86,7 @@ def test_every_use_checks_the_jars(machine: Any, harm: Any, sentence: str) -> No
 
 def test_fetched_jars_are_checked_before_they_are_kept(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     machine.has_java("17.0.1")
+    # The sums are committed files of the package, which a test must not change.
     monkeypatch.setattr(kafka, "read_sums", lambda version: dict.fromkeys(machine.jars, "0" * 64))
     with raises_code(EnvironmentProblem, "fetched-not-pinned", first=coded("entry-altered")):
         kafka_jars("4.3.1")

@@ -62,6 +62,7 @@ def test_an_empty_machine_lacks_everything_that_can_be_fetched(machine: Any) -> 
 def test_an_unusable_extra_is_reported_but_not_required(
     machine: Any, monkeypatch: pytest.MonkeyPatch, problem: Problem, state: ToolState
 ) -> None:
+    # The extras are those of this environment, which a test must not change.
     monkeypatch.setattr(extras, "problem_of", lambda extra: problem if extra == "report" else None)
     found = checked()
     report = found["extra report"]
@@ -134,6 +135,7 @@ def test_an_external_toxiproxy_must_answer(machine: Any, monkeypatch: pytest.Mon
 def test_too_few_open_files_and_too_little_disk_are_broken(
     machine: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Limits of the machine that a test cannot or must not lower.
     monkeypatch.setattr(resource, "getrlimit", lambda which: (256, 256))
     monkeypatch.setattr(shutil, "disk_usage", lambda path: type("Usage", (), {"free": 2**30}))
     found = checked()
@@ -151,6 +153,7 @@ def test_leftovers_of_a_dead_run_are_named_with_the_command_that_removes_them(
     left = subprocess.Popen(["/bin/sleep", "1000"])
     try:
         left_by_a_run = Leftovers([psutil.Process(left.pid)], [folder])
+        # Real leftovers could be swept by another command before they are checked.
         monkeypatch.setattr(prerequisites, "leftovers", lambda: left_by_a_run)
         found = checked()["leftovers"]
         assert found.state is ToolState.BROKEN

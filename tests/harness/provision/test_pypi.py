@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from clients.adapters.kafka_python import CLIENT
-from harness.model.errors import EnvironmentProblem, UsageError
-from harness.provision import pypi, python_env
+from harness.model.errors import EnvironmentProblem
+from harness.provision import pypi
 from testkit.codes import raises_code
 
 
@@ -45,14 +45,3 @@ def test_an_unreachable_registry_is_an_environment_problem(pip):
            echo 'ERROR: No matching distribution found for kafka-python' >&2; exit 1""")
     with raises_code(EnvironmentProblem, "versions-not-listed", why="it cannot be reached"):
         pypi.published("kafka-python")
-
-
-@pytest.mark.parametrize("missing", ["kafka-python==9.9", "lz4==99"])
-def test_the_missing_one_of_several_requirements_is_named(missing, monkeypatch):
-    said = (
-        f"  cause: Because there is no version of {missing} and you require {missing}, we can conclude that"
-    )
-    monkeypatch.setattr(python_env, "_newest", lambda name: (name, "another"))
-    error = python_env._explained("kafka-python==9.9", said)
-    assert isinstance(error, UsageError)
-    assert (error.code, error.params["named"]) == ("unknown-client-version", missing)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from harness.model.errors import EnvironmentProblem, UsageError
-from harness.provision import python_env as module
 from harness.provision.python_env import pinned_env, python_env
 from testkit.codes import raises_code
 
@@ -61,13 +60,10 @@ def test_each_version_has_its_own_environment(wheels: Path) -> None:
     assert (tiny_version(old), tiny_version(new)) == ("1.0", "1.1")
 
 
-def test_an_environment_is_made_once(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_environment_is_made_once(wheels: Path, tmp_path: Path) -> None:
     first = python_env("tiny-trial==1.0")
-
-    def refuse(*args: Any, **kwargs: Any) -> None:
-        raise AssertionError("a tool was started")
-
-    monkeypatch.setattr(module, "attempt", refuse)
+    for folder in (wheels, tmp_path / "uv"):
+        shutil.rmtree(folder)
     assert python_env("tiny-trial==1.0") == first
 
 
@@ -81,6 +77,12 @@ def test_an_unknown_version_is_a_usage_error_with_the_newest(wheels: Path) -> No
         UsageError, "unknown-client-version", named="tiny-trial==2.0", package="tiny-trial", newest="1.1"
     ):
         python_env("tiny-trial==2.0")
+
+
+def test_the_missing_one_of_several_requirements_is_named(wheels: Path) -> None:
+    for missing in ("tiny-trial==9.9", "lz4==99"):
+        with raises_code(UsageError, "unknown-client-version", named=missing):
+            python_env(*{"tiny-trial==1.0", missing})
 
 
 def test_an_unknown_package_is_a_usage_error(wheels: Path) -> None:

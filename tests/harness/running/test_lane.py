@@ -1,4 +1,4 @@
-"""A reused lane: nothing of the previous trial may remain on it."""
+"""A reused lane: no effect of the previous trial may remain."""
 
 from __future__ import annotations
 

@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import main
 from harness.model.errors import EnvironmentProblem
-from harness.plugins import registry
 from harness.system import extras
 from harness.system.extras import needed, problem_of
 from testkit.codes import coded, raises_code
@@ -26,6 +24,7 @@ INSTALL, INSTALL_AGAIN = "pip install 'whole[part]'", "pip install --force-reins
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
     """Install a distribution ``whole``, whose extra ``part`` requires ``trial_part>=2``, and this ``trial_part``."""
     monkeypatch.syspath_prepend(tmp_path)
+    # The extras of the real distribution are installed, and cannot be damaged for a test.
     monkeypatch.setattr(extras, "DISTRIBUTION", "whole")
 
     def distribution(name: str, text: str) -> None:
@@ -142,22 +141,3 @@ def test_a_damaged_package_of_the_base_causes_no_traceback(tmp_path):
         "error[package-not-importable]: a package of this environment cannot be imported: RuntimeError: torn",
         "hint: KAFKA_TRIAL_TRACEBACK=1 shows which one; install it again",
     ]
-
-
-def test_a_command_that_cannot_be_loaded_is_listed_and_names_the_cause(capfd, monkeypatch):
-    broken = registry.CannotLoad("made-up", "cannot load commands 'report' (theirs): no such horn")
-
-    def load(name: str) -> object:
-        raise broken
-
-    monkeypatch.setattr(registry, "names", lambda group: ["horn"])
-    monkeypatch.setattr(registry, "command", load)
-    monkeypatch.setattr(main.app, "registered_commands", list(main.app.registered_commands))
-    main._add_commands.cache_clear()
-    try:
-        assert main.call(["--help"]) == 0
-        assert " horn " in capfd.readouterr().out
-        assert main.call(["horn", "--loud", "twice"]) == 3
-        assert f"error[made-up]: {broken}" in capfd.readouterr().err.splitlines()
-    finally:
-        main._add_commands.cache_clear()

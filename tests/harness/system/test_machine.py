@@ -16,6 +16,7 @@ FREE_BYTES = 8 * 2**30
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch):
     """A machine with 8 cores and 8 GiB, whose control group files the test writes."""
+    # The cores and the memory of the real machine are unknown.
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
     monkeypatch.setattr(psutil, "virtual_memory", _Memory)
 

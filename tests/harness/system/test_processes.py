@@ -38,7 +38,7 @@ async def main():
     daemon = int(await child.stdout.readline())
     folder = processes.scratch_dir()
     folder.joinpath("file").write_text("x")
-    warden = processes._warden[1].pid
+    [warden] = (each.pid for each in psutil.Process().children() if "harness.system.warden" in each.cmdline())
     print(json.dumps({{"child": child.pid, "daemon": daemon, "folder": str(folder), "warden": warden}}), flush=True)
     await asyncio.to_thread(sys.stdin.read)
     os.kill(child.pid, 0)
@@ -87,6 +87,7 @@ class Harness:
 @pytest.fixture
 def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Harness]:
     monkeypatch.setenv("TMPDIR", str(tmp_path))  # so that no other command can sweep its folder
+    # This process may have read the environment before.
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     harness = Harness()
     try:
@@ -275,7 +276,8 @@ def test_an_unwritable_log_is_an_error_of_the_log(tmp_path: Path, stream: str) -
 def test_a_child_is_marked_and_has_its_own_session() -> None:
     async def main() -> None:
         child = await spawn(["sleep", "1000"], env={"PATH": os.environ["PATH"]})
-        assert processes._mark(psutil.Process(child.pid)).startswith(f"{owner()}/")
+        assert processes.mark_of(psutil.Process(child.pid)) == child.mark
+        assert child.mark.startswith(f"{owner()}/")
         assert os.getsid(child.pid) == child.pid
         await stop(child)
 
@@ -302,13 +304,13 @@ class Execing(psutil.Process):
 
 @pytest.mark.parametrize("looks", [0, 1, 5])
 def test_a_process_during_exec_is_not_overlooked(looks: int) -> None:
-    assert processes._mark(Execing(looks)) == "1:2:3"
+    assert processes.mark_of(Execing(looks)) == "1:2:3"
 
 
 @given(st.dictionaries(st.integers(1, 9), st.integers(0, 9)), st.integers(1, 9))
 def test_the_lineage_of_a_process_is_finite(parents: dict[int, int], pid: int) -> None:
     """Reused process ids can make the table of parents circular."""
-    walked = list(processes._lineage(pid, parents))
+    walked = list(processes.lineage(pid, parents))
     assert len(walked) == len(set(walked))
     assert walked[:1] == ([pid] if pid in parents else [])
     assert all(parents[child] == parent for child, parent in pairwise(walked))

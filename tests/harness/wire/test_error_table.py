@@ -37,7 +37,7 @@ PRODUCE_PATH = {
 
 
 def test_the_table_is_complete_and_unique() -> None:
-    assert len(ERRORS) == len(BY_NAME) == len(error_table._CODES)
+    assert len(ERRORS) == len(BY_NAME) == len(error_table.CODES)
     assert set(ERRORS) == {int(code) for code in ErrorCode} == set(range(-1, 134))
 
 
@@ -71,10 +71,10 @@ def test_the_invalid_metadata_errors_match_kafka() -> None:
 
 
 def test_every_code_of_the_produce_path_has_its_own_reason() -> None:
-    argued = {error.name for error in ERRORS.values() if error.why != error_table._NO_ANSWER_TO_PRODUCE}
+    argued = {error.name for error in ERRORS.values() if error.why != error_table.NO_ANSWER_TO_PRODUCE}
     assert argued == PRODUCE_PATH
-    assert argued == set(error_table._DEFINITE) | set(error_table._INDEFINITE)
-    assert not set(error_table._DEFINITE) & set(error_table._INDEFINITE)
+    assert argued == set(error_table.DEFINITE) | set(error_table.INDEFINITE)
+    assert not set(error_table.DEFINITE) & set(error_table.INDEFINITE)
 
 
 def test_codes_of_possibly_stored_records_are_indefinite() -> None:

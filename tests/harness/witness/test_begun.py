@@ -54,5 +54,5 @@ def test_a_lane_limits_the_bytes_of_incomplete_requests():
     lane, meter = WitnessLane(0), Meter("hostile", 10)
     lane.record(lambda _: None, meter)
     often = BEGUN_BYTES.base // REQUEST_LIMIT_BYTES
-    assert [lane._reserves(REQUEST_LIMIT_BYTES) for _ in range(often + 1)] == [True] * often + [False]
+    assert [lane.reserves(REQUEST_LIMIT_BYTES) for _ in range(often + 1)] == [True] * often + [False]
     assert has_error(meter.exceeded, "over-limit")

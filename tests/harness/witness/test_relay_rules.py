@@ -34,7 +34,7 @@ RST = struct.pack("ii", 1, 0)
 
 
 def relay_of(ends: Any) -> Relay:
-    [relay] = ends.lane._relays
+    [relay] = ends.lane.relays
     return relay
 
 

@@ -204,7 +204,7 @@ class Replication(RuleBasedStateMachine):
     @invariant()
     def a_leader_is_alive_and_in_sync_and_epochs_only_grow(self) -> None:
         leader, epoch = self.it.cluster.leader("t", 0)
-        partition = self.it.cluster._state.topics["t"].partitions[0]
+        partition = self.it.cluster.state.topics["t"].partitions[0]
         assert leader == -1 or (self.it.cluster.accepts(leader) and leader in partition.isr)
         assert partition.isr
         assert set(partition.isr) <= set(partition.replicas)

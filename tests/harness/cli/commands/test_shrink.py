@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -53,8 +54,8 @@ def test_twelve_faults_are_shrunk_to_the_culprit(tmp_path: Path, capsys) -> None
     assert minimal["faults"] == 1 and minimal["one_minimal"]
     assert [fault["kind"] for fault in minimal["spec"]["faults"]] == ["dropped_response"]
     assert minimal["spec"]["workload"]["records"] < 300
-    assert f"12 faults to 1 in {document['trials']} trials over {document['rounds']} rounds" in err
-    assert "1-minimal: without any one of its faults it did not fail in 1 attempt" in err
+    assert re.search(rf"\b12\b.*\b1\b.*\b{document['trials']}\b.*\b{document['rounds']}\b", err)
+    assert "1-minimal: " in err
     assert f"replay: kafka-trial replay {minimal['file']}" in err
     store = RunStore.open(tmp_path / "runs")
     assert store.record.stop_reason == "completed"
@@ -82,9 +83,9 @@ def test_a_trial_is_found_by_its_id(tmp_path: Path, capsys) -> None:
 
 def test_a_failure_that_does_not_recur_is_inconclusive(tmp_path: Path, capsys) -> None:
     spec("reference", 2, tmp_path, capsys)
-    code, document, err = shrink(tmp_path, capsys, str(tmp_path / "spec.json"))
+    code, document, _ = shrink(tmp_path, capsys, str(tmp_path / "spec.json"))
     assert code == 4 and document["minimal"] is None and document["anomaly"] is None
-    assert "the failure did not occur again in 1 attempt" in err
+    assert document["original"]["failed"] == 0
     assert not list((tmp_path / "runs").glob("*/minimal.json"))
 
 
@@ -92,7 +93,7 @@ def test_another_anomaly_is_not_the_requested_one(tmp_path: Path, capsys) -> Non
     spec(MUTANT, 2, tmp_path, capsys)
     code, document, err = shrink(tmp_path, capsys, str(tmp_path / "spec.json"), "--anomaly", "lost")
     assert code == 4 and document["minimal"] is None
-    assert "it found gave-up" in err
+    assert "gave-up" in err and "--anomaly" in err
 
 
 def test_a_trial_that_did_not_fail_is_refused(tmp_path: Path, capsys) -> None:
@@ -153,7 +154,7 @@ def test_an_interrupted_search_keeps_the_smallest_trial_so_far(
     os.killpg(started.pid, number)
     said = started.communicate()[1]
     assert started.returncode == 128 + number, said
-    assert "Traceback" not in said and "interrupted: it may get smaller" in said
+    assert "Traceback" not in said and "interrupted: " in said
     [minimal] = (tmp_path / "runs").glob("*/minimal.json")
     assert len(json.loads(minimal.read_text())["faults"]) < 30
     assert RunStore.open(tmp_path / "runs").record.stop_reason == "interrupted"
