@@ -31,6 +31,7 @@ DAEMON = "setsid sh -c 'echo $$; exec sleep 1000' & exec sleep 1000"
 
 HARNESS = f"""
 import asyncio, json, os, sys
+import psutil
 from harness.system import processes
 
 async def main():
