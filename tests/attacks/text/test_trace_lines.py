@@ -1,4 +1,4 @@
-"""No search for secrets in a trace holds up the event loop: it is made in pieces, whatever a line holds."""
+"""Long lines of a trace are searched for secrets in pieces, so that the event loop is not blocked."""
 
 from __future__ import annotations
 
