@@ -152,7 +152,7 @@ def test_deeply_nested_folder_is_not_a_file(run, trial, command) -> None:
         at.mkdir()
         at /= "d"
     (reason,) = {verdict.reason for verdict in run.verdicts() if verdict.verdict == "harness-error"}
-    assert "it is a folder" in reason
+    assert NOT_A_FILE["folder"] in reason
 
 
 @pytest.mark.parametrize("what", ["pipe", "link", "device"])
