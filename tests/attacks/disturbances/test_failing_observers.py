@@ -28,6 +28,7 @@ def dial_is_cancelled(monkeypatch, _):
         if relay._dial is not None:
             relay._dial.cancel()
 
+    # A real connection is never slow enough to be cancelled at this moment.
     monkeypatch.setattr(Relay, "connected", cancelled)
 
 
@@ -35,6 +36,7 @@ def reading_fails(monkeypatch, _):
     def fails(_, data):
         raise ZeroDivisionError(len(data))
 
+    # No known bytes make the decoding of a frame fail.
     monkeypatch.setattr(Begun, "feed", fails)
 
 
@@ -88,6 +90,7 @@ def test_failing_observer_makes_its_trial_a_harness_error(planned, monkeypatch):
 
     begun = []
     with pytest.MonkeyPatch.context() as patch:
+        # The campaign creates its trials itself, and a disturbance needs the one that is running.
         monkeypatch.setattr(live_trial.LiveTrial, "_hand_over", disturbed)
         monkeypatch.setattr(Execution, "run", one)
         clients = install(spec.client for spec in store.record.plan.trials)

@@ -75,6 +75,7 @@ def test_full_disk_of_brokers_is_a_harness_error(planned, small_disk):
 
 def test_client_exits_if_its_trace_cannot_be_written(monkeypatch):
     """A client that continued without its I/O thread would be reported as stuck."""
+    # The real call would end the process of the tests.
     monkeypatch.setattr(os, "_exit", sys.exit)
     with Path("/dev/full").open("wb", buffering=0) as full, pytest.raises(SystemExit, match=f"{UNTOLD}"):
         _write(full, ReconnectBackoff(at_ms=0, node=1, failures=1, delay_ms=1))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import signal
 import socket
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,14 +41,12 @@ def time_limited() -> Iterator[None]:
 def evidence(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a finished run of two simulated trials."""
     out = tmp_path_factory.mktemp("evidence")
-    capture = pytest.MonkeyPatch()
-    written: list[bytes] = []
-    capture.setattr("harness.cli.output.put", written.append)
+    printed = io.TextIOWrapper(io.BytesIO())
     argv = ["run", "generated/network", "-c", "reference", "-g", "idempotent", "--seeds", str(TRIALS)]
-    assert call([*argv, "--seed", "1", "--dry-run", "--json"]) == 0
-    capture.undo()
+    with redirect_stdout(printed):
+        assert call([*argv, "--seed", "1", "--dry-run", "--json"]) == 0
     plan = out / "plan.json"
-    plan.write_bytes(b"".join(written))
+    plan.write_bytes(printed.buffer.getvalue())  # type: ignore[attr-defined]
     assert call(["replay", str(plan), "-b", "scripted:4.3.1x1", "--out-dir", str(out / "runs"), "-q"]) == 0
     return RunStore.open(out / "runs").folder
 

@@ -166,6 +166,7 @@ def test_file_swapped_before_open_is_refused(trial, outside, plant, monkeypatch,
             plant(trial / VERDICT, what, outside)
         return found
 
+    # The race cannot be won reliably with a second process.
     monkeypatch.setattr(reading.os, "stat", swapping)
     with pytest.raises(OSError, match=r"not a regular file|Too many levels"):
         files.read_stored(trial / VERDICT, trial.parents[1])
@@ -182,6 +183,7 @@ def test_file_that_grows_while_read_is_refused(tmp_path, monkeypatch) -> None:
             file.write(b"more")
         return found
 
+    # The race cannot be won reliably with a second process.
     monkeypatch.setattr(reading.os, "fstat", growing)
     with pytest.raises(OSError, match="it grew") as caught:
         files.read_stored(path)

@@ -29,6 +29,7 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     def started(*_: object) -> None:
         raise AssertionError("Spark was started")
 
+    # The command has no parameter for another writer of tables.
     monkeypatch.setattr(parquet_writer, "packed", started)
 
 
@@ -214,6 +215,7 @@ def test_previous_report_is_restored_if_rename_fails(run, monkeypatch) -> None:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
         rename(old, new, **more)
 
+    # The disk cannot be made to fail in the second rename alone.
     monkeypatch.setattr(swapping.os, "rename", failing_rename)
     with raises_code(EnvironmentProblem, "cannot-write", why="Input/output error"):
         write_report(run)

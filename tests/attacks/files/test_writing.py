@@ -108,6 +108,7 @@ def test_link_created_before_rename_is_replaced(tmp_path, outside) -> None:
 
 
 def test_existing_temporary_name_is_not_written_to(tmp_path, outside, monkeypatch) -> None:
+    # A random name cannot be planted in advance.
     monkeypatch.setattr(writing, "token_hex", lambda _: "known")
     (tmp_path / ".known.partial").symlink_to(outside / "file")
     with raises_code(EnvironmentProblem, "cannot-write", why="File exists"):
@@ -199,6 +200,7 @@ def test_disk_error_is_one_sentence_and_leaves_no_partial_file(
             raise OSError(number, os.strerror(number))
         return call_of_os(*args, **more)
 
+    # The disk cannot be made to fail in one system call with a given error.
     monkeypatch.setattr(writing.os, call, failing)
     ended = command("judge", run.folder)
     monkeypatch.undo()

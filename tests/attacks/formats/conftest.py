@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import resource
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -89,9 +91,8 @@ def run(memory: Path) -> RunStore:
     """Return a finished run of two simulated trials, small enough to be judged in milliseconds."""
     out = memory / "run"
     out.mkdir()
-    written: list[bytes] = []
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("harness.cli.output.put", written.append)
+    printed = io.TextIOWrapper(io.BytesIO())
+    with redirect_stdout(printed):
         argv = [
             "run",
             "generated/network",
@@ -106,6 +107,6 @@ def run(memory: Path) -> RunStore:
         ]
         assert call([*argv, "--dry-run", "--json"]) == 0
     plan = out / "plan.json"
-    plan.write_bytes(b"".join(written))
+    plan.write_bytes(printed.buffer.getvalue())  # type: ignore[attr-defined]
     assert call(["replay", str(plan), "-b", "scripted:4.3.1x1", "--out-dir", str(out / "runs"), "-q"]) == 0
     return RunStore.open(out / "runs")

@@ -241,6 +241,7 @@ def test_run_replaced_by_a_link_during_removal_is_not_followed(runs_folder, outs
             folder.symlink_to(outside / "20250101")
             yield descriptor
 
+    # The race between the claim and the removal cannot be won reliably with a second process.
     monkeypatch.setitem(removal._WAYS, Kind.RUN, (swapped, removal._remove_run))
     assert "could not be removed completely" in removal.remove(Found(Kind.RUN, folder, 0))
     assert list((runs_folder / "moved").iterdir()) == []
@@ -311,6 +312,7 @@ def test_failed_removal_does_not_stop_others_and_exits_with_3(runs_folder, monke
             raise OSError(errno.EROFS, os.strerror(errno.EROFS))
         unlink(path, dir_fd=dir_fd)
 
+    # No file mode makes the removal of one file fail for root.
     monkeypatch.setattr(os, "unlink", refused)
     code, removed, err = prune()
     assert (code, removed) == (3, ["20260101", "20260103"])

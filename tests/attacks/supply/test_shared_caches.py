@@ -48,5 +48,6 @@ def test_cache_of_another_user_is_refused(cache: Path, monkeypatch: pytest.Monke
     place = installed("kind", "name", build)
     (place / "thing").unlink()
     os.chown(installations(), THEIRS, THEIRS)
+    # Root is trusted by every check, and changing the user would affect the other tests.
     monkeypatch.setattr(os, "geteuid", lambda: OURS)
     assert refused().hint == "set KAFKA_TRIAL_CACHE to a folder of your own"

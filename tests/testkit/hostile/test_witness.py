@@ -72,6 +72,7 @@ def test_bytes_during_a_delay_set_no_further_timer(
         looks += 1
         go_on(relay, side)
 
+    # The number of timer calls is visible nowhere else.
     monkeypatch.setattr(Relay, "go_on", counted)
     whole = b"".join(map(request, range(1, 202)))
 
@@ -132,6 +133,7 @@ def test_frame_that_cannot_be_decoded_is_relayed_and_noted(
     def broken(*_: Any, **__: Any) -> Frame:
         raise RuntimeError("a defect of ours")
 
+    # No known bytes make the decoding of a frame fail.
     monkeypatch.setattr(Transcript, "_request", broken)
 
     async def main() -> None:
