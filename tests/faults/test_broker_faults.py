@@ -15,13 +15,13 @@ from kio.schema.produce.v9.request import PartitionProduceData, TopicProduceData
 from kio.schema.types import TopicName
 from kio.static.primitive import Records, i16, i32, i32Timedelta
 
-from faults.kind import Fault
 from harness.brokers.scripted.cluster import ScriptedCluster
 from harness.model.dice import Dice
 from harness.model.errors import UsageError
 from harness.model.mode import BOTH_MODES
 from harness.model.rows import FaultRow, Frame, FrameKind, ProducePart
 from harness.model.spec import AtTime, FaultSpec
+from harness.plugins.fault import Fault
 from harness.plugins.registry import fault as fault_kind
 from harness.wire.apis import Api
 from harness.wire.messages import decode_response, encode_request

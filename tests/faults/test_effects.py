@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace as restruct
 
-from faults.kind import Fault
 from harness.judging.fault_activation import activation, effects
 from harness.model.evidence import Evidence
 from harness.model.mode import Mode
@@ -19,6 +18,7 @@ from harness.model.rows import FaultRow
 from harness.model.spec import AtTime, ClientRef, FaultSpec, FrameMatch, OnPhase, TrialSpec, Workload
 from harness.model.verdicts import Guarantee, Verdict
 from harness.plugins import registry
+from harness.plugins.fault import Fault
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
 from harness.workloads.produce.profile import producer_config

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faults.kind import toxic_name
 from harness.model.errors import UsageError
 from harness.model.mode import Mode
 from harness.model.rows import Disposition, FaultRow, Frame, FrameKind
 from harness.model.spec import AtTime, FaultSpec, FrameMatch
+from harness.plugins.fault import toxic_name
 from harness.plugins.registry import fault as fault_kind
 from harness.wire.apis import Api
 from harness.wire.messages import client_versions, decode_response, encode_response, message_class

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faults.kind import GRACE_NS, each, toxic_name
+from faults.kind import GRACE_NS
 from faults.kinds.disconnect import FAULT as DISCONNECT
 from faults.kinds.dropped_response import FAULT as DROPPED_RESPONSE
 from faults.kinds.latency import FAULT as LATENCY
@@ -16,7 +16,7 @@ from faults.kinds.refuse import FAULT as REFUSE
 from faults.kinds.reset import FAULT as RESET
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import AtTime, FaultSpec
-from harness.plugins.fault import FaultKind
+from harness.plugins.fault import FaultKind, each, toxic_name
 
 BEGAN_NS, ENDED_NS = 1_000, 2_000
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 
-import psutil
 import pytest
 
 from harness.adapter import ConfigRefused, Conversation
@@ -13,6 +12,7 @@ from harness.model.contract import StartupComplete
 from harness.model.errors import ClientBroken, ClientCrashed, EnvironmentProblem
 from harness.plugins.client import Launch
 from harness.workloads.produce.commands import Produce
+from testkit.children import children
 from testkit.codes import raises_code
 
 
@@ -154,9 +154,7 @@ def test_a_silent_client_is_killed(talk):
 
     with raises_code(ClientBroken, "answer-missing", expected="startup_complete", timeout_s=0.5):
         talk("says_nothing", story)
-    assert [
-        child for child in psutil.Process().children() if "says_nothing.py" in " ".join(child.cmdline())
-    ] == []
+    assert children("says_nothing.py") == []
 
 
 def test_an_end_in_the_middle_of_a_line_is_reported_as_an_end(tmp_path):

@@ -26,6 +26,7 @@ from harness.model.addresses import Address
 from harness.wire.apis import Api
 from harness.wire.messages import decode_request, encode_response
 from harness.wire.records import BatchBuilder, Codec
+from testkit.children import children
 
 T = TypeVar("T")
 TEN_SECONDS = i32Timedelta.parse(timedelta(seconds=10))
@@ -89,7 +90,7 @@ def loop() -> Iterator[asyncio.Runner]:
 
 
 def our_brokers() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children() if "kafka.Kafka" in child.cmdline()]
+    return children("kafka.Kafka")
 
 
 def batch(codec: Codec, count: int, size_bytes: int = 10, **producer: int) -> bytes:

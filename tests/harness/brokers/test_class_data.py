@@ -7,11 +7,11 @@ import logging
 import os
 from pathlib import Path
 
-import psutil
 import pytest
 
 from harness.brokers import class_data
 from harness.brokers.local import LOCAL
+from testkit.children import children
 
 
 @pytest.fixture
@@ -64,8 +64,7 @@ def test_an_archive_is_kept_atomically(tmp_path, caplog):
 
 def mapped(archive):
     """Return whether each of our brokers has mapped the archive."""
-    nodes = [child for child in psutil.Process().children() if "kafka.Kafka" in child.cmdline()]
-    return [str(archive) in {each.path for each in node.memory_maps()} for node in nodes]
+    return [str(archive) in {each.path for each in node.memory_maps()} for node in children("kafka.Kafka")]
 
 
 async def started(log_dir, archive):

@@ -18,6 +18,7 @@ from harness.files.row_files import read_rows
 from harness.model.addresses import LaneAddress
 from harness.model.run_files import CAPTURE, TCP
 from harness.model.tcp_facts import TcpFact
+from testkit.children import children
 
 pytestmark = pytest.mark.long("starts the capturing process for each test")
 
@@ -55,7 +56,7 @@ async def trial(folder: Path) -> tuple[Observer, int]:
 
 
 def _capturing() -> list[psutil.Process]:
-    return [one for one in psutil.Process().children() if "harness.capture" in one.cmdline()]
+    return children("harness.capture")
 
 
 @pytest.mark.usefixtures("may_capture")

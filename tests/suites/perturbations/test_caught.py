@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from harness.model.verdicts import Guarantee, Verdict
-from suites.perturbations.perturbation import Perturbation, channels, once
+from harness.plugins.perturbation import Perturbation
+from suites.perturbations.perturbation import channels, once
 from suites.perturbations.table import PERTURBATIONS
 from suites.perturbations.trying import (
     PASSING,

@@ -11,9 +11,10 @@ import pytest
 from harness.cli.main import call
 from harness.model.verdicts import Verdict
 from harness.plugins import registry
+from harness.plugins.perturbation import Perturbation
 from harness.storage.run_store import RunStore
 from suites.perturbations import command
-from suites.perturbations.perturbation import Perturbation, channels, once
+from suites.perturbations.perturbation import channels, once
 from suites.perturbations.table import NOT_JUDGED, PERTURBATIONS
 from testkit.codes import has_error
 
