@@ -155,7 +155,7 @@ class TestKafkaPython:
             (
                 ERRORS["KafkaTimeoutError"](),
                 "info",
-            ),  # what kafka-python raises on a wake-up: the record is in a batch
+            ),  # a wake-up: the record is in a batch
             (OSError("bad file descriptor"), "info"),
             (KafkaError("something"), "info"),
         ],
