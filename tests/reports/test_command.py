@@ -72,6 +72,7 @@ def test_agreement_is_reported_and_exits_0(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     result = command.ReportResult(tmp_path / "index.html", 2, [], "all agree")
+    # Spark needs a JVM and a minute, and only the command around it is tested.
     monkeypatch.setattr(command, "build_report", lambda run, master, out: result)
     assert command.report(tmp_path, as_json=True) == 0
     out, err = capfd.readouterr()

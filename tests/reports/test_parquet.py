@@ -298,6 +298,7 @@ def test_unwritable_folder_is_reported(story: Stories, run_of: Runs, monkeypatch
     def full(*_: Any) -> Any:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+    # A full disk cannot be produced without privileges, so a write fails in the middle of the packing.
     monkeypatch.setattr(harness.storage.parquet_writer, "_batch", full)
     with raises_code(
         EnvironmentProblem, "cannot-write", path=re.compile(r"tables$"), why="No space left on device"

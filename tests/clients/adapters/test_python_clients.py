@@ -37,6 +37,7 @@ def installed(monkeypatch):
         asked.extend(requirements)
         return Path("/cache/bin/python")
 
+    # Installing would need the network, and what is requested is all that the tests check.
     monkeypatch.setattr(pypi_client, "python_env", python_env)
     return asked
 
@@ -62,6 +63,7 @@ def test_reference_client_writes_a_trace_event_before_it_continues(tmp_path, mon
             trace(event)
             seen.append(told.read_bytes())
 
+    # The program creates its client itself, and must do so without commands on stdin.
     monkeypatch.setattr(reference_program, "ReferenceClient", Deciding)
     monkeypatch.setattr(reference_program, "run", lambda make: make())
     reference_program.main("", str(told))

@@ -85,7 +85,7 @@ class Peer:
         by: BrokerConnection | None = None,
         **producer: int,
     ) -> ProduceResponse:
-        """Return the whole response to one record, on a new connection or the given one, or NotYet without a response."""
+        """Return the whole response to one record, or NotYet. The connection is a new one or the given one."""
         builder = BatchBuilder()
         # Brokers date producer state by its records: with old records it would expire without a fault.
         builder.append(time.time_ns() // NS_PER_MS, b"k", b"." * size_bytes)

@@ -137,6 +137,7 @@ def test_errors_are_reported(run, tmp_path, capsys):
 
 
 def test_run_without_a_passed_trial_is_not_a_success(run, capsys, monkeypatch):
+    # The run is shared and all of its trials passed, so the test changes which verdicts count as passed.
     monkeypatch.setattr(command, "PASSING", (Verdict.UNSUPPORTED,))
     assert call(["perturb", str(run)]) == 5
     assert has_error(capsys.readouterr().err, "no-passed-trial")

@@ -111,6 +111,7 @@ def test_same_seed_gives_the_same_report(capsys):
 
 
 def test_escaped_mutant_is_reported(capsys, monkeypatch):
+    # Without its changed components the mutant is the reference client, which always escapes.
     monkeypatch.setattr(mutation_testing, "components_of", lambda name: Components())
     assert call(["mutants", "wrong_hash_seed", "--examples", "5", "--json"]) == 1
     captured = capsys.readouterr()
@@ -127,6 +128,7 @@ def test_accused_reference_client_is_reported(capsys, monkeypatch):
     def always(name: str, by: str, *_: object) -> Caught:
         return Caught(name, by, 2)
 
+    # The reference client is never accused, so the judgement is replaced.
     monkeypatch.setattr(mutants, "catch", always)
     monkeypatch.setattr(mutants, "accuse", always)
     assert call(["mutants", "wrong_hash_seed", "--json"]) == 1
@@ -146,6 +148,7 @@ def test_reference_client_is_tried_as_often_as_the_slowest_mutant(monkeypatch, n
         tried.append((client, by, examples))
         return Caught(client, by, None)
 
+    # No mutant needs exactly this many examples, so the judgement is replaced.
     monkeypatch.setattr(mutants, "catch", lambda name, by, examples, seed: Caught(name, by, needed))
     monkeypatch.setattr(mutants, "accuse", accuse)
     assert mutants.mutants(["wrong_hash_seed", "hashes_without_mask"], examples=150, seed=0) == 0

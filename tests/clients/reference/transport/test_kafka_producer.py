@@ -149,6 +149,7 @@ def test_close_in_a_callback_does_not_wait(producer):
 
 def test_endless_callback_does_not_block_close(producer, monkeypatch):
     """PRD-CLS-04."""
+    # The grace period is a constant of the design, and the test must not wait for it.
     monkeypatch.setattr("clients.reference.transport.kafka_producer.CALLBACK_GRACE_S", 0.0)
     entered, let_go = threading.Event(), threading.Event()
     p = producer(linger_ms=0)

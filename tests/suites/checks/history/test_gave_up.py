@@ -28,10 +28,10 @@ def test_failure_before_the_delivery_timeout_is_giving_up(story, outcome):
 
 
 @pytest.mark.parametrize(("after_ms", "given_up"), [(31_000, 0), (5_000, 1)])
-def test_out_of_order_response_excuses_giving_up(story, after_ms, given_up):
+def test_out_of_order_response_excuses_only_after_the_delivery_timeout(story, after_ms, given_up):
     """Java waits for its delivery timeout.
 
-    No broker responds so, because a witness rule dropped the response before.
+    No broker responds in this order. A witness rule dropped the previous response.
     """
     told = story()
     told.call(0, 1)
@@ -126,7 +126,7 @@ def slow_client(told, from_ms, until_ms):
     told.beat(*range(0, from_ms + 1, 1_000), *range(until_ms, 50_000, 1_000))
 
 
-def test_stall_in_the_fault_free_period_excuses(story):
+def test_harness_stall_in_the_fault_free_period_excuses(story):
     told = failed(story(), 31_000)
     told.fault("refuse", 0, 20_000)
     with raises_code(Inconclusive, "harness-stalled", stalled_ms=5000):
@@ -156,7 +156,7 @@ def test_stall_does_not_excuse_an_early_failure(story, stall):
 
 
 @STOOD_STILL
-def test_stall_of_the_client_in_the_fault_free_period_excuses(story, stall):
+def test_broker_or_client_stall_in_the_fault_free_period_excuses(story, stall):
     told = failed(story(), 31_000)
     told.fault("refuse", 0, 20_000)
     stall(told, 24_000, 29_000)
@@ -205,7 +205,7 @@ def test_configured_limit_disables_the_check(story):
 
 
 @pytest.mark.parametrize(("between", "count"), [("ok", 1), ("info", 0)])
-def test_expired_batch_ends_although_another_record_was_acknowledged(story, between, count):
+def test_batch_ends_with_its_expired_record_unless_one_was_acknowledged(story, between, count):
     """Records 0, 4 and 8 have the same partition. Record 0 is older than its delivery timeout."""
     told = story()
     told.fault("refuse", 0, 30_000)

@@ -123,7 +123,7 @@ def test_request_stopped_by_a_rule_times_out(story):
 
 
 @pytest.mark.parametrize(("called_ms", "found"), [(2_900, []), (3_400, ["avoidable-reorder"])])
-def test_call_after_a_cut_is_not_delayed_by_it(story, called_ms, found):
+def test_cut_excuses_only_earlier_calls(story, called_ms, found):
     """A reset ends at 3,000 ms. The client may still be handling its failures when the records are called."""
     told = story()
     told.fault("reset", 1_000, 3_000)
