@@ -37,7 +37,7 @@ def installed(monkeypatch):
         asked.extend(requirements)
         return Path("/cache/bin/python")
 
-    # Installing would need the network, and what is requested is all that the tests check.
+    # Installing needs the network, and the tests check only the requested packages.
     monkeypatch.setattr(pypi_client, "python_env", python_env)
     return asked
 

@@ -1,4 +1,4 @@
-"""Properties of the suite timeout expiry: the reference client keeps each, and a wrong clock breaks it.
+"""Properties of the suite timeout expiry: the reference client keeps each, and a wrong clock breaks it."""
 
 from __future__ import annotations
 
