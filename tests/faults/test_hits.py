@@ -1,4 +1,4 @@
-"""What a fault is said to have hit: pure functions of the witness's rows."""
+"""The hits of a fault: pure functions of the witness's rows."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ ONE_OF_EACH = [
         (REFUSE, {}, 4),
     ],
 )
-def test_which_rows_count(kind: FaultKind, params: dict[str, int], expected: int) -> None:
+def test_rows_that_count_as_hits(kind: FaultKind, params: dict[str, int], expected: int) -> None:
     assert kind.hits(row(kind, **params), ONE_OF_EACH) == expected
 
 
