@@ -1,7 +1,7 @@
-"""Hypothesis in all tests: no deadlines, for a busy machine is no defect; what is slow shows in ``--durations``.
+"""Hypothesis in all tests: no deadlines, because a busy machine is not a defect. ``--durations`` shows slow tests.
 
-How much is tried is the profile's: ``--hypothesis-profile=quick`` for the fast tier, ``thorough`` for a night. Of three
-processes (``-n 3``) two have the tests with brokers, which mostly wait, and one has the rest.
+The profile sets the number of examples: ``--hypothesis-profile=quick`` for the fast tier, ``thorough`` for a night.
+With three processes (``-n 3``), two run the tests with brokers, which mostly wait, and one runs the others.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ settings.register_profile("thorough", max_examples=2_000, **_ANY_MACHINE)
 settings.load_profile("usual")
 
 
-#: Where the JVM is Spark's, which a file starts once, and no broker's.
+#: Folders whose JVM is Spark's, which a file starts once, and not a broker's.
 SPARK = "tests/reports/"
-#: Whole runs, as a user starts them: about half of the time that tests with brokers take.
+#: Whole runs, as a user starts them: about half of the time of all tests with brokers.
 END_TO_END = "tests/end_to_end/"
 
 
 class BrokersApart(LoadScopeScheduling):
-    """Files with a test that starts brokers go to two processes: more clusters would only be in each other's way.
+    """Assign files with a test that starts brokers to two processes. More clusters would slow each other down.
 
-    xdist's own groups do the same by a mark, but not with this pytest, which ignores the name that it gives to a test.
+    The groups of xdist do the same with a mark, but not with this version of pytest, which ignores changed test names.
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -59,5 +59,5 @@ def pytest_configure() -> None:
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BrokersApart:
-    """Instead of the one that ``--dist`` names."""
+    """Use this scheduler instead of the one that ``--dist`` names."""
     return BrokersApart(config, log)

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 from faults import listener
 from faults.effects import cuts
-from faults.kind import Fault, cut, each, toxic_name
+from faults.kind import cut
 from harness.model.evidence import Evidence
 from harness.model.mode import BOTH_MODES
 from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec
-from harness.plugins.fault import LiveLane
+from harness.plugins.fault import Fault, LiveLane, each, toxic_name
 from harness.plugins.proxy import Proxy
 from harness.simulated.lane import SimulatedLane
 from harness.simulated.proxy import SimulatedProxy

@@ -12,11 +12,10 @@ from typing import Any
 
 from faults import listener
 from faults.broker_fault import live_nodes
-from faults.kind import each, passed, toxic_name
 from faults.wanted import Wanted, wanted
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import FaultSpec
-from harness.plugins.fault import LiveLane
+from harness.plugins.fault import LiveLane, each, passed, toxic_name
 from harness.simulated.lane import SimulatedLane
 
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from faults.kind import Fault, passed
 from harness.model.mode import BOTH_MODES
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import FaultSpec
-from harness.plugins.fault import LiveLane
+from harness.plugins.fault import Fault, LiveLane, passed
 from harness.simulated.lane import SimulatedLane
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults.effects import frames
-from faults.kind import Fault, toxic_name
 from harness.model.errors import UsageError
 from harness.model.evidence import Evidence
 from harness.model.mode import BOTH_MODES, Mode
 from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec, FrameMatch
-from harness.plugins.fault import LiveLane
+from harness.plugins.fault import Fault, LiveLane, toxic_name
 from harness.simulated.lane import SimulatedLane
 from harness.wire.apis import Api, api_name
 from harness.witness.actions import Action

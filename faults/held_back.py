@@ -6,11 +6,10 @@ connections. Its delay is first set to 0, which releases what is held, and then 
 
 from __future__ import annotations
 
-from faults.kind import Fault, each, remove, toxic_name
 from faults.toxics import HOUR_MS
 from harness.model.mode import BOTH_MODES
 from harness.model.spec import FaultSpec
-from harness.plugins.fault import LiveLane
+from harness.plugins.fault import Fault, LiveLane, each, remove, toxic_name
 from harness.plugins.proxy import Proxy
 from harness.simulated.lane import SimulatedLane
 from harness.simulated.scheduler import NS_PER_MS

@@ -1,4 +1,4 @@
-"""What kinds of faults share: their base class, acting on all brokers at once, and counting hits.
+"""What kinds of faults share, besides their base class in :mod:`harness.plugins.fault`.
 
 A kind is its module. The docstring is its published page, and ``FAULT`` is its one object, which has no state. In live
 mode a kind works on proxies (``inject_live``, ``heal_live``), in simulated mode on a lane (``inject_sim``,
@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from harness.model.rows import FaultRow, Frame, FrameKind
-from harness.plugins.fault import Fault, each, passed, remove, toxic_name
-
-__all__ = ["GRACE_NS", "Fault", "cut", "each", "passed", "remove", "toxic_name"]
+from harness.plugins.fault import passed
 
 #: How long after the fault's end the witness may still see the close of a connection that the fault closed.
 GRACE_NS = 200_000_000

@@ -6,7 +6,7 @@ it makes Toxiproxy close every connection of the proxy.
 
 from __future__ import annotations
 
-from faults.kind import remove
+from harness.plugins.fault import remove
 from harness.plugins.proxy import Proxy
 
 

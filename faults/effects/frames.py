@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterator
 from faults.effects.cuts import ended
 from faults.effects.span import final_ns, is_target, span_of
 from faults.effects.waits import SCATTER_NS, TIMES_USUAL, usual
-from faults.kind import GRACE_NS, toxic_name
+from faults.kind import GRACE_NS
 from harness.model.evidence import Evidence
 from harness.model.exchanges import Connection, connections, ways
 from harness.model.rows import Disposition, FaultRow, Frame, FrameKind
+from harness.plugins.fault import toxic_name
 
 
 def unheard(row: FaultRow, evidence: Evidence) -> int:

@@ -30,11 +30,10 @@ from collections.abc import Sequence
 from faults.broker_down import bring_back, downs, hung_up, take_down
 from faults.broker_fault import BrokerFault, nodes
 from faults.effects import cuts
-from faults.kind import toxic_name
 from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec
-from harness.plugins.fault import FaultKind, LiveLane
+from harness.plugins.fault import FaultKind, LiveLane, toxic_name
 from harness.simulated.lane import SimulatedLane
 
 

@@ -28,12 +28,11 @@ from functools import partial
 
 from faults.broker_fault import BrokerFault, live_nodes, nodes
 from faults.effects import frames
-from faults.kind import each, passed, toxic_name
 from faults.wanted import Wanted, wanted
 from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import FaultSpec
-from harness.plugins.fault import FaultKind, LiveLane
+from harness.plugins.fault import FaultKind, LiveLane, each, passed, toxic_name
 from harness.simulated.lane import SimulatedLane
 
 _NS_PER_MS = 1_000_000

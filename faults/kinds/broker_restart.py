@@ -30,11 +30,10 @@ from msgspec.structs import replace
 from faults.broker_down import bring_back, hung_up, take_down
 from faults.broker_fault import live_nodes
 from faults.effects import cuts
-from faults.kind import Fault
 from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec
-from harness.plugins.fault import FaultKind, FaultParam, LiveLane
+from harness.plugins.fault import Fault, FaultKind, FaultParam, LiveLane
 
 
 class BrokerRestart(Fault):

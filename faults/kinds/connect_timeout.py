@@ -31,9 +31,8 @@ from collections.abc import Sequence
 
 from faults import listener
 from faults.address_fault import AddressFault
-from faults.kind import toxic_name
 from harness.model.rows import FaultRow, Frame
-from harness.plugins.fault import FaultKind
+from harness.plugins.fault import FaultKind, toxic_name
 from harness.plugins.proxy import Proxy
 from harness.simulated.lane import SimulatedLane
 from harness.simulated.proxy import SimulatedProxy

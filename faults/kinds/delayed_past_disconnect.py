@@ -31,10 +31,10 @@ from collections.abc import Sequence
 
 from faults.effects import frames
 from faults.held_back import HeldBack
-from faults.kind import cut, passed
+from faults.kind import cut
 from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow, Frame, FrameKind
-from harness.plugins.fault import FaultKind
+from harness.plugins.fault import FaultKind, passed
 
 
 class DelayedPastDisconnect(HeldBack):

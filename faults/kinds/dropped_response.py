@@ -29,13 +29,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults.effects import frames
-from faults.kind import Fault, each, passed, toxic_name
 from faults.swallow import let_through, swallow
 from harness.model.evidence import Evidence
 from harness.model.mode import BOTH_MODES
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import FaultSpec
-from harness.plugins.fault import FaultKind, LiveLane
+from harness.plugins.fault import Fault, FaultKind, LiveLane, each, passed, toxic_name
 from harness.simulated.lane import SimulatedLane
 
 

@@ -30,13 +30,12 @@ from kio.schema.errors import ErrorCode
 
 from faults.broker_fault import WitnessFault, responses
 from faults.effects import frames
-from faults.kind import toxic_name
 from harness.model.errors import UsageError
 from harness.model.evidence import Evidence
 from harness.model.mode import Mode
 from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec, FrameMatch
-from harness.plugins.fault import FaultKind, FaultParam, LiveLane
+from harness.plugins.fault import FaultKind, FaultParam, LiveLane, toxic_name
 from harness.simulated.lane import SimulatedLane
 from harness.wire.apis import Api, api_name
 from harness.witness.actions import changed

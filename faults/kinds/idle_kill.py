@@ -30,13 +30,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults.effects import cuts
-from faults.kind import Fault, cut, each, toxic_name
+from faults.kind import cut
 from faults.swallow import let_through, swallow
 from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec
 from harness.model.units import NS_PER_MS
-from harness.plugins.fault import FaultKind, FaultParam, LiveLane
+from harness.plugins.fault import Fault, FaultKind, FaultParam, LiveLane, each, toxic_name
 
 
 class IdleKill(Fault):

@@ -28,13 +28,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from faults.effects import waits
-from faults.kind import Fault, each, passed, remove, toxic_name
 from harness.model.errors import UsageError
 from harness.model.evidence import Evidence
 from harness.model.mode import BOTH_MODES, Mode
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import FaultSpec
-from harness.plugins.fault import FaultKind, FaultParam, LiveLane
+from harness.plugins.fault import Fault, FaultKind, FaultParam, LiveLane, each, passed, remove, toxic_name
 from harness.plugins.proxy import Proxy
 from harness.simulated.lane import SimulatedLane
 from harness.simulated.scheduler import NS_PER_MS

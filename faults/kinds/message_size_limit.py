@@ -27,12 +27,11 @@ from kio.schema.errors import ErrorCode
 
 from faults.broker_fault import BrokerFault, errors
 from faults.effects import frames
-from faults.kind import toxic_name
 from faults.wanted import Wanted, wanted
 from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec
-from harness.plugins.fault import FaultKind, FaultParam, LiveLane
+from harness.plugins.fault import FaultKind, FaultParam, LiveLane, toxic_name
 from harness.simulated.lane import SimulatedLane
 
 #: Applies to the whole batch, including its header.

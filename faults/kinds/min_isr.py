@@ -32,12 +32,11 @@ from msgspec.structs import replace
 from faults.broker_down import bring_back, take_down
 from faults.broker_fault import BrokerFault, errors, nodes
 from faults.effects import frames
-from faults.kind import toxic_name
 from faults.wanted import wanted
 from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec
-from harness.plugins.fault import FaultKind, LiveLane
+from harness.plugins.fault import FaultKind, LiveLane, toxic_name
 from harness.simulated.lane import SimulatedLane
 
 LIMIT = "min.insync.replicas"

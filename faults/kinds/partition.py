@@ -31,7 +31,7 @@ from collections.abc import Sequence
 
 from faults import listener
 from faults.effects import cuts, frames, waits
-from faults.kind import Fault, cut, each, passed, toxic_name
+from faults.kind import cut
 from faults.swallow import let_through, swallow
 from faults.toxics import STREAMS
 from harness.model.errors import UsageError
@@ -39,7 +39,7 @@ from harness.model.evidence import Evidence
 from harness.model.mode import BOTH_MODES
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import FaultSpec
-from harness.plugins.fault import FaultKind, FaultParam, LiveLane
+from harness.plugins.fault import Fault, FaultKind, FaultParam, LiveLane, each, passed, toxic_name
 from harness.plugins.proxy import Proxy
 from harness.simulated.lane import SimulatedLane
 

@@ -29,14 +29,13 @@ from collections.abc import Sequence
 
 from faults.broker_fault import BrokerFault
 from faults.effects import aftermath
-from faults.kind import passed, toxic_name
 from faults.wanted import wanted
 from harness.model.errors import UsageError
 from harness.model.evidence import Evidence
 from harness.model.mode import Mode
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import FaultSpec
-from harness.plugins.fault import FaultKind, LiveLane
+from harness.plugins.fault import FaultKind, LiveLane, passed, toxic_name
 from harness.simulated.lane import SimulatedLane
 
 EXPIRATION = "producer.id.expiration.ms"

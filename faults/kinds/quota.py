@@ -26,13 +26,12 @@ from collections.abc import Sequence
 
 from faults.broker_fault import BrokerFault
 from faults.effects import frames
-from faults.kind import passed, toxic_name
 from faults.wanted import wanted
 from harness.model.evidence import Evidence
 from harness.model.mode import LIVE_ONLY
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import FaultSpec
-from harness.plugins.fault import FaultKind, FaultParam, LiveLane
+from harness.plugins.fault import FaultKind, FaultParam, LiveLane, passed, toxic_name
 
 RATE = "producer_byte_rate"
 

@@ -26,11 +26,10 @@ from collections.abc import Sequence
 
 from faults.broker_fault import WitnessFault, responses
 from faults.effects import frames
-from faults.kind import toxic_name
 from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec, FrameMatch
-from harness.plugins.fault import FaultKind, FaultParam, LiveLane
+from harness.plugins.fault import FaultKind, FaultParam, LiveLane, toxic_name
 from harness.simulated.lane import SimulatedLane
 from harness.wire.apis import Api, api_name
 from harness.witness.actions import changed

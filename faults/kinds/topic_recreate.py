@@ -29,12 +29,11 @@ from kio.schema.errors import ErrorCode
 
 from faults.broker_fault import BrokerFault, errors
 from faults.effects import frames
-from faults.kind import toxic_name
 from faults.wanted import Wanted, wanted
 from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec
-from harness.plugins.fault import FaultKind, LiveLane
+from harness.plugins.fault import FaultKind, LiveLane, toxic_name
 from harness.simulated.lane import SimulatedLane
 
 

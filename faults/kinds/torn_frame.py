@@ -32,12 +32,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults.effects import cuts
-from faults.kind import Fault, cut, each, passed, remove, toxic_name
+from faults.kind import cut
 from harness.model.evidence import Evidence
 from harness.model.mode import BOTH_MODES
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import FaultSpec
-from harness.plugins.fault import FaultKind, FaultParam, LiveLane
+from harness.plugins.fault import Fault, FaultKind, FaultParam, LiveLane, each, passed, remove, toxic_name
 from harness.plugins.proxy import Proxy
 from harness.simulated.connection import Tear
 from harness.simulated.lane import SimulatedLane

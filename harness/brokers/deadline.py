@@ -9,6 +9,7 @@ from typing import TypeVar
 from harness.brokers.connection import NotYet
 from harness.model.errors import KafkaTrialError
 
+NO_ANSWER = "there was no answer at all"
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.005, 0.05
 
 T = TypeVar("T")
@@ -16,7 +17,7 @@ T = TypeVar("T")
 
 async def insist(what: str, timeout_s: float, attempt: Callable[[], Awaitable[T]]) -> T:
     """Return the first result of ``attempt`` that is not NotYet. KafkaTrialError: none within ``timeout_s``."""
-    reason: NotYet | str = "there was no answer at all"
+    reason: NotYet | str = NO_ANSWER
     pause_s = FIRST_PAUSE_S
     try:
         async with asyncio.timeout(timeout_s):

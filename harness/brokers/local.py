@@ -29,7 +29,7 @@ from harness.brokers.layout import ClusterId, Layout, listener_name
 from harness.brokers.log_reader import read_log
 from harness.brokers.node import STOP_GRACE_S, BrokerNode, NodeState
 from harness.brokers.readiness import assert_ready
-from harness.brokers.renewal import Renewal
+from harness.brokers.renewal import AS_NEW_S, Renewal
 from harness.files import make_folder, remove_tree
 from harness.limits.meter import Meter
 from harness.model.addresses import Address, LaneAddress
@@ -198,14 +198,14 @@ class LocalCluster:
         await self._until_ready()
         await self._renewal.remember()
 
-    async def renew(self) -> str | None:
+    async def renew(self, as_new_s: float = AS_NEW_S) -> str | None:
         """Restore the state of a new cluster (:mod:`harness.brokers.renewal`). Return None, or why it is impossible."""
         for node in self._nodes.values():
             if (reason := node.died()) is not None:
                 return reason
             if node.state is not NodeState.UP:
                 return f"broker {node.node_id} is {node.state}"
-        return await self._renewal.renew()
+        return await self._renewal.renew(as_new_s)
 
     async def close(self) -> None:
         """Kill all processes at once. The data is removed too, so an orderly end would gain nothing."""

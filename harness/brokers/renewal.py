@@ -73,14 +73,14 @@ class Renewal:
         """Record each broker's configuration while the cluster is new."""
         self._new = await insist("describing the brokers", TIMEOUT_S, self._configs)
 
-    async def renew(self) -> str | None:
-        """Delete all topics. Return None once every broker is as new, else the difference, after at most 30 s."""
+    async def renew(self, as_new_s: float = AS_NEW_S) -> str | None:
+        """Delete all topics. Return None once every broker is as new, or what still differs after ``as_new_s``."""
         try:
             async with asyncio.timeout(TIMEOUT_S):
                 await self._ready()
                 await self._delete_topics()
                 quorum = await insist("asking for the quorum", TIMEOUT_S, self._quorum)
-            await insist("being as new", AS_NEW_S, lambda: self._assert_as_new(quorum.high_watermark))
+            await insist("being as new", as_new_s, lambda: self._assert_as_new(quorum.high_watermark))
         except TimeoutError:
             return f"its topics were not deleted within {TIMEOUT_S:g} s"
         except KafkaTrialError as error:

@@ -30,16 +30,33 @@ def restored() -> Iterator[None]:
 
 
 def ignore() -> None:
-    """Ignore these signals from now on."""
+    """Ignore these signals from now on.
+
+    The handlers are functions, not ``SIG_IGN``: a signal that arrives while ``SIG_IGN`` is being set makes Python print
+    "ignored due to race condition" with a traceback.
+    """
     for number in SIGNALS:
-        signal.signal(number, signal.SIG_IGN)
+        signal.signal(number, _drop)
+
+
+def block() -> None:
+    """Leave these signals pending until the process has ended.
+
+    The interpreter removes handlers that are functions before it ends, and a signal would then end the process.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+
+
+def _drop(number: int, frame: FrameType | None) -> None:
+    pass
 
 
 async def until_signal(work: Coroutine[Any, Any, None]) -> int | None:
     """Run ``work``, or cancel it in order on a signal and return the signal's number.
 
-    Signals are then ignored until :func:`restored` exits, since only the short writing of results follows. (Handlers of
-    the event loop would be removed with the loop, and for a moment a signal could end the process.)
+    Signals are then ignored until :func:`restored` exits or the process ends, since only the short writing of results
+    follows. (Handlers of the event loop would be removed with the loop, and for a moment a signal could end the
+    process.)
     """
     loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
     received: list[int] = []

@@ -89,15 +89,23 @@ def _options(
 
 
 def call(argv: list[str]) -> int:
-    """Run one command and return its exit code."""
+    """Run one command, restore the previous signal handlers and return the exit code."""
+    with interrupts.restored():
+        return execute(argv)
+
+
+def execute(argv: list[str]) -> int:
+    """Run one command and return its exit code, as the last thing this process does.
+
+    Signal handlers are not restored: a signal between that and the end of the process would change the exit code.
+    """
     try:
         logging.lastResort = _Sayer(logging.WARNING)
         logging.getLogger("harness").addHandler(_Sayer(logging.INFO))
         logging.getLogger("harness").setLevel(logging.INFO)
         _add_commands()
         processes.sweep()
-        with interrupts.restored():
-            result = app(_with_command(argv), standalone_mode=False)
+        result = app(_with_command(argv), standalone_mode=False)
         return result if isinstance(result, int) else 0
     except KafkaTrialError as error:
         return _told(error)

@@ -9,7 +9,7 @@ from harness.exports.markdown import row
 from harness.judging.outcome_changes import OutcomeChanges
 from harness.model.units import some
 from harness.outcomes import words
-from harness.outcomes.metrics import Metric, metrics
+from harness.outcomes.metrics import Metric, Unit, metrics
 from harness.outcomes.pairs import Change, Direction
 from harness.text.escaping import for_markdown
 
@@ -72,28 +72,36 @@ def cells(each: Change) -> tuple[str, ...]:
 def _told(found: OutcomeChanges) -> list[Change]:
     """Return the changes to tell: of each client, then of those scenarios in which it changed."""
     several = len({each.cell for each in found.by_cell}) > len({each.cell for each in found.by_client})
-    both = [
-        each for each in (*found.by_client, *(found.by_cell if several else ())) if each.direction != "same"
-    ]
+    both = [each for each in (*found.by_client, *(found.by_cell if several else ())) if _is_told(each)]
     return sorted(
         both, key=lambda each: (not each.clear, bool(each.cell.scenario), each.direction is Direction.BETTER)
     )
+
+
+def _is_told(each: Change) -> bool:
+    """Return True for a clear change, and for one in at least half of the pairs that none contradicts."""
+    moved = each.worse + each.better
+    return each.clear or (moved > 0 and 0 in (each.worse, each.better) and 2 * moved >= each.pairs)
 
 
 def _difference(metric: Metric, each: Change) -> str:
     if each.difference is None:
         return ""
     if each.interval is not None:
-        ends = " to ".join(_signed(metric, end) for end in each.interval)
-        return f"{_signed(metric, each.difference)}, 95% interval {ends}"
-    return f"{_signed(metric, each.difference)}, from {_signed(metric, each.low)} to {_signed(metric, each.high)}"
+        return f"{_signed(metric, each.difference)}, 95% interval {_ends(metric, *each.interval)}"
+    return f"{_signed(metric, each.difference)}, from {_ends(metric, each.low, each.high)}"
+
+
+def _ends(metric: Metric, low: float | None, high: float | None) -> str:
+    return f"{_signed(metric, low).removesuffix(' points')} to {_signed(metric, high)}"
 
 
 def _signed(metric: Metric, value: float | None) -> str:
     if value is None:
         return ""
-    sign = "-" if value < 0 else "+"
-    return f"{sign}{words.told(metric, abs(value))}"
+    sign, size = "-" if value < 0 else "+", words.told(metric, abs(value))
+    # A difference of shares in percent could be read as relative.
+    return f"{sign}{size.removesuffix('%')} points" if metric.unit is Unit.SHARE else f"{sign}{size}"
 
 
 def _row(each: Change) -> dict[str, Any]:

@@ -14,12 +14,12 @@ def main() -> NoReturn:
     _open_streams()
     try:
         try:
-            from harness.cli.interrupts import ignore
-            from harness.cli.main import call
+            from harness.cli.interrupts import block
+            from harness.cli.main import execute
         except Exception as error:
             sys.exit(_not_loaded(error))
-        code = call(sys.argv[1:])
-        ignore()  # only cleanup remains
+        code = execute(sys.argv[1:])
+        block()  # only cleanup remains
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         code = 130

@@ -34,7 +34,7 @@ ELEMENTS = {
     Verdict.UNSUPPORTED: "skipped",
 }
 #: The same for thresholds.
-THRESHOLDS = {Met.MISSED: "failure", Met.NOT_EVALUATED: "error"}
+THRESHOLDS = {Met.MISSED: "failure", Met.NOT_EVALUATED: "skipped"}
 COUNTED = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 RERUNS = {"failure": "rerunFailure", "error": "rerunError"}
 
@@ -91,7 +91,9 @@ def _thresholds(root: ET.Element, demanded: Sequence[Evaluation]) -> None:
         name = _text(f"{each.threshold}: {each.where}")
         case = ET.SubElement(suite, "testcase", name=name, classname="thresholds", time="0.000")
         if element is not None:
-            ET.SubElement(case, element, message=_text(each.sentence), type=each.result.value)
+            told = ET.SubElement(case, element, message=_text(each.sentence))
+            if element in RERUNS:  # Surefire's skipped has no type.
+                told.set("type", each.result.value)
 
 
 def _cases(verdicts: Sequence[TrialVerdict], seconds: Mapping[str, float]) -> list[_Case]:

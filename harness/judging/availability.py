@@ -88,8 +88,8 @@ def availability(evidence: Evidence) -> Availability:
 
 
 def _waited(waits: Iterable[Span], after_ns: int | None) -> bool:
-    """Return True if a fault ended and some record waited after that."""
-    return after_ns is not None and any(wait.end_ns > after_ns for wait in waits)
+    """Return True if a fault ended and some record waited then or later."""
+    return after_ns is not None and any(wait.end_ns >= after_ns for wait in waits)
 
 
 def _request_sizes(evidence: Evidence) -> list[int]:

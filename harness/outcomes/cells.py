@@ -113,8 +113,22 @@ def summarised(metric: Metric, trials: Sequence[TrialVerdict]) -> Summary | None
     )
 
 
+def counted(verdicts: Sequence[TrialVerdict]) -> list[TrialVerdict]:
+    """Return the trials of a row that count.
+
+    Every trial has the same number of attempts in it. Otherwise those that failed, and were repeated for that reason,
+    would count several times.
+    """
+    attempts: dict[tuple[Cell, int], int] = {}
+    for verdict in verdicts:
+        trial = cell_of(verdict), verdict.seed
+        attempts[trial] = max(attempts.get(trial, 0), verdict.attempt)
+    fewest = min(attempts.values(), default=1)
+    return [verdict for verdict in verdicts if counts(verdict) and verdict.attempt <= fewest]
+
+
 def _row(cell: Cell, verdicts: Sequence[TrialVerdict], known: Mapping[str, Metric]) -> Row:
-    trials = [verdict for verdict in verdicts if counts(verdict)]
+    trials = counted(verdicts)
     outcomes = {name: summarised(metric, trials) for name, metric in known.items()}
     return Row(
         cell,

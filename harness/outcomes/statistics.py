@@ -103,7 +103,9 @@ def _heads(throws: int) -> Iterator[float]:
 def discoveries(probabilities: Sequence[float], rate: float = 1 - CONFIDENCE) -> list[bool]:
     """Return which of several test results are not chance, so that at most ``rate`` of those named are expected to be.
 
-    Source: Benjamini and Hochberg 1995. Among a hundred tests at 5 %, five would succeed by chance.
+    Among a hundred tests at 5 %, five would succeed by chance. The tests may depend on each other if their results tend
+    to agree, like those of records acknowledged and given up. Sources: Benjamini and Hochberg 1995, Benjamini and
+    Yekutieli 2001.
     """
     ordered = sorted(probabilities)
     limits = [p for rank, p in enumerate(ordered, 1) if p <= rate * rank / len(ordered)]

@@ -22,8 +22,8 @@ import msgspec
 from harness.model.errors import UsageError, unknown
 from harness.model.rows import TrialVerdict
 from harness.outcomes import words
-from harness.outcomes.cells import Cell, cell_of
-from harness.outcomes.metrics import Metric, Unit, counts, metrics
+from harness.outcomes.cells import Cell, cell_of, counted
+from harness.outcomes.metrics import Metric, Unit, metrics
 from harness.outcomes.statistics import quantile
 from harness.text.globs import matches
 
@@ -46,6 +46,7 @@ UNITS: Final[Mapping[Unit, Mapping[str, float]]] = {
     Unit.RATIO: {"": 1.0},
     Unit.COUNT: {"": 1.0},
 }
+_LONGEST_NAME: Final = 40
 EXAMPLE: Final = "given_up < 0.1%"
 
 
@@ -106,6 +107,8 @@ def parsed(text: str) -> Threshold:
     """Return the threshold that a user wrote. Raise UsageError, which says what is wrong with it."""
     read = _TEXT.fullmatch(text)
     if read is None:
+        if text.isidentifier() and len(text) <= _LONGEST_NAME:
+            _metric(text)
         raise UsageError(
             "threshold-syntax",
             "{text!r} is not a threshold; write METRIC COMPARISON VALUE, such as {example!r}",
@@ -147,14 +150,18 @@ def evaluated(thresholds: Iterable[str], verdicts: Sequence[TrialVerdict]) -> li
 
 
 def exit_code(evaluations: Iterable[Evaluation]) -> int:
-    """Return 1 if a threshold was missed, 4 if one could not be evaluated, else 0."""
-    results = {each.result for each in evaluations}
-    return 1 if Met.MISSED in results else 4 if Met.NOT_EVALUATED in results else 0
+    """Return 1 if a threshold was missed, 4 if one could not be evaluated in any row, else 0."""
+    results: dict[str, set[Met]] = {}
+    for each in evaluations:
+        results.setdefault(each.threshold, set()).add(each.result)
+    if any(Met.MISSED in found for found in results.values()):
+        return 1
+    return 4 if {Met.NOT_EVALUATED} in results.values() else 0
 
 
 def _evaluated(each: Threshold, cell: Cell, verdicts: Sequence[TrialVerdict]) -> Evaluation:
     metric = metrics()[each.metric]
-    trials = [verdict for verdict in verdicts if counts(verdict)]
+    trials = counted(verdicts)
     seen = _observed(metric, each, trials)
     if seen is None:
         return Evaluation(each.text, Met.NOT_EVALUATED, cell, "", 0)
@@ -205,5 +212,7 @@ def _fields(text: str) -> dict[str, str]:
         name, sign, glob = (each.strip() for each in part.partition("="))
         if name not in Cell._fields or not sign:
             raise unknown("field of a threshold", name, Cell._fields)
+        if name in found:
+            raise UsageError("threshold-field-twice", "a threshold names {field} twice", field=name)
         found[name] = glob
     return found

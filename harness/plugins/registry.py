@@ -66,6 +66,12 @@ def replaced(group: str, parts: Mapping[str, Any]) -> Iterator[None]:
         _replaced[group] = before
 
 
+def forget() -> None:
+    """Forget the installed distributions and loaded parts, so that changes of them are found."""
+    for known in (_points, _sources, _load):
+        known.cache_clear()
+
+
 @cache
 def _points(group: str) -> EntryPoints:
     return entry_points(group=f"kafka_trial.{group}")

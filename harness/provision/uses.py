@@ -38,6 +38,12 @@ def hold(place: Path) -> None:
         os.utime(_held[place])
 
 
+def release(place: Path) -> None:
+    """Give up the use of an installation before this process ends."""
+    with _guard:
+        os.close(_held.pop(place))
+
+
 @contextmanager
 def alone(place: Path) -> Iterator[int]:
     """Hold the exclusive lock, so that no process can start to use the installation. BlockingIOError: it is in use."""

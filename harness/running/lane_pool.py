@@ -15,7 +15,7 @@ import logging
 import math
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Collection, Iterable
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -122,6 +122,7 @@ class Pool:
     starts: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     after_death: Callable[[], Awaitable[bool]] | None = None
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+    open_lane: Callable[..., AbstractAsyncContextManager[Lane]] = open_lane
 
     async def work(self, queue: JobQueue) -> None:
         """Run the jobs until the queue ends. Raise BrokerDied or EnvironmentProblem if replacements are used up."""
@@ -171,7 +172,7 @@ class Pool:
             folder = self.logs / f"lane-{number}-{attempt}"
             async with (
                 registry.proxy("toxiproxy").server(folder) as server,
-                open_lane(cluster, server, number, dialled) as lane,
+                self.open_lane(cluster, server, number, dialled) as lane,
             ):
                 done = await self._take_turns(cluster, server, lane, queue)
             if done is None:

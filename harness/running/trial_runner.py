@@ -56,7 +56,7 @@ class Execution:
         try:
             self.store.begin(spec.trial)
             evidence = await self._collect(trial, lane, spec)
-            return await asyncio.to_thread(self._conclude, evidence)
+            return await asyncio.to_thread(self.conclude, evidence)
         finally:
             del self.under_way[spec.trial]
 
@@ -79,7 +79,7 @@ class Execution:
             code=code,
             reason=why,
         )
-        return self._conclude(Evidence(record, (), (), (), ()))
+        return self.conclude(Evidence(record, (), (), (), ()))
 
     async def _collect(self, trial: LiveTrial, lane: Lane, spec: TrialSpec) -> Evidence:
         if not self._record.capture:
@@ -105,7 +105,7 @@ class Execution:
             self._said.add(doubt)
             self.say(doubt)
 
-    def _conclude(self, evidence: Evidence) -> TrialVerdict:
+    def conclude(self, evidence: Evidence) -> TrialVerdict:
         """Judge and store.
 
         Raise EnvironmentProblem if writing fails. Any other error is a defect in this trial alone.

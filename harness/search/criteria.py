@@ -10,8 +10,8 @@ from typing import Protocol
 from harness.model.errors import UsageError
 from harness.model.rows import TrialVerdict
 from harness.outcomes import words
-from harness.outcomes.cells import summarised
-from harness.outcomes.metrics import Better, Metric, counts, metrics
+from harness.outcomes.cells import counted, summarised
+from harness.outcomes.metrics import Better, Metric, metrics
 from harness.outcomes.thresholds import Met, evaluated, parsed
 from harness.search.bisect_search import VersionState, seeds_for, state_of
 
@@ -116,7 +116,7 @@ class ByOutcome:
         return "" if value is None else f"{self.metric.heading} {words.told(self.metric, value)}"
 
     def _value(self, verdicts: Sequence[TrialVerdict]) -> float | None:
-        told = summarised(self.metric, [each for each in verdicts if counts(each)])
+        told = summarised(self.metric, counted(verdicts))
         if told is None:
             return None
         return float("inf") if told.value is None else told.value

@@ -264,16 +264,16 @@ def _marked(matches: Callable[[str], bool]) -> Iterator[psutil.Process]:
     for process in psutil.process_iter():
         with suppress(psutil.Error):
             processes[process.pid], parents[process.pid] = process, process.ppid()
-            mark = _mark(process)
+            mark = mark_of(process)
             if re.fullmatch(r"\d+:\d+:\d+(/\d+)?", mark) and matches(mark):
                 marked.add(process.pid)
-    spared = set(_lineage(os.getpid(), parents))
+    spared = set(lineage(os.getpid(), parents))
     for pid, process in processes.items():
-        if pid not in spared and not marked.isdisjoint(set(_lineage(pid, parents)) - spared):
+        if pid not in spared and not marked.isdisjoint(set(lineage(pid, parents)) - spared):
             yield process
 
 
-def _mark(process: psutil.Process) -> str:
+def mark_of(process: psutil.Process) -> str:
     """Return the mark of a process, or "". During exec a process has no arguments and no environment for a moment."""
     environ = process.environ()
     for _ in range(EXEC_PATIENCE_MS):
@@ -284,7 +284,8 @@ def _mark(process: psutil.Process) -> str:
     return environ.get(OWNER, "")
 
 
-def _lineage(pid: int, parents: Mapping[int, int]) -> Iterator[int]:
+def lineage(pid: int, parents: Mapping[int, int]) -> Iterator[int]:
+    """Yield a process id and those of its ancestors, by a table of parents."""
     seen: set[int] = set()  # ids may be reused while the table is being read, which could make a loop
     while pid in parents and pid not in seen:
         yield pid

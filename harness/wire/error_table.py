@@ -41,7 +41,7 @@ _FINAL: Final = (False, False)
 _RETRY: Final = (True, False)
 _REFRESH: Final = (True, True)
 
-_CODES: Final[tuple[tuple[int, str, tuple[bool, bool]], ...]] = (
+CODES: Final[tuple[tuple[int, str, tuple[bool, bool]], ...]] = (
     (-1, "UNKNOWN_SERVER_ERROR", _FINAL),
     (0, "NONE", _FINAL),
     (1, "OFFSET_OUT_OF_RANGE", _FINAL),
@@ -180,7 +180,7 @@ _CODES: Final[tuple[tuple[int, str, tuple[bool, bool]], ...]] = (
 )
 
 #: Codes after which the attempt has certainly appended nothing, because the broker rejects the request first.
-_DEFINITE: Final[dict[str, str]] = {
+DEFINITE: Final[dict[str, str]] = {
     "CORRUPT_MESSAGE": "UnifiedLog.append checks CRC, size and format of all batches before it writes one.",
     "MESSAGE_TOO_LARGE": "UnifiedLog.append checks sizes against max.message.bytes before it writes.",
     "INVALID_TOPIC_EXCEPTION": "Before any append: ReplicaManager rejects internal topics, the client illegal names.",
@@ -209,7 +209,7 @@ _DEFINITE: Final[dict[str, str]] = {
 }
 
 #: Codes that leave the fate of the record open: responses to Produce, or the client's own codes for a missing response.
-_INDEFINITE: Final[dict[str, str]] = {
+INDEFINITE: Final[dict[str, str]] = {
     "NONE": "No error: the record is in the leader's log, unless acks=0, which the broker does not answer.",
     "UNKNOWN_SERVER_ERROR": "Any exception in the broker, including one thrown after the write.",
     "UNKNOWN_TOPIC_OR_PARTITION": (
@@ -238,18 +238,18 @@ _INDEFINITE: Final[dict[str, str]] = {
     "INCONSISTENT_TOPIC_ID": "May be returned if the topic is created again while the append waits.",
 }
 
-_NO_ANSWER_TO_PRODUCE: Final = "Not a response to a Produce request: it says nothing about a record."
+NO_ANSWER_TO_PRODUCE: Final = "Not a response to a Produce request: it says nothing about a record."
 
 
 def _error(code: int, name: str, retriable: bool, invalid_metadata: bool) -> KafkaError:
-    if name in _DEFINITE:
-        return KafkaError(code, name, retriable, invalid_metadata, "definite", _DEFINITE[name])
-    why = _INDEFINITE.get(name, _NO_ANSWER_TO_PRODUCE)
+    if name in DEFINITE:
+        return KafkaError(code, name, retriable, invalid_metadata, "definite", DEFINITE[name])
+    why = INDEFINITE.get(name, NO_ANSWER_TO_PRODUCE)
     return KafkaError(code, name, retriable, invalid_metadata, "indefinite", why)
 
 
 ERRORS: Final[Mapping[int, KafkaError]] = MappingProxyType(
-    {code: _error(code, name, *kind) for code, name, kind in _CODES}
+    {code: _error(code, name, *kind) for code, name, kind in CODES}
 )
 BY_NAME: Final[Mapping[str, KafkaError]] = MappingProxyType({error.name: error for error in ERRORS.values()})
 

@@ -47,7 +47,7 @@ class WitnessLane:
         self._lane = lane
         self._whole_limit_bytes = whole_limit_bytes
         self._acceptors: list[Acceptor] = []
-        self._relays: set[Relay] = set()
+        self.relays: set[Relay] = set()
         self.idle = asyncio.Event()
         self.idle.set()
         self._numbers = itertools.count(1)
@@ -75,7 +75,7 @@ class WitnessLane:
     @property
     def open_connections(self) -> int:
         """The number of open connections, including those of earlier trials."""
-        return len(self._relays)
+        return len(self.relays)
 
     @property
     def armed(self) -> tuple[str, ...]:
@@ -134,7 +134,7 @@ class WitnessLane:
     def disarm(self, name: str) -> None:
         """Undo :meth:`arm` and pass on the frames that the rule holds. Does nothing if the rule is not armed."""
         self._rules.disarm(name)
-        for relay in tuple(self._relays):
+        for relay in tuple(self.relays):
             relay.go_on(relay.client)
             relay.go_on(relay.broker)
 
@@ -145,13 +145,13 @@ class WitnessLane:
         await self._end_all()
 
     async def _end_all(self) -> None:
-        relays = list(self._relays)
+        relays = list(self.relays)
         for relay in relays:
             relay.abort()
         await asyncio.gather(*(relay.done.wait() for relay in relays))
 
     def _takes(self, address: LaneAddress) -> asyncio.Protocol | None:
-        return self._relay(address).client if self._within(self._connections, len(self._relays) + 1) else None
+        return self._relay(address).client if self._within(self._connections, len(self.relays) + 1) else None
 
     def _relay(self, address: LaneAddress) -> Relay:
         transcript = Transcript(
@@ -172,14 +172,15 @@ class WitnessLane:
             self._rules,
             self._whole_limit_bytes,
             self.dialled,
-            self._reserves,
+            self.reserves,
             self._pace,
         )
-        self._relays.add(relay)
+        self.relays.add(relay)
         self.idle.clear()
         return relay
 
-    def _reserves(self, more_bytes: int) -> bool:
+    def reserves(self, more_bytes: int) -> bool:
+        """Count bytes of requests that have begun. Return False if the trial's client exceeds its limit."""
         self._reserved_bytes += more_bytes
         return more_bytes <= 0 or self._within(BEGUN_BYTES, self._reserved_bytes)
 
@@ -193,8 +194,8 @@ class WitnessLane:
         return True
 
     def _forget(self, relay: Relay) -> None:
-        self._relays.discard(relay)
-        if not self._relays:
+        self.relays.discard(relay)
+        if not self.relays:
             self.idle.set()
 
     def _fail(self, error: Exception) -> None:

@@ -34,7 +34,7 @@ INTERVALS = """\
 THRESHOLDS = """\
 A threshold is `METRIC[_STATISTIC][{{FIELD=GLOB,...}}] COMPARISON VALUE`, such as `{example}`,
 `recovery_p95 < 5s` or `lost{{scenario=network/*}} == 0`. It is evaluated in each row of the table that its globs
-select. A missed threshold is exit code 1, and one without a trial that has the value is exit code 4.
+select. A missed threshold is exit code 1, and one that no row has a value for is exit code 4.
 
 - COMPARISON is `<`, `<=`, `>`, `>=` or `==`.
 - STATISTIC is over the trials of a row: `median`, `min`, `max`, or `p1` to `p99` (nearest rank). Without one, a share

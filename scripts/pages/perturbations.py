@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from harness.plugins.perturbation import Perturbation
 from pages.markdown import NOTE, code, table
 from suites.perturbations.limits.table import LIMITS, OPEN
-from suites.perturbations.perturbation import Perturbation
 from suites.perturbations.table import NOT_JUDGED, PERTURBATIONS
 
 OPENING = """\

@@ -8,11 +8,12 @@ from msgspec.structs import replace as changed
 
 from harness.model.evidence import Evidence, Operation
 from harness.model.verdicts import Verdict
+from harness.plugins.perturbation import Perturbation
 from suites.analysis.promises import DURABLE
 from suites.perturbations.batches import several, spots
 from suites.perturbations.edits import with_results
 from suites.perturbations.exchanges import Batch, Spot, settled
-from suites.perturbations.perturbation import Perturbation, channels, once
+from suites.perturbations.perturbation import channels, once
 
 HISTORY = channels("history")
 

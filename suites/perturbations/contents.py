@@ -9,11 +9,12 @@ from msgspec.structs import replace as changed
 from harness.model.evidence import PRODUCER, Evidence
 from harness.model.payload import Identity, encode
 from harness.model.verdicts import Outcome
+from harness.plugins.perturbation import Perturbation
 from suites.analysis.promises import DURABLE
 from suites.perturbations.batches import altered, middle, replaced, several, spots
 from suites.perturbations.edits import ended, with_results
 from suites.perturbations.exchanges import Batch, Spot, settled
-from suites.perturbations.perturbation import Perturbation, channels
+from suites.perturbations.perturbation import channels
 from suites.perturbations.relaying import NEW
 
 ALL_CHANNELS = channels("frames", "log", "history")

@@ -6,10 +6,11 @@ from msgspec.structs import replace as changed
 
 from harness.model.evidence import Evidence
 from harness.model.units import NS_PER_MS
+from harness.plugins.perturbation import Perturbation
 from suites.analysis.promises import DURABLE
 from suites.perturbations.batches import replaced, sent_once_more, several, spots
 from suites.perturbations.exchanges import Spot, calm, request_of, settled
-from suites.perturbations.perturbation import Perturbation, channels
+from suites.perturbations.perturbation import channels
 from suites.perturbations.relaying import NEW
 
 DUPLICATES = ("duplicate", "unexplained-duplicate")

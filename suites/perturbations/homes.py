@@ -10,9 +10,10 @@ from msgspec.structs import replace as changed
 from harness.model.evidence import Evidence
 from harness.model.rows import LogRecord, ProducePart
 from harness.model.verdicts import Verdict
+from harness.plugins.perturbation import Perturbation
 from suites.perturbations.edits import with_parts
 from suites.perturbations.exchanges import asked, exchanges, layout, settled
-from suites.perturbations.perturbation import Perturbation, channels
+from suites.perturbations.perturbation import channels
 from suites.perturbations.relaying import relaid
 
 Bytes = tuple[int, int | None]

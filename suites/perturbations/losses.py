@@ -7,6 +7,7 @@ from msgspec.structs import replace as changed
 from harness.model.evidence import Evidence, Operation
 from harness.model.rows import FrameKind, ProducePart
 from harness.model.units import NS_PER_MS
+from harness.plugins.perturbation import Perturbation
 from suites.analysis.promises import DURABLE, EXACTLY_ONCE
 from suites.perturbations.batches import answered_with, never_sent, replaced, several, spots
 from suites.perturbations.edits import with_parts, with_results
@@ -23,7 +24,7 @@ from suites.perturbations.exchanges import (
     request_of,
     settled,
 )
-from suites.perturbations.perturbation import Perturbation, channels, once
+from suites.perturbations.perturbation import channels, once
 from suites.perturbations.relaying import relaid
 
 NOT_LEADER, NOT_ENOUGH_REPLICAS_AFTER_APPEND = 6, 20

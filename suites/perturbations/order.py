@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from harness.model.evidence import Evidence
 from harness.model.verdicts import Verdict
+from harness.plugins.perturbation import Perturbation
 from suites.analysis.promises import AT_LEAST_ONCE, DURABLE, EVERY, EXACTLY_ONCE, exactly_once
 from suites.perturbations.batches import delayed, followers, replaced, sent_later, several, spots
 from suites.perturbations.exchanges import Batch, Spot, answer_to, calm, in_calm, layout, settled
-from suites.perturbations.perturbation import Perturbation, channels, once
+from suites.perturbations.perturbation import channels, once
 from suites.perturbations.relaying import relaid
 
 REORDERED = ("reordered", "unexplained-reorder")

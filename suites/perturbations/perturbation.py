@@ -8,8 +8,6 @@ from harness.model.dice import Dice
 from harness.model.evidence import Evidence
 from harness.plugins.perturbation import Perturbation, Place
 
-__all__ = ["Perturbation", "Place", "channels", "drawn", "once"]
-
 
 def drawn(perturbation: Perturbation, evidence: Evidence, seed: int, tries: int) -> list[Place]:
     """Return up to ``tries`` different places of a trial. The same seed draws the same ones."""

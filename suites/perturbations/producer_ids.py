@@ -9,6 +9,7 @@ from msgspec.structs import replace as changed
 
 from harness.model.evidence import Evidence
 from harness.model.rows import LogRecord, ProducePart
+from harness.plugins.perturbation import Perturbation
 from suites.analysis.promises import EXACTLY_ONCE
 from suites.perturbations.batches import BEHIND_NS, pair, several, spots
 from suites.perturbations.edits import with_frames, with_frames_added, with_parts
@@ -22,7 +23,7 @@ from suites.perturbations.exchanges import (
     request_of,
     settled,
 )
-from suites.perturbations.perturbation import Perturbation, channels, once
+from suites.perturbations.perturbation import channels, once
 
 WIRE_AND_LOG = channels("frames", "log")
 OUT_OF_ORDER, DUPLICATE_SEQUENCE, OLD_EPOCH = 45, 46, 47

@@ -16,11 +16,12 @@ from harness.model.contract import TRACE_FEATURE, WHOLE_OPS, OpComplete, Shutdow
 from harness.model.evidence import Evidence
 from harness.model.rows import FrameKind
 from harness.model.verdicts import Verdict
+from harness.plugins.perturbation import Perturbation, Place
 from suites.checks.trace.trace_model import events_of
 from suites.perturbations.batches import spots
 from suites.perturbations.edits import with_frames
 from suites.perturbations.exchanges import PRODUCE, Spot, calm, layout, settled
-from suites.perturbations.perturbation import Perturbation, Place, channels, once
+from suites.perturbations.perturbation import channels, once
 
 WHOLE = "the whole trial"
 #: What these channels must hold depends on no workload.

@@ -10,10 +10,11 @@ from msgspec.structs import replace as changed
 from harness.model.evidence import Evidence
 from harness.model.rows import Frame, LogRecord
 from harness.model.verdicts import Verdict
+from harness.plugins.perturbation import Perturbation
 from suites.perturbations.batches import altered, middle, several, spots
 from suites.perturbations.edits import with_frames
 from suites.perturbations.exchanges import Batch, Spot, settled
-from suites.perturbations.perturbation import Perturbation, channels, once
+from suites.perturbations.perturbation import channels, once
 
 IN_BATCH = channels("frames", "log")
 #: An hour and a day: no client's clock is wrong by that much.

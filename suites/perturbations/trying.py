@@ -20,8 +20,9 @@ from harness.model.rows import TrialVerdict
 from harness.model.spec import OWN, ClientRef
 from harness.model.verdicts import Verdict
 from harness.plugins import registry
+from harness.plugins.perturbation import Perturbation, Place
 from harness.simulated.judged import judged
-from suites.perturbations.perturbation import Perturbation, Place, drawn
+from suites.perturbations.perturbation import drawn
 
 PASSING = (Verdict.PASS, Verdict.DIFFERS)
 #: Verdicts that are as bad as expected, or worse.

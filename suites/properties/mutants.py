@@ -33,7 +33,7 @@ def mutants(
     It is 1 if a mutant escapes or a client without a defect is accused.
     """
     chosen, live_only = _chosen(names, of)
-    # Properties set what they like; that a client thinks it odd is no news here.
+    # The settings of properties are unusual on purpose, so the client's warnings about them are not shown.
     logging.getLogger("kafka-trial.reference").addHandler(logging.NullHandler())
     began = time.monotonic()
     tried = _all(chosen, examples, seed)

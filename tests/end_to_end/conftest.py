@@ -1,4 +1,4 @@
-"""The whole line, as a user runs it: the console script in a process of its own."""
+"""Fixtures that run the console script in a separate process, as a user does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SCRIPT = Path(sys.executable).with_name("kafka-trial")
 
 
 class Line:
-    """Runs the command in a folder of its own."""
+    """Runs the command in its own folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -47,5 +47,5 @@ def line(tmp_path_factory) -> Line:
 
 @pytest.fixture(scope="session")
 def matrix(line) -> dict[str, Any]:
-    """Both clients in the eight cells, once."""
+    """Return the result of both clients in all eight cells."""
     return line.json("run", "produce/*", "-c", "reference", "-c", "confluent-kafka", "--seed", "7")

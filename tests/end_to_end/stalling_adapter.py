@@ -1,6 +1,6 @@
-"""A client program whose I/O thread hangs for ever once a connection with a request in flight is lost.
+"""A client program whose I/O thread hangs forever when a connection with a request in flight is lost.
 
-It is no mutant of the suite: it applies no delivery.timeout.ms, tells no trace, and its process lives on.
+It is not in the list of mutants. It applies no delivery.timeout.ms and writes no trace, and its process continues.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A fault that did not bite is never a pass, and neither is a check that crashed."""
+"""A trial never passes if its fault had no effect or if a check crashed."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ LATE = {"downstream_ms": 100}
 LOAD = Workload(records=400, records_per_command=20, interval_ms=50)
 
 
-def tried(tmp_path, scenario):
-    """The verdict of the reference client in ``scenario``, at least once, with real brokers."""
-    return evidenced(tmp_path, scenario)[0]
+def run_trial(tmp_path, scenario):
+    """Return the verdict of the reference client in ``scenario``, at least once, with real brokers."""
+    return run_with_evidence(tmp_path, scenario)[0]
 
 
-def evidenced(tmp_path, scenario):
-    """That verdict, and its evidence."""
+def run_with_evidence(tmp_path, scenario):
+    """Return that verdict and its evidence."""
     client = ClientRef("reference", registry.client("reference").default_version)
     plan = make_plan([scenario], [client], ["local:4.3.1x1"], [7])
     plan = replace_trials(plan, plan.trials[:1])
@@ -50,13 +50,13 @@ def short(name, *faults):
 DROP = FaultSpec("dropped_response", AtTime(500), 800)
 
 
-def test_the_fault_bites_when_nothing_is_in_its_way(tmp_path):
-    verdict = tried(tmp_path, short("produce/dropped-response", DROP))
+def test_fault_has_an_effect_on_normal_traffic(tmp_path):
+    verdict = run_trial(tmp_path, short("produce/dropped-response", DROP))
     assert verdict.verdict == "pass", verdict.reason
 
 
 class Harmless:
-    """A fault kind whose calls reach no proxy, as if the client's traffic went around Toxiproxy."""
+    """A fault kind whose calls reach no proxy, as if the traffic of the client bypassed Toxiproxy."""
 
     def __init__(self, kind):
         self.kind = kind
@@ -69,49 +69,49 @@ class Harmless:
     async def heal_live(self, spec, lane): ...
 
 
-def test_a_fault_that_reaches_nobody_is_not_exercised(tmp_path):
+def test_fault_without_effect_is_not_exercised(tmp_path):
     harmless = {DROP.kind: Harmless(registry.fault(DROP.kind))}
     with registry.replaced("faults", harmless):
-        verdict = tried(tmp_path, short("produce/dropped-response", DROP))
+        verdict = run_trial(tmp_path, short("produce/dropped-response", DROP))
     assert verdict.verdict == "not-exercised"
     assert verdict.code == "fault-without-effect"
 
 
-def test_a_window_without_traffic_is_not_exercised(tmp_path):
+def test_fault_without_traffic_is_not_exercised(tmp_path):
     late = FaultSpec("dropped_response", AtTime(LOAD.load_ms + 400), 300)
     scenario = replace(short("produce/dropped-response", late), workload=replace_quiet(LOAD))
-    verdict = tried(tmp_path, scenario)
+    verdict = run_trial(tmp_path, scenario)
     assert verdict.verdict == "not-exercised"
     assert verdict.code == "fault-without-effect"
 
 
 def replace_quiet(load):
-    """As many records, all in the first command; the rest of the load phase is silent."""
+    """Send all records in the first command, so that the rest of the load phase has no traffic."""
     return Workload(records=load.records, records_per_command=load.records, interval_ms=load.load_ms + 1_000)
 
 
-def test_a_trigger_that_never_comes_is_not_exercised(tmp_path):
+def test_fault_whose_trigger_never_occurs_is_not_exercised(tmp_path):
     from harness.model.spec import OnFrame
 
     never = FaultSpec("dropped_response", OnFrame("EndTxn"), 300)
-    verdict = tried(tmp_path, short("produce/dropped-response", never))
+    verdict = run_trial(tmp_path, short("produce/dropped-response", never))
     assert verdict.verdict == "not-exercised"
     assert verdict.code == "fault-never-effective"
 
 
-def test_a_frame_triggers_a_fault(tmp_path):
+def test_frame_triggers_a_fault(tmp_path):
     from harness.model.spec import OnFrame
 
     third = FaultSpec("dropped_response", OnFrame("Produce", "response", nth=3), 800)
-    assert tried(tmp_path, short("produce/dropped-response", third)).verdict == "pass"
+    assert run_trial(tmp_path, short("produce/dropped-response", third)).verdict == "pass"
 
 
-def test_faults_begin_before_the_client_and_end_by_what_it_tells(tmp_path):
+def test_faults_begin_before_the_client_and_end_on_its_events(tmp_path):
     from harness.model.spec import OnClientEvent, OnPhase
 
     slow = FaultSpec("latency", OnPhase("startup"), 60_000, LATE, until=OnClientEvent("ok", nth=100))
     drop = replace_start(DROP, OnClientEvent("invoke", nth=200))
-    verdict, evidence = evidenced(tmp_path, short("produce/dropped-response", slow, drop))
+    verdict, evidence = run_with_evidence(tmp_path, short("produce/dropped-response", slow, drop))
     assert verdict.verdict == "pass", verdict.reason
     [first, second] = evidence.faults
     opened = min(frame.t_ns for frame in evidence.frames)
@@ -126,7 +126,7 @@ def replace_start(fault, start):
     return FaultSpec(fault.kind, start, fault.duration_ms)
 
 
-def test_a_trial_that_breaks_leaves_no_fault_on_its_lane(tmp_path):
+def test_aborted_trial_leaves_no_fault_on_its_lane(tmp_path):
     armed = replace(short("produce/calm"), schedule=lambda _: (FaultSpec("reset", AtTime(500), 100),))
     broken = ClientRef("broken", "own", ("/bin/sh", "-c", "echo garbage; cat"))
     client = ClientRef("reference", registry.client("reference").default_version)
@@ -140,7 +140,7 @@ def test_a_trial_that_breaks_leaves_no_fault_on_its_lane(tmp_path):
     assert second.verdict != "harness-error", second.reason
 
 
-#: The reference client, but what it is told to bootstrap from is the broker behind the proxy and the witness.
+#: The reference client, with the address of the broker behind the proxy and the witness as its bootstrap server.
 AROUND = """
 import json, os, subprocess, sys, threading
 client = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, text=True)
@@ -160,7 +160,7 @@ os._exit(client.wait())
 """
 
 
-def test_a_client_that_reaches_a_broker_around_its_lane_is_a_harness_error(tmp_path):
+def test_client_that_bypasses_its_lane_is_a_harness_error(tmp_path):
     scenario = short("produce/calm")
     reference = install([ClientRef("reference", registry.client("reference").default_version)])
     [launch] = [installed.launch for installed in reference.values()]
@@ -177,22 +177,22 @@ def test_a_client_that_reaches_a_broker_around_its_lane_is_a_harness_error(tmp_p
     assert verdict.code == "lane-bypassed"
 
 
-def test_a_check_that_crashes_is_a_harness_error(tmp_path):
+def test_crashed_check_is_a_harness_error(tmp_path):
     def crash(_):
         raise ZeroDivisionError("on purpose")
 
     checks = {name: replace(check, run=crash) for name, check in registry.checks().items()}
     with registry.replaced("checks", checks):
-        verdict = tried(tmp_path, short("produce/calm"))
+        verdict = run_trial(tmp_path, short("produce/calm"))
     assert verdict.verdict == "harness-error"
     assert verdict.code == "check-crashed"
 
 
-def test_a_proxy_server_that_stands_still_costs_one_trial_and_its_lane(tmp_path):
-    """Eight trials on two lanes: the fault of one has the server of its lane stand still. It alone is lost."""
+def test_stopped_proxy_server_affects_one_trial_and_its_lane(tmp_path):
+    """Eight trials run on two lanes. The fault of one trial stops the server of its lane, and only this trial fails."""
     still = []
 
-    class StandStill(Harmless):
+    class StopServer(Harmless):
         async def inject_live(self, spec, lane):
             servers = [p for p in psutil.Process().children() if p.name() == "toxiproxy-server"]
             [own] = [p for p in servers if _listens(p, lane.proxies[0].address.advertised)]
@@ -214,7 +214,7 @@ def test_a_proxy_server_that_stands_still_costs_one_trial_and_its_lane(tmp_path)
     campaign = Campaign(store, install([client]), 2, lambda _: None, lambda _: None, said.append)
     with (
         registry.replaced("scenarios", {armed.name: armed}),
-        registry.replaced("faults", {"latency": StandStill(latency)}),
+        registry.replaced("faults", {"latency": StopServer(latency)}),
     ):
         asyncio.run(campaign.run())
     lost = [verdict for verdict in store.verdicts() if verdict.verdict == "harness-error"]

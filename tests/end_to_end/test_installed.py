@@ -1,4 +1,4 @@
-"""The wheel without extras, in an environment of its own that is outside of the repository."""
+"""The wheel without extras, installed in an environment outside the repository."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DISSECTS = "from harness.capture.layers import dissected\n"
 
 
 class Installed:
-    """The environment, and a user's folder beside it."""
+    """The environment, and a user's folder next to it."""
 
     def __init__(self, folder: Path) -> None:
         [wheel] = WheelBuilder(str(ROOT)).build(directory=str(folder / "dist"), versions=["standard"])
@@ -59,7 +59,7 @@ class Installed:
         return ended
 
     def must(self, *argv: str) -> str:
-        """Its standard output. It must exit with 0."""
+        """Return the standard output of a program, and assert that it exits with 0."""
         ended = self.run(*argv)
         assert ended.returncode == 0, ended
         return ended.stdout
@@ -70,14 +70,14 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     return Installed(tmp_path_factory.mktemp("wheel"))
 
 
-def test_it_brings_no_package_of_an_extra(installed):
+def test_no_package_of_an_extra_is_installed(installed):
     packages = installed.must(str(find_uv()), "pip", "list", "--python", str(installed.bin / "python"))
     names = {line.split()[0] for line in packages.splitlines()}
     assert "kafka-trial" in names
     assert names & EXTRAS == set()
 
 
-def test_a_live_trial_passes_and_is_judged_and_compared_and_its_report_names_the_extra(installed):
+def test_trial_works_and_report_names_the_missing_extra(installed):
     installed.must("kafka-trial", "run", "produce/calm", "-c", "reference", "-g", "idempotent", "--capture")
     installed.must("kafka-trial", "judge", "runs")
     run = str(Path("runs") / (installed.folder / "runs" / "latest").read_text().strip())
@@ -86,7 +86,7 @@ def test_a_live_trial_passes_and_is_judged_and_compared_and_its_report_names_the
     assert (ended.returncode, ended.stdout, tuple(ended.stderr.splitlines())) == (3, "", NO_REPORT)
 
 
-def test_a_pytest_file_passes_and_one_that_needs_an_extra_is_refused_in_one_sentence(installed):
+def test_pytest_plugin_works_and_names_a_missing_extra(installed):
     (installed.folder / "test_calm.py").write_text(CALM)
     assert "1 passed" in installed.must("pytest", "-q", "test_calm.py")
     (installed.folder / "test_dissects.py").write_text(DISSECTS)
@@ -99,11 +99,11 @@ def test_a_pytest_file_passes_and_one_that_needs_an_extra_is_refused_in_one_sent
 @pytest.mark.parametrize(
     "argv", [["--help"], ["list", "scenarios"], ["explain", "lost"], ["report", "--help"]]
 )
-def test_what_only_tells_needs_no_extra(installed, argv):
+def test_informational_commands_need_no_extra(installed, argv):
     assert installed.must("kafka-trial", *argv)
 
 
-def test_doctor_lists_the_extras_and_misses_none_for_a_run(installed):
+def test_doctor_lists_extras_and_requires_none_for_a_run(installed):
     told = installed.must("kafka-trial", "doctor").splitlines()
     for extra in ("capture", "properties", "report"):
         at = next(n for n, line in enumerate(told) if f"missing extra {extra}: not installed: " in line)

@@ -1,4 +1,4 @@
-"""The plugin with brokers: a user's own tests, a failure with all that is needed to see why, and two processes."""
+"""The pytest plugin with real brokers: a user's tests, the message of a failure, and two processes."""
 
 from __future__ import annotations
 
@@ -41,23 +41,23 @@ CACHE = str(caches.cache_path())
 
 @pytest.fixture(autouse=True)
 def cache(monkeypatch):
-    """pytester has a home of its own, in which all would be fetched anew."""
+    """Keep the cache, because pytester sets another home folder, in which everything would be downloaded again."""
     monkeypatch.setenv("KAFKA_TRIAL_CACHE", CACHE)
 
 
 @pytest.fixture
-def ours(pytester):
-    """Runs pytest on a user's file."""
+def run_pytest(pytester):
+    """Return a function that runs pytest on a user's file."""
     pytester.makepyfile(THREE)
     return lambda *args: pytester.runpytest_subprocess("-p", "no:cacheprovider", *args)
 
 
-def test_three_tests_of_a_client_that_keeps_its_promises_in_two_processes(ours):
-    ours("-n", "2", "--kafka-client", "confluent-kafka@2.16.1").assert_outcomes(passed=3)
+def test_conforming_client_passes_in_two_processes(run_pytest):
+    run_pytest("-n", "2", "--kafka-client", "confluent-kafka@2.16.1").assert_outcomes(passed=3)
 
 
-def test_a_failure_says_what_was_expected_and_seen_and_how_to_see_it_again(ours, pytester):
-    result = ours("--kafka-client", "mutant-retries_with_new_sequence", "--junit-xml", "out.xml")
+def test_failure_shows_expected_observed_and_how_to_rerun(run_pytest, pytester):
+    result = run_pytest("--kafka-client", "mutant-retries_with_new_sequence", "--junit-xml", "out.xml")
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(
         [
@@ -80,7 +80,7 @@ def test_a_failure_says_what_was_expected_and_seen_and_how_to_see_it_again(ours,
     assert "expected: " in failure.text and "replay: kafka-trial replay" in failure.text
 
 
-def test_nothing_is_left_when_a_test_is_interrupted(pytester):
+def test_interrupted_test_leaves_nothing(pytester):
     pytester.makepyfile("def test_one(kafka_lane):\n    kafka_lane.topic()\n    raise KeyboardInterrupt\n")
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     assert result.ret == pytest.ExitCode.INTERRUPTED
@@ -88,7 +88,7 @@ def test_nothing_is_left_when_a_test_is_interrupted(pytester):
     assert '"stop_reason": "interrupted"' in (run / "run.json").read_text()
     left = []
     for process in psutil.process_iter():
-        with suppress(psutil.Error):  # of others, which come and go
+        with suppress(psutil.Error):  # folders of other processes, which change at any time
             if "kafka" in " ".join(process.cmdline()) and str(pytester.path) in process.environ().get(
                 "PWD", ""
             ):

@@ -1,4 +1,4 @@
-"""From a plan to a report, with real brokers: what the product says of clients that keep their promises."""
+"""From a plan to a report, with real brokers and clients that keep their guarantees."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 pytestmark = pytest.mark.jvm
 
 
-def test_both_clients_pass_the_eight_cells(matrix):
+def test_both_clients_pass_all_eight_cells(matrix):
     assert matrix["counts"] == {"pass": 16}
     for verdict in matrix["verdicts"]:
         counts = verdict["counts"]
@@ -25,7 +25,7 @@ def test_both_clients_pass_the_eight_cells(matrix):
             assert judged[no_more_than_promised] == "pass", verdict["trial"]
 
 
-def test_dropped_responses_duplicate_at_least_once_and_never_idempotent(matrix):
+def test_dropped_responses_cause_duplicates_only_without_idempotence(matrix):
     cells = [v for v in matrix["verdicts"] if v["scenario"] == "produce/dropped-response"]
     assert len(cells) == 4
     for verdict in cells:
@@ -35,7 +35,7 @@ def test_dropped_responses_duplicate_at_least_once_and_never_idempotent(matrix):
         assert (extra > 0) == (verdict["guarantee"] == "at-least-once"), verdict["trial"]
 
 
-def test_every_fault_says_what_it_hit(matrix):
+def test_every_fault_reports_its_hits(matrix):
     for verdict in matrix["verdicts"]:
         assert bool(verdict["faults"]) == (verdict["scenario"] != "produce/calm")
         for fault in verdict["faults"]:
@@ -45,12 +45,12 @@ def test_every_fault_says_what_it_hit(matrix):
             assert effective[1] >= requested[1]
 
 
-def test_judging_again_says_the_same(line, matrix):
+def test_judging_again_gives_the_same_verdicts(line, matrix):
     again = line.json("judge", matrix["run"])
     assert again["verdicts"] == matrix["verdicts"]
 
 
-def test_the_same_seed_gives_the_same_verdicts(line, matrix):
+def test_same_seed_gives_the_same_verdicts(line, matrix):
     document = line.json(
         "run", "produce/dropped-response", "-c", "reference", "-c", "confluent-kafka", "--seed", "7"
     )
@@ -60,13 +60,13 @@ def test_the_same_seed_gives_the_same_verdicts(line, matrix):
     assert {v["trial"]: v["verdict"] for v in document["verdicts"]} == first
 
 
-def test_the_evidence_of_sixteen_trials_takes_less_than_five_megabytes(line, matrix):
+def test_evidence_of_sixteen_trials_is_below_five_megabytes(line, matrix):
     trials = line.folder / matrix["run"] / "trials"
     assert len(list(trials.iterdir())) == 16
     assert sum(path.stat().st_size for path in trials.rglob("*") if path.is_file()) < 5_000_000
 
 
-def test_spark_agrees_and_the_report_is_there(line, matrix):
+def test_spark_agrees_and_writes_the_report(line, matrix):
     document = line.json("report", matrix["run"])
     assert document["agreement"]["trials"] == 16
     assert not document["agreement"]["disagreements"]
@@ -75,7 +75,7 @@ def test_spark_agrees_and_the_report_is_there(line, matrix):
     assert "confluent-kafka" in report.read_text()
 
 
-def test_a_verdict_that_was_tampered_with_is_a_disagreement(line, matrix, tmp_path):
+def test_altered_verdict_is_a_disagreement(line, matrix, tmp_path):
     run = tmp_path / Path(matrix["run"]).name
     shutil.copytree(line.folder / matrix["run"], run)
     path, *others = sorted(run.glob("trials/*/verdict.json"))

@@ -1,4 +1,4 @@
-"""Twelve faults become one with real brokers."""
+"""A trial with twelve faults is shrunk to one fault, with real brokers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from harness.storage.run_store import RunStore
 pytestmark = pytest.mark.jvm
 
 MUTANT = "mutant-gives_up_on_disconnect"
-#: Eighteen commands in less than two seconds: room for a dozen faults, and little to wait for.
+#: Eighteen commands in less than two seconds: long enough for a dozen faults, and a short wait.
 LOAD = {"records": 360, "records_per_command": 20, "interval_ms": 100}
 
 
 @pytest.fixture(scope="module")
 def dozen(line, tmp_path_factory) -> Path:
-    """A trial of a client that gives up over a lost connection: one fault closes them, eleven slow things down."""
+    """Return a trial of a client that fails when a connection is lost: one fault closes them, eleven delay them."""
     argv = ["run", "produce/dropped-response", "-c", MUTANT, "-g", "at-least-once", "--dry-run"]
     [spec] = line.json(*argv)["trials"]
     slow: dict[str, Any] = {"kind": "latency", "duration_ms": 80, "params": {"upstream_ms": 5}}
@@ -30,7 +30,7 @@ def dozen(line, tmp_path_factory) -> Path:
     return path
 
 
-def test_the_culprit_among_a_dozen_faults_is_left(line, dozen: Path) -> None:
+def test_only_the_fault_that_causes_the_failure_is_kept(line, dozen: Path) -> None:
     shrunk = line.json("shrink", str(dozen), "--faults-only", "-j", "8")
     minimal = shrunk["minimal"]
     assert shrunk["complete"] and shrunk["anomaly"] == "gave-up"

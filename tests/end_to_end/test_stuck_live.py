@@ -1,4 +1,4 @@
-"""A client that stalls after a reset is stuck, whatever it lacks; the true client in the same trial is not."""
+"""A client that stalls after a reset is reported as stuck, and the true client in the same trial is not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.jvm
 STALLING = Path(__file__).with_name("stalling_adapter.py")
 
 
-def test_a_program_that_stalls_is_stuck_without_a_delivery_timeout_and_with_a_living_process(line):
+def test_stalled_program_is_stuck_without_delivery_timeout(line):
     told = line(
         "run",
         "--json",
@@ -33,6 +33,6 @@ def test_a_program_that_stalls_is_stuck_without_a_delivery_timeout_and_with_a_li
     assert verdict["params"]["idle_ms"] > verdict["params"]["bound_ms"] == 40_000
 
 
-def test_the_true_client_is_not(line):
+def test_true_client_is_not_stuck(line):
     verdicts = line.json("run", "network/reset", "-c", "reference", "--seed", "7")["verdicts"]
     assert {verdict["verdict"] for verdict in verdicts} == {"pass"}

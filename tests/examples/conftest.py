@@ -1,4 +1,4 @@
-"""The example distribution, built from its pyproject and unpacked where Python can find it."""
+"""The example distribution, built from its pyproject and unpacked on Python's path."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROJECT = Path(__file__).parents[2] / "examples/plugins"
 
 @pytest.fixture(scope="session")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the unpacked wheel, entry points included."""
+    """Return the folder of the unpacked wheel, including its entry points."""
     folder = tmp_path_factory.mktemp("wheel")
     [wheel] = WheelBuilder(str(PROJECT)).build(directory=str(folder), versions=["standard"])
     with ZipFile(wheel) as archive:
@@ -27,7 +27,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def python(unpacked: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run Python with the distribution on its path; -m harness.cli.start is the command line."""
+    """Return a function that runs Python with the distribution on its path."""
 
     def run(*argv: str) -> subprocess.CompletedProcess[str]:
         env = os.environ | {"PYTHONPATH": str(unpacked)}
@@ -40,6 +40,6 @@ def python(unpacked: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 def kafka_trial(
     python: Callable[..., subprocess.CompletedProcess[str]],
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run a kafka-trial command with the distribution on its path."""
+    """Return a function that runs a kafka-trial command with the distribution on its path."""
     program = str(Path(sys.executable).with_name("kafka-trial"))
     return lambda *argv: python(program, *argv)

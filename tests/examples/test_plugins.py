@@ -24,14 +24,14 @@ PARTS = {
 
 @pytest.mark.long("builds and installs a distribution")
 @pytest.mark.parametrize("what", PARTS)
-def test_a_list_shows_the_part(kafka_trial, what):
+def test_part_is_listed(kafka_trial, what):
     done = kafka_trial("list", what, "--json")
     assert PARTS[what] <= {row["name"] for row in json.loads(done.stdout)}, done.stderr
 
 
 @pytest.mark.long("builds and installs a distribution")
-def test_its_own_tests_pass_where_it_is_installed(python, tmp_path):
-    """As a stranger runs them: beside no source of kafka-trial, and no configuration of its tests."""
+def test_tests_of_the_distribution_pass_when_installed(python, tmp_path):
+    """They run as for an outside author: without the source of kafka-trial and its test configuration."""
     shutil.copytree(PROJECT / "tests", tmp_path / "tests")
     done = python(
         "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path / "tests")
@@ -41,7 +41,7 @@ def test_its_own_tests_pass_where_it_is_installed(python, tmp_path):
 
 
 @pytest.mark.long("builds and installs a distribution")
-def test_its_client_keeps_the_contract_of_its_own_workload(kafka_trial):
+def test_client_keeps_the_contract_of_its_workload(kafka_trial):
     done = kafka_trial("check-adapter", "-c", "lookup", "--workload", "lookup", "--json")
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)["lookup@1.0"]) == 10
@@ -50,7 +50,7 @@ def test_its_client_keeps_the_contract_of_its_own_workload(kafka_trial):
 
 
 @pytest.mark.long("builds and installs a distribution")
-def test_its_mutant_is_tried_and_the_true_client_too(kafka_trial):
+def test_mutant_is_caught_and_true_client_passes(kafka_trial):
     done = kafka_trial("mutants", "--of", "lookup", "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
@@ -62,7 +62,7 @@ def test_its_mutant_is_tried_and_the_true_client_too(kafka_trial):
 
 
 @pytest.mark.long("builds and installs a distribution")
-def test_its_perturbations_are_tried_on_a_run_of_its_own(kafka_trial, tmp_path):
+def test_perturbations_are_caught_on_a_run(kafka_trial, tmp_path):
     runs = str(tmp_path)
     made = kafka_trial(
         "simulate", "--scenario", "lookup/late-answers", "-c", "lookup", "--trials", "3", "--keep", "all",
@@ -79,7 +79,7 @@ def test_its_perturbations_are_tried_on_a_run_of_its_own(kafka_trial, tmp_path):
 
 
 @pytest.mark.jvm
-def test_live_trials_are_judged_packed_reported_and_judged_again(kafka_trial, tmp_path):
+def test_live_trials_are_judged_packed_and_reported(kafka_trial, tmp_path):
     runs = str(tmp_path / "runs")
     first = kafka_trial(
         "run", "lookup/*", "produce/calm", "-c", "lookup", "-c", MUTANT, "-c", "reference",

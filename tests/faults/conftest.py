@@ -1,7 +1,7 @@
-"""A stage for faults: real Toxiproxy, real witness, and a small server that answers Kafka frames.
+"""Real Toxiproxy and real witness with a small server that answers Kafka frames, for tests of faults.
 
-``client -> Toxiproxy -> witness -> upstream``, on as many lanes as a test asks for; all of it in one event loop, and
-all of it gone when the test ends. Test modules cannot import each other: what they share hangs on the stage.
+``client -> Toxiproxy -> witness -> upstream``, on as many lanes as a test needs. All run in one event loop and end
+with the test. Test modules cannot import each other, so they share helpers through the stage.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from harness.witness import WitnessLane
 
 T = TypeVar("T")
 
-#: For the kinds that have to be told what to do.
+#: For the kinds that require parameters.
 PARAMS = {
     "bandwidth": {"upstream_bytes_per_s": 1_000_000},
     "idle_kill": {"idle_ms": 600_000},
@@ -53,10 +53,11 @@ def response(n: int) -> bytes:
 
 
 class Upstream:
-    """Answers every request at once; ``asked`` are the correlation ids, ``ends`` how connections ended.
+    """A server that answers every request at once.
 
-    ``firsts_bytes`` is how much of each frame's size came first; ``answers`` has the messages that answer other APIs
-    than ApiVersions, by API key.
+    ``asked`` are the correlation ids, and ``ends`` how connections ended. ``firsts_bytes`` is how much of each
+    frame's
+    size arrived first. ``answers`` has the responses to other APIs than ApiVersions, by API key.
     """
 
     def __init__(self) -> None:
@@ -85,13 +86,13 @@ class Upstream:
         finally:
             writer.transport.abort()
 
-    def heard(self) -> list[int]:
-        """The requests that have arrived since somebody last asked, over all connections."""
+    def arrived(self) -> list[int]:
+        """Return the requests of all connections that have arrived since the last call."""
         return [self.asked.get_nowait() for _ in range(self.asked.qsize())]
 
 
 class Client:
-    """One connection of a client through the proxy."""
+    """A client's connection through the proxy."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
@@ -107,22 +108,22 @@ class Client:
         return int.from_bytes((await self.frame())[:4])
 
     async def round_trip(self, n: int) -> bool:
-        """True if the answer comes as the broker writes it, to the byte."""
+        """Return whether the response arrives exactly as the broker writes it."""
         self.ask(n)
         return await self.frame() == response(n)[4:]
 
     async def exchange(self, n: int, message: Any) -> Any:
-        """What answers any message, as a client reads it that asked in this version."""
+        """Return the response to any message, decoded in the request's version."""
         self.writer.write(encode_request(message, n, "p1"))
         correlation_id, answer = decode_response(await self.frame(), message.__api_key__, message.__version__)
         assert correlation_id == n
         return answer
 
     async def taken(self) -> None:
-        """Return once the proxy has read all that was sent: nothing of it is left in its socket."""
+        """Return once the proxy has read all sent bytes, and its socket buffer is empty."""
         ends = [self.writer.get_extra_info(name)[1] for name in ("peername", "sockname")]
         while _unread(*(f"0100007F:{port:04X}" for port in ends)):  # noqa: ASYNC110
-            await asyncio.sleep(0)  # what another process reads is no event
+            await asyncio.sleep(0)  # no event signals that another process has read
 
 
 def _unread(local: str, remote: str) -> bool:
@@ -133,14 +134,14 @@ def _unread(local: str, remote: str) -> bool:
 
 @dataclass
 class Bystander:
-    """One whom a fault must not touch: a connection from before it, and a new one at each look."""
+    """A client that a fault must not affect: one connection from before it, and a new one at each check."""
 
     path: LanePath
     client: Client
     last: int = 900
 
     async def is_served(self) -> bool:
-        """Both have their answers, to the byte."""
+        """Return whether both connections get the exact responses."""
         new = await self.path.connect()
         self.last += 2
         return await self.client.round_trip(self.last) and await new.round_trip(self.last + 1)
@@ -148,7 +149,7 @@ class Bystander:
 
 @dataclass
 class LaneFault:
-    """A fault of a registered kind on one lane; what it hit is counted from its start on, or since it is there."""
+    """A fault of a registered kind on one lane. Its hits count from its start, or from its creation."""
 
     kind: FaultKind
     spec: FaultSpec
@@ -165,7 +166,7 @@ class LaneFault:
         await self.kind.inject_live(self.spec, self.lane)
 
     async def stop(self) -> None:
-        """The bystanders are served until then."""
+        """End the fault. The bystanders are served until then."""
         await self.serves_bystanders()
         await self.kind.heal_live(self.spec, self.lane)
         self.is_over = True
@@ -195,16 +196,16 @@ class LanePath:
     upstream: Upstream
     rows: list[Frame] = field(default_factory=list)
     clients: list[Client] = field(default_factory=list)
-    #: Those on other lanes, and perhaps on this one, whom a fault on this one must leave alone.
+    #: Clients on other lanes, and perhaps on this one, that a fault on this one must not affect.
     bystanders: list[Bystander] = field(default_factory=list)
 
     @property
     def lane(self) -> LiveLane:
-        """For the faults of the network: there is no cluster behind it."""
+        """Return the lane for network faults. It has no cluster."""
         return LiveLane((self.proxy,), self.witness, cast("Cluster", None), "t")
 
     def fault(self, kind: str, frames: FrameMatch | None = None, **given: int) -> LaneFault:
-        """A fault on this lane alone; ``given`` are its parameters, and ``start_ms``."""
+        """Return a fault on this lane alone. ``given`` are its parameters, and ``start_ms``."""
         return fault_on(self.lane, kind, frames, **given)
 
     @asynccontextmanager
@@ -217,13 +218,13 @@ class LanePath:
         elsewhere: int | None = 0,
         **given: int,
     ) -> AsyncIterator[LaneFault]:
-        """The frame of a control, in which a test starts the fault and stops it, and tells what the two ends see.
+        """Run a control, in which a test starts the fault, stops it, and asserts what both ends observe.
 
-        The bystanders are served under the fault and after it, it has hit so many frames or connections here and on
-        their lanes, and this lane is as new. ``elsewhere`` is None for a kind that counts whatever passes: it would
-        count on any lane.
+        Afterwards the bystanders must be served, the fault must have its expected hits here and on the bystanders'
+        lanes,
+        and this lane must work. ``elsewhere`` is None for a kind that counts any traffic, on any lane.
         """
-        assert self.bystanders, "nobody would notice if it reached too far"
+        assert self.bystanders, "without a bystander an effect on others would not be noticed"
         fault = replace(self.fault(kind, frames, **given), bystanders=self.bystanders)
         await fault.prepare()
         yield fault
@@ -236,7 +237,7 @@ class LanePath:
 
     @property
     def requested(self) -> list[int]:
-        """The correlation ids of the requests that passed the witness."""
+        """Return the correlation ids of the requests that passed the witness."""
         return [row.correlation_id for row in self.rows if row.kind is FrameKind.REQUEST]
 
     async def connect(self) -> Client:
@@ -245,13 +246,13 @@ class LanePath:
         return client
 
     async def served(self, n: int = 1) -> Client:
-        """A connection to this broker that has had an answer."""
+        """Return a connection to this broker that has had a response."""
         client = await self.connect()
         assert await client.round_trip(n)
         return client
 
     async def bystander(self) -> Bystander:
-        """One of which the broker's ``asked`` does not tell, until it asks again."""
+        """Return a bystander, whose first request is not in the broker's ``asked``."""
         client = await self.served(900)
         assert await self.upstream.asked.get() == 900
         return Bystander(self, client)
@@ -271,7 +272,7 @@ class LanePath:
         self.witness.unwatch(look)
 
     async def served_before(self, work: Awaitable[T]) -> asyncio.Future[T]:
-        """``work`` under way, and still so after a new connection here, through the same server, has had its answer."""
+        """Return ``work`` as a task that is still pending after a new connection is served by the same server."""
         task = asyncio.ensure_future(work)
         assert await (await self.connect()).round_trip(1)
         assert not task.done()
@@ -280,17 +281,17 @@ class LanePath:
     response_bytes = len(response(1))
     request_of = staticmethod(request)
     response_of = staticmethod(response)
-    #: An answer that nobody has asked for.
+    #: A response without a request.
     unasked = b"\0\0\0\x04\0\0\0\x09"
 
     async def passed_upstream(self, count: int) -> None:
-        """Return once the witness has passed on the first so many bytes of a request."""
+        """Return once the witness has forwarded this many bytes of a request."""
         relays = self.witness._relays
         while all(relay._transcript._requests.pending_bytes < count for relay in relays):  # noqa: ASYNC110
-            await asyncio.sleep(0)  # a chunk that ends inside a frame is no event
+            await asyncio.sleep(0)  # no event signals a chunk that ends inside a frame
 
     async def canary(self) -> bool:
-        """True if the lane is as new: nothing on its proxy or at its witness, and a new connection works."""
+        """Return whether the lane is clean: proxy and witness have no rules left, and a new connection works."""
         await Lane(0, (self.proxy,), self.witness).assert_pristine()
         return await (await self.connect()).round_trip(99)
 
@@ -301,7 +302,7 @@ class Stage:
     paths: Sequence[LanePath]
 
     def fault(self, kind: str, **given: int) -> LaneFault:
-        """A fault on one lane that has the proxies of all paths."""
+        """Return a fault on one lane that has the proxies of all paths."""
         first = self.paths[0].lane
         return fault_on(replace(first, proxies=tuple(path.proxy for path in self.paths)), kind, **given)
 
@@ -311,7 +312,7 @@ Staging = Callable[..., Any]
 
 @pytest.fixture
 def staged(tmp_path: Path) -> Staging:
-    """``async with staged(lanes) as stage``."""
+    """Return ``staged(lanes)``, an async context manager of a stage."""
 
     @asynccontextmanager
     async def stage(lanes: int = 2, timeout_s: float = 4.0) -> AsyncIterator[Stage]:
@@ -343,9 +344,10 @@ def staged(tmp_path: Path) -> Staging:
 
 @pytest.fixture
 def on_stage(staged: Staging) -> Callable[..., None]:
-    """``on_stage(scenario, lanes=1)`` plays a scenario, a coroutine function of the stage, in a loop of its own.
+    """Return ``on_stage(scenario, lanes=1)``, which runs a coroutine function of the stage in its own loop.
 
-    The first lane has a bystander on every other lane, and ``beside=True`` one of its own, who comes first.
+    The first lane has a bystander on every other lane. With ``beside=True`` it also has one of its own, which
+    connects first.
     """
 
     def play(

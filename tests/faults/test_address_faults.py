@@ -1,6 +1,6 @@
-"""Faults of the address that clients connect to: it refuses, or does not answer, until they end.
+"""Faults of the address that clients connect to: it refuses or does not respond until they end.
 
-What waits for the kernel to try a connection again, a second later, is left out of the fast tier.
+Tests that wait a second for the kernel to retry a connection are not in the fast tier.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from testkit.codes import raises_code
     "refuse",
     client="the open connection ends with FIN; every attempt to connect is refused",
     broker="the connection ends with FIN",
-    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+    untouched="neighbour lane: an open connection and new ones, during the fault and afterwards",
 )
 def test_refuse_refuses_until_it_ends(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
@@ -39,7 +39,7 @@ def test_refuse_refuses_until_it_ends(on_stage: Any) -> None:
     on_stage(scenario)
 
 
-def test_a_short_cut_does_not_end_a_long_refusal(on_stage: Any) -> None:
+def test_short_disconnect_does_not_end_a_longer_refusal(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         (victim,) = stage.paths
         long, short = victim.fault("refuse"), victim.fault("disconnect")
@@ -56,11 +56,11 @@ def test_a_short_cut_does_not_end_a_long_refusal(on_stage: Any) -> None:
 
 @pytest.mark.control(
     "partition",
-    client="loud: the open connection ends with FIN; who connects is refused",
+    client="loud: the open connection ends with FIN; new connections are refused",
     broker="the connection ends with FIN",
-    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+    untouched="neighbour lane: an open connection and new ones, during the fault and afterwards",
 )
-def test_a_loud_partition_refuses(on_stage: Any) -> None:
+def test_loud_partition_refuses(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, _ = stage.paths
         async with victim.under("partition", loud=1, hits=1) as fault:
@@ -82,10 +82,10 @@ def test_a_loud_partition_refuses(on_stage: Any) -> None:
         "the open connection ends with FIN; attempts to connect are neither accepted nor refused until "
         "the fault ends"
     ),
-    broker="the connection ends with FIN; nothing more arrives meanwhile",
-    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+    broker="the connection ends with FIN; nothing more arrives during the fault",
+    untouched="neighbour lane: an open connection and new ones, during the fault and afterwards",
 )
-def test_attempts_to_connect_wait_until_it_ends(on_stage: Any) -> None:
+def test_connect_timeout_delays_connections_until_it_ends(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         async with victim.under("connect_timeout", hits=1) as fault:
@@ -94,7 +94,7 @@ def test_attempts_to_connect_wait_until_it_ends(on_stage: Any) -> None:
             assert await client.reader.read() == b""
             assert await victim.upstream.ends.get() == "fin"
             connecting = [await neighbour.served_before(victim.connect()) for _ in range(3)]
-            assert victim.upstream.heard() == [1]
+            assert victim.upstream.arrived() == [1]
             await fault.stop()
             for new in await asyncio.gather(*connecting):
                 assert await new.round_trip(2)
@@ -104,7 +104,9 @@ def test_attempts_to_connect_wait_until_it_ends(on_stage: Any) -> None:
 
 @pytest.mark.long("real sockets, and faults that take their time")
 @pytest.mark.parametrize("refusal_first", [True, False])
-def test_a_refusal_outdoes_silence_and_both_end_alone(on_stage: Any, refusal_first: bool) -> None:
+def test_refusal_overrides_connect_timeout_and_both_end_separately(
+    on_stage: Any, refusal_first: bool
+) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         refusal, silence = victim.fault("refuse"), victim.fault("connect_timeout")
@@ -120,7 +122,7 @@ def test_a_refusal_outdoes_silence_and_both_end_alone(on_stage: Any, refusal_fir
     on_stage(scenario)
 
 
-def test_a_port_that_cannot_be_had_is_named_and_given_back(on_stage: Any) -> None:
+def test_occupied_port_is_reported_and_restored(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         (victim,) = stage.paths
         fault = victim.fault("connect_timeout")

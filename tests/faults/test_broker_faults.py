@@ -1,4 +1,4 @@
-"""The faults of the scripted brokers: what each does to a cluster, that it ends, and what it counts as hit."""
+"""The faults of the scripted brokers: their effect on a cluster, their end, and what counts as a hit."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from kio.schema.produce.v9.request import PartitionProduceData, TopicProduceData
 from kio.schema.types import TopicName
 from kio.static.primitive import Records, i16, i32, i32Timedelta
 
-from faults.kind import Fault
 from harness.brokers.scripted.cluster import ScriptedCluster
 from harness.model.dice import Dice
 from harness.model.errors import UsageError
 from harness.model.mode import BOTH_MODES
 from harness.model.rows import FaultRow, Frame, FrameKind, ProducePart
 from harness.model.spec import AtTime, FaultSpec
+from harness.plugins.fault import Fault
 from harness.plugins.registry import fault as fault_kind
 from harness.wire.apis import Api
 from harness.wire.messages import decode_response, encode_request
@@ -44,7 +44,7 @@ KINDS = (
 
 @dataclass
 class Lane:
-    """A lane with nothing but brokers."""
+    """A lane that has only brokers."""
 
     cluster: ScriptedCluster
     topic: str = "t"
@@ -52,12 +52,12 @@ class Lane:
     proxies: list[Any] = field(default_factory=list)
 
     def ask(self, message):
-        """What broker 1 answers, through the wire format."""
+        """Return broker 1's response, encoded and decoded."""
         answer = self.cluster.handle(1, 1, encode_request(message, 1, "client")[4:], self.now_ns)
         return decode_response(answer.frame[4:], message.__api_key__, message.__version__)[1]
 
     def produce(self, base_sequence, producer_id=-1):
-        """What is said of a batch for partition 0."""
+        """Return the result of a batch for partition 0."""
         builder = BatchBuilder()
         builder.append(1_700_000_000_000, b"k", b"v")
         epoch = 0 if producer_id >= 0 else -1
@@ -91,7 +91,7 @@ def spec(kind, brokers=(), **params):
 
 
 def state(cluster):
-    """All of a cluster that a fault may leave behind."""
+    """Return all state of a cluster that a fault can change."""
     inner = cluster._state
     return (
         [(n.is_alive, n.paused_until_ns) for n in inner.nodes.values()],
@@ -105,7 +105,7 @@ def state(cluster):
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_what_never_began_can_be_ended(name):
+def test_fault_that_never_began_can_be_healed(name):
     it = lane()
     before = state(it.cluster)
     fault_kind(name).heal_sim(spec(name), it)
@@ -115,7 +115,7 @@ def test_what_never_began_can_be_ended(name):
 @pytest.mark.parametrize("name", [name for name in KINDS if name != "topic_growth"])
 @pytest.mark.parametrize("brokers", [(), (2,)])
 @pytest.mark.parametrize("nodes", [1, 3])
-def test_after_the_end_the_cluster_is_whole(name, brokers, nodes):
+def test_cluster_is_restored_after_the_fault(name, brokers, nodes):
     it = lane(nodes)
     before = state(it.cluster)
     fault = fault_kind(name)
@@ -127,7 +127,7 @@ def test_after_the_end_the_cluster_is_whole(name, brokers, nodes):
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_kind_knows_its_parameters_and_its_worlds(name):
+def test_kind_validates_parameters_and_worlds(name):
     fault = fault_kind(name)
     assert isinstance(fault, Fault)
     assert fault.modes == BOTH_MODES
@@ -136,13 +136,13 @@ def test_a_kind_knows_its_parameters_and_its_worlds(name):
         fault.values(spec(name, nonsense=1))
 
 
-def test_leaders_move_away_from_the_brokers_named():
+def test_leaders_move_away_from_the_named_brokers():
     it = lane()
     fault_kind("leader_move").inject_sim(spec("leader_move", (2,)), it)
     assert [it.cluster.leader("t", partition) for partition in range(3)] == [(1, 0), (3, 1), (3, 0)]
 
 
-def test_brokers_die_and_come_back():
+def test_brokers_die_and_return():
     it = lane()
     fault = fault_kind("broker_kill")
     fault.inject_sim(spec("broker_kill", (1, 3)), it)
@@ -152,7 +152,7 @@ def test_brokers_die_and_come_back():
     assert all(it.cluster.accepts(node) for node in (1, 2, 3))
 
 
-def test_a_pause_lasts_as_long_as_the_fault():
+def test_pause_lasts_as_long_as_the_fault():
     it = lane()
     fault_kind("broker_pause").inject_sim(spec("broker_pause", (2,)), it)
     answer = it.cluster.handle(2, 1, b"", it.now_ns)
@@ -161,12 +161,12 @@ def test_a_pause_lasts_as_long_as_the_fault():
 
 
 @pytest.mark.twin("topic_recreate")
-def test_topics_go_and_come_and_grow():
+def test_topics_are_deleted_recreated_and_grown():
     it = lane()
     fault = fault_kind("topic_recreate")
     fault.inject_sim(spec("topic_recreate"), it)
     assert not it.cluster.has_topic("t")
-    for name in KINDS:  # faults overlap: none may stumble over the other
+    for name in KINDS:  # faults overlap, so each must work with the other in effect
         fault_kind(name).inject_sim(spec(name), it)
         fault_kind(name).heal_sim(spec(name), it)
     assert it.cluster.has_topic("t")
@@ -175,7 +175,7 @@ def test_topics_go_and_come_and_grow():
     assert it.cluster.partition_count("t") == before + 4
 
 
-def test_settings_change_for_the_duration():
+def test_settings_change_during_the_fault():
     it = lane()
     fault_kind("message_size_limit").inject_sim(spec("message_size_limit", bytes=99), it)
     assert it.cluster.config("t") == {"max.message.bytes": "99"}
@@ -184,7 +184,7 @@ def test_settings_change_for_the_duration():
 
 
 @pytest.mark.twin("throttle")
-def test_answers_say_a_throttle_time_until_it_ends():
+def test_responses_have_a_throttle_time_during_the_fault():
     it, fault, of_it = lane(), fault_kind("throttle"), spec("throttle", api=Api.API_VERSIONS, throttle_ms=300)
     asked = ApiVersionsRequest(client_software_name="c", client_software_version="1")
     fault.inject_sim(of_it, it)
@@ -194,7 +194,7 @@ def test_answers_say_a_throttle_time_until_it_ends():
 
 
 @pytest.mark.twin("producer_id_expiry")
-def test_producers_are_forgotten():
+def test_producer_ids_expire():
     it, fault = lane(), fault_kind("producer_id_expiry")
     assert it.produce(0, producer_id=5).error_code is ErrorCode.none
     assert it.produce(7, producer_id=5).error_code is ErrorCode.out_of_order_sequence_number
@@ -204,7 +204,7 @@ def test_producers_are_forgotten():
 
 
 @pytest.mark.twin("log_trim")
-def test_what_was_in_the_log_is_gone():
+def test_log_is_trimmed():
     it = lane()
     assert [it.produce(-1).base_offset for _ in range(3)] == [0, 1, 2]
     fault_kind("log_trim").inject_sim(spec("log_trim"), it)
@@ -245,7 +245,7 @@ HITS = {
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_hit_is_what_shows_the_fault_while_it_lasts(name):
+def test_hits_are_frames_that_show_the_fault(name):
     hit, *misses = HITS[name]
     before, after = (
         Frame(**{**{f: getattr(hit, f) for f in hit.__struct_fields__}, "t_ns": t}) for t in (999, 2_001)
@@ -253,7 +253,7 @@ def test_a_hit_is_what_shows_the_fault_while_it_lasts(name):
     fault = fault_kind(name)
     assert fault.hits(row(name), [before, hit, *misses, *misses, after]) == 1
     assert fault.simulated_hits(row(name), [hit], lane()) == 1
-    elsewhere = name == "min_isr"  # the leaders answer, whoever fell behind
+    elsewhere = name == "min_isr"  # the leaders respond, whichever replica is behind
     assert fault.hits(row(name, brokers=(2,)), [hit]) == elsewhere
     never = FaultRow(0, spec(name), None, None)
     assert fault.hits(never, [hit]) == 0

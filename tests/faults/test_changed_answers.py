@@ -1,4 +1,4 @@
-"""Faults that put other words into a broker's answers: what is named changes, and no other word for anybody."""
+"""Faults that change a broker's responses: the named field changes, and no other field or response."""
 
 from __future__ import annotations
 
@@ -89,7 +89,9 @@ TRUE = known(1, 5, 1, 2)
 
 
 def answering(stage: Any) -> Any:
-    """The lane that is meant, a client beside on it and one elsewhere; brokers that answer Produce and Metadata."""
+    """Return the lane with the fault, with clients on it and on another one, and brokers that answer Produce and
+    Metadata.
+    """
     for path in stage.paths:
         path.upstream.answers = {Api.PRODUCE: PRODUCED, Api.METADATA: TRUE}
     victim = stage.paths[0]
@@ -99,16 +101,16 @@ def answering(stage: Any) -> Any:
 @pytest.mark.control(
     "error_response",
     client=(
-        "one answer to Produce has the code for one partition; the other partition and the next answer "
-        "have not"
+        "one response to Produce has the code for one partition; the other partition and the next response "
+        "do not"
     ),
-    broker="the request arrives, and its answer says that both partitions were appended",
+    broker="the request arrives, and the broker's response says that both partitions were appended",
     untouched=(
-        "same lane: a connection beside, behind the one answer that is meant, and afterwards; "
-        "neighbour lane: an open connection and new ones, meanwhile and afterwards"
+        "same lane: another connection, after the one changed response, and after the fault; "
+        "neighbour lane: an open connection and new ones, during the fault and afterwards"
     ),
 )
-def test_one_answer_has_an_error_code_for_one_partition(on_stage: Any) -> None:
+def test_error_response_changes_one_partition_of_one_response(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, beside, elsewhere = answering(stage)
         params = {"code": 6, "partition": 1, "after_append": 1}
@@ -119,7 +121,7 @@ def test_one_answer_has_an_error_code_for_one_partition(on_stage: Any) -> None:
             refused = replace(APPENDED[1], error_code=ErrorCode.not_leader_or_follower, base_offset=i64(-1))
             told = TopicProduceResponse(name=T, partition_responses=(APPENDED[0], refused))
             assert await client.exchange(1, PRODUCE) == replace(PRODUCED, responses=(told,))
-            assert victim.upstream.heard() == [1]
+            assert victim.upstream.arrived() == [1]
             assert await client.exchange(2, PRODUCE) == PRODUCED
             assert await beside.exchange(3, PRODUCE) == PRODUCED
             await fault.stop()
@@ -129,14 +131,14 @@ def test_one_answer_has_an_error_code_for_one_partition(on_stage: Any) -> None:
 
 @pytest.mark.control(
     "changed_error",
-    client="the answer that is meant has the code for all partitions; the one before and the one behind it have not",
-    broker="each request arrives, and each answer says that both partitions were appended",
+    client="the matching response has the code for all partitions; the ones before and after it do not",
+    broker="each request arrives, and each response of the broker says that both partitions were appended",
     untouched=(
-        "same lane: a connection beside, behind the one answer that is meant, and afterwards; "
-        "neighbour lane: an open connection and new ones, meanwhile and afterwards"
+        "same lane: another connection, after the one changed response, and after the fault; "
+        "neighbour lane: an open connection and new ones, during the fault and afterwards"
     ),
 )
-def test_the_second_answer_says_another_error(on_stage: Any) -> None:
+def test_changed_error_changes_the_second_response(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, beside, elsewhere = answering(stage)
         async with victim.under("changed_error", FrameMatch("Produce", first=2), code=59, hits=1) as fault:
@@ -151,7 +153,7 @@ def test_the_second_answer_says_another_error(on_stage: Any) -> None:
             assert [await elsewhere.exchange(n, PRODUCE) for n in (1, 2)] == [PRODUCED] * 2
             assert await client.exchange(2, PRODUCE) == replace(PRODUCED, responses=(told,))
             assert await client.exchange(3, PRODUCE) == PRODUCED
-            assert victim.upstream.heard() == [1, 2, 3]
+            assert victim.upstream.arrived() == [1, 2, 3]
             assert await beside.exchange(4, PRODUCE) == PRODUCED
             await fault.stop()
 
@@ -161,17 +163,17 @@ def test_the_second_answer_says_another_error(on_stage: Any) -> None:
 @pytest.mark.control(
     "throttle",
     client=(
-        "every answer to Produce says the throttle time until the fault ends, and nothing else in it changes"
+        "every response to Produce has the throttle time until the fault ends, and is otherwise unchanged"
     ),
     broker=(
-        "the requests arrive, also that behind a throttled answer, and no answer of it says a throttle time"
+        "the requests arrive, also after a throttled response, and the broker's responses have no throttle time"
     ),
     untouched=(
-        "same lane: answers of another API, on the same connection and beside it; "
-        "neighbour lane: every answer, meanwhile and afterwards"
+        "same lane: responses of another API, on the same connection and on another; "
+        "neighbour lane: every response, during the fault and afterwards"
     ),
 )
-def test_answers_say_that_the_client_is_over_its_quota(on_stage: Any) -> None:
+def test_throttle_reports_a_throttle_time(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, _, elsewhere = answering(stage)
         async with victim.under("throttle", throttle_ms=300, hits=2, elsewhere=None) as fault:
@@ -179,7 +181,7 @@ def test_answers_say_that_the_client_is_over_its_quota(on_stage: Any) -> None:
             await fault.start()
             throttled = replace(PRODUCED, throttle_time=i32Timedelta.parse(timedelta(milliseconds=300)))
             assert [await client.exchange(n, PRODUCE) for n in (1, 2)] == [throttled] * 2
-            assert victim.upstream.heard() == [1, 2]
+            assert victim.upstream.arrived() == [1, 2]
             assert await client.round_trip(3)
             assert await elsewhere.exchange(1, PRODUCE) == PRODUCED
             await fault.stop()
@@ -191,14 +193,14 @@ def test_answers_say_that_the_client_is_over_its_quota(on_stage: Any) -> None:
 
 @pytest.mark.control(
     "stale_metadata",
-    client="every Metadata answer names the other leader, in the older epoch, and leaves out the one broker",
-    broker="the requests arrive, and its answers name the true leader, its epoch and all brokers",
+    client="every Metadata response names the other leader, in the older epoch, and omits the one broker",
+    broker="the requests arrive, and the broker's responses name the true leader, its epoch and all brokers",
     untouched=(
-        "same lane: answers of another API, on the same connection and beside it; "
-        "neighbour lane: every answer, meanwhile and afterwards"
+        "same lane: responses of another API, on the same connection and on another; "
+        "neighbour lane: every response, during the fault and afterwards"
     ),
 )
-def test_metadata_names_another_leader(on_stage: Any) -> None:
+def test_stale_metadata_names_another_leader(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, _, elsewhere = answering(stage)
         params = {"leader_id": 2, "epochs_back": 3, "unnamed_id": 2}
@@ -206,7 +208,7 @@ def test_metadata_names_another_leader(on_stage: Any) -> None:
             client = await victim.connect()
             await fault.start()
             assert [await client.exchange(n, METADATA) for n in (1, 2)] == [known(2, 2, 1)] * 2
-            assert victim.upstream.heard() == [1, 2]
+            assert victim.upstream.arrived() == [1, 2]
             assert await client.round_trip(3)
             assert await elsewhere.exchange(1, METADATA) == TRUE
             await fault.stop()
@@ -219,16 +221,16 @@ def test_metadata_names_another_leader(on_stage: Any) -> None:
 @pytest.mark.control(
     "unsupported_version",
     client=(
-        "the first answer to ApiVersions is UNSUPPORTED_VERSION in version 0, the next is as the broker "
+        "the first response to ApiVersions is UNSUPPORTED_VERSION in version 0, the next is as the broker "
         "writes it"
     ),
-    broker="the request arrives, and its answer is in version 3, without an error",
+    broker="the request arrives, and the broker's response is in version 3, without an error",
     untouched=(
-        "same lane: a connection beside, behind the one answer that is meant, and afterwards; "
-        "neighbour lane: an open connection and new ones, meanwhile and afterwards"
+        "same lane: another connection, after the one changed response, and after the fault; "
+        "neighbour lane: an open connection and new ones, during the fault and afterwards"
     ),
 )
-def test_an_old_broker_answers_in_version_0(on_stage: Any) -> None:
+def test_unsupported_version_is_answered_in_version_0(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, _ = stage.paths
         async with victim.under("unsupported_version", hits=1) as fault:
@@ -239,7 +241,7 @@ def test_an_old_broker_answers_in_version_0(on_stage: Any) -> None:
             asked = ApiVersionsRequest(client_software_name="test", client_software_version="1")
             refused = ApiVersionsResponse(error_code=ErrorCode.unsupported_version, api_keys=())
             assert await client.exchange(1, asked) == refused
-            assert victim.upstream.heard() == [1]
+            assert victim.upstream.arrived() == [1]
             assert await client.round_trip(2) and await beside.round_trip(3)
             await fault.stop()
             assert await beside.round_trip(4)

@@ -1,4 +1,4 @@
-"""Faults that end connections: told to both sides or to one alone, on one lane alone, and gone without a trace."""
+"""Faults that end connections, visibly for both sides or for one, on one lane, without lasting effects."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from harness.model.rows import FrameKind
 
 @pytest.mark.control(
     "disconnect",
-    client="every open connection ends with FIN; who connects meanwhile is refused",
+    client="every open connection ends with FIN; new connections are refused",
     broker="every connection ends with FIN",
-    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+    untouched="neighbour lane: an open connection and new ones, during the fault and afterwards",
 )
 def test_disconnect_ends_live_connections_and_refuses_until_it_ends(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
@@ -33,9 +33,9 @@ def test_disconnect_ends_live_connections_and_refuses_until_it_ends(on_stage: An
 
 @pytest.mark.control(
     "reset",
-    client="every open connection ends with RST; who connects meanwhile is refused",
+    client="every open connection ends with RST; new connections are refused",
     broker="every connection ends with RST",
-    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+    untouched="neighbour lane: an open connection and new ones, during the fault and afterwards",
 )
 def test_reset_resets_live_connections_on_both_sides(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
@@ -57,7 +57,7 @@ def test_reset_resets_live_connections_on_both_sides(on_stage: Any) -> None:
     on_stage(scenario)
 
 
-def test_a_reset_prepared_and_never_started_is_undone_by_stop(on_stage: Any) -> None:
+def test_stop_undoes_a_prepared_reset(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         (victim,) = stage.paths
         fault = victim.fault("reset")
@@ -73,11 +73,11 @@ def test_a_reset_prepared_and_never_started_is_undone_by_stop(on_stage: Any) -> 
 
 @pytest.mark.control(
     "idle_kill",
-    client="silent connections end with FIN, those too that are opened meanwhile",
+    client="idle connections end with FIN, including new ones",
     broker="the connections that were open end with FIN",
-    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+    untouched="neighbour lane: an open connection and new ones, during the fault and afterwards",
 )
-def test_idle_connections_are_killed(on_stage: Any) -> None:
+def test_idle_connections_are_closed(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, _ = stage.paths
         async with victim.under("idle_kill", idle_ms=20, hits=4) as fault:
@@ -94,11 +94,11 @@ def test_idle_connections_are_killed(on_stage: Any) -> None:
 
 @pytest.mark.control(
     "accept_then_close",
-    client="open connections end with FIN; who connects is accepted, asks, and reads the end and no answer",
-    broker="the connections that were open end with FIN; of what is asked meanwhile nothing arrives",
-    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+    client="open connections end with FIN; new ones are accepted, and end without a response",
+    broker="the connections that were open end with FIN; no later request arrives",
+    untouched="neighbour lane: an open connection and new ones, during the fault and afterwards",
 )
-def test_whoever_connects_is_hung_up_on(on_stage: Any) -> None:
+def test_accept_then_close_closes_new_connections(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, _ = stage.paths
         async with victim.under("accept_then_close", hits=4) as fault:
@@ -110,7 +110,7 @@ def test_whoever_connects_is_hung_up_on(on_stage: Any) -> None:
                 new = await victim.connect()
                 new.ask(n)
                 assert await new.reader.read() == b""
-            assert victim.upstream.heard() == [1]
+            assert victim.upstream.arrived() == [1]
             await victim.seen(FrameKind.CLOSE, 4)
             await fault.stop()
 
@@ -119,14 +119,14 @@ def test_whoever_connects_is_hung_up_on(on_stage: Any) -> None:
 
 @pytest.mark.control(
     "half_open",
-    client="open connections are silent until the end, and then end",
+    client="open connections are silent until the fault ends, and then end",
     broker="every connection ends with FIN at once; what is sent on it later never arrives",
     untouched=(
-        "neighbour lane: an open connection and new ones, meanwhile and afterwards; "
+        "neighbour lane: an open connection and new ones, during the fault and afterwards; "
         "same lane: a connection that is opened later"
     ),
 )
-def test_a_client_that_is_not_told(on_stage: Any) -> None:
+def test_half_open_hides_the_end_from_the_client(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         async with victim.under("half_open", hits=2) as fault:
@@ -142,7 +142,7 @@ def test_a_client_that_is_not_told(on_stage: Any) -> None:
             assert await reading[1] == b""
             assert await asyncio.gather(reading[0], return_exceptions=True)
             assert await new.round_trip(4)
-            assert victim.upstream.heard() == [1, 1, 3, 4]
+            assert victim.upstream.arrived() == [1, 1, 3, 4]
 
     on_stage(scenario)
 
@@ -150,13 +150,13 @@ def test_a_client_that_is_not_told(on_stage: Any) -> None:
 @pytest.mark.control(
     "half_open",
     client="the open connection ends with FIN at once",
-    broker="the connection stays, also when the broker writes on it, and ends with FIN when the fault does",
+    broker="the connection stays, even if the broker writes to it, and ends with FIN when the fault ends",
     untouched=(
-        "neighbour lane: an open connection and new ones, meanwhile and afterwards; "
+        "neighbour lane: an open connection and new ones, during the fault and afterwards; "
         "same lane: a connection that is opened later"
     ),
 )
-def test_a_broker_that_is_not_told(on_stage: Any) -> None:
+def test_half_open_hides_the_end_from_the_broker(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, _ = stage.paths
         async with victim.under("half_open", unaware_broker=1, hits=1) as fault:

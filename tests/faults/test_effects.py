@@ -1,4 +1,4 @@
-"""What faults are said to have done: something where they were, and nothing in a trial, or at a time, without them."""
+"""Detected effects of faults: an effect where the fault was, and none in a trial, or at a time, without it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace as restruct
 
-from faults.kind import Fault
 from harness.judging.fault_activation import activation, effects
 from harness.model.evidence import Evidence
 from harness.model.mode import Mode
@@ -19,6 +18,7 @@ from harness.model.rows import FaultRow
 from harness.model.spec import AtTime, ClientRef, FaultSpec, FrameMatch, OnPhase, TrialSpec, Workload
 from harness.model.verdicts import Guarantee, Verdict
 from harness.plugins import registry
+from harness.plugins.fault import Fault
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
 from harness.workloads.produce.profile import producer_config
@@ -26,13 +26,13 @@ from harness.workloads.produce.profile import producer_config
 pytestmark = pytest.mark.long("simulated trials of every kind of fault")
 
 NS_PER_MS = 1_000_000
-#: Faults of the tests come that long after the load began, and last so long; the peace is before them.
+#: Faults of the tests begin this long after the load and last this long. A period without faults precedes them.
 AT_MS, FOR_MS, LOAD_MS = 12_000, 4_000, 18_000
 PEACE_MS = 5_000
 
 PRODUCE = FrameMatch("Produce", first=2)
 REQUEST = FrameMatch("Produce", "request", first=2)
-#: Kinds as they may be asked for; the simulated ones bite so.
+#: Kinds with parameters, chosen so that the simulated ones have an effect.
 LISTED: tuple[tuple[str, dict[str, int], FrameMatch | None], ...] = (
     ("bandwidth", {"upstream_bytes_per_s": 300}, None),
     ("bandwidth", {"downstream_bytes_per_s": 100}, None),
@@ -87,7 +87,7 @@ LISTED: tuple[tuple[str, dict[str, int], FrameMatch | None], ...] = (
     ("unsupported_version", {}, None),
     ("wrong_correlation_id", {}, PRODUCE),
 )
-#: And every other kind as it is by default.
+#: And every other kind with its defaults.
 KINDS = (
     *LISTED,
     *(
@@ -96,7 +96,7 @@ KINDS = (
         if name not in {listed for listed, _, _ in LISTED}
     ),
 )
-#: Here nothing shows them: no such world, nobody who asks a coordinator, a difference that is within the usual.
+#: Not visible here: the world lacks the kind, no client uses a coordinator, or the difference is too small.
 NOT_SHOWN_HERE = {
     ("broker_restart", ()),
     ("coordinator_move", ()),
@@ -106,7 +106,7 @@ NOT_SHOWN_HERE = {
     ("slicer", ()),
     ("unsupported_version", ()),
 }
-#: What it does shows in nothing that passes: its row is written if the brokers say so, and not otherwise.
+#: Kinds whose effect no frame shows. Their row is written only if the brokers confirm it.
 BY_THE_BROKERS_WORD = {"producer_id_expiry"}
 
 
@@ -142,7 +142,7 @@ def key(kind: str, params: dict[str, int]) -> tuple[str, tuple[tuple[str, int], 
 
 
 def placed(evidence: Evidence, row: FaultRow, begin_ms: int, duration_ms: int) -> Evidence:
-    """The evidence with that row alone, in effect from so long after the load began."""
+    """Return the evidence with only that row, in effect from this long after the load began."""
     begin_ns = (evidence.record.phases.load_ns or 0) + begin_ms * NS_PER_MS
     window = begin_ns, begin_ns + duration_ms * NS_PER_MS
     others = tuple(each for each in evidence.faults if each.index != row.index)
@@ -158,16 +158,14 @@ def simulated() -> list[Any]:
     ]
 
 
-def test_every_kind_is_tried_and_tells_its_effect() -> None:
+def test_every_kind_is_covered_and_detects_its_effect() -> None:
     for kind in registry.table("faults").values():
         assert type(kind).effects is not Fault.effects, kind.name
         assert kind.shown_by, kind.name
 
 
 @pytest.mark.parametrize(("kind", "params", "frames"), simulated(), ids=str)
-def test_a_fault_that_was_there_is_shown(
-    kind: str, params: dict[str, int], frames: FrameMatch | None
-) -> None:
+def test_injected_fault_has_an_effect(kind: str, params: dict[str, int], frames: FrameMatch | None) -> None:
     if kind in ("topic_growth", "log_trim", "topic_recreate", "producer_id_expiry"):
         evidence = tried(FaultSpec(kind, AtTime(AT_MS - 4_000), 1_000, params), seed=2)
     else:
@@ -184,7 +182,7 @@ def test_a_fault_that_was_there_is_shown(
     st.sampled_from([0, 1, 50, 300, 2_000, 9_000]),
     st.sampled_from([(), (1,), (2, 3)]),
 )
-def test_in_a_calm_trial_no_fault_shows(
+def test_no_fault_has_an_effect_in_a_calm_trial(
     kind: Any, seed: int, begin_ms: int, duration_ms: int, brokers: tuple[int, ...]
 ) -> None:
     name, params, frames = kind
@@ -198,7 +196,7 @@ def test_in_a_calm_trial_no_fault_shows(
 @pytest.mark.parametrize(("kind", "params", "frames"), simulated(), ids=str)
 @given(st.integers(0, PEACE_MS), st.sampled_from([0, 50, 300, 1_500]))
 @settings(max_examples=12)
-def test_what_a_fault_did_does_not_show_at_another_time(
+def test_fault_has_no_effect_at_another_time(
     kind: str, params: dict[str, int], frames: FrameMatch | None, begin_ms: int, duration_ms: int
 ) -> None:
     if kind in BY_THE_BROKERS_WORD:
@@ -209,7 +207,7 @@ def test_what_a_fault_did_does_not_show_at_another_time(
     assert effects(moved)[0].count == 0, effects(moved)[0].what
 
 
-def test_a_fault_that_never_took_effect_shows_nothing() -> None:
+def test_fault_that_never_began_has_no_effect() -> None:
     for name, params, frames in KINDS:
         row = FaultRow(0, FaultSpec(name, AtTime(0), 1_000, params, frames=frames), (1, 2), None, hits=3)
         evidence = replace(calm(1), faults=(row,))
@@ -218,14 +216,14 @@ def test_a_fault_that_never_took_effect_shows_nothing() -> None:
 
 SCENARIO = registry.scenario("generated/any")
 CUT = FaultSpec("disconnect", AtTime(3_000), 100)
-#: Nobody asks for anything any more.
+#: No client sends requests any more.
 TOO_LATE = FaultSpec("dropped_response", AtTime(LOAD_MS - 200), 100)
 
 
 @pytest.mark.parametrize(
     ("require_all_faults", "verdict"), [(False, Verdict.PASS), (True, Verdict.NOT_EXERCISED)]
 )
-def test_each_fault_is_accounted_for_by_itself(require_all_faults: bool, verdict: Verdict) -> None:
+def test_each_fault_is_reported_separately(require_all_faults: bool, verdict: Verdict) -> None:
     evidence = tried(CUT, TOO_LATE)
     said = activation(evidence, replace(SCENARIO, require_all_faults=require_all_faults))
     assert said.verdict is verdict
@@ -238,7 +236,7 @@ def test_each_fault_is_accounted_for_by_itself(require_all_faults: bool, verdict
     assert all(each.shown_by for each in said.faults)
 
 
-def test_where_none_bit_the_trial_is_not_exercised_and_all_are_named() -> None:
+def test_trial_without_effects_is_not_exercised_and_names_all_faults() -> None:
     evidence = tried(TOO_LATE, FaultSpec("unsupported_version", OnPhase("load"), 100))
     said = activation(evidence, replace(SCENARIO, require_all_faults=False))
     assert said.verdict is Verdict.NOT_EXERCISED
@@ -246,7 +244,7 @@ def test_where_none_bit_the_trial_is_not_exercised_and_all_are_named() -> None:
     assert "fault 1 (unsupported_version)" in said.reason.message
 
 
-def test_a_kind_that_tells_no_effect_is_shown_by_its_hits_and_the_verdict_says_so() -> None:
+def test_kind_without_effect_is_detected_by_its_hits() -> None:
     class Foreign:
         name = CUT.kind
 
@@ -257,6 +255,6 @@ def test_a_kind_that_tells_no_effect_is_shown_by_its_hits_and_the_verdict_says_s
     assert "measures no effect" in account.shown_by
 
 
-def test_a_kind_that_is_not_installed_any_more_is_shown_by_its_hits() -> None:
+def test_uninstalled_kind_is_detected_by_its_hits() -> None:
     row = FaultRow(0, FaultSpec("gone", AtTime(0), 1_000), (1, 2), (1, 2), hits=3)
     assert effects(replace(calm(1), faults=(row,)))[0].count == 3

@@ -1,4 +1,6 @@
-"""What may be asked of ``error_response``: a partition of Produce alone, for no other answer is read by partition."""
+"""Parameters of ``error_response``: only Produce can name a partition, because only its responses have an error for
+each.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,12 @@ def asked(api: Api, **params: int) -> FaultSpec:
 
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("api", [Api.METADATA, Api.INIT_PRODUCER_ID, Api.API_VERSIONS])
-def test_a_partition_of_another_api_is_refused(api: Api, mode: Mode) -> None:
+def test_partition_of_another_api_is_refused(api: Api, mode: Mode) -> None:
     FAULT.check(asked(api), mode)
     with raises_code(UsageError, "error-response-partition"):
         FAULT.check(asked(api, partition=0), mode)
 
 
 @pytest.mark.parametrize("mode", Mode)
-def test_a_partition_of_produce_may_fail_alone(mode: Mode) -> None:
+def test_one_partition_of_produce_can_fail(mode: Mode) -> None:
     FAULT.check(asked(Api.PRODUCE, partition=1), mode)

@@ -1,4 +1,4 @@
-"""What holds for every kind of fault; ``each_kind`` are those that work on proxies, in live mode."""
+"""Properties of every kind of fault. ``each_kind`` covers those that work on proxies in live mode."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ each_kind = pytest.mark.parametrize(
 
 
 @each_kind
-def test_hits_are_none_without_traffic_or_effect(name: str, on_stage: Any) -> None:
+def test_no_hits_without_traffic_or_effect(name: str, on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         (victim,) = stage.paths
         assert await (await victim.connect()).round_trip(1)
@@ -46,7 +46,7 @@ def test_hits_are_none_without_traffic_or_effect(name: str, on_stage: Any) -> No
 
 
 @each_kind
-def test_stop_works_after_a_start_that_failed_half_way_and_more_than_once(name: str, on_stage: Any) -> None:
+def test_stop_works_after_a_failed_start_and_twice(name: str, on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         on_one, on_both = stage.paths[0].fault(name), stage.fault(name)
         await on_both.prepare()
@@ -60,7 +60,7 @@ def test_stop_works_after_a_start_that_failed_half_way_and_more_than_once(name: 
 
 
 @each_kind
-def test_it_ends_beside_another_fault_and_leaves_that_alone(name: str, on_stage: Any) -> None:
+def test_ending_leaves_an_overlapping_fault_in_effect(name: str, on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         (victim,) = stage.paths
         fault, beside = victim.fault(name), victim.fault("latency", upstream_ms=1, downstream_ms=1)
@@ -78,7 +78,7 @@ def test_it_ends_beside_another_fault_and_leaves_that_alone(name: str, on_stage:
     on_stage(scenario, lanes=1)
 
 
-def test_a_start_that_fails_on_one_proxy_reaches_the_others(on_stage: Any) -> None:
+def test_failed_start_on_one_proxy_still_reaches_the_others(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         on_one, on_both = stage.paths[0].fault("dropped_response"), stage.fault("dropped_response")
         await on_one.start()
@@ -109,7 +109,7 @@ def test_a_start_that_fails_on_one_proxy_reaches_the_others(on_stage: Any) -> No
         ("late_response", {"delay_ms": 1}, "unknown-name"),
     ],
 )
-def test_parameters_are_checked_before_anything_runs(name: str, params: dict[str, int], said: str) -> None:
+def test_parameters_are_checked_before_a_run(name: str, params: dict[str, int], said: str) -> None:
     fault = FaultSpec(name, AtTime(0), 1_000, params)
     with raises_code(UsageError, said):
         registry.fault(name).check(fault, Mode.LIVE)
@@ -118,7 +118,7 @@ def test_parameters_are_checked_before_anything_runs(name: str, params: dict[str
 @pytest.mark.parametrize(
     "name", [name for name, kind in registry.table("faults").items() if not isinstance(kind, FrameFault)]
 )
-def test_frames_are_named_to_no_kind_that_would_not_look_at_them(name: str) -> None:
+def test_kinds_that_ignore_frames_refuse_them(name: str) -> None:
     kind = registry.fault(name)
     fault = FaultSpec(name, AtTime(0), 1_000, frames=FrameMatch("Produce"))
     for mode in kind.modes:
@@ -127,7 +127,7 @@ def test_frames_are_named_to_no_kind_that_would_not_look_at_them(name: str) -> N
 
 
 @pytest.mark.parametrize("name", registry.names("faults"))
-def test_the_page_of_a_kind_has_its_sections(name: str) -> None:
+def test_page_of_a_kind_has_its_sections(name: str) -> None:
     kind = registry.fault(name)
     page = sys.modules[type(kind).__module__]
     sections = [

@@ -1,4 +1,4 @@
-"""Faults on single frames: the frame that is meant and no other, on its lane alone, seen from both sides."""
+"""Faults on single frames: only the matching frame of one lane is affected, as seen from both sides."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faults.kind import toxic_name
 from harness.model.errors import UsageError
 from harness.model.mode import Mode
 from harness.model.rows import Disposition, FaultRow, Frame, FrameKind
 from harness.model.spec import AtTime, FaultSpec, FrameMatch
+from harness.plugins.fault import toxic_name
 from harness.plugins.registry import fault as fault_kind
 from harness.wire.apis import Api
 from harness.wire.messages import client_versions, decode_response, encode_response, message_class
@@ -29,7 +29,7 @@ API = "ApiVersions"
 
 @pytest.fixture
 def on_lane(on_stage: Any) -> Callable[..., None]:
-    """``on_lane(scenario)`` plays a scenario on one lane; neither a connection beside nor its neighbour notices."""
+    """Return ``on_lane(scenario)``, which runs a scenario on one lane and checks all other connections."""
 
     def play(scenario: Callable[[Any], Coroutine[Any, Any, None]]) -> None:
         async def beside_a_neighbour(stage: Any) -> None:
@@ -46,16 +46,16 @@ def on_lane(on_stage: Any) -> Callable[..., None]:
 async def under(
     path: Any, kind: str, match: FrameMatch | None = None, *, hits: int, **params: int
 ) -> AsyncIterator[None]:
-    """The fault in effect, on ApiVersions if nothing else is said; it is stopped more than once."""
+    """Put the fault into effect, by default on ApiVersions. It is stopped more than once."""
     async with path.under(kind, match or FrameMatch(API), hits=hits, **params) as fault:
         await fault.start()
         for bystander in path.bystanders:
-            # elsewhere, so that more frames pass there than a rule waits for before it acts
+            # more frames pass on the other lane than a rule waits for before it acts
             assert bystander.path is path or await bystander.is_served()
         yield
         await fault.stop()
         await fault.stop()
-    assert fault.hits(path) == hits  # nor has the canary met it
+    assert fault.hits(path) == hits  # the canary connection has not met the rule either
 
 
 async def at_end(client: Any) -> bytes:
@@ -64,18 +64,18 @@ async def at_end(client: Any) -> bytes:
 
 @pytest.mark.control(
     "dropped_frame",
-    client="of five answers the third never comes; those behind it do, on the same connection",
+    client="the third of five responses never arrives; the following ones do, on the same connection",
     broker="all five requests arrive",
-    untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
+    untouched="neighbour lane and same lane: an open connection and new ones, during the fault and afterwards",
 )
-def test_just_the_third_response_is_missing(on_lane: Any) -> None:
+def test_third_response_is_dropped(on_lane: Any) -> None:
     async def scenario(victim: Any) -> None:
         client = await victim.connect()
         async with under(victim, "dropped_frame", FrameMatch(API, first=3), hits=1):
             for n in range(1, 6):
                 client.ask(n)
             assert [await client.answer() for _ in range(4)] == [1, 2, 4, 5]
-            assert victim.upstream.heard() == [1, 2, 3, 4, 5]
+            assert victim.upstream.arrived() == [1, 2, 3, 4, 5]
         assert [row.correlation_id for row in victim.rows if row.disposition == "blocked"] == [3]
 
     on_lane(scenario)
@@ -83,18 +83,18 @@ def test_just_the_third_response_is_missing(on_lane: Any) -> None:
 
 @pytest.mark.control(
     "dropped_frame",
-    client="of three requests the second has no answer; the third has",
+    client="the second of three requests gets no response; the third does",
     broker="the second request does not arrive; the third does, on the same connection",
-    untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
+    untouched="neighbour lane and same lane: an open connection and new ones, during the fault and afterwards",
 )
-def test_a_dropped_request_never_arrives(on_lane: Any) -> None:
+def test_dropped_request_never_arrives(on_lane: Any) -> None:
     async def scenario(victim: Any) -> None:
         client = await victim.connect()
         async with under(victim, "dropped_frame", FrameMatch(API, "request", first=2), hits=1):
             for n in range(1, 4):
                 client.ask(n)
             assert [await client.answer() for _ in range(2)] == [1, 3]
-            assert victim.upstream.heard() == [1, 3]
+            assert victim.upstream.arrived() == [1, 3]
 
     on_lane(scenario)
 
@@ -102,19 +102,19 @@ def test_a_dropped_request_never_arrives(on_lane: Any) -> None:
 @pytest.mark.parametrize(("end", "how"), [(1, "fin"), (2, "rst")])
 @pytest.mark.control(
     "dropped_frame",
-    client="no answer comes, and the connection ends with FIN",
-    broker="the request arrives; its connection ends with FIN, or RST, as asked for",
-    untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
+    client="no response arrives, and the connection ends with FIN",
+    broker="the request arrives; its connection ends with FIN or RST, as configured",
+    untouched="neighbour lane and same lane: an open connection and new ones, during the fault and afterwards",
 )
-def test_a_frame_takes_its_connection_along_and_no_other(on_lane: Any, end: int, how: str) -> None:
+def test_dropped_frame_can_end_its_connection_only(on_lane: Any, end: int, how: str) -> None:
     async def scenario(victim: Any) -> None:
         client, beside = await victim.connect(), await victim.connect()
         assert await beside.round_trip(7)
         async with under(victim, "dropped_frame", FrameMatch(API, first=1), end=end, hits=1):
             client.ask(1)
-            assert await at_end(client) == b""  # Toxiproxy passes an RST on as FIN
+            assert await at_end(client) == b""  # Toxiproxy forwards an RST as FIN
             assert await victim.upstream.ends.get() == how
-            assert victim.upstream.heard() == [7, 1]
+            assert victim.upstream.arrived() == [7, 1]
             assert await beside.round_trip(8)
 
     on_lane(scenario)
@@ -123,11 +123,11 @@ def test_a_frame_takes_its_connection_along_and_no_other(on_lane: Any, end: int,
 @pytest.mark.parametrize("at_byte", [0, 2, 4, 6, 1_000])
 @pytest.mark.control(
     "close_at_frame",
-    client="of the second answer just the first bytes come, then FIN",
+    client="only the first bytes of the second response arrive, then FIN",
     broker="both requests arrive; the connection ends with FIN",
-    untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
+    untouched="neighbour lane and same lane: an open connection and new ones, during the fault and afterwards",
 )
-def test_a_frame_breaks_off_at_a_byte(on_lane: Any, at_byte: int) -> None:
+def test_frame_is_cut_at_a_byte(on_lane: Any, at_byte: int) -> None:
     async def scenario(victim: Any) -> None:
         client = await victim.connect()
         size = victim.response_bytes
@@ -136,18 +136,18 @@ def test_a_frame_breaks_off_at_a_byte(on_lane: Any, at_byte: int) -> None:
             client.ask(2)
             assert len(await at_end(client)) == min(at_byte, size - 1)
             assert await victim.upstream.ends.get() == "fin"
-            assert victim.upstream.heard() == [1, 2]
+            assert victim.upstream.arrived() == [1, 2]
 
     on_lane(scenario)
 
 
 @pytest.mark.control(
     "close_at_frame",
-    client="the answer comes whole, and right behind it FIN",
+    client="the whole response arrives, immediately followed by FIN",
     broker="the connection ends with FIN",
-    untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
+    untouched="neighbour lane and same lane: an open connection and new ones, during the fault and afterwards",
 )
-def test_a_connection_ends_behind_a_whole_frame(on_lane: Any) -> None:
+def test_connection_ends_after_a_whole_frame(on_lane: Any) -> None:
     async def scenario(victim: Any) -> None:
         client = await victim.connect()
         async with under(victim, "close_at_frame", hits=1):
@@ -161,11 +161,11 @@ def test_a_connection_ends_behind_a_whole_frame(on_lane: Any) -> None:
 
 @pytest.mark.control(
     "late_frame",
-    client="the answer comes 300 ms late, and the next one behind it",
+    client="the response arrives 300 ms late, and the next one after it",
     broker="both requests arrive",
-    untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
+    untouched="neighbour lane and same lane: an open connection and new ones, during the fault and afterwards",
 )
-def test_a_late_frame_keeps_those_behind_it(on_lane: Any) -> None:
+def test_late_frame_delays_the_following_ones(on_lane: Any) -> None:
     async def scenario(victim: Any) -> None:
         client, beside = await victim.connect(), await victim.connect()
         assert await client.round_trip(1) and await beside.round_trip(1)
@@ -176,7 +176,7 @@ def test_a_late_frame_keeps_those_behind_it(on_lane: Any) -> None:
             assert await client.answer() == 2
             assert time.monotonic_ns() - asked_ns >= 300_000_000
             assert await client.answer() == 3
-            assert victim.upstream.heard() == [1, 1, 2, 3]
+            assert victim.upstream.arrived() == [1, 1, 2, 3]
             assert await beside.round_trip(4)
         [late] = [row for row in victim.rows if row.disposition == "delayed"]
         assert late.t_ns - asked_ns >= 300_000_000
@@ -186,11 +186,11 @@ def test_a_late_frame_keeps_those_behind_it(on_lane: Any) -> None:
 
 @pytest.mark.control(
     "held_frame",
-    client="the answer comes when the fault ends",
+    client="the response arrives when the fault ends",
     broker="the request arrives before that",
-    untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
+    untouched="neighbour lane and same lane: an open connection and new ones, during the fault and afterwards",
 )
-def test_a_held_response_goes_on_when_the_fault_ends(on_lane: Any) -> None:
+def test_held_response_is_released_when_the_fault_ends(on_lane: Any) -> None:
     async def scenario(victim: Any) -> None:
         client, beside = await victim.connect(), await victim.connect()
         async with under(victim, "held_frame", hits=1):
@@ -205,26 +205,26 @@ def test_a_held_response_goes_on_when_the_fault_ends(on_lane: Any) -> None:
 
 @pytest.mark.control(
     "held_frame",
-    client="it asks, and leaves",
-    broker="the request arrives when the fault ends, and behind it FIN",
-    untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
+    client="it sends a request and disconnects",
+    broker="the request arrives when the fault ends, followed by FIN",
+    untouched="neighbour lane and same lane: an open connection and new ones, during the fault and afterwards",
 )
-def test_a_ghost_request_arrives_when_its_client_has_left(on_lane: Any) -> None:
+def test_ghost_request_arrives_after_its_client_disconnected(on_lane: Any) -> None:
     async def scenario(victim: Any) -> None:
         client = await victim.connect()
         async with under(victim, "held_frame", FrameMatch(API, "request"), hits=1):
             client.ask(1)
             client.writer.close()
             await victim.seen(FrameKind.CLOSE)
-            assert not victim.upstream.heard()
+            assert not victim.upstream.arrived()
         assert await victim.upstream.ends.get() == "fin"
-        assert victim.upstream.heard().index(1) >= 2  # before the end two of a bystander's had arrived
+        assert victim.upstream.arrived().index(1) >= 2  # two of a bystander's had arrived before
 
     on_lane(scenario)
 
 
 @pytest.mark.parametrize("direction", ["request", "response"])
-def test_slices_arrive_as_the_frame_they_were(on_lane: Any, direction: str) -> None:
+def test_slices_arrive_as_the_original_frame(on_lane: Any, direction: str) -> None:
     async def scenario(victim: Any) -> None:
         client = await victim.connect()
         async with under(victim, "sliced_frame", FrameMatch(API, direction, count=2), hits=2):
@@ -237,11 +237,11 @@ def test_slices_arrive_as_the_frame_they_were(on_lane: Any, direction: str) -> N
 
 @pytest.mark.control(
     "sliced_frame",
-    client="eight bytes of the answer come by themselves; the rest later, and the answer is whole",
+    client="eight bytes of the response arrive first and the rest later; the response is intact",
     broker="the request arrives once",
-    untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
+    untouched="neighbour lane and same lane: an open connection and new ones, during the fault and afterwards",
 )
-def test_slices_can_be_read_one_by_one(on_lane: Any) -> None:
+def test_slices_can_be_read_separately(on_lane: Any) -> None:
     async def scenario(victim: Any) -> None:
         client = await victim.connect()
         async with under(victim, "sliced_frame", size_bytes=8, gap_us=500_000, hits=1):
@@ -249,7 +249,7 @@ def test_slices_can_be_read_one_by_one(on_lane: Any) -> None:
             client.ask(1)
             first = await client.reader.read(100)
             assert len(first) == 8
-            assert victim.upstream.heard() == [1]
+            assert victim.upstream.arrived() == [1]
             whole = victim.response_of(1)
             assert first + await client.reader.readexactly(len(whole) - 8) == whole
             assert time.monotonic_ns() - asked_ns >= (len(whole) - 1) // 8 * 500_000_000
@@ -259,25 +259,25 @@ def test_slices_can_be_read_one_by_one(on_lane: Any) -> None:
 
 @pytest.mark.control(
     "swapped_responses",
-    client="of four answers the second comes behind the third",
-    broker="the requests arrive in their order",
-    untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
+    client="the second of four responses arrives after the third",
+    broker="the requests arrive in order",
+    untouched="neighbour lane and same lane: an open connection and new ones, during the fault and afterwards",
 )
-def test_two_responses_change_places(on_lane: Any) -> None:
+def test_two_responses_are_swapped(on_lane: Any) -> None:
     async def scenario(victim: Any) -> None:
         client = await victim.connect()
         async with under(victim, "swapped_responses", FrameMatch(API, first=2), hits=1):
             for n in range(1, 5):
                 client.ask(n)
             assert [await client.answer() for _ in range(4)] == [1, 3, 2, 4]
-            assert victim.upstream.heard() == [1, 2, 3, 4]
+            assert victim.upstream.arrived() == [1, 2, 3, 4]
         told = [row.correlation_id for row in victim.rows if row.kind is FrameKind.RESPONSE]
-        assert told[1:5] == [1, 3, 2, 4]  # behind the bystander's
+        assert told[1:5] == [1, 3, 2, 4]  # after the bystander's
 
     on_lane(scenario)
 
 
-def test_a_response_that_nothing_follows_goes_on_when_the_fault_ends(on_lane: Any) -> None:
+def test_last_response_is_released_when_the_fault_ends(on_lane: Any) -> None:
     async def scenario(victim: Any) -> None:
         client, beside = await victim.connect(), await victim.connect()
         async with under(victim, "swapped_responses", hits=0):
@@ -290,7 +290,7 @@ def test_a_response_that_nothing_follows_goes_on_when_the_fault_ends(on_lane: An
 
 
 @pytest.mark.parametrize("kind", ["held_frame", "swapped_responses"])
-def test_what_the_end_of_its_connection_found_waiting_is_no_hit(kind: str) -> None:
+def test_frame_waiting_at_the_end_of_its_connection_is_not_a_hit(kind: str) -> None:
     spec = FaultSpec(kind, AtTime(0), 1, frames=FrameMatch(API))
     passed = Frame(
         2, 0, 1, 1, FrameKind.RESPONSE, api=API, fault=toxic_name(spec), disposition=Disposition.DELAYED
@@ -301,10 +301,10 @@ def test_what_the_end_of_its_connection_found_waiting_is_no_hit(kind: str) -> No
 
 @given(data=st.data())
 @settings(max_examples=20)
-def test_metadata_leaves_out_the_broker_that_is_meant(messages: Any, data: st.DataObject) -> None:
-    """It may be the one that is said to lead; without one, or with an id that nobody has, all are named.
+def test_metadata_omits_the_target_broker(messages: Any, data: st.DataObject) -> None:
+    """The target may be the stated leader. Without a target, or with an unknown id, all brokers are listed.
 
-    Nobody is said to lead who is no broker of that cluster.
+    The stated leader is always a broker of that cluster.
     """
     version = data.draw(st.integers(*client_versions(Api.METADATA)))
     before = data.draw(messages(message_class(Api.METADATA, version, "response")))
@@ -326,18 +326,18 @@ def test_metadata_leaves_out_the_broker_that_is_meant(messages: Any, data: st.Da
 
 @pytest.mark.control(
     "duplicated_response",
-    client="of three answers the second comes twice",
+    client="the second of three responses arrives twice",
     broker="each request arrives once",
-    untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
+    untouched="neighbour lane and same lane: an open connection and new ones, during the fault and afterwards",
 )
-def test_a_response_comes_twice(on_lane: Any) -> None:
+def test_response_is_duplicated(on_lane: Any) -> None:
     async def scenario(victim: Any) -> None:
         client = await victim.connect()
         async with under(victim, "duplicated_response", FrameMatch(API, first=2), hits=1):
             for n in range(1, 4):
                 client.ask(n)
             assert [await client.answer() for _ in range(4)] == [1, 2, 2, 3]
-            assert victim.upstream.heard() == [1, 2, 3]
+            assert victim.upstream.arrived() == [1, 2, 3]
 
     on_lane(scenario)
 
@@ -345,13 +345,12 @@ def test_a_response_comes_twice(on_lane: Any) -> None:
 @pytest.mark.control(
     "wrong_correlation_id",
     client=(
-        "the answer has an id that nobody asked with, and is as the broker wrote it in all else; the next"
-        " has its own"
+        "the response has the id of no request, and is otherwise as the broker wrote it; the next has its own"
     ),
     broker="each request arrives with its own id",
-    untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
+    untouched="neighbour lane and same lane: an open connection and new ones, during the fault and afterwards",
 )
-def test_a_response_to_nobody(on_lane: Any) -> None:
+def test_response_without_a_request_arrives(on_lane: Any) -> None:
     async def scenario(victim: Any) -> None:
         client = await victim.connect()
         async with under(victim, "wrong_correlation_id", hits=1):
@@ -361,13 +360,13 @@ def test_a_response_to_nobody(on_lane: Any) -> None:
             assert int.from_bytes(stranger[:4]) == 1 ^ 0x7FFF_FFFF
             assert stranger[4:] == victim.response_of(1)[8:]
             assert await client.answer() == 2
-            assert victim.upstream.heard() == [1, 2]
+            assert victim.upstream.arrived() == [1, 2]
 
     on_lane(scenario)
 
 
-def test_a_rule_may_come_in_the_middle_of_a_frame(on_lane: Any) -> None:
-    """The frame that has begun passes; the next is the first that counts."""
+def test_rule_set_in_the_middle_of_a_frame_starts_with_the_next(on_lane: Any) -> None:
+    """The frame that has begun passes. The next one is the first that counts."""
 
     async def scenario(victim: Any) -> None:
         client = await victim.connect()
@@ -393,7 +392,7 @@ def test_a_rule_may_come_in_the_middle_of_a_frame(on_lane: Any) -> None:
         (FrameMatch("Produce", first=0), "frames-first-and-count"),
     ],
 )
-def test_which_frames_is_checked_before_anything_runs(match: FrameMatch | None, said: str) -> None:
+def test_frame_match_is_checked_before_a_run(match: FrameMatch | None, said: str) -> None:
     fault = FaultSpec("wrong_correlation_id", AtTime(0), 1, frames=match)
     with raises_code(UsageError, said):
         fault_kind(fault.kind).check(fault, Mode.LIVE)

@@ -1,4 +1,4 @@
-"""What a fault is said to have hit: pure functions of the witness's rows."""
+"""The hits of a fault: pure functions of the witness's rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faults.kind import GRACE_NS, each, toxic_name
+from faults.kind import GRACE_NS
 from faults.kinds.disconnect import FAULT as DISCONNECT
 from faults.kinds.dropped_response import FAULT as DROPPED_RESPONSE
 from faults.kinds.latency import FAULT as LATENCY
@@ -16,7 +16,7 @@ from faults.kinds.refuse import FAULT as REFUSE
 from faults.kinds.reset import FAULT as RESET
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import AtTime, FaultSpec
-from harness.plugins.fault import FaultKind
+from harness.plugins.fault import FaultKind, each, toxic_name
 
 BEGAN_NS, ENDED_NS = 1_000, 2_000
 
@@ -53,7 +53,7 @@ ONE_OF_EACH = [
         (REFUSE, {}, 4),
     ],
 )
-def test_which_rows_count(kind: FaultKind, params: dict[str, int], expected: int) -> None:
+def test_rows_that_count_as_hits(kind: FaultKind, params: dict[str, int], expected: int) -> None:
     assert kind.hits(row(kind, **params), ONE_OF_EACH) == expected
 
 

@@ -1,4 +1,4 @@
-"""Two faults of brokers that overlap: with the end of one, in whatever order, the other is in effect as before."""
+"""Two overlapping faults of brokers: when one ends, in either order, the other stays in effect."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ASKED = ApiVersionsRequest(client_software_name="c", client_software_version="1"
 def pair(
     kind: str, first: dict[str, int] | None = None, second: dict[str, int] | None = None
 ) -> list[FaultSpec]:
-    """Two of a kind, the one longer than the other."""
+    """Two faults of a kind, one longer than the other."""
     return [
         FaultSpec(kind, AtTime(0), 5_000, first or {}, (2,)),
         FaultSpec(kind, AtTime(1_000), 9_000, second or first or {}, (2,)),
@@ -39,7 +39,7 @@ def pair(
 
 @dataclass
 class Scripted:
-    """A lane with nothing but brokers."""
+    """A lane that has only brokers."""
 
     cluster: ScriptedCluster = field(
         default_factory=lambda: ScriptedCluster("4.3.1", {n: ("b", n) for n in (1, 2, 3)}, Dice(1, "c"))
@@ -54,7 +54,7 @@ class Scripted:
         return (SimpleNamespace(node_id=node_id) for node_id in spec.brokers)
 
     def told(self, node_id: int = 1) -> Any:
-        """What a broker answers; None: nothing."""
+        """Return a broker's response, or None without one."""
         answer = self.cluster.handle(node_id, 1, encode_request(ASKED, 1, "c")[4:], self.now_ns)
         if answer.frame is None:
             return None
@@ -79,7 +79,7 @@ HOLDS: dict[str, tuple[dict[str, int], Callable[[Scripted], bool]]] = {
 
 @pytest.mark.parametrize("kind", HOLDS)
 @pytest.mark.parametrize("is_first_over_first", [True, False])
-def test_scripted_brokers_stay_as_the_other_fault_wants_them(kind: str, is_first_over_first: bool) -> None:
+def test_scripted_brokers_keep_the_other_fault(kind: str, is_first_over_first: bool) -> None:
     it, fault, (params, holds) = Scripted(), cast(Any, fault_kind(kind)), HOLDS[kind]
     over, still = pair(kind, params)[:: 1 if is_first_over_first else -1]
     for spec in pair(kind, params):
@@ -92,7 +92,7 @@ def test_scripted_brokers_stay_as_the_other_fault_wants_them(kind: str, is_first
     assert not holds(it)
 
 
-def test_of_two_throttles_the_first_is_told_and_then_the_other() -> None:
+def test_second_throttle_is_reported_after_the_first_ends() -> None:
     it, fault = Scripted(), cast(Any, fault_kind("throttle"))
     first, second = pair("throttle", *({"api": VERSIONS, "throttle_ms": ms} for ms in (300, 100)))
     said_ms = []
@@ -107,7 +107,7 @@ def test_of_two_throttles_the_first_is_told_and_then_the_other() -> None:
     assert said_ms == [300, 300, 100, 0]
 
 
-def test_only_an_answer_that_says_a_throttle_time_is_a_hit() -> None:
+def test_only_response_with_a_throttle_time_is_a_hit() -> None:
     spec = FaultSpec("throttle", AtTime(0), 5_000)
     row = FaultRow(0, spec, (0, 9), (0, 9))
     plain = Frame(t_ns=5, lane=0, broker=1, conn=1, kind=FrameKind.RESPONSE, api_key=int(Api.PRODUCE))
@@ -119,7 +119,7 @@ def test_only_an_answer_that_says_a_throttle_time_is_a_hit() -> None:
 
 
 class Brokers:
-    """A cluster that does what it is told, some of it slowly; it is its own administration."""
+    """A fake cluster that does as told, sometimes slowly, and is its own administration."""
 
     node_ids = (1, 2, 3)
 
@@ -138,7 +138,7 @@ class Brokers:
         return tuple(node for node in self.node_ids if node not in self.down | self.paused)
 
     async def _set(self, name: str, value: Any) -> None:
-        for _ in range(1 if value else 5):  # to take something back takes longer than to set it
+        for _ in range(1 if value else 5):  # undoing a change takes longer than making it
             await asyncio.sleep(0)
         self.settings.pop(name, None)
         if value is not None:
@@ -177,7 +177,7 @@ class Brokers:
         self.down.discard(node_id)
 
     async def pause(self, node_id: int) -> None:
-        assert node_id in self.up, "a process that is stopped is not stopped again"
+        assert node_id in self.up, "a stopped process is not stopped again"
         self.paused.add(node_id)
 
     async def resume(self, node_id: int) -> None:
@@ -186,7 +186,7 @@ class Brokers:
 
 @dataclass(eq=False)
 class Door:
-    """A proxy that is open or not."""
+    """A proxy that is enabled or disabled."""
 
     address: Any
     is_open: bool = True
@@ -217,7 +217,7 @@ LIVE: dict[str, tuple[dict[str, int], dict[str, int], Callable[[Brokers], Any]]]
 
 
 async def seen(shows: Callable[[Brokers], Any], *begun: FaultSpec) -> Any:
-    """How it looks while nothing but these is in effect."""
+    """Return the cluster's state with only these faults in effect."""
     lane, brokers = live()
     for spec in begun:
         await fault_kind(spec.kind).inject_live(spec, lane)
@@ -226,7 +226,7 @@ async def seen(shows: Callable[[Brokers], Any], *begun: FaultSpec) -> Any:
 
 @pytest.mark.parametrize("kind", LIVE)
 @pytest.mark.parametrize("is_first_over_first", [True, False])
-def test_brokers_stay_as_the_other_fault_wants_them(kind: str, is_first_over_first: bool) -> None:
+def test_brokers_keep_the_other_fault(kind: str, is_first_over_first: bool) -> None:
     first_params, second_params, shows = LIVE[kind]
     specs = pair(kind, first_params, second_params)
 
@@ -235,7 +235,7 @@ def test_brokers_stay_as_the_other_fault_wants_them(kind: str, is_first_over_fir
         over, still = specs[:: 1 if is_first_over_first else -1]
         for spec in specs:
             await fault.inject_live(spec, lane)
-            assert shows(brokers) == await seen(shows, spec)  # of two values the later one holds
+            assert shows(brokers) == await seen(shows, spec)  # the later of two values applies
         await fault.heal_live(over, lane)
         await fault.heal_live(over, lane)
         assert shows(brokers) == await seen(shows, still)
@@ -248,8 +248,8 @@ def test_brokers_stay_as_the_other_fault_wants_them(kind: str, is_first_over_fir
 
 
 @pytest.mark.parametrize("kind", LIVE)
-def test_a_fault_that_begins_while_another_ends_is_in_effect(kind: str) -> None:
-    """Whichever of the two the brokers would be done with first."""
+def test_fault_that_begins_while_another_ends_is_in_effect(kind: str) -> None:
+    """Whichever change the brokers complete first."""
     first_params, second_params, shows = LIVE[kind]
     over, begun = pair(kind, first_params, second_params)
 

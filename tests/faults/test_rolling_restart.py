@@ -1,4 +1,4 @@
-"""A rolling restart: one broker at a time is down, and the next goes when all is as it was."""
+"""A rolling restart: one broker at a time is down, and the next follows once the cluster has recovered."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Door:
 
 
 class Nodes:
-    """A cluster and its proxies that note what is done to them; ``fails_at`` is what cannot be done."""
+    """A fake cluster with proxies that record each action. ``fails_at`` is the action that fails."""
 
     def __init__(self, fails_at: tuple[str, int] | None = None) -> None:
         self.did: list[tuple[str, int]] = []
@@ -70,7 +70,7 @@ def lane(nodes: Any) -> LiveLane:
     return LiveLane(nodes.proxies, None, nodes, "t")  # type: ignore[arg-type]
 
 
-def test_each_is_back_and_in_sync_before_the_next_one_goes() -> None:
+def test_each_broker_is_in_sync_before_the_next_restarts() -> None:
     nodes = Nodes()
     kind = fault("broker_restart")
     asyncio.run(kind.inject_live(ROLLING, lane(nodes)))
@@ -83,7 +83,7 @@ def test_each_is_back_and_in_sync_before_the_next_one_goes() -> None:
 
 
 @pytest.mark.parametrize("fails_at", [("restart", 2), ("disable", 2), ("in sync: t", 0)])
-def test_what_breaks_off_in_the_middle_is_brought_back_at_the_end(fails_at: tuple[str, int]) -> None:
+def test_interrupted_restart_is_completed_at_the_end(fails_at: tuple[str, int]) -> None:
     nodes = Nodes(fails_at)
     kind = fault("broker_restart")
     with pytest.raises(OSError, match=fails_at[0]):
@@ -92,7 +92,7 @@ def test_what_breaks_off_in_the_middle_is_brought_back_at_the_end(fails_at: tupl
     assert not nodes.down and not nodes.shut
 
 
-def test_all_at_once_go_at_once() -> None:
+def test_all_brokers_can_restart_at_once() -> None:
     nodes = Nodes()
     nodes.stop = lambda node_id: nodes.do("stop", node_id)  # type: ignore[method-assign]
     asyncio.run(fault("broker_restart").inject_live(FaultSpec("broker_restart", AtTime(0), 500), lane(nodes)))

@@ -1,4 +1,4 @@
-"""Faults in virtual time: each changes what the reference client lives through, and ends without a loss."""
+"""Faults in virtual time: each affects the reference client's traffic, and ends without a loss."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ TRIED: tuple[tuple[str, dict[str, int]], ...] = (
     ("torn_frame", {"upstream": 1, "reset": 1}),
 )
 
-#: On single frames.
+#: Faults on single frames.
 FRAMES: tuple[tuple[str, dict[str, int], FrameMatch | None], ...] = (
     ("changed_error", {"code": 7}, PRODUCE),
     ("close_at_frame", {"at_byte": 6}, PRODUCE),
@@ -132,7 +132,7 @@ def calm() -> Evidence:
     "wrong_correlation_id",
 )
 @pytest.mark.parametrize(("kind", "params", "frames"), [*((*each, None) for each in TRIED), *FRAMES], ids=str)
-def test_in_the_simulated_world_it_hits_and_ends(
+def test_simulated_fault_hits_and_ends(
     kind: str, params: dict[str, int], frames: FrameMatch | None, calm: Evidence
 ) -> None:
     evidence = tried(FaultSpec(kind, AtTime(1_500), 4_000, params, frames=frames))
@@ -142,8 +142,8 @@ def test_in_the_simulated_world_it_hits_and_ends(
     assert len({(record.partition, record.offset) for record in evidence.log}) == RECORDS
 
 
-def test_who_is_hung_up_on_was_accepted_and_waits_longer_each_time() -> None:
-    """Only to be ready ends the series of attempts (NET-CON-06)."""
+def test_closed_connections_were_accepted_and_retries_wait_longer() -> None:
+    """Only READY ends the series of attempts (NET-CON-06)."""
     evidence = tried(FaultSpec("accept_then_close", AtTime(1_500), 4_000, brokers=(1,)))
     (row,) = evidence.faults
     assert row.effective_ns is not None
@@ -158,12 +158,12 @@ def test_who_is_hung_up_on_was_accepted_and_waits_longer_each_time() -> None:
     assert not answered & opened.keys()
     moments = [*opened.values()]
     waits_ns = [later - earlier for earlier, later in pairwise(moments)]
-    # Each is doubled up to its bound, and drawn from a fifth around that.
+    # Each wait is doubled up to its limit, and drawn from 20 % around that.
     assert all(later > earlier for earlier, later in pairwise(waits_ns[:3]))
 
 
 @pytest.mark.twin("unsupported_version")
-def test_an_old_broker_is_asked_once_more_in_version_0() -> None:
+def test_old_broker_is_asked_again_in_version_0() -> None:
     evidence = tried(FaultSpec("unsupported_version", OnPhase("startup"), 60_000))
     (row,) = evidence.faults
     asked = [frame for frame in evidence.frames if frame.kind is FrameKind.REQUEST and frame.conn == 1]
@@ -173,7 +173,7 @@ def test_an_old_broker_is_asked_once_more_in_version_0() -> None:
 
 
 @pytest.mark.twin("coordinator_move")
-def test_every_key_has_another_coordinator() -> None:
+def test_every_key_gets_another_coordinator() -> None:
     cluster = ScriptedCluster("4.3.1", {n: ("b", n) for n in (1, 2, 3)}, Dice(1, "c"))
     lane = SimulatedLane((), cluster, "t", Scheduler(0), FrameRules())
     fault, spec = registry.fault("coordinator_move"), FaultSpec("coordinator_move", AtTime(0), 1_000)
@@ -185,8 +185,6 @@ def test_every_key_has_another_coordinator() -> None:
     assert all(before[key] != after[key] for key in before)
 
 
-def test_the_kinds_that_are_marked_are_those_that_are_tried() -> None:
-    (marked,) = (
-        mark for mark in test_in_the_simulated_world_it_hits_and_ends.pytestmark if mark.name == "twin"
-    )
+def test_marked_kinds_are_the_tested_ones() -> None:
+    (marked,) = (mark for mark in test_simulated_fault_hits_and_ends.pytestmark if mark.name == "twin")
     assert set(marked.args) == {kind for kind, *_ in (*TRIED, *FRAMES)}

@@ -1,4 +1,4 @@
-"""Faults that slow what passes or hold it back: seen from both sides, on one lane alone, and nothing is lost."""
+"""Faults that slow or hold traffic: seen from both sides, on one lane, without a loss."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ HOLD_MS = 600_000
 
 @pytest.mark.control(
     "latency",
-    client="upstream: no answer comes until the fault ends",
+    client="upstream: no response arrives until the fault ends",
     broker="the request does not arrive until the fault ends",
-    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+    untouched="neighbour lane: an open connection and new ones, during the fault and afterwards",
 )
 def test_latency_holds_requests_until_it_ends(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
@@ -27,20 +27,20 @@ def test_latency_holds_requests_until_it_ends(on_stage: Any) -> None:
             await fault.start()
             client.ask(2)
             answer = await neighbour.served_before(client.answer())
-            assert victim.upstream.heard() == [1]
+            assert victim.upstream.arrived() == [1]
             assert fault.hits(victim) == 0
             await fault.stop()
             assert await answer == 2
-            assert victim.upstream.heard() == [2]
+            assert victim.upstream.arrived() == [2]
 
     on_stage(scenario)
 
 
 @pytest.mark.control(
     "latency",
-    client="downstream: no answer comes until the fault ends, then all do, in order",
+    client="downstream: no response arrives until the fault ends, then all do, in order",
     broker="every request arrives at once",
-    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+    untouched="neighbour lane: an open connection and new ones, during the fault and afterwards",
 )
 def test_latency_holds_responses_until_it_ends(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
@@ -51,7 +51,7 @@ def test_latency_holds_responses_until_it_ends(on_stage: Any) -> None:
             for n in (1, 2, 3):
                 client.ask(n)
             await victim.seen(FrameKind.RESPONSE, 3)
-            assert victim.upstream.heard() == [1, 2, 3]
+            assert victim.upstream.arrived() == [1, 2, 3]
             answer = await neighbour.served_before(client.answer())
             await fault.stop()
             assert [await answer, await client.answer(), await client.answer()] == [1, 2, 3]
@@ -59,13 +59,13 @@ def test_latency_holds_responses_until_it_ends(on_stage: Any) -> None:
     on_stage(scenario)
 
 
-def test_latency_on_a_client_that_has_left(on_stage: Any) -> None:
+def test_latency_delivers_requests_of_a_disconnected_client(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         (victim,) = stage.paths
         fault = victim.fault("latency", downstream_ms=HOLD_MS)
         client = await victim.connect()
         await fault.start()
-        for n in range(6):  # one after the other, so that each response is held by itself
+        for n in range(6):  # sequential, so that each response is held separately
             client.ask(n)
             await victim.seen(FrameKind.RESPONSE, n + 1)
         client.writer.transport.abort()
@@ -96,18 +96,18 @@ def test_latencies_overlap_and_add_up(on_stage: Any) -> None:
 @pytest.mark.parametrize("stream", ["upstream", "downstream"])
 @pytest.mark.control(
     "bandwidth",
-    client="of 400 answers some are missing until the fault ends, then all are there, in order",
+    client="of 400 responses some are missing until the fault ends, then all arrive, in order",
     broker=(
-        "of 400 requests some are missing until the fault ends (slow upstream), or all are there at once "
+        "of 400 requests some are missing until the fault ends (slow upstream), or all arrive at once "
         "(slow downstream)"
     ),
     untouched=(
-        "neighbour lane: the same 400 answers are all there meanwhile; an open connection and new ones, "
-        "meanwhile and afterwards"
+        "neighbour lane: the same 400 responses all arrive; an open connection and new ones, "
+        "during the fault and afterwards"
     ),
 )
 def test_bandwidth_slows_one_direction_until_it_ends(on_stage: Any, stream: str) -> None:
-    """A hundred frames at their slowest take seconds; at the end all of them are there at once."""
+    """A hundred frames take seconds at this rate. When the fault ends, all of them arrive at once."""
 
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
@@ -128,22 +128,22 @@ def test_bandwidth_slows_one_direction_until_it_ends(on_stage: Any, stream: str)
             if stream == "downstream":
                 await victim.seen(FrameKind.RESPONSE, 401)
                 assert not answers.done()
-            heard = victim.upstream.heard()
-            assert (len(heard) < 401) == (stream == "upstream")
+            early = victim.upstream.arrived()
+            assert (len(early) < 401) == (stream == "upstream")
             await fault.stop()
             assert await answers == list(range(1, 401))
-            assert heard + victim.upstream.heard() == list(range(401))
+            assert early + victim.upstream.arrived() == list(range(401))
 
     on_stage(scenario)
 
 
 @pytest.mark.control(
     "slicer",
-    client="no answer comes until the fault ends",
-    broker="one byte of the request comes by itself; the whole of it only when the fault ends",
-    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+    client="no response arrives until the fault ends",
+    broker="one byte of the request arrives; the whole request only when the fault ends",
+    untouched="neighbour lane: an open connection and new ones, during the fault and afterwards",
 )
-def test_slices_go_one_after_the_other_upstream(on_stage: Any) -> None:
+def test_upstream_slices_arrive_one_after_another(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         slices = {"size_bytes": 1, "delay_us": 60_000_000}
@@ -153,25 +153,25 @@ def test_slices_go_one_after_the_other_upstream(on_stage: Any) -> None:
             client.ask(1)
             assert await victim.upstream.firsts_bytes.get() == 1
             answer = await neighbour.served_before(client.answer())
-            assert not victim.upstream.heard()
+            assert not victim.upstream.arrived()
             await fault.stop()
             assert await answer == 1
-            assert victim.upstream.heard() == [1]
+            assert victim.upstream.arrived() == [1]
 
     on_stage(scenario)
 
 
 @pytest.mark.control(
     "slicer",
-    client="of ten bytes one comes by itself; the others only when the fault ends",
-    broker="it wrote all ten at once, and its connection stays",
-    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+    client="one of ten bytes arrives; the others only when the fault ends",
+    broker="it wrote all ten at once, and its connection stays open",
+    untouched="neighbour lane: an open connection and new ones, during the fault and afterwards",
 )
-def test_slices_go_one_after_the_other_downstream(on_stage: Any) -> None:
+def test_downstream_slices_arrive_one_after_another(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         slices = {"size_bytes": 1, "delay_us": 60_000_000}
-        async with victim.under("slicer", hits=0, elsewhere=None, **slices) as fault:  # no frame is whole
+        async with victim.under("slicer", hits=0, elsewhere=None, **slices) as fault:  # every frame is sliced
             client = await victim.served()
             await fault.start()
             (writer,) = victim.upstream.writers
@@ -187,11 +187,11 @@ def test_slices_go_one_after_the_other_downstream(on_stage: Any) -> None:
 
 @pytest.mark.control(
     "late_response",
-    client="no answer comes until the fault ends, then all do, in order",
+    client="no response arrives until the fault ends, then all do, in order",
     broker="every request arrives at once",
-    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+    untouched="neighbour lane: an open connection and new ones, during the fault and afterwards",
 )
-def test_late_responses_arrive_when_the_gate_opens(on_stage: Any) -> None:
+def test_late_responses_arrive_when_the_fault_ends(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         async with victim.under("late_response", hits=3, elsewhere=None) as fault:
@@ -200,7 +200,7 @@ def test_late_responses_arrive_when_the_gate_opens(on_stage: Any) -> None:
             for n in (1, 2, 3):
                 client.ask(n)
             await victim.seen(FrameKind.RESPONSE, 4)
-            assert victim.upstream.heard() == [0, 1, 2, 3]
+            assert victim.upstream.arrived() == [0, 1, 2, 3]
             first = await neighbour.served_before(client.answer())
             await fault.stop()
             assert [await first, await client.answer(), await client.answer()] == [1, 2, 3]

@@ -1,4 +1,4 @@
-"""One Toxiproxy under many faults: it survives them, and what it does not survive is noticed, named and replaced."""
+"""One Toxiproxy under many faults: it survives them, and a failure is detected, named, and followed by a restart."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def lane_of(it: Stand) -> LiveLane:
 
 
 @pytest.mark.long("real sockets, and faults that take their time")
-def test_sixty_cycles_of_mixed_faults_leave_the_server_as_it_was(tmp_path: Path) -> None:
+def test_server_is_clean_after_sixty_cycles_of_mixed_faults(tmp_path: Path) -> None:
     async def scenario(it: Stand) -> None:
         soaked = await soak(it, cycles=60, seed=7)
         assert not soaked.wedged and not soaked.neighbour_lost
@@ -56,7 +56,7 @@ def test_sixty_cycles_of_mixed_faults_leave_the_server_as_it_was(tmp_path: Path)
     on(tmp_path, scenario)
 
 
-def test_the_mix_has_every_kind_that_works_on_proxies_in_a_way_that_it_takes() -> None:
+def test_mix_has_every_proxy_kind_with_valid_parameters() -> None:
     kinds = {name for name, kind in registry.table("faults").items() if works_on_proxies(kind)}
     assert {kind for kind, _ in mix()} == kinds
     for number, (kind, params) in enumerate(mix()):
@@ -67,13 +67,14 @@ def test_the_mix_has_every_kind_that_works_on_proxies_in_a_way_that_it_takes() -
 @pytest.mark.parametrize("first", sorted(SLOW))
 @pytest.mark.parametrize("second", sorted(SLOW))
 @pytest.mark.parametrize("leaves", [True, False])
-def test_whichever_ends_first_the_server_lives_and_takes_another(
+def test_server_survives_whichever_fault_ends_first(
     tmp_path: Path, first: str, second: str, leaves: bool
 ) -> None:
-    """Bytes are held behind bytes that are held, and the one in front is taken away first.
+    """Two faults hold bytes in sequence, and the downstream one is removed first.
 
-    On a machine that is busy for seconds the server may lock itself up all the same: its own race, which is noticed
-    (the next test). Without our order of changes it does so, or dies, in twenty of these fifty cases.
+    On a machine that stalls for seconds the server may still deadlock, through its own race. The next test covers the
+    detection of that. Without the harness's order of changes the server deadlocks or dies in twenty of these fifty
+    cases.
     """
 
     async def scenario(it: Stand) -> None:
@@ -100,7 +101,7 @@ def test_whichever_ends_first_the_server_lives_and_takes_another(
 
 
 @pytest.mark.long("real sockets, and faults that take their time")
-def test_a_server_that_stops_answering_is_noticed_named_and_replaced(tmp_path: Path) -> None:
+def test_unresponsive_server_is_detected_named_and_replaced(tmp_path: Path) -> None:
     async def scenario(it: Stand) -> None:
         latency = registry.fault("latency")
         fault = FaultSpec("latency", AtTime(0), 0, {"upstream_ms": 1})
@@ -122,7 +123,7 @@ def test_a_server_that_stops_answering_is_noticed_named_and_replaced(tmp_path: P
 
 
 @pytest.mark.long("real sockets, and faults that take their time")
-def test_the_soak_goes_on_with_a_new_server(tmp_path: Path) -> None:
+def test_soak_continues_with_a_new_server(tmp_path: Path) -> None:
     async def scenario(it: Stand) -> None:
         (process,) = (p for p in psutil.Process().children() if p.name() == "toxiproxy-server")
         process.suspend()

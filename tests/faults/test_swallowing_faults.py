@@ -1,4 +1,4 @@
-"""Faults after which somebody waits for what does not come: swallowed, or sent by a client that has left meanwhile."""
+"""Faults that leave one side waiting: frames are dropped, or a request arrives after its client disconnected."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ pytestmark = pytest.mark.long("real sockets, and faults that take their time")
 
 @pytest.mark.control(
     "dropped_response",
-    client="no answer comes; when the fault ends the connections do, with FIN",
-    broker="every request arrives; the connections end with FIN when the fault does",
-    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+    client="no response arrives; the connections end with FIN when the fault ends",
+    broker="every request arrives; the connections end with FIN when the fault ends",
+    untouched="neighbour lane: an open connection and new ones, during the fault and afterwards",
 )
 def test_dropped_responses_never_arrive_and_the_connection_ends(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
@@ -39,7 +39,7 @@ def test_dropped_responses_never_arrive_and_the_connection_ends(on_stage: Any) -
     on_stage(scenario)
 
 
-def test_connections_with_a_hole_end_whatever_else_is_on_the_proxy(on_stage: Any) -> None:
+def test_connections_with_dropped_bytes_end_despite_other_faults(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         (victim,) = stage.paths
         fault = victim.fault("dropped_response")
@@ -78,9 +78,9 @@ def test_latency_and_dropped_responses_overlap(
 
 @pytest.mark.control(
     "dropped_request",
-    client="no answer comes; when the fault ends the connections do, with FIN",
-    broker="no request arrives; the connections end with FIN when the fault does",
-    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+    client="no response arrives; the connections end with FIN when the fault ends",
+    broker="no request arrives; the connections end with FIN when the fault ends",
+    untouched="neighbour lane: an open connection and new ones, during the fault and afterwards",
 )
 def test_dropped_requests_never_arrive_and_the_connection_ends(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
@@ -98,7 +98,7 @@ def test_dropped_requests_never_arrive_and_the_connection_ends(on_stage: Any) ->
             await fault.stop()
             assert [await end for end in reading] == [b"", b""]
             assert [await victim.upstream.ends.get() for _ in range(2)] == ["fin", "fin"]
-            assert victim.upstream.heard() == [1]
+            assert victim.upstream.arrived() == [1]
 
     on_stage(scenario)
 
@@ -107,16 +107,16 @@ def test_dropped_requests_never_arrive_and_the_connection_ends(on_stage: Any) ->
 @pytest.mark.control(
     "partition",
     client=(
-        "silent: the connection stays and nothing comes (with upstream alone: only what nobody asked "
-        "for); when the fault ends it does, with FIN"
+        "silent: the connection stays and nothing arrives (with upstream alone: only unrequested "
+        "responses); it ends with FIN when the fault ends"
     ),
     broker=(
         "the request does not arrive (with downstream alone: it does); the connection ends with FIN when "
-        "the fault does"
+        "the fault ends"
     ),
-    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+    untouched="neighbour lane: an open connection and new ones, during the fault and afterwards",
 )
-def test_silent_partitions_swallow_both_ways_or_one(on_stage: Any, ways: tuple[int, int]) -> None:
+def test_silent_partition_drops_both_directions_or_one(on_stage: Any, ways: tuple[int, int]) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         upstream, downstream = ways
@@ -134,7 +134,7 @@ def test_silent_partitions_swallow_both_ways_or_one(on_stage: Any, ways: tuple[i
             await fault.stop()
             assert await reading == (b"" if downstream else victim.unasked)
             assert await victim.upstream.ends.get() == "fin"
-            assert victim.upstream.heard() == ([1] if upstream else [1, 2])
+            assert victim.upstream.arrived() == ([1] if upstream else [1, 2])
 
     on_stage(scenario)
 
@@ -142,16 +142,16 @@ def test_silent_partitions_swallow_both_ways_or_one(on_stage: Any, ways: tuple[i
 @pytest.mark.parametrize("leaves_by", ["fin", "rst"])
 @pytest.mark.control(
     "delayed_past_disconnect",
-    client="one leaves; to the other no answer comes until the fault ends",
-    broker="nothing arrives until the fault ends, then the requests of both, also of the one who has left",
-    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+    client="one disconnects; the other gets no response until the fault ends",
+    broker="nothing arrives until the fault ends, then the requests of both, also of the disconnected one",
+    untouched="neighbour lane: an open connection and new ones, during the fault and afterwards",
 )
-def test_ghost_requests_arrive_after_the_client_has_left(on_stage: Any, leaves_by: str) -> None:
+def test_ghost_requests_arrive_after_the_client_disconnected(on_stage: Any, leaves_by: str) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         async with victim.under("delayed_past_disconnect", hits=1) as fault:
             leaver, stayer = await victim.served(0), await victim.served(0)
-            assert victim.upstream.heard() == [0, 0]
+            assert victim.upstream.arrived() == [0, 0]
             await fault.start()
             leaver.ask(1)
             stayer.ask(2)
@@ -169,8 +169,8 @@ def test_ghost_requests_arrive_after_the_client_has_left(on_stage: Any, leaves_b
             await fault.stop()
             assert await answer == 2
             ended_by = await victim.upstream.ends.get()
-            assert ended_by in ("fin", "rst")  # RST to the ghost's answer, which nobody takes
-            assert {await arrived, *victim.upstream.heard()} == {1, 2}
+            assert ended_by in ("fin", "rst")  # RST in answer to the response, because the client is gone
+            assert {await arrived, *victim.upstream.arrived()} == {1, 2}
             assert await stayer.round_trip(3)
 
     on_stage(scenario)

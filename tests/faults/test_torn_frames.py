@@ -1,4 +1,4 @@
-"""Frames that break off at a byte, from either side: that one connection ends, and no other takes harm."""
+"""Frames cut at a byte, in either direction: that connection ends, and no other is affected."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ pytestmark = pytest.mark.long("real sockets, and faults that take their time")
 @pytest.mark.parametrize("reset", [0, 1])
 @pytest.mark.control(
     "torn_frame",
-    client="of the answer just the first bytes come, then FIN, or RST",
-    broker="the request arrives whole; the connection ends with FIN, or RST",
+    client="only the first bytes of the response arrive, then FIN or RST",
+    broker="the whole request arrives; the connection ends with FIN or RST",
     untouched=(
-        "neighbour lane: an open connection and new ones, meanwhile and afterwards; "
-        "same lane: a connection that is silent meanwhile, afterwards"
+        "neighbour lane: an open connection and new ones, during the fault and afterwards; "
+        "same lane: a connection that is idle during the fault, afterwards"
     ),
 )
-def test_a_response_is_torn_at_its_byte(on_stage: Any, at_byte: int, reset: int) -> None:
+def test_response_is_cut_at_a_byte(on_stage: Any, at_byte: int, reset: int) -> None:
     async def scenario(stage: Any) -> None:
         victim, _ = stage.paths
         assert at_byte < victim.response_bytes
         loop = asyncio.get_running_loop()
         async with victim.under("torn_frame", at_byte=at_byte, reset=reset, hits=1) as fault:
-            with socket.socket() as torn:  # without a buffer in which RST would overtake the bytes
+            with socket.socket() as torn:  # without a buffer in which RST could overtake the bytes
                 torn.setblocking(False)
                 await loop.sock_connect(torn, victim.proxy.address.advertised)
                 spared = await victim.served()
@@ -46,7 +46,7 @@ def test_a_response_is_torn_at_its_byte(on_stage: Any, at_byte: int, reset: int)
             assert len(got) == at_byte
             await fault.stop()
             assert await victim.upstream.ends.get() == ("rst" if reset else "fin")
-            assert victim.upstream.heard() == [1, 7]
+            assert victim.upstream.arrived() == [1, 7]
             assert await spared.round_trip(3)
 
     on_stage(scenario)
@@ -55,14 +55,14 @@ def test_a_response_is_torn_at_its_byte(on_stage: Any, at_byte: int, reset: int)
 @pytest.mark.parametrize("at_byte", [0, 3, 9])
 @pytest.mark.control(
     "torn_frame",
-    client="upstream: the connection ends with FIN and no answer",
-    broker="the connection ends inside the request, or before it; it is never there whole",
+    client="upstream: the connection ends with FIN, without a response",
+    broker="the connection ends inside the request or before it; the whole request never arrives",
     untouched=(
-        "neighbour lane: an open connection and new ones, meanwhile and afterwards; "
-        "same lane: a connection that is silent meanwhile, afterwards"
+        "neighbour lane: an open connection and new ones, during the fault and afterwards; "
+        "same lane: a connection that is idle during the fault, afterwards"
     ),
 )
-def test_a_request_is_torn_at_its_byte(on_stage: Any, at_byte: int) -> None:
+def test_request_is_cut_at_a_byte(on_stage: Any, at_byte: int) -> None:
     async def scenario(stage: Any) -> None:
         victim, _ = stage.paths
         async with victim.under("torn_frame", upstream=1, at_byte=at_byte, hits=1) as fault:
@@ -74,14 +74,14 @@ def test_a_request_is_torn_at_its_byte(on_stage: Any, at_byte: int) -> None:
             pieces_bytes = [row.size_bytes for row in victim.rows if row.kind is FrameKind.OPAQUE]
             assert pieces_bytes == [at_byte] * (at_byte > 0)
             assert await victim.upstream.ends.get() == ("fin inside a request" if at_byte else "fin")
-            assert victim.upstream.heard() == [1, 1]
+            assert victim.upstream.arrived() == [1, 1]
             await fault.stop()
             assert await spared.round_trip(3)
 
     on_stage(scenario)
 
 
-def test_tearing_prepared_and_never_started_is_undone_by_stop(on_stage: Any) -> None:
+def test_stop_undoes_a_prepared_torn_frame(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         (victim,) = stage.paths
         fault = victim.fault("torn_frame", reset=1)

@@ -1,4 +1,4 @@
-"""Answers that a healthy server does not give, from a server that gives nothing else."""
+"""Responses that a healthy server never gives, from a scripted server."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def endpoint(server: Scripted) -> Endpoint:
         (200, "<html>", ToxiproxyError, "toxiproxy-answer"),
     ],
 )
-def test_every_answer_but_success_is_an_error(
+def test_every_failure_response_is_an_error(
     scripted: Scripted, status: int, said: object, error: type[Exception], words: str
 ) -> None:
     scripted.answer = (status, said.encode() if isinstance(said, str) else json.dumps(said).encode())
@@ -120,13 +120,13 @@ def test_success_with_and_without_a_body(scripted: Scripted) -> None:
     assert endpoint(scripted).call("PATCH", "/x") is None
 
 
-def test_the_environments_proxy_is_not_asked(scripted: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxy_of_the_environment_is_not_used(scripted: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     assert endpoint(scripted).version() == "2.12.0"
 
 
-def test_two_servers_in_one_process(scripted: Scripted) -> None:
+def test_two_servers_work_in_one_process(scripted: Scripted) -> None:
     first = ControlledServer(endpoint(scripted))
     second = ControlledServer(Endpoint(("127.0.0.1", 1)))
     assert first.version() == "2.12.0"
@@ -135,6 +135,6 @@ def test_two_servers_in_one_process(scripted: Scripted) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "é"])
-def test_names_that_the_urls_could_not_carry(name: str) -> None:
+def test_names_that_urls_cannot_contain_are_refused(name: str) -> None:
     with raises_code(BadRequest, "proxy-name"):
         ControlledServer(Endpoint(("127.0.0.1", 1))).create("127.0.0.1:2", name, "127.0.0.1:3")

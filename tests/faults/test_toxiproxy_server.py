@@ -1,4 +1,4 @@
-"""The server's life cycle, and what is said when it does not behave."""
+"""The server's life cycle, and the errors that report its failures."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def server_process() -> psutil.Process:
 
 @asynccontextmanager
 async def foreign_server(port: int, log: Path) -> AsyncIterator[str]:
-    """A server that somebody else has started; waits for nothing."""
+    """Start a server outside of the run, and return at once."""
     process = await spawn(
         [toxiproxy_server(), "-host", "127.0.0.1", "-port", str(port)], stdout=log, stderr=log
     )
@@ -70,7 +70,7 @@ async def foreign_server(port: int, log: Path) -> AsyncIterator[str]:
         await stop(process)
 
 
-def test_it_is_started_and_stopped_with_the_run(tmp_path: Path) -> None:
+def test_server_starts_and_stops_with_the_run(tmp_path: Path) -> None:
     async def main() -> None:
         async with TOXIPROXY.server(tmp_path) as server:
             assert await server.alive()
@@ -81,7 +81,7 @@ def test_it_is_started_and_stopped_with_the_run(tmp_path: Path) -> None:
     run(main)
 
 
-def test_it_is_stopped_after_an_error_too(tmp_path: Path) -> None:
+def test_server_is_stopped_after_an_error(tmp_path: Path) -> None:
     processes = []
 
     async def main() -> None:
@@ -94,7 +94,7 @@ def test_it_is_stopped_after_an_error_too(tmp_path: Path) -> None:
     assert not processes[0].is_running()
 
 
-def test_errors_of_the_server_have_names(tmp_path: Path) -> None:
+def test_server_errors_have_names(tmp_path: Path) -> None:
     async def main() -> None:
         with port_block(2) as ports, socket.create_server(("127.0.0.1", ports[1])):
             async with TOXIPROXY.server(tmp_path) as server:
@@ -136,14 +136,14 @@ def test_toxics_are_updated_in_place(tmp_path: Path) -> None:
     run(main)
 
 
-def test_a_stopped_server_is_noticed_and_named(staged: Any) -> None:
+def test_stopped_server_is_detected(staged: Any) -> None:
     async def main() -> None:
         async with staged(lanes=1, timeout_s=0.5) as stage:
             process = server_process()
             process.suspend()
             await asyncio.to_thread(
                 os.waitid, os.P_PID, process.pid, os.WSTOPPED
-            )  # the last of its threads has stopped
+            )  # all of its threads have stopped
             with raises_code(ControlPlaneWedged, "toxiproxy-silent") as raised:
                 await DROPPED_RESPONSE.inject_live(
                     FaultSpec("dropped_response", AtTime(0), 1), stage.paths[0].lane
@@ -155,8 +155,8 @@ def test_a_stopped_server_is_noticed_and_named(staged: Any) -> None:
     run(main)
 
 
-def test_a_wedged_control_plane_is_told_from_a_dead_server(tmp_path: Path) -> None:
-    """A toxic is added while a reader has stopped and everything is full: the server's own lock never comes free."""
+def test_deadlocked_api_differs_from_a_dead_server(tmp_path: Path) -> None:
+    """A toxic is added while a reader has stopped and all buffers are full, so the server never releases its lock."""
 
     async def flood(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -180,7 +180,7 @@ def test_a_wedged_control_plane_is_told_from_a_dead_server(tmp_path: Path) -> No
                         assert not await server.alive()
 
 
-def test_a_server_that_dies_is_named_with_its_log(staged: Any) -> None:
+def test_dead_server_is_reported_with_its_log(staged: Any) -> None:
     async def main() -> None:
         async with staged(lanes=1) as stage:
             process = server_process()
@@ -192,7 +192,7 @@ def test_a_server_that_dies_is_named_with_its_log(staged: Any) -> None:
     run(main)
 
 
-def test_a_foreign_server_is_used_and_left_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_external_server_is_used_and_left_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         with port_block(3) as ports:
             async with foreign_server(ports[0], tmp_path / "foreign.log") as url:
@@ -208,7 +208,7 @@ def test_a_foreign_server_is_used_and_left_as_it_was(tmp_path: Path, monkeypatch
     run(main)
 
 
-def test_what_a_killed_run_left_on_a_foreign_server_is_removed(
+def test_leftovers_of_a_killed_run_are_removed_from_an_external_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def main() -> None:
@@ -229,13 +229,13 @@ def test_what_a_killed_run_left_on_a_foreign_server_is_removed(
 @pytest.mark.parametrize(
     "url", ["http://192.0.2.1:8474", "https://127.0.0.1:8474", "127.0.0.1:99999", "http://"]
 )
-def test_a_url_that_is_not_local(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nonlocal_url_is_refused(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOXIPROXY_URL", url)
     with raises_code(UsageError, "toxiproxy-not-local"):
         run(lambda: _enter(tmp_path))
 
 
-def test_nobody_at_the_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_url_without_a_server_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with port_block(1) as ports:
         monkeypatch.setenv("TOXIPROXY_URL", f"http://127.0.0.1:{ports[0]}")
         with raises_code(ServerGone, "server-gone"):

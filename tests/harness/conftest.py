@@ -1,4 +1,4 @@
-"""Verdicts to group, to compare and to know of, without a trial behind them; and what campaign files come to."""
+"""Builders of verdicts, specs, runs and campaign plans for tests that run no trial."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from harness.storage.run_store import RunRecord, RunStore
 def judged_by(
     checks: Iterable[str], finding: Finding, anomalies: Iterable[str]
 ) -> tuple[RequirementVerdict, ...]:
-    """The requirement of each check. Those among ``anomalies`` have failed by ``finding``, under that name."""
+    """Return the requirement of each check; those named in ``anomalies`` have failed with ``finding``."""
     return tuple(
         RequirementVerdict(
             f"R-{name}",
@@ -53,9 +53,9 @@ def judged(
     variant: str = "",
     sent: int = 0,
 ) -> TrialVerdict:
-    """A trial in which each of ``checks`` judged a requirement ``R-<check>``, and found those of ``anomalies``.
+    """Return a trial in which each of ``checks`` judged ``R-<check>``, and those in ``anomalies`` found something.
 
-    ``code`` and ``params`` are those of the findings, or of the reason where there is none.
+    ``code`` and ``params`` are those of the findings, or of the reason if there are none.
     """
     if verdict is None:
         verdict = Verdict.FAIL.value if anomalies else Verdict.PASS.value
@@ -88,12 +88,12 @@ def judged(
 
 @pytest.fixture(scope="session")
 def verdict() -> Callable[..., TrialVerdict]:
-    """:func:`judged`; test modules cannot import each other."""
+    """Return :func:`judged`, because test modules cannot import each other."""
     return judged
 
 
 def planned(verdict: TrialVerdict, **values: object) -> TrialSpec:
-    """What was asked for, of which this came."""
+    """Return the spec of the trial with this verdict."""
     name, _, version = verdict.client.rpartition("@")
     spec = TrialSpec(
         trial=verdict.trial,
@@ -113,13 +113,13 @@ def planned(verdict: TrialVerdict, **values: object) -> TrialSpec:
 
 @pytest.fixture(scope="session")
 def spec() -> Callable[..., TrialSpec]:
-    """:func:`planned`."""
+    """Return :func:`planned`."""
     return planned
 
 
 @pytest.fixture
 def run_of(tmp_path: Path) -> Callable[..., Path]:
-    """Write a run with these verdicts, and that many more trials planned; its folder."""
+    """Return a function that writes a run with these verdicts and ``lacking`` unfinished trials."""
 
     def written(name: str, *verdicts: TrialVerdict, lacking: int = 0, **values: object) -> Path:
         specs = [planned(verdict, **values) for verdict in verdicts]
@@ -135,7 +135,7 @@ def run_of(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture
 def made(tmp_path: Path) -> Callable[..., Expanded]:
-    """From the text of a campaign file to its plan, and what is said of it."""
+    """Return a function that expands the text of a campaign file to its plan and its messages."""
 
     def make(text: str, **more: Any) -> Expanded:
         path = tmp_path / "campaign.toml"

@@ -1,4 +1,4 @@
-"""Runs without a broker: folders written by the harness's own writers, with histories that we make up."""
+"""Runs without a broker: folders written by the harness's own writers, from constructed histories."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.reports.story import CLIENTS, RUN, Story, new_story
 def write_run(
     folder: Path, stories: Iterable[Story], *, planned: Iterable[TrialSpec] = (), run_id: str = RUN
 ) -> RunStore:
-    """A run of ``stories``, all finished, and of ``planned`` trials that never were."""
+    """Write a run of ``stories``, all finished, and of ``planned`` trials that did not run."""
     stories = list(stories)
     plan = Plan(seed=7, trials=(*(story.spec for story in stories), *planned))
     record = RunRecord(
@@ -40,7 +40,7 @@ def write_run(
 
 
 def four_trials(folder: Path) -> tuple[dict[str, Story], RunStore]:
-    """Four whole trials: calm, retried by two clients (one of them judged wrongly), and an inconclusive one."""
+    """Return four whole trials: calm, retried by two clients (one verdict is wrong), and an inconclusive one."""
     idempotent = full_story("idp-reference", guarantee=Guarantee.IDEMPOTENT)
     idempotent.verdict, idempotent.reason = "inconclusive", "the client's process stood still for 4 s"
     tampered = full_story("alo-reference")
@@ -82,7 +82,7 @@ def run_of(tmp_path: Path) -> Callable[..., RunStore]:
 
 @pytest.fixture(scope="module")
 def new_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., RunStore]:
-    """A run of trials of these names, each made by ``make(trial, new_story)``."""
+    """Return a run of trials of these names, each made by ``make(trial, new_story)``."""
 
     def run(make: Callable[..., Story], trials: Iterable[str]) -> RunStore:
         return write_run(tmp_path_factory.mktemp("run"), [make(trial, new_story) for trial in trials])

@@ -1,4 +1,4 @@
-"""A whole trial of a client that does everything right, while answers are dropped."""
+"""A whole trial of a correct client while responses are dropped."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from tests.reports.story import LOAD_NS, MS, Story, new_story
 
 
 def full_story(trial: str, **choices: object) -> Story:
-    """A whole trial of a well-behaved client: batches a partition, two dropped-response windows, retries.
+    """Return a whole trial of a correct client: batches per partition, two dropped-response windows, retries.
 
-    Under at-least-once each batch whose answer was dropped lies in the log twice, and the verdict counts it.
+    Under at-least-once each batch whose response was dropped is in the log twice, and the verdict counts it.
     """
     story = new_story(trial, **choices)
     work, dice = story.spec.workload, Random(trial)
@@ -82,7 +82,7 @@ class _Connection:
     correlation: int = 0
 
     def produce(self, batch: list[int], partition: int, t_ms: float, dice: Random) -> None:
-        """Send a batch. In a window its answer is dropped, and the batch is sent again."""
+        """Send a batch. In a window its response is dropped, and the batch is sent again."""
         window = next((w for w in self.windows if w[0] + 40 <= t_ms + 8 < w[1] + 25), None)
         idempotent = self.story.spec.guarantee is Guarantee.IDEMPOTENT
         sent_ms = t_ms + dice.uniform(5, 9)

@@ -1,4 +1,4 @@
-"""A trial in which anything may have happened, mostly wrong."""
+"""A trial of random events, mostly wrong ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.reports.story import LOAD_NS, LOAD_WALL_MS, MS, RUN, Story, new_story
 
 
 def random_story(trial: str, dice: Random) -> Story:
-    """A trial in which anything may have happened, mostly wrong: for counting, not for judging."""
+    """Return a trial of random events, mostly wrong ones: for counting, not for judging."""
     story = new_story(trial, acks=dice.choice(["all", "all", "all", "1"]), records=12, keys=3)
     if dice.random() < 0.1:
         story.ending = Ending.HARNESS_ERROR

@@ -1,4 +1,4 @@
-"""A trial in the making, without a broker: what a client said, what passed, and what the log holds."""
+"""The builder of a trial without a broker: a client's events, the frames, and the log."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CLIENTS = (ClientRef("confluent-kafka", "2.3.0"), ClientRef("reference", "0.1.0"
 
 @dataclass
 class Story:
-    """A trial in the making: lists that a test may bend before it is written."""
+    """A trial under construction: lists that a test may change before they are written."""
 
     spec: TrialSpec
     topic: str
@@ -77,7 +77,7 @@ class Story:
         )
 
     def store(self, n: int, partition: int, **changes: object) -> LogRecord:
-        """Append record ``n`` to the log, by default whole and our own."""
+        """Append record ``n`` to the log, by default intact and from this trial."""
         offset = sum(record.partition == partition for record in self.log)
         values: dict[str, object] = {
             "topic": self.topic,

@@ -1,4 +1,4 @@
-"""``kafka-trial report`` from a run's folder to its pages, and what it says where that cannot be."""
+"""``kafka-trial report``: from a run's folder to its pages, and its errors."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from testkit.codes import raises_code
 Runs = Callable[..., RunStore]
 
 
-def test_a_folder_that_is_no_run_is_one_sentence(tmp_path: Path) -> None:
+def test_folder_that_is_not_a_run_is_an_error(tmp_path: Path) -> None:
     with raises_code(UsageError, "not-a-run"):
         build_report(tmp_path)
 
 
-def test_a_run_without_a_finished_trial_selects_nothing(run_of: Runs, story: Callable[..., Any]) -> None:
+def test_run_without_a_finished_trial_is_an_error(run_of: Runs, story: Callable[..., Any]) -> None:
     store = run_of(planned=[story("never").spec])
     with raises_code(NothingSelected, "no-finished-trial"):
         build_report(store.folder)
@@ -35,7 +35,7 @@ def test_a_run_without_a_finished_trial_selects_nothing(run_of: Runs, story: Cal
 
 @pytest.fixture
 def swept() -> Iterator[None]:
-    """PySpark leaves sockets to the garbage collector; collect them while this test may be blamed."""
+    """PySpark leaves sockets to the garbage collector. Collect them within the test that caused them."""
     yield
     gc.collect()
 
@@ -43,7 +43,7 @@ def swept() -> Iterator[None]:
 @pytest.mark.jvm
 @pytest.mark.usefixtures("swept")
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_disagreement_is_reported_and_exits_3(
+def test_disagreement_is_reported_and_exits_3(
     whole_run: Callable[..., Any], tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     _, store = whole_run(tmp_path)
@@ -68,10 +68,11 @@ def test_a_disagreement_is_reported_and_exits_3(
     assert [child for child in children if child.name() == "java"] == []
 
 
-def test_agreement_exits_0_and_says_so(
+def test_agreement_is_reported_and_exits_0(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     result = command.ReportResult(tmp_path / "index.html", 2, [], "all agree")
+    # Spark needs a JVM and a minute, and only the command around it is tested.
     monkeypatch.setattr(command, "build_report", lambda run, master, out: result)
     assert command.report(tmp_path, as_json=True) == 0
     out, err = capfd.readouterr()

@@ -1,4 +1,4 @@
-"""Packing a run: nothing lost, nothing half, the same bytes every time."""
+"""Packing a run: complete, atomic, and reproducible byte for byte."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     return pa.list_(kind.value_type) if pa.types.is_list(kind) else kind
 
 
-def test_no_field_of_a_row_is_forgotten() -> None:
+def test_every_field_of_a_row_has_a_column() -> None:
     exploded = {"value", "produce"}
     packed = (
         (LogRecord, "log_records"),
@@ -74,7 +74,7 @@ def test_no_field_of_a_row_is_forgotten() -> None:
         assert set(struct.__struct_fields__) - exploded <= set(TABLES[table])
 
 
-def test_every_row_of_a_whole_trial_comes_back(whole_story: Stories, run_of: Runs) -> None:
+def test_every_row_of_a_whole_trial_is_restored(whole_story: Stories, run_of: Runs) -> None:
     story = whole_story("one")
     evidence = story.evidence()
     folder = pack(run_of(story)).folder
@@ -105,7 +105,7 @@ def test_every_row_of_a_whole_trial_comes_back(whole_story: Stories, run_of: Run
     assert rows(folder, "delivery") == [{"trial": "one"} | story.counts]
 
 
-def test_what_the_capture_told_is_a_table(story: Stories, run_of: Runs) -> None:
+def test_capture_is_packed_as_a_table(story: Stories, run_of: Runs) -> None:
     told = story("one")
     told.capture = CaptureRecord(packets=9, frames=1)
     told.tcp = [
@@ -122,7 +122,7 @@ def test_what_the_capture_told_is_a_table(story: Stories, run_of: Runs) -> None:
     assert store.read_evidence("one") == told.evidence()
 
 
-def test_unknown_places_and_missing_results_are_null(story: Stories, run_of: Runs) -> None:
+def test_unknown_partitions_and_missing_results_are_null(story: Stories, run_of: Runs) -> None:
     told = story("one")
     told.send(0, 5)
     told.send(1, 6)
@@ -132,7 +132,7 @@ def test_unknown_places_and_missing_results_are_null(story: Stories, run_of: Run
     assert (second["complete_ns"], second["error"], second["partition"]) == (9, "TIMED_OUT", None)
 
 
-def test_foreign_and_damaged_records_have_no_identity_of_ours(any_story: Stories, run_of: Runs) -> None:
+def test_foreign_and_damaged_records_have_no_identity(any_story: Stories, run_of: Runs) -> None:
     stories = [any_story(f"t{number}", Random(number)) for number in range(20)]
     log = rows(pack(run_of(*stories)).folder, "log_records")
     assert {row["intact"] for row in log} == {True, False}
@@ -173,7 +173,7 @@ def test_counted_says_whether_the_judge_counted(
     assert row["counted"] is counted
 
 
-def test_packing_again_gives_the_same_bytes_and_nothing_else(any_story: Stories, run_of: Runs) -> None:
+def test_packing_again_gives_the_same_bytes(any_story: Stories, run_of: Runs) -> None:
     store = run_of(*(any_story(f"t{number}", Random(number)) for number in range(3)))
 
     def packed() -> dict[str, bytes]:
@@ -196,7 +196,7 @@ def test_only_finished_trials_are_packed(story: Stories, run_of: Runs) -> None:
     assert [row["trial"] for row in rows(pack(store).folder, "trials")] == ["finished"]
 
 
-def test_a_run_without_trials_has_empty_tables_of_the_right_columns(run_of: Runs) -> None:
+def test_run_without_trials_has_empty_tables_with_all_columns(run_of: Runs) -> None:
     folder = pack(run_of()).folder
     for table, columns in TABLES.items():
         found = pq.read_schema(folder / table / "part-0.parquet")
@@ -255,7 +255,7 @@ def of_columns_unequal(store: RunStore, story: Story) -> None:
         (of_columns_unequal, r"ValueError: zip"),
     ],
 )
-def test_a_spoiled_trial_is_a_harness_error_and_the_others_are_packed(
+def test_corrupt_trial_is_a_harness_error_and_the_others_are_packed(
     whole_story: Stories, run_of: Runs, spoil: Callable[[RunStore, Story], None], why: str
 ) -> None:
     stories = {name: whole_story(name) for name in ("good", "bad", "fine")}
@@ -272,7 +272,7 @@ def test_a_spoiled_trial_is_a_harness_error_and_the_others_are_packed(
 
 
 @pytest.mark.parametrize("spoil", [in_the_name_of_another, of_no_known_verdict])
-def test_a_verdict_that_is_none_spoils_its_trial_alone(
+def test_unknown_verdict_affects_only_its_trial(
     whole_story: Stories, run_of: Runs, spoil: Callable[[RunStore, Story], None]
 ) -> None:
     stories = {name: whole_story(name) for name in ("good", "bad")}
@@ -285,23 +285,20 @@ def test_a_verdict_that_is_none_spoils_its_trial_alone(
     assert {row["verdict"] for row in rows(pack(store).folder, "trials")} == {"pass", "harness-error"}
 
 
-def test_a_stored_event_that_counts_without_end_is_no_work_without_end(
-    whole_story: Stories, run_of: Runs
-) -> None:
+def test_stored_event_with_huge_counts_is_refused_quickly(whole_story: Stories, run_of: Runs) -> None:
     story = whole_story("one")
     story.say(OpInvoke, story.history[-1].mono_ns, op="send", id=1, first=0, count=2**62)
     assert pack(run_of(story)).folder.exists()
 
 
-def test_a_folder_that_cannot_be_written_is_one_sentence(
-    story: Stories, run_of: Runs, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unwritable_folder_is_reported(story: Stories, run_of: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     store = run_of(story("one"))
     before = rows(pack(store).folder, "trials")
 
     def full(*_: Any) -> Any:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+    # A full disk cannot be produced without privileges, so a write fails in the middle of the packing.
     monkeypatch.setattr(harness.storage.parquet_writer, "_batch", full)
     with raises_code(
         EnvironmentProblem, "cannot-write", path=re.compile(r"tables$"), why="No space left on device"

@@ -1,4 +1,4 @@
-"""Every kind of fault has its controls. That they hold is for the tests that are marked; that none lacks, for these."""
+"""Each kind of fault has control tests, which are the tests with a mark."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ SCRIPTS = Path(__file__).resolve().parent.parent.parent / "scripts"
 
 @pytest.fixture
 def pages(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """scripts/pages/controls.py as a module."""
+    """Return scripts/pages/controls.py as a module."""
     monkeypatch.syspath_prepend(str(SCRIPTS))
     return importlib.import_module("pages.controls")
 
 
-def test_every_kind_has_a_control_and_every_control_a_kind(pages: Any) -> None:
+def test_every_fault_kind_has_a_control(pages: Any) -> None:
     assert {control.kind for control in pages.controls()} == set(registry.names("faults"))
 
 
@@ -30,7 +30,7 @@ def test_every_control_is_run(pages: Any) -> None:
         assert control.place.name.startswith("test_"), str(control.place)
 
 
-def test_every_simulated_kind_has_a_twin_and_no_other(pages: Any) -> None:
+def test_exactly_the_simulated_kinds_have_twins(pages: Any) -> None:
     simulated = {name for name, kind in registry.table("faults").items() if Mode.SIMULATED in kind.modes}
     assert {kind for kind, _ in pages.twins()} == simulated
 
@@ -49,7 +49,7 @@ WORDS = 'client="a", broker="b", untouched="c"'
         'control("refuse", **WORDS)',
     ],
 )
-def test_half_a_control_is_refused(pages: Any, tmp_path: Path, mark: str) -> None:
+def test_incomplete_control_is_refused(pages: Any, tmp_path: Path, mark: str) -> None:
     folder = tmp_path / "tests" / "faults"
     folder.mkdir(parents=True)
     (folder / "test_it.py").write_text(f"@pytest.mark.{mark}\ndef test_it(): ...\n")
@@ -57,7 +57,7 @@ def test_half_a_control_is_refused(pages: Any, tmp_path: Path, mark: str) -> Non
         pages.controls(folder)
 
 
-def test_a_control_is_read_as_it_stands(pages: Any, tmp_path: Path) -> None:
+def test_control_is_read_from_its_mark(pages: Any, tmp_path: Path) -> None:
     folder = tmp_path / "tests" / "faults"
     folder.mkdir(parents=True)
     (folder / "test_it.py").write_text(

@@ -1,4 +1,4 @@
-"""Broken links and repeated headings are found, in Markdown and on the site, and there are none."""
+"""Broken links and repeated headings are found in Markdown and on the site, and the repository has none."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ TITLES = {"DESIGN": "Design", "CONTRIBUTING": "How", "SECURITY": "Safe", "CHANGE
 
 @pytest.fixture
 def links(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """scripts/links.py as a module."""
+    """Return scripts/links.py as a module."""
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     return importlib.import_module("links")
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A repository whose pages have nothing wrong with them."""
+    """Return a repository whose pages have no problems."""
     for name, title in TITLES.items():
         (tmp_path / f"{name}.md").write_text(f"# {title}\n")
     (tmp_path / "docs").mkdir()
@@ -38,7 +38,7 @@ def problems(links: Any, repository: Path, readme: str) -> list[str]:
     return links.in_repository(repository)
 
 
-def test_the_repository_has_no_broken_link(links: Any) -> None:
+def test_repository_has_no_broken_link(links: Any) -> None:
     assert links.in_repository() == []
 
 
@@ -55,7 +55,7 @@ def test_the_repository_has_no_broken_link(links: Any) -> None:
         "[`code`][page]\n\n[page]: docs/page.md",
     ],
 )
-def test_a_good_link_is_no_problem(links: Any, repository: Path, text: str) -> None:
+def test_valid_link_is_accepted(links: Any, repository: Path, text: str) -> None:
     assert problems(links, repository, text) == []
 
 
@@ -78,11 +78,11 @@ def test_a_good_link_is_no_problem(links: Any, repository: Path, text: str) -> N
         ("## Twice\n\n### Twice", "README.md: the heading 'Twice' is on the page 2 times"),
     ],
 )
-def test_a_broken_link_is_named(links: Any, repository: Path, text: str, problem: str) -> None:
+def test_broken_link_is_reported(links: Any, repository: Path, text: str, problem: str) -> None:
     assert problems(links, repository, text) == [problem]
 
 
-def test_two_pages_with_one_title_are_named(links: Any, repository: Path) -> None:
+def test_repeated_page_title_is_reported(links: Any, repository: Path) -> None:
     (repository / "docs" / "other.md").write_text("# A page\n")
     assert problems(links, repository, "") == [
         "docs/other.md: another page has the title 'A page' too",
@@ -108,7 +108,7 @@ def test_two_pages_with_one_title_are_named(links: Any, repository: Path) -> Non
         ('<img src="https://example.org/x.png">', "index.html: loads https://example.org/x.png"),
     ],
 )
-def test_what_is_wrong_on_a_site_is_named(links: Any, tmp_path: Path, body: str, problem: str | None) -> None:
+def test_problems_of_a_site_are_reported(links: Any, tmp_path: Path, body: str, problem: str | None) -> None:
     (tmp_path / "index.html").write_text(body)
     (tmp_path / "b.html").write_text('<h2 id="there">')
     assert links.on_site(tmp_path) == ([problem] if problem else [])
@@ -123,7 +123,7 @@ def test_what_is_wrong_on_a_site_is_named(links: Any, tmp_path: Path, body: str,
         ("a.js", 'load("https://unpkg.com/resize-observer-polyfill")'),
     ],
 )
-def test_styles_and_scripts_load_nothing_from_elsewhere(
+def test_styles_and_scripts_load_nothing_from_other_hosts(
     links: Any, tmp_path: Path, name: str, text: str
 ) -> None:
     (tmp_path / "index.html").write_text("")
@@ -132,12 +132,12 @@ def test_styles_and_scripts_load_nothing_from_elsewhere(
     assert problem.startswith(f"{name}: loads ")
 
 
-def test_a_folder_without_a_page_is_no_site(links: Any, tmp_path: Path) -> None:
+def test_folder_without_a_page_is_not_a_site(links: Any, tmp_path: Path) -> None:
     assert links.on_site(tmp_path)
 
 
 @pytest.mark.long("builds the site")
-def test_the_site_is_built_without_a_warning_and_has_no_broken_link(links: Any, tmp_path: Path) -> None:
+def test_site_builds_without_warnings_and_broken_links(links: Any, tmp_path: Path) -> None:
     build = [
         sys.executable,
         "-m",
@@ -156,7 +156,7 @@ def test_the_site_is_built_without_a_warning_and_has_no_broken_link(links: Any, 
     assert (tmp_path / "site" / "project" / "DESIGN.html").exists()
 
 
-def test_no_title_is_in_the_navigation_twice() -> None:
+def test_titles_in_the_navigation_are_unique() -> None:
     nav = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
     titles = re.findall(r"^ *- ([^:\n]+):", nav, re.M)
     assert len(titles) == len(set(titles)) > 40

@@ -1,4 +1,4 @@
-"""A test that is left out of the fast tier says why."""
+"""Each test that is not in the fast tier states the reason."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def without_reason(source: str) -> Iterator[int]:
-    """The lines with a mark ``long`` that has no reason."""
+    """Return the lines that have a mark ``long`` without a reason."""
     tree = ast.parse(source)
     reasoned = {
         id(node.func)
@@ -39,7 +39,7 @@ def test_every_long_test_has_a_reason(folder):
 
 
 @pytest.mark.parametrize("mark", ["pytest.mark.long", "pytest.mark.long()", 'pytest.mark.long("")'])
-def test_a_mark_without_a_reason_is_found(mark):
+def test_mark_without_a_reason_is_found(mark):
     assert [*without_reason(f"pytestmark = [pytest.mark.jvm,\n {mark}]")] == [2]
     assert [*without_reason(f"@{mark}\ndef f(): ...")] == [1]
     assert [*without_reason('pytestmark = pytest.mark.long("starts a process")')] == []

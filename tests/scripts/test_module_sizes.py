@@ -1,4 +1,4 @@
-"""No module of the whole tree has more than 400 lines, and no function more than 60."""
+"""No module has more than 400 lines, and no function more than 60."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FUNCTION_LINES = 60
 
 
 def too_long(source: str) -> Iterator[str]:
-    """What of a module is too long, with its lines."""
+    """Return the parts of a module that are too long, with their lines."""
     if (lines := source.count("\n")) > MODULE_LINES:
         yield f"{lines} lines"
     for node in ast.walk(ast.parse(source)):
@@ -45,12 +45,12 @@ def test_no_module_and_no_function_is_too_long(folder):
 
 
 @pytest.mark.parametrize(("lines", "is_long"), [(FUNCTION_LINES, False), (FUNCTION_LINES + 1, True)])
-def test_the_lines_of_a_function_are_counted_from_its_first_to_its_last(lines, is_long):
+def test_lines_of_a_function_are_counted(lines, is_long):
     source = "def f():\n" + "    x = 1\n" * (lines - 1) + "\ny = 2\n"
     assert bool([*too_long(source)]) == is_long
     assert bool([*too_long("class C:\n    async def g():\n" + "        x = 1\n" * (lines - 1))]) == is_long
 
 
 @pytest.mark.parametrize(("lines", "is_long"), [(MODULE_LINES, False), (MODULE_LINES + 1, True)])
-def test_the_lines_of_a_module_are_counted(lines, is_long):
+def test_lines_of_a_module_are_counted(lines, is_long):
     assert bool([*too_long("x = 1\n" * lines)]) == is_long

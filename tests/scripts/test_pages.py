@@ -1,4 +1,4 @@
-"""The generated pages of the command line and of verdicts say what the code does."""
+"""The generated pages of the command line and of verdicts match the code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def page(monkeypatch: pytest.MonkeyPatch):
-    """The text of a page, by the module that makes it."""
+    """Return the text of a page, by the module that generates it."""
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
 
     def made(name: str) -> str:
@@ -51,7 +51,7 @@ def test_every_option_that_help_prints_is_on_the_page(page):
     assert not [option for option in options if f"`{option}`" not in section]
 
 
-def test_a_row_of_an_option_has_its_value_its_bounds_and_its_default(page):
+def test_row_of_an_option_has_value_bounds_and_default(page):
     text = page("commands")
     assert "| `-j`, `--jobs` `JOBS` |" in text
     assert re.search(r"^\| `--repeat` `N` \| .* \(from 1 to 1000\) \| `1` \|$", text, re.M)

@@ -1,4 +1,4 @@
-"""The check that no test matches a sentence: what it finds, what it leaves alone, and that the baseline holds."""
+"""The check that no test matches a sentence: what it reports and what it accepts, and that the baseline is current."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ERRORS = {"UsageError", "WireError"}
         'f"{name} does not exist" in ended.stderr.replace("x", "y")',
     ],
 )
-def test_a_sentence_is_found(source):
+def test_matched_sentence_is_found(source):
     assert [hit.line for hit in sentences.findings(f"\n{source}\n", ERRORS)] == [2]
 
 
@@ -45,7 +45,7 @@ def test_a_sentence_is_found(source):
         "sentence in err",
     ],
 )
-def test_data_and_codes_are_left_alone(source):
+def test_data_and_codes_are_accepted(source):
     assert sentences.findings(source, ERRORS) == []
 
 

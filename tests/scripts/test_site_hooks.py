@@ -1,4 +1,4 @@
-"""The repository's Markdown as the site needs it."""
+"""The hooks that change the repository's Markdown for the site."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def hooks(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """scripts/site_hooks.py as a module."""
+    """Return scripts/site_hooks.py as a module."""
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     return importlib.import_module("site_hooks")
 
@@ -44,11 +44,11 @@ def hooks(monkeypatch: pytest.MonkeyPatch) -> Any:
         ("tutorial.md", "| `a\\|b` | c \\| d |", "| `a|b` | c \\| d |"),
     ],
 )
-def test_a_page_for_the_site(hooks: Any, page: str, text: str, wanted: str) -> None:
+def test_page_is_changed_for_the_site(hooks: Any, page: str, text: str, wanted: str) -> None:
     assert hooks.for_site(text, page) == wanted
 
 
-def test_the_theme_loads_nothing_from_another_host(hooks: Any, tmp_path: Path) -> None:
+def test_theme_loads_nothing_from_other_hosts(hooks: Any, tmp_path: Path) -> None:
     folder = tmp_path / "assets" / "javascripts"
     folder.mkdir(parents=True)
     (folder / "bundle.js").write_text(

@@ -1,4 +1,4 @@
-"""Stories as evidence: the builder, and the strategy of those in which client and broker do everything right."""
+"""Stories as evidence: the builder, and the strategy of stories with a correct client and broker."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tests.suites.story import Story
 
 @pytest.fixture(scope="session")
 def story() -> type[Story]:
-    """The builder."""
+    """Return the builder."""
     return Story
 
 
 @pytest.fixture(scope="session")
 def faithful():  # type: ignore[no-untyped-def]
-    """The strategy of correct stories, by guarantee."""
+    """Return the strategy of correct stories, by guarantee."""
     return stories

@@ -1,6 +1,6 @@
-"""Stories of a client and a broker that do everything right while batches meet mishaps, drawn at random.
+"""Random stories of a correct client and broker whose batches meet failures.
 
-Whatever a check finds in such a story is a false accusation.
+Any finding of a check in such a story is a false accusation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from harness.model.verdicts import Guarantee
 from tests.suites.story import Story
 
 MISHAPS = ("none", "answer lost", "answer dropped", "request lost", "refused", "in silence", "trickles")
-#: The request timeout of the stories, and how long a fault lasts that holds bytes back for longer.
+#: The request timeout of the stories, and the length of a fault that holds bytes for longer.
 TIMEOUT_MS, TRICKLE_MS = 3_000, 4_000
 OUTCOMES = ("ok", "ok", "ok", "info")
 
@@ -23,7 +23,8 @@ OUTCOMES = ("ok", "ok", "ok", "info")
 class Client:
     """A correct client and a correct broker: it retries for a reason, and claims only what it knows.
 
-    ``is_parallel``: it has one connection for each partition, all to one broker; the end of one leaves the others open.
+    With ``is_parallel`` it has one connection per partition, all to one broker. The end of one leaves the others
+    open.
     """
 
     story: Story
@@ -31,11 +32,11 @@ class Client:
     is_parallel: bool = False
     conns: dict[int, int] = field(default_factory=dict)
     sequences: dict[int, int] = field(default_factory=dict)
-    #: What the broker does, and the witness sees, when a batch has its result: bytes of connections long abandoned.
+    #: Broker actions, and the frames of abandoned connections, that happen once a batch has its result.
     late: list[Callable[[], None]] = field(default_factory=list)
 
     def way(self, partition: int) -> int:
-        """The connection for a partition, made where there is none."""
+        """Return the connection for a partition, and open it if necessary."""
         key = partition if self.is_parallel else 0
         if key not in self.conns:
             self.conns[key] = max((frame.conn for frame in self.story.frames), default=0) + 1
@@ -43,11 +44,11 @@ class Client:
         return self.conns[key]
 
     def leave(self, partition: int) -> None:
-        """The client's connection is gone, or it leaves it."""
+        """Close the client's connection, from either side."""
         del self.conns[partition if self.is_parallel else 0]
 
     def send(self, numbers: list[int], partition: int, mishap: str, outcome: str) -> None:
-        """One batch from call to result."""
+        """Send one batch, from call to result."""
         story, idempotent = self.story, self.story.guarantee is Guarantee.IDEMPOTENT
         sequence = self._next(partition, numbers)
         story.call(*numbers, at_ms=self.now_ms)
@@ -68,7 +69,7 @@ class Client:
             self.late.pop()()
 
     def beside(self, refused: list[int], stored: list[int]) -> None:
-        """One request for two partitions, of which one is refused: only that batch is sent again."""
+        """Send one request for two partitions, of which one is rejected. Only that batch is sent again."""
         story, conn = self.story, self.way(0)
         story.call(*refused, *stored, at_ms=self.now_ms)
         sequences = [self._next(partition, numbers) for partition, numbers in ((0, refused), (1, stored))]
@@ -94,7 +95,7 @@ class Client:
         return (7, 0, base) if self.story.guarantee is Guarantee.IDEMPOTENT else None
 
     def overtake(self, slow: list[int], fast: list[int], partition: int) -> None:
-        """Two batches in flight, the first is refused: in the log it is after the second."""
+        """Send two batches, of which the first is rejected. In the log it is after the second."""
         story, conn = self.story, self.way(partition)
         story.call(*slow, *fast, at_ms=self.now_ms)
         story.request(slow, partition, self.now_ms + 5, conn)
@@ -115,7 +116,7 @@ class Client:
     def _mishap(
         self, numbers: list[int], partition: int, sequence: tuple[int, int, int] | None, mishap: str
     ) -> int | None:
-        """The first attempt goes wrong; returns its base offset if the broker appended it."""
+        """Let the first attempt fail, and return its base offset if the broker appended it."""
         if mishap == "none":
             return None
         story, base, conn = self.story, None, self.way(partition)
@@ -145,9 +146,9 @@ class Client:
         return base
 
     def _trickle(self, numbers: list[int], partition: int, sequence: tuple[int, int, int] | None) -> None:
-        """The request trickles for longer than its timeout: it arrives after the retry was acknowledged.
+        """The request trickles for longer than its timeout, and arrives after the retry was acknowledged.
 
-        The client has left its connection by then; the broker applies the request all the same.
+        The client has closed its connection by then, and the broker still applies the request.
         """
         story, conn, sent_ms = self.story, self.way(partition), self.now_ms
         story.fault("bandwidth", sent_ms - 1, sent_ms + TRICKLE_MS, upstream_bytes_per_s=1_000)
@@ -167,7 +168,7 @@ class Client:
 
 @st.composite
 def stories(draw: st.DrawFn, guarantee: Guarantee, outcomes: tuple[str, ...] = OUTCOMES) -> Story:
-    """A correct client's story: 2 to 8 batches of 1 to 4 records on two partitions."""
+    """Return a correct client's story: 2 to 8 batches of 1 to 4 records on two partitions."""
     story = Story(guarantee)
     client, first = Client(story, is_parallel=draw(st.booleans())), 0
     for _ in range(draw(st.integers(2, 8))):

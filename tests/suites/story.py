@@ -1,6 +1,6 @@
-"""The evidence of a trial, built step by step: what a producer, a broker and a witness leave.
+"""The evidence of a trial, built step by step: the events of a producer, a broker and a witness.
 
-Time is in milliseconds since load began; there is one producer, and one broker that appends at once.
+Time is in milliseconds since load began. There is one producer, and one broker that appends at once.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ LIMIT_MS = 30_000 + 10_000 + 5_000  # delivery.timeout.ms, max.block.ms, and the
 
 
 def ns(at_ms: float) -> int:
-    """The monotonic clock so long after load began."""
+    """Return the monotonic clock this long after load began."""
     return T0 + int(at_ms * MS)
 
 
 def stalled(evidence: Evidence, *moments_ms: float) -> Evidence:
-    """The same, with a harness that did not keep time from one moment to the next, then from the third on, ..."""
+    """Return the evidence with a harness that stalled from the first time to the second, from the third on, ..."""
     stalls = tuple(
         (ns(begin_ms), ns(end_ms)) for begin_ms, end_ms in zip(moments_ms[::2], moments_ms[1::2], strict=True)
     )
@@ -40,7 +40,7 @@ def stalled(evidence: Evidence, *moments_ms: float) -> Evidence:
 
 @dataclass
 class Story:
-    """What happened in one trial, in the order in which it is told."""
+    """The events of one trial, in the order of the calls."""
 
     guarantee: Guarantee = Guarantee.AT_LEAST_ONCE
     config: dict[str, str | int | bool] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Story:
             self.history.append(Stats(seq=0, mono_ns=ns(at), wall_ns=0, sent=0, completed=0))
 
     def call(self, *numbers: int, at_ms: float = 0) -> None:
-        """The client is handed these records."""
+        """The harness gives the client these records."""
         for n in numbers:
             self.called_ms[n] = at_ms
             self.history.append(
@@ -79,7 +79,7 @@ class Story:
         outcome: str = "ok",
         error: str | None = None,
     ) -> None:
-        """The client says what became of record ``n``."""
+        """The client reports the result of record ``n``."""
         self.history.append(
             OpComplete(
                 seq=0,
@@ -98,7 +98,7 @@ class Story:
         )
 
     def finished(self, op: str, at_ms: float, outcome: str = "ok") -> None:
-        """The client says that its flush or close is done."""
+        """The client reports that its flush or close is complete."""
         self.history.append(
             OpComplete(
                 seq=0,
@@ -114,7 +114,7 @@ class Story:
         )
 
     def record(self, n: int, partition: int, **changes: object) -> LogRecord:
-        """Record ``n`` as the client sends it, at the end of a partition."""
+        """Return record ``n`` as the client sends it, at the end of a partition."""
         offset = max((r.offset for r in self.log if r.partition == partition), default=-1) + 1
         whole = LogRecord(
             topic=TOPIC,
@@ -133,7 +133,7 @@ class Story:
         return restruct(whole, **changes)
 
     def append(self, numbers: list[int], partition: int, **changes: object) -> int:
-        """Put a batch into the log; returns its base offset."""
+        """Append a batch to the log, and return its base offset."""
         base = self.record(0, partition).offset
         crc = hash((partition, tuple(numbers))) % 2**32
         for index, n in enumerate(numbers):
@@ -175,7 +175,7 @@ class Story:
     def answer(
         self, partition: int, base_offset: int, at_ms: float, conn: int = 1, error_code: int = 0
     ) -> None:
-        """The answer to the last Produce request passes the witness."""
+        """The response to the last Produce request passes the witness."""
         part = ProducePart(topic=TOPIC, partition=partition, base_offset=base_offset, error_code=error_code)
         errors = (error_code,) if error_code else ()
         self._frame(
@@ -188,13 +188,13 @@ class Story:
         )
 
     def other(self, kind: FrameKind, at_ms: float, conn: int = 1, **fields: object) -> None:
-        """A frame of Metadata passes the witness."""
+        """A Metadata frame passes the witness."""
         self.frames.append(
             Frame(ns(at_ms), 0, 1, conn, kind, api_key=3, api="Metadata", correlation_id=1_000, **fields)
         )
 
     def together(self, count: int) -> None:
-        """The last ``count`` frames were one: a request, or an answer, with several partitions."""
+        """Merge the last ``count`` frames into one request, or one response, with several partitions."""
         frames, self.frames = self.frames[-count:], self.frames[:-count]
         produce = tuple(part for frame in frames for part in frame.produce)
         errors = tuple(code for frame in frames for code in frame.error_codes)
@@ -202,14 +202,14 @@ class Story:
         self.correlation = frames[0].correlation_id or self.correlation
 
     def deliver(self, numbers: list[int], partition: int, at_ms: float, conn: int = 1) -> int:
-        """Request, append, answer within a millisecond; returns the base offset."""
+        """Add a request, its append and its response within a millisecond, and return the base offset."""
         self.request(numbers, partition, at_ms, conn)
         base = self.append(numbers, partition)
         self.answer(partition, base, at_ms + 1, conn)
         return base
 
     def open(self, conn: int, at_ms: float) -> None:
-        """The client connects."""
+        """The client opens a connection."""
         self._frame(FrameKind.OPEN, at_ms, conn)
 
     def close(self, conn: int, at_ms: float) -> None:
@@ -221,7 +221,7 @@ class Story:
     def fault(
         self, kind: str, begin_ms: float | None, end_ms: float = 0, hits: int = 1, **params: int
     ) -> None:
-        """A fault as it was; ``begin_ms`` None: it never took effect."""
+        """Add a fault. With ``begin_ms`` None it never took effect."""
         window = None if begin_ms is None else (ns(begin_ms), ns(end_ms))
         start = AtTime(int(begin_ms or 0))
         spec = FaultSpec(kind, start, int(end_ms - (begin_ms or 0)), params)

@@ -1,4 +1,4 @@
-"""A record that is written twice, and why the check says that it is: what the tests of duplicates share."""
+"""A record that is written twice, and the check's explanation: shared by the tests of duplicates."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ AVOIDABLE = "avoidable-duplicate"
 
 
 def reasons(told):
-    """Why a record is there twice for no reason, or that it was avoidable."""
+    """Return the check's reasons, unexplained or avoidable, for each duplicate."""
     return [finding.samples[0].get("why", finding.anomaly) for finding in CHECK.run(told.evidence())]

@@ -1,4 +1,4 @@
-"""The client asks one broker after the other until it has an answer, and gives a lookup up in time."""
+"""The client tries one broker after the other until it has a response, and fails a lookup in time."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Wire:
 
 
 class Brokers:
-    """What the client dials, in order."""
+    """The connections that the client opens, in order."""
 
     def __init__(self) -> None:
         self.dialled: list[tuple[Address, Wire]] = []
@@ -76,7 +76,7 @@ def asking(brokers: Brokers) -> Asking:
 
 
 def asked(asking: Asking, brokers: Brokers, now_ns: int = 0) -> Wire:
-    """Have the client connect and ask; return its connection."""
+    """Let the client connect and send its request, and return its connection."""
     asking.step("t", now_ns)
     brokers.wire.is_connected = True
     asking.step("t", now_ns)
@@ -84,13 +84,13 @@ def asked(asking: Asking, brokers: Brokers, now_ns: int = 0) -> Wire:
 
 
 def answer(sent: bytes, partitions: int, *, other: int = 0) -> bytes:
-    """What a broker answers to a request."""
+    """Return the broker's response to a request."""
     correlation_id = int.from_bytes(sent[SIZE_BYTES + 4 : SIZE_BYTES + 8]) + other
     return metadata(correlation_id, partitions)
 
 
 def metadata(correlation_id: int, partitions: int, error_code: int = 0) -> bytes:
-    """A Metadata response of one topic, with its size in front."""
+    """Return a Metadata response for one topic, with its size in front."""
     header = MetadataResponse.__header_schema__(correlation_id=i32(correlation_id))
     found = tuple(
         MetadataResponsePartition(
@@ -114,13 +114,13 @@ def metadata(correlation_id: int, partitions: int, error_code: int = 0) -> bytes
     return len(out.getvalue()).to_bytes(SIZE_BYTES) + out.getvalue()
 
 
-def test_an_answer_is_the_number_of_partitions(asking, brokers):
+def test_response_gives_the_number_of_partitions(asking, brokers):
     wire = asked(asking, brokers)
     wire.incoming.append(answer(wire.sent[0], 3))
     assert asking.step("t", 0) == 3
 
 
-def test_an_answer_may_arrive_in_pieces(asking, brokers):
+def test_response_may_arrive_in_pieces(asking, brokers):
     wire = asked(asking, brokers)
     whole = answer(wire.sent[0], 5)
     for at in range(len(whole) - 1):
@@ -130,7 +130,7 @@ def test_an_answer_may_arrive_in_pieces(asking, brokers):
     assert asking.step("t", 0) == 5
 
 
-def test_a_second_question_uses_the_same_connection(asking, brokers):
+def test_second_question_uses_the_same_connection(asking, brokers):
     for _ in range(2):
         wire = asked(asking, brokers)
         wire.incoming.append(answer(wire.sent[-1], 3))
@@ -149,7 +149,7 @@ def test_a_second_question_uses_the_same_connection(asking, brokers):
     ],
     ids=["closed", "reset", "an answer to another question", "an error", "unreadable"],
 )
-def test_a_spoilt_connection_is_given_up_for_the_next_broker(asking, brokers, spoil):
+def test_failed_connection_is_replaced_by_the_next_broker(asking, brokers, spoil):
     wire = asked(asking, brokers)
     spoil(wire)
     assert asking.step("t", 0) is None and wire.closed
@@ -158,20 +158,20 @@ def test_a_spoilt_connection_is_given_up_for_the_next_broker(asking, brokers, sp
     assert [address for address, _ in brokers.dialled] == [("a", 1), ("b", 2)]
 
 
-def test_an_answer_in_time_counts_and_a_later_one_does_not(asking, brokers):
+def test_late_response_is_ignored(asking, brokers):
     wire = asked(asking, brokers)
     assert asking.step("t", 99 * NS_PER_MS) is None and not wire.closed
     assert asking.step("t", 100 * NS_PER_MS) is None and wire.closed
 
 
-def test_what_is_no_response_is_unreadable():
+def test_invalid_response_is_unreadable():
     with pytest.raises(Unreadable):
         response((2).to_bytes(SIZE_BYTES) + b"\0\0")
     assert response(request("t", 7, "p1")[:3]) is None
 
 
 class Life:
-    """A client with the time and the events of a test."""
+    """A client with the clock and the events of a test."""
 
     def __init__(self, brokers: Brokers, *, defect: bool = False) -> None:
         self.now_ns = 0
@@ -185,7 +185,7 @@ class Life:
         self.client.step(self.now_ns)
 
     def results(self, op: str = "partition_count") -> list[tuple[str, str | None]]:
-        """Outcome and value, or error, of each result."""
+        """Return outcome and value, or error, of each result."""
         return [
             (event.outcome[0], event.error[0] or next(iter(event.value), None))
             for event in self.told
@@ -206,7 +206,7 @@ def test_each_lookup_has_one_result(brokers, defect, value):
         assert life.results() == [("ok", value)] * count
 
 
-def test_a_lookup_without_an_answer_fails_in_time(brokers):
+def test_lookup_without_response_fails_in_time(brokers):
     life = Life(brokers)
     life.client.load(Lookup(id=1, topic="t", first=0, times=1))
     life.client.flush(Flush(2, 5_000))
@@ -218,7 +218,7 @@ def test_a_lookup_without_an_answer_fails_in_time(brokers):
     assert life.results("flush") == [("ok", None)]
 
 
-def test_a_flush_ends_at_its_timeout(brokers):
+def test_flush_ends_at_its_timeout(brokers):
     life = Life(brokers)
     life.client.load(Lookup(id=1, topic="t", first=0, times=1))
     life.client.flush(Flush(2, 500))
@@ -227,7 +227,7 @@ def test_a_flush_ends_at_its_timeout(brokers):
     assert life.results("flush") == [("fail", "lookups have no result yet")]
 
 
-def test_a_close_gives_up_what_is_open(brokers):
+def test_close_fails_open_lookups(brokers):
     life = Life(brokers)
     life.client.load(Lookup(id=1, topic="t", first=0, times=1))
     life.client.close(Close(2, 500))

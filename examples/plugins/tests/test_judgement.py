@@ -1,4 +1,4 @@
-"""The check finds wrong and unreadable answers, and nothing in evidence without them."""
+"""The check finds wrong and unreadable answers, and reports nothing for evidence without them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from harness.api import (
 
 
 def evidence(*values: str | None, faults: tuple[FaultRow, ...] = ()) -> Evidence:
-    """A trial in which the client answered this; None: the lookup failed."""
+    """Return a trial in which the client reported these answers. None is a failed lookup."""
     spec = TrialSpec(
         trial="lookup-1",
         client=ClientRef("lookup", "1.0"),
@@ -63,12 +63,12 @@ def evidence(*values: str | None, faults: tuple[FaultRow, ...] = ()) -> Evidence
     return Evidence(record, history, frames=(), faults=faults, log=())
 
 
-def test_right_answers_and_failed_lookups_are_no_finding():
+def test_right_answers_and_failed_lookups_are_not_findings():
     assert run(evidence("3", "3", None)) == []
 
 
 @pytest.mark.parametrize("value", ["4", "0", "33"])
-def test_a_wrong_number_is_a_finding(value):
+def test_wrong_number_is_a_finding(value):
     [finding] = run(evidence("3", value))
     assert (finding.anomaly, finding.count, finding.requirement) == ("wrong-partition-count", 1, RIGHT)
     assert finding.message == "1 lookup answered with another number of partitions than 3"
@@ -76,24 +76,24 @@ def test_a_wrong_number_is_a_finding(value):
 
 
 @pytest.mark.parametrize("value", ["", "three", "-3", "3.0", "٣", "3" * 11])
-def test_what_is_no_number_is_a_finding(value):
+def test_answer_that_is_not_a_number_is_a_finding(value):
     [finding] = run(evidence("3", value))
     assert (finding.anomaly, finding.requirement) == ("unreadable-partition-count", READABLE)
 
 
-def test_a_topic_that_grew_has_two_right_answers():
+def test_changed_topic_is_inconclusive():
     spec = FaultSpec("topic_growth", AtTime(100), 0)
     with pytest.raises(Inconclusive, match="topic_growth"):
         run(evidence("4", faults=(FaultRow(0, spec, None, None),)))
 
 
-def test_the_counts_add_up():
+def test_counts_add_up():
     counts = count(evidence("3", "4", "x", None))
     assert counts == {"asked": 4, "answered": 3, "wrong": 1, "unreadable": 1}
     assert list(counts) == list(MEANING)
 
 
-def test_the_table_has_a_row_for_each_lookup():
+def test_table_has_a_row_per_lookup():
     told = evidence("3", "x", None)
     verdict = TrialVerdict("lookup-1", "lookup@1.0", "b", CALM.name, "at-least-once", 1, "fail", "")
     rows = LOOKUPS.rows(PackedTrial("run", told, verdict, {}))
@@ -101,7 +101,7 @@ def test_the_table_has_a_row_for_each_lookup():
     assert set(rows) == set(LOOKUPS.columns) - {"trial"}
 
 
-def test_what_is_judged_is_a_behaviour():
+def test_judged_ids_are_behaviours():
     assert {requirement.id for requirement in CHECK.requirements} == set(behaviours())
 
 
@@ -114,5 +114,5 @@ def test_each_perturbation_is_found(kind):
         assert finding.anomaly in kind.caught_by and finding.samples[0]["n"] == place
 
 
-def test_a_trial_without_answers_has_no_place_for_a_defect():
+def test_perturbations_need_an_answer():
     assert not any(kind.fits(evidence(None)) for kind in PERTURBATIONS)

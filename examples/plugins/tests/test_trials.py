@@ -51,13 +51,13 @@ def test_without_the_fault_no_answer_is_late():
 
 
 @pytest.mark.parametrize("kind", PERTURBATIONS, ids=lambda kind: kind.name)
-def test_a_perturbed_trial_is_accused(kind):
+def test_perturbed_trial_fails(kind):
     evidence, _ = simulate("lookup/calm", "lookup")
     verdict = judged(kind.apply(evidence, kind.fitting(evidence)[0]))
     assert (verdict.verdict, verdict.code) == ("fail", kind.caught_by[0])
 
 
-def test_a_client_of_another_workload_is_not_judged():
+def test_client_of_another_workload_is_unsupported():
     _, verdict = simulate("produce/calm", "lookup")
     assert verdict.verdict == "unsupported" and "does not offer" in verdict.reason
     _, verdict = simulate("lookup/calm", "reference")

@@ -58,6 +58,11 @@ class ScriptedCluster(ClusterControls):
         self._muted_until_ns: dict[tuple[int, int], int] = {}
         self.closed: list[tuple[int, int, str]] = []
 
+    @property
+    def state(self) -> ClusterState:
+        """The nodes, topics and producers. Tests and tools read it, and can bring it about without requests."""
+        return self._state
+
     def accepts(self, node_id: int) -> bool:
         """Return whether the node accepts connections. A killed node does not."""
         return self._state.nodes[node_id].is_alive

@@ -15,6 +15,7 @@ from harness.cli.output import print_json, run_document
 from harness.model.errors import NothingSelected
 from harness.model.verdicts import Verdict, exit_code
 from harness.outcomes import thresholds
+from harness.outcomes.thresholds import parsed
 from harness.running.trial_runner import rejudge
 from harness.storage.run_store import RunStore
 
@@ -33,6 +34,8 @@ def judge(
 ) -> int:
     """Judge the stored evidence of a run again, and replace its verdicts."""
     store = RunStore.open(run)
+    for text in store.record.thresholds:
+        parsed(text)  # Before verdicts are replaced: a metric may belong to a package that is not installed.
     verdicts = rejudge(store)
     if not verdicts:
         raise NothingSelected("no-finished-trial", "{path} has no finished trial", path=store.folder)

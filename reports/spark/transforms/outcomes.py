@@ -138,7 +138,7 @@ def _recovery(found: DataFrame, operations: DataFrame, waits: DataFrame) -> Data
             "trial",
             F.floor((F.col("first_ns") - F.col("after_ns")) / NS_PER_MS).alias("first_ack_ms"),
             F.floor((F.col("steady_ns") - F.col("after_ns")) / NS_PER_MS).alias("steady_ack_ms"),
-            F.when(F.col("waited_until_ns") > F.col("after_ns"), F.col("steady_ns").isNotNull()).alias(
+            F.when(F.col("waited_until_ns") >= F.col("after_ns"), F.col("steady_ns").isNotNull()).alias(
                 "recovered"
             ),
         )

@@ -11,6 +11,7 @@ from harness.model.evidence import Evidence
 from harness.model.rows import Frame, ProducePart
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
+from harness.plugins.perturbation import Perturbation
 from suites.analysis.attempts import REMEMBERED
 from suites.analysis.promises import EVERY, EXACTLY_ONCE
 from suites.checks.wire.connections_leaked import LIMIT
@@ -29,7 +30,7 @@ from suites.perturbations.limits.scene import (
     spots,
     timeout_ms,
 )
-from suites.perturbations.perturbation import Perturbation, channels
+from suites.perturbations.perturbation import channels
 
 NOT_LEADER = 6
 OPEN, REQUESTS, BATCHES = ("connections-open",), ("too-many-in-flight",), ("too-many-batches",)

@@ -9,6 +9,7 @@ from msgspec.structs import replace as changed
 
 from harness.model.evidence import Evidence
 from harness.model.units import NS_PER_MS
+from harness.plugins.perturbation import Perturbation
 from harness.trial.patience import bound_ms
 from suites.analysis.promises import EXACTLY_ONCE
 from suites.perturbations.batches import never_sent, sent_once_more
@@ -17,7 +18,7 @@ from suites.perturbations.exchanges import Spot, settled
 from suites.perturbations.limits.endings import after_pause
 from suites.perturbations.limits.sequences import AFTER_APPEND, given_away
 from suites.perturbations.pauses import paused
-from suites.perturbations.perturbation import Perturbation, channels
+from suites.perturbations.perturbation import channels
 
 BEYOND_MS = 2_000
 #: A longer wait would make the trial too long.

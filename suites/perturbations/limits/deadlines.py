@@ -5,8 +5,8 @@ from __future__ import annotations
 from harness.model.evidence import Evidence
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
+from harness.plugins.perturbation import Perturbation
 from suites.perturbations.edits import with_record
-from suites.perturbations.perturbation import Perturbation
 from suites.perturbations.traces.batches import NEVER_EXPIRED
 
 STALL_MS, LONG_BEFORE_MS = 3_000, 20_000

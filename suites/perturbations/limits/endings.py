@@ -10,6 +10,7 @@ from harness.model.contract import OpComplete, ShutdownComplete, Stats
 from harness.model.evidence import Evidence, view
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Outcome, Verdict
+from harness.plugins.perturbation import Perturbation
 from harness.trial.patience import bound_ms
 from suites.analysis.disturbance import broker_stalls
 from suites.checks.history.delivery_timeout import SETTING, limit_ms
@@ -17,7 +18,7 @@ from suites.perturbations.edits import with_frame, with_frames_added, with_histo
 from suites.perturbations.exchanges import Batch, Spot, answer_to, asked, settled
 from suites.perturbations.limits.scene import ELSEWHERE, During, Stage, refusal, spots
 from suites.perturbations.pauses import paused, quiet
-from suites.perturbations.perturbation import Perturbation, channels
+from suites.perturbations.perturbation import channels
 
 NOT_LEADER = 6
 #: How late a process may report something, and by when bytes that a fault released have arrived.

@@ -13,6 +13,7 @@ from harness.model.rows import FaultRow, LogRecord
 from harness.model.spec import AtTime, FaultSpec
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Outcome, Verdict
+from harness.plugins.perturbation import Perturbation, Place
 from suites.analysis.findings import UNLIMITED
 from suites.analysis.promises import EVERY, EXACTLY_ONCE
 from suites.perturbations import copies, homes
@@ -20,7 +21,7 @@ from suites.perturbations.edits import with_frame, with_results, with_spec
 from suites.perturbations.exchanges import Batch, Spot, answered, layout, request_of, settled
 from suites.perturbations.limits.scene import refusal
 from suites.perturbations.pauses import paused, quiet
-from suites.perturbations.perturbation import Perturbation, Place, channels
+from suites.perturbations.perturbation import channels
 
 DELIVERY, RETRIES = "delivery.timeout.ms", "retries"
 OUT_OF_ORDER = 45

@@ -11,12 +11,13 @@ from harness.model.contract import Stats
 from harness.model.evidence import Evidence
 from harness.model.rows import Frame, FrameKind, ProducePart
 from harness.model.units import NS_PER_MS
+from harness.plugins.perturbation import Perturbation
 from suites.analysis.promises import EXACTLY_ONCE
 from suites.perturbations.batches import followers
 from suites.perturbations.edits import inserted_id, with_frames, with_frames_added
 from suites.perturbations.exchanges import Spot, asked, calm, exchanges, request_of, settled
 from suites.perturbations.limits.scene import MORE_MS, Stage, beats, openings, refusal, timeout_ms
-from suites.perturbations.perturbation import Perturbation, channels
+from suites.perturbations.perturbation import channels
 from suites.perturbations.producer_ids import INVENTED_ID, Numbers, renumbered
 
 INIT = "InitProducerId"

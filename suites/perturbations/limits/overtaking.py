@@ -12,12 +12,13 @@ from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import AtTime, FaultSpec
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
+from harness.plugins.perturbation import Perturbation
 from suites.analysis.promises import AT_LEAST_ONCE
 from suites.perturbations.batches import followers, sent_later
 from suites.perturbations.edits import with_frames_added, with_spec
 from suites.perturbations.exchanges import Batch, Spot, answer_to, asked, calm, request_of, settled
 from suites.perturbations.limits.scene import refusal
-from suites.perturbations.perturbation import Perturbation, channels
+from suites.perturbations.perturbation import channels
 
 NOT_LEADER = 6
 #: From a first attempt to its retry.

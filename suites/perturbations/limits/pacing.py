@@ -10,12 +10,13 @@ from harness.model.evidence import Evidence
 from harness.model.rows import Frame, FrameKind
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
+from harness.plugins.perturbation import Perturbation
 from suites.checks.wire import metadata_storm, retry_spacing
 from suites.checks.wire.throttle_ignored import SINCE
 from suites.perturbations.edits import inserted_id, with_frames, with_frames_added
 from suites.perturbations.exchanges import PRODUCE, Spot, asked, request_of, settled
 from suites.perturbations.limits.scene import ELSEWHERE, During, Stage, metadata, openings, refusal, spots
-from suites.perturbations.perturbation import Perturbation, channels
+from suites.perturbations.perturbation import channels
 
 BACKOFF = "retry.backoff.ms"
 NOT_LEADER, TOO_MANY_BYTES, NOT_ENOUGH_REPLICAS = 6, 18, 19

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from harness.model.evidence import Evidence
 from harness.model.verdicts import Verdict
+from harness.plugins.perturbation import Perturbation
 from suites.checks.wire.retry_spacing import LEAST_OF_BACKOFF, backoff_ms
 from suites.perturbations.edits import with_frames_added
 from suites.perturbations.exchanges import Spot, asked
 from suites.perturbations.limits.scene import ELSEWHERE, MORE_MS, During, Stage, refusal, spots
-from suites.perturbations.perturbation import Perturbation, channels
+from suites.perturbations.perturbation import channels
 
 #: The batch was not stored, and its leader is the same.
 NOT_ENOUGH_REPLICAS = 19

@@ -10,12 +10,13 @@ from msgspec.structs import replace as changed
 from harness.model.evidence import Evidence, Operation, view
 from harness.model.rows import Frame, FrameKind, ProducePart
 from harness.model.verdicts import Outcome
+from harness.plugins.perturbation import Perturbation
 from suites.analysis.promises import EXACTLY_ONCE
 from suites.perturbations.batches import BEHIND_NS, other_crc, pair, sent_once_more
 from suites.perturbations.edits import with_frames, with_frames_added, with_results
 from suites.perturbations.exchanges import Batch, Spot, answer_to, asked, in_calm, request_of, settled
 from suites.perturbations.limits.scene import ELSEWHERE, refusal
-from suites.perturbations.perturbation import Perturbation, channels
+from suites.perturbations.perturbation import channels
 from suites.perturbations.producer_ids import Numbers, renumbered
 
 REUSED, GAP = ("sequence-reused",), ("sequence-gap",)

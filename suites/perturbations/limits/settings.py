@@ -13,6 +13,7 @@ from harness.model.rows import FaultRow
 from harness.model.spec import AtTime, FaultSpec
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Guarantee, Verdict
+from harness.plugins.perturbation import Perturbation
 from harness.wire.error_table import BY_NAME
 from harness.workloads.produce.accounting import place
 from suites.analysis.promises import DURABLE, EVERY, EXACTLY_ONCE
@@ -22,7 +23,7 @@ from suites.perturbations.batches import never_sent, pair
 from suites.perturbations.edits import with_frame, with_frames_added, with_parts, with_results, with_spec
 from suites.perturbations.exchanges import Batch, Spot, answer_to, asked, request_of, settled
 from suites.perturbations.limits.scene import Stage, lacking, refusal, spots
-from suites.perturbations.perturbation import Perturbation, channels
+from suites.perturbations.perturbation import channels
 
 CODEC, ACKS = "compression.type", "acks"
 DUPLICATE = BY_NAME["DUPLICATE_SEQUENCE_NUMBER"].code

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from harness.plugins.perturbation import Perturbation
 from suites.perturbations.limits import (
     connections,
     consequences,
@@ -22,7 +23,6 @@ from suites.perturbations.limits import (
     sequences,
     settings,
 )
-from suites.perturbations.perturbation import Perturbation
 
 PERTURBATIONS: tuple[Perturbation, ...] = (
     *connections.PERTURBATIONS,

@@ -7,10 +7,11 @@ from msgspec.structs import replace as changed
 from harness.model.evidence import Evidence
 from harness.model.rows import FrameKind
 from harness.model.verdicts import Verdict
+from harness.plugins.perturbation import Perturbation
 from suites.perturbations.batches import BEHIND_NS
 from suites.perturbations.edits import inserted_id, with_frames, with_frames_added
 from suites.perturbations.exchanges import PRODUCE, opening
-from suites.perturbations.perturbation import Perturbation, channels, once
+from suites.perturbations.perturbation import channels, once
 
 FRAMES = channels("frames")
 CONNECTIONS = 500

@@ -7,10 +7,11 @@ from msgspec.structs import replace as changed
 from harness.model.evidence import Evidence
 from harness.model.rows import ProducePart
 from harness.model.verdicts import Verdict
+from harness.plugins.perturbation import Perturbation
 from suites.perturbations.batches import BEHIND_NS, pair, spots
 from suites.perturbations.edits import with_frames_added
 from suites.perturbations.exchanges import Batch, Spot, answer_to, asked, request_of, settled
-from suites.perturbations.perturbation import Perturbation, channels
+from suites.perturbations.perturbation import channels
 
 FRAMES = channels("frames")
 #: UNKNOWN_TOPIC_OR_PARTITION, and NOT_LEADER_OR_FOLLOWER.

@@ -8,10 +8,11 @@ from harness.model.evidence import Evidence, view
 from harness.model.rows import Frame, FrameKind
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
+from harness.plugins.perturbation import Perturbation, Place
 from suites.perturbations.edits import inserted_id, refusing, with_frame, with_frames, with_frames_added
 from suites.perturbations.exchanges import PRODUCE, Spot, answer_to, calm, settled
 from suites.perturbations.pauses import paused, quiet
-from suites.perturbations.perturbation import Perturbation, Place, channels, once
+from suites.perturbations.perturbation import channels, once
 
 FRAMES = channels("frames")
 #: NOT_LEADER_OR_FOLLOWER.

@@ -11,9 +11,10 @@ from harness.model.evidence import Evidence
 from harness.model.rows import FrameKind
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
+from harness.plugins.perturbation import Perturbation
 from suites.perturbations.edits import inserted_id, refusing, with_frames_added
 from suites.perturbations.exchanges import Spot, asked, calm, request_of, settled
-from suites.perturbations.perturbation import Perturbation, channels
+from suites.perturbations.perturbation import channels
 
 FRAMES = channels("frames")
 #: An error that keeps the leader, and one that is final.

@@ -10,11 +10,12 @@ from msgspec.structs import replace as changed
 from harness.model.evidence import Evidence
 from harness.model.rows import ProducePart
 from harness.model.verdicts import Verdict
+from harness.plugins.perturbation import Perturbation
 from suites.analysis.promises import DURABLE
 from suites.perturbations.batches import spots
 from suites.perturbations.edits import with_frame, with_frames
 from suites.perturbations.exchanges import Batch, Spot, request_of, settled
-from suites.perturbations.perturbation import Perturbation, channels, once
+from suites.perturbations.perturbation import channels, once
 
 FRAMES = channels("frames")
 COMPRESSION = "compression.type"

@@ -8,13 +8,14 @@ from harness.model.evidence import Evidence
 from harness.model.rows import FrameKind
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
+from harness.plugins.perturbation import Perturbation
 from suites.analysis.promises import DURABLE
 from suites.perturbations.batches import spots
 from suites.perturbations.calls import completed
 from suites.perturbations.edits import ended, inserted_id, refusing, with_frames_added, with_results
 from suites.perturbations.exchanges import Batch, Spot, asked, opening, request_of, settled
 from suites.perturbations.pauses import paused
-from suites.perturbations.perturbation import Perturbation, channels
+from suites.perturbations.perturbation import channels
 
 #: NOT_LEADER_OR_FOLLOWER.
 NOT_LEADER = 6

@@ -5,7 +5,7 @@ Each module contains the perturbations of one of these topics.
 
 from __future__ import annotations
 
-from suites.perturbations.perturbation import Perturbation
+from harness.plugins.perturbation import Perturbation
 from suites.perturbations.results import given_up, late, missing
 
 PERTURBATIONS: tuple[Perturbation, ...] = (

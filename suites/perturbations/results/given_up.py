@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from harness.model.evidence import Evidence, Operation
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
+from harness.plugins.perturbation import Perturbation, Place
 from suites.analysis.promises import DURABLE
 from suites.perturbations.calls import TIMEOUT, mostly_acked
 from suites.perturbations.edits import ended, with_record, with_results
 from suites.perturbations.exchanges import Spot, settled
-from suites.perturbations.perturbation import Perturbation, Place, channels, once
+from suites.perturbations.perturbation import channels, once
 
 HISTORY = channels("history")
 RETRIES = "retries"

@@ -10,12 +10,13 @@ from harness.model.contract import OpComplete, ShutdownComplete, Stats
 from harness.model.evidence import Evidence
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
+from harness.plugins.perturbation import Perturbation
 from suites.perturbations.batches import delayed
 from suites.perturbations.calls import TIMEOUT, acked_last, completed, too_late_ns
 from suites.perturbations.edits import with_history, with_results
 from suites.perturbations.exchanges import Spot, answer_to, calm, settled
 from suites.perturbations.pauses import paused
-from suites.perturbations.perturbation import Perturbation, channels
+from suites.perturbations.perturbation import channels
 
 HISTORY = channels("history")
 

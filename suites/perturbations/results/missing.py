@@ -11,6 +11,7 @@ from harness.model.evidence import Evidence
 from harness.model.rows import Frame, FrameKind
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Outcome
+from harness.plugins.perturbation import Perturbation
 from suites.analysis.promises import EXACTLY_ONCE
 from suites.perturbations.batches import spots
 from suites.perturbations.calls import acked_last, completed, flush_call, mostly_acked, too_late_ns
@@ -23,7 +24,7 @@ from suites.perturbations.edits import (
 )
 from suites.perturbations.exchanges import Spot, answer_to, request_of, settled
 from suites.perturbations.pauses import idle_ns, paused, waiting_at
-from suites.perturbations.perturbation import Perturbation, channels
+from suites.perturbations.perturbation import channels
 
 HISTORY = channels("history")
 REQUEST_TIMEOUT = "request.timeout.ms"

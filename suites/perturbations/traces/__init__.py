@@ -5,7 +5,7 @@ The other channels stay as they are, since these defects have not had an effect 
 
 from __future__ import annotations
 
-from suites.perturbations.perturbation import Perturbation
+from harness.plugins.perturbation import Perturbation
 from suites.perturbations.traces import batches, connections, machines
 
 PERTURBATIONS: tuple[Perturbation, ...] = (

@@ -11,9 +11,10 @@ from msgspec.structs import replace as changed
 from clients.reference.telemetry.trace import TraceEvent
 from harness.model.evidence import Evidence, view
 from harness.model.verdicts import Verdict
+from harness.plugins.perturbation import Perturbation
 from suites.analysis.promises import EVERY, EXACTLY_ONCE
 from suites.checks.trace.trace_model import events_of
-from suites.perturbations.perturbation import Perturbation, channels
+from suites.perturbations.perturbation import channels
 
 E = TypeVar("E", bound=TraceEvent)
 Events = tuple[TraceEvent, ...]

@@ -1,4 +1,4 @@
-"""The tree of processes is read while it changes: one that a reading lacks is killed all the same."""
+"""The keeper kills a descendant that is missing from its first reading of the process tree."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from harness.adapter import keeper
 
-#: A child that lives for an hour, and a first reading of the tree that does not have it.
+#: A child that sleeps for an hour, and a first reading of the process tree in which it is missing.
 MISSED = """
 import os, signal, sys, time
 sys.path.insert(0, sys.argv[1])
@@ -27,7 +27,7 @@ print(os.waitstatus_to_exitcode(keeper.end_descendants(child)))
 """
 
 
-def test_what_one_reading_lacks_is_found_by_the_next():
+def test_child_missing_from_first_reading_is_killed():
     folder = keeper.__file__.rpartition("/")[0]
     with subprocess.Popen(
         [sys.executable, "-I", "-c", MISSED, folder],

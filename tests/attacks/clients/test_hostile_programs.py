@@ -1,4 +1,4 @@
-"""Clients that attack the harness through what they say, leave and do: each is told in one sentence, and is gone."""
+"""Clients that attack the harness: each attack ends in a one-message error, and all processes of the client end."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ pytestmark = pytest.mark.long("starts and ends a process for each attack")
 BEGINS = b"it begins"
 PROGRAM = Path(__file__).parents[1] / "hostile_client"
 SECRET = "AWS_SECRET_ACCESS_KEY"
-#: Far longer than any sentence of ours, and far shorter than what the clients say.
+#: Longer than any error message of the harness, and shorter than the output of the clients.
 SENTENCE_CHARS = 9_000
-#: Who says nothing after it has begun.
+#: Attacks that print nothing after they have begun.
 SILENT = frozenset({"sleeps", "stops_itself", "closes_its_ends"})
-#: Who does not end when it is asked to.
-DEAF = SILENT | {"stops_its_keeper"}
-#: So many looks at what a program leaves: long enough for any machine.
+#: Attacks whose process does not end when it is asked to.
+UNRESPONSIVE = SILENT | {"stops_its_keeper"}
+#: How often, and at which interval, to check whether an attack is done.
 TURNS, TURN_S = 1_200, 0.1
 
 
 class Attacked:
-    """What became of one conversation: the error that ended it, the events, and the trace that was left."""
+    """The result of one conversation: its error, its events and the trace file."""
 
     def __init__(self, folder: Path) -> None:
         self.events: list[Any] = []
@@ -46,41 +46,43 @@ class Attacked:
         self.log = folder / "trial" / "client.log"
 
     @property
-    def sentence(self) -> str:
+    def message(self) -> str:
         return str(self.error)
 
 
 @pytest.fixture
 def attack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Attacked]:
-    """``attack(NAME)``: one life of the program, with a record and a close."""
+    """Return a function that runs one hostile program: ``attack(NAME)`` sends it one record and closes it."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     (tmp_path / "home").mkdir()
 
-    async def life(name: str, told: Attacked, **env: str) -> None:
-        told.own.mkdir(parents=True)
+    async def life(name: str, attacked: Attacked, **env: str) -> None:
+        attacked.own.mkdir(parents=True)
         meter = Meter("hostile", 1)
         launch = Launch(
-            (sys.executable, "-I", "-S", str(PROGRAM), name, str(told.own)),
-            {"KAFKA_TRIAL_TRACE": str(told.own / "trace.jsonl"), **env},
+            (sys.executable, "-I", "-S", str(PROGRAM), name, str(attacked.own)),
+            {"KAFKA_TRIAL_TRACE": str(attacked.own / "trace.jsonl"), **env},
         )
-        grace_s = 0.2 if name in DEAF else 60.0
-        async with Conversation(launch, told.log, told.events.append, grace_s=grace_s, meter=meter) as client:
+        grace_s = 0.2 if name in UNRESPONSIVE else 60.0
+        async with Conversation(
+            launch, attacked.log, attacked.events.append, grace_s=grace_s, meter=meter
+        ) as client:
             await client.startup()
             await client.configure("r", "p1", {"acks": "all"})
             await client.load(Produce(0, "t", 0, [None], ["v"]))
             for _ in range(TURNS):
-                if await client.until(lambda: is_done(name, client, told.log), TURN_S):
+                if await client.until(lambda: is_done(name, client, attacked.log), TURN_S):
                     break
             await client.close(1)
-        told.trace = read(told.own / "trace.jsonl", meter)
+        attacked.trace = read(attacked.own / "trace.jsonl", meter)
 
     def run(name: str, **env: str) -> Attacked:
-        told = Attacked(tmp_path)
+        attacked = Attacked(tmp_path)
         try:
-            asyncio.run(life(name, told, **env))
+            asyncio.run(life(name, attacked, **env))
         except KafkaTrialError as error:
-            told.error = error
-        return told
+            attacked.error = error
+        return attacked
 
     return run
 
@@ -95,18 +97,18 @@ def too_long(log: Path) -> bool:
     return log.exists() and log.stat().st_size > LOG_BYTES.base
 
 
-def left(told: Attacked) -> list[psutil.Process]:
-    """Whatever is still there of a program of ours: its command line ends with the folder of the test."""
+def remaining(attacked: Attacked) -> list[psutil.Process]:
+    """Return the processes whose command line contains the folder of the test, without zombies."""
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
-            if str(told.own) in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
+            if str(attacked.own) in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)
     return found
 
 
 @pytest.mark.parametrize(
-    ("name", "sentence"),
+    ("name", "message"),
     [
         ("floods_lines", "lines on stdout, got"),
         ("never_ends_its_line", "expected lines of at most 8,388,608 bytes, got a longer one"),
@@ -137,20 +139,20 @@ def left(told: Attacked) -> list[psutil.Process]:
         ("closes_its_ends", "broke the contract: expected"),
     ],
 )
-def test_what_a_hostile_client_does_is_told_in_one_sentence_and_it_is_gone(attack, name, sentence):
-    told = attack(name)
+def test_attack_ends_in_one_sentence_and_leaves_no_process(attack, name, message):
+    attacked = attack(name)
 
-    assert isinstance(told.error, ClientBroken | ConfigRefused), told.sentence
-    assert sentence in told.sentence and "\n" not in told.sentence.replace("::error", "")
-    assert len(told.sentence) < SENTENCE_CHARS
-    assert left(told) == []
+    assert isinstance(attacked.error, ClientBroken | ConfigRefused), attacked.message
+    assert message in attacked.message and "\n" not in attacked.message.replace("::error", "")
+    assert len(attacked.message) < SENTENCE_CHARS
+    assert remaining(attacked) == []
 
 
 @pytest.mark.parametrize("name", ["sleeps", "stops_itself", "ignores_signals", "stops_its_keeper"])
-def test_who_does_not_react_is_ended_and_nothing_is_left(attack, name):
-    told = attack(name)
+def test_unresponsive_client_is_killed(attack, name):
+    attacked = attack(name)
 
-    assert left(told) == []
+    assert remaining(attacked) == []
 
 
 @pytest.mark.parametrize("kept_by", ["namespace", "subreaper"])
@@ -161,41 +163,41 @@ def test_no_descendant_outlives_its_client(attack, monkeypatch, name, kept_by):
     start = partial(kept_process.start, is_namespaced=kept_by == "namespace")
     monkeypatch.setattr(kept_process, "start", start)
 
-    told = attack(name)
+    attacked = attack(name)
 
-    assert left(told) == []
+    assert remaining(attacked) == []
 
 
-def test_a_long_error_is_cut_and_says_so(attack):
-    told = attack("errors_at_length")
+def test_long_record_error_is_truncated(attack):
+    attacked = attack("errors_at_length")
 
-    (error,) = next(event.error for event in told.events if getattr(event, "outcome", None))
+    (error,) = next(event.error for event in attacked.events if getattr(event, "outcome", None))
     assert error.endswith("… (95,904 more characters)") and len(error) < 4_200
 
 
-def test_a_trace_that_is_a_hole_is_not_read(attack):
-    told = attack("traces_a_hole")
+def test_sparse_trace_over_size_limit_is_refused(attack):
+    attacked = attack("traces_a_hole")
 
-    assert "209,715,200" in told.sentence
-
-
-def test_what_is_long_in_a_trace_is_cut(attack):
-    told = attack("traces_at_length")
-
-    assert told.error is None and told.trace[0]["a"].endswith("more characters)")
+    assert "209,715,200" in attacked.message
 
 
-def test_a_client_sees_no_secret_of_ours(attack, monkeypatch):
+def test_long_string_in_trace_is_truncated(attack):
+    attacked = attack("traces_at_length")
+
+    assert attacked.error is None and attacked.trace[0]["a"].endswith("more characters)")
+
+
+def test_client_does_not_inherit_secrets(attack, monkeypatch):
     monkeypatch.setenv(SECRET, "hunter2")
-    told = attack("shows_its_environment", MINE="1")
+    attacked = attack("shows_its_environment", MINE="1")
 
-    (row,) = told.trace
+    (row,) = attacked.trace
     assert SECRET not in row["environment"]
     assert {"PATH", "HOME", "MINE", "KAFKA_TRIAL_TRACE", "KAFKA_TRIAL_OWNER"} <= row["environment"].keys()
 
 
-def test_stderr_is_bounded(attack):
-    told = attack("floods_stderr")
+def test_stderr_log_is_bounded(attack):
+    attacked = attack("floods_stderr")
 
-    assert too_long(told.log) and told.log.stat().st_size <= 256 * 2**20 + 8_192
-    assert left(told) == []
+    assert too_long(attacked.log) and attacked.log.stat().st_size <= 256 * 2**20 + 8_192
+    assert remaining(attacked) == []

@@ -1,4 +1,4 @@
-"""A keeper ends as its client ends, and all that descends from the client ends with either."""
+"""A keeper ends in the same way as its client, and all descendants of the client end when keeper or client ends."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from harness.adapter import keeper, kept_process
 
 pytestmark = pytest.mark.long("starts and ends processes for each test")
 
-#: ``CAP_SYS_ADMIN`` is given up: then even root needs a user namespace for a PID namespace.
-PLAIN = (
+#: Drops ``CAP_SYS_ADMIN``, so that even root needs a user namespace to create a PID namespace.
+UNPRIVILEGED = (
     "import ctypes, os, sys; ctypes.CDLL(None).prctl(24, 21, 0, 0, 0); "
     "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
 )
 IN_A_NAMESPACE = ("as it is", "as a plain user")
-WAYS = (*IN_A_NAMESPACE, "without a namespace")
-SAYS_ITS_ID = "import os, sys, time; print(os.getpid(), flush=True); time.sleep(300)"
+MODES = (*IN_A_NAMESPACE, "without a namespace")
+PRINT_PID = "import os, sys, time; print(os.getpid(), flush=True); time.sleep(300)"
 
 Keep = Callable[..., subprocess.Popen[bytes]]
 
 
-@pytest.fixture(params=WAYS)
+@pytest.fixture(params=MODES)
 def keep(request: pytest.FixtureRequest) -> Iterator[Keep]:
-    """``keep(CODE)``: a keeper whose client is Python with this code."""
+    """Return a function: ``keep(CODE)`` starts a keeper whose client is Python with this code."""
     started: list[subprocess.Popen[bytes]] = []
 
     def start(code: str) -> subprocess.Popen[bytes]:
@@ -44,7 +44,7 @@ def keep(request: pytest.FixtureRequest) -> Iterator[Keep]:
         }
         fd = os.memfd_create("asked")
         os.write(fd, json.dumps(asked).encode())
-        plain = ["-c", PLAIN] if request.param == "as a plain user" else []
+        plain = ["-c", UNPRIVILEGED] if request.param == "as a plain user" else []
         argv = [sys.executable, *plain, "-I", "-S", keeper.__file__, str(fd)]
         started.append(subprocess.Popen(argv, stdout=subprocess.PIPE, pass_fds=[fd]))
         os.close(fd)
@@ -52,7 +52,7 @@ def keep(request: pytest.FixtureRequest) -> Iterator[Keep]:
 
     yield start
     for process in started:
-        process.send_signal(signal.SIGHUP)  # with which all ends that it keeps
+        process.send_signal(signal.SIGHUP)  # on SIGHUP, a keeper ends all processes that it keeps
         process.communicate()
 
 
@@ -66,18 +66,18 @@ def below(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
 
 
 @pytest.mark.parametrize("code", [0, 1, 7, 255])
-def test_an_exit_code_is_handed_on(keep, code):
+def test_keeper_exits_with_exit_code_of_client(keep, code):
     assert keep(f"raise SystemExit({code})").wait() == code
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV, signal.SIGHUP])
-def test_a_signal_that_ends_the_client_is_handed_on(keep, number):
+def test_keeper_ends_by_signal_that_ended_client(keep, number):
     assert keep(f"import os; os.kill(os.getpid(), {int(number)})").wait() == -number
 
 
 @pytest.fixture
 def ignoring() -> Iterator[None]:
-    """As under nohup, or in the background of a shell."""
+    """Ignore SIGHUP and SIGINT, as under nohup or in the background of a shell."""
     before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGHUP, signal.SIGINT)}
     yield
     for number, handler in before.items():
@@ -85,19 +85,19 @@ def ignoring() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
-def test_a_signal_that_the_harness_ignores_is_none_that_its_client_ignores(ignoring, keep, number):
+def test_client_does_not_inherit_ignored_signals(ignoring, keep, number):
     assert keep(f"import os; os.kill(os.getpid(), {int(number)})").wait() == -number
 
 
-def test_a_keeper_hears_what_its_harness_ignores(ignoring, keep):
-    child = keep(SAYS_ITS_ID)
+def test_keeper_handles_signals_that_harness_ignores(ignoring, keep):
+    child = keep(PRINT_PID)
     first_line(child)
     child.send_signal(signal.SIGHUP)
 
     assert child.wait(timeout=30) == -signal.SIGKILL
 
 
-def test_a_client_is_asked_to_end(keep):
+def test_sigterm_is_forwarded_to_client(keep):
     child = keep(
         "import signal, sys, time; signal.signal(15, lambda *_: sys.exit(3)); print(1, flush=True); time.sleep(300)"
     )
@@ -107,16 +107,16 @@ def test_a_client_is_asked_to_end(keep):
     assert child.wait() == 3
 
 
-#: A keeper that is killed can end nothing: without a namespace the harness looks for processes with its mark.
-ENDS = [
-    *((way, signal.SIGHUP) for way in WAYS),
+#: Without a namespace, a killed keeper ends no process: the harness finds them by the mark in their environment.
+ENDINGS = [
+    *((way, signal.SIGHUP) for way in MODES),
     *((way, signal.SIGKILL) for way in IN_A_NAMESPACE),
 ]
 
 
-@pytest.mark.parametrize(("keep", "number"), ENDS, indirect=["keep"])
-def test_with_its_keeper_all_that_it_started_ends(keep, number):
-    child = keep(f"import os\nfor _ in range(5): os.fork() or os.setsid()\n{SAYS_ITS_ID}")
+@pytest.mark.parametrize(("keep", "number"), ENDINGS, indirect=["keep"])
+def test_all_descendants_end_with_keeper(keep, number):
+    child = keep(f"import os\nfor _ in range(5): os.fork() or os.setsid()\n{PRINT_PID}")
     for _ in range(32):
         first_line(child)
     family = below(child)
@@ -124,18 +124,18 @@ def test_with_its_keeper_all_that_it_started_ends(keep, number):
     child.send_signal(number)
     child.wait()
 
-    gone, alive = psutil.wait_procs(family, timeout=60)
-    assert alive == [] and len(gone) == len(family)
+    ended, alive = psutil.wait_procs(family, timeout=60)
+    assert alive == [] and len(ended) == len(family)
 
 
-def test_no_two_clients_have_the_same_process_id(keep):
-    children = [keep(SAYS_ITS_ID) for _ in range(3)]
+def test_clients_have_different_process_ids(keep):
+    children = [keep(PRINT_PID) for _ in range(3)]
 
     assert len({first_line(each) for each in children}) == 3
 
 
 @pytest.mark.parametrize("keep", IN_A_NAMESPACE, indirect=True)
-def test_a_client_in_a_namespace_can_signal_no_process_outside(keep):
+def test_client_in_namespace_cannot_signal_processes_outside(keep):
     child = keep(
         f"import os\ntry: os.kill({os.getpid()}, 0)\nexcept ProcessLookupError: print('no such process')"
     )
@@ -144,9 +144,9 @@ def test_a_client_in_a_namespace_can_signal_no_process_outside(keep):
 
 
 @pytest.mark.parametrize("plain", [False, True])
-def test_a_probe_says_whether_there_are_namespaces(plain):
-    before = ["-c", PLAIN] if plain else []
+def test_probe_reports_whether_namespaces_are_available(plain):
+    before = ["-c", UNPRIVILEGED] if plain else []
     argv = [sys.executable, *before, "-I", "-S", keeper.__file__, keeper.PROBE]
-    told = subprocess.run(argv, capture_output=True, check=False)
+    probed = subprocess.run(argv, capture_output=True, check=False)
 
-    assert told.returncode == (not kept_process.has_namespaces()) and not told.stderr
+    assert probed.returncode == (not kept_process.has_namespaces()) and not probed.stderr

@@ -1,4 +1,4 @@
-"""The trial after a hostile one, on the same lane: nothing of it is held against the next client."""
+"""Connections of a hostile client are not attributed to the next client on the same lane."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from harness.storage.run_store import RunStore
 
 pytestmark = pytest.mark.jvm
 
-#: More than a producer opens in peace, and less than any attack.
-FEW = 20
+#: More connections than a producer opens without faults, and fewer than any attack opens.
+MAX_CONNECTIONS = 20
 PROGRAM = Path(__file__).parents[1] / "hostile_client"
 
 
@@ -31,7 +31,7 @@ PROGRAM = Path(__file__).parents[1] / "hostile_client"
         ("goes_around_as_the_witness", "a connection bypassed the lane, to broker 1"),
     ],
 )
-def test_connections_of_a_hostile_client_are_not_those_of_the_next(tmp_path, name, reason):
+def test_connections_of_hostile_client_do_not_affect_next_trial(tmp_path, name, reason):
     hostile = own_commands.client((sys.executable, "-I", "-S", str(PROGRAM), name, str(tmp_path)), name)
     honest = ClientRef("reference", registry.client("reference").default_version)
     scenario = registry.scenario("produce/calm")
@@ -55,4 +55,4 @@ def test_connections_of_a_hostile_client_are_not_those_of_the_next(tmp_path, nam
     assert reason in first.reason and (code == 3) == (first.verdict == "harness-error") == bool(reason)
     assert second.verdict == "pass"
     frames = RunStore.open(tmp_path).read_evidence(second.trial).frames
-    assert len({frame.conn for frame in frames}) < FEW
+    assert len({frame.conn for frame in frames}) < MAX_CONNECTIONS

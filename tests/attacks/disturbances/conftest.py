@@ -1,6 +1,6 @@
-"""Runs of a few short trials, carried out by the command itself in a process of its own, for whoever disturbs them.
+"""Runs of a few short trials, executed by the command line in a separate process, so that a test can disturb them.
 
-The plan is written by the test, since no scenario is so short, and the command resumes it.
+Each test writes its plan, because no scenario is short enough, and the command resumes it.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ T = TypeVar("T")
 
 SCRIPT = Path(sys.executable).with_name("kafka-trial")
 BROKER = "local:4.3.1x1"
-#: Long enough to be disturbed in its midst by whoever looks every few milliseconds.
+#: Long enough for a test that checks every few milliseconds to disturb it while it runs.
 LOAD = Workload(records=200, records_per_command=5, interval_ms=100)
 EXPORTS = ("results.jsonl", "junit.xml", "summary.md", "findings.json")
 LOOK_S, LOOKS = 0.01, 12_000
 
 
-def until(told: Callable[[], T | None], what: str) -> T:
-    """What ``told`` gives as soon as it gives something."""
+def until(ready: Callable[[], T | None], what: str) -> T:
+    """Return what ``ready`` returns, once it is true."""
     for _ in range(LOOKS):
-        if found := told():
+        if found := ready():
             return found
         time.sleep(LOOK_S)
-    raise AssertionError(f"it never came about: {what}")
+    raise AssertionError(f"it did not happen: {what}")
 
 
 @dataclass
 class Run:
-    """One run: its folder, and the command that carries it out."""
+    """One run: its folder, and the command that executes it."""
 
     store: RunStore
     command: tuple[str, ...] = (str(SCRIPT),)
@@ -62,7 +62,7 @@ class Run:
         return [spec.trial for spec in self.store.record.plan.trials]
 
     def start(self, *argv: str, **options: Any) -> subprocess.Popen[str]:
-        """Begin to carry it out."""
+        """Start the command that resumes the run."""
         self.process = subprocess.Popen(
             [*self.command, "run", "--resume", str(self.store.folder), *argv],
             env={**os.environ, **self.env},
@@ -74,19 +74,19 @@ class Run:
         return self.process
 
     def ended(self) -> tuple[int, str]:
-        """The exit code, and what was said, once it has ended."""
+        """Wait until the command has ended and return its exit code and its stderr."""
         assert self.process is not None
-        out, said = self.process.communicate()
-        assert "Traceback" not in said and not out
-        return self.process.returncode, said
+        stdout, stderr = self.process.communicate()
+        assert "Traceback" not in stderr and not stdout
+        return self.process.returncode, stderr
 
-    def carried_out(self, *argv: str) -> tuple[int, str]:
-        """All of it."""
+    def execute(self, *argv: str) -> tuple[int, str]:
+        """Run the command to its end and return its exit code and its stderr."""
         self.start(*argv)
         return self.ended()
 
     def under_load(self, trial: int = 0) -> None:
-        """Wait until the client of the trial has told the trace of records of its own."""
+        """Wait until the client of the trial has written to its trace."""
         assert self.process is not None
         trace = self.store.trial_folder(self.trials[trial]) / "client" / TRACE
 
@@ -99,23 +99,23 @@ class Run:
         until(working, f"load of {self.trials[trial]}")
 
     def verdicts(self) -> list[tuple[str, str]]:
-        """Verdict and code of the finished trials, in the plan's order."""
+        """Return verdict and code of the finished trials, in the order of the plan."""
         return [(each.verdict, each.code) for each in self.store.verdicts()]
 
     def has_exports(self) -> bool:
-        """True if all are there, with one line for each finished trial."""
-        told = [json.loads(line) for line in (self.store.folder / "results.jsonl").read_text().splitlines()]
-        assert [each["trial"] for each in told] == [each.trial for each in self.store.verdicts()]
+        """Whether all export files exist. Asserts that ``results.jsonl`` has one line for each finished trial."""
+        lines = [json.loads(line) for line in (self.store.folder / "results.jsonl").read_text().splitlines()]
+        assert [each["trial"] for each in lines] == [each.trial for each in self.store.verdicts()]
         return all((self.store.folder / name).exists() for name in EXPORTS)
 
-    def left(self) -> list[object]:
-        """What is left of the command that has ended: processes, and folders."""
+    def remaining(self) -> list[object]:
+        """Return the processes and scratch folders that remain after the command has ended."""
         assert self.process is not None
         psutil.wait_procs(self.children(), timeout=20)
         return [*self.children(), *Path(gettempdir()).glob(f"kafka-trial-{self.process.pid}-*")]
 
     def children(self, *words: str) -> list[psutil.Process]:
-        """Its processes with these words on their command line."""
+        """Return the processes of the command that have all these words on their command line."""
         assert self.process is not None
         found = []
         for process in psutil.process_iter():
@@ -128,14 +128,14 @@ class Run:
         return found
 
     def child(self, *words: str) -> psutil.Process:
-        """The one process of those."""
+        """Return the only process with these words on its command line."""
         [found] = self.children(*words)
         return found
 
 
 @pytest.fixture
 def planned(tmp_path: Path) -> Iterator[Callable[..., Run]]:
-    """``planned(n)``: a run of ``n`` short trials of the reference client in peace, which nobody has begun."""
+    """Return a function: ``planned(n)`` creates a run of ``n`` short trials without faults, and does not start it."""
     runs = []
 
     def make(trials: int, out_dir: Path | None = None, jobs: int = 1, workload: Workload = LOAD) -> Run:

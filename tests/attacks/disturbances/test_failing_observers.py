@@ -1,4 +1,4 @@
-"""What watches a trial fails in its midst: the trial is a harness-error by that name, and the next one is as usual."""
+"""A trial whose observers fail is a harness error with a specific code, and the next trial is not affected."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOUR_NS = 3_600 * 10**9
 
 
 def dial_is_cancelled(monkeypatch, _):
-    """The task of each connection through the witness ends before it has reached its broker."""
+    """Cancel the task of each connection through the witness before it has reached its broker."""
     connected = Relay.connected
 
     def cancelled(relay, side):
@@ -28,6 +28,7 @@ def dial_is_cancelled(monkeypatch, _):
         if relay._dial is not None:
             relay._dial.cancel()
 
+    # A real connection is never slow enough to be cancelled at this moment.
     monkeypatch.setattr(Relay, "connected", cancelled)
 
 
@@ -35,6 +36,7 @@ def reading_fails(monkeypatch, _):
     def fails(_, data):
         raise ZeroDivisionError(len(data))
 
+    # No known bytes make the decoding of a frame fail.
     monkeypatch.setattr(Begun, "feed", fails)
 
 
@@ -50,7 +52,7 @@ def clock_goes_back(_, trial):
     trial._pulse._wall_ns = lambda: time.time_ns() - HOUR_NS
 
 
-#: In this order; the witness that does not listen any more is the last, for nothing comes after it on its lane.
+#: In the order of the trials. The witness that stops listening is last, because no trial can follow it on its lane.
 DISTURBANCES = [
     (dial_is_cancelled, "witness-failed", "CancelledError()"),
     (reading_fails, "witness-failed", "ZeroDivisionError("),
@@ -67,18 +69,18 @@ DISTURBANCES = [
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_an_observer_that_fails_costs_its_trial_and_accuses_nobody(planned, monkeypatch):
+def test_failing_observer_makes_its_trial_a_harness_error(planned, monkeypatch):
     store = planned(len(DISTURBANCES)).store
     names = [spec.trial for spec in store.record.plan.trials]
-    collect, run = live_trial.LiveTrial._hand_over, Execution.run
+    hand_over, run = live_trial.LiveTrial._hand_over, Execution.run
 
     async def disturbed(trial, client, command):
-        """From the first records on."""
-        does, *_ = DISTURBANCES[names.index(trial._spec.trial)]
-        if does not in begun:
-            begun.append(does)
-            does(patch, trial)
-        await collect(trial, client, command)
+        """Start the disturbance of this trial when its first records are handed over."""
+        disturb, *_ = DISTURBANCES[names.index(trial._spec.trial)]
+        if disturb not in begun:
+            begun.append(disturb)
+            disturb(patch, trial)
+        await hand_over(trial, client, command)
 
     async def one(execution, index, spec, cluster, lane):
         try:
@@ -88,12 +90,13 @@ def test_an_observer_that_fails_costs_its_trial_and_accuses_nobody(planned, monk
 
     begun = []
     with pytest.MonkeyPatch.context() as patch:
+        # The campaign creates its trials itself, and a disturbance needs the one that is running.
         monkeypatch.setattr(live_trial.LiveTrial, "_hand_over", disturbed)
         monkeypatch.setattr(Execution, "run", one)
         clients = install(spec.client for spec in store.record.plan.trials)
         asyncio.run(Campaign(store, clients, 1, lambda _: None, lambda _: None).run())
 
-    told = {verdict.trial: verdict for verdict in store.verdicts()}
+    verdicts = {verdict.trial: verdict for verdict in store.verdicts()}
     for name, (_, code, datum) in zip(names, DISTURBANCES, strict=True):
-        assert (told[name].code, datum in told[name].reason) == (code, True), told[name].reason
-        assert told[name].verdict == ("pass" if code == "held" else "harness-error")
+        assert (verdicts[name].code, datum in verdicts[name].reason) == (code, True), verdicts[name].reason
+        assert verdicts[name].verdict == ("pass" if code == "held" else "harness-error")

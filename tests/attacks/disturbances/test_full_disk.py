@@ -1,4 +1,4 @@
-"""A disk that is full in mid-run: one sentence, no verdict on half the evidence; with room again the run goes on."""
+"""A full disk ends a run with one error and without verdicts on incomplete evidence, and the run can be resumed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def fill(disk: Path) -> Path:
-    """A file that leaves no byte."""
+    """Fill the disk with one file and return its path."""
     filler = disk / "filler"
     with filler.open("wb", buffering=0) as file, suppress(OSError):
         while file.write(bytes(4096)):
@@ -42,43 +42,44 @@ def fill(disk: Path) -> Path:
     return filler
 
 
-def test_a_full_disk_of_runs_ends_the_run_which_goes_on_once_there_is_room(planned, small_disk):
+def test_run_on_full_disk_can_be_resumed_after_space_is_freed(planned, small_disk):
     run = planned(2, small_disk)
     run.start()
     run.under_load(1)
     filler = fill(small_disk)
-    code, said = run.ended()
+    code, stderr = run.ended()
 
     assert code == 3
-    assert said.count("No space left on device") == said.count("--out-dir") == 1
-    assert run.left() == []
+    assert stderr.count("No space remaining on device") == stderr.count("--out-dir") == 1
+    assert run.remaining() == []
     assert run.verdicts() == [("pass", "held")]
     filler.unlink()
-    assert run.carried_out()[0] == 0
+    assert run.execute()[0] == 0
     assert run.verdicts() == [("pass", "held")] * 2 and run.has_exports()
 
 
-def test_a_full_disk_of_brokers_is_no_clients_doing(planned, small_disk):
-    """Brokers have their data below TMPDIR; one that cannot write ends."""
+def test_full_disk_of_brokers_is_a_harness_error(planned, small_disk):
+    """Brokers store their data below TMPDIR, and a broker that cannot write ends."""
     run = planned(1)
     run.env["TMPDIR"] = str(small_disk)
     run.start()
     run.under_load()
     fill(small_disk)
-    code, said = run.ended()
+    code, stderr = run.ended()
 
     assert (code, run.verdicts()) == (3, [("harness-error", "disk-full")])
-    assert str(small_disk) in said
-    assert run.has_exports() and run.left() == []
+    assert str(small_disk) in stderr
+    assert run.has_exports() and run.remaining() == []
     assert [path.name for path in small_disk.iterdir()] == ["filler"]
 
 
-def test_a_trace_that_cannot_be_written_ends_the_client_at_once(monkeypatch):
-    """A client that went on without its I/O thread would be accused of being stuck."""
+def test_client_exits_if_its_trace_cannot_be_written(monkeypatch):
+    """A client that continued without its I/O thread would be reported as stuck."""
+    # The real call would end the process of the tests.
     monkeypatch.setattr(os, "_exit", sys.exit)
     with Path("/dev/full").open("wb", buffering=0) as full, pytest.raises(SystemExit, match=f"{UNTOLD}"):
         _write(full, ReconnectBackoff(at_ms=0, node=1, failures=1, delay_ms=1))
 
 
-def test_a_disk_of_which_nothing_is_known_is_not_full(tmp_path):
+def test_unreadable_disk_usage_is_not_a_full_disk(tmp_path):
     assert lack_of_room(Path("/proc"), tmp_path / "missing") is None

@@ -1,7 +1,8 @@
-"""kill -9 to what the harness has started: the trial says who died, the others have their verdicts, nothing is left."""
+"""SIGKILL to processes of the harness: the error names the process, and other trials keep their verdicts."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from harness.provision.java import find_java
 pytestmark = pytest.mark.jvm
 
 
-#: A harness with one child and one folder, whose warden is killed before it ends in good order.
+#: A harness with one child and one scratch folder, which exits normally after its warden was killed.
 WITHOUT_WARDEN = """
 import asyncio, psutil
 from harness.system import processes
@@ -37,35 +38,35 @@ def warden_of(pid: int) -> psutil.Process:
     return warden
 
 
-def test_a_toxiproxy_that_dies_costs_its_trial_and_no_other(planned):
+def test_killed_toxiproxy_affects_only_its_own_trial(planned):
     run = planned(2, jobs=2)
     run.start("-j", "2")
     run.under_load(0)
     run.under_load(1)
     victim = min(run.children("toxiproxy-server"), key=lambda process: process.pid)
     victim.kill()
-    code, said = run.ended()
+    code, stderr = run.ended()
 
     assert code == 3
     assert sorted(run.verdicts()) == [("harness-error", "server-gone"), ("pass", "held")]
-    assert f"(pid {victim.pid})" in said
-    assert run.has_exports() and run.left() == []
+    assert f"(pid {victim.pid})" in stderr
+    assert run.has_exports() and run.remaining() == []
 
 
-def test_a_broker_that_dies_is_replaced_and_its_trial_is_run_once_more(planned):
+def test_killed_broker_is_replaced_and_its_trial_rerun(planned):
     run = planned(1)
     run.start()
     run.under_load()
     run.child("kafka.Kafka").kill()
-    code, said = run.ended()
+    code, stderr = run.ended()
 
     assert (code, run.verdicts()) == (0, [("pass", "held")])
-    assert "reference@0.1.0; each is run" in said
-    assert run.has_exports() and run.left() == []
+    assert re.search(r"\bdied\b.*\breference@0\.1\.0\b", stderr)
+    assert run.has_exports() and run.remaining() == []
 
 
-def test_a_broker_without_memory_ends_the_run_with_its_log_and_exports(planned, tmp_path):
-    """The JVM ends by ExitOnOutOfMemoryError; who starts it puts another heap in the place of ours."""
+def test_broker_out_of_memory_ends_run_with_its_log_and_exports(planned, tmp_path):
+    """ExitOnOutOfMemoryError ends the JVM. A ``java`` of the test replaces the heap size that the harness sets."""
     home = tmp_path / "jvm"
     (home / "bin").mkdir(parents=True)
     java = home / "bin" / "java"
@@ -73,20 +74,20 @@ def test_a_broker_without_memory_ends_the_run_with_its_log_and_exports(planned, 
     java.chmod(0o755)
     run = planned(1)
     run.env["JAVA_HOME"] = str(home)
-    code, said = run.carried_out()
+    code, stderr = run.execute()
 
-    assert code == 3 and "OutOfMemoryError" in said
-    assert run.verdicts() == [] and run.has_exports() and run.left() == []
+    assert code == 3 and "OutOfMemoryError" in stderr
+    assert run.verdicts() == [] and run.has_exports() and run.remaining() == []
 
 
-def test_what_a_harness_without_its_warden_leaves_goes_at_its_end():
+def test_harness_whose_warden_was_killed_cleans_up_at_exit():
     left = subprocess.run([sys.executable, "-c", WITHOUT_WARDEN], capture_output=True, check=True, text=True)
     pid, folder = left.stdout.split()
     psutil.wait_procs([psutil.Process(int(pid))] if psutil.pid_exists(int(pid)) else [], timeout=20)
     assert not psutil.pid_exists(int(pid)) and not Path(folder).exists()
 
 
-def test_what_warden_and_harness_leave_when_both_are_killed_goes_with_the_next_command(planned, capsys):
+def test_next_command_cleans_up_after_killed_harness_and_warden(planned, capsys):
     run = planned(1)
     process = run.start()
     run.under_load()
@@ -97,6 +98,6 @@ def test_what_warden_and_harness_leave_when_both_are_killed_goes_with_the_next_c
 
     assert call(["list", "checks"]) == 0
     capsys.readouterr()
-    assert run.left() == [] and run.verdicts() == []
-    assert run.carried_out()[0] == 0
+    assert run.remaining() == [] and run.verdicts() == []
+    assert run.execute()[0] == 0
     assert run.verdicts() == [("pass", "held")] and run.has_exports()

@@ -1,4 +1,4 @@
-"""A cache that cannot be written: what is provisioned is used as it is; what is not is refused in one sentence."""
+"""Installations in a read-only cache are used. Missing installations are refused with one error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.jvm
 
 @pytest.fixture
 def read_only(planned):
-    """A run whose command sees the cache on a disk that is mounted read-only, and nobody else does."""
+    """Return a run whose command, and no other process, sees the cache as a read-only mount."""
     run = planned(1)
     cache = shlex.quote(str(cache_path()))
     mounted = f'mount --bind {cache} {cache} && mount -o remount,bind,ro {cache} && exec "$@"'
@@ -26,18 +26,18 @@ def read_only(planned):
     return run
 
 
-def test_what_is_provisioned_is_used_from_a_read_only_cache(read_only):
-    code, said = read_only.carried_out()
+def test_installations_in_read_only_cache_are_used(read_only):
+    code, stderr = read_only.execute()
 
     assert (code, read_only.verdicts()) == (0, [("pass", "held")])
-    assert "warning" not in said
-    assert read_only.has_exports() and read_only.left() == []
+    assert "warning" not in stderr
+    assert read_only.has_exports() and read_only.remaining() == []
 
 
-def test_what_is_not_provisioned_is_refused_with_what_to_do(read_only):
+def test_missing_installation_is_refused_with_a_hint(read_only):
     asked = [*read_only.command, "run", "produce/calm", "-c", "kafka-python@2.0.1"]
-    told = subprocess.run(asked, cwd=read_only.store.folder, capture_output=True, text=True, check=False)
+    ended = subprocess.run(asked, cwd=read_only.store.folder, capture_output=True, text=True, check=False)
 
-    assert told.returncode == 3
-    assert has_error(told.stderr, "cache-not-writable") and "KAFKA_TRIAL_CACHE" in told.stderr
-    assert "Traceback" not in told.stderr and not (read_only.store.folder / "runs").exists()
+    assert ended.returncode == 3
+    assert has_error(ended.stderr, "cache-not-writable") and "KAFKA_TRIAL_CACHE" in ended.stderr
+    assert "Traceback" not in ended.stderr and not (read_only.store.folder / "runs").exists()

@@ -1,4 +1,4 @@
-"""The wall clock of the machine is set while a trial runs: it is told, however far and in whichever direction."""
+"""A step of the wall clock during a trial is reported, whatever its size and direction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from harness.system.pulse import EVERY_S, STEP_NS, Pulse
 
 WALL_NS = 1_800_000_000 * 10**9
 EVERY_NS = int(EVERY_S * 1e9)
-#: What a reading can be off.
+#: The largest error of one clock reading.
 JITTER_NS = STEP_NS // 2
 
 
@@ -29,8 +29,8 @@ JITTER_NS = STEP_NS // 2
     st.lists(st.tuples(st.integers(-(10**18), 10**18), st.integers(0, JITTER_NS)), max_size=20),
     st.integers(0, JITTER_NS),
 )
-@example([(3 * STEP_NS, 0), (-3 * STEP_NS, 0)], 0)  # away and back
-def test_a_step_is_told_and_nothing_else_is(steps, first_ns):
+@example([(3 * STEP_NS, 0), (-3 * STEP_NS, 0)], 0)  # forward and back again
+def test_only_steps_of_the_clock_are_reported(steps, first_ns):
     pulse = Pulse()
     pulse.looked(0, WALL_NS + first_ns, JITTER_NS)
     offsets_ns = list(accumulate((step_ns for step_ns, _ in steps), initial=0))[1:]
@@ -44,14 +44,14 @@ def test_a_step_is_told_and_nothing_else_is(steps, first_ns):
 
 
 @given(st.integers(JITTER_NS + 1, 10**12), st.integers(0, 10**12))
-def test_who_is_stopped_between_two_readings_sees_no_step(apart_ns, late_ns):
+def test_pause_between_two_readings_is_not_a_step(apart_ns, late_ns):
     pulse = Pulse()
     pulse.looked(0, WALL_NS, 0)
     pulse.looked(EVERY_NS, WALL_NS + EVERY_NS + min(late_ns, apart_ns), EVERY_NS + apart_ns)
     assert pulse.stepped_ns == 0
 
 
-def test_a_step_behind_the_last_beat_is_told_too():
+def test_step_after_last_beat_is_reported():
     wall_ns = iter([WALL_NS, WALL_NS + 10 * STEP_NS])
 
     async def short():
@@ -64,8 +64,8 @@ def test_a_step_behind_the_last_beat_is_told_too():
 
 
 @cache
-def told():
-    """The evidence of a trial with a fault, its scenario, and its verdict."""
+def judged():
+    """Return the evidence of a trial with a fault, its scenario, and its verdict."""
     client = ClientRef("reference", registry.client("reference").default_version)
     scenario = registry.scenario("produce/dropped-response")
     spec = make_plan([scenario], [client], ["scripted:4.3.1x1"], [7]).trials[-1]
@@ -74,8 +74,8 @@ def told():
 
 
 @given(st.integers(0))
-def test_steps_too_small_to_be_told_change_no_verdict(seed):
-    evidence, scenario, verdict = told()
+def test_steps_below_reporting_threshold_change_no_verdict(seed):
+    evidence, scenario, verdict = judged()
     dice = Random(seed)
     history = [
         restruct(event, wall_ns=event.wall_ns + dice.randint(-STEP_NS, STEP_NS)) for event in evidence.history

@@ -1,4 +1,4 @@
-"""A harness that stands still for longer than its pulse allows: nothing is held against the client."""
+"""A pause of the harness that is longer than its pulse allows is never blamed on the client."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from suites.analysis.disturbance import long_harness_stalls
 
 pytestmark = pytest.mark.jvm
 
-#: The disturbance itself: longer than what is counted as a long stall.
+#: The length of the pause, which is longer than the threshold of a long stall.
 STOPPED_S = 3.0
 
 
-def test_a_stopped_harness_is_told_in_the_evidence_and_accuses_nobody(planned):
+def test_paused_harness_is_recorded_and_not_blamed_on_client(planned):
     run = planned(1)
     process = run.start()
     run.under_load()
@@ -29,4 +29,4 @@ def test_a_stopped_harness_is_told_in_the_evidence_and_accuses_nobody(planned):
     evidence = run.store.read_evidence(run.trials[0])
     [stall] = long_harness_stalls(evidence)
     assert stall.length_ms >= STOPPED_S * 1000 - 100
-    assert run.has_exports() and run.left() == []
+    assert run.has_exports() and run.remaining() == []

@@ -1,12 +1,14 @@
-"""A run from somebody else, what is precious outside of it, and how a command ends that is given the run."""
+"""Fixtures: a run from another user, a folder that must not change, and a command that is run in this process."""
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import signal
 import socket
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,19 +19,19 @@ from harness.cli.main import call
 from harness.storage.run_store import RunStore
 
 TRIALS = 2
-#: A command that waits for a pipe would wait for ever.
-HANGS_S = 120
+#: A command that waited for a pipe would wait forever.
+LIMIT_S = 120
 SPARSE_BYTES = 200 * 2**30
 PRECIOUS = b"precious\n"
 
 
 @pytest.fixture(autouse=True)
-def nothing_hangs() -> Iterator[None]:
-    def hangs(*_: object) -> None:
-        raise AssertionError("it hangs")
+def time_limited() -> Iterator[None]:
+    def time_out(*_: object) -> None:
+        raise AssertionError(f"the test took longer than {LIMIT_S} s")
 
-    before = signal.signal(signal.SIGALRM, hangs)
-    signal.alarm(HANGS_S)
+    before = signal.signal(signal.SIGALRM, time_out)
+    signal.alarm(LIMIT_S)
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
@@ -37,35 +39,33 @@ def nothing_hangs() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def evidence(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run of simulated trials."""
+    """Return the folder of a finished run of two simulated trials."""
     out = tmp_path_factory.mktemp("evidence")
-    capture = pytest.MonkeyPatch()
-    told: list[bytes] = []
-    capture.setattr("harness.cli.output.put", told.append)
+    printed = io.TextIOWrapper(io.BytesIO())
     argv = ["run", "generated/network", "-c", "reference", "-g", "idempotent", "--seeds", str(TRIALS)]
-    assert call([*argv, "--seed", "1", "--dry-run", "--json"]) == 0
-    capture.undo()
+    with redirect_stdout(printed):
+        assert call([*argv, "--seed", "1", "--dry-run", "--json"]) == 0
     plan = out / "plan.json"
-    plan.write_bytes(b"".join(told))
+    plan.write_bytes(printed.buffer.getvalue())  # type: ignore[attr-defined]
     assert call(["replay", str(plan), "-b", "scripted:4.3.1x1", "--out-dir", str(out / "runs"), "-q"]) == 0
     return RunStore.open(out / "runs").folder
 
 
 @pytest.fixture
 def run(evidence: Path, tmp_path: Path) -> RunStore:
-    """A copy of it, to be bent."""
+    """Return a copy of that run, which the test can damage."""
     shutil.copytree(evidence, tmp_path / "runs" / evidence.name)
     return RunStore(tmp_path / "runs" / evidence.name)
 
 
 @pytest.fixture
 def trial(run: RunStore) -> Path:
-    """The folder of its first trial."""
+    """Return the folder of the first trial of the run."""
     return run.trial_folder(run.record.plan.trials[0].trial)
 
 
-def seen(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """Everything in a folder: path -> mode and content."""
+def snapshot(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """Return mode and content of everything in a folder, by relative path."""
     return {
         str(path.relative_to(folder)): (path.lstat().st_mode, path.read_bytes() if path.is_file() else b"")
         for path in folder.rglob("*")
@@ -74,14 +74,14 @@ def seen(folder: Path) -> dict[str, tuple[int, bytes]]:
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Iterator[Path]:
-    """A folder of other things: after the test it is as it was."""
+    """Return a folder of other files. The fixture asserts that the test does not change it."""
     folder = tmp_path / "outside"
     (folder / "trials").mkdir(parents=True)
     (folder / "file").write_bytes(PRECIOUS)
     (folder / "trials" / "notes").write_bytes(PRECIOUS)
-    before = seen(folder)
+    before = snapshot(folder)
     yield folder
-    assert seen(folder) == before
+    assert snapshot(folder) == before
 
 
 @dataclass(frozen=True)
@@ -90,15 +90,15 @@ class Ended:
     err: str
 
     @property
-    def sentence(self) -> str:
-        """The one error that was told."""
+    def error_line(self) -> str:
+        """Return the only error on stderr."""
         [found] = [line for line in self.err.splitlines() if line.startswith("error[")]
         assert "defect" not in found and "Traceback" not in self.err, self.err
         return found
 
 
 def first(values: Iterable[str], many: int = 1) -> list[Any]:
-    """Parameters of which the fast tier has only the first: the others go the same way."""
+    """Return the values as parameters, of which only the first ``many`` are in the fast tier."""
     return [
         pytest.param(
             each,
@@ -115,14 +115,14 @@ Command = Callable[..., Ended]
 
 @pytest.fixture
 def command(capsys: pytest.CaptureFixture[str]) -> Command:
-    """``command("judge", run)``: its exit code and what it said on stderr."""
+    """Return a function: ``command("judge", run)`` returns the exit code and stderr."""
 
-    def ended(*argv: str | Path) -> Ended:
+    def executed(*argv: str | Path) -> Ended:
         capsys.readouterr()
         code = call([*map(str, argv)])
         return Ended(code, capsys.readouterr().err)
 
-    return ended
+    return executed
 
 
 Plant = Callable[[Path, str, Path], None]
@@ -130,7 +130,7 @@ Plant = Callable[[Path, str, Path], None]
 
 @pytest.fixture
 def plant() -> Plant:
-    """``plant(path, what, outside)``: put something else in the place of a file or folder."""
+    """Return a function: ``plant(path, what, outside)`` replaces a file or folder by something else."""
 
     def put(path: Path, what: str, outside: Path) -> None:
         if path.is_dir() and not path.is_symlink():
@@ -164,7 +164,7 @@ def plant() -> Plant:
             case "device":
                 if os.getuid():
                     pytest.skip("only root makes devices")
-                os.mknod(path, 0o600 | 0o020000, os.makedev(1, 5))  # /dev/zero: it never ends
+                os.mknod(path, 0o600 | 0o020000, os.makedev(1, 5))  # /dev/zero has no end
             case "sparse file":
                 with path.open("wb") as file:
                     file.truncate(SPARSE_BYTES)

@@ -1,7 +1,7 @@
-"""In a process of its own: judges and packs a run whose rows are heavy, one attack after the other.
+"""Judges and packs a run with heavy rows in a separate process, one attack after the other.
 
-``python -m tests.attacks.files.heavy_rows RUN`` prints one JSON line an attack: its name, the reason of the verdict,
-why it could not be packed, and the most memory that the process had meanwhile.
+``python -m tests.attacks.files.heavy_rows RUN`` prints one JSON line per attack: its name, the reason of the verdict,
+why it could not be packed, and the peak memory of the process meanwhile.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ ROWS: dict[str, tuple[str, bytes]] = {
 
 
 def repeated(row: bytes, most_bytes: int) -> bytes:
-    """So many of these rows, as one frame; made without having them all."""
+    """Return one frame that unpacks to at most ``most_bytes`` of this row, without creating all of them in memory."""
     at_a_time = max(1, MIB // len(row))
     times = most_bytes // (len(row) * at_a_time)
     packer = zstd.zstandard.ZstdCompressor(level=1).compressobj()
@@ -67,12 +67,12 @@ def repeated(row: bytes, most_bytes: int) -> bytes:
 
 
 def attacks(folder: Path) -> Iterator[str]:
-    """The name of each, once it is done to a trial's folder."""
+    """Yield the name of each attack after it was applied to a trial's folder."""
     for name, (file, row) in ROWS.items():
         place = zstd.at_rest(folder / file)
         place.write_bytes(repeated(row, BOMB_BYTES))
         yield f"a bomb of {name}"
-        # What the other files of the trial take is left.
+        # Leave room for what the other files of the trial need.
         place.write_bytes(repeated(row, len(row) * ((EVIDENCE.base - 16 * MIB) // memory.needed(row))))
         yield f"as many {name} as may be"
     change_load(folder, 0, 10_000_000, records=10_000_000)
@@ -88,7 +88,7 @@ def attacks(folder: Path) -> Iterator[str]:
 
 
 def change_load(folder: Path, first: int, count: int, **workload: int) -> None:
-    """Another workload, and sends of so many records each, two hundred times."""
+    """Change the workload, and append 200 sends of ``count`` records each."""
     record = json.loads((folder / TRIAL).read_bytes())
     record["spec"]["workload"] |= workload
     (folder / TRIAL).write_text(json.dumps(record))
@@ -102,7 +102,7 @@ def change_load(folder: Path, first: int, count: int, **workload: int) -> None:
 
 
 def main(run: RunStore) -> None:
-    """Judge, pack and show the first trial under each attack."""
+    """Judge, pack and render the first trial under each attack."""
     trial = run.record.plan.trials[0].trial
     folder = run.trial_folder(trial)
     valid = {path: path.read_bytes() for path in folder.iterdir()}
@@ -111,17 +111,17 @@ def main(run: RunStore) -> None:
     for name in attacks(folder):
         Path("/proc/self/clear_refs").write_text("5")
         verdict = rejudge(run)[0]
-        spoilt = pack(run, finders).spoiled.get(trial, "")
-        if not spoilt:
+        problem = pack(run, finders).spoiled.get(trial, "")
+        if not problem:
             rows = TrialRows(None, [], None, [], [], [], [], None)
             trial_page(run.read_evidence(trial), verdict, rows, folder)
-        sys.stdout.write(json.dumps([name, verdict.reason, spoilt, most_mib()]) + "\n")
+        sys.stdout.write(json.dumps([name, verdict.reason, problem, peak_mib()]) + "\n")
         for path, data in valid.items():
             path.write_bytes(data)
 
 
-def most_mib() -> int:
-    """The most memory since it was asked to begin counting."""
+def peak_mib() -> int:
+    """Return the peak memory since the counter was reset."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) // 1024 for line in lines if line.startswith("VmHWM"))
 

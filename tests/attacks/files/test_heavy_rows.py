@@ -1,4 +1,4 @@
-"""Rows that unpack to more than a machine has: refused before anything is made of them, or judged in little memory."""
+"""Rows that unpack to more than a limit are refused before they are decoded; others are judged in bounded memory."""
 
 from __future__ import annotations
 
@@ -14,45 +14,45 @@ from harness.storage.run_store import RunStore
 
 pytestmark = pytest.mark.long("fills memory up to its limits")
 
-MOST_MIB = 700
+PEAK_MIB = 700
 REFUSED = "its evidence cannot be read: "
 
 
-class Told(NamedTuple):
-    """What became of one attack."""
+class Outcome(NamedTuple):
+    """The result of one attack."""
 
     name: str
     reason: str
-    spoilt: str
-    most_mib: int
+    problem: str
+    peak_mib: int
 
 
 @pytest.fixture(scope="module")
-def told(evidence, tmp_path_factory) -> list[Told]:
-    """All attacks, one after the other in a process whose memory they have to themselves."""
+def outcomes(evidence, tmp_path_factory) -> list[Outcome]:
+    """Return the results of all attacks, which run in one separate process."""
     folder = tmp_path_factory.mktemp("heavy") / evidence.name
     shutil.copytree(evidence, folder)
     argv = [sys.executable, "-m", "tests.attacks.files.heavy_rows", str(RunStore.open(folder).folder)]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    return [Told(*json.loads(line)) for line in done.stdout.splitlines()]
+    return [Outcome(*json.loads(line)) for line in done.stdout.splitlines()]
 
 
-def test_judging_and_packing_it_takes_little_memory(told):
-    assert len(told) == 27
-    assert {each.name: each.most_mib for each in told if each.most_mib > MOST_MIB} == {}
+def test_judging_and_packing_heavy_rows_takes_bounded_memory(outcomes):
+    assert len(outcomes) == 27
+    assert {each.name: each.peak_mib for each in outcomes if each.peak_mib > PEAK_MIB} == {}
 
 
-def test_what_is_too_much_is_refused_in_one_sentence(told):
-    bombs = [each for each in told if each.name.startswith("a bomb of")]
+def test_rows_over_the_limit_are_refused_in_one_sentence(outcomes):
+    bombs = [each for each in outcomes if each.name.startswith("a bomb of")]
     assert len(bombs) == 11
     for each in bombs:
-        assert each.reason.startswith(REFUSED) and each.spoilt.startswith(REFUSED), each
+        assert each.reason.startswith(REFUSED) and each.problem.startswith(REFUSED), each
         assert "\n" not in each.reason
 
 
-def test_what_may_be_is_read(told):
-    """Else the memory that it takes would show nothing."""
-    edges = [each for each in told if each.name.startswith("as m")]
+def test_rows_up_to_the_limit_are_read(outcomes):
+    """Otherwise the memory test would pass because everything is refused."""
+    edges = [each for each in outcomes if each.name.startswith("as m")]
     assert len(edges) == 12
     for each in edges:
-        assert each.spoilt == "" and not each.reason.startswith(REFUSED), each
+        assert each.problem == "" and not each.reason.startswith(REFUSED), each

@@ -1,4 +1,4 @@
-"""What stands in the place of stored files: told in one sentence, never waited for, never followed."""
+"""Other things in place of stored files end in one error: none of them is waited for, and no link is followed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .conftest import first
 
 ROWS = tuple(f"{name}.jsonl.zst" for name in ("history", "frames", "faults", "log", "trace"))
 EVIDENCE = (VERDICT, *ROWS, TRIAL)
-ODD = {
+NOT_A_FILE = {
     "pipe": "it is a pipe, not a regular file",
     "link": "it is a link, not a regular file",
     "link to what was there": "it is a link, not a regular file",
@@ -31,13 +31,13 @@ ODD = {
     "device": "it is a device, not a regular file",
     "sparse file": "it has 214,748,364,800 bytes, and at most",
 }
-NO_FOLDER = {
+NOT_A_FOLDER = {
     "pipe": "is a pipe, not a folder",
     "link to a folder": "is a link, not a folder",
     "link to what was there": "is a link, not a folder",
     "file": "is a file, not a folder",
 }
-READERS = {
+COMMANDS = {
     "judge": lambda run: ("judge", run),
     "report": lambda run: ("report", run),
     "diff": lambda run: ("diff", run, run),
@@ -49,86 +49,82 @@ READERS = {
 }
 
 
-def live(run: Path) -> Path:
-    """The run as one of real brokers, which is what can be resumed."""
+def as_live(run: Path) -> Path:
+    """Change the broker of the run to a real one, because only such a run can be resumed."""
     (run / RUN).write_text((run / RUN).read_text().replace("scripted:", "local:"))
     return run
 
 
-@pytest.mark.parametrize("what", ODD)
+@pytest.mark.parametrize("what", NOT_A_FILE)
 @pytest.mark.parametrize("name", first(EVIDENCE))
-def test_no_evidence_is_read_from_anything_but_a_file(
-    run, trial, outside, command, plant, name, what
-) -> None:
+def test_evidence_is_read_from_regular_files_only(run, trial, outside, command, plant, name, what) -> None:
     plant(trial / name, what, outside)
-    if name != VERDICT:  # which judge writes
+    if name != VERDICT:  # judge writes this file
         assert command("judge", run.folder).code == 3
     spoiled, *others = sorted(run.verdicts(), key=lambda verdict: verdict.trial != trial.name)
     assert spoiled.verdict == "harness-error" and {other.verdict for other in others} == {"pass"}
-    assert ODD[what] in spoiled.reason and name in spoiled.reason
+    assert NOT_A_FILE[what] in spoiled.reason and name in spoiled.reason
     assert list(pack(run).spoiled) == ([] if name == VERDICT else [trial.name])
 
 
-@pytest.mark.parametrize("what", ODD)
-@pytest.mark.parametrize("reader", first(READERS))
-def test_no_command_reads_a_run_from_anything_but_a_file(run, outside, command, plant, reader, what) -> None:
+@pytest.mark.parametrize("what", NOT_A_FILE)
+@pytest.mark.parametrize("name_of_command", first(COMMANDS))
+def test_run_is_read_from_a_regular_file_only(run, outside, command, plant, name_of_command, what) -> None:
     plant(run.folder / RUN, what, outside)
-    told = command(*READERS[reader](run.folder))
-    assert told.code == 2 and ODD[what] in told.sentence
+    ended = command(*COMMANDS[name_of_command](run.folder))
+    assert ended.code == 2 and NOT_A_FILE[what] in ended.error_line
 
 
-@pytest.mark.parametrize("what", NO_FOLDER)
-@pytest.mark.parametrize("reader", first(READERS))
-def test_no_command_follows_a_link_in_the_place_of_the_trials(
-    run, outside, command, plant, reader, what
-) -> None:
+@pytest.mark.parametrize("what", NOT_A_FOLDER)
+@pytest.mark.parametrize("name_of_command", first(COMMANDS))
+def test_trials_folder_must_be_a_folder(run, outside, command, plant, name_of_command, what) -> None:
     (outside.parent / "moved-trials").mkdir()
     plant(run.folder / "trials", what, outside)
-    told = command(*READERS[reader](run.folder if reader != "resume" else live(run.folder)))
-    assert told.code == 2 and NO_FOLDER[what] in told.sentence
+    ended = command(
+        *COMMANDS[name_of_command](run.folder if name_of_command != "resume" else as_live(run.folder))
+    )
+    assert ended.code == 2 and NOT_A_FOLDER[what] in ended.error_line
 
 
-@pytest.mark.parametrize("what", NO_FOLDER)
-@pytest.mark.parametrize("reader", first(READERS))
-def test_no_command_follows_a_link_in_the_place_of_a_trial(
-    run, trial, outside, command, plant, reader, what
-) -> None:
+@pytest.mark.parametrize("what", NOT_A_FOLDER)
+@pytest.mark.parametrize("name_of_command", first(COMMANDS))
+def test_trial_folder_must_be_a_folder(run, trial, outside, command, plant, name_of_command, what) -> None:
     plant(trial, what, outside)
-    told = command(*READERS[reader](run.folder if reader != "resume" else live(run.folder)))
-    assert told.code == 2 and NO_FOLDER[what] in told.sentence
+    ended = command(
+        *COMMANDS[name_of_command](run.folder if name_of_command != "resume" else as_live(run.folder))
+    )
+    assert ended.code == 2 and NOT_A_FOLDER[what] in ended.error_line
 
 
-@pytest.mark.parametrize("what", ODD)
-def test_no_trial_is_replayed_from_anything_but_a_file(
-    trial, outside, command, plant, what, tmp_path
-) -> None:
+@pytest.mark.parametrize("what", NOT_A_FILE)
+def test_trial_is_replayed_from_a_regular_file_only(trial, outside, command, plant, what, tmp_path) -> None:
     plant(trial / TRIAL, what, outside)
-    told = command("replay", trial, "--out-dir", tmp_path / "again")
-    assert told.code == 2 and ODD[what] in told.sentence
+    ended = command("replay", trial, "--out-dir", tmp_path / "again")
+    assert ended.code == 2 and NOT_A_FILE[what] in ended.error_line
 
 
-def test_no_trial_is_found_by_its_name_behind_a_link(run, trial, outside, command) -> None:
+def test_linked_trial_is_not_found_by_name(run, trial, outside, command) -> None:
     trial.rename(outside.parent / "moved")
     trial.symlink_to(outside.parent / "moved")
-    told = command("replay", trial.name, "--out-dir", run.folder.parent)
-    assert told.code == 2
+    ended = command("replay", trial.name, "--out-dir", run.folder.parent)
+    assert ended.code == 2
 
 
 @pytest.mark.parametrize("what", ["pipe", "link", "folder", "sparse file", "socket"])
-def test_the_name_of_the_latest_run_is_read_from_a_file(run, outside, command, plant, what) -> None:
+def test_latest_is_read_from_a_regular_file_only(run, outside, command, plant, what) -> None:
     plant(run.folder.parent / "latest", what, outside)
     assert command("judge", run.folder.parent).code == 2
 
 
-def test_the_latest_run_is_no_link(run, command, tmp_path) -> None:
+def test_latest_run_must_not_be_a_link(run, command, tmp_path) -> None:
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / "latest").write_text("run\n")
     (tmp_path / "theirs" / "run").symlink_to(run.folder)
-    told = command("judge", tmp_path / "theirs")
-    assert told.code == 2 and has_error(told.sentence, "cannot-read")
+    ended = command("judge", tmp_path / "theirs")
+    assert ended.code == 2 and has_error(ended.error_line, "cannot-read")
 
 
-def test_a_run_that_the_user_names_by_a_link_is_read(run, command, tmp_path) -> None:
+def test_run_named_by_a_link_is_read(run, command, tmp_path) -> None:
     (tmp_path / "mine").symlink_to(run.folder)
     assert command("judge", tmp_path / "mine").code == 0
 
@@ -136,65 +132,65 @@ def test_a_run_that_the_user_names_by_a_link_is_read(run, command, tmp_path) -> 
 @pytest.mark.parametrize(
     "name", ["one\ntwo", " ", "-rf", "~", "$(touch x)", "\u202egnp", "x" * 255, "x" * 300, "y" * 100_000]
 )
-def test_strange_names_of_trials_stay_in_their_folder(run, trial, outside, command, name) -> None:
+def test_trial_name_cannot_escape_the_run(run, trial, outside, command, name) -> None:
     record = run.record
     spec = msgspec.structs.replace(record.plan.trials[0], trial=name)
     run.replace_plan(msgspec.structs.replace(record.plan, trials=(spec,)))
-    told = command("judge", run.folder)
+    ended = command("judge", run.folder)
     if len(name) > 255:
-        assert told.code == 2 and has_error(told.sentence, "cannot-read", "File name too long")
+        assert ended.code == 2 and has_error(ended.error_line, "cannot-read", "File name too long")
     else:
-        assert told.code == 5  # it was never run
+        assert ended.code == 5  # the trial was never run
     trial.rename(trial.with_name(name[:200]))
     assert sorted(path.name for path in run.folder.parent.iterdir()) == [run.folder.name]
 
 
-def test_a_folder_in_folders_without_end_is_no_file(run, trial, command) -> None:
+def test_deeply_nested_folder_is_not_a_file(run, trial, command) -> None:
     (trial / VERDICT).unlink()
     at = trial / VERDICT
     for _ in range(200):
         at.mkdir()
         at /= "d"
     (reason,) = {verdict.reason for verdict in run.verdicts() if verdict.verdict == "harness-error"}
-    assert "it is a folder" in reason
+    assert NOT_A_FILE["folder"] in reason
 
 
 @pytest.mark.parametrize("what", ["pipe", "link", "device"])
-def test_what_takes_a_file_s_place_before_it_is_opened_is_not_read(
-    trial, outside, plant, monkeypatch, what
-) -> None:
-    """Between looking at a file and opening it, somebody is quick."""
-    look = os.stat
+def test_file_swapped_before_open_is_refused(trial, outside, plant, monkeypatch, what) -> None:
+    """The file is replaced between the call of ``stat`` and the call of ``open``."""
+    stat = os.stat
 
-    def slow(name, **more):
-        found = look(name, **more)
+    def swapping(name, **more):
+        found = stat(name, **more)
         if name == VERDICT:
             plant(trial / VERDICT, what, outside)
         return found
 
-    monkeypatch.setattr(reading.os, "stat", slow)
+    # The race cannot be won reliably with a second process.
+    monkeypatch.setattr(reading.os, "stat", swapping)
     with pytest.raises(OSError, match=r"not a regular file|Too many levels"):
         files.read_stored(trial / VERDICT, trial.parents[1])
 
 
-def test_what_grows_while_it_is_read_is_no_whole_file(tmp_path, monkeypatch) -> None:
+def test_file_that_grows_while_read_is_refused(tmp_path, monkeypatch) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"x" * 100)
-    look = os.fstat
+    stat = os.fstat
 
-    def quick(fd):
-        found = look(fd)
+    def growing(fd):
+        found = stat(fd)
         with path.open("ab") as file:
             file.write(b"more")
         return found
 
-    monkeypatch.setattr(reading.os, "fstat", quick)
+    # The race cannot be won reliably with a second process.
+    monkeypatch.setattr(reading.os, "fstat", growing)
     with pytest.raises(OSError, match="it grew") as caught:
         files.read_stored(path)
     assert caught.value.errno == errno.EBUSY
 
 
-def test_a_page_lists_no_link_and_no_pipe(trial, outside, plant) -> None:
+def test_names_lists_regular_files_only(trial, outside, plant) -> None:
     before = files.names(trial, trial.parents[1])
     for what in ("pipe", "link", "broken link", "socket", "folder"):
         plant(trial / f"a {what}", what, outside)
@@ -202,13 +198,13 @@ def test_a_page_lists_no_link_and_no_pipe(trial, outside, plant) -> None:
 
 
 @pytest.mark.parametrize("what", ["pipe", "link", "folder", "device", "sparse file"])
-def test_the_end_of_a_log_is_not_waited_for(tmp_path: Path, outside, plant, what) -> None:
+def test_tail_of_anything_but_a_file_is_empty(tmp_path: Path, outside, plant, what) -> None:
     plant(tmp_path / "client.log", what, outside)
     assert files.tail(tmp_path / "client.log", 100) == ("\0" * 100 if what == "sparse file" else "")
 
 
-def test_every_reader_is_given_runs_that_are_fine(run: RunStore, command) -> None:
-    """The refusals above are not because of something else."""
+def test_undamaged_run_is_accepted(run: RunStore, command) -> None:
+    """The commands of the tests above are refused only because of the planted files."""
     assert command("judge", run.folder).code == 0
     assert command("diff", run.folder, run.folder).code == 0
     assert command("baseline", "check", run.folder, "--file", os.devnull).code == 0

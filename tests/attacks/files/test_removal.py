@@ -1,4 +1,4 @@
-"""Folders that somebody else filled are removed whatever is in them, and nothing that they lead to."""
+"""Removing a folder works whatever is in it, and never removes anything that a link points to."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from harness import files
 from harness.system import processes
 
-#: Deeper than Python's stack.
+#: Deeper than Python's recursion limit.
 DEEP = 1_200
 NOBODY = 65_534
 NAMES = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=20)
@@ -29,12 +29,12 @@ TREES = st.recursive(
 )
 
 
-def grow(path: Path, tree: object, outside: Path) -> None:
+def create_tree(path: Path, tree: object, outside: Path) -> None:
     match tree:
         case dict():
             path.mkdir(mode=0o700)
             for name, inner in tree.items():
-                grow(path / name, inner, outside)
+                create_tree(path / name, inner, outside)
             path.chmod(0o000)
         case "file":
             path.touch(mode=0o000)
@@ -49,19 +49,19 @@ def grow(path: Path, tree: object, outside: Path) -> None:
 
 
 @given(TREES)
-def test_any_tree_is_removed_and_nothing_it_leads_to(tree) -> None:
+def test_any_tree_is_removed_and_link_targets_are_kept(tree) -> None:
     with TemporaryDirectory() as scratch:
         outside, path = Path(scratch, "outside"), Path(scratch, "tree")
         outside.mkdir()
         (outside / "file").touch()
-        grow(path, tree, outside)
+        create_tree(path, tree, outside)
         files.remove_tree(path)
         assert [each.name for each in Path(scratch).iterdir()] == ["outside"]
         assert [each.name for each in outside.iterdir()] == ["file"]
 
 
-def dig(path: Path, depth: int) -> None:
-    """Folders in folders, deeper than a path is long."""
+def create_nested(path: Path, depth: int) -> None:
+    """Create nested folders whose path is longer than the system allows."""
     path.mkdir()
     at = os.open(path, os.O_RDONLY)
     for _ in range(depth):
@@ -72,33 +72,33 @@ def dig(path: Path, depth: int) -> None:
     os.close(at)
 
 
-def test_folders_deeper_than_the_stack_are_removed(tmp_path) -> None:
-    dig(tmp_path / "deep", DEEP)
+def test_folders_deeper_than_recursion_limit_are_removed(tmp_path) -> None:
+    create_nested(tmp_path / "deep", DEEP)
     files.remove_tree(tmp_path / "deep")
     assert not list(tmp_path.iterdir())
 
 
-def test_a_trial_with_deep_folders_can_be_begun_again(run, trial) -> None:
-    dig(trial / "client", DEEP)
+def test_trial_with_deep_folders_can_be_rerun(run, trial) -> None:
+    create_nested(trial / "client", DEEP)
     run.begin(trial.name)
     assert not list(trial.iterdir())
 
 
-def test_scratch_folders_of_the_dead_are_swept_however_deep_they_are(tmp_path, monkeypatch) -> None:
-    """Left by a client, such a folder would otherwise stop every later command."""
+def test_deep_scratch_folder_of_dead_process_is_swept(tmp_path, monkeypatch) -> None:
+    """A client can leave such a folder. If it was not removed, every later command would fail."""
     with subprocess.Popen(["true"]) as dead:
         pass
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     left = tmp_path / f"kafka-trial-{dead.pid}-1-{processes._namespace()}-x"
-    dig(left, DEEP)
+    create_nested(left, DEEP)
     assert f"folder {left}" in processes.sweep()
     assert not left.exists()
 
 
-def test_several_may_remove_the_same(tmp_path) -> None:
+def test_processes_can_remove_the_same_folder(tmp_path) -> None:
     top = tmp_path / "top"
     for number in range(40):
-        dig(top / f"{number}" if top.exists() else top, 20)
+        create_nested(top / f"{number}" if top.exists() else top, 20)
     context = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(4, context) as pool:
         for done in [pool.submit(files.remove_tree, top) for _ in range(4)]:
@@ -106,10 +106,10 @@ def test_several_may_remove_the_same(tmp_path) -> None:
     assert not top.exists()
 
 
-def test_a_user_s_own_folders_that_deny_everything_are_removed(tmp_path) -> None:
-    """As one who is not root, who may enter every folder."""
+def test_own_folders_without_permissions_are_removed(tmp_path) -> None:
+    """Runs as another user, because root can enter every folder."""
     if os.getuid():
-        pytest.skip("only root becomes somebody else")
+        pytest.skip("only root can change the user")
     program = (
         "import os, sys; from pathlib import Path; from harness import files\n"
         f"os.setgroups([]); os.setresgid(*[{NOBODY}] * 3); os.setresuid(*[{NOBODY}] * 3)\n"
@@ -125,12 +125,12 @@ def test_a_user_s_own_folders_that_deny_everything_are_removed(tmp_path) -> None
     assert done.stdout == "[]\n", done.stderr
 
 
-def test_a_link_in_the_way_to_what_is_removed_is_not_followed(run, trial, outside) -> None:
+def test_link_on_path_of_removed_folder_is_not_followed(run, trial, outside) -> None:
     (run.folder / "trials").rename(run.folder / "away")
     (run.folder / "trials").symlink_to(outside)
     with pytest.raises(OSError, match="is a link, not a folder"):
         files.remove_tree(run.folder / "trials" / "notes", run.folder)
 
 
-def test_nothing_at_all_is_removed_without_a_word(tmp_path) -> None:
+def test_removing_a_missing_folder_does_nothing(tmp_path) -> None:
     files.remove_tree(tmp_path / "nothing" / "here")

@@ -1,4 +1,4 @@
-"""Where a report may go: what is no report of ours is never replaced, and nothing of it is deleted."""
+"""A report replaces only a report of kafka-trial, and no other file or folder is changed or deleted."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from harness.storage.run_store import RunStore
 from reports.place import MANIFEST, report_place
 from testkit.codes import has_error, raises_code
 
-from .conftest import seen
+from .conftest import snapshot
 
 pytestmark = pytest.mark.long("judges or reports a run for each place")
 
 
 @pytest.fixture(autouse=True)
 def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A place is refused before anything else is done."""
+    """Fail if Spark starts: an unsuitable place must be refused first."""
 
     def started(*_: object) -> None:
-        raise AssertionError("the long work began")
+        raise AssertionError("Spark was started")
 
+    # The command has no parameter for another writer of tables.
     monkeypatch.setattr(parquet_writer, "packed", started)
 
 
@@ -56,41 +57,41 @@ PLACES = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_no_report_goes_where_evidence_is(run, trial, command, place) -> None:
-    where, sentence = PLACES[place]
+def test_report_cannot_replace_evidence(run, trial, command, place) -> None:
+    where, code = PLACES[place]
     out = run.folder / where.replace("TRIAL", trial.name).replace("RUN", run.folder.name)
-    before = seen(run.folder)
-    told = command("report", run.folder, "--out", out)
-    assert told.code == 2 and has_error(told.sentence, *sentence)
-    assert seen(run.folder) == before
+    before = snapshot(run.folder)
+    ended = command("report", run.folder, "--out", out)
+    assert ended.code == 2 and has_error(ended.error_line, *code)
+    assert snapshot(run.folder) == before
 
 
-def test_no_report_goes_where_evidence_is_by_a_relative_path(run, command, monkeypatch) -> None:
-    before = seen(run.folder)
+def test_relative_path_cannot_replace_evidence(run, command, monkeypatch) -> None:
+    before = snapshot(run.folder)
     for here, out in ((run.folder, "."), (run.folder / "trials", ".."), (run.folder.parent, run.folder.name)):
         monkeypatch.chdir(here)
-        told = command("report", run.folder, "--out", out)
-        assert told.code == 2 and has_error(told.sentence, "report-contains-run")
-    assert seen(run.folder) == before
+        ended = command("report", run.folder, "--out", out)
+        assert ended.code == 2 and has_error(ended.error_line, "report-contains-run")
+    assert snapshot(run.folder) == before
 
 
-def test_no_report_goes_where_evidence_is_by_a_link(run, command, tmp_path) -> None:
+def test_link_cannot_replace_evidence(run, command, tmp_path) -> None:
     (tmp_path / "link").symlink_to(run.folder)
-    before = seen(run.folder)
+    before = snapshot(run.folder)
     assert command("report", run.folder, "--out", tmp_path / "link").code == 2
     assert has_error(
-        command("report", run.folder, "--out", tmp_path / "link" / "trials").sentence, "report-inside-run"
+        command("report", run.folder, "--out", tmp_path / "link" / "trials").error_line, "report-inside-run"
     )
     assert command("report", tmp_path / "link", "--out", run.folder).code == 2
-    assert seen(run.folder) == before
+    assert snapshot(run.folder) == before
 
 
-def test_no_report_goes_into_another_run(run, evidence, command) -> None:
+def test_report_cannot_be_inside_another_run(run, evidence, command) -> None:
     for out in (evidence, evidence / "report", evidence / "trials", evidence.parent):
-        before = seen(evidence.parent)
-        told = command("report", run.folder, "--out", out)
-        assert told.code == 2 and told.sentence
-        assert seen(evidence.parent) == before
+        before = snapshot(evidence.parent)
+        ended = command("report", run.folder, "--out", out)
+        assert ended.code == 2 and ended.error_line
+        assert snapshot(evidence.parent) == before
 
 
 IN_THE_WAY = {
@@ -107,24 +108,24 @@ IN_THE_WAY = {
 
 @pytest.mark.parametrize("where", ["own", "named"])
 @pytest.mark.parametrize("what", IN_THE_WAY)
-def test_what_is_no_report_is_not_replaced(run, outside, command, plant, what, where, tmp_path) -> None:
+def test_anything_but_a_report_is_not_replaced(run, outside, command, plant, what, where, tmp_path) -> None:
     out = run.folder / "report" if where == "own" else tmp_path / "out"
     plant(out, what, outside)
-    before = seen(tmp_path)
-    told = command("report", run.folder, *(() if where == "own" else ("--out", out)))
-    assert told.code == 2 and IN_THE_WAY[what] in told.sentence
-    assert seen(tmp_path) == before
+    before = snapshot(tmp_path)
+    ended = command("report", run.folder, *(() if where == "own" else ("--out", out)))
+    assert ended.code == 2 and IN_THE_WAY[what] in ended.error_line
+    assert snapshot(tmp_path) == before
 
 
 @pytest.mark.parametrize("name", ["assets", "trials", "tables"])
-def test_folders_of_common_names_are_not_emptied(run, command, tmp_path, name) -> None:
+def test_folders_with_common_names_are_kept(run, command, tmp_path, name) -> None:
     (tmp_path / "home" / name).mkdir(parents=True)
     (tmp_path / "home" / name / "precious").write_bytes(b"precious")
     assert command("report", run.folder, "--out", tmp_path / "home").code == 2
     assert (tmp_path / "home" / name / "precious").read_bytes() == b"precious"
 
 
-def test_a_report_replaces_a_report_and_an_empty_folder(run, tmp_path) -> None:
+def test_report_replaces_report_and_empty_folder(run, tmp_path) -> None:
     for out in (None, tmp_path / "new" / "place", tmp_path / "empty"):
         if out and out.name == "empty":
             out.mkdir()
@@ -138,25 +139,27 @@ def test_a_report_replaces_a_report_and_an_empty_folder(run, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("added", ["notes.md", "trials/notes.md", "deep/er/notes.md", "run.json", ".hidden"])
-def test_a_report_with_something_added_is_kept(run, command, tmp_path, added) -> None:
+def test_report_with_added_file_is_not_replaced(run, command, tmp_path, added) -> None:
     final = write_report(run, tmp_path / "out")
     (final / added).parent.mkdir(parents=True, exist_ok=True)
     (final / added).write_bytes(b"precious")
-    before = seen(final)
-    told = command("report", run.folder, "--out", final)
-    assert told.code == 2 and ("[report-foreign-file]" in told.sentence or "[report-is-run]" in told.sentence)
-    assert seen(final) == before
+    before = snapshot(final)
+    ended = command("report", run.folder, "--out", final)
+    assert ended.code == 2 and (
+        "[report-foreign-file]" in ended.error_line or "[report-is-run]" in ended.error_line
+    )
+    assert snapshot(final) == before
 
 
 @pytest.mark.parametrize("listed", [b"", b"{", b"[1]", b"[" * 100_000, b'["other"]', b"\xff"])
-def test_a_manifest_that_says_something_else_is_none(run, command, tmp_path, listed) -> None:
+def test_folder_with_invalid_manifest_is_not_replaced(run, command, tmp_path, listed) -> None:
     final = write_report(run, tmp_path / "out")
     (final / MANIFEST).write_bytes(listed)
     assert command("report", run.folder, "--out", final).code == 2
     assert (final / "index.html").exists()
 
 
-def test_a_manifest_takes_no_more_memory_than_it_may(run, command, tmp_path, monkeypatch) -> None:
+def test_too_large_manifest_is_refused(run, command, tmp_path, monkeypatch) -> None:
     final = write_report(run, tmp_path / "out")
     monkeypatch.setattr("reports.place.PLAN_BYTES", 100)
     assert command("report", run.folder, "--out", final).code == 2
@@ -164,14 +167,14 @@ def test_a_manifest_takes_no_more_memory_than_it_may(run, command, tmp_path, mon
 
 
 @pytest.mark.parametrize("what", ["pipe", "link", "folder", "sparse file", "socket"])
-def test_a_manifest_is_a_file(run, command, tmp_path, outside, plant, what) -> None:
+def test_manifest_must_be_a_regular_file(run, command, tmp_path, outside, plant, what) -> None:
     final = write_report(run, tmp_path / "out")
     plant(final / MANIFEST, what, outside)
     assert command("report", run.folder, "--out", final).code == 2
 
 
-def test_links_in_an_old_report_are_removed_and_not_what_they_lead_to(run, outside, tmp_path) -> None:
-    """A foreign run brings a report whose manifest lists links."""
+def test_link_targets_of_old_report_are_kept(run, outside, tmp_path) -> None:
+    """The old report belongs to a run from another user, and its manifest lists links."""
     final = run.folder / "report"
     final.mkdir()
     (final / "trials").symlink_to(outside)
@@ -181,18 +184,18 @@ def test_links_in_an_old_report_are_removed_and_not_what_they_lead_to(run, outsi
     assert (final / "trials" / "one.html").read_bytes() == b"one" and not (final / "trials").is_symlink()
 
 
-def test_a_report_that_fails_leaves_the_one_before(run) -> None:
+def test_failed_report_keeps_previous_one(run) -> None:
     final = write_report(run, **{"index.html": b"before"})
-    before = seen(run.folder)
+    before = snapshot(run.folder)
     for error in (KeyboardInterrupt(), ZeroDivisionError(), OSError(errno.ENOSPC, "No space left on device")):
         with pytest.raises((type(error), EnvironmentProblem)), report_place(run) as place:
             place.write("index.html", b"half")
             raise error
-        assert seen(run.folder) == before
+        assert snapshot(run.folder) == before
     assert (final / "index.html").read_bytes() == b"before"
 
 
-def test_what_comes_in_the_way_meanwhile_is_not_replaced(run, outside) -> None:
+def test_folder_created_meanwhile_is_not_replaced(run, outside) -> None:
     with raises_code(UsageError, "report-not-a-folder", kind="a link"), report_place(run):
         (run.folder / "report").symlink_to(outside)
     (run.folder / "report").unlink()
@@ -202,23 +205,24 @@ def test_what_comes_in_the_way_meanwhile_is_not_replaced(run, outside) -> None:
     assert (run.folder / "report" / "precious").exists()
 
 
-def test_the_one_before_comes_back_if_the_new_one_cannot_take_its_place(run, monkeypatch) -> None:
+def test_previous_report_is_restored_if_rename_fails(run, monkeypatch) -> None:
     final = write_report(run, **{"index.html": b"before"})
-    true, calls = os.rename, []
+    rename, calls = os.rename, []
 
-    def refuses(old, new, **more):
+    def failing_rename(old, new, **more):
         calls.append(new)
         if len(calls) == 2:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
-        true(old, new, **more)
+        rename(old, new, **more)
 
-    monkeypatch.setattr(swapping.os, "rename", refuses)
+    # The disk cannot be made to fail in the second rename alone.
+    monkeypatch.setattr(swapping.os, "rename", failing_rename)
     with raises_code(EnvironmentProblem, "cannot-write", why="Input/output error"):
         write_report(run)
     assert (final / "index.html").read_bytes() == b"before"
 
 
-def test_two_reports_at_a_time_are_both_whole_and_one_of_them_stays(run) -> None:
+def test_concurrent_reports_are_complete_and_last_one_is_kept(run) -> None:
     with report_place(run) as first:
         first.write("index.html", b"first")
         with report_place(run) as second:
@@ -228,7 +232,7 @@ def test_two_reports_at_a_time_are_both_whole_and_one_of_them_stays(run) -> None
     assert not list(run.folder.glob(".*"))
 
 
-def test_what_a_dead_process_left_is_removed_and_nothing_else(run, outside) -> None:
+def test_only_leftovers_of_dead_processes_are_removed(run, outside) -> None:
     left = run.folder / f".report.0{swapping._SUFFIX}"
     left.mkdir()
     (left / "half").touch()
@@ -241,7 +245,7 @@ def test_what_a_dead_process_left_is_removed_and_nothing_else(run, outside) -> N
 
 
 @pytest.mark.parametrize("what", ["link to a folder", "broken link", "file", "pipe", "full folder"])
-def test_tables_are_never_written_through_what_is_there(run, outside, plant, what) -> None:
+def test_tables_replace_links_and_are_not_written_through_them(run, outside, plant, what) -> None:
     plant(run.folder / "tables", what, outside)
     with files.built(run.folder / "tables", run.folder) as building:
         files.create(building / "new").close()

@@ -1,4 +1,4 @@
-"""Links, pipes and folders at the names that we write, full disks, wide umasks, and many writers of one name."""
+"""Links, pipes and folders at the names that kafka-trial writes to, full disks, umasks, and concurrent writers."""
 
 from __future__ import annotations
 
@@ -36,9 +36,7 @@ BY_JUDGE = ("results.jsonl", "findings.json", "junit.xml", "summary.md")
 
 @pytest.mark.parametrize("what", PLANTED)
 @pytest.mark.parametrize("name", first(BY_JUDGE))
-def test_what_is_at_a_name_is_replaced_and_not_written_through(
-    run, outside, command, plant, name, what
-) -> None:
+def test_planted_export_is_replaced_and_not_written_through(run, outside, command, plant, name, what) -> None:
     plant(run.folder / name, what, outside)
     assert command("judge", run.folder).code == 0
     assert (run.folder / name).lstat().st_mode == 0o100600
@@ -47,14 +45,16 @@ def test_what_is_at_a_name_is_replaced_and_not_written_through(
 
 @pytest.mark.parametrize("what", PLANTED)
 @pytest.mark.parametrize("name", first([*BY_JUDGE, RUN]))
-def test_nothing_is_written_at_a_name_that_can_be_guessed(run, outside, command, plant, name, what) -> None:
+def test_no_guessable_name_is_written_to(run, outside, command, plant, name, what) -> None:
     for guess in (f".{name}.partial", f".{name}.tmp", f"{name}~"):
         plant(run.folder / guess, what, outside)
     assert command("judge", run.folder).code == 0
 
 
 @pytest.mark.parametrize("what", PLANTED)
-def test_a_verdict_is_replaced_and_not_written_through(run, trial, outside, command, plant, what) -> None:
+def test_planted_verdict_is_replaced_and_not_written_through(
+    run, trial, outside, command, plant, what
+) -> None:
     plant(trial / VERDICT, what, outside)
     assert command("judge", run.folder).code == 0
     assert (trial / VERDICT).lstat().st_mode == 0o100600
@@ -62,15 +62,17 @@ def test_a_verdict_is_replaced_and_not_written_through(run, trial, outside, comm
 
 @pytest.mark.parametrize("what", ["folder", "full folder"])
 @pytest.mark.parametrize("name", first(BY_JUDGE))
-def test_a_folder_at_a_name_is_one_sentence_and_stays(run, outside, command, plant, name, what) -> None:
+def test_folder_in_place_of_export_is_kept_and_an_error(run, outside, command, plant, name, what) -> None:
     plant(run.folder / name, what, outside)
-    told = command("judge", run.folder)
-    assert told.code == 3 and has_error(told.sentence, "cannot-write", run.folder / name, "Is a directory")
+    ended = command("judge", run.folder)
+    assert ended.code == 3 and has_error(
+        ended.error_line, "cannot-write", run.folder / name, "Is a directory"
+    )
     assert (run.folder / name).is_dir() and not partials(run.folder)
 
 
 @pytest.mark.parametrize("what", ["link to a folder", "file", "pipe"])
-def test_a_trial_is_not_begun_elsewhere(run, trial, outside, plant, what) -> None:
+def test_begin_replaces_planted_trial_folder(run, trial, outside, plant, what) -> None:
     plant(trial, what, outside)
     run.begin(trial.name)
     assert trial.lstat().st_mode == 0o40700 and not list(trial.iterdir())
@@ -78,19 +80,19 @@ def test_a_trial_is_not_begun_elsewhere(run, trial, outside, plant, what) -> Non
 
 @pytest.mark.parametrize("what", ["link to a folder", "file", "pipe"])
 @pytest.mark.parametrize("name", ["trials", "logs"])
-def test_nothing_is_made_through_a_link_in_the_run(run, trial, outside, plant, name, what) -> None:
+def test_no_folder_is_created_through_a_link(run, trial, outside, plant, name, what) -> None:
     plant(run.folder / name, what, outside)
     with raises_code(EnvironmentProblem, "cannot-write", why=re.compile(name)):
         run.begin(trial.name) if name == "trials" else run.make_folder(run.folder / "logs" / "brokers")
 
 
-def test_nothing_is_made_outside_of_the_run(run) -> None:
+def test_no_folder_is_created_outside_the_run(run) -> None:
     with raises_code(EnvironmentProblem, "cannot-write", why=re.compile(r"leads out of its folder")):
         run.make_folder(run.folder / "logs" / ".." / ".." / "else")
 
 
-def test_a_folder_that_becomes_a_link_while_it_is_written_to_leads_nowhere(run, trial, outside) -> None:
-    """Between the beginning of a file and its rename, somebody puts a link in the folder's place."""
+def test_folder_swapped_for_link_while_written_is_not_followed(run, trial, outside) -> None:
+    """The folder is replaced by a link between the creation of the file and its rename."""
     with files.new_file(trial / "new", run.folder) as file:
         trial.rename(trial.with_name("away"))
         trial.symlink_to(outside)
@@ -98,14 +100,15 @@ def test_a_folder_that_becomes_a_link_while_it_is_written_to_leads_nowhere(run, 
     assert (trial.with_name("away") / "new").read_bytes() == b"evidence"
 
 
-def test_a_link_that_is_quicker_than_the_rename_is_replaced(tmp_path, outside) -> None:
+def test_link_created_before_rename_is_replaced(tmp_path, outside) -> None:
     with files.new_file(tmp_path / "new") as file:
         (tmp_path / "new").symlink_to(outside / "file")
         file.write(b"ours")
     assert not (tmp_path / "new").is_symlink() and (tmp_path / "new").read_bytes() == b"ours"
 
 
-def test_a_random_name_that_is_taken_is_not_written_to(tmp_path, outside, monkeypatch) -> None:
+def test_existing_temporary_name_is_not_written_to(tmp_path, outside, monkeypatch) -> None:
+    # A random name cannot be planted in advance.
     monkeypatch.setattr(writing, "token_hex", lambda _: "known")
     (tmp_path / ".known.partial").symlink_to(outside / "file")
     with raises_code(EnvironmentProblem, "cannot-write", why="File exists"):
@@ -113,15 +116,15 @@ def test_a_random_name_that_is_taken_is_not_written_to(tmp_path, outside, monkey
 
 
 @pytest.mark.parametrize("what", ["pipe", "link", "broken link", "folder", "device"])
-def test_a_log_is_not_appended_to_anything_but_a_file(tmp_path, outside, plant, what) -> None:
+def test_log_is_appended_to_regular_files_only(tmp_path, outside, plant, what) -> None:
     plant(tmp_path / "node-1.log", what, outside)
     with pytest.raises(OSError, match=r"Too many levels|not a regular file|Is a directory|No such device"):
         files.open_log(tmp_path / "node-1.log")
 
 
 @pytest.mark.parametrize("what", ["link to a folder", "broken link", "folder", "full folder", "file", "pipe"])
-def test_a_run_begins_in_a_folder_of_its_own(tmp_path, outside, plant, what) -> None:
-    """The name of a run can be guessed."""
+def test_run_is_not_created_in_an_existing_place(tmp_path, outside, plant, what) -> None:
+    """Another process can guess the name of a run."""
     (tmp_path / "new").mkdir()
     plant(tmp_path / "new" / "run", what, outside)
     with raises_code(UsageError, "run-exists"):
@@ -130,7 +133,7 @@ def test_a_run_begins_in_a_folder_of_its_own(tmp_path, outside, plant, what) -> 
 
 
 @pytest.mark.parametrize("what", ["link to a folder", "file"])
-def test_a_traceback_is_not_stored_elsewhere(run, trial, outside, plant, what) -> None:
+def test_traceback_is_not_written_through_a_link(run, trial, outside, plant, what) -> None:
     plant(trial, what, outside)
     assert "a defect of kafka-trial" in defects.told(ValueError("x"), trial)
 
@@ -143,7 +146,7 @@ def umask(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("umask")
-def test_runs_are_for_their_user_alone(tmp_path, evidence) -> None:
+def test_run_is_readable_by_its_user_only(tmp_path, evidence) -> None:
     source = RunStore(evidence)
     store = RunStore.create(tmp_path / "new" / "runs", source.record)
     for verdict in source.verdicts():
@@ -162,8 +165,8 @@ def partials(folder: Path) -> list[Path]:
 
 
 @contextmanager
-def short_files(most_bytes: int) -> Iterator[None]:
-    """No file may be longer, as on a disk that is nearly full."""
+def limited_file_size(most_bytes: int) -> Iterator[None]:
+    """Limit the size of files, as a disk that is nearly full does."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, hard))
     try:
@@ -172,35 +175,36 @@ def short_files(most_bytes: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_a_file_that_does_not_fit_leaves_the_one_before(run, command) -> None:
+def test_file_that_does_not_fit_keeps_previous_one(run, command) -> None:
     assert command("judge", run.folder).code == 0
     before = {path: path.read_bytes() for path in run.folder.rglob("*") if path.is_file()}
-    with short_files(100):
-        told = command("judge", run.folder)
+    with limited_file_size(100):
+        ended = command("judge", run.folder)
     assert (
-        told.code == 3
-        and has_error(told.sentence, "cannot-write")
-        and has_error(told.sentence, "cannot-write", "File too large")
+        ended.code == 3
+        and has_error(ended.error_line, "cannot-write")
+        and has_error(ended.error_line, "cannot-write", "File too large")
     )
     assert {path: path.read_bytes() for path in run.folder.rglob("*") if path.is_file()} == before
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO])
 @pytest.mark.parametrize("call", first(["fsync", "rename", "open"]))
-def test_whatever_the_disk_refuses_is_one_sentence_and_leaves_no_part(
+def test_disk_error_is_one_sentence_and_leaves_no_partial_file(
     run, command, monkeypatch, call, number
 ) -> None:
-    true = getattr(os, call)
+    call_of_os = getattr(os, call)
 
-    def refuses(*args, **more):
+    def failing(*args, **more):
         if call != "open" or args[1] & os.O_CREAT:
             raise OSError(number, os.strerror(number))
-        return true(*args, **more)
+        return call_of_os(*args, **more)
 
-    monkeypatch.setattr(writing.os, call, refuses)
-    told = command("judge", run.folder)
+    # The disk cannot be made to fail in one system call with a given error.
+    monkeypatch.setattr(writing.os, call, failing)
+    ended = command("judge", run.folder)
     monkeypatch.undo()
-    assert told.code == 3 and os.strerror(number) in told.sentence
+    assert ended.code == 3 and os.strerror(number) in ended.error_line
     assert not partials(run.folder)
 
 
@@ -215,26 +219,24 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-def test_a_full_disk_is_one_sentence_and_keeps_what_was_there(
-    small_disk, evidence, command, tmp_path
-) -> None:
+def test_full_disk_is_an_error_and_leaves_no_partial_file(small_disk, evidence, command, tmp_path) -> None:
     plan = tmp_path / "plan.json"
     plan.write_bytes(msgspec.json.encode(RunStore(evidence).record.plan))
-    told = command("replay", plan, "--out-dir", small_disk, "-q")
-    assert told.code == 3 and has_error(told.sentence, "cannot-write", "No space left on device")
+    ended = command("replay", plan, "--out-dir", small_disk, "-q")
+    assert ended.code == 3 and has_error(ended.error_line, "cannot-write", "No space left on device")
     assert not partials(small_disk)
 
 
-def test_a_disk_that_is_read_only_is_one_sentence(small_disk, evidence, command, tmp_path) -> None:
+def test_read_only_disk_is_an_error(small_disk, evidence, command, tmp_path) -> None:
     plan = tmp_path / "plan.json"
     plan.write_bytes(msgspec.json.encode(RunStore(evidence).record.plan))
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
-    told = command("replay", plan, "--out-dir", small_disk, "-q")
-    assert told.code == 3 and has_error(told.sentence, "cannot-write", "Read-only file system")
+    ended = command("replay", plan, "--out-dir", small_disk, "-q")
+    assert ended.code == 3 and has_error(ended.error_line, "cannot-write", "Read-only file system")
 
 
 def begin_and_end(folder: Path, number: int, rounds: int) -> list[str]:
-    """One process of several: runs that begin, are looked up, and end; what went wrong."""
+    """Create, open and stop runs, as one of several processes, and return the errors."""
     wrong = []
     for turn in range(rounds):
         name = f"run-{number}-{turn}"
@@ -251,26 +253,26 @@ def begin_and_end(folder: Path, number: int, rounds: int) -> list[str]:
     return wrong
 
 
-def all_at_once(work: Callable[..., list[str]], folder: Path, rounds: int) -> list[str]:
+def concurrently(work: Callable[..., list[str]], folder: Path, rounds: int) -> list[str]:
     context = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(PROCESSES, context) as pool:
         each = [pool.submit(work, folder, number, rounds) for number in range(PROCESSES)]
-        return [sentence for one in each for sentence in one.result()]
+        return [error for one in each for error in one.result()]
 
 
 @pytest.mark.parametrize(
     "rounds", [5, pytest.param(200, marks=pytest.mark.long("judges a run for each failure of the disk"))]
 )
-def test_sixteen_processes_begin_and_end_runs_in_one_folder(tmp_path, rounds) -> None:
+def test_processes_create_and_stop_runs_concurrently(tmp_path, rounds) -> None:
     folder = tmp_path / "runs"
-    assert all_at_once(begin_and_end, folder, rounds) == []
+    assert concurrently(begin_and_end, folder, rounds) == []
     assert sum(path.is_dir() for path in folder.iterdir()) == PROCESSES * rounds
     assert not partials(folder)
     assert (folder / LATEST).read_text().startswith("run-")
 
 
 def rewrite(folder: Path, number: int, rounds: int) -> list[str]:
-    """The same file written by all, and whole whenever it is read."""
+    """Write the same file repeatedly, as one of several processes, and return the errors and incomplete reads."""
     wrong = []
     for _ in range(rounds):
         try:
@@ -282,6 +284,6 @@ def rewrite(folder: Path, number: int, rounds: int) -> list[str]:
     return wrong
 
 
-def test_sixteen_processes_write_one_file(tmp_path) -> None:
-    assert all_at_once(rewrite, tmp_path, 10) == []
+def test_processes_write_one_file_concurrently(tmp_path) -> None:
+    assert concurrently(rewrite, tmp_path, 10) == []
     assert [path.name for path in tmp_path.iterdir()] == ["summary.md"]

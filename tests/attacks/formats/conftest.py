@@ -1,11 +1,13 @@
-"""What holds for every format: within a minute and so much memory it is read, or refused with one sentence of ours."""
+"""Rules for every format: a file is read or refused with one error message, within a minute and a memory limit."""
 
 from __future__ import annotations
 
+import io
 import os
 import resource
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,11 +18,12 @@ from harness.cli.main import call
 from harness.storage.run_store import RunStore
 from harness.text.escaping import safe_line
 
-#: No example takes a hundredth of it.
-HANGS_S = 60
-#: What an example may take beside what the process has already.
+#: No example takes one percent of this.
+LIMIT_S = 60
+#: How much memory an example may take in addition to what the process already has.
 MOST_BYTES = 512 << 20
-#: Beyond it there is a MemoryError, which no reader may raise. Allocators reserve more address space than they use.
+#: Above this limit, Python raises MemoryError, which no reader may let through. Allocators reserve more address space
+#: than they use.
 MOST_RESERVED_BYTES = 4 << 30
 
 
@@ -41,8 +44,8 @@ def bounded() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
-class Hangs(BaseException):
-    """Nothing that catches exceptions takes it for one of its own."""
+class TimedOut(BaseException):
+    """A BaseException, so that no reader catches it by mistake."""
 
 
 Survives = Callable[..., Any]
@@ -50,22 +53,22 @@ Survives = Callable[..., Any]
 
 @pytest.fixture(scope="session")
 def survives() -> Survives:
-    """``survives(read, UsageError)``: what was read, or None where it was refused by just this class of error."""
+    """Return a function: ``survives(read, UsageError)`` returns what was read, or None for this error."""
 
-    def hangs(*_: object) -> None:
-        raise Hangs
+    def time_out(*_: object) -> None:
+        raise TimedOut
 
     def read_or_refused(read: Callable[[], Any], *refusals: type[Exception]) -> Any:
-        before = signal.signal(signal.SIGALRM, hangs)
-        Path("/proc/self/clear_refs").write_text("5")  # the peak is that of now
+        before = signal.signal(signal.SIGALRM, time_out)
+        Path("/proc/self/clear_refs").write_text("5")  # reset the peak
         begun_bytes = resident_bytes()
-        signal.setitimer(signal.ITIMER_REAL, HANGS_S)
+        signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
         try:
             return read()
         except refusals as error:
             assert type(error) in refusals, repr(error)
-            told = safe_line(str(error), 10_000)
-            assert told and "Traceback" not in told
+            message = safe_line(str(error), 10_000)
+            assert message and "Traceback" not in message
             return None
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
@@ -77,7 +80,7 @@ def survives() -> Survives:
 
 @pytest.fixture(scope="module")
 def memory() -> Iterator[Path]:
-    """A folder in memory, if there is one: every example writes a file."""
+    """Return a folder in memory if possible, because every example writes a file."""
     shared = Path("/dev/shm")
     with TemporaryDirectory(dir=shared if os.access(shared, os.W_OK) else None) as folder:
         yield Path(folder)
@@ -85,12 +88,11 @@ def memory() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def run(memory: Path) -> RunStore:
-    """A finished run of two simulated trials, small enough to be judged in some milliseconds."""
+    """Return a finished run of two simulated trials, small enough to be judged in milliseconds."""
     out = memory / "run"
     out.mkdir()
-    told: list[bytes] = []
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("harness.cli.output.put", told.append)
+    printed = io.TextIOWrapper(io.BytesIO())
+    with redirect_stdout(printed):
         argv = [
             "run",
             "generated/network",
@@ -105,6 +107,6 @@ def run(memory: Path) -> RunStore:
         ]
         assert call([*argv, "--dry-run", "--json"]) == 0
     plan = out / "plan.json"
-    plan.write_bytes(b"".join(told))
+    plan.write_bytes(printed.buffer.getvalue())  # type: ignore[attr-defined]
     assert call(["replay", str(plan), "-b", "scripted:4.3.1x1", "--out-dir", str(out / "runs"), "-q"]) == 0
     return RunStore.open(out / "runs")

@@ -11,19 +11,19 @@ from tests.attacks.formats.hostile_values import Raw
 
 
 def json_document(value: Any, edits: Edits) -> bytes:
-    """A JSON document with the edits."""
+    """Return a JSON document with the edits."""
     return bytewise(as_json(structured(value, edits[0])), edits[1])
 
 
 def json_lines(values: Sequence[Any], edits: Edits) -> bytes:
-    """JSON lines with the edits, which may also leave a line out, repeat it, or put another in its place."""
+    """Return JSON lines with the edits, which may also remove, repeat or replace whole lines."""
     edited = structured(values, edits[0])
     lines = edited if isinstance(edited, list) else [edited]
     return bytewise(b"".join(as_json(line) + b"\n" for line in lines), edits[1])
 
 
 def toml_document(value: Any, text: bytes, edits: Edits) -> bytes:
-    """A TOML document with the edits; ``text`` is how ``value`` was written, for those of bytes alone."""
+    """Return a TOML document with the edits. ``text`` is ``value`` as written, used for byte edits alone."""
     if not edits[0]:
         return bytewise(text, edits[1])
     edited = structured(value, edits[0])
@@ -31,20 +31,20 @@ def toml_document(value: Any, text: bytes, edits: Edits) -> bytes:
 
 
 def as_json(value: Any) -> bytes:
-    """As JSON, with what it does not know where an edit says so."""
+    """Return JSON in which each ``Raw`` is written as it is."""
     if not _has_raw(value):
         return json.dumps(value).encode()
     raws: list[bytes] = []
 
-    def told(each: Any) -> Any:
+    def placeholders(each: Any) -> Any:
         if isinstance(each, Raw):
             raws.append(each.text)
             return f"\0raw{len(raws) - 1}\0"
         if isinstance(each, dict):
-            return {key: told(inner) for key, inner in each.items()}
-        return [*map(told, each)] if isinstance(each, list | tuple) else each
+            return {key: placeholders(inner) for key, inner in each.items()}
+        return [*map(placeholders, each)] if isinstance(each, list | tuple) else each
 
-    text = json.dumps(told(value)).encode()
+    text = json.dumps(placeholders(value)).encode()
     for number, raw in enumerate(raws):
         text = text.replace(b'"\\u0000raw%d\\u0000"' % number, raw)
     return text
@@ -59,7 +59,7 @@ def _has_raw(value: Any) -> bool:
 
 
 def as_toml(value: dict[str, Any]) -> bytes:
-    """As TOML: keys at the top, inline tables below."""
+    """Return TOML, with keys at the top level and inline tables below."""
     return b"".join(_toml_key(key) + b" = " + _toml_value(inner) + b"\n" for key, inner in value.items())
 
 

@@ -1,8 +1,8 @@
 """Edits that make a valid document hostile: drawn by Hypothesis as plain tuples, applied by pure functions.
 
-What is drawn does not depend on the document: places count modulo its length. So an example is short to read, cheap to
-draw, and can be pinned with ``@example``. Structured edits keep a document well-formed and lead far into a reader;
-edits of bytes come to what no writer of documents would write.
+Edits do not depend on the document: positions count modulo its length. Examples are therefore short, cheap to draw, and
+can be pinned with ``@example``. Structured edits keep a document well-formed and reach far into a reader. Edits of
+bytes produce what no writer of documents would write.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from tests.attacks.formats.hostile_values import FRAGMENTS, VALUES, Raw
 
-#: By profile: some dozens in the fast tier, 300 in ``make test``, 20,000 in ``make test-formats``.
+#: By profile: 40 in the fast tier, 300 in ``make test``, 20,000 in ``make test-formats``.
 EXAMPLES = {10: 40, 60: 300}.get(settings.default.max_examples if settings.default else 60, 20_000)
-#: As many of what takes a hundred times as long, which is not reading alone.
+#: The number of examples for tests that take a hundred times as long, because they do more than reading.
 SLOW_EXAMPLES = {40: 4, 300: 20}.get(EXAMPLES, 400)
 
 _CHECKS: dict[str, Any] = {
@@ -33,7 +33,7 @@ fewer = settings(max_examples=SLOW_EXAMPLES, **_CHECKS)
 
 
 class Twin(str):
-    """A key that a dictionary can have twice."""
+    """A key that a dictionary can contain twice."""
 
     __hash__ = object.__hash__
 
@@ -58,13 +58,13 @@ STRUCTURED = (
     ),
     *("repeat", "wrap"),
 )
-#: (what is done, where, where else, a value for it)
+#: (kind of edit, position, other position, new value)
 StructuredEdit = tuple[str, int, int, Any]
 BYTEWISE = ("flip", "flip", "overwrite", "overwrite", "cut", "insert", "repeat", "swap", "end")
-#: (what is done, where, how much or where else, bytes for it)
+#: (kind of edit, position, length or other position, new bytes)
 ByteEdit = tuple[str, int, int, bytes]
 Edits = tuple[Sequence[StructuredEdit], Sequence[ByteEdit]]
-#: Of what is drawn, so much is one edit: Hypothesis draws all of them at once, ten times as fast as one by one.
+#: The bytes drawn per edit. Drawing all edits at once is ten times as fast as drawing one at a time.
 EDIT_BYTES = 8
 
 
@@ -99,7 +99,7 @@ BYTE_EDITS: st.SearchStrategy[Sequence[ByteEdit]] = _DRAWN.map(_byte_edits)
 
 
 def structured(value: Any, edits: Sequence[StructuredEdit]) -> Any:
-    """The document with the edits, each at some place in what the one before it left."""
+    """Return the document after all edits. Each position refers to the result of the edit before."""
     for edit in edits:
         places = list(_places(value))
         value = _changed(value, places, *edit)
@@ -125,7 +125,7 @@ def _at(value: Any, path: Sequence[Any]) -> Any:
 
 
 def _put(value: Any, path: Sequence[Any], new: Any) -> Any:
-    """A copy in which ``new`` is at ``path``; what is not on the way there is shared."""
+    """Return a copy with ``new`` at ``path``. Parts outside the path are shared."""
     if not path:
         return new
     inner = _put(value[path[0]], path[1:], new)
@@ -205,7 +205,7 @@ def _nudged(found: Any, other: int, new: Any) -> Any:
 
 
 def bytewise(data: bytes, edits: Sequence[ByteEdit]) -> bytes:
-    """The bytes with the edits."""
+    """Return the bytes after all edits."""
     for what, where, other, new in edits:
         if not data:
             return new

@@ -1,4 +1,4 @@
-"""Values that a reader of documents may not expect: numbers, texts, and what is neither JSON nor TOML."""
+"""Values that the reader of a document may not expect: numbers, strings, and text that is neither JSON nor TOML."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class Raw(NamedTuple):
-    """Text that is written into a document as it is, whether it belongs there or not."""
+    """Text that is written into a document unchanged, even where it is invalid."""
 
     text: bytes
 
@@ -16,7 +16,7 @@ class Raw(NamedTuple):
 
 
 DEEP = 100_000
-#: What a reader of numbers, strings and tables may not expect; the long ones come seldom.
+#: Unusual numbers, strings and tables. Long ones are rare.
 RAWS = [
     Raw(text)
     for text in (
@@ -98,7 +98,7 @@ STRINGS = [
     ),
 ]
 VALUES: list[Any] = [None, True, False, *NUMBERS, *STRINGS, *FLOATS, *RAWS, [], [""], {}, {"name": 0}]
-#: Bytes that mean something in one format or another.
+#: Bytes with a meaning in some format.
 FRAGMENTS = [
     *(
         b"",

@@ -1,4 +1,4 @@
-"""What a client says: each line is an event, is left out, or breaks the contract with one sentence."""
+"""Each line that a client writes is an event, is ignored, or breaks the contract with one error message."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def done(op: str, id: int) -> dict[str, Any]:
 
 
 def result(n: int, name: str, **fields: Any) -> dict[str, Any]:
-    """In the words of Kafka's own verifiable clients."""
+    """Return a result in the format of Kafka's own verifiable clients."""
     return {"name": name, "value": encode(Identity("r", "t", "p1", n), 60), **fields}
 
 
@@ -70,12 +70,12 @@ LINES = [
 ]  # fmt: skip
 NESTED: Edits = ([("replace", 1, 0, Raw(b"[" * 100_000))], [])
 HUGE_NUMBER: Edits = ([("replace", 3, 0, Raw(b"9" * 5_000))], [])
-NO_TEXT: Edits = ([("replace", 2, 0, Raw(b'"\xff"'))], [])
-HALF: Edits = ([("replace", 5, 0, "\ud800")], [])
+INVALID_UTF8: Edits = ([("replace", 2, 0, Raw(b'"\xff"'))], [])
+HALF_SURROGATE: Edits = ([("replace", 5, 0, "\ud800")], [])
 
 
-def said(lines: bytes) -> tuple[Life, list[AnyEvent]]:
-    """A client's whole life, if it keeps the rules."""
+def read_life(lines: bytes) -> tuple[Life, list[AnyEvent]]:
+    """Return the final state and the events of a client that writes these lines."""
     rules, events = ProtocolRules(began_ns=0), []
     for command in COMMANDS:
         rules.asked(command)
@@ -90,32 +90,32 @@ def said(lines: bytes) -> tuple[Life, list[AnyEvent]]:
 @given(EDITS)
 @example(NESTED)
 @example(HUGE_NUMBER)
-@example(NO_TEXT)
-@example(HALF)
-def test_lines_are_events_or_break_the_contract(survives, edits):
-    told = survives(lambda: said(json_lines(LINES, edits)), RuleBroken)
-    if told is not None:
-        stored = msgspec.json.Encoder().encode_lines(told[1])
+@example(INVALID_UTF8)
+@example(HALF_SURROGATE)
+def test_edited_lines_are_events_or_break_the_contract(survives, edits):
+    survived = survives(lambda: read_life(json_lines(LINES, edits)), RuleBroken)
+    if survived is not None:
+        stored = msgspec.json.Encoder().encode_lines(survived[1])
         again = msgspec.json.Decoder(AnyEvent).decode_lines(stored)
-        assert len(again) == len(told[1])
+        assert len(again) == len(survived[1])
 
 
-def test_unedited_they_keep_the_rules():
-    life, events = said(json_lines(LINES, ([], [])))
+def test_unedited_lines_keep_the_contract():
+    life, events = read_life(json_lines(LINES, ([], [])))
     assert life is Life.SHUT_DOWN and len(events) == len(LINES) - 1
 
 
 @pytest.mark.parametrize("field", ["partition", "offset"])
 @pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 10**400], ids=["high", "low", "huge"])
-def test_a_result_that_no_column_holds_breaks_the_contract(field, value):
-    """It was stored, and its trial could not be read again."""
+def test_result_out_of_column_range_breaks_the_contract(field, value):
+    """Such a result used to be stored, and its trial could not be read again."""
     result = {**LINES[4], field: value}
     with raises_code(RuleBroken, "upstream-misfit", why=re.compile(f"{field}|out of range")):
-        said(json_lines([*LINES[:4], result], ([], [])))
+        read_life(json_lines([*LINES[:4], result], ([], [])))
 
 
-def test_a_number_that_python_does_not_read_is_nobodys_identity():
-    """A record of a client's own making in the log made the judgement of its trial end in a ValueError."""
+def test_huge_number_in_a_value_is_not_an_identity():
+    """Such a record in the log used to end the judgement of its trial with a ValueError."""
     body = LINES[4]["value"].rpartition("|")[0].replace("|1|", f"|{'9' * 5_000}|") + "|"
     assert decode(f"{body}{crc32c.crc32c(body.encode()):08x}") is None
 
@@ -128,7 +128,7 @@ TRACE = [
 
 @pytest.fixture(scope="module")
 def place(memory: Path) -> Path:
-    """Where a client leaves its trace."""
+    """Return the path at which a client writes its trace."""
     path = memory / "trial" / "client" / "trace.jsonl"
     path.parent.mkdir(parents=True)
     return path
@@ -138,9 +138,9 @@ def place(memory: Path) -> Path:
 @given(EDITS)
 @example(NESTED)
 @example(HUGE_NUMBER)
-@example(NO_TEXT)
-@example(HALF)
-def test_a_trace_is_rows_or_breaks_the_contract(place, survives, edits):
+@example(INVALID_UTF8)
+@example(HALF_SURROGATE)
+def test_edited_trace_is_rows_or_breaks_the_contract(place, survives, edits):
     place.write_bytes(json_lines(TRACE, edits))
     rows = survives(lambda: trace_file.read(place, Meter("c", 3)), ClientBroken, OverLimit)
     if rows is not None:

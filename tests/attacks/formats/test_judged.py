@@ -1,4 +1,4 @@
-"""A run of which one file was edited: it is judged and told to the end, and the other trial keeps its verdict."""
+"""A run with one edited file is judged and exported completely, and the other trial keeps its verdict."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROWS = (HISTORY, FAULTS, FRAMES, LOG, TRACE)
 
 @pytest.fixture(scope="module")
 def valid(run: RunStore) -> dict[Path, bytes]:
-    """Every file that may be edited: its path and content."""
+    """Return path and content of every file that a test edits."""
     trial = run.trial_folder(run.record.plan.trials[0].trial)
     paths = [run.folder / RUN, trial / TRIAL, trial / VERDICT, *(zstd.at_rest(trial / name) for name in ROWS)]
     return {path: path.read_bytes() for path in paths}
@@ -46,7 +46,7 @@ def documents(valid: dict[Path, bytes]) -> dict[Path, Any]:
 @pytest.mark.parametrize("name", [RUN, TRIAL, VERDICT, *ROWS])
 @fewer
 @given(EDITS)
-def test_an_edited_run_is_judged_to_the_end(run, valid, documents, survives, name, edits):
+def test_edited_run_is_judged_and_exported(run, valid, documents, survives, name, edits):
     [path] = (path for path in valid if path.name.removesuffix(zstd.SUFFIX) == name)
     other = run.record.plan.trials[1].trial
     if path.suffix == zstd.SUFFIX:
@@ -60,8 +60,8 @@ def test_an_edited_run_is_judged_to_the_end(run, valid, documents, survives, nam
             survives(lambda: parquet_writer.pack(run), UsageError)
         if name != RUN:
             assert [each.verdict for each in verdicts if each.trial == other] == [Verdict.PASS]
-            told = (run.folder / "results.jsonl").read_text().splitlines()
-            assert [json.loads(line)["trial"] for line in told] == [each.trial for each in verdicts]
+            lines = (run.folder / "results.jsonl").read_text().splitlines()
+            assert [json.loads(line)["trial"] for line in lines] == [each.trial for each in verdicts]
             assert all("\n" not in each.reason for each in verdicts)
     finally:
         for each, data in valid.items():

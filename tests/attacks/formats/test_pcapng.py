@@ -1,4 +1,4 @@
-"""Captures: each is read to its frames, or refused with one sentence."""
+"""A capture is read completely, or refused with one error message."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.harness.capture.conftest import AHEAD_NS, BROKER, PROXY, Talk, reques
 
 @pytest.fixture(scope="module")
 def capture() -> bytes:
-    """A conversation: a request in two segments, one of which comes twice, and its answer."""
+    """Return a capture of one request in two segments, one of which is retransmitted, and its response."""
     talk = Talk().open()
     asked = request(1, b"body" * 3)
     talk.ask(asked[:9])
@@ -32,7 +32,7 @@ def capture() -> bytes:
     return file.getvalue()
 
 
-#: What lies in the blocks that are read: the description, the comment, the size of an option, a packet, a number.
+#: Parts of the blocks that are read: the description, the comment, the size of an option, a packet, a number.
 FOUND = (
     b"brokers by port",
     b"ahead_ns=",
@@ -45,25 +45,25 @@ FOUND = (
 
 @pytest.mark.parametrize("found", FOUND)
 @pytest.mark.parametrize("new", [b"", b"\xff\xff", b"9" * 5_000])
-def test_a_capture_without_a_part_is_refused_or_read(capture, survives, found, new):
+def test_capture_with_replaced_part_is_read_or_refused(capture, survives, found, new):
     for at in (capture.find(found), capture.rfind(found)):
         assert at >= 0
         same_size = (new + bytes(len(found)))[: len(found)]
-        for told in (same_size, new):
-            edited = capture[:at] + told + capture[at + len(found) :]
+        for replacement in (same_size, new):
+            edited = capture[:at] + replacement + capture[at + len(found) :]
             survives(lambda edited=edited: connections(parsed(edited, "capture.pcapng")), NoCapture)
 
 
 @many
 @given(BYTE_EDITS)
-def test_a_capture_is_read_or_refused(capture, survives, edits):
-    def told() -> bytes:
+def test_edited_capture_is_read_or_refused(capture, survives, edits):
+    def read_facts() -> bytes:
         followed = connections(parsed(bytewise(capture, edits), "capture.pcapng"))
         return msgspec.json.encode(facts(followed))
 
-    survives(told, NoCapture)
+    survives(read_facts, NoCapture)
 
 
-def test_it_is_read_as_it_was(capture):
+def test_unedited_capture_is_read(capture):
     [one] = connections(parsed(capture, "capture.pcapng"))
     assert [frame.correlation_id for frame in (*one.requests, *one.responses)] == [1, 1]

@@ -1,4 +1,4 @@
-"""Files of a run: each is read, or refused with one sentence, and the other trial's verdict is there."""
+"""Each file of a run is read, or refused with one error message, and the other trial keeps its verdict."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TCP_ROWS = [
 ]  # fmt: skip
 NESTED: Edits = ([("replace", 0, 0, Raw(b"[" * 100_000))], [])
 HUGE_NUMBER: Edits = ([("replace", 1, 0, Raw(b"9" * 5_000))], [])
-NO_TEXT: Edits = ([("replace", 1, 0, Raw(b'"\xff"'))], [])
+INVALID_UTF8: Edits = ([("replace", 1, 0, Raw(b'"\xff"'))], [])
 
 
 def stored(text: bytes) -> Any:
@@ -52,7 +52,7 @@ def stored(text: bytes) -> Any:
 
 @pytest.fixture(scope="module")
 def valid(run: RunStore) -> dict[str, bytes]:
-    """The first trial's files and the run's own, as they were."""
+    """Return the original files of the first trial and of the run."""
     trial = run.trial_folder(run.record.plan.trials[0].trial)
     files = {name: (trial / name).read_bytes() for name in (TRIAL, VERDICT)}
     files[RUN] = (run.folder / RUN).read_bytes()
@@ -74,8 +74,8 @@ def documents(valid: dict[str, bytes]) -> dict[str, Any]:
 @given(EDITS)
 @example(NESTED)
 @example(HUGE_NUMBER)
-@example(NO_TEXT)
-def test_run_json(run, documents, valid, survives, edits):
+@example(INVALID_UTF8)
+def test_edited_run_json_is_read_or_refused(run, documents, valid, survives, edits):
     path = run.folder / RUN
     path.write_bytes(json_document(documents[RUN], edits))
     try:
@@ -92,8 +92,8 @@ def test_run_json(run, documents, valid, survives, edits):
 @given(EDITS)
 @example(NESTED)
 @example(HUGE_NUMBER)
-@example(NO_TEXT)
-def test_trial_json(run, documents, valid, survives, edits):
+@example(INVALID_UTF8)
+def test_edited_trial_json_is_read_or_refused(run, documents, valid, survives, edits):
     trial = run.record.plan.trials[0].trial
     path = run.trial_folder(trial) / TRIAL
     path.write_bytes(json_document(documents[TRIAL], edits))
@@ -113,8 +113,8 @@ def test_trial_json(run, documents, valid, survives, edits):
 @given(EDITS)
 @example(NESTED)
 @example(HUGE_NUMBER)
-@example(NO_TEXT)
-def test_verdict_json(run, documents, valid, survives, edits):
+@example(INVALID_UTF8)
+def test_edited_verdict_json_is_read(run, documents, valid, survives, edits):
     one, other = run.record.plan.trials
     path = run.trial_folder(one.trial) / VERDICT
     path.write_bytes(json_document(documents[VERDICT], edits))
@@ -138,9 +138,9 @@ def place(memory: Path) -> Path:
 @given(EDITS)
 @example(NESTED)
 @example(HUGE_NUMBER)
-@example(NO_TEXT)
-def test_json_lines(place, documents, survives, name, edits):
-    """Plain, as older runs have them."""
+@example(INVALID_UTF8)
+def test_edited_json_lines_are_read_or_refused(place, documents, survives, name, edits):
+    """Older runs store their rows uncompressed."""
     zstd.at_rest(place).unlink(missing_ok=True)
     place.write_bytes(json_lines(documents[name], edits))
     rows = survives(lambda: read_rows(place, ROWS[name]), UsageError)
@@ -150,8 +150,8 @@ def test_json_lines(place, documents, survives, name, edits):
 
 @many
 @given(st.sampled_from(sorted(ROWS)), BYTE_EDITS, st.booleans(), st.booleans())
-def test_json_lines_at_rest(place, valid, survives, name, edits, has_size, has_sum):
-    """Compressed, by whatever writer of zstd, and then edited."""
+def test_edited_compressed_rows_are_read_or_refused(place, valid, survives, name, edits, has_size, has_sum):
+    """The rows are compressed with any option of zstd, and then edited."""
     writer = zstd.zstandard.ZstdCompressor(write_content_size=has_size, write_checksum=has_sum)
     zstd.at_rest(place).write_bytes(bytewise(writer.compress(valid[name]), edits))
     rows = survives(lambda: read_rows(place, ROWS[name]), UsageError)
@@ -159,6 +159,6 @@ def test_json_lines_at_rest(place, valid, survives, name, edits, has_size, has_s
         msgspec.json.encode(rows)
 
 
-def test_what_is_read_was_valid(run, documents):
-    """The examples begin as what they should be."""
+def test_unedited_documents_are_valid(run, documents):
+    """Otherwise the tests above would edit documents that are already invalid."""
     assert msgspec.convert(documents[VERDICT], TrialVerdict).trial == run.record.plan.trials[0].trial

@@ -1,4 +1,4 @@
-"""Files that users write: campaigns, and known failures."""
+"""Files that users write: campaigns and known failures."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ reason = "why not"
 """
 
 
-def replaced(value: Any) -> Edits:
-    """A document that is only this value, under some key."""
+def with_value(value: Any) -> Edits:
+    """Return edits that leave only this value, under some key."""
     return [("replace", 1, 0, value)], []
 
 
-HUGE_NUMBER, NESTED = replaced(Raw(b"9" * 5_000)), replaced(Raw(b"[" * DEEP))
-NESTED_TABLES = replaced(Raw(b"{a=" * 300 + b"1" + b"}" * 300))
+HUGE_NUMBER, NESTED = with_value(Raw(b"9" * 5_000)), with_value(Raw(b"[" * DEEP))
+NESTED_TABLES = with_value(Raw(b"{a=" * 300 + b"1" + b"}" * 300))
 DOTTED = ([], [("insert", 0, 0, b"x." * 900 + b"x = 1\n")])
-#: Reading a pattern took the square of its length.
+#: Reading such a pattern used to take time quadratic in its length.
 LONG_PATTERN = ([("replace", 6, 0, "[" * DEEP)], [])
 
 
@@ -66,7 +66,7 @@ def place(memory: Path) -> Path:
 @example(CAMPAIGNS[0], NESTED)
 @example(CAMPAIGNS[0], NESTED_TABLES)
 @example(CAMPAIGNS[0], DOTTED)
-def test_a_campaign_is_read_or_refused(place, survives, source, edits):
+def test_edited_campaign_is_read_or_refused(place, survives, source, edits):
     text = source.read_bytes()
     place.write_bytes(toml_document(tomllib.loads(text.decode()), text, edits))
     survives(lambda: campaign_file.load(place), UsageError)
@@ -74,7 +74,7 @@ def test_a_campaign_is_read_or_refused(place, survives, source, edits):
 
 @fewer
 @given(st.sampled_from(CAMPAIGNS), EDITS)
-def test_a_campaign_that_is_read_is_a_plan_or_refused(place, survives, source, edits):
+def test_edited_campaign_is_expanded_or_refused(place, survives, source, edits):
     text = source.read_bytes()
     place.write_bytes(toml_document(tomllib.loads(text.decode()), text, edits))
     file = survives(lambda: campaign_file.load(place), UsageError)
@@ -90,7 +90,7 @@ def test_a_campaign_that_is_read_is_a_plan_or_refused(place, survives, source, e
 @example(NESTED_TABLES)
 @example(DOTTED)
 @example(LONG_PATTERN)
-def test_known_failures_are_read_or_refused(place, survives, edits):
+def test_edited_known_failures_are_read_or_refused(place, survives, edits):
     place.write_bytes(toml_document(tomllib.loads(KNOWN.decode()), KNOWN, edits))
 
     def upkeep() -> None:
@@ -105,7 +105,7 @@ def test_known_failures_are_read_or_refused(place, survives, edits):
 
 
 @pytest.mark.parametrize("parts", [2_000, 200_000])
-def test_a_key_of_many_parts_takes_no_hours(place, survives, parts):
+def test_key_of_many_parts_is_refused_quickly(place, survives, parts):
     place.write_bytes(b"x." * parts + b"x = 1\n")
     for read in (lambda: campaign_file.load(place), lambda: baseline_file.load(str(place))):
         with raises_code(UsageError, "line-too-complex", line=1, most=1000):

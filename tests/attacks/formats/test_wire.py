@@ -1,4 +1,4 @@
-"""Bytes of a connection and of a log: whoever reads them gives rows, or refuses with one sentence."""
+"""Bytes of a connection or of a log are decoded to rows, or refused with one error message."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ WHOLE_LIMIT_BYTES = 1 << 20
 
 @many
 @given(SEEDS, BYTE_EDITS, st.booleans())
-def test_frames_are_rows_of_the_witness(survives, seed, edits, is_wounded):
-    """It never fails, whatever passes; and no byte of it is unaccounted for."""
+def test_witness_accounts_for_every_byte(survives, seed, edits, is_wounded):
+    """The witness never fails, whatever bytes it relays."""
     dice = Dice(seed, "frames")
     asked = real_frame(dice, kind="request")
     answered = real_frame(
@@ -40,7 +40,7 @@ def test_frames_are_rows_of_the_witness(survives, seed, edits, is_wounded):
         _, requests = wounded(dice, asked.data)
         _, responses = wounded(dice, answered.data)
 
-    def told() -> bytes:
+    def relay() -> bytes:
         account = Transcript(1, 1, 1, {}, WHOLE_LIMIT_BYTES)
         rows = [account.opened(0)]
         for take, data in ((account.sent, requests), (account.answered, responses)):
@@ -53,7 +53,7 @@ def test_frames_are_rows_of_the_witness(survives, seed, edits, is_wounded):
         assert sum(row.size_bytes for row in rows) == len(requests) + len(responses)
         return msgspec.json.Encoder().encode_lines(rows)
 
-    survives(told)
+    survives(relay)
 
 
 def _correlation(data: bytes) -> int:
@@ -62,7 +62,7 @@ def _correlation(data: bytes) -> int:
 
 @many
 @given(SEEDS, BYTE_EDITS)
-def test_frames_are_messages_or_refused(survives, seed, edits):
+def test_edited_frames_are_decoded_or_refused(survives, seed, edits):
     real = real_frame(Dice(seed, "messages"))
     data = real.data[:SIZE_BYTES] + bytewise(real.data[SIZE_BYTES:], edits)
     payload = data[SIZE_BYTES:]
@@ -90,8 +90,8 @@ def batch(codec: Codec) -> bytes:
 BATCHES = {codec: batch(codec) for codec in Codec}
 
 
-def summed(data: bytes) -> bytes:
-    """With the length and the CRC that its bytes have: else a reader looks no further."""
+def with_valid_checksum(data: bytes) -> bytes:
+    """Return the batch with a valid length and CRC, so that a reader does not stop at these."""
     if len(data) < 61:
         return data
     changed = bytearray(data)
@@ -102,17 +102,17 @@ def summed(data: bytes) -> bytes:
 
 @many
 @given(st.sampled_from(list(Codec)), BYTE_EDITS, st.booleans())
-def test_record_batches_are_rows_or_refused(survives, codec, edits, is_summed):
-    """As the reader of the log takes them, which pays for each before it decodes it."""
+def test_edited_batches_are_decoded_or_refused(survives, codec, edits, is_summed):
+    """Batches are read as by the reader of the log, which counts each against a limit before it decodes it."""
     data = bytewise(BATCHES[codec], edits)
-    data = BATCHES[codec] + (summed(data) if is_summed else data)
+    data = BATCHES[codec] + (with_valid_checksum(data) if is_summed else data)
     read(survives, data)
 
 
 @fewer
 @given(SEEDS)
-def test_hostile_batches_are_rows_or_refused(survives, seed):
-    """Bombs, claims and lies."""
+def test_hostile_batches_are_decoded_or_refused(survives, seed):
+    """The batches are compression bombs, or contain false sizes and counts."""
     read(survives, hostile_records(Dice(seed, "batches")))
 
 

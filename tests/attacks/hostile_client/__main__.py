@@ -1,8 +1,7 @@
 """Programs that attack the harness that runs them as clients: ``python hostile_client NAME TOKEN``.
 
-They use the standard library only.
-Each keeps the contract up to one moment of its life, and then does one thing. It talks to no broker unless that is the
-attack. Loops end by themselves after a while, should nothing else end them, and TOKEN stays on each command line.
+They use the standard library only. Each keeps the contract up to one moment and then makes its attack. Only attacks on
+brokers connect to one. Loops have a time limit, in case that nothing else ends them. TOKEN is on each command line.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import leaves  # noqa: F401
 import says  # noqa: F401
 import sends  # noqa: F401
 
-#: What stderr says when the attack begins.
+#: Written to stderr when the attack begins.
 BEGINS = b"it begins\n"
 
 

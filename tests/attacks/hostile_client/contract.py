@@ -1,4 +1,4 @@
-"""The contract, kept: what a client says in each moment of its life. Standard library only."""
+"""A client that keeps the contract: what it writes at each moment. Standard library only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ seq = 0
 
 
 def at(moment: str) -> Callable[[Callable[[dict[str, Any]], object]], Callable[[dict[str, Any]], object]]:
-    """The function is the attack of its name; it gets the command of that moment, and the settings."""
+    """Register the function as the attack of its name. It gets the command of this moment and the settings."""
 
     def register(attack: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any]], object]:
         ATTACKS[attack.__name__] = (moment, attack)
@@ -52,8 +52,8 @@ def trace() -> Path:
 
 
 def startup(**instead: Any) -> None:
-    told = {"client": "hostile", "client_version": "1", "language": "python", "features": FEATURES}
-    say("startup_complete", **{**told, "contract_version": 2, **instead})
+    about = {"client": "hostile", "client_version": "1", "language": "python", "features": FEATURES}
+    say("startup_complete", **{**about, "contract_version": 2, **instead})
 
 
 def configured(command: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""What an attacker does as a process."""
+"""Attacks with processes and signals."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def ignores_signals(_: Any) -> None:
 
 @at("produce")
 def leaves_a_daemon(_: Any) -> None:
-    """Two forks, a session of its own, no environment, no open file: nothing leads back from it to this process."""
+    """Start a process that nothing connects with this one: two forks, its own session, no environment, no open file."""
     code = (
         "import os, time; os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0); time.sleep(300)"
     )
@@ -44,7 +44,7 @@ def leaves_a_daemon(_: Any) -> None:
 
 @at("produce")
 def forks_on_and_on(_: Any) -> None:
-    """Eight chains, of which each link forks the next one and ends; bounded, even if nothing ends them."""
+    """Start eight chains of processes, each of which forks the next one and ends. Their length is limited."""
     for _ in range(8):
         if os.fork() == 0:
             os.setsid()
@@ -57,7 +57,7 @@ def forks_on_and_on(_: Any) -> None:
 
 @at("produce")
 def doubles(_: Any) -> None:
-    """256 processes in eight steps; the first one ends, the others stay."""
+    """Start 256 processes in eight steps. The first one ends and the others stay."""
     first = os.getpid()
     for _ in range(8):
         if os.fork() == 0:
@@ -69,7 +69,7 @@ def doubles(_: Any) -> None:
 
 @at("produce")
 def kills_everybody(_: Any) -> None:
-    """All that it can name, and itself; only in a namespace of its own, for this may be a user's desktop."""
+    """Kill every process in the namespace. Outside of one, kill only itself, because it may be a user's desktop."""
     if os.getppid() == 1:
         with suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
@@ -106,7 +106,7 @@ def shows_its_environment(command: Any) -> None:
 
 @at("produce")
 def renames_itself(_: Any) -> None:
-    """To another's name in the process table, and goes on in a child."""
+    """Change the name in the process table, and continue in a child."""
     ctypes.CDLL(None).prctl(15, b"kafka-trial", 0, 0, 0)
     if os.fork():
         os._exit(0)

@@ -1,4 +1,4 @@
-"""What an attacker leaves where the harness looks: its trace, its log, its folder."""
+"""Attacks with files: the trace, the log and the folder of the client."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def traces_into_a_pipe(_: Any) -> None:
 
 @at("produce")
 def pipes_its_log(_: Any) -> None:
-    """In the place of the log whose last line the harness quotes, then the end that makes it look."""
+    """Replace the log by a pipe. The exit makes the harness quote its last line."""
     log = trace().parent.parent / "client.log"
     log.rename(log.with_name("moved"))
     os.mkfifo(log)
@@ -70,7 +70,7 @@ def fills_the_disk(_: Any) -> None:
 
 @at("produce")
 def plants_links(_: Any) -> None:
-    """In the place of everything that the harness is about to write in the trial's folder."""
+    """Create links at all names to which the harness will write in the trial's folder."""
     folder = trace().parent.parent
     rows = (f"{name}.jsonl{end}" for name in ("history", "frames", "log") for end in ("", ".zst"))
     for name in (*rows, "trial.json", "verdict.json", "traceback.txt"):

@@ -1,4 +1,4 @@
-"""What an attacker says."""
+"""Attacks with output."""
 
 from __future__ import annotations
 

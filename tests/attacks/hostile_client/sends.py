@@ -1,4 +1,4 @@
-"""What an attacker sends to brokers."""
+"""Attacks with requests to brokers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def opens_connections(command: Any) -> None:
 
 @at("configure")
 def goes_around(command: Any) -> None:
-    """To the broker itself, behind proxy and witness, and breaks off before the harness asks who came."""
+    """Connect to the broker and not to the proxy, and break off before the harness looks for such connections."""
     host, port = broker(command)
     with socket.create_connection((host, port + 2)):
         out(b"garbage\n")
@@ -49,7 +49,7 @@ def goes_around(command: Any) -> None:
 
 @at("configure")
 def goes_around_as_the_witness(command: Any) -> None:
-    """From the port of one of its connections, and of another address, for ports are all that is compared."""
+    """Bypass the witness with the source port of one of its connections, from another address."""
     configured(command)
     host, port = broker(command)
     held = socket.create_connection((host, port))
@@ -65,7 +65,7 @@ def goes_around_as_the_witness(command: Any) -> None:
 
 @at("close")
 def leaves_requests(command: Any) -> None:
-    """As many as it may have at a time, each for records that never come: until then the broker looks at no end."""
+    """Leave as many requests as possible that wait for records. The broker notices no disconnect while they wait."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     topic = command["config"]["topic"].encode()
     fetch = b"\0\1\0\4\0\0\0\7\xff\xff" + struct.pack(">iiiib", -1, 120_000, 1, MIB, 0)
@@ -78,7 +78,7 @@ def leaves_requests(command: Any) -> None:
 
 @at("configure")
 def asks_for_millions_of_topics(command: Any) -> None:
-    """Metadata 1 for as many empty names as fit."""
+    """Send Metadata 1 with as many empty topic names as possible."""
     configured(command)
     count = 4_000_000
     body = b"\0\3\0\1\0\0\0\7\xff\xff" + count.to_bytes(4, "big") + b"\0\0" * count
@@ -91,7 +91,7 @@ def asks_for_millions_of_topics(command: Any) -> None:
 
 @at("configure")
 def asks_without_end(command: Any) -> None:
-    """ApiVersions 0, as fast as they are taken."""
+    """Send ApiVersions 0 as fast as the broker accepts it."""
     configured(command)
     request = b"\0\0\0\x0a\0\x12\0\0\0\0\0\7\xff\xff"
     with socket.create_connection(broker(command)) as connection:

@@ -1,7 +1,7 @@
-"""A client whose every string is what it was asked to say: ``python talker.py WHEN [--password X]``, on a given text.
+"""A client whose every string is a given text: ``python talker.py WHEN [--password X]``.
 
 ``TALKER_TEXT`` is the text. WHEN: ``startup``, ``refuses``, ``fatal``, ``crashes``, ``errors``, ``dies``, ``unknown``,
-``echoes``. Standard library only; what it does by the contract is in ``contract.py``.
+``echoes``. Standard library only. ``contract.py`` has the rest of the contract.
 """
 
 from __future__ import annotations

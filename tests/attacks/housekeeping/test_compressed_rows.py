@@ -1,4 +1,4 @@
-"""Rows of a foreign run that were blown up, cut off or forged: one sentence each, and memory that stays bounded."""
+"""Compressed rows that are too large, truncated or forged are refused with one error, in bounded memory."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ MAGIC = zstandard.FRAME_HEADER
 
 
 def huge(size: int) -> bytes:
-    """A true frame of so many spaces, made of blocks that say "so often this byte"."""
+    """Return a valid frame that unpacks to ``size`` spaces, made of run-length blocks."""
     most = 2**17
-    header = MAGIC + b"\xc0\x58" + struct.pack("<Q", size)  # eight bytes of length, a window of 2 MiB
+    header = MAGIC + b"\xc0\x58" + struct.pack("<Q", size)  # an eight-byte length, a window of 2 MiB
     block = struct.pack("<I", most << 3 | 1 << 1)[:3] + b" "
     last = struct.pack("<I", most << 3 | 1 << 1 | 1)[:3] + b" "
     return header + block * (size // most - 1) + last
 
 
 def claims(size: int) -> bytes:
-    """A frame that says it holds so much, and holds nothing."""
+    """Return an empty frame whose header claims ``size`` bytes."""
     return MAGIC + b"\xc0\x58" + struct.pack("<Q", size) + b"\x01\x00\x00"
 
 
-#: A window of half a gigabyte for one byte.
+#: A frame of one byte with a window of half a gigabyte.
 WIDE = MAGIC + b"\x00\x98" + b"\x09\x00\x00 "
 SKIPPED = b"\x50\x2a\x4d\x18" + struct.pack("<I", 3) + b"abc"
 
@@ -59,7 +59,7 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_it_is_refused_in_one_sentence(attack: str, tmp_path: Path) -> None:
+def test_invalid_rows_are_refused_in_one_sentence(attack: str, tmp_path: Path) -> None:
     content, why = ATTACKS[attack]
     (tmp_path / "log.jsonl.zst").write_bytes(content)
     (tmp_path / "log.jsonl").write_bytes(b"")
@@ -68,13 +68,13 @@ def test_it_is_refused_in_one_sentence(attack: str, tmp_path: Path) -> None:
     assert "\n" not in str(refused.value)
 
 
-def test_the_bomb_is_one() -> None:
-    """Else the test above would show nothing."""
+def test_compression_bomb_is_valid() -> None:
+    """Otherwise the test above would not test large frames."""
     assert zstd.unpacked(huge(2**20)) == b" " * 2**20
     assert zstandard.get_frame_parameters(huge(4 * GIB)).content_size == 4 * GIB
 
 
-def test_a_pipe_in_the_place_of_rows_is_not_waited_for(tmp_path: Path) -> None:
+def test_pipe_in_place_of_rows_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "log.jsonl.zst")
     with raises_code(UsageError, "cannot-read", why="it is a pipe, not a regular file"):
         read_rows(tmp_path / "log.jsonl", LogRecord)

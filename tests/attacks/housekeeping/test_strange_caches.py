@@ -1,4 +1,4 @@
-"""A cache in which somebody has left traps: what runs as the user can write there."""
+"""Pruning a cache with planted links, pipes and folders deletes nothing outside the cache."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def install(place: Path, build: Callable[[Path], None]) -> Path:
 
 
 def put(place: Path) -> Path:
-    """An installation that was not used since 1970."""
+    """Create an installation that was last used in 1970."""
     install(place, lambda folder: (folder / "library").touch())
     os.close(uses._held.pop(place))
     for path in (place, uses.mark_of(place)):
@@ -56,8 +56,8 @@ def prune(capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str], str]:
 @pytest.mark.parametrize(
     "at", ["python", "go", "go/programs", "npm", "go/build", "installed", "installed/python"]
 )
-def test_no_link_in_the_cache_is_gone_through(cache, victim, capsys, at) -> None:
-    """It would lead to folders that look like ours."""
+def test_linked_folders_of_the_cache_are_not_pruned(cache, victim, capsys, at) -> None:
+    """The link leads to folders that look like installations."""
     (cache / at).parent.mkdir(parents=True)
     (victim / "programs").mkdir()
     (victim / "programs" / "two").mkdir()
@@ -67,14 +67,14 @@ def test_no_link_in_the_cache_is_gone_through(cache, victim, capsys, at) -> None
     assert (victim / "one" / "file").read_text() == "mine" and (victim / "programs" / "two").exists()
 
 
-def test_a_cache_that_is_itself_a_link_is_the_user_s_own(cache, tmp_path, capsys) -> None:
+def test_cache_that_is_a_link_is_pruned(cache, tmp_path, capsys) -> None:
     (tmp_path / "disk").mkdir()
     cache.symlink_to(tmp_path / "disk")
     put(cache / "installed" / "python" / "old")
     assert prune(capsys)[1] == ["old"]
 
 
-def test_links_in_an_installation_go_and_what_they_lead_to_stays(cache, victim, capsys) -> None:
+def test_link_targets_of_a_pruned_installation_are_kept(cache, victim, capsys) -> None:
     place = put(cache / "installed" / "node" / "old")
     (place / "to").symlink_to(victim)
     os.utime(place, (0, 0))
@@ -83,7 +83,7 @@ def test_links_in_an_installation_go_and_what_they_lead_to_stays(cache, victim, 
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
-def test_a_mark_that_is_no_file_harms_nothing(cache, victim, capsys, kind) -> None:
+def test_installation_whose_mark_is_not_a_file_is_kept(cache, victim, capsys, kind) -> None:
     place = put(cache / "installed" / "python" / "old")
     for path in (uses.mark_of(place), lock_file_of(place)):
         path.unlink()
@@ -102,18 +102,19 @@ def test_a_mark_that_is_no_file_harms_nothing(cache, victim, capsys, kind) -> No
         os.close(uses._held.pop(place))
 
 
-def test_a_cache_that_cannot_be_written_can_be_used(cache, monkeypatch) -> None:
+def test_read_only_cache_can_be_used(cache, monkeypatch) -> None:
     place = put(cache / "installed" / "python" / "old")
 
     def refused(*_: object, **__: object) -> int:
         raise OSError(30, "Read-only file system")
 
+    # Only root can mount a read-only disk.
     monkeypatch.setattr("harness.provision.lock_files.opened", refused)
     assert install(place, lambda _: pytest.fail("it is there")) == place
     assert place not in uses._held
 
 
-def test_a_process_of_any_name_is_told_by_its_number(cache) -> None:
+def test_using_process_is_reported_by_its_pid(cache) -> None:
     place = put(cache / "installed" / "python" / "old")
     argv = [sys.executable, "-c", "input()", f"{place}/\n::error::\x1b[2J"]
     with subprocess.Popen(argv, stdin=subprocess.PIPE) as started:

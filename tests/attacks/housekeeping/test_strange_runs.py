@@ -1,9 +1,11 @@
-"""Folders of runs in which somebody has left traps: each stays or goes by itself, and nothing outside is touched."""
+"""Pruning folders of runs with planted links, files and names removes only runs, and nothing outside the folder."""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 import shutil
 import socket
 import tempfile
@@ -21,7 +23,7 @@ from harness.storage.run_store import RunRecord, RunStore
 
 pytestmark = pytest.mark.long("prunes many folders of runs")
 
-NOBODY = 65_534
+OTHER_USER = 65_534
 DEPTH = 3_000
 
 
@@ -32,17 +34,17 @@ def runs_folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Iterator[Path]:
-    """A folder of somebody else's, which is afterwards as it was before."""
+    """Return a folder of other files. The fixture asserts that the test does not change it."""
     folder = tmp_path / "outside"
     (folder / "photos").mkdir(parents=True)
     (folder / "photos" / "one").write_text("one")
     run(folder, "20250101")
-    before = looked_at(folder)
+    before = snapshot(folder)
     yield folder
-    assert looked_at(folder) == before
+    assert snapshot(folder) == before
 
 
-def looked_at(folder: Path) -> dict[Path, Any]:
+def snapshot(folder: Path) -> dict[Path, Any]:
     statuses = {path: path.lstat() for path in (folder, *folder.rglob("*"))}
     return {path: (each.st_mode, each.st_size, each.st_mtime_ns) for path, each in statuses.items()}
 
@@ -55,7 +57,7 @@ def run(folder: Path, name: str) -> Path:
 
 @pytest.fixture
 def prune(runs_folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, list[str], str]]:
-    """Prune all there is: exit code, the names that went, what was said."""
+    """Return a function that prunes all runs and returns the exit code, the removed names and stderr."""
 
     def pruned() -> tuple[int, list[str], str]:
         code = call(["prune", str(runs_folder), "--keep", "0", "--json"])
@@ -66,7 +68,7 @@ def prune(runs_folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[...
     return pruned
 
 
-def test_a_link_is_no_run_whatever_it_leads_to(runs_folder, outside, prune) -> None:
+def test_links_are_not_pruned(runs_folder, outside, prune) -> None:
     run(runs_folder, "20260101")
     for name, target in {
         "20260102": "20250101",
@@ -75,12 +77,12 @@ def test_a_link_is_no_run_whatever_it_leads_to(runs_folder, outside, prune) -> N
         "5": ".",
     }.items():
         (runs_folder / name).symlink_to(outside / target)
-    code, gone, said = prune()
-    assert (code, gone) == (0, ["20260101"])
-    assert said.count("it is a link") == 4
+    code, removed, err = prune()
+    assert (code, removed) == (0, ["20260101"])
+    assert err.count("it is a link") == 4
 
 
-def test_links_in_a_run_go_and_what_they_lead_to_stays(runs_folder, outside, prune) -> None:
+def test_link_targets_of_a_pruned_run_are_kept(runs_folder, outside, prune) -> None:
     folder = run(runs_folder, "20260101")
     shutil.rmtree(folder / "trials")
     (folder / "trials").symlink_to(outside)
@@ -98,7 +100,7 @@ def test_links_in_a_run_go_and_what_they_lead_to_stays(runs_folder, outside, pru
     assert not folder.exists()
 
 
-def test_folders_that_are_deeper_than_any_path_or_deny_everything_go(runs_folder, prune) -> None:
+def test_deep_and_unwritable_folders_are_pruned(runs_folder, prune) -> None:
     folder = run(runs_folder, "20260101")
     at = os.open(folder, os.O_RDONLY)
     for _ in range(DEPTH):
@@ -113,15 +115,15 @@ def test_folders_that_are_deeper_than_any_path_or_deny_everything_go(runs_folder
     assert not folder.exists()
 
 
-def test_what_is_no_folder_is_no_run(runs_folder, prune) -> None:
+def test_files_pipes_and_sockets_are_not_pruned(runs_folder, prune) -> None:
     run(runs_folder, "20260101")
     (runs_folder / "20260102").write_text("a file")
     os.mkfifo(runs_folder / "20260103")
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(os.path.relpath(runs_folder / "20260104"))
-    code, gone, said = prune()
-    assert (code, gone) == (0, ["20260101"])
-    assert said.count("it is not a folder") == 3
+    code, removed, err = prune()
+    assert (code, removed) == (0, ["20260101"])
+    assert err.count("it is not a folder") == 3
 
 
 MARKS: dict[str, Callable[[Path, Path], object]] = {
@@ -143,12 +145,12 @@ MARKS: dict[str, Callable[[Path, Path], object]] = {
 
 
 @pytest.mark.parametrize("mark", MARKS)
-def test_a_folder_without_the_mark_of_a_run_stays(runs_folder, outside, prune, mark) -> None:
+def test_folder_without_valid_run_json_is_kept(runs_folder, outside, prune, mark) -> None:
     run(runs_folder, "20260101")
     MARKS[mark](run(runs_folder, "20260102") / "run.json", outside)
-    code, gone, said = prune()
-    assert (code, gone) == (0, ["20260101"])
-    assert said.count("left: ") == 1 and "run.json" in said
+    code, removed, err = prune()
+    assert (code, removed) == (0, ["20260101"])
+    assert err.count("left: ") == 1 and "run.json" in err
     assert (runs_folder / "20260102" / "trials" / "t").exists()
 
 
@@ -170,13 +172,15 @@ STRANGE = (
 
 
 @pytest.mark.parametrize("as_table", [True, False])
-def test_names_of_any_kind_are_shown_on_one_line_and_stay(runs_folder, capsys, as_table) -> None:
+def test_strange_names_are_shown_on_one_line_and_kept(runs_folder, capsys, as_table) -> None:
     run(runs_folder, "20260101")
     for name in STRANGE:
         shutil.copytree(runs_folder / "20260101", runs_folder / name)
     assert call(["prune", str(runs_folder), "--keep", "0", *([] if as_table else ["--json"])]) == 0
     out, err = capsys.readouterr()
-    kept = len(STRANGE) - sum(name in ("-rf", "n" * 255) for name in STRANGE)  # which could be ours
+    kept = len(STRANGE) - sum(
+        name in ("-rf", "n" * 255) for name in STRANGE
+    )  # these two could be names of runs
     assert len(err.splitlines()) == kept + 1
     assert all(character.isprintable() or character == "\n" for character in out + err)
     assert not any(line.startswith("::") for line in (out + err).splitlines())
@@ -184,7 +188,7 @@ def test_names_of_any_kind_are_shown_on_one_line_and_stay(runs_folder, capsys, a
 
 
 @pytest.mark.parametrize("content", ["../../outside/20250101", "", "/etc/passwd", "a\nb", "x" * 5_000, "."])
-def test_a_pointer_that_leads_elsewhere_is_not_followed(runs_folder, outside, prune, content) -> None:
+def test_latest_that_names_another_path_is_not_followed(runs_folder, outside, prune, content) -> None:
     run(runs_folder, "20260101")
     (runs_folder / "latest").write_text(content)
     assert prune()[:2] == (0, ["20260101"])
@@ -192,7 +196,7 @@ def test_a_pointer_that_leads_elsewhere_is_not_followed(runs_folder, outside, pr
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe", "terabytes"])
-def test_a_pointer_that_is_no_file_of_ours_is_left(runs_folder, outside, prune, kind) -> None:
+def test_latest_that_is_not_a_small_file_is_kept(runs_folder, outside, prune, kind) -> None:
     run(runs_folder, "20260101")
     latest = runs_folder / "latest"
     latest.unlink()
@@ -208,7 +212,7 @@ def test_a_pointer_that_is_no_file_of_ours_is_left(runs_folder, outside, prune, 
     assert latest.lstat().st_ino == before
 
 
-def test_times_beyond_any_calendar_are_told(runs_folder, prune) -> None:
+def test_runs_with_extreme_times_are_pruned(runs_folder, prune) -> None:
     for name, at_s in {"20260101": 2**34, "20260102": -(2**31), "20260103": 10**17}.items():
         folder = run(runs_folder, name)
         try:
@@ -218,7 +222,7 @@ def test_times_beyond_any_calendar_are_told(runs_folder, prune) -> None:
     assert prune()[:2] == (0, ["20260101", "20260102", "20260103"])
 
 
-def test_a_link_that_takes_a_run_s_place_meanwhile_is_not_followed(runs_folder, outside) -> None:
+def test_run_replaced_by_a_link_before_removal_is_not_followed(runs_folder, outside) -> None:
     folder = run(runs_folder, "20260101")
     thing = Found(Kind.RUN, folder, 0)
     folder.rename(runs_folder / "moved")
@@ -227,7 +231,7 @@ def test_a_link_that_takes_a_run_s_place_meanwhile_is_not_followed(runs_folder, 
     assert folder.is_symlink()
 
 
-def test_nor_one_that_takes_it_while_the_run_is_being_removed(runs_folder, outside, monkeypatch) -> None:
+def test_run_replaced_by_a_link_during_removal_is_not_followed(runs_folder, outside, monkeypatch) -> None:
     folder, claimed = run(runs_folder, "20260101"), runs.claimed
 
     @contextmanager
@@ -237,14 +241,15 @@ def test_nor_one_that_takes_it_while_the_run_is_being_removed(runs_folder, outsi
             folder.symlink_to(outside / "20250101")
             yield descriptor
 
+    # The race between the claim and the removal cannot be won reliably with a second process.
     monkeypatch.setitem(removal._WAYS, Kind.RUN, (swapped, removal._remove_run))
     assert "could not be removed completely" in removal.remove(Found(Kind.RUN, folder, 0))
     assert list((runs_folder / "moved").iterdir()) == []
 
 
 @pytest.fixture
-def anybodys() -> Iterator[Path]:
-    """A folder that everyone can reach: pytest's own are their user's."""
+def shared_folder() -> Iterator[Path]:
+    """Return a folder that every user can enter, unlike the folders of pytest."""
     folder = Path(tempfile.mkdtemp(prefix="kafka-trial-test-"))
     folder.chmod(0o755)
     yield folder
@@ -254,46 +259,46 @@ def anybodys() -> Iterator[Path]:
 @contextmanager
 def without_rights() -> Iterator[None]:
     if os.geteuid() != 0:
-        pytest.skip("only root can be somebody else")
-    os.seteuid(NOBODY)
+        pytest.skip("only root can change the user")
+    os.seteuid(OTHER_USER)
     try:
         yield
     finally:
         os.seteuid(0)
 
 
-def test_what_may_not_be_removed_stays_whole_and_is_told(anybodys) -> None:
-    folder = run(anybodys / "runs", "20260101")
-    (anybodys / "runs").chmod(0o755)
+def test_run_that_cannot_be_removed_is_kept_and_reported(shared_folder) -> None:
+    folder = run(shared_folder / "runs", "20260101")
+    (shared_folder / "runs").chmod(0o755)
     with without_rights():
         assert removal.remove(Found(Kind.RUN, folder, 0)).endswith("runs cannot be written")
     assert (folder / "run.json").exists() and (folder / "trials" / "t").exists()
 
 
-def test_a_run_of_which_something_may_not_be_removed_is_still_a_run(anybodys) -> None:
-    folder = run(anybodys / "runs", "20260101")
+def test_partly_removed_run_is_still_a_run(shared_folder) -> None:
+    folder = run(shared_folder / "runs", "20260101")
     (folder / "trials" / "t" / "theirs").write_text("")
-    for path, mode in ((anybodys / "runs", 0o777), (folder, 0o777), (folder / "trials", 0o755)):
+    for path, mode in ((shared_folder / "runs", 0o777), (folder, 0o777), (folder / "trials", 0o755)):
         path.chmod(mode)
     with without_rights():
         assert "Permission denied" in removal.remove(Found(Kind.RUN, folder, 0))
     assert (folder / "run.json").exists()
-    assert [each.kind for each in runs.found(anybodys / "runs")] == [Kind.RUN]
+    assert [each.kind for each in runs.found(shared_folder / "runs")] == [Kind.RUN]
 
 
-def test_one_that_cannot_be_looked_at_does_not_keep_the_others(anybodys) -> None:
+def test_unreadable_run_does_not_prevent_pruning_of_others(shared_folder) -> None:
     for name in ("20260101", "20260102"):
-        run(anybodys / "runs", name)
-    (anybodys / "runs").chmod(0o755)
-    for path in (anybodys / "runs" / "20260102", anybodys / "runs" / "20260102" / "run.json"):
+        run(shared_folder / "runs", name)
+    (shared_folder / "runs").chmod(0o755)
+    for path in (shared_folder / "runs" / "20260102", shared_folder / "runs" / "20260102" / "run.json"):
         path.chmod(0o755)
-    (anybodys / "runs" / "20260101").chmod(0)
+    (shared_folder / "runs" / "20260101").chmod(0)
     with without_rights():
-        first, second = runs.found(anybodys / "runs")
+        first, second = runs.found(shared_folder / "runs")
     assert (first.kind, second.kind) == (Kind.STRANGER, Kind.RUN)
 
 
-def test_one_that_fails_does_not_keep_the_others_and_is_exit_3(runs_folder, monkeypatch, prune) -> None:
+def test_failed_removal_does_not_stop_others_and_exits_with_3(runs_folder, monkeypatch, prune) -> None:
     for name in ("20260101", "20260102", "20260103"):
         run(runs_folder, name)
     unlink = os.unlink
@@ -304,11 +309,12 @@ def test_one_that_fails_does_not_keep_the_others_and_is_exit_3(runs_folder, monk
             and dir_fd is not None
             and "20260102" in str(Path(f"/proc/self/fd/{dir_fd}").readlink())
         ):
-            raise OSError(30, "Read-only file system")
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
         unlink(path, dir_fd=dir_fd)
 
+    # No file mode makes the removal of one file fail for root.
     monkeypatch.setattr(os, "unlink", refused)
-    code, gone, said = prune()
-    assert (code, gone) == (3, ["20260101", "20260103"])
-    assert "20260102: it could not be removed completely: Read-only file system" in said
+    code, removed, err = prune()
+    assert (code, removed) == (3, ["20260101", "20260103"])
+    assert re.search(rf"(?m)^.*\b20260102: .*{os.strerror(errno.EROFS)}", err)
     assert (runs_folder / "latest").read_text() == "20260102\n"

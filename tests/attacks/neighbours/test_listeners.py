@@ -1,4 +1,4 @@
-"""Somebody else on this machine talks to a cluster's own listeners: they are not for him."""
+"""The internal listeners of a cluster refuse connections without the password of the harness."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from testkit.codes import raises_code
 
 pytestmark = pytest.mark.jvm
 
-#: Brokers and controllers both know it.
+#: Both brokers and controllers know this request.
 ASKED = DescribeQuorumRequest(topics=())
 
 
@@ -39,7 +39,7 @@ def own_listeners(cluster: LocalCluster) -> dict[str, Address]:
 
 
 @pytest.mark.parametrize("listener", ["INTERNAL", "CONTROLLER"])
-def test_who_has_no_password_is_not_answered(cluster, listener):
+def test_connection_without_password_is_closed(cluster, listener):
     loop, kafka = cluster
 
     async def asks() -> None:
@@ -51,7 +51,7 @@ def test_who_has_no_password_is_not_answered(cluster, listener):
 
 
 @pytest.mark.parametrize("listener", ["INTERNAL", "CONTROLLER"])
-def test_who_has_another_password_is_refused(cluster, listener):
+def test_connection_with_wrong_password_is_refused(cluster, listener):
     loop, kafka = cluster
 
     async def asks() -> None:
@@ -64,7 +64,7 @@ def test_who_has_another_password_is_refused(cluster, listener):
         loop.run(asks())
 
 
-def test_the_harness_comes_in(cluster):
+def test_harness_is_accepted(cluster):
     loop, kafka = cluster
 
     loop.run(kafka.create_topic("mine", 1))
@@ -72,7 +72,7 @@ def test_the_harness_comes_in(cluster):
     assert loop.run(kafka.read_log("mine")) == []
 
 
-def test_the_password_is_in_a_folder_that_nobody_else_enters(cluster):
+def test_password_is_in_a_private_folder(cluster):
     _, kafka = cluster
     place: Path = kafka._properties(1)
 

@@ -1,4 +1,4 @@
-"""Somebody else on this machine uses our Toxiproxy: whatever he does there is seen, and no client is blamed for it."""
+"""Changes by another user of the machine to the harness's Toxiproxy are detected and not blamed on a client."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAME = "kafka-trial-lane0-broker1-{}"
 
 
 class Neighbour:
-    """Another user of the machine, with the API's address."""
+    """Another user of the machine, who knows the address of the API."""
 
     def __init__(self, server: Server, proxy: Proxy) -> None:
         port = server._endpoint.address[1]
@@ -54,11 +54,11 @@ class Neighbour:
         await self.asks("DELETE", f"{self._proxy}/toxics/{name}")
 
 
-Told = Callable[[Neighbour], Awaitable[None]]
+Change = Callable[[Neighbour], Awaitable[None]]
 
 
-def with_neighbour(folder: Path, work: Callable[[Proxy, Server, Neighbour], Awaitable[None]]) -> None:
-    """A proxy with one toxic of ours on it, and a neighbour."""
+def run_with_neighbour(folder: Path, work: Callable[[Proxy, Server, Neighbour], Awaitable[None]]) -> None:
+    """Run ``work`` with a proxy that has one toxic of the harness, and with a neighbour."""
 
     async def main() -> None:
         with port_block(2) as (listen, lead):
@@ -87,7 +87,7 @@ def with_neighbour(folder: Path, work: Callable[[Proxy, Server, Neighbour], Awai
         ),
     ],
 )
-def test_what_a_neighbour_changes_at_a_proxy_is_named(tmp_path: Path, does: Told, told: str) -> None:
+def test_changes_by_a_neighbour_are_reported(tmp_path: Path, does: Change, told: str) -> None:
     async def work(proxy: Proxy, server: Server, other: Neighbour) -> None:
         lane = LiveLane((proxy,), WitnessLane(0), None, "t")  # type: ignore[arg-type]  # no fault, no cluster
         await lane.assert_as_set()
@@ -95,11 +95,11 @@ def test_what_a_neighbour_changes_at_a_proxy_is_named(tmp_path: Path, does: Told
         with raises_code(EnvironmentProblem, told):
             await lane.assert_as_set()
 
-    with_neighbour(tmp_path, work)
+    run_with_neighbour(tmp_path, work)
 
 
 @pytest.mark.long("starts Toxiproxy, and faults take seconds")
-def test_whoever_looks_at_the_api_is_named(tmp_path: Path) -> None:
+def test_requests_of_a_neighbour_are_reported(tmp_path: Path) -> None:
     async def work(proxy: Proxy, server: Server, other: Neighbour) -> None:
         lane = Lane(7, (proxy,), WitnessLane(7), server)
         assert await server.strangers() == []
@@ -108,11 +108,11 @@ def test_whoever_looks_at_the_api_is_named(tmp_path: Path) -> None:
             await lane.assert_pristine()
         assert await server.strangers() == []  # the next trial is not blamed for it
 
-    with_neighbour(tmp_path, work)
+    run_with_neighbour(tmp_path, work)
 
 
 @pytest.mark.long("starts Toxiproxy, and faults take seconds")
-def test_who_says_no_name_is_named_as_well(tmp_path: Path) -> None:
+def test_requests_without_user_agent_are_reported(tmp_path: Path) -> None:
     async def work(proxy: Proxy, server: Server, other: Neighbour) -> None:
         reader, writer = await asyncio.open_connection(*server._endpoint.address)
         writer.write(b"GET /version HTTP/1.0\r\n\r\n")
@@ -121,11 +121,11 @@ def test_who_says_no_name_is_named_as_well(tmp_path: Path) -> None:
         (told,) = await server.strangers()
         assert told.startswith("GET /version from 127.0.0.1:")
 
-    with_neighbour(tmp_path, work)
+    run_with_neighbour(tmp_path, work)
 
 
 @pytest.mark.long("starts Toxiproxy, and faults take seconds")
-def test_what_we_do_ourselves_is_as_it_was_set(tmp_path: Path) -> None:
+def test_changes_by_the_harness_are_not_reported(tmp_path: Path) -> None:
     async def work(proxy: Proxy, server: Server, other: Neighbour) -> None:
         for change in (
             lambda: proxy.add_toxic("slow", "bandwidth", "upstream", 1.0, rate=10),
@@ -142,7 +142,7 @@ def test_what_we_do_ourselves_is_as_it_was_set(tmp_path: Path) -> None:
             assert await proxy.differs() is None
         assert await proxy.pristine() and await server.strangers() == []
 
-    with_neighbour(tmp_path, work)
+    run_with_neighbour(tmp_path, work)
 
 
 ADDRESS = LaneAddress(0, 1, ("127.0.0.1", 1), ("127.0.0.1", 2), ("127.0.0.1", 3))
@@ -159,7 +159,7 @@ TOXICS = st.dictionaries(
 
 
 def row(enabled: bool, toxics: dict[str, Toxic], default: int = 0) -> dict[str, Any]:
-    """As the server tells it: what was not said is there with its default."""
+    """Return the state as the server reports it, with defaults for missing attributes."""
     return {
         "listen": "127.0.0.1:1",
         "upstream": "127.0.0.1:2",
@@ -178,7 +178,7 @@ def row(enabled: bool, toxics: dict[str, Toxic], default: int = 0) -> dict[str, 
 
 
 @given(st.booleans(), TOXICS, st.booleans(), TOXICS)
-def test_two_states_are_told_apart_exactly_if_they_differ(
+def test_states_are_unlike_exactly_if_they_differ(
     enabled: bool, toxics: dict[str, Toxic], other_enabled: bool, other_toxics: dict[str, Toxic]
 ) -> None:
     def as_set(state: dict[str, Toxic]) -> dict[str, tuple[object, ...]]:
@@ -195,7 +195,7 @@ def test_two_states_are_told_apart_exactly_if_they_differ(
 
 
 @given(st.lists(st.one_of(st.binary(max_size=40), st.just(b"[]"), st.just(b'{"method":"write"}'))))
-def test_a_log_of_any_bytes_is_read(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]) -> None:
+def test_log_of_any_bytes_is_read(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]) -> None:
     log = tmp_path_factory.mktemp("log") / "toxiproxy.log"
     log.touch()
     requests = Requests(log, "me")

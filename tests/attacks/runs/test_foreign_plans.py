@@ -1,4 +1,4 @@
-"""Plans that somebody else wrote: no command of theirs runs unseen, and none passes for a registered client."""
+"""A command in a plan from another user runs only if it is allowed, and cannot use the name of a registered client."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ Edit = Callable[[dict[str, Any]], None]
 
 @pytest.fixture(scope="module")
 def mine() -> bytes:
-    """The record of a run with one trial."""
+    """Return the record of a run with one trial, as JSON."""
     client = ClientRef("reference", registry.client("reference").default_version)
     plan = make_plan([registry.scenario("produce/calm")], [client], [LIVE], [3])
     return msgspec.json.encode(RunRecord("20260101-000000-aaaa", "", Plan(3, plan.trials[:1]), 1, {}, []))
 
 
 class Foreign:
-    """A run that somebody else made, with a client that leaves a mark when it runs."""
+    """A run from another user, with a client that creates the file ``canary`` when it runs."""
 
     def __init__(self, folder: Path, plan: bytes) -> None:
         self.folder, self.canary = folder, folder.parent / "canary"
@@ -62,7 +62,7 @@ def foreign(tmp_path: Path, mine: bytes) -> Foreign:
 
 
 def refused(capsys: pytest.CaptureFixture[str], *argv: object) -> str:
-    """What is said of a command line that is refused, without the prefix; one sentence and perhaps a hint."""
+    """Run a command line that must be refused without a defect, and return its stderr."""
     assert call([str(each) for each in argv]) == 2
     _, err = capsys.readouterr()
     assert "Traceback" not in err and "defect" not in err
@@ -79,7 +79,7 @@ COMMANDS: dict[str, Callable[[Foreign], list[object]]] = {
 
 
 @pytest.mark.parametrize("how", COMMANDS)
-def test_a_command_in_a_plan_does_not_run_unless_it_is_allowed(capsys, tmp_path, foreign, how):
+def test_command_in_a_plan_is_refused_unless_allowed(capsys, tmp_path, foreign, how):
     run = foreign.client("sneaky", "own").write()
     (tmp_path / "plan.json").write_text(json.dumps(run.record["plan"]))
 
@@ -90,7 +90,7 @@ def test_a_command_in_a_plan_does_not_run_unless_it_is_allowed(capsys, tmp_path,
     assert not run.canary.exists()
 
 
-def test_a_plan_on_stdin_is_as_foreign(capsys, monkeypatch, foreign):
+def test_command_in_a_plan_from_stdin_is_refused(capsys, monkeypatch, foreign):
     run = foreign.client("sneaky", "own").write()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(run.spec).encode())))
 
@@ -98,7 +98,7 @@ def test_a_plan_on_stdin_is_as_foreign(capsys, monkeypatch, foreign):
     assert not run.canary.exists()
 
 
-def test_what_is_allowed_is_told_first():
+def test_allowed_command_is_printed_before_it_runs():
     said: list[str] = []
     own, other = ClientRef("own", "own", ("./a b", "--x=$(id)")), ClientRef("reference", "0.1.0")
 
@@ -108,8 +108,8 @@ def test_what_is_allowed_is_told_first():
 
 
 @pytest.mark.parametrize("word", ["x" * 5_000, "\x1b" * 1_000])
-def test_what_cannot_be_shown_whole_is_not_allowed(word):
-    """The middle of a long line is cut: what was shown would not be what runs."""
+def test_command_too_long_to_print_is_refused(word):
+    """A long line is truncated in the middle, and the printed command would not be the one that runs."""
     said: list[str] = []
     with raises_code(UsageError, "command-too-long"):
         own_commands.allow([ClientRef("own", "own", ("true", word))], True, said.append)
@@ -125,7 +125,9 @@ def test_what_cannot_be_shown_whole_is_not_allowed(word):
         ("reference", "own", "cannot have the name reference"),
     ],
 )
-def test_a_command_passes_for_no_registered_client(capsys, tmp_path, foreign, how, name, version, sentence):
+def test_command_cannot_have_the_name_of_a_registered_client(
+    capsys, tmp_path, foreign, how, name, version, sentence
+):
     run = foreign.client(name, version).write()
     (tmp_path / "plan.json").write_text(json.dumps(run.record["plan"]))
     others = {"judge": ["judge", run.folder], "report": ["report", run.folder]}
@@ -135,7 +137,7 @@ def test_a_command_passes_for_no_registered_client(capsys, tmp_path, foreign, ho
     assert not run.canary.exists()
 
 
-def test_a_program_of_ones_own_with_a_registered_name_gets_another():
+def test_program_with_a_registered_name_is_renamed():
     assert str(own_commands.client(["/opt/java", "-jar", "mine.jar"])) == "own-java@own"
     with raises_code(UsageError, "command-under-registered-name", name="kafkajs"):
         own_commands.client(["node", "mine.js"], "kafkajs")
@@ -170,7 +172,7 @@ def set_to(place: str, value: object) -> Edit:
         (set_to("faults", [{"kind": "rm", "start": {"on": "elapsed", "ms": 1}, "duration_ms": 1}]), "'rm'"),
     ],
 )
-def test_stored_plans_are_checked_as_new_ones_are(capsys, tmp_path, foreign, how, edit, sentence):
+def test_stored_plans_are_validated(capsys, tmp_path, foreign, how, edit, sentence):
     edit(foreign.spec)
     foreign.trial = foreign.folder / "trials" / "one"
     run = foreign.write()

@@ -1,4 +1,4 @@
-"""Registries on this machine for the real package clients: what they deliver is the test's, without a network."""
+"""Package registries on this machine, so that tests install with the real package clients and without a network."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ import pytest
 from harness.provision.cargo_programs import CargoProgram
 
 WHEEL = "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-#: It leaves a mark if anybody runs it.
+#: The script creates a file if it is run.
 SETUP = "open({mark!r}, 'w').close()\nfrom setuptools import setup\nsetup(name='tiny-trial', version='1.0')\n"
 
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache."""
+    """Return the path of an empty cache."""
     monkeypatch.setenv("KAFKA_TRIAL_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
 @pytest.fixture
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A foreign project, in whose folder the harness is started, and which has the cache below it."""
+    """Return the folder of another project, which is the working directory and contains the cache."""
     folder = tmp_path / "project"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -45,7 +45,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def evil(tmp_path: Path) -> tuple[Path, Path]:
-    """A program that nobody should start, and the mark that it leaves."""
+    """Return a program that must not be started, and the file that it creates."""
     program, mark = tmp_path / "evil", tmp_path / "evil-was-here"
     program.write_text(f'#!/bin/sh\ntouch {mark}\nexec "$@"\n')
     program.chmod(0o755)
@@ -53,7 +53,7 @@ def evil(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def packed(files: dict[str, str]) -> bytes:
-    """A ``.tar.gz`` of some files."""
+    """Return a ``.tar.gz`` with these files."""
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w:gz") as tar:
         for name, content in files.items():
@@ -64,14 +64,14 @@ def packed(files: dict[str, str]) -> bytes:
 
 
 class PyPI:
-    """A folder of distributions of ``tiny-trial``, which is all that uv knows."""
+    """A folder with distributions of ``tiny-trial``, the only source of packages for uv."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir()
 
     def wheel(self, version: str = "1.0", text: str = "") -> str:
-        """Publish a wheel; its SHA-256."""
+        """Publish a wheel and return its SHA-256."""
         info = f"tiny_trial-{version}.dist-info"
         files = {
             "tiny_trial.py": f"version = {version!r}\n{text}",
@@ -86,7 +86,7 @@ class PyPI:
         return hashlib.sha256(path.read_bytes()).hexdigest()
 
     def source(self, mark: Path) -> str:
-        """Publish a source package whose build leaves a mark; its SHA-256."""
+        """Publish a source package whose build creates the file ``mark``, and return its SHA-256."""
         top = "tiny_trial-1.0"
         files = {
             f"{top}/PKG-INFO": "Metadata-Version: 2.1\nName: tiny-trial\nVersion: 1.0\n",
@@ -106,7 +106,7 @@ def pypi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PyPI:
 
 
 class GoProxy:
-    """A module proxy in a folder, with ``example.com/tiny`` 1.0.0; ``sums`` are the lines of a go.sum for it."""
+    """A module proxy in a folder, with ``example.com/tiny`` 1.0.0. ``sums`` are the lines of its go.sum."""
 
     module = "example.com/tiny"
 
@@ -157,7 +157,7 @@ dependencies = [
 
 
 class Crates:
-    """A registry of crates in a folder, with ``tiny`` 1.0.0, that the user's settings of cargo name."""
+    """A registry of crates in a folder, with ``tiny`` 1.0.0, which is set in the cargo settings of the user."""
 
     def __init__(self, folder: Path, home: Path) -> None:
         top = "tiny-1.0.0"
@@ -175,7 +175,7 @@ class Crates:
         )
 
     def program(self, root: Path, checksum: str) -> CargoProgram:
-        """A program on ``tiny``, locked."""
+        """Return a program that depends on ``tiny``, with a lock file."""
         (root / "verifiable" / "src").mkdir(parents=True)
         (root / "verifiable" / "Cargo.toml").write_text(
             '[package]\nname = "verifiable-tiny"\nversion = "0.1.0"\nedition = "2021"\n'
@@ -189,7 +189,7 @@ class Crates:
 
 @functools.cache
 def works(*argv: str) -> bool:
-    """Whether a program is there and runs: rustup's cargo does not where the user has chosen no toolchain."""
+    """Whether a program exists and works. The cargo of rustup fails if the user has not selected a toolchain."""
     return (
         shutil.which(argv[0]) is not None
         and subprocess.run(argv, capture_output=True, check=False).returncode == 0
@@ -199,13 +199,13 @@ def works(*argv: str) -> bool:
 @pytest.fixture
 def crates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Crates:
     if not works("cargo", "--version"):
-        pytest.skip("there is no cargo here that works")
+        pytest.skip("cargo is missing or does not work")
     monkeypatch.setenv("CARGO_HOME", str(tmp_path / "cargo"))
     return Crates(tmp_path / "crates", tmp_path / "cargo")
 
 
 class Npm:
-    """A registry of npm's on a port of this machine, with ``tiny`` 1.0.0, which leaves a mark if its script is run."""
+    """An npm registry on a local port, with ``tiny`` 1.0.0, whose install script creates the file ``mark``."""
 
     def __init__(self, mark: Path) -> None:
         self.script = {"postinstall": f"touch {mark}"}

@@ -1,4 +1,4 @@
-"""What is installed is compared with what was made, before each use: nothing altered is ever started."""
+"""Each installation is compared with its manifest before use, and an altered one is never started."""
 
 from __future__ import annotations
 
@@ -25,19 +25,17 @@ names = st.sampled_from(("a", "b", "c/d", "c/e", "f/g/h"))
 trees = st.dictionaries(names, st.binary(max_size=4), min_size=1)
 
 
-def planted(folder: Path, tree: Tree) -> None:
+def write_tree(folder: Path, tree: Tree) -> None:
     for name, content in tree.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
 
 
 @given(made=trees, now=trees, every_byte=st.booleans())
-def test_each_file_that_is_missing_altered_or_surplus_is_named(
-    made: Tree, now: Tree, every_byte: bool
-) -> None:
+def test_missing_altered_and_surplus_files_are_reported(made: Tree, now: Tree, every_byte: bool) -> None:
     with TemporaryDirectory() as first, TemporaryDirectory() as second:
-        planted(Path(first), made)
-        planted(Path(second), now)
+        write_tree(Path(first), made)
+        write_tree(Path(second), now)
         wrong = manifest.differences(Path(second), manifest.taken(Path(first)), every_byte=every_byte)
     named = {each.params["name"] for each in wrong if "." not in each.params["name"]}
     files = {name for name in made.keys() | now.keys() if made.get(name) != now.get(name)}
@@ -47,7 +45,9 @@ def test_each_file_that_is_missing_altered_or_surplus_is_named(
 
 
 def build(folder: Path) -> None:
-    planted(folder, {"bin/program": b"#!/bin/sh\n", "lib/library.so": b"\x7fELF and more", "lib/empty": b""})
+    write_tree(
+        folder, {"bin/program": b"#!/bin/sh\n", "lib/library.so": b"\x7fELF and more", "lib/empty": b""}
+    )
     (folder / "bin" / "program").chmod(0o755)
     (folder / "lib" / "link").symlink_to("library.so")
 
@@ -103,7 +103,7 @@ def name_of_no_text(place: Path) -> None:
     (place / "lib" / os.fsdecode(b"\xff\xfe")).touch()
 
 
-HARMS: dict[str, tuple[Callable[[Path], object], str]] = {
+DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "truncated": (
         lambda p: os.truncate(p / "lib/library.so", 4),
         coded("installation-damaged", first=coded("size-changed", found=4)),
@@ -198,9 +198,9 @@ HARMS: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
-@pytest.mark.parametrize("harm", HARMS)
-def test_what_is_damaged_is_refused_told_by_doctor_and_removed_by_it(cache: Path, harm: str) -> None:
-    do, sentence = HARMS[harm]
+@pytest.mark.parametrize("harm", DAMAGES)
+def test_damaged_installation_is_refused_reported_and_removable(cache: Path, harm: str) -> None:
+    do, sentence = DAMAGES[harm]
     place = installed("kind", "name", build)
     do(place)
     with raises_code(EnvironmentProblem, sentence) as caught:
@@ -214,7 +214,7 @@ def test_what_is_damaged_is_refused_told_by_doctor_and_removed_by_it(cache: Path
 
 
 @given(data=st.data())
-def test_a_manifest_of_any_bytes_is_read_or_refused(data: st.DataObject) -> None:
+def test_manifest_of_any_bytes_is_read_or_refused(data: st.DataObject) -> None:
     with TemporaryDirectory() as folder:
         place = Path(folder) / "place"
         place.mkdir()
@@ -234,7 +234,7 @@ def test_a_manifest_of_any_bytes_is_read_or_refused(data: st.DataObject) -> None
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), Path.mkdir])
-def test_a_lock_that_is_no_file_of_ours_holds_nobody_up(cache: Path, make: Callable[[Path], object]) -> None:
+def test_planted_lock_file_does_not_block(cache: Path, make: Callable[[Path], object]) -> None:
     kind = installations() / "kind"
     (kind / "name").mkdir(parents=True)
     make(kind / ".name.lock")
@@ -244,7 +244,7 @@ def test_a_lock_that_is_no_file_of_ours_holds_nobody_up(cache: Path, make: Calla
         assert has_error(problem, "cache-not-lockable", ".name.lock")
 
 
-def test_a_lock_that_leads_elsewhere_alters_nothing_there(cache: Path, tmp_path: Path) -> None:
+def test_link_target_of_a_lock_file_is_not_changed(cache: Path, tmp_path: Path) -> None:
     precious = tmp_path / "precious"
     precious.write_text("precious")
     (installations() / "kind").mkdir(parents=True)
@@ -254,16 +254,16 @@ def test_a_lock_that_leads_elsewhere_alters_nothing_there(cache: Path, tmp_path:
     assert precious.read_text() == "precious"
 
 
-def test_what_is_as_it_was_made_is_not_made_again(cache: Path) -> None:
+def test_undamaged_installation_is_not_rebuilt(cache: Path) -> None:
     place = installed("kind", "name", build)
-    os.utime(place / "lib" / "library.so")  # a backup, a copy of the cache: the contents decide
+    os.utime(
+        place / "lib" / "library.so"
+    )  # a backup or a copy of the cache changes times: only the contents count
     assert installed("kind", "name", lambda folder: pytest.fail("built again")) == place
     assert [one.damage for one in survey()] == [None]
 
 
-def test_removing_what_was_swapped_for_a_link_leaves_alone_what_it_leads_to(
-    cache: Path, tmp_path: Path
-) -> None:
+def test_removing_a_linked_installation_keeps_the_link_target(cache: Path, tmp_path: Path) -> None:
     place = installed("kind", "name", build)
     shutil.rmtree(place)
     (tmp_path / "precious").mkdir()
@@ -274,7 +274,7 @@ def test_removing_what_was_swapped_for_a_link_leaves_alone_what_it_leads_to(
     assert (tmp_path / "precious" / "file").exists()
 
 
-def test_what_was_never_finished_is_not_used(cache: Path) -> None:
+def test_unfinished_installation_is_rebuilt(cache: Path) -> None:
     place = installed("kind", "name", build)
     manifest.path_of(place).unlink()
     os.truncate(place / "lib" / "library.so", 4)
@@ -283,7 +283,7 @@ def test_what_was_never_finished_is_not_used(cache: Path) -> None:
     assert (place / "lib" / "library.so").read_bytes() == b"\x7fELF and more"
 
 
-def test_a_build_that_leaves_a_special_file_is_refused(cache: Path) -> None:
+def test_build_with_a_special_file_is_refused(cache: Path) -> None:
     with raises_code(EnvironmentProblem, "installation-odd-file", name="fifo"):
         installed("kind", "name", lambda folder: os.mkfifo(folder / "fifo"))
     assert not (installations() / "kind" / "name").exists()

@@ -1,4 +1,4 @@
-"""What a user's shell, or the folder that the harness is started in, says to a package client is not obeyed."""
+"""Package clients ignore hostile settings in the environment and in the working directory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from harness.provision.python_env import pinned_env, python_env
 from testkit.codes import raises_code
 
 ANY_NAME = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="="), min_size=1)
-#: What has a tool skip its sums, build with something else, or run code.
+#: Settings that make a tool skip checksums, build with another program, or run code.
 HOSTILE = {
     "go": ("GOFLAGS", "GOENV", "GONOSUMDB", "GONOSUMCHECK", "GOINSECURE", "GOPRIVATE", "GOSUMDB", "GOROOT"),
     "cargo": ("RUSTFLAGS", "RUSTC", "RUSTC_WRAPPER", "CARGO_BUILD_RUSTC", "CARGO_TARGET_DIR", "RUSTC_BOOTSTRAP"),
@@ -44,7 +44,7 @@ EVERYWHERE = (
 
 
 @given(environ=st.dictionaries(ANY_NAME, st.text(max_size=5)), tool=st.sampled_from((*KEPT, "")))
-def test_a_tool_sees_what_the_tables_name_and_nothing_else(environ: dict[str, str], tool: str) -> None:
+def test_tools_get_only_variables_of_the_tables(environ: dict[str, str], tool: str) -> None:
     named = (*EVERY_TOOL, *KEPT.get(tool, ()))
     seen = tool_env(tool, environ).items() - SET.get(tool, {}).items() - {("PATH", os.defpath)}
     for name, value in seen:
@@ -53,7 +53,7 @@ def test_a_tool_sees_what_the_tables_name_and_nothing_else(environ: dict[str, st
 
 
 @pytest.mark.parametrize("tool", HOSTILE)
-def test_what_would_lower_its_guard_does_not_reach_a_tool(tool: str) -> None:
+def test_hostile_variables_are_removed(tool: str) -> None:
     hostile = dict.fromkeys((*HOSTILE[tool], *EVERYWHERE), "/evil")
     seen = tool_env(tool, {**hostile, "HTTPS_PROXY": "there"})
     assert "/evil" not in seen.values()
@@ -70,13 +70,11 @@ def test_what_would_lower_its_guard_does_not_reach_a_tool(tool: str) -> None:
         ("'-Dhttp.proxyHost=open", None),
     ],
 )  # fmt: skip
-def test_of_a_jvms_options_those_that_lead_to_the_network_are_kept(options: str, kept: str | None) -> None:
+def test_only_network_options_of_the_jvm_are_kept(options: str, kept: str | None) -> None:
     assert tool_env("java", {"JAVA_TOOL_OPTIONS": options}).get("JAVA_TOOL_OPTIONS") == kept
 
 
-def test_a_program_in_the_working_folder_is_not_taken(
-    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_program_in_working_directory_is_not_used(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for folder in (elsewhere, elsewhere / "bin"):
         folder.mkdir(exist_ok=True)
         (folder / "go").write_text("#!/bin/sh\n")
@@ -87,7 +85,7 @@ def test_a_program_in_the_working_folder_is_not_taken(
 
 
 @pytest.mark.long("installs with the real package clients")
-def test_go_obeys_neither_the_environment_nor_the_users_settings(
+def test_go_ignores_environment_and_user_settings(
     elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "GOENV": "off"}
@@ -109,14 +107,14 @@ def test_go_obeys_neither_the_environment_nor_the_users_settings(
         "GONOSUMDB": "",
         "GOINSECURE": "",
         "GOPRIVATE": "",
-        "GOSUMDB": own.stdout.strip(),  # as this Go comes
+        "GOSUMDB": own.stdout.strip(),  # the default of this Go
         "GOTOOLCHAIN": "local",
-        "GOPROXY": "config/go/env",  # the user's own mirror, and of nobody who can set a variable
+        "GOPROXY": "config/go/env",  # from the user's settings, which cannot be set with a variable
     }
 
 
 @pytest.mark.long("installs with the real package clients")
-def test_cargo_obeys_no_settings_of_a_folder_above(
+def test_cargo_ignores_settings_of_parent_folders(
     elsewhere: Path, evil: tuple[Path, Path], crates: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program, mark = evil
@@ -133,7 +131,7 @@ def test_cargo_obeys_no_settings_of_a_folder_above(
 
 
 @pytest.mark.long("installs with the real package clients")
-def test_uv_obeys_no_settings_of_a_folder_above_and_runs_no_build(
+def test_uv_ignores_settings_of_parent_folders_and_never_builds(
     elsewhere: Path, pypi: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hostile = "no-binary = true\nno-build = false\n"
@@ -151,7 +149,7 @@ def test_uv_obeys_no_settings_of_a_folder_above_and_runs_no_build(
 
 
 @pytest.mark.long("installs with the real package clients")
-def test_a_package_without_a_wheel_is_refused_in_one_sentence(cache: Path, pypi: Any, tmp_path: Path) -> None:
+def test_package_without_a_wheel_is_refused(cache: Path, pypi: Any, tmp_path: Path) -> None:
     mark = tmp_path / "built"
     digest = pypi.source(mark)
     with raises_code(EnvironmentProblem, "no-wheel", name="tiny-trial==1.0"):
@@ -164,7 +162,7 @@ def test_a_package_without_a_wheel_is_refused_in_one_sentence(cache: Path, pypi:
 
 
 @pytest.mark.long("installs with the real package clients")
-def test_a_wheel_that_is_not_the_locked_one_is_refused(cache: Path, pypi: Any, tmp_path: Path) -> None:
+def test_wheel_with_another_hash_is_refused(cache: Path, pypi: Any, tmp_path: Path) -> None:
     lock = tmp_path / "requirements.txt"
     lock.write_text(f"tiny-trial==1.0 --hash=sha256:{pypi.wheel()}\n")
     pypi.wheel(text="import os\n")
@@ -173,7 +171,7 @@ def test_a_wheel_that_is_not_the_locked_one_is_refused(cache: Path, pypi: Any, t
 
 
 @pytest.mark.long("installs with the real package clients")
-def test_a_lock_that_leaves_a_package_open_is_refused(cache: Path, pypi: Any, tmp_path: Path) -> None:
+def test_lock_without_a_hash_is_refused(cache: Path, pypi: Any, tmp_path: Path) -> None:
     pypi.wheel()
     lock = tmp_path / "requirements.txt"
     for text in ("tiny-trial==1.0\n", "tiny-trial\n"):
@@ -194,7 +192,7 @@ def node_sources(tmp_path: Path) -> list[Path]:
 
 
 @pytest.mark.long("installs with the real package clients")
-def test_npm_runs_no_script_and_obeys_no_folder_above(
+def test_npm_ignores_parent_folders_and_runs_no_scripts(
     node: NodeRuntime,
     elsewhere: Path,
     npm: Any,
@@ -214,7 +212,7 @@ def test_npm_runs_no_script_and_obeys_no_folder_above(
 
 @pytest.mark.long("installs with the real package clients")
 @pytest.mark.parametrize("is_right", [True, False])
-def test_npm_installs_the_locked_package_and_no_other(
+def test_npm_installs_only_the_locked_package(
     node: NodeRuntime, cache: Path, npm: Any, node_sources: list[Path], tmp_path: Path, is_right: bool
 ) -> None:
     wanted = {"tiny": "1.0.0"}
@@ -239,7 +237,7 @@ def test_npm_installs_the_locked_package_and_no_other(
 
 @pytest.fixture
 def tiny_go(tmp_path: Path, go_proxy: Any) -> GoProgram:
-    """A program on the module ``tiny``, locked."""
+    """Return a program that depends on the module ``tiny``, with a lock file."""
     sources, lock = tmp_path / "go-sources", tmp_path / "go-lock"
     sources.mkdir()
     lock.mkdir()
@@ -252,7 +250,7 @@ def tiny_go(tmp_path: Path, go_proxy: Any) -> GoProgram:
 
 
 @pytest.mark.long("installs with the real package clients")
-def test_a_module_is_the_locked_one_when_it_is_fetched_and_ever_after(
+def test_go_module_is_verified_when_fetched_and_on_every_build(
     elsewhere: Path, tiny_go: GoProgram, evil: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program, mark = evil

@@ -1,4 +1,4 @@
-"""Many processes that want one installation, and some that die over it: it is made once, whole, or not at all."""
+"""If several processes create one installation, or one is killed meanwhile, it is created once and completely."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import pytest
 from harness.provision.caches import installations, installed
 from harness.provision.installations import survey
 
-HOW_MANY = 8
-#: Begins, says so, and installs; the build says so too, and goes on when there is a line on stdin.
+PROCESSES = 8
+#: Prints a line at the start and one in the build, which continues when it reads a line from stdin.
 INSTALLER = """
 import sys
 from pathlib import Path
@@ -69,12 +69,12 @@ def damages() -> list[str | None]:
 
 
 @pytest.mark.long("starts many installing processes")
-def test_many_at_a_time_make_it_once(cache: Path, stack: ExitStack) -> None:
+def test_concurrent_processes_install_once(cache: Path, stack: ExitStack) -> None:
     first = Installer(stack)
     assert (first.says(), first.says()) == ("begun", "building")
-    others = [Installer(stack) for _ in range(HOW_MANY)]
+    others = [Installer(stack) for _ in range(PROCESSES)]
     assert {other.says() for other in others} == {"begun"}
-    assert damages() == []  # what is being made is not damaged
+    assert damages() == []  # an unfinished build is not reported as damage
     first.goes_on()
     assert first.says() == "half whole"
     assert {other.says() for other in others} == {"half whole"}
@@ -83,9 +83,7 @@ def test_many_at_a_time_make_it_once(cache: Path, stack: ExitStack) -> None:
 
 @pytest.mark.long("starts many installing processes")
 @pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_one_that_is_ended_in_the_middle_leaves_it_to_the_next(
-    cache: Path, stack: ExitStack, signum: signal.Signals
-) -> None:
+def test_next_process_installs_if_one_is_ended(cache: Path, stack: ExitStack, signum: signal.Signals) -> None:
     first = Installer(stack)
     assert (first.says(), first.says()) == ("begun", "building")
     second = Installer(stack)
@@ -99,7 +97,7 @@ def test_one_that_is_ended_in_the_middle_leaves_it_to_the_next(
 
 
 @pytest.mark.long("starts many installing processes")
-def test_what_a_killed_one_left_is_told_and_can_be_removed(cache: Path, stack: ExitStack) -> None:
+def test_leftovers_of_a_killed_process_are_reported_and_removable(cache: Path, stack: ExitStack) -> None:
     first = Installer(stack)
     assert (first.says(), first.says()) == ("begun", "building")
     first.process.kill()

@@ -1,4 +1,4 @@
-"""What runs from the cache is what this user installed: a folder that others can write in is refused."""
+"""A cache in a folder that other users can write to is refused."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def refused() -> EnvironmentProblem:
     return caught.value
 
 
-def test_a_cache_that_everybody_can_write_in(cache: Path) -> None:
+def test_world_writable_cache_is_refused(cache: Path) -> None:
     cache.mkdir()
     cache.chmod(0o777)
     assert refused().hint == f"chmod go-w {cache}"
@@ -36,17 +36,18 @@ def test_a_cache_that_everybody_can_write_in(cache: Path) -> None:
     refused()
 
 
-def test_below_a_folder_like_tmp_only_this_user_can_write(cache: Path) -> None:
+def test_cache_in_a_sticky_folder_is_accepted(cache: Path) -> None:
     cache.mkdir()
     cache.chmod(0o1777)
     installed("kind", "name", build)
     assert stat.S_IMODE(installations().stat().st_mode) == 0o700
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to somebody else")
-def test_what_another_user_has_put_there_first(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can change the owner of a folder")
+def test_cache_of_another_user_is_refused(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = installed("kind", "name", build)
     (place / "thing").unlink()
     os.chown(installations(), THEIRS, THEIRS)
+    # Root is trusted by every check, and changing the user would affect the other tests.
     monkeypatch.setattr(os, "geteuid", lambda: OURS)
     assert refused().hint == "set KAFKA_TRIAL_CACHE to a folder of your own"

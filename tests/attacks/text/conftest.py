@@ -1,4 +1,4 @@
-"""Texts that attack whoever shows them."""
+"""Texts that attack the program that displays them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.planning import typed_settings
 from harness.storage.run_store import RunRecord
 from harness.text import redaction
 
-#: One of each kind: what a terminal, a CI server, a page, a document or an issue would act on.
+#: One text of each kind that a terminal, a CI server, a page, a document or an issue would interpret.
 HOSTILE = (
     "\x1b]0;owned\x07",
     "\x1b]52;c;cm0gLXJm\x07",
@@ -55,14 +55,14 @@ def hostile() -> tuple[str, ...]:
 
 @pytest.fixture(scope="session")
 def hostile_texts() -> st.SearchStrategy[str]:
-    """Any text, and any mixture of hostile ones."""
+    """Return a strategy of any text, and of any mixture of hostile texts."""
     parts = st.sampled_from(HOSTILE) | st.text(st.characters(exclude_categories=()), max_size=12)
     return st.lists(parts, min_size=1, max_size=5).map("".join)
 
 
 @pytest.fixture(autouse=True)
-def forgotten() -> Iterator[None]:
-    """No secret of one test is known in the next."""
+def secrets_forgotten() -> Iterator[None]:
+    """Forget the secrets of each test, so that the next one does not redact them."""
     known, redaction._known = redaction._known, ()
     yield
     redaction._known = known
@@ -71,7 +71,7 @@ def forgotten() -> Iterator[None]:
 
 
 def hostile_verdict(text: str, verdict: str = "fail") -> TrialVerdict:
-    """A trial in which everything that can be any text is ``text``, as far as JSON holds it."""
+    """Return a trial in which every free string is ``text``, without what JSON cannot store."""
     text = text.encode(errors="replace").decode()
     finding = Finding(text, text, 2, ({text: text, "n": 1},), text, {"told": text, "names": (text, text)})
     return TrialVerdict(
@@ -99,13 +99,13 @@ def verdict_of() -> Callable[..., TrialVerdict]:
 
 @pytest.fixture(scope="session")
 def record_of() -> Callable[[str], RunRecord]:
-    """A run in which everything that can be any text is ``text``."""
+    """Return a function that returns a run in which every free string is the given text."""
     return lambda text: RunRecord(text, text, Plan(1, ()), 1, {text: text}, [text], text)
 
 
 @pytest.fixture(scope="session")
 def files_with() -> Callable[[Path, str], list[Path]]:
-    """The files below a folder that have a word in them, compressed ones included."""
+    """Return a function that returns the files below a folder that contain a word, also in compressed files."""
 
     def bytes_of(path: Path) -> bytes:
         data = path.read_bytes()

@@ -1,4 +1,4 @@
-"""Pages of a run whose every string is hostile: the same elements as of an innocent one, and nothing that acts."""
+"""Pages of a run with hostile strings have the same elements as with harmless ones, and no unexpected links."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NO_ROWS = TrialRows(None, [], None, [], [], [], [], None)
 
 
 class Page(HTMLParser):
-    """A page as a browser takes it apart."""
+    """The elements, links and texts of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -112,11 +112,11 @@ def rendered(text: str, folder: Path, verdict_of: Any) -> Page:
     html = _templates().get_template("trial.html")
     texts = Texts({text: text}, {text: text}, {text: text})
     up, run = "../", _url("../..")
-    told = html.render(
+    source = html.render(
         up=up, run_folder=run, texts=texts, schema_version=SCHEMA_VERSION, page=page, siblings=[verdict] * 2
     )
-    told.encode()
-    return Page(told)
+    source.encode()
+    return Page(source)
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_page_has_the_same_elements_whatever_is_said(hostile_texts, folder, verdict_of):
+def test_hostile_text_adds_no_element_and_no_link(hostile_texts, folder, verdict_of):
     innocent = rendered("word", folder, verdict_of)
 
     @settings(suppress_health_check=list(HealthCheck))
@@ -140,9 +140,9 @@ def test_a_page_has_the_same_elements_whatever_is_said(hostile_texts, folder, ve
         for words in page.words:
             assert not {unicodedata.category(each) for each in words if each != "\n"} & INVISIBLE
         for figure in page.figures:
-            for said in strings(json.loads(figure)):
-                assert "<" not in said or said.startswith(("p95 ", "%{text}<br>", "record %{y}")), said
-                assert not {unicodedata.category(each) for each in said} & INVISIBLE
+            for string in strings(json.loads(figure)):
+                assert "<" not in string or string.startswith(("p95 ", "%{text}<br>", "record %{y}")), string
+                assert not {unicodedata.category(each) for each in string} & INVISIBLE
 
     holds()
 
@@ -151,7 +151,7 @@ def strings(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value]
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [said for each in inner for said in strings(each)]
+    return [string for each in inner for string in strings(each)]
 
 
 @pytest.mark.parametrize(
@@ -164,14 +164,14 @@ def strings(value: Any) -> list[str]:
         ("data:text/html,x", "data%3Atext/html,x"),
     ],
 )
-def test_a_link_leads_to_a_file_and_nowhere_else(path, url):
+def test_special_characters_in_links_are_escaped(path, url):
     assert _url(path) == url
 
 
-def test_a_version_of_many_digits_is_sorted_like_any_other():
+def test_long_version_numbers_are_sorted_as_numbers():
     many = f"c@{'9' * 10_000}"
     assert sorted(["c@10", many, "c@9"], key=overview.by_version) == ["c@9", "c@10", many]
 
 
-def test_a_command_that_is_shown_is_one_line():
+def test_command_is_shown_on_one_line():
     assert overview.command_line(["kafka-trial", "a b"]) == "kafka-trial 'a b'"

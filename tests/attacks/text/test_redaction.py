@@ -1,4 +1,4 @@
-"""What looks like a credential is not stored, not shown, and innocent things are."""
+"""Credentials are redacted when they are stored or shown, and harmless text is not."""
 
 from __future__ import annotations
 
@@ -48,46 +48,46 @@ INNOCENT = (
     "AWS_ACCESS_KEY_ID",
 )
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----"
-#: What nobody would find by its looks.
-HUNTER = "hunter2"
+#: A secret that does not look like one.
+SECRET = "hunter2"
 
 
 @pytest.mark.parametrize("name", SECRETS)
-def test_a_secret_is_known_by_its_name(name):
+def test_secret_is_recognized_by_its_name(name):
     assert redaction.is_secret(name)
-    assert redaction.settings({name: HUNTER}) == {name: MARK}
-    assert redaction.argv([f"{name}={HUNTER}"]) == (f"{name}={MARK}",)
-    assert HUNTER not in redaction.text(f"it is {name}={HUNTER}, they say")
-    assert HUNTER not in redaction.text(f'{{"{name}": "{HUNTER} {HUNTER}", "acks": "all"}}')
-    assert HUNTER not in redaction.text(f"{{'{name}': '{HUNTER} {HUNTER}'}}")
+    assert redaction.settings({name: SECRET}) == {name: MARK}
+    assert redaction.argv([f"{name}={SECRET}"]) == (f"{name}={MARK}",)
+    assert SECRET not in redaction.text(f"it is {name}={SECRET}, they say")
+    assert SECRET not in redaction.text(f'{{"{name}": "{SECRET} {SECRET}", "acks": "all"}}')
+    assert SECRET not in redaction.text(f"{{'{name}': '{SECRET} {SECRET}'}}")
 
 
 @pytest.mark.parametrize("name", INNOCENT)
-def test_what_is_none_stays(name):
+def test_harmless_settings_are_kept(name):
     assert not redaction.is_secret(name)
-    assert redaction.settings({name: HUNTER}) == {name: HUNTER}
-    assert redaction.argv([f"{name}={HUNTER}", name, HUNTER]) == (f"{name}={HUNTER}", name, HUNTER)
-    said = f'it is {name}={HUNTER}, {{"{name}": "{HUNTER}"}} and {name} {HUNTER}'
+    assert redaction.settings({name: SECRET}) == {name: SECRET}
+    assert redaction.argv([f"{name}={SECRET}", name, SECRET]) == (f"{name}={SECRET}", name, SECRET)
+    said = f'it is {name}={SECRET}, {{"{name}": "{SECRET}"}} and {name} {SECRET}'
     assert redaction.text(said) == said
 
 
 @pytest.mark.parametrize(
     ("words", "stored"),
     [
-        (["./c", "--password", HUNTER, "-v"], ("./c", "--password", MARK, "-v")),
-        (["./c", "-password", HUNTER], ("./c", "-password", MARK)),
+        (["./c", "--password", SECRET, "-v"], ("./c", "--password", MARK, "-v")),
+        (["./c", "-password", SECRET], ("./c", "-password", MARK)),
         (["./c", "--token", "--verbose"], ("./c", "--token", "--verbose")),
-        (["./c", "-X", f"sasl.password={HUNTER}"], ("./c", "-X", f"sasl.password={MARK}")),
-        (["env", f"DB_SECRET={HUNTER}", "./c"], ("env", f"DB_SECRET={MARK}", "./c")),
-        (["./c", f"https://u:{HUNTER}@h/x"], ("./c", f"https://{MARK}@h/x")),
-        (["sh", "-c", f"exec ./c --password {HUNTER}"], ("sh", "-c", f"exec ./c --password {MARK}")),
-        (["sh", "-c", f"TOKEN={HUNTER} exec ./c"], ("sh", "-c", f"TOKEN={MARK}")),
+        (["./c", "-X", f"sasl.password={SECRET}"], ("./c", "-X", f"sasl.password={MARK}")),
+        (["env", f"DB_SECRET={SECRET}", "./c"], ("env", f"DB_SECRET={MARK}", "./c")),
+        (["./c", f"https://u:{SECRET}@h/x"], ("./c", f"https://{MARK}@h/x")),
+        (["sh", "-c", f"exec ./c --password {SECRET}"], ("sh", "-c", f"exec ./c --password {MARK}")),
+        (["sh", "-c", f"TOKEN={SECRET} exec ./c"], ("sh", "-c", f"TOKEN={MARK}")),
         (["./c", PEM], ("./c", MARK)),
         (["./c", "-p", "9092", "--passive", "x"], ("./c", "-p", "9092", "--passive", "x")),
         (["./c", "--password="], ("./c", "--password=")),
     ],
 )
-def test_a_command_line_is_stored_without_its_secrets(words, stored):
+def test_command_line_is_redacted(words, stored):
     assert redaction.argv(words) == stored
     assert redaction.argv(stored) == stored
 
@@ -95,12 +95,12 @@ def test_a_command_line_is_stored_without_its_secrets(words, stored):
 @pytest.mark.parametrize(
     ("said", "shown"),
     [
-        (f"sasl.password: {HUNTER}", f"sasl.password: {MARK}"),
+        (f"sasl.password: {SECRET}", f"sasl.password: {MARK}"),
         ("it needs a token: see below", "it needs a token: see below"),
         ("the password is wrong", "the password is wrong"),
         ("Authorization: Bearer abcdefghijklmnopqrst", f"Authorization: Bearer {MARK}"),
         ("a basic understanding of bearer bonds", "a basic understanding of bearer bonds"),
-        (f"redis://:{HUNTER}@h:1", f"redis://{MARK}@h:1"),
+        (f"redis://:{SECRET}@h:1", f"redis://{MARK}@h:1"),
         (
             "see https://kafka.apache.org/43/ and me@a.example",
             "see https://kafka.apache.org/43/ and me@a.example",
@@ -109,16 +109,16 @@ def test_a_command_line_is_stored_without_its_secrets(words, stored):
         (f"x {PEM[:40]}", f"x {MARK}"),
         ("-----BEGIN PGP PRIVATE KEY BLOCK-----\nMIIE", MARK),
         ("Authorization: Basic dTpw", f"Authorization: Basic {MARK}"),
-        (f"'authorization': 'Token {HUNTER}'", f"'authorization': 'Token {MARK}'"),
-        (f"&{{User:u Password:{HUNTER} Mechanism:PLAIN}}", f"&{{User:u Password:{MARK} Mechanism:PLAIN}}"),
-        (f"{{ username: 'u', password: '{HUNTER} x' }}", f"{{ username: 'u', password: '{MARK}' }}"),
-        (f'"password" => "{HUNTER} x"', f'"password" => "{MARK}"'),
-        (rf"{{\"password\": \"{HUNTER} x\"}}", rf"{{\"password\": \"{MARK}\"}}"),
-        (f"Command '['./c', '--password', '{HUNTER} x']'", f"Command '['./c', '--password', '{MARK}']'"),
-        (f'["--token","{HUNTER}","-v"]', f'["--token","{MARK}","-v"]'),
-        (f"--password     {HUNTER}", f"--password     {MARK}"),
-        (f'a password="{HUNTER} x… (9 more characters)', f"a password={MARK}… (9 more characters)"),
-        (f"a password='{HUNTER} x", f"a password={MARK}"),
+        (f"'authorization': 'Token {SECRET}'", f"'authorization': 'Token {MARK}'"),
+        (f"&{{User:u Password:{SECRET} Mechanism:PLAIN}}", f"&{{User:u Password:{MARK} Mechanism:PLAIN}}"),
+        (f"{{ username: 'u', password: '{SECRET} x' }}", f"{{ username: 'u', password: '{MARK}' }}"),
+        (f'"password" => "{SECRET} x"', f'"password" => "{MARK}"'),
+        (rf"{{\"password\": \"{SECRET} x\"}}", rf"{{\"password\": \"{MARK}\"}}"),
+        (f"Command '['./c', '--password', '{SECRET} x']'", f"Command '['./c', '--password', '{MARK}']'"),
+        (f'["--token","{SECRET}","-v"]', f'["--token","{MARK}","-v"]'),
+        (f"--password     {SECRET}", f"--password     {MARK}"),
+        (f'a password="{SECRET} x… (9 more characters)', f"a password={MARK}… (9 more characters)"),
+        (f"a password='{SECRET} x", f"a password={MARK}"),
         ("error in token::Kind", "error in token::Kind"),
         ("at DelegationTokenCache.java:57)", "at DelegationTokenCache.java:57)"),
         ("credentials.py:12:3: no", "credentials.py:12:3: no"),
@@ -135,17 +135,17 @@ def test_a_command_line_is_stored_without_its_secrets(words, stored):
         ("api.key=4ABCDEFGHIJKLMNO", f"api.key={MARK}"),
         ("sasl.password=17", f"sasl.password={MARK}"),
         (
-            f'login required username="u" password="{HUNTER} x";',
+            f'login required username="u" password="{SECRET} x";',
             f'login required username="u" password="{MARK}";',
         ),
     ],
 )
-def test_text_is_shown_without_its_secrets(said, shown):
+def test_text_is_redacted(said, shown):
     assert redaction.text(said) == shown
     assert redaction.text(shown) == shown
 
 
-def test_switches_and_nothing_are_no_secrets():
+def test_booleans_and_empty_values_are_not_redacted():
     given = {"use.token": True, "sasl.password": ""}
     assert redaction.settings(given) == given
 
@@ -155,23 +155,23 @@ def secrets_in(*words: str) -> set[str]:
     return secrets
 
 
-def test_what_the_user_typed_is_redacted_wherever_it_turns_up():
+def test_typed_secrets_are_redacted_everywhere():
     secrets: set[str] = set()
-    redaction.argv(["./c", "--password", HUNTER, "--token=ab", "x://u:in-the-url@h"], secrets)
+    redaction.argv(["./c", "--password", SECRET, "--token=ab", "x://u:in-the-url@h"], secrets)
     redaction.remember(secrets)
 
-    assert secrets == {HUNTER, "ab", "in-the-url"}
+    assert secrets == {SECRET, "ab", "in-the-url"}
     assert secrets_in("sh", "-c", "exec ./c --password in-a-shell") == {"in-a-shell"}
     assert secrets_in("./c", '{"sasl.password": "in json"}') == {"in json"}
     assert secrets_in('sasl.jaas.config=org.X required password="in jaas";') == {
         'org.X required password="in jaas";',
         "in jaas",
     }
-    assert redaction.text(f"logged in with {HUNTER}!") == f"logged in with {MARK}!"
+    assert redaction.text(f"logged in with {SECRET}!") == f"logged in with {MARK}!"
     assert redaction.text("a short one says nothing: ab") == "a short one says nothing: ab"
 
 
-def test_a_part_of_the_mark_is_no_secret():
+def test_mark_is_not_redacted_again():
     redaction.remember(["redacted", "[redacted]"])
     assert redaction.text(MARK) == MARK
 
@@ -183,7 +183,7 @@ PARTS = st.sampled_from(
 
 @example('a://password="…@')
 @given(st.lists(PARTS, max_size=60).map("".join))
-def test_the_same_again_changes_nothing(said):
+def test_redaction_is_idempotent(said):
     once = redaction.text(said)
     assert redaction.text(once) == once
 
@@ -211,6 +211,6 @@ def test_the_same_again_changes_nothing(said):
         f"{'x' * 90}password{'y' * 90} ",
     ],
 )
-def test_no_text_keeps_the_harness_busy(part):
-    """What takes more than a moment for so many characters, squared, never ends."""
+def test_redaction_takes_no_quadratic_time(part):
+    """With quadratic time, a text of this length would exceed the time limit of the tests."""
     redaction.text((part * WHOLE_CHARS)[:WHOLE_CHARS])

@@ -1,4 +1,4 @@
-"""Properties of the one sanitiser, for any text."""
+"""Properties of the text escaping, for any text."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def assert_shown(line: str) -> None:
     line.encode()
 
 
-def holds(check: Any) -> Any:
-    """``check`` holds for any text, hostile texts among them."""
+def for_any_text(check: Any) -> Any:
+    """Return a test of ``check`` for any text, including hostile texts."""
 
     def test(hostile_texts: st.SearchStrategy[str]) -> None:
         given(hostile_texts)(check)()
@@ -44,60 +44,60 @@ def holds(check: Any) -> Any:
     return test
 
 
-@holds
-def test_a_line_has_no_character_that_is_not_seen(text):
+@for_any_text
+def test_line_has_only_visible_characters(text):
     assert_shown(safe_line(text))
 
 
-@holds
-def test_the_same_again_changes_nothing(text):
+@for_any_text
+def test_escaping_is_idempotent(text):
     once = safe_line(text)
     assert safe_line(once) == once
     assert for_logs(for_logs(once)) == for_logs(once)
 
 
-@holds
-def test_a_line_is_bounded(text):
+@for_any_text
+def test_length_of_a_line_is_limited(text):
     for most in (100, 400):
         assert len(safe_line(text * 30, most)) <= most
     assert len(safe_line(text * (WHOLE_CHARS // max(1, len(text)) + 1))) <= MOST_CHARS
 
 
-@holds
-def test_a_line_that_was_cut_is_cut_no_further(text):
+@for_any_text
+def test_truncated_line_is_not_truncated_again(text):
     for much in (30, WHOLE_CHARS // max(1, len(text)) + 1):
         once = safe_line(text * much, 100)
         assert safe_line(once, 100) == once
 
 
-@holds
-def test_a_line_that_was_cut_has_its_beginning_and_its_end(text):
+@for_any_text
+def test_truncated_line_keeps_beginning_and_end(text):
     line = safe_line(f"begin {'x'.join(filter(str.isalnum, text * 100))} the end", 100)
     assert line.startswith("begin ") and line.endswith(" the end")
 
 
-@holds
-def test_what_is_seen_stays_as_it_is(text):
+@for_any_text
+def test_visible_ascii_is_unchanged(text):
     seen = "".join(each for each in text if each.isascii() and each.isprintable())
     assert visible(seen) == seen
 
 
-@holds
-def test_nothing_that_was_said_is_hidden(text):
-    """Every character is there, itself or as its escape."""
+@for_any_text
+def test_every_character_is_shown_or_escaped(text):
+    """Each character is in the result, unchanged or as its escape sequence."""
     shown = visible(text)
     for each in text:
         assert each in shown or each.encode("unicode_escape").decode() in shown
 
 
-@holds
-def test_no_line_is_a_command_of_a_ci_server(text):
+@for_any_text
+def test_no_line_is_a_ci_command(text):
     assert not COMMAND.search(for_logs(text))
     assert not COMMAND.search(for_logs(safe_lines(text)))
 
 
-@holds
-def test_json_says_the_same_in_ascii(text):
+@for_any_text
+def test_json_in_ascii_has_the_same_content(text):
     text = text.encode(errors="replace").decode()
     shown = for_json(msgspec.json.format(msgspec.json.encode({"a": [text]}), indent=2))
 
@@ -107,7 +107,7 @@ def test_json_says_the_same_in_ascii(text):
 
 
 def rendered(document: str) -> list[Any]:
-    """The parts of lines, as GitHub reads them: only what begins as an address is a link."""
+    """Return the parts of lines in GitHub's Markdown, where only text that begins like an address is a link."""
     renderer = MarkdownIt("gfm-like")
     assert renderer.linkify is not None
     renderer.linkify.set({"fuzzy_link": False})
@@ -117,25 +117,25 @@ def rendered(document: str) -> list[Any]:
 PLACES = ("- x {}", "| a | b |\n| --- | --- |\n| {} | end |\n", "# x {}")
 
 
-@holds
-def test_markdown_of_it_is_words_or_code_and_nothing_else(text):
-    said = for_markdown(text)
+@for_any_text
+def test_markdown_has_only_text_and_code(text):
+    text = for_markdown(text)
     for place in PLACES:
-        parts = rendered(place.format(said))
+        parts = rendered(place.format(text))
         assert {each.type for each in parts} <= {"code_inline", "text"}
-        assert said.strip("`").strip() in "".join(each.content for each in parts)
+        assert text.strip("`").strip() in "".join(each.content for each in parts)
 
 
-@holds
-def test_a_code_span_says_the_same(text):
-    said = in_code_span(text)
+@for_any_text
+def test_code_span_is_shown_unchanged(text):
+    text = in_code_span(text)
     for place in PLACES:
-        codes = [each.content for each in rendered(place.format(f"`{said}`")) if each.type == "code_inline"]
-        assert codes == ([said] if said else [])
+        codes = [each.content for each in rendered(place.format(f"`{text}`")) if each.type == "code_inline"]
+        assert codes == ([text] if text else [])
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"),
+    ("text", "shown"),
     [
         ("3 records (2 trials, 1 scenario)", "3 records (2 trials, 1 scenario)"),
         ("kafkajs@2.2.4", "kafkajs@2.2.4"),
@@ -150,11 +150,11 @@ def test_a_code_span_says_the_same(text):
         ("", ""),
     ],
 )
-def test_plain_words_stay_plain(said, shown):
-    assert for_markdown(said) == shown
+def test_only_special_text_becomes_code(text, shown):
+    assert for_markdown(text) == shown
 
 
-def test_a_cut_says_how_much_is_missing():
+def test_truncation_states_how_much_is_missing():
     assert safe_line("x" * 200 + "y" * 300 + "z", 100) == f"{'x' * 45}… (441 more characters) …{'y' * 14}z"
     assert safe_line("x" * 30 * 2**20).endswith("x… (31,453,320 more characters)")
     assert safe_line("password=" + "x" * 2**20).endswith("[redacted]… (848,585 more characters)")
@@ -162,7 +162,7 @@ def test_a_cut_says_how_much_is_missing():
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"),
+    ("text", "shown"),
     [
         ("\x1b]0;owned\x07", r"\x1b]0;owned\x07"),
         ("a\nb\tc\r", r"a\nb\tc\r"),
@@ -173,32 +173,32 @@ def test_a_cut_says_how_much_is_missing():
         ("\u3164\U000e0041", r"\u3164\U000e0041"),
     ],
 )
-def test_what_cannot_be_seen_stands_as_its_escape(said, shown):
-    assert safe_line(said) == shown
+def test_invisible_characters_are_escaped(text, shown):
+    assert safe_line(text) == shown
 
 
 @pytest.mark.parametrize("where", range(0, 400, 7))
-def test_no_cut_lays_a_secret_open(where):
-    said = f"{'x' * where} no-password=innocent password=hunter2 {'y' * (400 - where)}"
+def test_truncation_reveals_no_secret(where):
+    text = f"{'x' * where} no-password=innocent password=hunter2 {'y' * (400 - where)}"
     for most in range(100, 200, 9):
-        assert "hunter" not in safe_line(said, most) and len(safe_line(said, most)) <= most
+        assert "hunter" not in safe_line(text, most) and len(safe_line(text, most)) <= most
 
 
 @pytest.mark.parametrize("gap", ["\n", "\t", "\r\n    "])
-def test_a_secret_behind_what_is_not_seen_is_none_the_less_one(gap):
+def test_secret_after_white_space_is_redacted(gap):
     shown = safe_line(
         f'x{gap}Bearer abcdefghijklmnopqrst --password{gap}hunter2 {{"password":{gap}"hunter2 x"}}'
     )
     assert "abcd" not in shown and "hunter2" not in shown
 
 
-def test_a_key_of_several_lines_is_a_secret_in_each_of_them():
+def test_every_line_of_a_private_key_is_redacted():
     key = "-----BEGIN PRIVATE KEY-----\nMIIE\nMIIF\n-----END PRIVATE KEY-----"
     assert safe_lines(f"a\n{key}\nb") == f"a\n{MARK}\nb"
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"),
+    ("text", "shown"),
     [
         ("::error file=a::b", r"\x3a:error file=a::b"),
         ("  ::error::b", r"  \x3a:error::b"),
@@ -211,5 +211,5 @@ def test_a_key_of_several_lines_is_a_secret_in_each_of_them():
         ("## heading", "## heading"),
     ],
 )
-def test_a_command_loses_what_makes_it_one(said, shown):
-    assert for_logs(said) == shown
+def test_ci_commands_are_escaped(text, shown):
+    assert for_logs(text) == shown

@@ -1,4 +1,4 @@
-"""Where text is shown: whatever a client, a stored file or a name says, it is words and nothing else."""
+"""All outputs show text of clients, stored files and names as plain text."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ SPEC = TrialSpec("t", ClientRef("c", "1"), "b", "s", Guarantee.IDEMPOTENT, 1, Wo
 EVIDENCE = Evidence(TrialRecord(SPEC, "r", "t", 0, Phases(), Ending.COMPLETE), (), (), (), ())
 
 
-def assert_words(said: str) -> None:
-    """Lines of what can be seen, of bounded length, none of which is a command."""
-    assert not {unicodedata.category(each) for line in said.split("\n") for each in line} & INVISIBLE
-    assert not COMMAND.search(said)
-    assert max(map(len, said.split("\n"))) < 9_000
+def assert_plain(texts: str) -> None:
+    """Assert that lines have only visible characters, a limited length, and no CI command."""
+    assert not {unicodedata.category(each) for line in texts.split("\n") for each in line} & INVISIBLE
+    assert not COMMAND.search(texts)
+    assert max(map(len, texts.split("\n"))) < 9_000
 
 
-def holds(check: Any) -> Any:
-    """``check`` holds for any text; fixtures may be used again with the next one."""
+def for_any_text(check: Any) -> Any:
+    """Return a test of ``check`` for any text. All texts share the fixtures of one test."""
 
     def test(hostile_texts, capsys, verdict_of, record_of) -> None:
         @settings(suppress_health_check=list(HealthCheck))
@@ -62,54 +62,54 @@ def holds(check: Any) -> Any:
     return test
 
 
-@holds
-def test_the_terminal_shows_words(text, capsys, verdict_of, record_of):
+@for_any_text
+def test_terminal_shows_plain_text(text, capsys, verdict_of, record_of):
     console.say(text)
     console.say(f"x {text}")
     console.summary([verdict_of(text, verdict) for verdict in VERDICTS], Path(text.replace("\0", "")))
     out, err = capsys.readouterr()
     assert out == ""
-    assert_words(err)
+    assert_plain(err)
 
 
-@holds
-def test_answers_are_words(text, capsys, verdict_of, record_of):
+@for_any_text
+def test_answers_are_plain_text(text, capsys, verdict_of, record_of):
     table = Table("a", "b", box=None, pad_edge=False)
     table.add_row(console.cell(text), console.cell(f"x {text}"))
     console.answer(text)
     console.answer(table)
-    assert_words(capsys.readouterr().out)
+    assert_plain(capsys.readouterr().out)
 
 
-@holds
-def test_json_on_stdout_is_ascii_and_says_the_same(text, capsys, verdict_of, record_of):
+@for_any_text
+def test_json_on_stdout_is_ascii_with_the_same_content(text, capsys, verdict_of, record_of):
     text = text.encode(errors="replace").decode()
     output.print_json(output.run_document(RUN, 1, [verdict_of(text)]))
     out = capsys.readouterr().out
     assert out.isascii()
-    assert_words(out)
+    assert_plain(out)
     assert json.loads(out)["verdicts"][0]["reason"] == text
 
 
-@holds
-def test_junit_is_xml_that_says_what_can_be_seen(text, capsys, verdict_of, record_of):
+@for_any_text
+def test_junit_is_valid_xml_with_escaped_text(text, capsys, verdict_of, record_of):
     for verdict in VERDICTS:
         text = text.encode(errors="replace").decode()
         root = ET.fromstring(junit(record_of(text), [verdict_of(text, verdict)], RUN, {}))
         shown = for_logs(safe_line(text))
         assert root.get("name") == shown
         assert root.find(".//testcase").get("classname") == shown
-        said = [each for node in root.iter() for each in (*node.attrib.values(), node.text or "")]
-        for each in said:
-            assert_words(each)
+        texts = [each for node in root.iter() for each in (*node.attrib.values(), node.text or "")]
+        for each in texts:
+            assert_plain(each)
         if verdict == "fail":
             assert root.find(".//failure").get("type") == shown
 
 
-@holds
-def test_a_summary_has_no_link_image_or_tag(text, capsys, verdict_of, record_of):
+@for_any_text
+def test_summary_has_no_link_image_or_tag(text, capsys, verdict_of, record_of):
     document = summary(record_of(text), [verdict_of(text, verdict) for verdict in VERDICTS], RUN)
-    assert_words(document)
+    assert_plain(document)
     renderer = MarkdownIt("gfm-like")
     assert renderer.linkify is not None
     renderer.linkify.set({"fuzzy_link": False})
@@ -121,44 +121,44 @@ def test_a_summary_has_no_link_image_or_tag(text, capsys, verdict_of, record_of)
     assert {row.count("|") for row in rows} == {3, 5}
 
 
-@holds
-def test_what_pytest_shows_is_words(text, capsys, verdict_of, record_of):
+@for_any_text
+def test_pytest_messages_are_plain_text(text, capsys, verdict_of, record_of):
     verdict = verdict_of(text)
     report = failure_text(verdict, EVIDENCE, RUN)
-    assert_words(report)
-    assert_words(sentence(verdict))
-    with pytest.raises(TrialInconclusive) as proves_nothing:
+    assert_plain(report)
+    assert_plain(sentence(verdict))
+    with pytest.raises(TrialInconclusive) as inconclusive:
         TrialResult(verdict_of(text, "inconclusive"), RUN, None).must_pass()
-    assert_words(str(proves_nothing.value))
+    assert_plain(str(inconclusive.value))
     with pytest.raises(pytest.skip.Exception) as skipped:
         TrialResult(verdict_of(text, "unsupported"), RUN, None).must_pass()
-    assert_words(str(skipped.value))
+    assert_plain(str(skipped.value))
     with pytest.raises(pytest.xfail.Exception) as expected:
         TrialResult(verdict_of(text, "expected-fail"), RUN, None).must_pass()
-    assert_words(str(expected.value))
-    assert_words(str(TrialFailed(report, sentence(verdict)).msg))
+    assert_plain(str(expected.value))
+    assert_plain(str(TrialFailed(report, sentence(verdict)).msg))
 
 
-@holds
-def test_progress_is_words(text, capsys, verdict_of, record_of):
+@for_any_text
+def test_progress_is_plain_text(text, capsys, verdict_of, record_of):
     with LiveTable(Plan(1, (SPEC,)), [], 1, quiet=False) as table:
         table.began(msgspec.structs.replace(SPEC, scenario=text, client=ClientRef(text, text)))
         drawn = Table.grid()
         drawn.add_row(table._drawn())
         console.console.print(drawn)
         table.ended(verdict_of(text, "harness-error"))
-    assert_words(capsys.readouterr().err)
+    assert_plain(capsys.readouterr().err)
 
 
-@holds
-def test_an_error_is_told_in_words(text, capsys, verdict_of, record_of):
+@for_any_text
+def test_errors_are_plain_text(text, capsys, verdict_of, record_of):
     main._told(KafkaTrialError("made-up", "{text}", text=text, hint=text))
     main._defect(ValueError(text))
-    assert_words(capsys.readouterr().err)
+    assert_plain(capsys.readouterr().err)
 
 
-@holds
-def test_a_traceback_is_words(text, capsys, verdict_of, record_of):
+@for_any_text
+def test_printed_traceback_is_plain_text(text, capsys, verdict_of, record_of):
     try:
         raise ValueError(text)
     except ValueError as error:
@@ -167,10 +167,10 @@ def test_a_traceback_is_words(text, capsys, verdict_of, record_of):
             assert main._defect(error) == 3
     err = capsys.readouterr().err
     assert "Traceback" in err
-    assert_words(err)
+    assert_plain(err)
 
 
-def test_no_line_of_a_private_key_is_in_a_traceback(capsys, monkeypatch, tmp_path):
+def test_traceback_contains_no_line_of_a_private_key(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv(main.TRACEBACK, "1")
     try:
         raise ValueError("-----BEGIN PRIVATE KEY-----\nMIIEv\n-----END PRIVATE KEY-----")
@@ -181,16 +181,16 @@ def test_no_line_of_a_private_key_is_in_a_traceback(capsys, monkeypatch, tmp_pat
         assert "ValueError: [redacted]" in told and "MIIEv" not in told.partition("ValueError: [redacted]")[2]
 
 
-def test_a_stored_traceback_is_words(hostile, tmp_path):
+def test_stored_traceback_is_plain_text(hostile, tmp_path):
     for text in hostile:
         try:
             raise ValueError(text)
         except ValueError as error:
-            assert_words(for_logs(defects.told(error, tmp_path)))
-        assert_words((tmp_path / defects.TRACEBACK).read_text())
+            assert_plain(for_logs(defects.told(error, tmp_path)))
+        assert_plain((tmp_path / defects.TRACEBACK).read_text())
 
 
-def test_what_a_library_logs_is_words(hostile, capsys):
+def test_log_messages_of_libraries_are_plain_text(hostile, capsys):
     main.call(["list", "brokers", "--json"])
     capsys.readouterr()
     for text in hostile:
@@ -199,10 +199,10 @@ def test_what_a_library_logs_is_words(hostile, capsys):
         except ValueError:
             assert logging.lastResort is not None
             logging.lastResort.handle(logging.LogRecord("asyncio", 40, "", 1, text, None, sys.exc_info()))
-        assert_words(capsys.readouterr().err)
+        assert_plain(capsys.readouterr().err)
 
 
-def test_a_bare_name_of_markup_is_a_name(capsys, verdict_of):
+def test_name_that_looks_like_markup_is_shown_unchanged(capsys, verdict_of):
     for name in ("x[/]", "[/nothing]", "[red]x", "[link=https://a.example]y"):
         console.say(name)
         console.answer(name)
@@ -234,8 +234,8 @@ def test_a_bare_name_of_markup_is_a_name(capsys, verdict_of):
         ["run", "--", "{}"],
     ],
 )
-def test_what_was_typed_is_told_in_words(argv, hostile, capsys, tmp_path, monkeypatch):
-    """A name comes from a script as often as from a hand."""
+def test_command_line_arguments_are_shown_as_plain_text(argv, hostile, capsys, tmp_path, monkeypatch):
+    """Arguments can come from a script as well as from a user."""
     monkeypatch.chdir(tmp_path)
     for text in ("".join(hostile), "x[/]", "::error::x", "\udcff"):
         word = text.replace("\0", "").replace("/", "_").replace("\ud800", "\udcff")
@@ -243,11 +243,11 @@ def test_what_was_typed_is_told_in_words(argv, hostile, capsys, tmp_path, monkey
         out, err = capsys.readouterr()
         assert code in (0, 2, 3, 5), (text, err)
         assert "defect" not in err, err
-        assert_words(out)
-        assert_words(err)
+        assert_plain(out)
+        assert_plain(err)
 
 
-def test_a_folder_that_is_not_utf_8_is_refused_in_words(capsys, tmp_path, monkeypatch):
+def test_folder_name_that_is_not_utf8_is_refused(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main.call(["simulate", "--out-dir", "\udcff", "--trials", "1", "--json"]) == 2
     (tmp_path / "\udcff").mkdir()

@@ -1,4 +1,4 @@
-"""A run in which one trial's files are spoiled: that trial is a harness-error, the others are judged and reported."""
+"""A trial with damaged files is a harness-error, and the other trials of the run are judged and reported."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ pytestmark = pytest.mark.long("packs and reports a whole run")
 Change = Callable[[Path], None]
 
 
-def plain(trial: Path, name: str) -> Path:
-    """The file as older runs have it."""
+def unpacked_file(trial: Path, name: str) -> Path:
+    """Return the path of the file, uncompressed as in older runs."""
     path = trial / name
     if name.endswith(".jsonl"):
         packed = zstd.at_rest(path)
@@ -36,7 +36,7 @@ def plain(trial: Path, name: str) -> Path:
 
 def in_file(name: str, old: str, new: str) -> Change:
     def change(trial: Path) -> None:
-        path = plain(trial, name)
+        path = unpacked_file(trial, name)
         text = path.read_text()
         assert re.search(old, text), name
         path.write_text(re.sub(old, new, text, count=1))
@@ -45,16 +45,16 @@ def in_file(name: str, old: str, new: str) -> Change:
 
 
 def without(name: str) -> Change:
-    return lambda trial: plain(trial, name).unlink()
+    return lambda trial: unpacked_file(trial, name).unlink()
 
 
 def as_bytes(name: str, data: bytes) -> Change:
-    return lambda trial: plain(trial, name).write_bytes(data) and None
+    return lambda trial: unpacked_file(trial, name).write_bytes(data) and None
 
 
 LARGE = str(2**63)
-#: Nothing rests on it but a column.
-TOO_LATE = "a frame of another time"
+#: This affects only a column of the tables, and no verdict.
+TIME_BEYOND_INT64 = "a time beyond int64"
 SPOILED: dict[str, Change] = {
     "an offset beyond int64": in_file("history.jsonl", r'"offset":\[\d+', f'"offset":[{LARGE}'),
     "a partition beyond any": in_file("history.jsonl", r'"partition":\[\d+', '"partition":[' + "9" * 400),
@@ -67,7 +67,7 @@ SPOILED: dict[str, Change] = {
     "without end": in_file(
         "history.jsonl", r'("op":"send","id":\d+,"first":\d+,"count":)\d+', rf"\g<1>{2**62}"
     ),
-    TOO_LATE: in_file("frames.jsonl", r'"t_ns":\d+', f'"t_ns":{LARGE}'),
+    TIME_BEYOND_INT64: in_file("frames.jsonl", r'"t_ns":\d+', f'"t_ns":{LARGE}'),
     "another version of the schema": in_file("trial.json", r'"schema_version": \d+', '"schema_version": 99'),
     "an outcome that is none": in_file("history.jsonl", r'"outcome":\["ok"', '"outcome":["\\\\u001b[2J"'),
     "a moment beyond int64": in_file("trial.json", r'"end_ns": \d+', f'"end_ns": {"9" * 400}'),
@@ -85,7 +85,7 @@ SPOILED_VERDICT: dict[str, Change] = {
 
 @pytest.fixture(scope="module")
 def three(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], RunStore]:
-    """A run of three simulated trials, which pass; each call gives a copy of its own."""
+    """Return a function that returns a new copy of a run of three simulated trials that pass."""
     folder = tmp_path_factory.mktemp("three")
     plan = folder / "plan.json"
     argv = ["run", "produce/dropped-response", "-c", "reference", "-g", "idempotent", "--seeds", "3"]
@@ -115,8 +115,8 @@ def spoil(store: RunStore, change: Change) -> str:
     return trial
 
 
-@pytest.mark.parametrize("name", sorted(SPOILED.keys() - {TOO_LATE}))
-def test_judge_goes_on_with_the_others(name, three, capsys):
+@pytest.mark.parametrize("name", sorted(SPOILED.keys() - {TIME_BEYOND_INT64}))
+def test_judge_continues_with_other_trials(name, three, capsys):
     store = three()
     bad = spoil(store, SPOILED[name])
 
@@ -131,7 +131,7 @@ def test_judge_goes_on_with_the_others(name, three, capsys):
 
 
 @pytest.mark.parametrize("name", SPOILED_VERDICT)
-def test_who_reads_verdicts_goes_on_with_the_others(name, three, capsys):
+def test_damaged_verdict_does_not_stop_diff_and_baseline(name, three, capsys):
     store, whole = three(), three()
     bad = spoil(store, SPOILED_VERDICT[name])
 
@@ -141,14 +141,14 @@ def test_who_reads_verdicts_goes_on_with_the_others(name, three, capsys):
     assert call(["baseline", "check", str(store.folder), "--file", "known"]) in (0, 1)
     assert {each.verdict for each in store.verdicts() if each.trial == bad} == {"harness-error"}
     capsys.readouterr()
-    assert call(["judge", str(store.folder), "--json"]) == 0, "its evidence is whole"
+    assert call(["judge", str(store.folder), "--json"]) == 0, "the evidence is undamaged"
 
 
 @pytest.mark.jvm
-def test_report_goes_on_with_the_others(three):
+def test_report_continues_with_other_trials(three):
     store = three()
     bad = [spec.trial for spec in store.record.plan.trials[:2]]
-    for trial, name in zip(bad, ("an offset beyond int64", TOO_LATE), strict=True):
+    for trial, name in zip(bad, ("an offset beyond int64", TIME_BEYOND_INT64), strict=True):
         SPOILED[name](store.trial_folder(trial))
 
     script = str(Path(sys.executable).with_name("kafka-trial"))

@@ -1,4 +1,4 @@
-"""No search for secrets in a trace holds up the event loop: it is made in pieces, whatever a line holds."""
+"""Long lines of a trace are searched for secrets in pieces, so that the event loop is not blocked."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ def test_long_lines_are_searched_in_pieces(tmp_path, monkeypatch):
         searched.append(len(said))
         return text(said)
 
+    # Only the calls show how long the pieces are, because the result is the same.
     monkeypatch.setattr(redaction, "text", noted)
     path = tmp_path / "trial" / "trace.jsonl"
     path.parent.mkdir()

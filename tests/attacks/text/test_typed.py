@@ -1,4 +1,4 @@
-"""A secret on the command line: it reaches the client, and no file and no page."""
+"""A secret on the command line reaches the client, and no file and no page."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from harness.storage.run_store import RunRecord, RunStore
 from harness.text.redaction import MARK
 from testkit.codes import has_error, raises_code
 
-HUNTER = "hunter2-of-ours"
-ARGV = (sys.executable, "-c", "pass", "--password", HUNTER, "--url", f"http://u:{HUNTER}@h/")
+SECRET = "hunter2-of-ours"
+ARGV = (sys.executable, "-c", "pass", "--password", SECRET, "--url", f"http://u:{SECRET}@h/")
 STORED = (sys.executable, "-c", "pass", "--password", MARK, "--url", f"http://{MARK}@h/")
 
 
@@ -39,38 +39,38 @@ def run_of(tmp_path, *specs: TrialSpec) -> RunStore:
 
 
 def forget() -> None:
-    """As in the process of the next command."""
+    """Forget the typed secrets, as if the next command ran in a new process."""
     typed_settings._commands.clear()
     typed_settings._settings.clear()
 
 
-def test_a_plan_has_the_command_without_and_the_client_is_started_with_it():
+def test_plan_is_redacted_and_client_gets_the_secret():
     [ref] = clients((), ARGV)
     assert ref.command == STORED
     assert installed(ref).launch.argv == ARGV
 
 
-def test_an_innocent_command_is_what_it_was():
+def test_command_without_secrets_is_unchanged():
     argv = (sys.executable, "-p", "9092", "--topic", "t")
     [ref] = clients((), argv)
     forget()
     assert ref.command == argv and installed(ref).launch.argv == argv
 
 
-def test_a_dry_run_shows_no_secret(capsys):
+def test_dry_run_shows_no_secret(capsys):
     assert call(["run", "produce/calm", "--dry-run", "--json", "--", *ARGV]) == 0
     out, err = capsys.readouterr()
-    assert HUNTER not in out + err
+    assert SECRET not in out + err
     assert json.loads(out)["trials"][0]["client"]["command"] == list(STORED)
 
 
-def test_the_way_a_run_was_started_is_kept_without_secrets(tmp_path, monkeypatch):
+def test_stored_command_line_is_redacted(tmp_path, monkeypatch):
     from harness.cli.options import Options
     from harness.cli.run_plan import new_record
 
     monkeypatch.setattr(sys, "argv", ["kafka-trial", "run", "x\udcff", "--", *ARGV])
     store = RunStore.create(tmp_path, new_record(Plan(1, ()), Options(1)))
-    assert HUNTER not in (store.folder / RUN).read_text()
+    assert SECRET not in (store.folder / RUN).read_text()
     assert store.record.command == ["kafka-trial", "run", r"x\udcff", "--", *STORED]
 
 
@@ -83,7 +83,7 @@ def test_the_way_a_run_was_started_is_kept_without_secrets(tmp_path, monkeypatch
         ["shrink", "{}/trials/t"],
     ],
 )
-def test_a_stored_plan_says_what_must_be_given_again(argv, tmp_path, capsys):
+def test_redacted_plan_is_refused_without_the_command(argv, tmp_path, capsys):
     [ref] = clients((), ARGV)
     store = run_of(tmp_path, spec_of(ref))
     record = TrialRecord(spec_of(ref), "r", "t", 0, Phases(), Ending.HARNESS_ERROR, "x", "x")
@@ -94,7 +94,7 @@ def test_a_stored_plan_says_what_must_be_given_again(argv, tmp_path, capsys):
     assert call([*named, "--out-dir", str(tmp_path / "out")]) == 2
     err = capsys.readouterr().err
     assert has_error(err, "command-stored-redacted", "http://[redacted]@h/")
-    assert has_error(err, "command-stored-redacted") and HUNTER not in err
+    assert has_error(err, "command-stored-redacted") and SECRET not in err
     assert not (tmp_path / "out").exists()
 
     other = [
@@ -106,13 +106,13 @@ def test_a_stored_plan_says_what_must_be_given_again(argv, tmp_path, capsys):
         "-c",
         "other",
         "--password",
-        HUNTER,
+        SECRET,
     ]
     assert call(other) == 2
     assert has_error(capsys.readouterr().err, "command-differs-from-plan")
 
 
-def test_what_is_given_again_is_taken(tmp_path):
+def test_command_given_again_is_used(tmp_path):
     [ref] = clients((), ARGV)
     store = run_of(tmp_path, spec_of(ref))
     forget()
@@ -121,35 +121,35 @@ def test_what_is_given_again_is_taken(tmp_path):
     assert installed(plan.trials[0].client).launch.argv == ARGV
 
 
-def test_two_commands_that_differ_in_their_secrets_alone_are_not_taken_for_one():
+def test_commands_that_differ_only_in_secrets_are_refused():
     clients((), ARGV)
-    with raises_code(UsageError, "commands-differ-in-secrets") as told:
+    with raises_code(UsageError, "commands-differ-in-secrets") as refused:
         clients((), [*ARGV[:4], "another-of-ours", *ARGV[5:]])
-    assert HUNTER not in str(told.value)
+    assert SECRET not in str(refused.value)
 
 
 @pytest.mark.parametrize("word", [MARK, f"--password={MARK}", "\udcff"])
-def test_a_mark_is_no_password_and_a_command_is_text(word):
+def test_redaction_mark_and_invalid_text_are_refused(word):
     with pytest.raises(UsageError):
         clients((), [sys.executable, word])
 
 
-def test_settings_are_written_without_secrets_and_used_with_them(tmp_path):
+def test_settings_are_stored_redacted_and_used_unredacted(tmp_path):
     spec = spec_of(
-        ClientRef("reference", "0.1.0"), **{"sasl.jaas.config": HUNTER, "x.url": f"a://u:{HUNTER}@h"}
+        ClientRef("reference", "0.1.0"), **{"sasl.jaas.config": SECRET, "x.url": f"a://u:{SECRET}@h"}
     )
     store = run_of(tmp_path, spec)
     store.replace_plan(Plan(1, (spec,)))
     store.write_evidence(Evidence(TrialRecord(spec, "r", "t", 0, Phases(), Ending.COMPLETE), (), (), (), ()))
 
     for path in (store.folder / RUN, store.trial_folder("t") / TRIAL):
-        assert HUNTER not in path.read_text()
+        assert SECRET not in path.read_text()
     [read] = store.record.plan.trials
     assert read.config == spec.config | {"sasl.jaas.config": MARK, "x.url": f"a://{MARK}@h"}
     assert typed_settings.settings(read.config) == spec.config
 
 
-def test_a_stored_setting_without_its_value_is_refused_before_anything_starts(tmp_path, capsys):
+def test_redacted_setting_is_refused(tmp_path, capsys):
     spec = spec_of(ClientRef("reference", "0.1.0"), "scripted:4.3.1x1", **{"sasl.password": MARK})
     with raises_code(UsageError, "setting-stored-redacted", name="sasl.password"):
         validate_plan.check(Plan(1, (spec,)), Mode.SIMULATED)
@@ -160,22 +160,22 @@ def test_a_stored_setting_without_its_value_is_refused_before_anything_starts(tm
     assert not (tmp_path / "out").exists()
 
 
-def test_a_simulated_client_has_the_true_setting(tmp_path, capsys, files_with):
-    """It refuses what it does not know, and does not say with which value."""
-    spec = spec_of(ClientRef("reference", "0.1.0"), "scripted:4.3.1x1", **{"sasl.password": HUNTER})
+def test_simulated_client_does_not_print_its_secret_setting(tmp_path, capsys, files_with):
+    """The client refuses the unknown setting and does not quote its value."""
+    spec = spec_of(ClientRef("reference", "0.1.0"), "scripted:4.3.1x1", **{"sasl.password": SECRET})
     path = tmp_path / "spec.json"
     path.write_bytes(msgspec.json.encode(spec))
     call(["replay", str(path), "--out-dir", str(tmp_path / "out"), "--json"])
     out, err = capsys.readouterr()
-    assert HUNTER not in out + err
-    assert files_with(tmp_path / "out", HUNTER) == []
+    assert SECRET not in out + err
+    assert files_with(tmp_path / "out", SECRET) == []
 
 
-def test_a_variable_that_a_client_may_see_is_known_by_its_value(monkeypatch):
+def test_value_of_a_passed_variable_is_redacted(monkeypatch):
     from harness.adapter import environment
     from harness.text import redaction
 
-    monkeypatch.setenv("MY_TOKEN", HUNTER)
+    monkeypatch.setenv("MY_TOKEN", SECRET)
     monkeypatch.setenv("MY_TOPIC", "a-topic-name")
     environment.named(["MY_TOKEN", "MY_TOPIC"])
-    assert redaction.text(f"{HUNTER} of a-topic-name") == f"{MARK} of a-topic-name"
+    assert redaction.text(f"{SECRET} of a-topic-name") == f"{MARK} of a-topic-name"

@@ -1,4 +1,4 @@
-"""Lives of client programs, and every client at every version that was tried."""
+"""Processes of client programs, and every client at every tested version."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from suites.contract.cases import refusing_port
 from suites.contract.probe import Capabilities
 
 LIBRARY = Path(clients.adapters.python_lib.__file__).parent
-#: At their default version in ``make test``: the Python clients, and one of each other language that needs no gcc.
+#: Tested at their default version in ``make test``: the Python clients, and one client of each other
+#: language that needs no gcc.
 USUAL = ("aiokafka", "confluent-kafka", "franz-go", "java", "kafka-python", "kafkajs")
 OTHERS = tuple(
     name for name in registry.names("clients") if name != "reference" and not name.startswith("mutant-")
@@ -28,7 +29,10 @@ Event = dict[str, Any]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """``each_client`` is a name and a version that we say was tried; but for the usual ones, ``make test-clients``'."""
+    """Give ``each_client`` the values (name, tested version).
+
+    Only ``make test-clients`` runs unusual ones.
+    """
     if "each_client" not in metafunc.fixturenames:
         return
     pairs = []
@@ -42,14 +46,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def everybody() -> tuple[str, ...]:
-    """The clients that are not ours."""
+def other_clients() -> tuple[str, ...]:
+    """Return the names of the clients other than the reference client and its mutants."""
     return OTHERS
 
 
 @pytest.fixture(scope="session")
-def told_by() -> Callable[[str], dict[str, Capabilities]]:
-    """What a client said of itself when docs/reference/clients.md was made, by version."""
+def published_by() -> Callable[[str], dict[str, Capabilities]]:
+    """Return a function that reads a client's published capabilities, by version."""
 
     def read(name: str) -> dict[str, Capabilities]:
         path = LIBRARY.parent / name.replace("-", "_") / "capabilities.json"
@@ -58,47 +62,47 @@ def told_by() -> Callable[[str], dict[str, Capabilities]]:
     return read
 
 
-class Life:
-    """One process: what it says, event by event, and how it ends."""
+class ClientProcess:
+    """A running client program: the events that it writes, and its exit code."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
 
-    def say(self, *commands: dict[str, Any]) -> None:
+    def send(self, *commands: dict[str, Any]) -> None:
         self.write(*(json.dumps(command, ensure_ascii=False).encode() for command in commands))
 
     def write(self, *lines: bytes) -> None:
-        """Lines that need not be commands."""
+        """Write lines that need not be commands."""
         self.process.stdin.write(b"".join(line + b"\n" for line in lines))
 
     def until(self, name: str, **fields: Any) -> Event:
-        """The next event of that name and with those fields; others are passed over."""
+        """Return the next event with that name and those fields, and skip the others."""
         for line in self.process.stdout:
             event = json.loads(line)
             if event["name"] == name and fields.items() <= event.items():
                 return event
-        raise AssertionError(f"it ended without {name}")
+        raise AssertionError(f"the program ended without {name}")
 
     def rest(self) -> list[Event]:
-        """What it says until it ends by itself."""
+        """Return the events until the program ends by itself."""
         return [json.loads(line) for line in self.process.stdout]
 
     def end(self) -> tuple[int, list[Event]]:
-        """Hang up: its exit code, and the events that were left."""
+        """Close stdin, and return the exit code and the remaining events."""
         left, _ = self.process.communicate(timeout=ENDED_S)
         return self.process.returncode, [json.loads(line) for line in left.splitlines()]
 
 
 @pytest.fixture
-def begin() -> Iterator[Callable[..., Life]]:
-    """From the words of a command line to its :class:`Life`, which ends with the test."""
+def begin() -> Iterator[Callable[..., ClientProcess]]:
+    """Return a function that starts a command line as a :class:`ClientProcess`, which ends with the test."""
     begun = []
 
-    def start(*argv: str | Path) -> Life:
-        # Without buffers: what was not asked for by then is there for ``communicate``.
+    def start(*argv: str | Path) -> ClientProcess:
+        # Without buffers, ``communicate`` returns all that was not read before.
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         begun.append(subprocess.Popen(argv, bufsize=0, **pipes))
-        return Life(begun[-1])
+        return ClientProcess(begun[-1])
 
     yield start
     for process in begun:
@@ -109,38 +113,38 @@ def begin() -> Iterator[Callable[..., Life]]:
 
 @pytest.fixture(scope="module")
 def argv(request: pytest.FixtureRequest) -> tuple[str, ...]:
-    """The program of the module's ``CLIENT``."""
+    """Return the command line of the module's ``CLIENT``."""
     client = request.module.CLIENT
     return client.install(client.default_version).argv
 
 
 @pytest.fixture
-def live(argv: tuple[str, ...], begin: Callable[..., Life]) -> Callable[[], Life]:
-    """Begin a life of the module's ``CLIENT``."""
+def started(argv: tuple[str, ...], begin: Callable[..., ClientProcess]) -> Callable[[], ClientProcess]:
+    """Return a function that starts the module's ``CLIENT``."""
     return lambda: begin(*argv)
 
 
 @pytest.fixture
-def lived(live: Callable[[], Life]) -> Callable[..., tuple[int, list[Event]]]:
-    """The exit code, and what it says, of a process that is given commands and then the end of its stdin."""
+def run_to_end(started: Callable[[], ClientProcess]) -> Callable[..., tuple[int, list[Event]]]:
+    """Return a function that sends commands, closes stdin, and returns the exit code and the events."""
 
-    def whole(*commands: dict[str, Any]) -> tuple[int, list[Event]]:
-        life = live()
-        life.say(*commands)
-        return life.end()
+    def run(*commands: dict[str, Any]) -> tuple[int, list[Event]]:
+        client = started()
+        client.send(*commands)
+        return client.end()
 
-    return whole
+    return run
 
 
 @pytest.fixture
 def nowhere() -> Iterator[str]:
-    """An address that refuses everybody."""
+    """Return an address that refuses every connection."""
     with refusing_port() as port:
         yield f"127.0.0.1:{port}"
 
 
 @pytest.fixture
 def configure(request: pytest.FixtureRequest, nowhere: str) -> Callable[..., dict[str, Any]]:
-    """The command for a client that will reach nobody: with the module's ``SETTINGS``, and those of a test."""
+    """Return a function that makes the ``configure`` command, from the module's ``SETTINGS`` and given ones."""
     config = {"bootstrap.servers": nowhere} | request.module.SETTINGS
     return lambda **settings: {"cmd": "configure", "id": 1, "config": config | settings}

@@ -1,4 +1,4 @@
-"""The client kinds: what they are called, which versions they have, and that they keep the contract."""
+"""The client kinds: their names, their versions, and that they pass the contract tests."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ def offences(launch, folder) -> list[str]:
 
 
 @pytest.mark.long("installs clients, or starts one for each test")
-def test_the_reference_client_keeps_the_contract(tmp_path):
+def test_reference_client_passes_contract(tmp_path):
     assert offences(REFERENCE.install(REFERENCE.default_version), tmp_path) == []
 
 
 @pytest.mark.jvm
 @pytest.mark.parametrize("version", [CONFLUENT.default_version, "2.3.0", "2.0.2"])
-def test_confluent_kafka_keeps_the_contract(version, tmp_path):
+def test_confluent_kafka_passes_contract(version, tmp_path):
     assert offences(CONFLUENT.install(version), tmp_path) == []
 
 
 @pytest.mark.jvm
 @pytest.mark.parametrize("name", [name for name, mutant in mutants().items() if mutant.scenario])
-def test_a_mutant_keeps_the_contract(name, tmp_path):
-    """Its defect is Kafka's business; were its manners bad, nothing could be learnt from it."""
+def test_mutant_passes_contract(name, tmp_path):
+    """A mutant's defect must be in its Kafka behaviour, not in how it follows the contract."""
     kind = registry.client(f"mutant-{name}")
     assert offences(kind.install(kind.default_version), tmp_path) == []
 
 
-def test_the_reference_client_has_one_version():
+def test_reference_client_has_one_version():
     with raises_code(UsageError, "client-version-fixed", name="reference", version="9.9"):
         REFERENCE.install("9.9")
 
 
 @pytest.mark.parametrize("version", ["", "latest", "2.3.0 evil-package", "2.3.0; import os", "-r x"])
-def test_a_version_of_confluent_kafka_is_a_number(version):
+def test_confluent_kafka_rejects_version_that_is_not_a_number(version):
     with raises_code(UsageError, "client-version-format", client="confluent-kafka"):
         CONFLUENT.install(version)
 
 
 @pytest.mark.parametrize("name", registry.names("mutants"))
-def test_a_mutant_has_one_seeded_defect(name):
+def test_mutant_has_one_seeded_defect(name):
     swapped = {
         part for part, chosen in vars(components_of(name)).items() if chosen is not getattr(Variant(), part)
     }
@@ -62,6 +62,6 @@ def test_a_mutant_has_one_seeded_defect(name):
     assert kind.install(kind.default_version) != REFERENCE.install(REFERENCE.default_version)
 
 
-def test_an_unknown_mutant_is_a_usage_error():
+def test_unknown_mutant_is_usage_error():
     with raises_code(UsageError, "unknown-name", suggestion="never_expires"):
         components_of("never_expire")

@@ -1,6 +1,6 @@
-"""Every client at every version that we say was tried keeps its promises where nothing disturbs it.
+"""Every client at every tested version passes trials without faults.
 
-Some old versions do not: what is known of them is expected, and nothing else.
+Some old versions fail. Their known anomalies are expected, and no others are allowed.
 """
 
 from __future__ import annotations
@@ -33,10 +33,13 @@ def lab(tmp_path_factory):
         yield lab
 
 
-def test_it_keeps_its_promises_in_peace(each_client, told_by, lab, request):
-    """Under every guarantee that it offers; what it does not offer is unsupported, and never a failure."""
+def test_client_passes_without_faults(each_client, published_by, lab, request):
+    """Covers every guarantee that the client offers.
+
+    A guarantee that it does not offer is unsupported, not a failure.
+    """
     name, version = each_client
-    offered = told_by(name)[version].features
+    offered = published_by(name)[version].features
     mine = trials_of(name, version)
     later = [spec for other in following(request, each_client) for spec in trials_of(*other)]
     for spec in (*mine, *later[:LANES]):
@@ -50,7 +53,7 @@ def test_it_keeps_its_promises_in_peace(each_client, told_by, lab, request):
 
 
 def following(request, each_client):
-    """The clients of the tests behind this one: their trials are under way while it waits for its own."""
+    """Return the clients of the next tests. Their trials run while this test waits for its own."""
     here = [item.callspec.params for item in request.session.items if item.path == request.node.path]
     pairs = [params["each_client"] for params in here]
     return pairs[pairs.index(each_client) + 1 :]

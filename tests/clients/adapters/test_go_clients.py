@@ -1,4 +1,4 @@
-"""The clients in Go: which program a version gets, and that our sources are written as Go's are."""
+"""The Go clients: which program a version gets, and that the Go sources are formatted by gofmt."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def client(request):
     return request.param
 
 
-def test_versions_are_told_oldest_first_and_the_default_is_the_newest(client):
+def test_versions_are_in_order_and_default_is_the_newest(client):
     assert list(client.versions) == in_order(client.versions)
     assert len(client.versions) >= 3
     assert client.default_version == client.versions[-1]
@@ -33,38 +33,38 @@ def test_versions_are_told_oldest_first_and_the_default_is_the_newest(client):
 @pytest.mark.parametrize(
     "version", ["", "latest", "v1.2.3", "1", "1.2", "1.2.3.4", "1.2.3-master", ">=1.2.3", "-x"]
 )
-def test_a_version_is_written_out_without_a_v(client, version):
+def test_malformed_version_is_rejected(client, version):
     with raises_code(UsageError, "client-version-format", client=client.name, example=client.default_version):
         client.install(version)
 
 
-def test_a_version_before_its_release_is_a_version(client):
+def test_prerelease_version_is_accepted(client):
     assert client.program("1.99.0-rc.1").version == "1.99.0-rc.1"
 
 
 @pytest.mark.parametrize(
     ("version", "owner"), [("1.23.1", "Shopify"), ("1.38.1", "Shopify"), ("1.40.1", "IBM"), ("1.61.1", "IBM")]
 )
-def test_sarama_moved_from_one_owner_to_another(version, owner):
+def test_sarama_module_path_has_the_owner_of_its_version(version, owner):
     program = sarama.CLIENT.program(version)
     assert program.module == f"github.com/{owner}/sarama"
     assert f'"github.com/{owner}/sarama"'.encode() in program.files()["./main.go"]
 
 
 @pytest.mark.parametrize(("version", "path"), [("1.9.2", ""), ("2.3.0", "/v2")])
-def test_a_major_version_is_part_of_a_path(version, path):
+def test_module_path_has_the_major_version(version, path):
     module = confluent_kafka_go.CLIENT.program(version).module
     assert module == f"github.com/confluentinc/confluent-kafka-go{path}"
 
 
-def test_what_came_later_is_part_of_later_programs_only():
+def test_newer_versions_get_more_build_tags():
     tags = {version: franz_go.CLIENT.program(version).tags for version in ("1.0.0", "1.18.1", "1.21.0")}
     assert tags["1.0.0"] == ()
     assert tags["1.18.1"] == ("since_1_4", "since_1_6", "since_1_15")
     assert tags["1.21.0"] == ("since_1_4", "since_1_6", "since_1_15", "since_1_19", "since_1_21")
 
 
-def test_every_tag_in_the_sources_is_one_that_is_given(client):
+def test_every_build_tag_in_the_sources_is_set_by_a_version(client):
     asked = {
         tag
         for path in client.folder.glob("*.go")
@@ -73,7 +73,7 @@ def test_every_tag_in_the_sources_is_one_that_is_given(client):
     assert asked == set(client.program("999.0.0").tags)
 
 
-def test_the_library_needs_nothing_but_go():
+def test_library_imports_only_the_standard_library():
     imports = {
         name
         for path in (ADAPTERS / "go_lib" / "verifiable").glob("*.go")
@@ -84,7 +84,7 @@ def test_the_library_needs_nothing_but_go():
 
 
 @pytest.mark.long("starts gofmt")
-def test_the_sources_are_as_gofmt_writes_them():
+def test_sources_are_formatted_by_gofmt():
     sources = [*ADAPTERS.glob("**/*.go"), *Path(__file__).parent.glob("**/*.go")]
     assert len(sources) > 10
     gofmt = Path(run_go(go_tool(), "env", "GOROOT").output.strip()) / "bin" / "gofmt"

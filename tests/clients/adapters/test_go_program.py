@@ -1,4 +1,4 @@
-"""The life of a Go program, with an adapter whose client does as a test wants."""
+"""The commands and events of a Go program, with an adapter whose client misbehaves as a test requires."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def argv(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path]:
     return (folder / "tiny",)
 
 
-def test_a_whole_life(live):
-    life = live()
-    life.say(configure(), PRODUCE, FLUSH, CLOSE)
-    code, events = life.end()
+def test_events_from_startup_to_shutdown(started):
+    client = started()
+    client.send(configure(), PRODUCE, FLUSH, CLOSE)
+    code, events = client.end()
     assert (code, [event["seq"] for event in events]) == (0, list(range(len(events))))
     assert [event["mono_ns"] for event in events] == sorted(event["mono_ns"] for event in events)
     ops = [(event["name"], event.get("op")) for event in events if event["name"] != "stats"]
@@ -57,10 +57,10 @@ def test_a_whole_life(live):
     assert startup.items() <= events[0].items()
 
 
-def test_results_are_columns(live):
-    life = live()
-    life.say(configure(), PRODUCE | {"partitions": [0, 4]})
-    invoke, done = life.until("op_invoke"), life.until("op_complete")
+def test_results_are_columns(started):
+    client = started()
+    client.send(configure(), PRODUCE | {"partitions": [0, 4]})
+    invoke, done = client.until("op_invoke"), client.until("op_complete")
     assert (invoke["first"], invoke["count"]) == (7, 2)
     assert (done["id"], done["records"]) == (2, [7, 8])
     assert (done["outcome"], done["error"]) == (["ok", "ok"], [None, None])
@@ -69,40 +69,40 @@ def test_results_are_columns(live):
         assert invoke["mono_ns"] <= invoke_ns <= complete_ns <= done["mono_ns"]
 
 
-def test_without_partitions_the_client_chooses_by_the_key(live):
-    life = live()
-    life.say(configure(), PRODUCE)
-    assert life.until("op_complete")["partition"] == [3, 0]
+def test_without_partitions_the_client_partitions_by_key(started):
+    client = started()
+    client.send(configure(), PRODUCE)
+    assert client.until("op_complete")["partition"] == [3, 0]
 
 
-def test_no_line_has_more_than_500_rows(live):
-    life = live()
-    life.say(configure(), PRODUCE | {"keys": [None] * 1_200, "values": ["v"] * 1_200}, CLOSE)
-    _, events = life.end()
+def test_no_line_has_more_than_500_rows(started):
+    client = started()
+    client.send(configure(), PRODUCE | {"keys": [None] * 1_200, "values": ["v"] * 1_200}, CLOSE)
+    _, events = client.end()
     sent = [event["records"] for event in events if event["name"] == "op_complete" and event["op"] == "send"]
     assert max(map(len, sent)) <= 500
     assert [n for records in sent for n in records] == list(range(7, 1_207))
 
 
-def test_a_refused_record_has_no_place(live):
-    life = live()
-    life.say(configure("fails"), PRODUCE)
-    done = life.until("op_complete")
+def test_failed_record_has_no_partition_and_offset(started):
+    client = started()
+    client.send(configure("fails"), PRODUCE)
+    done = client.until("op_complete")
     assert (done["outcome"], done["error"]) == (["fail"] * 2, ["TooLarge"] * 2)
     assert (done["partition"], done["offset"]) == ([-1, -1], [-1, -1])
 
 
-def test_a_flush_waits_for_the_results_of_a_client_that_has_none(live):
-    life = live()
-    life.say(configure("late"), PRODUCE, FLUSH)
-    assert life.until("op_complete", op="send")["outcome"][0] == "info"
-    assert life.until("op_complete", op="flush")["outcome"] == ["ok"]
+def test_flush_waits_for_results_if_the_client_has_no_flush(started):
+    client = started()
+    client.send(configure("late"), PRODUCE, FLUSH)
+    assert client.until("op_complete", op="send")["outcome"][0] == "info"
+    assert client.until("op_complete", op="flush")["outcome"] == ["ok"]
 
 
-def test_a_flush_ends_in_time_and_says_that_it_is_not_done(live):
-    life = live()
-    life.say(configure("holds"), PRODUCE, FLUSH | {"timeout_ms": 50}, CLOSE)
-    code, events = life.end()
+def test_flush_and_close_fail_at_their_timeout(started):
+    client = started()
+    client.send(configure("holds"), PRODUCE, FLUSH | {"timeout_ms": 50}, CLOSE)
+    code, events = client.end()
     ends = [event for event in events if event["name"] == "op_complete"]
     assert [(event["op"], event["outcome"], event["error"]) for event in ends] == [
         ("flush", ["fail"], ["the client is not done"]),
@@ -111,49 +111,49 @@ def test_a_flush_ends_in_time_and_says_that_it_is_not_done(live):
     assert code == 0
 
 
-def test_a_close_that_hangs_is_left_alone(live):
-    life = live()
-    life.say(configure("hangs"), CLOSE | {"timeout_ms": 50})
-    code, events = life.end()
+def test_hanging_close_fails_at_its_timeout(started):
+    client = started()
+    client.send(configure("hangs"), CLOSE | {"timeout_ms": 50})
+    code, events = client.end()
     assert (code, [event["name"] for event in events][-2:]) == (0, ["op_complete", "shutdown_complete"])
     assert events[-2]["outcome"] == ["fail"]
 
 
-def test_a_signal_ends_a_flush_and_what_is_queued_is_not_begun(live):
-    life = live()
-    life.say(configure("holds"), PRODUCE, FLUSH, PRODUCE | {"id": 5, "first": 100})
-    life.until("op_invoke", op="flush")
-    life.process.send_signal(signal.SIGTERM)
-    assert life.until("op_complete", op="flush")["outcome"] == ["fail"]
-    code, events = life.end()
+def test_sigterm_ends_flush_and_skips_queued_commands(started):
+    client = started()
+    client.send(configure("holds"), PRODUCE, FLUSH, PRODUCE | {"id": 5, "first": 100})
+    client.until("op_invoke", op="flush")
+    client.process.send_signal(signal.SIGTERM)
+    assert client.until("op_complete", op="flush")["outcome"] == ["fail"]
+    code, events = client.end()
     begun = [(event["op"], event["id"]) for event in events if event["name"] == "op_invoke"]
     assert (code, begun) == (0, [("close", -1)])
 
 
-def test_a_panic_is_fatal(live):
-    life = live()
-    life.say(configure("panics"), PRODUCE)
-    fatal = life.until("fatal")
+def test_panic_is_fatal(started):
+    client = started()
+    client.send(configure("panics"), PRODUCE)
+    fatal = client.until("fatal")
     assert (fatal["error"], fatal["message"]) == ("AdapterError", "beyond me")
-    assert life.end() == (1, [])
+    assert client.end() == (1, [])
 
 
 @pytest.mark.parametrize(
     ("mode", "error", "message"),
     [("refuses", "ConfigRefused", "not with me"), ("errs", "AdapterError", "a defect")],
 )
-def test_a_refusal_is_told_from_a_defect(live, mode, error, message):
-    life = live()
-    life.say(configure(mode))
-    fatal = life.until("fatal")
+def test_refused_configuration_differs_from_defect(started, mode, error, message):
+    client = started()
+    client.send(configure(mode))
+    fatal = client.until("fatal")
     assert (fatal["error"], fatal["message"]) == (error, message)
 
 
 @pytest.mark.parametrize("command", [PRODUCE, FLUSH])
-def test_nothing_goes_before_configure(live, command):
-    life = live()
-    life.say(command)
-    assert life.until("fatal")["message"] == f"{command['cmd']} before configure"
+def test_command_before_configure_is_fatal(started, command):
+    client = started()
+    client.send(command)
+    assert client.until("fatal")["message"] == f"{command['cmd']} before configure"
 
 
 @pytest.mark.parametrize(
@@ -170,25 +170,25 @@ def test_nothing_goes_before_configure(live, command):
         json.dumps(PRODUCE | {"partitions": [0]}).encode(),
     ],
 )
-def test_a_line_that_is_no_command_is_fatal(live, line):
-    life = live()
-    life.write(line)
-    assert life.until("fatal")["error"] == "BadCommand"
-    assert life.end() == (2, [])
+def test_malformed_command_is_fatal(started, line):
+    client = started()
+    client.write(line)
+    assert client.until("fatal")["error"] == "BadCommand"
+    assert client.end() == (2, [])
 
 
-def test_what_a_client_prints_is_not_said(live):
-    life = live()
-    life.say(configure("prints"), CLOSE)
-    code, events = life.end()
+def test_client_output_does_not_reach_stdout(started):
+    client = started()
+    client.send(configure("prints"), CLOSE)
+    code, events = client.end()
     assert (code, events[-1]["name"]) == (0, "shutdown_complete")
 
 
-def test_every_setting_is_told_with_its_own_name_and_value(live):
+def test_every_setting_is_reported_with_its_own_name_and_value(started):
     given = {"choice": "one", "duration": 1_500, "fixed": 5, "int": "12", "list": "a,b", "truth": False}
-    life = live()
-    life.say(configure(**given))
-    told = life.until("configured")
+    client = started()
+    client.send(configure(**given))
+    told = client.until("configured")
     assert told["applied"] == {
         "choice": ["own.choice", "one"],
         "duration": ["own.duration", "1.5s"],
@@ -201,7 +201,7 @@ def test_every_setting_is_told_with_its_own_name_and_value(live):
     assert told["not_set"] == {}
 
 
-def test_what_makes_no_sense_is_not_set(live):
+def test_invalid_values_are_not_set(started):
     given = {
         "choice": "two",
         "duration": -1,
@@ -211,9 +211,9 @@ def test_what_makes_no_sense_is_not_set(live):
         "absent": 1,
         "unheard.of": 1,
     }
-    life = live()
-    life.say(configure(**given))
-    told = life.until("configured")
+    client = started()
+    client.send(configure(**given))
+    told = client.until("configured")
     assert told["not_set"] == {
         "absent": "it has none",
         "choice": 'the client does not support "two"',

@@ -1,4 +1,4 @@
-"""A Java producer that is dead: from 3.3 on it gives such a record to a batch, throws, and aborts the batch as well."""
+"""A Java producer after a fatal error. Since 3.3 it both throws for a batch's record and aborts the batch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CLUSTER_AUTHORIZATION_FAILED = 31
 
 
 @pytest.mark.parametrize("version", ["3.4.1", "4.3.1"])
-def test_what_is_told_twice_of_one_record_is_one_result(version, tmp_path):
+def test_two_reports_of_one_record_are_one_result(version, tmp_path):
     scenario = registry.scenario("frame/init-producer-id-fails")
     [spec] = make_plan([scenario], [ClientRef("java", version)], [BROKER], [1]).trials
     [fault] = spec.faults

@@ -1,4 +1,4 @@
-"""The program for kafka-clients, and the contract library for Java under it: what the contract's suite does not ask."""
+"""The program for kafka-clients and the contract library for Java: what the contract tests do not cover."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def produce(count: int, first: int = 0, id: int = 2) -> dict[str, Any]:
     return {"cmd": "produce", "id": id, "topic": "t", "first": first, "keys": keys, "values": keys}
 
 
-def test_the_versions_that_were_tried_are_in_order():
+def test_versions_are_in_order():
     assert in_order(CLIENT.versions) == list(CLIENT.versions)
 
 
 @pytest.mark.parametrize("version", ["", "latest", "latest.integration", "[2.0,3.0)", "4.+", "-settings"])
-def test_a_version_is_a_number_and_no_range(version):
+def test_version_range_is_rejected(version):
     with raises_code(UsageError, "client-version-format", client="java"):
         CLIENT.install(version)
 
 
 @pytest.mark.jvm
 @pytest.mark.parametrize("cmd", COMMANDS)
-def test_a_command_that_lacks_a_field_is_none(lived, configure, cmd):
+def test_command_without_a_field_is_fatal(run_to_end, configure, cmd):
     whole = {
         "configure": configure(),
         "produce": produce(1),
@@ -41,7 +41,7 @@ def test_a_command_that_lacks_a_field_is_none(lived, configure, cmd):
         "close": {"cmd": "close", "id": 4, "timeout_ms": 0},
     }
     del whole[cmd][COMMANDS[cmd][-1]]
-    code, events = lived(whole[cmd])
+    code, events = run_to_end(whole[cmd])
     assert (code, events[-1]["name"], events[-1]["error"]) == (2, "fatal", "BadCommand")
 
 
@@ -49,36 +49,36 @@ def test_a_command_that_lacks_a_field_is_none(lived, configure, cmd):
 @pytest.mark.parametrize(
     "line", ["", "null", '{"cmd": 7}', '{"cmd": "flush", "id": "x", "timeout_ms": 1}', "{} {}"]
 )
-def test_a_line_of_another_kind_is_no_command(live, line):
-    life = live()
-    life.write(line.encode())
-    code, events = life.end()
+def test_malformed_command_is_fatal(started, line):
+    client = started()
+    client.write(line.encode())
+    code, events = client.end()
     assert (code, events[-1]["error"]) == (2, "BadCommand")
 
 
 @pytest.mark.jvm
-def test_any_text_goes_in_and_out(lived):
+def test_text_is_encoded_and_decoded_unchanged(run_to_end):
     name = 'récite "un" poème \\ ☃ 🜚'
-    _, events = lived({"cmd": name, "id": 5})
+    _, events = run_to_end({"cmd": name, "id": 5})
     assert [(event["cmd"], event["id"]) for event in events if event["name"] == "unsupported"] == [(name, 5)]
 
 
 @pytest.mark.jvm
 @pytest.mark.parametrize("out_of_order", ["produce", "flush", "configure twice"])
-def test_what_comes_out_of_order_is_fatal(lived, configure, out_of_order):
+def test_commands_in_the_wrong_order_are_fatal(run_to_end, configure, out_of_order):
     commands = {
         "produce": [produce(1)],
         "flush": [{"cmd": "flush", "id": 3, "timeout_ms": 0}],
         "configure twice": [configure(), configure()],
     }
-    code, events = lived(*commands[out_of_order])
+    code, events = run_to_end(*commands[out_of_order])
     assert (code, events[-1]["error"]) == (1, "IllegalStateException")
 
 
 @pytest.mark.jvm
-def test_every_setting_is_javas_and_one_that_this_version_does_not_know_is_told(lived, configure):
+def test_settings_keep_javas_names_and_unknown_ones_are_reported(run_to_end, configure):
     odd = {"no.such.setting": 1, "linger.ms": 5, "enable.idempotence": False}
-    _, events = lived(configure(**odd))
+    _, events = run_to_end(configure(**odd))
     [told] = [event for event in events if event["name"] == "configured"]
     assert told["applied"]["linger.ms"] == ["linger.ms", "5"]
     assert told["applied"]["enable.idempotence"] == ["enable.idempotence", "false"]
@@ -96,16 +96,16 @@ def test_every_setting_is_javas_and_one_that_this_version_does_not_know_is_told(
         ({"bootstrap.servers": "nowhere"}, "bootstrap.servers"),
     ],
 )
-def test_settings_that_the_client_refuses_are_refused_in_its_words(lived, configure, settings, why):
-    code, events = lived(configure(**settings))
+def test_refused_settings_are_reported_with_the_clients_message(run_to_end, configure, settings, why):
+    code, events = run_to_end(configure(**settings))
     assert (code, events[-1]["error"]) == (1, "ConfigRefused")
     assert why in events[-1]["message"]
 
 
 @pytest.mark.jvm
-def test_a_record_that_never_came_into_a_batch_has_certainly_failed(lived, configure):
-    """Without metadata ``send()`` gives up after ``max.block.ms``, before there is anything that could be sent."""
-    code, events = lived(configure(), produce(3), produce(1, first=3, id=3))
+def test_record_that_never_entered_a_batch_fails(run_to_end, configure):
+    """Without metadata ``send()`` gives up after ``max.block.ms``, before anything can be sent."""
+    code, events = run_to_end(configure(), produce(3), produce(1, first=3, id=3))
     sends = [event for event in events if event["name"] == "op_complete" and event["op"] == "send"]
     rows = [
         row for event in sends for row in zip(event["records"], event["outcome"], event["error"], strict=True)
@@ -115,16 +115,16 @@ def test_a_record_that_never_came_into_a_batch_has_certainly_failed(lived, confi
 
 
 @pytest.mark.jvm
-def test_after_a_signal_nothing_that_is_queued_is_begun(live, configure):
+def test_sigterm_skips_queued_commands(started, configure):
     config = configure(**{"max.block.ms": 1_000})
-    life = live()
-    life.say(config, produce(1_000), produce(2, first=1_000, id=3))
-    life.until("op_invoke")
-    life.process.send_signal(signal.SIGTERM)
-    events = life.rest()
-    code, _ = life.end()
+    client = started()
+    client.send(config, produce(1_000), produce(2, first=1_000, id=3))
+    client.until("op_invoke")
+    client.process.send_signal(signal.SIGTERM)
+    events = client.rest()
+    code, _ = client.end()
     ops = [(event["name"], event["op"]) for event in events if event["name"].startswith("op_")]
-    # Results of what was sent may come at any time before the client is closed.
+    # Results of sent records may arrive at any time before the client is closed.
     assert [op for name, op in ops if name == "op_invoke"] == ["close"]
     assert ops[-1] == ("op_complete", "close")
     assert (code, events[-1]["name"]) == (0, "shutdown_complete")

@@ -1,4 +1,4 @@
-"""The clients for Node: which versions they have, and that they keep the contract."""
+"""The Node clients: their versions, and that they pass the contract tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CLIENTS = pytest.mark.parametrize("client", [KAFKAJS, PLATFORMATIC], ids=lambda 
 
 
 @CLIENTS
-def test_the_versions_that_were_tried_are_in_order(client):
+def test_versions_are_in_order(client):
     assert list(client.versions) == in_order(client.versions)
     assert client.default_version in client.versions
 
@@ -28,25 +28,25 @@ def test_the_versions_that_were_tried_are_in_order(client):
 @pytest.mark.parametrize(
     "version", ["", "latest", "^2.0.0", "2", "2.2", "2.x", "2.2.4 evil-package", "--help", "../tiny"]
 )
-def test_a_version_is_a_number(client, version):
+def test_malformed_version_is_rejected(client, version):
     with raises_code(UsageError, "client-version-format", client=client.name):
         client.install(version)
 
 
 @CLIENTS
-def test_the_default_version_keeps_the_contract(client, tmp_path):
+def test_default_version_passes_contract(client, tmp_path):
     results = asyncio.run(check_contract(client.install(client.default_version), folder=tmp_path))
     assert [f"{result.case}: {result.detail}" for result in results if not result.passed] == []
 
 
 @CLIENTS
-def test_a_version_that_does_not_exist_names_the_newest(client):
+def test_nonexistent_version_is_a_usage_error(client):
     with raises_code(UsageError, "unknown-client-version"):
         client.install("99.9.9")
 
 
 @CLIENTS
-def test_the_registry_lists_the_versions_that_were_tried(client):
+def test_registry_lists_every_tested_version(client):
     listed = client.published()
     assert set(client.versions) <= set(listed)
     assert listed == in_order(listed)

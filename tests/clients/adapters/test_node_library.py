@@ -1,4 +1,4 @@
-"""The library that Node adapters share, tried on Node itself."""
+"""The library that Node adapters share, run by Node itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from harness.workloads.produce.commands import Produce
 LIBRARY = Path(clients.adapters.node_lib.__file__).parent / "verifiable"
 SENT_COLUMNS = ("outcome", "error", "invoke_ns", "complete_ns", "records", "partition", "offset")
 
-#: Carries out the body of a function of (``it``: a file of the library, ``given``), line by line.
+#: Runs the body of a function of ``it`` (a file of the library) and ``given``, line by line.
 SERVANT = f"""
 import {{ encode }} from {json.dumps((LIBRARY / "output.mjs").as_uri())};
 import {{ lines }} from {json.dumps((LIBRARY / "commands.mjs").as_uri())};
@@ -40,7 +40,7 @@ JavaScript = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def javascript() -> Iterator[JavaScript]:
-    """What the body of a function of (a file of the library, a value) returns, in one Node for all."""
+    """Return a function that runs JavaScript with a library file and a value, in one shared Node process."""
     node = node_runtime(OLDEST_NODE).path
     words = [node, "--input-type=module", "-e", SERVANT]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as servant:
@@ -55,24 +55,24 @@ def javascript() -> Iterator[JavaScript]:
 
 
 @pytest.mark.parametrize("path", sorted(LIBRARY.glob("*.mjs")), ids=lambda path: path.name)
-def test_the_library_needs_nothing_but_node(path):
+def test_library_imports_only_node_modules(path):
     imported = re.findall(r'\bfrom "([^"]+)"', path.read_text())
     assert all(name.startswith(("./", "node:")) for name in imported)
 
 
-def test_its_clock_is_ours(javascript):
+def test_clock_is_the_monotonic_clock(javascript):
     before_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     told_ns = javascript("output.mjs", "return it.monotonicNs()")
     assert before_ns <= told_ns <= time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
 
-def test_integers_keep_all_their_digits(javascript):
+def test_integers_keep_all_digits(javascript):
     body = "return { ns: 9007199254740993n, list: [-1, 2n ** 63n - 1n], text: given, no: undefined }"
     told = javascript("output.mjs", body, 'é\u2028"')
     assert told == {"ns": 9007199254740993, "list": [-1, 2**63 - 1], "text": 'é\u2028"', "no": None}
 
 
-def test_what_prints_prints_to_stderr():
+def test_console_output_goes_to_stderr():
     index = json.dumps((LIBRARY / "index.mjs").as_uri())
     code = f"import {index}; console.log('a'); process.stdout.write('b\\n')"
     words = [node_runtime(OLDEST_NODE).path, "--input-type=module", "-e", code]
@@ -80,7 +80,7 @@ def test_what_prints_prints_to_stderr():
     assert (ended.stdout, ended.stderr) == ("", "a\nb\n")
 
 
-def test_the_commands_are_those_of_the_contract(javascript):
+def test_commands_match_the_contract(javascript):
     told = javascript("commands.mjs", "return [...it.COMMANDS]")
     kinds = {
         kind.__struct_config__.tag: kind
@@ -92,7 +92,7 @@ def test_the_commands_are_those_of_the_contract(javascript):
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1_000])
-def test_lines_come_whole_however_they_are_cut(javascript, size):
+def test_lines_are_whole_however_they_are_split(javascript, size):
     wanted = ["", "one", "né\u2028t\u0085wo", "", "three\r", "x" * 50]
     body = """
         const data = Buffer.from(given.lines.map((line) => line + "\\n").join("") + "no end");
@@ -105,7 +105,7 @@ def test_lines_come_whole_however_they_are_cut(javascript, size):
     assert javascript("commands.mjs", body, {"lines": wanted, "size": size}) == [*wanted, "no end"]
 
 
-def test_a_line_is_a_whole_command_or_none(javascript):
+def test_only_complete_commands_are_parsed(javascript):
     whole = [
         {"cmd": "configure", "id": 1, "config": {}},
         {"cmd": "produce", "id": 2, "topic": "t", "first": 0, "keys": [], "values": []},
@@ -122,12 +122,12 @@ def test_a_line_is_a_whole_command_or_none(javascript):
     assert told == [*whole, *[None] * (len(wrong) + 2)]
 
 
-def test_bytes_that_are_no_text_are_no_command(javascript):
+def test_invalid_utf8_is_rejected(javascript):
     body = """return it.parse(Buffer.from([...Buffer.from('{"cmd":"'), 0xff, 0x22, 0x7d]))"""
     assert javascript("commands.mjs", body) is None
 
 
-def test_results_come_out_once_each_in_columns_of_their_command(javascript):
+def test_each_result_is_written_once_as_columns_of_its_command(javascript):
     told = [[n % 3 + 1, ("ok", "fail", "info")[n % 3]] for n in range(20)]
     body = """
         const events = [];
@@ -153,7 +153,7 @@ def test_results_come_out_once_each_in_columns_of_their_command(javascript):
         assert (error, partition, offset) == ((None, 1, n) if outcome == "ok" else ("E", -1, -1))
 
 
-def test_a_full_line_does_not_wait(javascript):
+def test_full_line_is_written_at_once(javascript):
     body = """
         const sizes = [];
         const results = new it.Results({ event: (name, fields) => sizes.push(fields.records.length) });
@@ -163,18 +163,18 @@ def test_a_full_line_does_not_wait(javascript):
     assert sizes == [most]
 
 
-def test_places_follow_from_the_first_offset_of_each_partition(javascript):
+def test_offsets_follow_from_the_first_offset_of_each_partition(javascript):
     body = "return it.placesOf(given, new Map([[0, 10n], [1, 2n ** 60n], [3, -1n]]))"
     told = javascript("places.mjs", body, [0, 1, 0, 2, 0, 1, 3])
     assert told == [[0, 10], [1, 2**60], [0, 11], [2, -1], [0, 12], [1, 2**60 + 1], [3, -1]]
 
 
-def test_one_record_that_may_be_anywhere_makes_no_place_certain(javascript):
+def test_record_without_partition_makes_all_offsets_unknown(javascript):
     body = "return it.placesOf(given, new Map([[0, 10n]]))"
     assert javascript("places.mjs", body, [0, -1, 0]) == [[-1, -1]] * 3
 
 
-def test_nothing_is_waited_for_longer_than_allowed(javascript):
+def test_waiting_ends_at_its_timeout(javascript):
     body = """
         const never = new Promise(() => {});
         const pending = new it.Pending();
@@ -186,12 +186,12 @@ def test_nothing_is_waited_for_longer_than_allowed(javascript):
     assert javascript("waiting.mjs", body) == [7, False, False, True]
 
 
-def test_a_refusal_is_not_swallowed_by_waiting(javascript):
+def test_waiting_passes_errors_on(javascript):
     body = """return it.within(Promise.reject(new Error("no")), 60_000).catch((error) => error.message)"""
     assert javascript("waiting.mjs", body) == "no"
 
 
-def test_calls_overlap_and_a_close_waits_for_them_before_it_disconnects(javascript):
+def test_close_waits_for_overlapping_calls_before_disconnecting(javascript):
     body = """
         const seen = [];
         const ends = [];
@@ -218,7 +218,7 @@ def test_calls_overlap_and_a_close_waits_for_them_before_it_disconnects(javascri
     assert told == {"flushed": False, "early": calls, "closed": True, "seen": [*calls, "disconnect"]}
 
 
-def test_a_close_disconnects_whatever_is_owed(javascript):
+def test_close_disconnects_although_results_are_missing(javascript):
     body = """
         const never = new Promise(() => {});
         const seen = [];

@@ -1,4 +1,4 @@
-"""The life of a Node program, with an adapter whose client does as a test wants."""
+"""The commands and events of a Node program, with an adapter whose client misbehaves as a test requires."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PRODUCE = {"cmd": "produce", "id": 2, "topic": "t", "first": 7, "keys": ["a", No
 FLUSH = {"cmd": "flush", "id": 3, "timeout_ms": 60_000}
 CLOSE = {"cmd": "close", "id": 4, "timeout_ms": 60_000}
 
-#: A client that acknowledges; what a test wants otherwise is added to its class.
+#: A client that acknowledges. A test adds members to its class to change that.
 PROGRAM = """
 import {{ Adapter, ConfigRefused, run }} from {index};
 const never = new Promise(() => {{}});
@@ -40,8 +40,8 @@ await run(new Wanted());
 
 
 @pytest.fixture
-def live(tmp_path: Path, begin: Callable[..., Any]) -> Callable[..., Any]:
-    """Begin the life of a program with an adapter that has these members."""
+def started(tmp_path: Path, begin: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that starts a program whose adapter has these members."""
 
     def start(wanted: str = "") -> Any:
         main = tmp_path / "main.mjs"
@@ -51,10 +51,10 @@ def live(tmp_path: Path, begin: Callable[..., Any]) -> Callable[..., Any]:
     return start
 
 
-def test_a_whole_life(live):
-    life = live()
-    life.say(CONFIGURE, PRODUCE, FLUSH, CLOSE)
-    code, events = life.end()
+def test_events_from_startup_to_shutdown(started):
+    client = started()
+    client.send(CONFIGURE, PRODUCE, FLUSH, CLOSE)
+    code, events = client.end()
     names = [event["name"] for event in events if event["name"] != "stats"]
     assert (code, [event["seq"] for event in events]) == (0, list(range(len(events))))
     assert names[:3] == ["startup_complete", "configured", "op_invoke"]
@@ -65,37 +65,37 @@ def test_a_whole_life(live):
     assert times == sorted(times)
 
 
-def test_what_the_client_prints_is_no_event(live):
-    life = live("async flush() { console.log('oops'); process.stdout.write('oops'); return true; }")
-    life.say(CONFIGURE, FLUSH, CLOSE)
-    assert life.until("op_complete", op="flush")["outcome"] == ["ok"]
-    assert life.end()[0] == 0
+def test_client_output_does_not_reach_stdout(started):
+    client = started("async flush() { console.log('oops'); process.stdout.write('oops'); return true; }")
+    client.send(CONFIGURE, FLUSH, CLOSE)
+    assert client.until("op_complete", op="flush")["outcome"] == ["ok"]
+    assert client.end()[0] == 0
 
 
-def test_a_signal_ends_a_flush_and_what_is_queued_behind_it(live):
-    life = live("async flush() { return never; }")
-    life.say(CONFIGURE, FLUSH, PRODUCE)
-    life.until("op_invoke", op="flush")
-    life.process.send_signal(signal.SIGTERM)
-    assert life.until("op_complete", op="flush")["outcome"] == ["fail"]
-    code, events = life.end()
+def test_sigterm_ends_flush_and_skips_queued_commands(started):
+    client = started("async flush() { return never; }")
+    client.send(CONFIGURE, FLUSH, PRODUCE)
+    client.until("op_invoke", op="flush")
+    client.process.send_signal(signal.SIGTERM)
+    assert client.until("op_complete", op="flush")["outcome"] == ["fail"]
+    code, events = client.end()
     assert (code, events[-1]["name"]) == (0, "shutdown_complete")
     assert not [event for event in events if event.get("op") == "send"]
 
 
 @pytest.mark.parametrize("command", ["flush", "close"])
-def test_a_client_that_hangs_is_not_waited_for(live, command):
-    life = live(f"async {command}() {{ return never; }}")
-    life.say(CONFIGURE, {"cmd": command, "id": 9, "timeout_ms": 1})
-    assert life.until("op_complete", op=command)["outcome"] == ["fail"]
-    assert life.end()[0] == 0
+def test_hanging_client_fails_at_the_timeout(started, command):
+    client = started(f"async {command}() {{ return never; }}")
+    client.send(CONFIGURE, {"cmd": command, "id": 9, "timeout_ms": 1})
+    assert client.until("op_complete", op=command)["outcome"] == ["fail"]
+    assert client.end()[0] == 0
 
 
-def test_a_close_tells_that_something_is_owed(live):
-    life = live("async send() {} async close() { return false; }")
-    life.say(CONFIGURE, PRODUCE, CLOSE)
-    assert life.until("op_complete", op="close")["outcome"] == ["fail"]
-    assert life.end()[0] == 0
+def test_close_reports_missing_results(started):
+    client = started("async send() {} async close() { return false; }")
+    client.send(CONFIGURE, PRODUCE, CLOSE)
+    assert client.until("op_complete", op="close")["outcome"] == ["fail"]
+    assert client.end()[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -115,30 +115,30 @@ def test_a_close_tells_that_something_is_owed(live):
         ("", [CONFIGURE, CONFIGURE], "Error"),
     ],
 )
-def test_a_defect_is_fatal(live, wanted, commands, error):
-    life = live(wanted)
-    life.say(*commands)
-    assert life.until("fatal")["error"] == error
-    code, events = life.end()
+def test_defect_is_fatal(started, wanted, commands, error):
+    client = started(wanted)
+    client.send(*commands)
+    assert client.until("fatal")["error"] == error
+    code, events = client.end()
     assert (code, events) == (1, [])
 
 
-def test_a_line_that_is_no_command_is_fatal_too(live):
-    life = live()
-    life.say({"cmd": "flush", "id": 1})
-    assert life.until("fatal")["error"] == "BadCommand"
-    assert life.end() == (2, [])
+def test_malformed_command_is_fatal(started):
+    client = started()
+    client.send({"cmd": "flush", "id": 1})
+    assert client.until("fatal")["error"] == "BadCommand"
+    assert client.end() == (2, [])
 
 
-def test_results_are_told_before_a_fatal_end(live):
-    life = live("async flush() { throw new RangeError(); }")
-    life.say(CONFIGURE, PRODUCE, FLUSH)
-    assert life.until("op_complete", op="send")["records"] == [7, 8]
-    assert life.until("fatal")["error"] == "RangeError"
+def test_results_are_written_before_a_fatal_error(started):
+    client = started("async flush() { throw new RangeError(); }")
+    client.send(CONFIGURE, PRODUCE, FLUSH)
+    assert client.until("op_complete", op="send")["records"] == [7, 8]
+    assert client.until("fatal")["error"] == "RangeError"
 
 
-def test_nobody_listens_any_more(live):
-    life = live()
-    life.until("startup_complete")
-    life.process.stdout.close()
-    assert life.process.wait(60) == 1
+def test_closed_stdout_ends_the_program(started):
+    client = started()
+    client.until("startup_complete")
+    client.process.stdout.close()
+    assert client.process.wait(60) == 1

@@ -1,4 +1,4 @@
-"""The Java names in the words of the clients for Node, and the values of which each can make sense."""
+"""The mapping from Java's settings to those of the Node clients, and the values that each accepts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BESIDES = {"bootstrap.servers": "a:1,b:2", "client.id": "p1", "max.request.size"
 FULL = producer_config(Guarantee.AT_LEAST_ONCE, {"compression.type": "gzip", "buffer.memory": 1}) | BESIDES
 IDEMPOTENT = FULL | {"enable.idempotence": True}
 
-#: The adapter, what its function is called, and what that wants besides the settings.
+#: The adapter, the name of its mapping function, and the function's other arguments.
 MAPPINGS = {
     "kafkajs": (kafkajs, "kafkajsOptions", "{ None: 0, GZIP: 1, Snappy: 2, LZ4: 3, ZSTD: 4 }"),
     "platformatic": (
@@ -37,7 +37,7 @@ Mapped = Callable[..., list[dict[str, Any]]]
 
 @pytest.fixture(scope="module")
 def mapped(tmp_path_factory: pytest.TempPathFactory) -> Mapped:
-    """What a client's mapping makes of each of some configurations."""
+    """Return a function that returns a client's mapping of each configuration."""
 
     def run(client: str, *configs: dict[str, Any], version: str = "2.12.1") -> list[dict[str, Any]]:
         adapter, function, more = MAPPINGS[client]
@@ -56,7 +56,7 @@ def mapped(tmp_path_factory: pytest.TempPathFactory) -> Mapped:
 
 
 @pytest.mark.parametrize("client", MAPPINGS)
-def test_every_setting_is_accounted_for_once_whatever_its_value(mapped, client):
+def test_every_setting_is_reported_once_whatever_its_value(mapped, client):
     values = ["banana", "", -1, 0, 1, 7, 1.5, True, False, *CODECS]
     configs = [base | {name: value} for base in (FULL, IDEMPOTENT) for name in FULL for value in values]
     for config, told in zip(configs, mapped(client, *configs), strict=True):
@@ -68,7 +68,7 @@ def test_every_setting_is_accounted_for_once_whatever_its_value(mapped, client):
 
 
 @pytest.mark.parametrize("client", MAPPINGS)
-def test_a_value_that_the_client_does_not_have_is_not_set(mapped, client):
+def test_unsupported_value_is_not_set(mapped, client):
     odd = {
         "acks": ["banana", 2, "constructor"],
         "compression.type": ["brotli", "constructor", "zstd"],
@@ -82,7 +82,7 @@ def test_a_value_that_the_client_does_not_have_is_not_set(mapped, client):
         assert name in one["notSet"], (name, config[name])
 
 
-def test_the_options_of_kafkajs(mapped):
+def test_options_of_kafkajs(mapped):
     [told] = mapped("kafkajs", FULL)
     assert told["client"] == {
         "brokers": ["a:1", "b:2"],
@@ -96,7 +96,7 @@ def test_the_options_of_kafkajs(mapped):
     assert told["applied"]["bootstrap.servers"] == ["brokers", "a:1,b:2"]
 
 
-def test_the_options_of_platformatic(mapped):
+def test_options_of_platformatic(mapped):
     [told] = mapped("platformatic", FULL)
     assert told["producer"] == {
         "bootstrapBrokers": ["a:1", "b:2"],
@@ -114,7 +114,7 @@ def test_the_options_of_platformatic(mapped):
 
 
 @pytest.mark.parametrize("client", MAPPINGS)
-def test_acks_are_kafkas_own_numbers(mapped, client):
+def test_acks_are_kafkas_numbers(mapped, client):
     numbers = {"all": -1, "-1": -1, -1: -1, "1": 1, 1: 1, "0": 0, 0: 0}
     told = mapped(client, *(FULL | {"acks": acks} for acks in numbers))
     for one, number in zip(told, numbers.values(), strict=True):
@@ -122,19 +122,19 @@ def test_acks_are_kafkas_own_numbers(mapped, client):
 
 
 @pytest.mark.parametrize("client", MAPPINGS)
-def test_an_idempotent_producer_has_one_request_in_flight(mapped, client):
+def test_idempotent_producer_has_one_request_in_flight(mapped, client):
     five, one = mapped(client, IDEMPOTENT, IDEMPOTENT | {IN_FLIGHT: 1})
     assert " 1 " in five["notSet"][IN_FLIGHT] + " "
     assert one["applied"][IN_FLIGHT][1] == 1
 
 
-def test_an_idempotent_producer_of_platformatic_tries_again_for_ever(mapped):
+def test_idempotent_platformatic_producer_has_unlimited_retries(mapped):
     *few, enough = mapped("platformatic", *(IDEMPOTENT | {"retries": n} for n in (0, 1, 2)))
     assert all("unlimited" in one["notSet"]["retries"] for one in few)
     assert enough["applied"]["retries"] == ["retries", 2]
 
 
-def test_early_versions_of_platformatic_wait_for_an_answer_for_ever(mapped):
+def test_platformatic_before_1_23_has_no_request_timeout(mapped):
     for version, waits in {"1.22.0": False, "1.23.0": True, "1.35.0": True, "2.4.0": True}.items():
         [told] = mapped("platformatic", FULL, version=version)
         assert ("request.timeout.ms" in told["applied"]) == ("requestTimeout" in told["producer"]) == waits

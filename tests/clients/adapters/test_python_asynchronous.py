@@ -1,4 +1,4 @@
-"""An adapter of coroutines: what the program's threads see of it."""
+"""An adapter of coroutines, as the program's threads see it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clients.adapters.python_lib.verifiable.asynchronous import AsyncAdapter
 
 
 class Slow(AsyncAdapter):
-    """Takes a record when ``room`` says so, and is never done."""
+    """A client that accepts a record when ``room`` is released, and never completes a flush."""
 
     def __init__(self):
         super().__init__()
@@ -43,7 +43,7 @@ def adapter():
     return adapter
 
 
-def test_records_are_taken_one_after_the_other(adapter):
+def test_send_waits_until_the_record_is_accepted(adapter):
     sent = []
 
     def send_all():
@@ -59,11 +59,11 @@ def test_records_are_taken_one_after_the_other(adapter):
     assert sent == [("a", ["a"]), ("b", ["a", "b"]), ("c", ["a", "b", "c"])]
 
 
-def test_what_takes_too_long_is_cancelled(adapter):
+def test_slow_flush_is_cancelled(adapter):
     assert not adapter.flush(0.01)
     assert adapter.cancelled.wait(10)
 
 
-def test_a_defect_leaves_as_it_is(adapter):
+def test_defect_is_raised_unchanged(adapter):
     with pytest.raises(ValueError, match="at odds with itself"):
         adapter.close(10)

@@ -1,4 +1,4 @@
-"""The clients that are packages of PyPI: what is installed for a version, and their manners."""
+"""The clients that are PyPI packages: what is installed for a version, and the contract tests."""
 
 from __future__ import annotations
 
@@ -30,30 +30,31 @@ def client(request):
 
 @pytest.fixture
 def installed(monkeypatch):
-    """What is asked for, instead of being installed."""
+    """Return the list of requirements that a test asks to install. None is installed."""
     asked: list[str] = []
 
     def python_env(*requirements: str, lock: Path | None) -> Path:
         asked.extend(requirements)
         return Path("/cache/bin/python")
 
+    # Installing needs the network, and the tests check only the requested packages.
     monkeypatch.setattr(pypi_client, "python_env", python_env)
     return asked
 
 
-def test_versions_are_told_oldest_first_and_the_default_is_the_newest(client):
+def test_versions_are_in_order_and_default_is_the_newest(client):
     assert list(client.versions) == in_order(client.versions)
     assert len(client.versions) >= 3
     assert client.default_version == client.versions[-1]
 
 
-def test_the_reference_client_is_published_with_the_project():
+def test_reference_client_is_published_with_the_project():
     assert REFERENCE.versions == (REFERENCE.default_version,)
     assert REFERENCE.published() == [REFERENCE.default_version]
 
 
-def test_the_trace_of_the_reference_client_is_there_before_it_is_acted_on(tmp_path, monkeypatch):
-    """A process may be killed at any time: what it kept back would be missing."""
+def test_reference_client_writes_a_trace_event_before_it_continues(tmp_path, monkeypatch):
+    """A process may be killed at any time, and buffered events would be lost."""
     told, event = tmp_path / "trace.jsonl", ReconnectBackoff(at_ms=1, node=2, failures=3, delay_ms=4)
     seen = []
 
@@ -62,13 +63,14 @@ def test_the_trace_of_the_reference_client_is_there_before_it_is_acted_on(tmp_pa
             trace(event)
             seen.append(told.read_bytes())
 
+    # The program creates its client itself, and must do so without commands on stdin.
     monkeypatch.setattr(reference_program, "ReferenceClient", Deciding)
     monkeypatch.setattr(reference_program, "run", lambda make: make())
     reference_program.main("", str(told))
     assert msgspec.json.decode(*seen, type=ReconnectBackoff) == event
 
 
-def test_a_version_is_installed_with_all_that_it_needs_pinned(client, installed):
+def test_version_is_installed_with_pinned_dependencies(client, installed):
     launch = client.install(client.default_version)
     assert installed[0] == f"{client.name}=={client.default_version}"
     assert all("==" in requirement for requirement in installed)
@@ -78,28 +80,28 @@ def test_a_version_is_installed_with_all_that_it_needs_pinned(client, installed)
 
 
 @pytest.mark.parametrize("version", ["", "latest", "2.3.0 evil-package", ">=1", "2.3.0; import os", "-r x"])
-def test_what_is_no_version_is_not_installed(client, version, installed):
+def test_malformed_version_is_not_installed(client, version, installed):
     with raises_code(UsageError, "client-version-format", client=client.name):
         client.install(version)
     assert installed == []
 
 
 @pytest.mark.parametrize(("version", "stands"), [("0.8.1", True), ("0.9.0", False), ("0.14.0", False)])
-def test_aiokafka_stood_on_kafka_python_before_0_9(version, stands, installed):
+def test_aiokafka_before_0_9_needs_kafka_python(version, stands, installed):
     aiokafka.CLIENT.install(version)
     assert ("kafka-python==2.0.2" in installed) == stands
 
 
 @pytest.mark.parametrize("file", ["main.py", "settings.py"])
-def test_a_program_imports_its_client_and_the_contracts_library_alone(client, file):
-    """It runs where nothing of ours is installed, maybe on an old Python."""
+def test_program_imports_only_its_client_and_the_contract_library(client, file):
+    """A program runs where the harness is not installed, maybe on an old Python."""
     tree = ast.parse((client.program.parent / file).read_text(), feature_version=(3, 8))
     theirs = {"aiokafka", "confluent_kafka", "kafka"}
     assert _imported(tree) <= {*sys.stdlib_module_names, "settings", "verifiable", *theirs}
 
 
 def _imported(tree: ast.Module) -> set[str]:
-    """The top-level packages that are imported when it runs; what only a type checker sees is left out."""
+    """Return the top-level packages that are imported at run time, without those for type checkers."""
     kept = [node.orelse if _is_for_type_checkers(node) else [node] for node in tree.body]
     walked = [node for nodes in kept for top in nodes for node in ast.walk(top)]
     plain = {alias.name for node in walked if isinstance(node, ast.Import) for alias in node.names}
@@ -112,6 +114,6 @@ def _is_for_type_checkers(node: ast.stmt) -> bool:
 
 
 @pytest.mark.long("installs clients, or starts one for each test")
-def test_it_keeps_the_contract(client, tmp_path):
+def test_client_passes_contract(client, tmp_path):
     results = asyncio.run(check_contract(client.install(client.default_version), folder=tmp_path))
     assert [result for result in results if not result.passed] == []

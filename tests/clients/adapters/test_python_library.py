@@ -1,4 +1,4 @@
-"""The library that Python adapters share: it must run where nothing of ours is installed, on Python 3.8."""
+"""The library that Python adapters share. It must run on Python 3.8, without the harness."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ALLOWED = {*sys.stdlib_module_names, "confluent_kafka", "settings", "verifiable"
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
-def test_what_runs_beside_a_client_is_old_python_and_standard_library(path):
+def test_shipped_file_needs_only_python_3_8(path):
     tree = ast.parse(path.read_text(), feature_version=(3, 8))
     assert tree.body[1].module == "__future__"
     for node in _runtime(tree):
@@ -37,7 +37,7 @@ def test_what_runs_beside_a_client_is_old_python_and_standard_library(path):
 
 
 def _runtime(node: ast.AST):
-    """All nodes but those that only a type checker sees."""
+    """Return all nodes except those for type checkers."""
     if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
         for child in node.orelse:
             yield from _runtime(child)
@@ -47,7 +47,7 @@ def _runtime(node: ast.AST):
         yield from _runtime(child)
 
 
-def test_the_commands_are_those_of_the_contract():
+def test_commands_match_the_contract():
     kinds = {
         kind.__struct_config__.tag: kind
         for kind in (contract.Configure, Produce, contract.Flush, contract.Close)
@@ -58,7 +58,7 @@ def test_the_commands_are_those_of_the_contract():
 
 
 @given(st.lists(st.binary(max_size=50).filter(lambda line: b"\n" not in line)), st.integers(1, 7))
-def test_lines_come_whole_however_they_are_cut(wanted, size):
+def test_lines_are_whole_however_they_are_split(wanted, size):
     read, write = os.pipe()
     data = b"".join(line + b"\n" for line in wanted)
     try:
@@ -69,7 +69,7 @@ def test_lines_come_whole_however_they_are_cut(wanted, size):
 
 
 def _read_in_pieces(read: int, write: int, data: bytes, size: int) -> list[bytes]:
-    """Feed a pipe piece by piece and take every line as soon as it is there."""
+    """Write a pipe piece by piece, and read every line as soon as it is complete."""
     source = lines(read)
     got: list[bytes] = []
     for start in range(0, len(data), size):
@@ -80,7 +80,7 @@ def _read_in_pieces(read: int, write: int, data: bytes, size: int) -> list[bytes
     return got + list(source)
 
 
-def test_a_last_line_without_an_end_is_a_line():
+def test_last_line_needs_no_line_break():
     read, write = os.pipe()
     os.write(write, b"one\ntwo")
     os.close(write)
@@ -89,13 +89,13 @@ def test_a_last_line_without_an_end_is_a_line():
 
 
 @given(st.one_of(st.binary(), st.text().map(str.encode), st.from_regex(rb"\{.*\}")))
-def test_a_line_is_a_whole_command_or_none(line):
+def test_parse_returns_a_command_or_none(line):
     command = parse(line)
     assert command is None or isinstance(command["cmd"], str)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_that_lacks_a_field_is_none(name):
+def test_command_without_a_field_is_rejected(name):
     command = {"cmd": name, **dict.fromkeys(COMMANDS[name], 0)}
     assert parse(json.dumps(command).encode()) == command
     for field in COMMANDS[name]:
@@ -114,7 +114,7 @@ class FakeOutput:
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.sampled_from(["ok", "fail", "info"])), max_size=60))
-def test_results_come_out_once_each_in_columns_of_their_command(told):
+def test_each_result_is_written_once_as_columns_of_its_command(told):
     output = FakeOutput()
     results = Results(output)
     for n, (id, outcome) in enumerate(told):
@@ -133,7 +133,7 @@ def test_results_come_out_once_each_in_columns_of_their_command(told):
     assert results.count == len(told)
 
 
-def test_a_full_line_does_not_wait():
+def test_full_line_is_written_at_once():
     output = FakeOutput()
     results = Results(output)
     for n in range(RESULTS_MAX_ROWS):

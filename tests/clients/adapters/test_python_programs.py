@@ -1,4 +1,4 @@
-"""What the programs of kafka-python and aiokafka make of what their clients say, with stand-ins that say it."""
+"""How the programs of kafka-python and aiokafka interpret results and errors, with fake client modules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONFIG = {"acks": "all", "bootstrap.servers": "127.0.0.1:1", "max.block.ms": 50}
 
 
 class Results:
-    """Stands for the place where results of records are put."""
+    """A fake for the object that receives the results of records."""
 
     def __init__(self):
         self.told = []
@@ -36,7 +36,7 @@ class Results:
 
 @pytest.fixture
 def program(monkeypatch):
-    """``program(kind, module)``: the module of a client's program, with ``module`` for the client's own."""
+    """Return ``program(kind, module)``, which loads a client's program with a fake client ``module``."""
 
     def load(kind, **modules):
         for name, module in modules.items():
@@ -78,7 +78,7 @@ HAS = {f"has_{name}": lambda: True for name in ("gzip", "snappy", "lz4", "zstd")
 
 
 class TestKafkaPython:
-    """A KafkaProducer is what ``makes`` gives, or raises."""
+    """Each creation of a KafkaProducer returns or raises the next of ``makes``."""
 
     @pytest.fixture
     def made(self, program):
@@ -108,23 +108,23 @@ class TestKafkaPython:
 
     @staticmethod
     def future(*, value=None, error=None):
-        """One that has come already: its callbacks are called at once."""
+        """Return a completed future, which calls its callbacks at once."""
         return SimpleNamespace(
             add_callback=lambda call: None if error else call(value),
             add_errback=lambda call: call(error) if error else None,
         )
 
-    def test_a_stored_record(self, made):
+    def test_stored_record_has_partition_and_offset(self, made):
         stored = self.future(value=SimpleNamespace(partition=2, offset=40))
         producer = SimpleNamespace(send=lambda *_, **__: stored)
         assert self.result_of(made(producer)) == [("ok", 2, 40)]
 
-    def test_without_acknowledgement_no_offset_is_known(self, made):
+    def test_without_acks_no_offset_is_known(self, made):
         stored = self.future(value=SimpleNamespace(partition=2, offset=0))
         producer = SimpleNamespace(send=lambda *_, **__: stored)
         assert self.result_of(made(producer), acks="0") == [("ok", 2, -1)]
 
-    def test_no_broker_is_no_producer_until_one_answers(self, made):
+    def test_producer_is_created_once_a_broker_answers(self, made):
         stored = self.future(value=SimpleNamespace(partition=2, offset=40))
         nobody = ERRORS["NoBrokersAvailable"]()
         adapter = made(nobody, nobody, SimpleNamespace(send=lambda *_, **__: stored))
@@ -137,7 +137,7 @@ class TestKafkaPython:
     @pytest.mark.parametrize(
         "error", [ERRORS["KafkaConfigurationError"]("no"), ValueError("no"), AssertionError("no")]
     )
-    def test_settings_that_are_refused(self, made, error):
+    def test_invalid_settings_are_refused(self, made, error):
         with pytest.raises(Exception, match="no") as refused:
             made(error).configure(CONFIG)
         assert type(refused.value).__name__ == "ConfigRefused"
@@ -152,13 +152,16 @@ class TestKafkaPython:
             ),
             (AssertionError("Unrecognized partition"), "fail"),
             (ValueError("Unrecognized partition 9"), "fail"),
-            (ERRORS["KafkaTimeoutError"](), "info"),  # its wake-up: the record is in a batch
+            (
+                ERRORS["KafkaTimeoutError"](),
+                "info",
+            ),  # a wake-up: the record is in a batch
             (OSError("bad file descriptor"), "info"),
             (KafkaError("something"), "info"),
         ],
         ids=repr,
     )
-    def test_what_send_raises(self, made, error, outcome):
+    def test_outcome_follows_from_the_error_that_send_raises(self, made, error, outcome):
         def send(*_, **__):
             raise error
 
@@ -176,12 +179,12 @@ class TestKafkaPython:
         ],
         ids=repr,
     )
-    def test_what_comes_through_the_future(self, made, error, outcome):
+    def test_outcome_follows_from_the_error_of_the_future(self, made, error, outcome):
         lost = self.future(error=error)
         producer = SimpleNamespace(send=lambda *_, **__: lost)
         assert self.result_of(made(producer)) == [(outcome, type(error).__name__)]
 
-    def test_a_flush_that_is_not_done(self, made):
+    def test_incomplete_flush_is_reported(self, made):
         def flush(timeout_s):
             raise ERRORS["KafkaTimeoutError"]("Timeout waiting for future")
 
@@ -190,7 +193,7 @@ class TestKafkaPython:
         assert not adapter.flush(0.2)
 
     @pytest.mark.parametrize("how", ["hangs", "raises"])
-    def test_a_close_that_is_not_done_in_time(self, made, how):
+    def test_close_that_misses_its_timeout_is_reported(self, made, how):
         hung = threading.Event()
 
         def close(timeout):
@@ -205,7 +208,7 @@ class TestKafkaPython:
 
 
 class TestAiokafka:
-    """``AIOKafkaProducer`` does what ``acts`` say, act by act, for each of its methods."""
+    """Each method of ``AIOKafkaProducer`` performs its ``acts``, one per call."""
 
     @pytest.fixture
     def made(self, program):
@@ -263,35 +266,35 @@ class TestAiokafka:
             ({"error": KafkaError("gone")}, ("info", "KafkaError")),
         ],
     )
-    def test_what_comes_through_the_future(self, made, came, told):
+    def test_outcome_follows_from_the_error_of_the_future(self, made, came, told):
         adapter = made(start=[None], send=[self.future(**came)])
         adapter.configure(CONFIG)
         assert self.result_of(adapter) == [told]
 
-    def test_what_send_raises_is_in_no_batch(self, made):
+    def test_record_fails_if_send_raises(self, made):
         adapter = made(start=[None], send=[AssertionError("Unrecognized partition")])
         adapter.configure(CONFIG)
         assert self.result_of(adapter) == [("fail", "AssertionError")]
 
-    def test_no_broker_is_no_start_until_one_answers(self, made):
+    def test_producer_starts_once_a_broker_answers(self, made):
         stored = self.future(value=SimpleNamespace(partition=2, offset=40))
         adapter = made(start=[KafkaError("nobody"), KafkaError("nobody"), None], send=[stored])
         adapter.configure(CONFIG)
         assert self.result_of(adapter) == [("fail", "KafkaError")]
         assert self.result_of(adapter) == [("ok", 2, 40)]
 
-    def test_a_start_without_end_is_waited_for_so_long_and_is_not_begun_twice(self, made):
+    def test_hanging_start_fails_records_and_is_not_repeated(self, made):
         adapter = made(start=[self.hang])
         adapter.configure(CONFIG)
         assert self.result_of(adapter) == [("fail", "TimeoutError")]
 
-    def test_settings_that_are_refused(self, made):
+    def test_invalid_settings_are_refused(self, made):
         with pytest.raises(Exception, match="acks=1 not supported") as refused:
             made(init=[ValueError("acks=1 not supported")]).configure(CONFIG)
         assert type(refused.value).__name__ == "ConfigRefused"
 
     @pytest.mark.parametrize(("act", "done"), [(None, True), (hang, False)])
-    def test_flush_and_close_are_done_in_time_or_not_at_all(self, made, act, done):
+    def test_flush_and_close_report_whether_they_completed(self, made, act, done):
         adapter = made(start=[None], flush=[act], stop=[act])
         adapter.configure(CONFIG)
         assert adapter.flush(10 if done else 0.05) == done

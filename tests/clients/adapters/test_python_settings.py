@@ -1,4 +1,4 @@
-"""The Java names in the words of kafka-python and of aiokafka, whose versions do not have the same."""
+"""The mapping from Java's settings to those of kafka-python and aiokafka, which differ by version."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness.workloads.produce.profile import producer_config
 
 CODECS = ["none", "gzip", "lz4"]
 
-#: What of a KafkaProducer's table of defaults tells one version from another.
+#: The entries of a KafkaProducer's table of defaults that differ between versions.
 COMMON = {name.replace(".", "_"): None for name in kafka_python.SHARED}
 NEWER = ("delivery_timeout_ms", "enable_idempotence")
 DEFAULTS = {
@@ -33,14 +33,14 @@ VALUES = st.one_of(
 
 
 def ours(config, version):
-    """What kafka-python is given at that version, and what is said of it."""
+    """Return kafka-python's arguments at that version, and what is reported about the settings."""
     own, not_set = translate(config, kafka_python.names(DEFAULTS[version]), CODECS, kafka_python.WHY_NOT)
     kafka_python.give_way(own, not_set, version)
     return own, not_set
 
 
 def theirs(config, version):
-    """The same of aiokafka."""
+    """Return the same for aiokafka."""
     own, not_set = translate(config, aiokafka.NAMES, CODECS, aiokafka.WHY_NOT)
     aiokafka.give_way(own, not_set, version)
     return own, not_set
@@ -51,7 +51,7 @@ EVERY = [(ours, version) for version in DEFAULTS] + [(theirs, "0.8.1"), (theirs,
 
 @pytest.mark.parametrize(("translated", "version"), EVERY)
 @given(config=st.dictionaries(NAMES, VALUES))
-def test_every_setting_is_accounted_for_once(translated, version, config):
+def test_every_setting_is_reported_once(translated, version, config):
     own, not_set = translated(config, version)
     assert sorted([*applied(own, not_set), *not_set]) == sorted(config)
     assert all(not_set.values())
@@ -59,7 +59,7 @@ def test_every_setting_is_accounted_for_once(translated, version, config):
 
 @pytest.mark.parametrize(("translated", "version"), EVERY)
 @given(config=st.dictionaries(NAMES, VALUES))
-def test_a_value_that_makes_no_sense_is_kept_from_the_client(translated, version, config):
+def test_invalid_value_is_not_passed_to_the_client(translated, version, config):
     own, _ = translated(config, version)
     assert {value for name, value in own.values() if name == "acks"} <= {"all", 0, 1}
     assert {value for name, value in own.values() if name == "compression_type"} <= {None, "gzip", "lz4"}
@@ -78,7 +78,7 @@ def test_a_value_that_makes_no_sense_is_kept_from_the_client(translated, version
         ("linger.ms", "5", 5),
     ],
 )
-def test_values_are_as_python_clients_take_them(java, value, given_value):
+def test_values_have_the_types_of_python_clients(java, value, given_value):
     for translated, version in EVERY[1:]:
         own, not_set = translated({java: value}, version)
         assert [value for _, value in own.values()] == [given_value]
@@ -94,11 +94,11 @@ def test_values_are_as_python_clients_take_them(java, value, given_value):
         ("retries.of.mine", 1, "there is no such setting"),
     ],
 )
-def test_why_a_setting_is_not_set(java, value, why):
+def test_reason_why_a_setting_is_not_set(java, value, why):
     assert ours({java: value}, "3.0.12") == ({}, {java: why})
 
 
-def test_the_harness_own_settings_are_no_argument_twice():
+def test_fixed_arguments_are_not_overridden():
     for translated, version in EVERY:
         own, _ = translated(producer_config(Guarantee.IDEMPOTENT, {"compression.type": "lz4"}), version)
         assert len(arguments(own)) == sum(len(names.split(", ")) for names, _ in own.values())
@@ -109,7 +109,7 @@ def test_kafka_python_before_2_2_has_no_delivery_timeout_and_no_idempotence():
     assert sorted(not_set) == ["delivery.timeout.ms", "enable.idempotence"]
 
 
-def test_kafka_python_blocks_in_its_constructor_as_long_as_in_a_send():
+def test_kafka_python_constructor_blocks_as_long_as_send():
     for version, also in (("2.3.3", "api_version_auto_timeout_ms"), ("3.0.12", "bootstrap_timeout_ms")):
         own, _ = ours({"max.block.ms": 7}, version)
         assert arguments(own) == {"max_block_ms": 7, also: 7}
@@ -118,7 +118,7 @@ def test_kafka_python_blocks_in_its_constructor_as_long_as_in_a_send():
 @pytest.mark.parametrize(
     ("version", "idempotent", "in_flight"), [("2.3.3", True, 1), ("2.3.3", False, 5), ("3.0.12", True, 5)]
 )
-def test_kafka_python_2_is_idempotent_with_one_request_in_flight_alone(version, idempotent, in_flight):
+def test_kafka_python_2_is_idempotent_only_with_one_request_in_flight(version, idempotent, in_flight):
     config = {"enable.idempotence": idempotent, kafka_python.IN_FLIGHT: 5}
     own, not_set = ours(config, version)
     assert arguments(own)["max_in_flight_requests_per_connection"] == in_flight
@@ -128,7 +128,7 @@ def test_kafka_python_2_is_idempotent_with_one_request_in_flight_alone(version, 
 @pytest.mark.parametrize(
     ("version", "lingers"), [("0.8.1", False), ("0.13.0", False), ("0.14.0", True), ("1.0.0", True)]
 )
-def test_aiokafka_lingers_since_0_14(version, lingers):
+def test_aiokafka_has_linger_since_0_14(version, lingers):
     own, not_set = theirs({"linger.ms": 5}, version)
     assert arguments(own) == {"linger_ms": 5}
     assert ("linger.ms" not in not_set) == lingers

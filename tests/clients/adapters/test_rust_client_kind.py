@@ -1,4 +1,4 @@
-"""The client kind ``rdkafka``, as far as it goes without cargo."""
+"""The parts of the client kind ``rdkafka`` that need no cargo."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from testkit.codes import raises_code
 
 
 @pytest.mark.parametrize("version", ["", "latest", "^0.36", "0.36.2 evil", "../0.36.2"])
-def test_a_version_of_rdkafka_is_a_number(version):
+def test_malformed_version_is_rejected(version):
     with raises_code(UsageError, "client-version-format", client="rdkafka"):
         CLIENT.install(version)
 
 
-def test_the_default_version_is_the_newest_that_was_tried():
+def test_default_version_is_the_newest_tested_one():
     assert CLIENT.versions[-1] == CLIENT.default_version

@@ -1,4 +1,4 @@
-"""The program for rdkafka, and the contract library for Rust under it: what the contract's test-suite does not ask."""
+"""The program for rdkafka and the contract library for Rust: what the contract tests do not cover."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def results(events: list[dict[str, Any]]) -> list[tuple[int, str, str | None]]:
 @pytest.mark.parametrize(
     ("cmd", "field"), [(cmd, field) for cmd, fields in COMMANDS.items() for field in fields]
 )
-def test_a_command_that_lacks_a_field_is_none(lived, configure, cmd, field):
+def test_command_without_a_field_is_fatal(run_to_end, configure, cmd, field):
     whole = {
         "configure": configure(),
         "produce": produce(1),
@@ -44,21 +44,21 @@ def test_a_command_that_lacks_a_field_is_none(lived, configure, cmd, field):
         "close": {"cmd": "close", "id": 4, "timeout_ms": 0},
     }
     del whole[cmd][field]
-    code, events = lived(whole[cmd])
+    code, events = run_to_end(whole[cmd])
     assert (code, events[-1]["name"], events[-1]["error"]) == (2, "fatal", "BadCommand")
 
 
 @pytest.mark.parametrize(
     "out_of_order", [[produce(1)], [{"cmd": "flush", "id": 3, "timeout_ms": 0}], "configure twice"]
 )
-def test_what_comes_out_of_order_is_fatal(lived, configure, out_of_order):
+def test_commands_in_the_wrong_order_are_fatal(run_to_end, configure, out_of_order):
     twice = [configure(), configure()]
-    code, events = lived(*(twice if out_of_order == "configure twice" else out_of_order))
+    code, events = run_to_end(*(twice if out_of_order == "configure twice" else out_of_order))
     assert (code, events[-1]["error"]) == (1, "OutOfOrder")
 
 
-def test_every_record_has_one_result_in_lines_that_are_not_too_long(lived, configure):
-    code, events = lived(configure(), produce(1_200), produce(30, first=1_200, id=3))
+def test_every_record_has_one_result_in_lines_of_limited_length(run_to_end, configure):
+    code, events = run_to_end(configure(), produce(1_200), produce(30, first=1_200, id=3))
     assert (code, events[-1]["name"]) == (0, "shutdown_complete")
     told = results(events)
     assert sorted(n for n, _, _ in told) == list(range(1_230))
@@ -67,27 +67,27 @@ def test_every_record_has_one_result_in_lines_that_are_not_too_long(lived, confi
     assert max(len(event["records"]) for event in sends) <= 500
 
 
-def test_a_signal_ends_a_flush_and_what_is_queued_is_not_begun(live, configure):
+def test_sigterm_ends_flush_and_skips_queued_commands(started, configure):
     flush = {"cmd": "flush", "id": 3, "timeout_ms": 600_000}
     config = configure(**{"delivery.timeout.ms": 600_000})
-    life = live()
-    life.say(config, produce(2), flush, produce(2, first=2, id=4))
-    life.until("op_invoke", op="flush")
-    life.process.send_signal(signal.SIGTERM)
-    life.until("op_complete", op="flush")
-    events = life.rest()
-    code, _ = life.end()
+    client = started()
+    client.send(config, produce(2), flush, produce(2, first=2, id=4))
+    client.until("op_invoke", op="flush")
+    client.process.send_signal(signal.SIGTERM)
+    client.until("op_complete", op="flush")
+    events = client.rest()
+    code, _ = client.end()
     ops = [(event["name"], event["op"]) for event in events if event["name"].startswith("op_")]
-    # Results of what was sent may come at any time before the client is closed.
+    # Results of sent records may arrive at any time before the client is closed.
     assert [op for name, op in ops if name == "op_invoke"] == ["close"]
     assert ops[-1] == ("op_complete", "close")
     assert (code, events[-1]["name"]) == (0, "shutdown_complete")
 
 
-def test_settings_are_those_of_librdkafka_in_python(lived, nowhere):
+def test_settings_are_those_of_confluent_kafka(run_to_end, nowhere):
     config = producer_config(Guarantee.IDEMPOTENT, {"compression.type": "zstd", "buffer.memory": 33_554_432})
     config |= {"bootstrap.servers": nowhere, "client.id": "c", "max.request.size": 1_000_000}
-    _, events = lived({"cmd": "configure", "id": 1, "config": config})
+    _, events = run_to_end({"cmd": "configure", "id": 1, "config": config})
     wanted, not_set = translate(config)
     assert events[1]["applied"] == {
         java: [", ".join(own), next(iter(own.values()))] for java, own in wanted.items()
@@ -95,28 +95,28 @@ def test_settings_are_those_of_librdkafka_in_python(lived, nowhere):
     assert events[1]["not_set"].keys() == not_set.keys()
 
 
-def test_a_property_that_librdkafka_does_not_have_is_told(lived, configure):
-    _, events = lived(configure(**{"no.such.thing": 1, "nor.this": "x"}))
+def test_unknown_librdkafka_property_is_reported(run_to_end, configure):
+    _, events = run_to_end(configure(**{"no.such.thing": 1, "nor.this": "x"}))
     assert set(events[1]["not_set"]) == {"no.such.thing", "nor.this"}
     assert events[1]["not_set"]["nor.this"].endswith("has no property nor.this")
 
 
-def test_settings_that_contradict_each_other_are_refused_in_its_words(lived, configure):
+def test_contradictory_settings_are_refused_with_the_clients_message(run_to_end, configure):
     odd = {"enable.idempotence": True, "max.in.flight.requests.per.connection": 6}
-    code, events = lived(configure(**odd))
+    code, events = run_to_end(configure(**odd))
     assert (code, events[-1]["error"]) == (1, "ConfigRefused")
     assert "max.in.flight" in events[-1]["message"]
 
 
-def test_a_record_that_never_entered_the_queue_failed(lived, configure):
+def test_record_that_never_entered_the_queue_fails(run_to_end, configure):
     small = configure(**{"max.request.size": 1_000})
-    _, events = lived(small, produce(2, value="x" * 2_000))
+    _, events = run_to_end(small, produce(2, value="x" * 2_000))
     assert results(events) == [(0, "fail", "MessageSizeTooLarge"), (1, "fail", "MessageSizeTooLarge")]
 
 
-def test_a_full_queue_is_waited_for_and_then_refuses(lived, configure):
+def test_full_queue_blocks_and_then_refuses(run_to_end, configure):
     full = configure(**{"buffer.memory": 1_024, "max.block.ms": 300})
-    _, events = lived(full, produce(3, value="x" * 600))
+    _, events = run_to_end(full, produce(3, value="x" * 600))
     told = {n: (outcome, error) for n, outcome, error in results(events)}
     assert told[0] == ("info", "MessageTimedOut")
     assert told[1] == told[2] == ("fail", "QueueFull")

@@ -1,4 +1,4 @@
-"""What the mutants do to a batch is what they say, and nothing besides."""
+"""Each mutant changes a batch as its description says, and changes nothing else."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VALUES = st.lists(st.binary(min_size=1, max_size=30), min_size=1, max_size=8)
 
 
 def batch_of(kind, values, codec):
-    """A batch that was sent once and failed."""
+    """Return a batch that was sent once and failed."""
     batch = kind(
         ("t", 0),
         1,
@@ -55,7 +55,7 @@ def values_of(payload: bytes) -> list[bytes | None]:
 
 
 @given(VALUES, st.sampled_from(Codec))
-def test_a_batch_that_is_rebuilt_without_change_is_the_same(values, codec):
+def test_rebuilding_without_change_gives_the_same_batch(values, codec):
     _, payload = batch_of(Reversing, values, codec)
     [before], [after] = read_batches(payload), read_batches(rebuilt(payload, lambda records: records))
     assert after.records == before.records
@@ -71,7 +71,7 @@ def test_a_batch_that_is_rebuilt_without_change_is_the_same(values, codec):
 
 
 @given(VALUES, st.sampled_from(Codec))
-def test_a_retry_is_in_reverse_and_reports_the_places_that_it_has(values, codec):
+def test_retry_is_reversed_and_reports_its_real_offsets(values, codec):
     batch, before = batch_of(Reversing, values, codec)
     assert values_of(before) == values
     assert values_of(batch.payload()) == values[::-1]
@@ -82,7 +82,7 @@ def test_a_retry_is_in_reverse_and_reports_the_places_that_it_has(values, codec)
 
 
 @given(VALUES, st.sampled_from(Codec))
-def test_a_retry_has_one_bit_that_is_wrong(values, codec):
+def test_retry_has_one_wrong_bit(values, codec):
     batch, before = batch_of(Decaying, values, codec)
     first, *others = values_of(batch.payload())
     assert others == values[1:]
@@ -92,7 +92,7 @@ def test_a_retry_has_one_bit_that_is_wrong(values, codec):
 
 
 def assert_overrides(mutated: type, true: type) -> None:
-    """Whatever ``mutated`` defines is there in ``true``, also in the parts that it is made of."""
+    """Assert that ``true`` has everything that ``mutated`` defines, also in its parts."""
     seeded = {
         word: value
         for kind in mutated.__mro__
@@ -108,15 +108,15 @@ def assert_overrides(mutated: type, true: type) -> None:
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-def test_a_mutant_overrides_methods_that_exist(name):
-    """A method that the true client has renamed would leave a mutant without its defect."""
+def test_mutant_overrides_only_existing_methods(name):
+    """If the real client renamed a method, the mutant would no longer have its defect."""
     for part, true in vars(Variant()).items():
         mutated = getattr(components_of(name), part, true)
         if mutated is not true:
             assert_overrides(mutated, true)
 
 
-def test_every_file_is_a_mutant_and_every_mutant_a_client():
+def test_every_file_is_a_mutant_and_every_mutant_is_a_client():
     files = {path.stem for path in Path(clients.mutants.__file__).parent.glob("*.py")}
     assert files - {"__init__"} == set(MUTANTS)
     as_clients = {name for name in registry.names("clients") if name.startswith("mutant-")}
@@ -124,13 +124,13 @@ def test_every_file_is_a_mutant_and_every_mutant_a_client():
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-def test_a_mutant_is_told_in_one_sentence_and_half_a_one(name):
+def test_description_is_one_sentence(name):
     doc = import_module(f"clients.mutants.{name}").__doc__
     assert doc.count("\n") == 0 and doc.endswith(".")
     defect = MUTANTS[name].defect
     assert defect[0].islower() and not defect.endswith(".") and len(defect) <= 110
 
 
-def test_there_are_many_and_no_two_are_told_alike():
+def test_descriptions_are_unique():
     assert len(MUTANTS) >= 40
     assert len({mutant.defect for mutant in MUTANTS.values()}) == len(MUTANTS)

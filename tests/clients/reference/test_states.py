@@ -39,13 +39,13 @@ def test_every_machine_has_an_oracle():
 
 
 @by_machine
-def test_the_client_has_the_moves_of_the_oracle(name):
+def test_client_has_the_transitions_of_the_oracle(name):
     found = differences(ORACLES[name], TABLES[name])
     assert not found, "\n".join([f"{name}: {len(found)} differences", *found])
 
 
 @by_machine
-def test_what_is_not_in_the_table_raises(name):
+def test_illegal_transition_raises(name):
     machine = MACHINES[name]
     for state in type(machine.initial):
         for event in type(next(iter(machine.transitions))[1]):
@@ -55,7 +55,7 @@ def test_what_is_not_in_the_table_raises(name):
 
 
 @by_machine
-def test_every_state_can_be_reached(name):
+def test_every_state_is_reachable(name):
     oracle = ORACLES[name]
     reached = {oracle.initial}
     while further := {move.after for move in oracle.moves if move.before in reached} - reached:
@@ -69,11 +69,11 @@ def test_final_batch_states_are_never_left():
     assert {state.told for state in states.BatchState if state.is_final} == final
 
 
-# The oracle has an effect: each single change of a client's table is a difference.
+# Each single change of a client's table must be a difference from the oracle.
 
 
 @pytest.mark.parametrize(("name", "move"), legal())
-def test_a_move_that_is_missing_is_found(name, move):
+def test_missing_transition_is_found(name, move):
     moves = dict(TABLES[name].moves)
     del moves[move.before, move.event]
     [found] = differences(ORACLES[name], replace(TABLES[name], moves=moves))
@@ -83,7 +83,7 @@ def test_a_move_that_is_missing_is_found(name, move):
 
 
 @pytest.mark.parametrize(("name", "move"), legal())
-def test_a_move_to_any_other_state_is_found(name, move):
+def test_transition_to_another_state_is_found(name, move):
     for other in set(ORACLES[name].states) - {move.after}:
         moves = {**TABLES[name].moves, (move.before, move.event): other}
         [found] = differences(ORACLES[name], replace(TABLES[name], moves=moves))
@@ -93,7 +93,7 @@ def test_a_move_to_any_other_state_is_found(name, move):
 
 
 @pytest.mark.parametrize(("name", "state", "event"), illegal())
-def test_a_move_too_many_is_found(name, state, event):
+def test_additional_transition_is_found(name, state, event):
     for after in ORACLES[name].states:
         moves = {**TABLES[name].moves, (state, event): after}
         [found] = differences(ORACLES[name], replace(TABLES[name], moves=moves))
@@ -101,7 +101,7 @@ def test_a_move_too_many_is_found(name, state, event):
 
 
 @by_machine
-def test_other_states_events_and_beginnings_are_found(name):
+def test_different_states_events_and_initial_states_are_found(name):
     oracle, table = ORACLES[name], TABLES[name]
     for state in oracle.states[1:]:
         assert differences(oracle, replace(table, initial=state))
@@ -110,11 +110,11 @@ def test_other_states_events_and_beginnings_are_found(name):
     assert differences(oracle, replace(table, events=table.events | {"wish"}))
 
 
-# What the oracle says of itself.
+# The oracle itself.
 
 
 @by_machine
-def test_every_move_has_a_source(name):
+def test_every_transition_has_a_source(name):
     for move in ORACLES[name].moves:
         assert "#" in move.source or "KIP-" in move.source, f"{move} names no method and no KIP"
 
@@ -129,7 +129,7 @@ VALID_IN_JAVA = {
 }
 
 
-def test_the_moves_of_a_producer_id_are_those_that_java_calls_valid():
+def test_producer_id_transitions_are_those_of_java():
     oracle = ORACLES["producer-id"]
     said = {
         (row.before, row.after) for row in (*oracle.moves, *oracle.left_out) if row.before in VALID_IN_JAVA
@@ -139,7 +139,7 @@ def test_the_moves_of_a_producer_id_are_those_that_java_calls_valid():
 
 
 @by_machine
-def test_what_is_left_out_is_not_there_and_has_a_reason(name):
+def test_omitted_states_are_absent_and_have_a_reason(name):
     oracle = ORACLES[name]
     for left_out in oracle.left_out:
         assert left_out.source and left_out.reason

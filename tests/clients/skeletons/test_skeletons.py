@@ -1,4 +1,4 @@
-"""``kafka-trial init``: skeletons build and keep the contract as they are written; other files are understood."""
+"""``kafka-trial init``: its skeletons build and pass the contract tests unchanged, and its other files are valid."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.long("builds a program and starts it for each test")
 ADAPTERS = Path(clients.adapters.__file__).parent
 BUILT_S = 1_800
 EVERY_LANGUAGE = pytest.mark.parametrize("language", LANGUAGES.values(), ids=lambda language: language.name)
-#: What a build leaves beside the sources of a library.
+#: Files that a build creates next to the sources of a library.
 LEFT = {"__pycache__", "target", "Cargo.lock"}
 
 
@@ -62,7 +62,7 @@ def passes_the_contract(argv: list[str], logs: Path) -> None:
 
 @pytest.fixture
 def on_path(monkeypatch, tmp_path):
-    """Puts a language's tools on PATH: the machine's, or those that are borrowed where it has none."""
+    """Put a language's tools on PATH, and install them if the machine has none."""
 
     def put(language: str) -> None:
         folder = tmp_path / "bin"
@@ -88,7 +88,7 @@ def on_path(monkeypatch, tmp_path):
     "name",
     ["python", "go", "node", pytest.param("rust", marks=pytest.mark.every_client)],
 )
-def test_as_it_is_written_it_builds_and_keeps_the_contract(name, on_path, monkeypatch, tmp_path):
+def test_skeleton_builds_and_passes_contract(name, on_path, monkeypatch, tmp_path):
     on_path(name)
     monkeypatch.chdir(init(tmp_path / "skeleton", name))
     build = subprocess.run(
@@ -98,8 +98,8 @@ def test_as_it_is_written_it_builds_and_keeps_the_contract(name, on_path, monkey
     passes_the_contract(shlex.split(LANGUAGES[name].command), tmp_path)
 
 
-def test_the_one_in_java_compiles_as_its_pom_says_and_keeps_the_contract(tmp_path):
-    """By our own compiler and Ivy, for a machine that has no JDK and no Maven."""
+def test_java_skeleton_compiles_without_maven_and_passes_contract(tmp_path):
+    """The harness's own compiler and Ivy build it, for a machine without JDK and Maven."""
     folder = init(tmp_path / "skeleton", "java")
     pom = ET.parse(folder / "pom.xml")
     modules = [
@@ -114,7 +114,7 @@ def test_the_one_in_java_compiles_as_its_pom_says_and_keeps_the_contract(tmp_pat
 
 @pytest.mark.every_client
 @pytest.mark.skipif(shutil.which("mvn") is None, reason="there is no Maven here")
-def test_the_one_in_java_builds_with_maven(monkeypatch, tmp_path):
+def test_java_skeleton_builds_with_maven(monkeypatch, tmp_path):
     monkeypatch.chdir(init(tmp_path / "skeleton", "java"))
     build = subprocess.run(
         LANGUAGES["java"].build, shell=True, capture_output=True, text=True, timeout=BUILT_S, check=False
@@ -124,14 +124,14 @@ def test_the_one_in_java_builds_with_maven(monkeypatch, tmp_path):
 
 
 @EVERY_LANGUAGE
-def test_its_library_is_that_of_the_adapters_byte_for_byte(language, tmp_path):
+def test_skeleton_library_equals_the_adapters_library(language, tmp_path):
     library = ADAPTERS / language.library
     ours = {name: content for name, content in written(library).items() if not LEFT & set(Path(name).parts)}
     assert written(init(tmp_path / "skeleton", language.name) / language.place) == ours
 
 
 @EVERY_LANGUAGE
-def test_it_is_named_as_was_asked_and_nothing_is_left_to_fill_in(language, tmp_path):
+def test_skeleton_has_the_given_name_and_no_placeholders(language, tmp_path):
     folder = init(tmp_path / "skeleton", language.name, "--name", "franz-go@2")
     assert '"franz-go@2"' in (folder / language.program).read_text()
     assert "NotImplemented" in (folder / language.program).read_text()
@@ -142,7 +142,7 @@ def test_it_is_named_as_was_asked_and_nothing_is_left_to_fill_in(language, tmp_p
 
 
 @EVERY_LANGUAGE
-def test_its_readme_gives_the_commands_and_the_settings(language):
+def test_readme_has_the_commands_and_the_settings(language):
     readme = adapter_files(language, "mine")["README.md"].decode()
     commands = [
         language.build,
@@ -154,7 +154,7 @@ def test_its_readme_gives_the_commands_and_the_settings(language):
     assert "- `compression.type`: none, gzip, snappy, lz4, zstd\n" in readme
 
 
-def test_the_one_in_python_is_old_python_in_shape():
+def test_python_skeleton_supports_old_python_and_is_formatted():
     source = adapter_files(LANGUAGES["python"], "mine")["main.py"]
     ast.parse(source, feature_version=(3, 8))
     for words in (["format", "--check"], ["check", "--ignore", "E501"]):
@@ -163,7 +163,7 @@ def test_the_one_in_python_is_old_python_in_shape():
         assert ended.returncode == 0, ended.stdout
 
 
-def test_what_to_do_next_is_told_and_what_was_written_is_data(capsys, monkeypatch, tmp_path):
+def test_init_prints_next_steps_and_written_files(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     assert call(["init", "adapter", "--language", "go", "--name", "mine", "--json"]) == 0
     told = capsys.readouterr()
@@ -173,7 +173,7 @@ def test_what_to_do_next_is_told_and_what_was_written_is_data(capsys, monkeypatc
     assert all(f"next: {step}\n" in told.err for step in document["next"])
 
 
-def test_without_more_it_says_what_there_is(capsys):
+def test_init_without_arguments_lists_the_languages(capsys):
     assert call(["init"]) == 0
     told = capsys.readouterr().out
     assert all(f"kafka-trial init {what}" in told for what in ("adapter", "campaign", "ci"))
@@ -209,9 +209,7 @@ def test_without_more_it_says_what_there_is(capsys):
         (["adaptor"], ("usage-error", "'adaptor'")),
     ],
 )
-def test_what_is_refused_is_one_sentence_and_nothing_is_written(
-    words, sentence, capsys, monkeypatch, tmp_path
-):
+def test_refused_init_writes_nothing(words, sentence, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").write_text("mine")
@@ -228,17 +226,17 @@ def test_what_is_refused_is_one_sentence_and_nothing_is_written(
         ("one/two", UsageError, coded("file-exists", path=re.compile(r"one$"))),
     ],
 )
-def test_what_cannot_be_written_whole_is_taken_back(name, error, sentence, tmp_path):
+def test_incomplete_skeleton_is_removed(name, error, sentence, tmp_path):
     with raises_code(error, sentence):
         write_new({tmp_path / "one": b"1", tmp_path / name: b"2"})
     assert written(tmp_path) == {}
 
 
-def test_an_empty_folder_will_do(tmp_path):
+def test_empty_folder_is_accepted(tmp_path):
     assert "go.mod" in written(init(tmp_path, "go"))
 
 
-def test_the_campaign_is_one_with_its_comments_and_without(capsys, monkeypatch, tmp_path):
+def test_campaign_is_valid_with_and_without_comments(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     assert call(["init", "campaign"]) == 0
     assert campaign_file.load(tmp_path / "campaign.toml").clients[0] == "reference"
@@ -253,7 +251,7 @@ def test_the_campaign_is_one_with_its_comments_and_without(capsys, monkeypatch, 
     assert call(["campaign", "whole.toml", "--dry-run"]) == 0
 
 
-def test_the_commands_of_the_workflow_are_understood(monkeypatch, tmp_path):
+def test_commands_of_the_workflow_are_valid(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     assert call(["init", "ci"]) == 0
     text = (tmp_path / ".github" / "workflows" / "kafka-trial.yml").read_text()
@@ -277,7 +275,7 @@ def test_no_file_names_a_registry():
     assert b"://" not in template("kafka-trial.yml") + template("campaign.toml")
 
 
-def test_the_life_in_the_docs_keeps_the_rules():
+def test_contract_example_in_the_docs_is_valid():
     example = (Path(__file__).parents[3] / "docs" / "reference" / "adapters.md").read_text()
     rules = ProtocolRules(began_ns=0)
     for arrow, line in re.findall(r"^([<>]) (\{.*\})$", example, re.MULTILINE):

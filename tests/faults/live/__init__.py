@@ -1,1 +1,1 @@
-"""The controls of brokers' faults on real ones: a package, so that what is started for it ends with it."""
+"""Controls of broker faults on real brokers. They form a package, so that its fixtures end with it."""

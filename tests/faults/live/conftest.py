@@ -1,9 +1,9 @@
-"""One cluster of three for all steps of the package: what an independent client sees of each fault, and not afterwards.
+"""One cluster of three brokers for all tests of the package: what a client observes during each fault and after it.
 
-The client here is the harness's own connection, through the lane as any client; ``Produce`` is its question. What the
-brokers see is asked of them over INTERNAL, where no fault is. A second topic, ``beside``, has a partition for each
-broker: those of brokers that the fault does not name are led and served as before. A step is a coroutine of the one
-``peer``, and leaves all as it was, so that their order does not matter.
+The client is the harness's own connection through the lane, and sends ``Produce``. Brokers are queried over INTERNAL,
+which has no faults. A second topic, ``beside``, has a partition for each broker. Partitions of brokers that the fault
+does not name keep their leaders and stay available. A test is a coroutine of the one ``peer``, and restores the
+cluster, so that the order of the tests does not matter.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ BESIDE = "beside"
 
 @dataclass
 class Peer:
-    """Speaks through the lane to the broker that leads partition 0."""
+    """Sends requests through the lane to the leader of partition 0."""
 
     lane: LiveLane
     cluster: LocalCluster
@@ -61,15 +61,17 @@ class Peer:
         return BrokerConnection(proxy.address.advertised)
 
     async def internal(self, node_id: int) -> Any:
-        """The versions that a broker says over INTERNAL, whatever the harness thinks of it. NotYet: nothing."""
+        """Return the versions that a broker reports over INTERNAL, even if the harness considers it down, or NotYet."""
         connection = BrokerConnection(self.addresses[node_id], credentials=self.cluster.credentials)
         try:
             return await connection.versions()
         finally:
             connection.close()
 
-    async def told(self, node_id: int, size_bytes: int = 10, **how: Any) -> PartitionProduceResponse:
-        """What a broker answers to one record. NotYet: nothing."""
+    async def result_of_produce(
+        self, node_id: int, size_bytes: int = 10, **how: Any
+    ) -> PartitionProduceResponse:
+        """Return a broker's result for one record, or NotYet without a response."""
         answer = await self.answer(node_id, size_bytes, **how)
         return answer.responses[0].partition_responses[0]
 
@@ -83,9 +85,9 @@ class Peer:
         by: BrokerConnection | None = None,
         **producer: int,
     ) -> ProduceResponse:
-        """The whole answer to one record, on a connection of its own or that given. NotYet: nothing."""
+        """Return the whole response to one record, or NotYet. The connection is a new one or the given one."""
         builder = BatchBuilder()
-        # Brokers take the age of what they know of a producer from its records: old ones are forgotten without a fault.
+        # Brokers date producer state by its records: with old records it would expire without a fault.
         builder.append(time.time_ns() // NS_PER_MS, b"k", b"." * size_bytes)
         records = Records(builder.build(**producer))  # type: ignore[arg-type]
         part = PartitionProduceData(index=i32(partition), records=records)
@@ -102,43 +104,43 @@ class Peer:
             connection.close()
 
     async def produce(self, node_id: int, **how: Any) -> str:
-        """The name of the error that a broker answers, ``gone`` if it does not answer."""
+        """Return the name of the error that a broker responds with, or ``gone`` without a response."""
         try:
-            return error_for((await self.told(node_id, **how)).error_code).name
+            return error_for((await self.result_of_produce(node_id, **how)).error_code).name
         except NotYet:
             return "gone"
 
-    async def hears(self, expected: str, **how: Any) -> None:
-        """Return once the leader of the moment answers so."""
+    async def eventually(self, expected: str, **how: Any) -> None:
+        """Return once the current leader responds with this result."""
 
-        async def heard() -> None:
+        async def matches() -> None:
             if (said := await self.produce(await self.leader(), **how)) != expected:
                 raise NotYet("made-up", "{text}", text=said)
 
-        await insist(f"hearing {expected}", 30, heard)
+        await insist(f"a response with {expected}", 30, matches)
 
     async def known(self, node_id: int, topic: str | None = None) -> MetadataResponseTopic:
-        """What a broker knows of a topic. NotYet: it does not answer."""
+        """Return a broker's metadata of a topic, or NotYet without a response."""
         [found] = (await self.cluster.admin.metadata(node_id, topic or self.lane.topic)).topics
         return found
 
     async def first(self, node_id: int) -> MetadataResponsePartition:
-        """What a broker knows of partition 0. NotYet: it does not answer."""
+        """Return a broker's metadata of partition 0, or NotYet without a response."""
         [part] = (p for p in (await self.known(node_id)).partitions if p.partition_index == 0)
         return part
 
     async def log_size(self) -> int:
-        """How many records the topic has."""
+        """Return how many records the topic has."""
         return len(await self.cluster.read_log(self.lane.topic))
 
     async def served_beside(self, node_ids: Iterable[int], acks: int = 1) -> set[Any]:
-        """Of ``beside`` what these brokers lead; that each takes a record there; and where its log begins."""
+        """Check that these brokers accept a record for ``beside``, and return their leaderships and log starts."""
         found = set()
         for node_id in node_ids:
             topic = await self.known(node_id, BESIDE)
             for part in topic.partitions:
                 if part.leader_id == node_id:
-                    answer = await self.told(
+                    answer = await self.result_of_produce(
                         node_id, acks=acks, topic=BESIDE, partition=part.partition_index, size_bytes=300
                     )
                     assert answer.error_code is ErrorCode.none
@@ -148,7 +150,10 @@ class Peer:
 
     @asynccontextmanager
     async def under(self, kind: str, *brokers: int, **params: int) -> AsyncIterator[FaultRow]:
-        """The fault in effect; afterwards its hits are counted, and it is over. What is led beside stays so."""
+        """Put the fault into effect.
+
+        Afterwards count its hits, heal it, and check the partitions of other brokers.
+        """
         fault, spec = fault_kind(kind), FaultSpec(kind, AtTime(0), FOR_LONG_MS, params, brokers)
         window = (0, 2**63)
         row = FaultRow(0, spec, window, window)
@@ -164,15 +169,15 @@ class Peer:
             assert hits > 0, f"{kind} hit nothing"
             assert await self.served_beside(spared) >= beside
         finally:
-            # A step that failed must not leave its fault to the next.
+            # The fault of a failed test must not affect the next one.
             await fault.heal_live(spec, self.lane)
         await fault.heal_live(spec, self.lane)
-        await self.hears("NONE")
+        await self.eventually("NONE")
         assert await self.served_beside(spared) >= beside
 
 
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool:
-    """Run a step in the loop that the cluster's connections live in."""
+    """Run a test in the event loop of the cluster's connections."""
     given = pyfuncitem.funcargs
     given["loop"].run(pyfuncitem.obj(given["peer"]))
     return True
@@ -188,7 +193,7 @@ def loop() -> Iterator[asyncio.Runner]:
 def started(
     loop: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[LocalCluster, Lane]]:
-    """The one cluster, and its lane."""
+    """Return the one cluster and its lane."""
     log_dir = tmp_path_factory.mktemp("logs")
 
     @asynccontextmanager
@@ -210,7 +215,7 @@ def started(
 
 @pytest.fixture
 def peer(loop: asyncio.Runner, started: tuple[LocalCluster, Lane]) -> Iterator[Peer]:
-    """With no frames yet; behind the step nothing of its fault may be left."""
+    """Return the peer without recorded frames. After the test no part of its fault may be left."""
     cluster, lane = started
     frames: list[Frame] = []
     lane.witness.record(frames.append)
@@ -222,7 +227,7 @@ def peer(loop: asyncio.Runner, started: tuple[LocalCluster, Lane]) -> Iterator[P
 
 
 async def _spread(cluster: LocalCluster) -> None:
-    """Have each broker lead one partition of ``beside``: a broker that was down does not get its own back by itself."""
+    """Give each broker the lead of one partition of ``beside``. A restarted broker does not get its own back."""
     for partition, node_id in enumerate(cluster.node_ids):
         if await cluster.leader(BESIDE, partition) != node_id:
             await cluster.alterations.move_leader(BESIDE, partition, node_id)

@@ -1,4 +1,4 @@
-"""Brokers that stand still, die, start again."""
+"""Faults that pause, kill and restart brokers."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ pytestmark = pytest.mark.jvm
 
 @pytest.mark.control(
     "broker_pause",
-    client="a request on a connection that was open is not answered until the fault ends, and is then",
-    broker="it does not answer over INTERNAL either until then; the record is in the log afterwards",
+    client="a request on an open connection gets no response until the fault ends",
+    broker="it does not respond over INTERNAL until the fault ends; the record is in the log afterwards",
     untouched=(
-        "of the other topic, what brokers lead that the fault does not name they lead as before, and take"
-        " records, meanwhile and afterwards"
+        "other brokers keep the lead of their partitions of the other topic, and accept"
+        " records, during the fault and afterwards"
     ),
 )
-async def test_brokers_stand_still(peer: Peer) -> None:
+async def test_paused_brokers_do_not_respond(peer: Peer) -> None:
     leader = await peer.leader()
     others = [node_id for node_id in peer.cluster.node_ids if node_id != leader]
     size = await peer.log_size()
@@ -34,7 +34,8 @@ async def test_brokers_stand_still(peer: Peer) -> None:
     await connection.versions()
     async with peer.under("broker_pause", leader):
         asked = [
-            asyncio.ensure_future(work) for work in (peer.told(leader, by=connection), peer.internal(leader))
+            asyncio.ensure_future(work)
+            for work in (peer.result_of_produce(leader, by=connection), peer.internal(leader))
         ]
         await insist("arriving", 30, lambda: _arrived(peer))
         assert await peer.served_beside(others)
@@ -51,27 +52,27 @@ async def _arrived(peer: Peer) -> None:
 
 @pytest.mark.control(
     "broker_kill",
-    client="the open connection ends; who connects is refused; another broker takes the record",
-    broker="it does not answer over INTERNAL either; the others agree on another leader",
+    client="the open connection ends; new connections are refused; another broker accepts the record",
+    broker="it does not respond over INTERNAL either; the others agree on another leader",
     untouched=(
-        "of the other topic, what brokers lead that the fault does not name they lead as before, and take"
-        " records, meanwhile and afterwards"
+        "other brokers keep the lead of their partitions of the other topic, and accept"
+        " records, during the fault and afterwards"
     ),
 )
-async def test_brokers_die(peer: Peer) -> None:
+async def test_killed_brokers_are_replaced(peer: Peer) -> None:
     await _go_down(peer, "broker_kill")
 
 
 @pytest.mark.control(
     "broker_restart",
-    client="the open connection ends; who connects is refused; another broker takes the record",
-    broker="it does not answer over INTERNAL either; the others agree on another leader",
+    client="the open connection ends; new connections are refused; another broker accepts the record",
+    broker="it does not respond over INTERNAL either; the others agree on another leader",
     untouched=(
-        "of the other topic, what brokers lead that the fault does not name they lead as before, and take"
-        " records, meanwhile and afterwards"
+        "other brokers keep the lead of their partitions of the other topic, and accept"
+        " records, during the fault and afterwards"
     ),
 )
-async def test_brokers_restart(peer: Peer) -> None:
+async def test_restarted_brokers_return(peer: Peer) -> None:
     await _go_down(peer, "broker_restart")
 
 
@@ -83,10 +84,10 @@ async def _go_down(peer: Peer, kind: str) -> None:
         with pytest.raises(NotYet):
             await connection.versions()
         with pytest.raises(NotYet) as refused:
-            await peer.told(leader)
+            await peer.result_of_produce(leader)
         assert isinstance(refused.value.__cause__, ConnectionRefusedError)
         with pytest.raises(NotYet):
             await peer.internal(leader)
-        await peer.hears("NONE")
+        await peer.eventually("NONE")
         assert await peer.leader() != leader
     assert await peer.internal(leader)

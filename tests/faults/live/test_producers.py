@@ -1,4 +1,4 @@
-"""What brokers remember of a producer, who coordinates it, how much it may send."""
+"""Faults of producer state, coordinators and quotas."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ TRANSACTIONAL_ID = "a transaction"
 
 @pytest.mark.control(
     "producer_id_expiry",
-    client="a sequence that was out of order is taken",
-    broker="the leader does not name the producer among those that it remembers (DescribeProducers)",
+    client="a sequence that was out of order is accepted",
+    broker="the leader has no state of the producer (DescribeProducers)",
     untouched=(
-        "no record of the topic is gone; the other topic's partitions are led as before, and take "
-        "records, meanwhile and afterwards; producers without an id are served"
+        "no record of the topic is deleted; the other topic's partitions keep their leaders, and accept "
+        "records, during the fault and afterwards; producers without an id are served"
     ),
 )
 async def test_producers_are_forgotten(peer: Peer) -> None:
-    """Sequence 7 is out of order for a producer that is known, and right for one that is not."""
+    """Sequence 7 is out of order for a known producer, and accepted from an unknown one."""
     request = InitProducerIdRequest(
         transactional_id=None,
         transaction_timeout=TEN_SECONDS,
@@ -50,15 +50,15 @@ async def test_producers_are_forgotten(peer: Peer) -> None:
     answer = await insist("getting a producer id", 30, lambda: _identified(connection, request))
     connection.close()
     me = {"producer_id": answer, "producer_epoch": 0}
-    await peer.hears("NONE", **me, base_sequence=0)
+    await peer.eventually("NONE", **me, base_sequence=0)
     assert await peer.produce(await peer.leader(), **me, base_sequence=7) == "OUT_OF_ORDER_SEQUENCE_NUMBER"
     assert answer in await _remembered(peer)
     size = await peer.log_size()
     async with peer.under("producer_id_expiry"):
         await insist("forgetting", 30, lambda: _forgotten(peer, answer))
         assert await peer.log_size() == size
-        await peer.hears("NONE", **me, base_sequence=7)
-    await peer.hears("NONE", **me, base_sequence=8)
+        await peer.eventually("NONE", **me, base_sequence=7)
+    await peer.eventually("NONE", **me, base_sequence=8)
     assert await peer.produce(await peer.leader(), **me, base_sequence=99) == "OUT_OF_ORDER_SEQUENCE_NUMBER"
 
 
@@ -69,7 +69,7 @@ async def _identified(connection: BrokerConnection, request: Any) -> int:
 
 
 async def _remembered(peer: Peer) -> set[int]:
-    """The producers that the leader's log knows."""
+    """Return the producers in the leader's producer state."""
     asked = TopicRequest(name=TopicName(peer.lane.topic), partition_indexes=(i32(0),))
     request = DescribeProducersRequest(topics=(asked,))
     answer = await peer.cluster.admin.ask(request, DescribeProducersResponse, await peer.leader())
@@ -83,24 +83,24 @@ async def _forgotten(peer: Peer, producer_id: int) -> None:
 
 @pytest.mark.control(
     "coordinator_move",
-    client="who coordinated a transactional id answers NOT_COORDINATOR, and another takes it",
+    client="the former coordinator of a transactional id responds NOT_COORDINATOR, and another broker accepts it",
     broker="every broker names another coordinator",
     untouched=(
-        "the topics' own partitions are led as before, and take records, meanwhile and afterwards; "
+        "the topics' own partitions keep their leaders, and accept records, during the fault and afterwards; "
         "producers without a transactional id are served"
     ),
 )
 async def test_coordinators_move(peer: Peer) -> None:
     before = await insist("finding a coordinator", 30, lambda: _coordinator(peer, 1))
-    await _hears_as_coordinator(peer, before, ErrorCode.none)
+    await _until_coordinator_responds(peer, before, ErrorCode.none)
     led = await peer.leader()
     async with peer.under("coordinator_move", before):
         found = {
             await insist("finding it", 30, partial(_coordinator, peer, n)) for n in peer.cluster.node_ids
         }
         assert len(found) == 1 and before not in found
-        await _hears_as_coordinator(peer, before, ErrorCode.not_coordinator)
-        await _hears_as_coordinator(peer, found.pop(), ErrorCode.none)
+        await _until_coordinator_responds(peer, before, ErrorCode.not_coordinator)
+        await _until_coordinator_responds(peer, found.pop(), ErrorCode.none)
         assert await peer.leader() == led
 
 
@@ -115,8 +115,8 @@ async def _coordinator(peer: Peer, asked: int) -> int:
     return int(found.node_id)
 
 
-async def _hears_as_coordinator(peer: Peer, node_id: int, expected: ErrorCode) -> None:
-    """Return once a broker answers so to InitProducerId with the transactional id: it may have to load it first."""
+async def _until_coordinator_responds(peer: Peer, node_id: int, expected: ErrorCode) -> None:
+    """Return once a broker responds so to InitProducerId with the transactional id, which it may have to load first."""
     request = InitProducerIdRequest(
         transactional_id=TransactionalId(TRANSACTIONAL_ID),
         transaction_timeout=TEN_SECONDS,
@@ -124,7 +124,7 @@ async def _hears_as_coordinator(peer: Peer, node_id: int, expected: ErrorCode) -
         producer_epoch=i16(-1),
     )
 
-    async def heard() -> None:
+    async def matches() -> None:
         connection = peer.to(node_id)
         try:
             answer = await connection.request(request, InitProducerIdResponse)
@@ -133,16 +133,16 @@ async def _hears_as_coordinator(peer: Peer, node_id: int, expected: ErrorCode) -
         if answer.error_code is not expected:
             raise NotYet("answered-otherwise", "{error}", error=answer.error_code.name)
 
-    await insist(f"hearing {expected.name}", 30, heard)
+    await insist(f"a response with {expected.name}", 30, matches)
 
 
 @pytest.mark.control(
     "quota",
-    client="an answer to Produce says a throttle time, and no error",
-    broker="every record is in the log; the quota is named by DescribeClientQuotas",
+    client="a response to Produce has a throttle time, and no error",
+    broker="every record is in the log; DescribeClientQuotas returns the quota",
     untouched=(
-        "Metadata is answered without a throttle time; the other topic's partitions are led as before, and take "
-        "records, meanwhile and afterwards; after the end no answer says a throttle time"
+        "Metadata responses have no throttle time; the other topic's partitions keep their leaders, and accept "
+        "records, during the fault and afterwards; afterwards no response has a throttle time"
     ),
 )
 async def test_quotas_are_set(peer: Peer) -> None:

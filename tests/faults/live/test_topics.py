@@ -1,4 +1,4 @@
-"""A topic that takes less, grows, loses its records, is gone."""
+"""Faults that limit, grow, trim and replace a topic."""
 
 from __future__ import annotations
 
@@ -15,28 +15,30 @@ pytestmark = pytest.mark.jvm
 
 @pytest.mark.control(
     "message_size_limit",
-    client="a large record is answered MESSAGE_TOO_LARGE, a small one is taken",
+    client="the response to a large record is MESSAGE_TOO_LARGE, a small one is accepted",
     broker="the large record is not in the log, the small one is",
     untouched=(
-        "the other topic's partitions take large records, and are led as before, meanwhile and afterwards"
+        "the other topic's partitions take large records, and are led as before, during the fault and afterwards"
     ),
 )
 async def test_sizes_are_limited(peer: Peer) -> None:
     async with peer.under("message_size_limit", bytes=200):
-        await peer.hears("MESSAGE_TOO_LARGE", size_bytes=300)
+        await peer.eventually("MESSAGE_TOO_LARGE", size_bytes=300)
         size = await peer.log_size()
         assert await peer.produce(await peer.leader(), size_bytes=300) == "MESSAGE_TOO_LARGE"
         assert await peer.log_size() == size
-        await peer.hears("NONE", size_bytes=20)
+        await peer.eventually("NONE", size_bytes=20)
         assert await peer.log_size() == size + 1
-    await peer.hears("NONE", size_bytes=300)
+    await peer.eventually("NONE", size_bytes=300)
 
 
 @pytest.mark.control(
     "topic_growth",
-    client="Metadata names three partitions where there was one",
+    client="Metadata lists three partitions instead of one",
     broker="all brokers agree on the leaders of three partitions",
-    untouched=("the other topic's partitions are led as before, and take records, meanwhile and afterwards"),
+    untouched=(
+        "the other topic's partitions keep their leaders, and accept records, during the fault and afterwards"
+    ),
 )
 async def test_topics_grow(peer: Peer) -> None:
     async with peer.under("topic_growth", partitions=2):
@@ -49,28 +51,30 @@ async def test_topics_grow(peer: Peer) -> None:
 
 @pytest.mark.control(
     "log_trim",
-    client="an answer to Produce says that the log begins at that record",
-    broker="the log begins where it ended, and goes on there",
+    client="a response to Produce has that record as the log start",
+    broker="the log begins at its former end, and continues there",
     untouched=(
-        "the other topic's partitions are led as before, and take records, meanwhile and afterwards; "
-        "their logs begin where they began"
+        "the other topic's partitions keep their leaders, and accept records, during the fault and afterwards; "
+        "their logs begin at the same offsets"
     ),
 )
 async def test_logs_are_trimmed(peer: Peer) -> None:
     admin, topic = peer.cluster.admin, peer.lane.topic
-    await peer.hears("NONE")
+    await peer.eventually("NONE")
     async with peer.under("log_trim"):
         end = await admin.list_offsets(topic, 0, LATEST)
         assert await admin.list_offsets(topic, 0, EARLIEST) == end > 0
-        answer = await peer.told(await peer.leader())
+        answer = await peer.result_of_produce(await peer.leader())
         assert (answer.error_code, answer.base_offset, answer.log_start_offset) == (0, end, end)
 
 
 @pytest.mark.control(
     "topic_recreate",
-    client="Produce is answered UNKNOWN_TOPIC_OR_PARTITION",
+    client="the response to Produce is UNKNOWN_TOPIC_OR_PARTITION",
     broker="no broker knows the topic; afterwards it has another id, and its log begins at 0",
-    untouched=("the other topic's partitions are led as before, and take records, meanwhile and afterwards"),
+    untouched=(
+        "the other topic's partitions keep their leaders, and accept records, during the fault and afterwards"
+    ),
 )
 async def test_topics_are_replaced(peer: Peer) -> None:
     before = await peer.known(1)

@@ -1,4 +1,4 @@
-"""Results in the words of Apache Kafka's own verifiable producers."""
+"""Results in the format of Apache Kafka's own verifiable producers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VALUES = [encode(Identity("r", "t", "p1", n), 80) for n in range(2)]
 
 @pytest.fixture
 def rules() -> ProtocolRules:
-    """A client that was asked for two records and has invoked them."""
+    """Return the rules after a client has been asked for two records and has invoked them."""
     rules = ProtocolRules(0)
     rules.asked(Configure(1, "r", "p1", "producer", {}))
     rules.asked(Produce(2, "t", 0, [None, None], VALUES))
@@ -40,7 +40,7 @@ def said(rules: ProtocolRules, **event: object) -> OpComplete:
     return complete
 
 
-def test_success_is_ok_with_its_place(rules):
+def test_success_is_ok_with_partition_and_offset(rules):
     event = said(
         rules,
         name="producer_send_success",
@@ -63,7 +63,7 @@ def test_success_is_ok_with_its_place(rules):
     assert rules.outstanding == 1
 
 
-def test_an_error_is_info_since_upstream_does_not_say_more(rules):
+def test_an_error_is_info(rules):
     event = said(
         rules,
         name="producer_send_error",
@@ -87,12 +87,12 @@ def test_an_error_is_info_since_upstream_does_not_say_more(rules):
         ({"value": VALUES[0]}, "upstream-misfit"),
     ],
 )
-def test_what_does_not_fit_breaks_the_contract(rules, event, sentence):
+def test_an_unexpected_value_breaks_the_contract(rules, event, sentence):
     with raises_code(RuleBroken, sentence):
         said(rules, name="producer_send_success", **event)
 
 
-def test_a_second_result_is_refused_in_these_words_too(rules):
+def test_a_second_result_is_refused(rules):
     success = {"name": "producer_send_success", "value": VALUES[0], "partition": 0, "offset": 0}
     said(rules, **success)
     with raises_code(RuleBroken, "result-twice", element="record", n=0):

@@ -1,4 +1,4 @@
-"""The rules of the contract: a faithful client is never accused, and every single offence is seen."""
+"""The rules of the contract: a faithful client breaks none, and every single violation is detected."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Line = dict[str, Any]
 
 
 def sends(id: int, first: int, count: int, cuts: list[int]) -> list[Line]:
-    """The events of one produce: invoked at once, results in as many lines as ``cuts`` makes of them."""
+    """Return the events of one produce command: one invocation, and results split into lines at ``cuts``."""
     lines: list[Line] = [{"name": "op_invoke", "op": "send", "id": id, "first": first, "count": count}]
     edges = [0, *sorted({cut for cut in cuts if 0 < cut < count}), count]
     for low, high in pairwise(edges):
@@ -44,14 +44,14 @@ def sends(id: int, first: int, count: int, cuts: list[int]) -> list[Line]:
 
 
 def whole(op: str, id: int) -> list[Line]:
-    """The events of a flush or close."""
+    """Return the events of a flush or close."""
     row = {"outcome": ["ok"], "error": [None], "invoke_ns": [BEGAN_NS], "complete_ns": [BEGAN_NS]}
     return [{"name": "op_invoke", "op": op, "id": id}, {"name": "op_complete", "op": op, "id": id, **row}]
 
 
 @st.composite
 def conversations(draw: st.DrawFn) -> tuple[list[Any], list[Line]]:
-    """Commands, and the lines with which a client without fault answers them, in the order of writing."""
+    """Draw commands and the lines of a faithful client in answer to them, in the order of writing."""
     commands: list[Any] = [Configure(1, "r", "p1", "producer", {}), Unknown("dance", 2)]
     lines: list[Line] = [
         {
@@ -78,7 +78,7 @@ def conversations(draw: st.DrawFn) -> tuple[list[Any], list[Line]]:
 
 
 def listen(commands: list[Any], lines: list[Line]) -> ProtocolRules:
-    """Feed lines, numbered and stamped where they are not already."""
+    """Feed lines to the rules, with sequence numbers and timestamps where they are missing."""
     rules = ProtocolRules(BEGAN_NS)
     for command in commands:
         rules.asked(command)
@@ -89,14 +89,14 @@ def listen(commands: list[Any], lines: list[Line]) -> ProtocolRules:
 
 
 @given(conversations())
-def test_a_faithful_client_is_never_accused(conversation):
+def test_a_faithful_client_breaks_no_rule(conversation):
     rules = listen(*conversation)
     assert rules.life is Life.SHUT_DOWN
     assert rules.outstanding == 0
 
 
 @given(conversations(), st.data())
-def test_a_line_that_is_missing_is_missed(conversation, data):
+def test_a_missing_line_is_detected(conversation, data):
     commands, lines = conversation
     numbered = [{"seq": seq, **line} for seq, line in enumerate(lines)]
     del numbered[data.draw(st.integers(0, len(numbered) - 2))]
@@ -105,18 +105,18 @@ def test_a_line_that_is_missing_is_missed(conversation, data):
 
 
 @given(conversations(), st.data())
-def test_nothing_but_a_heartbeat_may_be_said_twice(conversation, data):
+def test_a_repeated_line_is_refused_unless_it_is_a_heartbeat(conversation, data):
     commands, lines = conversation
     place = data.draw(st.sampled_from([i for i, line in enumerate(lines) if line["name"] != "stats"]))
     repeated = lines[place]
     if repeated["name"] == "op_invoke" and repeated["op"] != "send":
-        repeated = {**repeated, "id": 99}  # to announce the same flush twice is odd, and does no harm
+        repeated = {**repeated, "id": 99}  # announcing the same flush twice is harmless
     with pytest.raises(RuleBroken):
         listen(commands, [*lines[: place + 1], repeated, *lines[place + 1 :]])
 
 
 @given(conversations(), st.data())
-def test_a_result_for_what_was_not_asked_is_refused(conversation, data):
+def test_a_result_of_a_record_that_was_not_invoked_is_refused(conversation, data):
     commands, lines = conversation
     place = data.draw(
         st.sampled_from([i for i, line in enumerate(lines) if line.get("op") == "send" and "records" in line])
@@ -127,7 +127,7 @@ def test_a_result_for_what_was_not_asked_is_refused(conversation, data):
 
 
 @given(conversations(), st.data())
-def test_columns_must_be_of_one_length(conversation, data):
+def test_columns_must_have_the_same_length(conversation, data):
     commands, lines = conversation
     place = data.draw(st.sampled_from([i for i, line in enumerate(lines) if line["name"] == "op_complete"]))
     columns = [name for name, value in lines[place].items() if isinstance(value, list)]
@@ -139,7 +139,7 @@ def test_columns_must_be_of_one_length(conversation, data):
 
 
 @given(conversations(), st.data())
-def test_another_clock_is_noticed(conversation, data):
+def test_times_of_another_clock_are_refused(conversation, data):
     commands, lines = conversation
     place = data.draw(st.integers(0, len(lines) - 1))
     wrong = data.draw(st.sampled_from([0, BEGAN_NS - 1, NOW_NS + 1, 2**62]))
@@ -149,7 +149,7 @@ def test_another_clock_is_noticed(conversation, data):
 
 
 @given(conversations(), st.sampled_from(["seq", "mono_ns", "wall_ns", "name"]), st.data())
-def test_no_event_may_lack_what_every_event_carries(conversation, field, data):
+def test_an_event_without_a_common_field_is_refused(conversation, field, data):
     commands, lines = conversation
     rules = ProtocolRules(BEGAN_NS)
     for command in commands:
@@ -164,12 +164,12 @@ def test_no_event_may_lack_what_every_event_carries(conversation, field, data):
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_an_event_or_an_offence(line):
+def test_arbitrary_bytes_break_the_contract(line):
     with pytest.raises(RuleBroken):
         ProtocolRules(BEGAN_NS).said(line, NOW_NS)
 
 
-def test_times_of_a_result_are_on_our_clock():
+def test_times_of_a_result_must_be_in_order_and_in_the_past():
     commands = [Configure(1, "r", "p1", "producer", {}), Produce(2, "t", 0, [None], ["v"])]
     [invoke, result] = sends(2, 0, 1, [])
     for invoke_ns, complete_ns in ((0, BEGAN_NS), (BEGAN_NS + 2, BEGAN_NS + 1), (BEGAN_NS, NOW_NS + 1)):
@@ -183,7 +183,7 @@ def test_times_of_a_result_are_on_our_clock():
     st.sets(st.sampled_from("abcd")),
     st.sets(st.sampled_from("abcd")),
 )
-def test_every_setting_is_accounted_for_once(config, applied, not_set):
+def test_every_setting_is_answered_exactly_once(config, applied, not_set):
     answer = {
         "id": 1,
         "applied": {name: (name, 1) for name in applied},
@@ -198,20 +198,20 @@ def test_every_setting_is_accounted_for_once(config, applied, not_set):
             listen([command], lines)
 
 
-def test_an_outcome_is_one_of_three():
+def test_an_unknown_outcome_is_refused():
     commands = [Configure(1, "r", "p1", "producer", {}), Produce(2, "t", 0, [None], ["v"])]
     [invoke, result] = sends(2, 0, 1, [])
     with raises_code(RuleBroken, "outcome-unknown", found="maybe"):
         listen(commands, [*STARTED, invoke, {**result, "outcome": ["maybe"]}])
 
 
-def test_an_event_of_another_contract_is_noted_and_left_out():
+def test_an_unknown_event_is_listed_and_skipped():
     rules = listen([], [STARTED[0], {"name": "horoscope", "tomorrow": "rain"}])
     assert rules.unknown == ["horoscope"]
     assert rules.said(b'{"name": "horoscope without a number"}', NOW_NS) is None
 
 
-def test_a_close_that_nobody_asked_for_has_no_id():
+def test_an_unrequested_close_is_accepted():
     assert listen([], [STARTED[0], *whole("close", -1), {"name": "shutdown_complete"}]).life is Life.SHUT_DOWN
 
 
@@ -233,7 +233,7 @@ EVENTS: dict[str, Line] = {
 }
 STARTED: list[Line] = [{"name": name, **EVENTS[name]} for name in ("startup_complete", "configured")]
 
-#: How to get into each state.
+#: The events that lead to each state.
 PATHS: dict[Life, list[str]] = {
     Life.STARTING: [],
     Life.UP: ["startup_complete"],
@@ -245,7 +245,7 @@ PATHS: dict[Life, list[str]] = {
 
 @pytest.mark.parametrize("life", Life)
 @pytest.mark.parametrize("kind", get_args(AnyEvent))
-def test_every_event_in_every_state(life, kind):
+def test_each_state_accepts_the_events_of_its_table_only(life, kind):
     name = kind.__struct_config__.tag
     commands = [Configure(1, "r", "p1", "producer", {}), Unknown("dance", 2)]
     path = [{"name": step, **EVENTS[step]} for step in PATHS[life]]
@@ -258,7 +258,7 @@ def test_every_event_in_every_state(life, kind):
         assert listen(commands, [*path, {"name": name, **EVENTS[name]}]).life is after
 
 
-def test_an_event_is_given_back_as_it_is():
+def test_an_event_is_returned_unchanged():
     rules = ProtocolRules(BEGAN_NS)
     rules.said(json.dumps({"seq": 0, "mono_ns": BEGAN_NS, "wall_ns": 5, **STARTED[0]}).encode(), NOW_NS)
     line = b'{"name":"stats","seq":1,"mono_ns":1000001,"wall_ns":7,"sent":3,"completed":2,"extra":true}'

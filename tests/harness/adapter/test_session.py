@@ -1,11 +1,10 @@
-"""A conversation with a real process: what the harness is told when a client does not do its part."""
+"""A conversation with a real process: what the harness reports when a client breaks the contract."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
 
-import psutil
 import pytest
 
 from harness.adapter import ConfigRefused, Conversation
@@ -13,12 +12,13 @@ from harness.model.contract import StartupComplete
 from harness.model.errors import ClientBroken, ClientCrashed, EnvironmentProblem
 from harness.plugins.client import Launch
 from harness.workloads.produce.commands import Produce
+from testkit.children import children
 from testkit.codes import raises_code
 
 
 @pytest.fixture
 def talk(program, tmp_path):
-    """``talk(name, story)``: run the coroutine function ``story(conversation, events)`` on a client."""
+    """Return ``talk(name, story)``, which runs the coroutine function ``story(conversation, events)`` on a client."""
 
     def run(name, story, **options):
         async def whole():
@@ -37,7 +37,7 @@ def records(count: int) -> Produce:
     return Produce(0, "t", 0, [None] * count, [f"v{n}" for n in range(count)])
 
 
-def test_a_whole_life(talk):
+def test_a_faithful_client_goes_through_all_phases(talk):
     async def story(client, events):
         startup = await client.startup()
         configured = await client.configure("r", "p1", {"linger.ms": 5})
@@ -65,7 +65,7 @@ def test_a_whole_life(talk):
     ]
 
 
-def test_a_client_that_is_full_slows_the_harness_down_and_loses_nothing(talk):
+def test_a_slow_client_gets_every_record(talk):
     async def story(client, events):
         await client.startup()
         await client.configure("r", "p1", {})
@@ -78,7 +78,7 @@ def test_a_client_that_is_full_slows_the_harness_down_and_loses_nothing(talk):
     assert talk("polite", story) == 0
 
 
-def test_a_configuration_that_is_refused_is_no_broken_contract(talk):
+def test_a_refused_configuration_does_not_break_the_contract(talk):
     async def story(client, events):
         await client.startup()
         await client.configure("r", "p1", {"acks": "banana"})
@@ -87,7 +87,7 @@ def test_a_configuration_that_is_refused_is_no_broken_contract(talk):
         talk("polite", story)
 
 
-def test_a_defect_of_the_adapter_does_not_pass_for_a_refusal(talk):
+def test_an_adapter_defect_in_configure_is_not_a_refusal(talk):
     async def story(client, events):
         await client.startup()
         await client.configure("r", "p1", {"linger.ms": 5})
@@ -96,7 +96,7 @@ def test_a_defect_of_the_adapter_does_not_pass_for_a_refusal(talk):
         talk("trips_in_configure", story)
 
 
-def test_a_line_without_an_end_is_a_flood(talk):
+def test_an_endless_line_breaks_the_contract(talk):
     async def story(client, events):
         await client.startup()
 
@@ -104,7 +104,7 @@ def test_a_line_without_an_end_is_a_flood(talk):
         talk("never_ends_its_line", story)
 
 
-def test_whoever_waits_learns_of_the_end_at_once(talk):
+def test_a_waiting_call_fails_when_the_client_ends(talk):
     async def story(client, events):
         await client.startup()
         await client.configure("r", "p1", {})
@@ -115,7 +115,7 @@ def test_whoever_waits_learns_of_the_end_at_once(talk):
         talk("crashes_in_mid_run", story)
 
 
-def test_whoever_asks_later_learns_the_same(talk):
+def test_later_calls_fail_with_the_same_error(talk):
     async def story(client, events):
         await client.startup()
         with raises_code(ClientBroken, "not-an-event", number=2):
@@ -128,7 +128,7 @@ def test_whoever_asks_later_learns_the_same(talk):
 
 
 @pytest.mark.long("a client that does not answer is waited for")
-def test_a_flush_and_a_close_without_answer_are_evidence(talk):
+def test_an_unanswered_flush_or_close_has_no_result(talk):
     async def story(client, events):
         await client.startup()
         await client.configure("r", "p1", {})
@@ -139,7 +139,7 @@ def test_a_flush_and_a_close_without_answer_are_evidence(talk):
     assert talk("answers_no_flush", story, grace_s=1.0) == (None, None, 1)
 
 
-def test_a_command_that_must_be_known_and_is_not(talk):
+def test_a_command_before_configure_is_answered_with_a_fatal_event(talk):
     async def story(client, events):
         await client.startup()
         await client.flush(1_000)
@@ -148,18 +148,16 @@ def test_a_command_that_must_be_known_and_is_not(talk):
         talk("polite", story)
 
 
-def test_nothing_is_left_of_a_client_whatever_happened(talk):
+def test_a_silent_client_is_killed(talk):
     async def story(client, events):
         await client.startup(0.5)
 
     with raises_code(ClientBroken, "answer-missing", expected="startup_complete", timeout_s=0.5):
         talk("says_nothing", story)
-    assert [
-        child for child in psutil.Process().children() if "says_nothing.py" in " ".join(child.cmdline())
-    ] == []
+    assert children("says_nothing.py") == []
 
 
-def test_an_end_in_the_middle_of_a_line_is_told_as_an_end(tmp_path):
+def test_an_end_in_the_middle_of_a_line_is_reported_as_an_end(tmp_path):
     code = 'import os; os.write(1, b\'{"name": "startup_co\'); os._exit(9)'
 
     async def whole():
@@ -171,7 +169,7 @@ def test_an_end_in_the_middle_of_a_line_is_told_as_an_end(tmp_path):
         asyncio.run(whole())
 
 
-def test_a_program_that_does_not_exist(tmp_path):
+def test_a_missing_program_is_an_environment_problem(tmp_path):
     async def whole():
         async with Conversation(Launch(("/no/such/client",), {}), tmp_path / "log", lambda event: None):
             pass
@@ -180,7 +178,7 @@ def test_a_program_that_does_not_exist(tmp_path):
         asyncio.run(whole())
 
 
-def test_a_client_library_that_ended_its_process_is_no_breach_of_the_contract(talk):
+def test_a_crash_of_the_client_library_does_not_break_the_contract(talk):
     async def story(client, events):
         await client.startup()
         await client.configure("r", "p1", {"acks": "all"})

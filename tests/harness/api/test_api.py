@@ -1,4 +1,4 @@
-"""The public API: each name is listed once, under a heading, and says what it is."""
+"""The public API: each name is listed once, under a heading, and is documented."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_each_public_name_is_in_one_part_of_the_reference():
 
 
 @pytest.mark.parametrize("name", api.__all__)
-def test_each_public_name_says_what_it_is(name):
+def test_each_public_name_is_documented(name):
     thing = getattr(api, name)
     if isclass(thing) or isfunction(thing):
         assert name not in api.NOTES
@@ -28,7 +28,7 @@ def test_each_public_name_says_what_it_is(name):
 
 
 def own(kind: type) -> dict[str, object]:
-    """The public methods and properties that a class of the API has besides those of a dataclass or Struct."""
+    """Return the public methods and properties of a class of the API, without those of a dataclass or Struct."""
     return {
         name: thing
         for each in kind.__mro__
@@ -42,5 +42,5 @@ def own(kind: type) -> dict[str, object]:
     ("kind", "name"),
     [(n, m) for n in api.__all__ if isclass(getattr(api, n)) for m in own(getattr(api, n))],
 )
-def test_each_method_says_what_it_does(kind, name):
+def test_each_method_is_documented(kind, name):
     assert getdoc(own(getattr(api, kind))[name]), f"{kind}.{name}"

@@ -1,4 +1,7 @@
-"""Examples import what is public: the API, the libraries for adapters and applications, and other distributions."""
+"""Examples import public names only:
+
+of the API, of the libraries for adapters, and of other distributions.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ from clients import reference
 from harness import api
 
 ROOT = Path(__file__).parents[3]
-#: The packages of this project: of these, only what is public may be imported.
+#: The packages of this project, of which examples may import public names only.
 OURS = ("harness", "clients", "faults", "suites", "reports", "testkit", "tests", "scripts", "benchmarks")
-#: Public module -> its names: what parts, applications and mutants of the reference client use.
+#: The names of each public module: those that parts, applications and mutants of the reference client use.
 PUBLIC = {
     "harness.api": frozenset(api.__all__),
     "harness.capture.layers": frozenset({"dissected"}),
@@ -28,7 +31,7 @@ CODE = sorted((ROOT / "examples").rglob("*.py"))
 
 
 def blocks(page: Path) -> Iterator[str]:
-    """The Python code blocks of a page."""
+    """Yield the Python code blocks of a page."""
     for indent, code in re.findall(
         r"^( *)```python\n(.*?)^\1```", page.read_text(), re.DOTALL | re.MULTILINE
     ):
@@ -37,7 +40,7 @@ def blocks(page: Path) -> Iterator[str]:
 
 
 def imported(source: str) -> Iterator[tuple[str, str | None]]:
-    """The module of each import, with the imported name; None where the module itself is imported."""
+    """Yield the module of each import and the imported name, which is None if the module itself is imported."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from ((each.name, None) for each in node.names)
@@ -47,7 +50,7 @@ def imported(source: str) -> Iterator[tuple[str, str | None]]:
 
 
 def internal(source: str) -> list[str]:
-    """The imports of parts of this project that are not public."""
+    """Return the imports of parts of this project that are not public."""
     return [
         f"{module}:{name}"
         for module, name in imported(source)
@@ -56,16 +59,16 @@ def internal(source: str) -> list[str]:
 
 
 @pytest.mark.parametrize("path", CODE, ids=lambda path: str(path.relative_to(ROOT)))
-def test_an_example_imports_what_is_public(path):
+def test_an_example_imports_public_names_only(path):
     assert internal(path.read_text()) == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_code_of_a_page_imports_what_is_public(page):
+def test_the_code_of_a_page_imports_public_names_only(page):
     assert [each for block in blocks(page) for each in internal(block)] == []
 
 
-def test_there_are_examples_to_look_at():
+def test_examples_and_code_blocks_are_found():
     assert len(CODE) > 15
     assert sum(len(list(blocks(page))) for page in PAGES) >= 4
 
@@ -81,5 +84,5 @@ def test_there_are_examples_to_look_at():
         "if True:\n    from suites.simulate.command import simulate",
     ],
 )
-def test_an_internal_import_is_seen(source):
+def test_an_internal_import_is_detected(source):
     assert internal(source)

@@ -1,4 +1,7 @@
-"""Known failures: what is listed is expected, what is not stays a fail, and what is listed and passes is told."""
+"""Known failures:
+
+a listed failure is expected, any other is a fail, and a listed trial that passes is reported.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +26,13 @@ def known(client: str = "c@1", anomaly: str | None = "lost", **values) -> KnownF
     return KnownFailure(client=client, reason="it says so", anomaly=anomaly, **values)
 
 
-def test_a_failure_that_is_listed_is_expected_and_says_why(verdict) -> None:
+def test_a_listed_failure_is_expected_with_its_reason(verdict) -> None:
     told = apply(verdict("lost"), [known(url="https://a.example/1")])
     assert (told.verdict, told.reason) == ("expected-fail", "known: it says so (https://a.example/1)")
     assert [each.verdict for each in told.requirements] == ["pass", "expected-fail"]
 
 
-def test_a_finding_that_is_not_listed_leaves_the_trial_a_fail(verdict) -> None:
+def test_an_unlisted_finding_makes_the_trial_fail(verdict) -> None:
     told = apply(verdict("lost", "duplicate"), [known()])
     assert told.verdict == "fail" and told.reason == verdict("lost", "duplicate").reason
     assert [each.verdict for each in told.requirements] == ["fail", "expected-fail"]
@@ -47,7 +50,7 @@ def test_a_finding_that_is_not_listed_leaves_the_trial_a_fail(verdict) -> None:
         known(flaky=True),
     ],
 )
-def test_patterns_name_the_trials_that_they_fit(verdict, entry) -> None:
+def test_an_entry_covers_the_trials_that_its_patterns_match(verdict, entry) -> None:
     assert apply(verdict("lost"), [entry]).verdict == "expected-fail"
 
 
@@ -63,11 +66,11 @@ def test_patterns_name_the_trials_that_they_fit(verdict, entry) -> None:
         known(anomaly="duplicate"),
     ],
 )
-def test_what_does_not_fit_covers_nothing(verdict, entry) -> None:
+def test_an_entry_that_does_not_match_covers_nothing(verdict, entry) -> None:
     assert apply(verdict("lost"), [replace(entry, flaky=True)]).verdict == "fail"
 
 
-def test_one_entry_covers_a_finding_under_all_requirements_that_it_violates(verdict) -> None:
+def test_an_entry_covers_a_finding_under_each_violated_requirement(verdict) -> None:
     trial = verdict("lost")
     trial = replace(
         trial, requirements=(*trial.requirements, replace(trial.requirements[1], id="R-more", level="SHOULD"))
@@ -75,34 +78,34 @@ def test_one_entry_covers_a_finding_under_all_requirements_that_it_violates(verd
     assert apply(trial, [known(anomaly=None, requirement="R-more")]).verdict == "expected-fail"
 
 
-def test_what_is_listed_and_passes_is_unexpected(verdict) -> None:
+def test_a_listed_failure_that_passes_is_an_unexpected_pass(verdict) -> None:
     told = apply(verdict(), [known()])
     assert told.verdict == "unexpected-pass"
     assert told.reason == "c@1 lost in * is a known failure, but did not occur: it says so"
     assert apply(verdict(), [known(flaky=True)]).verdict == "pass"
 
 
-def test_a_trial_in_which_nobody_judges_it_is_not_named(verdict) -> None:
+def test_an_unjudged_anomaly_is_not_an_unexpected_pass(verdict) -> None:
     assert apply(verdict(checks=["duplicate"]), [known()]).verdict == "pass"
 
 
-def test_one_known_failure_does_not_hide_that_another_did_not_happen(verdict) -> None:
+def test_a_known_failure_does_not_hide_an_unexpected_pass_of_another(verdict) -> None:
     told = apply(verdict("lost"), [known(), known(anomaly="duplicate")])
     assert told.verdict == "unexpected-pass" and "duplicate" in told.reason
 
 
 @pytest.mark.parametrize("other", ["inconclusive", "not-exercised", "harness-error", "unsupported"])
-def test_what_proves_nothing_stays_what_it_is(verdict, other) -> None:
+def test_a_verdict_without_evidence_is_unchanged(verdict, other) -> None:
     trial = verdict(verdict=other, reason="the machine stood still")
     assert apply(trial, [known()]) == trial
 
 
-def test_a_fail_that_names_no_finding_is_never_expected(verdict) -> None:
+def test_a_fail_without_a_finding_is_never_expected(verdict) -> None:
     trial = replace(verdict(), verdict="fail", requirements=(RequirementVerdict("R-lost", "MUST", "fail"),))
     assert apply(trial, [known()]).verdict == "fail"
 
 
-def test_an_entry_holds_to_the_end_of_its_last_day() -> None:
+def test_an_entry_expires_after_its_last_day() -> None:
     entry = known(expires=date(2026, 5, 1))
     assert not entry.expired(date(2026, 5, 1)) and entry.expired(date(2026, 5, 2))
     assert not known().expired(date(9999, 1, 1))
@@ -135,7 +138,7 @@ ENTRIES = st.lists(
 
 @pytest.fixture(scope="session")
 def trials_of(verdict):
-    """Trials of what was drawn: where they were, what they violate, who judged them."""
+    """Return a function that makes verdicts of drawn trials: their place, their violations and their checks."""
 
     def made(drawn) -> list[TrialVerdict]:
         return [
@@ -154,7 +157,7 @@ def trials_of(verdict):
 
 
 @given(TRIALS, ENTRIES)
-def test_to_apply_it_twice_changes_nothing_and_it_can_be_taken_back(trials_of, drawn, entries) -> None:
+def test_applying_is_idempotent_and_reversible(trials_of, drawn, entries) -> None:
     for trial in trials_of(drawn):
         told = apply(trial, entries)
         assert apply(told, entries) == told
@@ -165,9 +168,7 @@ def test_to_apply_it_twice_changes_nothing_and_it_can_be_taken_back(trials_of, d
 
 
 @given(TRIALS, ENTRIES)
-def test_the_entries_that_are_added_make_every_failure_expected_and_contradict_no_trial(
-    trials_of, drawn, entries
-) -> None:
+def test_added_entries_cover_every_failure_and_contradict_no_trial(trials_of, drawn, entries) -> None:
     trials = trials_of(drawn)
     added = missing(trials, entries, "found")
     after = [apply(trial, [*entries, *added]) for trial in trials]
@@ -177,7 +178,7 @@ def test_the_entries_that_are_added_make_every_failure_expected_and_contradict_n
 
 
 @given(TRIALS, ENTRIES)
-def test_no_entry_that_is_added_can_be_left_out(trials_of, drawn, entries) -> None:
+def test_every_added_entry_is_needed(trials_of, drawn, entries) -> None:
     trials = trials_of(drawn)
     added = missing(trials, entries, "found")
     for entry in added:
@@ -186,7 +187,7 @@ def test_no_entry_that_is_added_can_be_left_out(trials_of, drawn, entries) -> No
 
 
 @given(TRIALS, ENTRIES)
-def test_an_entry_that_is_added_names_nothing_that_did_not_fail(trials_of, drawn, entries) -> None:
+def test_an_added_entry_makes_no_trial_an_unexpected_pass(trials_of, drawn, entries) -> None:
     trials = trials_of(drawn)
     for entry in missing(trials, entries, "found"):
         places = {(trial.client, trial.scenario, trial.guarantee) for trial in trials}
@@ -197,7 +198,7 @@ def test_an_entry_that_is_added_names_nothing_that_did_not_fail(trials_of, drawn
 
 
 @given(TRIALS, ENTRIES)
-def test_without_what_is_not_needed_nothing_new_fails(trials_of, drawn, entries) -> None:
+def test_removing_unneeded_entries_makes_no_trial_fail(trials_of, drawn, entries) -> None:
     trials = trials_of(drawn)
     gone = unneeded(trials, entries)
     kept = [entry for place, entry in enumerate(entries) if place not in gone]
@@ -206,7 +207,7 @@ def test_without_what_is_not_needed_nothing_new_fails(trials_of, drawn, entries)
         assert apply(trial, entries).verdict == Verdict.FAIL or apply(trial, kept).verdict != Verdict.FAIL
 
 
-def test_a_pattern_stands_for_several_and_for_nothing_that_holds(verdict) -> None:
+def test_a_pattern_covers_several_failures_and_no_pass(verdict) -> None:
     failing = [
         verdict("lost", scenario=scenario, guarantee=guarantee)
         for scenario in ("produce/calm", "produce/cut")
@@ -224,12 +225,12 @@ def test_a_pattern_stands_for_several_and_for_nothing_that_holds(verdict) -> Non
     }
 
 
-def test_two_versions_that_fail_alike_need_one_entry(verdict) -> None:
+def test_two_versions_with_the_same_failure_need_one_entry(verdict) -> None:
     [entry] = missing([verdict("lost", client="c@1"), verdict("lost", client="c@2")], [], "found")
     assert entry.client == "c@*"
 
 
-def test_an_anomaly_of_its_own_name_is_listed_with_its_requirement(verdict) -> None:
+def test_an_anomaly_not_named_after_its_check_is_listed_with_its_requirement(verdict) -> None:
     odd = (Finding("hung-call", "flush never came back"),)
     trial = replace(
         verdict(),
@@ -246,7 +247,7 @@ def test_an_anomaly_of_its_own_name_is_listed_with_its_requirement(verdict) -> N
     assert apply(held, [entry]).verdict == "unexpected-pass"
 
 
-def test_what_was_not_tried_and_what_is_flaky_is_kept(verdict) -> None:
+def test_untried_and_flaky_entries_are_kept(verdict) -> None:
     entries = [known("d@1"), known(flaky=True), known(anomaly="duplicate"), known(scenario="frame/*")]
     assert unneeded([verdict("lost", scenario="produce/calm")], entries) == [2]
     assert unneeded([verdict()], entries) == [2]
@@ -260,7 +261,7 @@ def test_a_contradiction_names_the_trials(verdict) -> None:
     assert found == {entry: [verdict().trial]}
 
 
-def test_what_is_known_is_a_cause_of_its_own(verdict) -> None:
+def test_a_known_failure_is_a_separate_cause(verdict) -> None:
     trials = [apply(verdict("lost", "duplicate"), [known()])]
     assert {(cause.verdict, cause.anomaly) for cause in causes(trials)} == {
         ("fail", "duplicate"),
@@ -269,7 +270,7 @@ def test_what_is_known_is_a_cause_of_its_own(verdict) -> None:
 
 
 def differing(verdict, *also: RequirementVerdict):
-    """A trial that differs by ``oversized-batch-not-split``, a SHOULD; ``also`` are further requirements."""
+    """Return a trial that differs by ``oversized-batch-not-split``, a SHOULD, with further requirements ``also``."""
     odd = (Finding("oversized-batch-not-split", "2 records failed together", level="SHOULD"),)
     mine = RequirementVerdict("R-1", "SHOULD", "differs", odd, ("oversized-batch-not-split",))
     return replace(
@@ -281,7 +282,7 @@ def differing(verdict, *also: RequirementVerdict):
     )
 
 
-def test_a_known_difference_is_expected_and_is_one_again_without_the_list(verdict) -> None:
+def test_a_known_difference_is_expected_until_it_is_unlisted(verdict) -> None:
     trial = differing(verdict)
     expected = apply(trial, [known(anomaly="oversized-batch-not-split")])
     assert (expected.verdict, expected.requirements[0].verdict) == ("expected-fail", "expected-fail")
@@ -294,7 +295,7 @@ def test_a_known_difference_is_expected_and_is_one_again_without_the_list(verdic
     assert apply(trial, [known(anomaly="lost")]).verdict == "differs"
 
 
-def test_a_known_difference_hides_no_failure_and_a_known_failure_no_difference(verdict) -> None:
+def test_known_differences_and_known_failures_do_not_hide_each_other(verdict) -> None:
     lost = (Finding("lost", "3 records"),)
     trial = replace(
         differing(verdict, RequirementVerdict("R-2", "MUST", "fail", lost, ("lost",))), verdict="fail"
@@ -308,7 +309,7 @@ def test_a_known_difference_hides_no_failure_and_a_known_failure_no_difference(v
     assert apply(trial, [known(), known(anomaly="oversized-batch-not-split")]).verdict == "expected-fail"
 
 
-def test_a_known_difference_that_is_not_there_is_news(verdict) -> None:
+def test_a_known_difference_that_does_not_occur_is_an_unexpected_pass(verdict) -> None:
     held = RequirementVerdict("R-1", "SHOULD", "pass", (), ("oversized-batch-not-split",))
     trial = replace(verdict(), requirements=(held,))
     assert apply(trial, [known(anomaly="oversized-batch-not-split")]).verdict == "unexpected-pass"

@@ -1,4 +1,7 @@
-"""The list of known failures as a file: refused with a word where it does not fit, and kept as its owner wrote it."""
+"""The file of known failures:
+
+invalid entries are refused with a clear error, and edits keep the rest unchanged.
+"""
 
 from __future__ import annotations
 
@@ -33,20 +36,20 @@ KNOWN = st.builds(
 
 
 @given(st.lists(KNOWN, max_size=4), st.lists(KNOWN, max_size=3))
-def test_what_is_written_reads_as_it_was(first, more) -> None:
+def test_written_entries_are_read_back(first, more) -> None:
     text = appended("", first)
     assert parse(text, "f") == tuple(first)
     assert parse(appended(text, more), "f") == (*first, *more)
 
 
 @given(st.lists(KNOWN, min_size=1, max_size=5), st.data())
-def test_only_what_is_removed_goes(entries, data) -> None:
+def test_removing_entries_keeps_the_others(entries, data) -> None:
     gone = data.draw(st.sets(st.integers(0, len(entries) - 1)))
     rest = without(appended("", entries), gone, "f")
     assert parse(rest, "f") == tuple(entry for place, entry in enumerate(entries) if place not in gone)
 
 
-def test_the_words_of_the_owner_stay() -> None:
+def test_comments_and_formatting_are_kept() -> None:
     text = f"# Ours.\n\n# The first.\n{ENTRY}\n# The second, # 7.\n{ENTRY.replace('lost', 'gave-up')}  # still so\n"
     added = appended(text, [KnownFailure("d@1", "why", anomaly="lost")])
     assert added.startswith(text.rstrip("\n")) and parse(added, "f")[2].client == "d@1"
@@ -62,7 +65,7 @@ def test_the_words_of_the_owner_stay() -> None:
         ENTRY.replace("[[known]]", '[["known"]]'),
     ],
 )
-def test_what_cannot_be_removed_line_by_line_is_left_to_its_owner(text) -> None:
+def test_an_entry_that_is_not_on_lines_of_its_own_is_not_removed(text) -> None:
     with raises_code(UsageError, "entries-not-separate"):
         without(text, {0}, "f")
 
@@ -92,13 +95,13 @@ def test_what_cannot_be_removed_line_by_line_is_left_to_its_owner(text) -> None:
         (ENTRY + 'expires = "soon"\n', ("entry-malformed", "1")),
     ],
 )
-def test_what_does_not_fit_is_refused_with_a_word(text, told) -> None:
+def test_an_invalid_entry_is_refused_with_its_code(text, told) -> None:
     with pytest.raises(UsageError) as refused:
         parse(text, "f")
     assert has_error(refused.value, *told) and str(refused.value).startswith("f")
 
 
-def test_an_entry_that_has_expired_is_left_out_and_told(tmp_path, caplog) -> None:
+def test_an_expired_entry_is_ignored_and_reported(tmp_path, caplog) -> None:
     file = tmp_path / "known.toml"
     file.write_text(f"{ENTRY}expires = 2026-05-01\n\n{ENTRY.replace('lost', 'gave-up')}")
     assert len(load(str(file), date(2026, 5, 1))) == 2
@@ -109,7 +112,7 @@ def test_an_entry_that_has_expired_is_left_out_and_told(tmp_path, caplog) -> Non
     assert in_force(parse(file.read_text(), "f"), date(2030, 1, 1)) == (left,)
 
 
-def test_a_file_that_is_not_there_is_one_sentence_with_the_names_there_are(tmp_path) -> None:
+def test_a_missing_file_is_a_usage_error(tmp_path) -> None:
     with raises_code(UsageError, "no-known-failures"):
         load(str(tmp_path / "none.toml"))
     with raises_code(UsageError, "cannot-read"):
@@ -117,6 +120,6 @@ def test_a_file_that_is_not_there_is_one_sentence_with_the_names_there_are(tmp_p
 
 
 @pytest.mark.parametrize("name", registry.names("baselines"))
-def test_the_lists_that_are_shipped_can_be_read(name) -> None:
+def test_the_shipped_lists_can_be_read(name) -> None:
     entries = load(name, date.max)
     assert entries and all(entry.url for entry in entries)

@@ -1,4 +1,4 @@
-"""A broker of a few lines, for what the harness asks of one; and one event loop for the tests of a live cluster."""
+"""A scripted broker for tests of broker connections, and one event loop for the tests of a live cluster."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ from harness.model.addresses import Address
 from harness.wire.apis import Api
 from harness.wire.messages import decode_request, encode_response
 from harness.wire.records import BatchBuilder, Codec
+from testkit.children import children
 
 T = TypeVar("T")
 TEN_SECONDS = i32Timedelta.parse(timedelta(seconds=10))
 
-#: From a request to its answer: a message, raw bytes, or None to close the connection.
+#: Returns the answer to a request: a message, raw bytes, or None to close the connection.
 Handler = Callable[[Any], Any]
 
 
 class ScriptedBroker:
-    """Answers by ``handlers`` (API key -> handler) and writes down what it was asked."""
+    """A broker that answers by ``handlers`` (API key -> handler) and records the requests."""
 
     def __init__(self, handlers: Mapping[int, Handler], highest: int = 99) -> None:
         self.handlers = {Api.API_VERSIONS: self._api_versions} | dict(handlers)
@@ -89,7 +90,7 @@ def loop() -> Iterator[asyncio.Runner]:
 
 
 def our_brokers() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children() if "kafka.Kafka" in child.cmdline()]
+    return children("kafka.Kafka")
 
 
 def batch(codec: Codec, count: int, size_bytes: int = 10, **producer: int) -> bytes:
@@ -108,7 +109,7 @@ async def produce(
     transactional_id: str | None = None,
     acks: int = -1,
 ) -> int:
-    """Append ``data`` at the partition's leader over INTERNAL; the base offset it got."""
+    """Append ``data`` at the partition's leader over INTERNAL and return its base offset."""
     request = ProduceRequest(
         transactional_id=None if transactional_id is None else TransactionalId(transactional_id),
         acks=i16(acks),
@@ -127,7 +128,7 @@ async def produce(
 
 
 async def until(condition: Callable[[], T | None]) -> T:
-    """The first true value of ``condition``."""
+    """Wait until ``condition`` returns a true value, and return it."""
 
     async def attempt() -> T:
         if value := condition():
@@ -139,5 +140,5 @@ async def until(condition: Callable[[], T | None]) -> T:
 
 @pytest.fixture(scope="session")
 def lab() -> SimpleNamespace:
-    """What the tests of live clusters share, for test modules cannot import each other."""
+    """Return what the tests of live clusters share, because test modules cannot import each other."""
     return SimpleNamespace(our_brokers=our_brokers, batch=batch, produce=produce, until=until)

@@ -1,4 +1,4 @@
-"""Who came to a listener, by the broker's log; and connections of ours whose port is known before."""
+"""Connections to a listener according to the broker's log, and our own connections by their ports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LINE = (
 )
 
 
-def test_each_connection_is_told_once_at_its_listener(tmp_path: Path) -> None:
+def test_each_connection_is_reported_once_at_its_listener(tmp_path: Path) -> None:
     log = tmp_path / "node-1.log"
     accepts = Accepts({1: log})
     log.write_text(LINE.format("LANE0", 40_001) + "INFO something else\n" + LINE.format("LANE10", 40_002))
@@ -35,14 +35,14 @@ def test_each_connection_is_told_once_at_its_listener(tmp_path: Path) -> None:
     )
 
 
-def test_an_older_broker_names_the_listener_in_its_own_way(tmp_path: Path) -> None:
+def test_the_log_format_of_an_older_broker_is_read(tmp_path: Path) -> None:
     log = tmp_path / "node-1.log"
     accepts = Accepts({1: log})
     log.write_text(LINE.format("ListenerName(LANE0)", 40_001))
     assert accepts.of("LANE0") == [(1, 40_001)]
 
 
-def test_a_line_that_is_being_written_is_read_when_it_is_whole(tmp_path: Path) -> None:
+def test_an_incomplete_line_is_read_once_it_is_complete(tmp_path: Path) -> None:
     log, line = tmp_path / "node-1.log", LINE.format("LANE0", 40_001)
     accepts = Accepts({1: log})
     log.write_text(line[:70])
@@ -52,7 +52,7 @@ def test_a_line_that_is_being_written_is_read_when_it_is_whole(tmp_path: Path) -
     assert accepts.of("LANE0") == [(1, 40_001)]
 
 
-def test_who_came_to_the_cluster_of_a_run_that_is_gone_on_with_is_nobody_here(tmp_path: Path) -> None:
+def test_connections_of_an_earlier_run_are_ignored(tmp_path: Path) -> None:
     log = tmp_path / "node-1.log"
     log.write_text(LINE.format("LANE0", 40_001))
     accepts = Accepts({1: log})
@@ -63,7 +63,7 @@ def test_who_came_to_the_cluster_of_a_run_that_is_gone_on_with_is_nobody_here(tm
 
 @pytest.mark.jvm
 @pytest.mark.parametrize("version", ["3.9.2", "4.3.1"])
-def test_a_connection_that_ends_at_once_is_told_as_well(lab: Any, version: str, tmp_path: Path) -> None:
+def test_a_connection_that_closes_at_once_is_reported(lab: Any, version: str, tmp_path: Path) -> None:
     ports = Counter[int]()
     came: list[tuple[int, int]] = []
 
@@ -80,7 +80,7 @@ def test_a_connection_that_ends_at_once_is_told_as_well(lab: Any, version: str, 
     assert sorted(came) == sorted((1, port) for port in ports.elements())
 
 
-def test_a_port_is_counted_before_anybody_can_accept_and_no_more_where_nobody_can() -> None:
+def test_a_port_is_counted_only_for_an_established_connection() -> None:
     async def steps() -> None:
         dialled = Counter[int]()
         with socket.create_server(("127.0.0.1", 0)) as server:

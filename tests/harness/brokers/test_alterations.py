@@ -1,4 +1,4 @@
-"""What the harness has a running cluster do: each change is there, everywhere, when the call comes back."""
+"""Changes to a running cluster: each is effective on all brokers when the call returns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.jvm
 TOPIC = "altered"
 
 
-def test_each_change_is_everywhere_when_the_call_comes_back(lab: Any, tmp_path: Path) -> None:
+def test_each_change_is_effective_when_the_call_returns(lab: Any, tmp_path: Path) -> None:
     async def steps() -> None:
         async with LOCAL.cluster("4.3.1x3", lanes=1, log_dir=tmp_path) as cluster:
             await cluster.create_topic(TOPIC, 2)
@@ -60,7 +60,7 @@ async def topics_grow(lab: Any, cluster: LocalCluster) -> None:
 
 
 async def logs_are_cut(lab: Any, cluster: LocalCluster) -> None:
-    """Also what has just come with acks=1, and is not replicated yet."""
+    """Records with acks=1 that are not replicated yet can be deleted too."""
     await lab.produce(cluster, TOPIC, lab.batch(Codec.NONE, 5), 1, acks=1)
     assert await cluster.alterations.delete_records(TOPIC, 1, 3) is None
     assert await cluster.admin.list_offsets(TOPIC, 1, EARLIEST) == 3
@@ -80,7 +80,7 @@ async def sizes_are_limited(lab: Any, cluster: LocalCluster) -> None:
         return False
 
     while not await refused():
-        pass  # a broker acts on a setting a moment after the controller has agreed
+        pass  # a broker applies a setting shortly after the controller has accepted it
     await cluster.alterations.alter_topic(TOPIC, "max.message.bytes", None)
     while await refused():
         pass
@@ -97,7 +97,7 @@ async def producers_are_forgotten(lab: Any, cluster: LocalCluster) -> None:
     builder = BatchBuilder()
     builder.append(
         time.time_ns() // 1_000_000, None, b"v"
-    )  # by its age a broker knows how old the producer is
+    )  # a broker uses the record's timestamp as the age of the producer
     await lab.produce(cluster, TOPIC, builder.build(7, 0, 0))
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(1):

@@ -1,4 +1,4 @@
-"""Class data: made once for one JVM and its jars, used by every node after that, and never needed."""
+"""Class data archives: one per JVM and set of jars, shared by all nodes, and optional."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import logging
 import os
 from pathlib import Path
 
-import psutil
 import pytest
 
 from harness.brokers import class_data
 from harness.brokers.local import LOCAL
+from testkit.children import children
 
 
 @pytest.fixture
 def java(tmp_path):
-    """The command of a JVM with two jars."""
+    """Return the command of a JVM with two jars."""
     launcher, jars = tmp_path / "java", [tmp_path / "a.jar", tmp_path / "b.jar"]
     for file in (launcher, *jars):
         file.write_bytes(b"x")
@@ -24,7 +24,7 @@ def java(tmp_path):
     return (str(launcher), "-Xmx512m", "-cp", os.pathsep.join(map(str, jars)))
 
 
-def test_the_same_jvm_options_and_jars_have_one_archive(java, monkeypatch, tmp_path):
+def test_the_same_jvm_options_and_jars_share_an_archive(java, monkeypatch, tmp_path):
     monkeypatch.setenv("KAFKA_TRIAL_CACHE", str(tmp_path / "cache"))
     place = class_data.place_of("4.3.1", java)
     assert place == class_data.place_of("4.3.1", java)
@@ -32,7 +32,7 @@ def test_the_same_jvm_options_and_jars_have_one_archive(java, monkeypatch, tmp_p
 
 
 @pytest.mark.parametrize("changed", ["launcher", "option", "time of a jar", "size of a jar", "version"])
-def test_whatever_a_jvm_would_refuse_has_another_archive(java, changed):
+def test_each_change_that_a_jvm_would_refuse_has_its_own_archive(java, changed):
     before, version = class_data.place_of("4.3.1", java), "4.3.1"
     match changed:
         case "launcher":
@@ -49,7 +49,7 @@ def test_whatever_a_jvm_would_refuse_has_another_archive(java, changed):
     assert class_data.place_of(version, java) != before
 
 
-def test_an_archive_is_kept_whole_or_not_at_all(tmp_path, caplog):
+def test_an_archive_is_kept_atomically(tmp_path, caplog):
     made, place = tmp_path / "made", tmp_path / "cache" / "kept.jsa"
     made.write_bytes(b"classes")
     assert class_data.keep(made, place)
@@ -63,9 +63,8 @@ def test_an_archive_is_kept_whole_or_not_at_all(tmp_path, caplog):
 
 
 def mapped(archive):
-    """Which of our brokers have the archive in their memory."""
-    nodes = [child for child in psutil.Process().children() if "kafka.Kafka" in child.cmdline()]
-    return [str(archive) in {each.path for each in node.memory_maps()} for node in nodes]
+    """Return whether each of our brokers has mapped the archive."""
+    return [str(archive) in {each.path for each in node.memory_maps()} for node in children("kafka.Kafka")]
 
 
 async def started(log_dir, archive):
@@ -76,8 +75,9 @@ async def started(log_dir, archive):
 
 
 @pytest.mark.jvm
-def test_brokers_start_from_an_archive_that_the_first_cluster_makes(tmp_path, monkeypatch):
+def test_the_first_cluster_makes_the_archive_of_later_ones(tmp_path, monkeypatch):
     archive = tmp_path / "cache" / "made.jsa"
+    # The default place depends on the cache, which also has the jars that the brokers need.
     monkeypatch.setattr(class_data, "place_of", lambda *_: archive)
     assert asyncio.run(started(tmp_path / "logs", archive)) == [True]
 
@@ -87,8 +87,9 @@ def test_brokers_start_from_an_archive_that_the_first_cluster_makes(tmp_path, mo
 
 
 @pytest.mark.jvm
-def test_an_archive_that_is_spoilt_hinders_no_broker(tmp_path, monkeypatch):
+def test_a_broker_starts_despite_a_damaged_archive(tmp_path, monkeypatch):
     spoilt = tmp_path / "spoilt.jsa"
     spoilt.write_bytes(b"no classes at all")
+    # The default place depends on the cache, which also has the jars that the brokers need.
     monkeypatch.setattr(class_data, "place_of", lambda *_: spoilt)
     assert asyncio.run(started(tmp_path / "logs", spoilt)) == [False]

@@ -80,7 +80,7 @@ def talk(broker: Any, steps: Callable[[BrokerConnection], Awaitable[None]]) -> N
     asyncio.run(whole())
 
 
-def test_requests_on_one_connection_get_their_own_answers_in_turn(scripted: Any) -> None:
+def test_concurrent_requests_get_their_own_answers(scripted: Any) -> None:
     broker = scripted(
         {Api.METADATA: lambda asked: metadata({}, tuple(topic(t.name, {}) for t in asked.topics))}
     )
@@ -96,7 +96,7 @@ def test_requests_on_one_connection_get_their_own_answers_in_turn(scripted: Any)
     assert broker.connections == 1
 
 
-def test_a_closed_connection_is_not_yet_and_the_next_request_opens_another(scripted: Any) -> None:
+def test_the_next_request_replaces_a_closed_connection(scripted: Any) -> None:
     answers = iter([None, metadata({1: ("h", 1)})])
     broker = scripted({Api.METADATA: lambda _asked: next(answers)})
 
@@ -109,7 +109,7 @@ def test_a_closed_connection_is_not_yet_and_the_next_request_opens_another(scrip
     assert broker.connections == 2
 
 
-def test_the_answer_to_another_request_is_none_and_the_connection_is_dropped(scripted: Any) -> None:
+def test_a_wrong_correlation_id_drops_the_connection(scripted: Any) -> None:
     answers = iter([encode_response(metadata({}), 77), metadata({})])
     broker = scripted({Api.METADATA: lambda _asked: next(answers)})
 
@@ -125,7 +125,7 @@ def test_the_answer_to_another_request_is_none_and_the_connection_is_dropped(scr
 
 
 @pytest.mark.parametrize("garbage", [b"\xff\xff\xff\xff", b"\x00\x00\x00\x02hi"])
-def test_garbage_is_no_answer(scripted: Any, garbage: bytes) -> None:
+def test_an_unreadable_answer_is_retriable(scripted: Any, garbage: bytes) -> None:
     async def steps(connection: BrokerConnection) -> None:
         with pytest.raises(NotYet):
             await connection.request(metadata_request(None), MetadataResponse)
@@ -133,7 +133,7 @@ def test_garbage_is_no_answer(scripted: Any, garbage: bytes) -> None:
     talk(scripted({Api.METADATA: lambda _asked: garbage}), steps)
 
 
-def test_nobody_there_is_not_yet() -> None:
+def test_a_refused_connection_is_retriable() -> None:
     async def whole() -> None:
         with raises_code(NotYet, "connection-failed", request="Metadata to 127.0.0.1:9"):
             await BrokerConnection(("127.0.0.1", 9)).request(metadata_request(None), MetadataResponse)
@@ -141,7 +141,7 @@ def test_nobody_there_is_not_yet() -> None:
     asyncio.run(whole())
 
 
-def test_a_broker_of_too_old_a_version_is_told_at_once(scripted: Any) -> None:
+def test_a_broker_that_is_too_old_is_a_final_error(scripted: Any) -> None:
     async def steps(connection: BrokerConnection) -> None:
         with raises_code(
             KafkaTrialError, "request-not-supported", why=coded("no-common-version", api="Metadata")
@@ -153,7 +153,7 @@ def test_a_broker_of_too_old_a_version_is_told_at_once(scripted: Any) -> None:
 
 
 @pytest.mark.parametrize("code", sorted(ERRORS))
-def test_retriable_errors_are_waited_out_and_no_other(code: int) -> None:
+def test_only_retriable_error_codes_are_retriable(code: int) -> None:
     if code == 0:
         require(code, "asking")
         return
@@ -162,7 +162,7 @@ def test_retriable_errors_are_waited_out_and_no_other(code: int) -> None:
     assert isinstance(raised.value, NotYet) == ERRORS[code].retriable
 
 
-def test_insisting_ends_with_the_last_reason() -> None:
+def test_retries_end_at_the_deadline() -> None:
     tried = 0
 
     async def attempt() -> None:
@@ -175,7 +175,7 @@ def test_insisting_ends_with_the_last_reason() -> None:
     assert tried > 1
 
 
-def test_insisting_does_not_hide_what_will_never_be_better() -> None:
+def test_a_final_error_ends_the_retries() -> None:
     async def attempt() -> None:
         raise KafkaTrialError("made-up", "never")
 
@@ -183,14 +183,14 @@ def test_insisting_does_not_hide_what_will_never_be_better() -> None:
         asyncio.run(insist("waiting", 30, attempt))
 
 
-def test_ready_is_who_names_the_whole_cluster_at_its_addresses(scripted: Any) -> None:
+def test_a_ready_broker_names_the_whole_cluster_at_its_addresses(scripted: Any) -> None:
     two = {1: ("127.0.0.1", 1001), 2: ("127.0.0.1", 1002)}
     broker = scripted({Api.METADATA: lambda _asked: metadata(two)})
 
     async def whole() -> None:
         async with broker.listening() as address:
             await assert_ready(address, OURS, two)
-            await assert_ready(address, OURS, {1: two[1]})  # node 2 was killed, and is still remembered
+            await assert_ready(address, OURS, {1: two[1]})  # node 2 was killed and is still listed
             with raises_code(NotYet, "broker-not-named", missing=(3,)):
                 await assert_ready(address, OURS, {**two, 3: ("127.0.0.1", 1003)})
             with raises_code(KafkaTrialError, "wrong-advertised-address", node_id=2):
@@ -202,7 +202,7 @@ def test_ready_is_who_names_the_whole_cluster_at_its_addresses(scripted: Any) ->
 
 
 def administer(broker: Any, steps: Callable[[Admin], Awaitable[None]], *others: Any) -> None:
-    """``steps`` with an Admin of these brokers, whose node ids count from 1."""
+    """Run ``steps`` with an Admin of these brokers, whose node ids count from 1."""
 
     async def whole() -> None:
         async with AsyncExitStack() as stack:
@@ -214,7 +214,7 @@ def administer(broker: Any, steps: Callable[[Admin], Awaitable[None]], *others: 
     asyncio.run(whole())
 
 
-def test_a_topic_whose_creation_was_not_answered_may_exist_at_the_second_attempt(scripted: Any) -> None:
+def test_a_retried_creation_accepts_an_existing_topic(scripted: Any) -> None:
     answers = iter([None, created(ErrorCode.topic_already_exists)])
     broker = scripted(
         {
@@ -226,7 +226,7 @@ def test_a_topic_whose_creation_was_not_answered_may_exist_at_the_second_attempt
     assert next(answers, "exhausted") == "exhausted"
 
 
-def test_a_topic_that_exists_already_is_refused(scripted: Any) -> None:
+def test_creating_an_existing_topic_is_refused(scripted: Any) -> None:
     broker = scripted(
         {Api.CREATE_TOPICS: lambda _asked: created(ErrorCode.topic_already_exists, "it exists")}
     )
@@ -238,7 +238,7 @@ def test_a_topic_that_exists_already_is_refused(scripted: Any) -> None:
     administer(broker, steps)
 
 
-def test_partitions_without_a_leader_are_not_yet(scripted: Any) -> None:
+def test_a_partition_without_a_leader_is_retriable(scripted: Any) -> None:
     broker = scripted({Api.METADATA: lambda _asked: metadata({}, (topic("t", {0: 1, 1: -1}),))})
 
     async def steps(admin: Admin) -> None:
@@ -248,8 +248,8 @@ def test_partitions_without_a_leader_are_not_yet(scripted: Any) -> None:
     administer(broker, steps)
 
 
-def test_a_leader_is_one_on_whom_all_brokers_agree(scripted: Any) -> None:
-    """One that is behind would have a log read from who led before, without what was acknowledged since."""
+def test_all_brokers_must_agree_on_a_leader(scripted: Any) -> None:
+    """With outdated metadata the log would be read from the former leader, without the latest records."""
     behind, ahead = (
         scripted({Api.METADATA: lambda _asked, leader=leader: metadata({}, (topic("t", {0: leader}),))})
         for leader in (1, 2)
@@ -264,8 +264,8 @@ def test_a_leader_is_one_on_whom_all_brokers_agree(scripted: Any) -> None:
     administer(behind, steps, ahead)
 
 
-def test_the_end_of_a_log_is_its_leaders_word(scripted: Any) -> None:
-    """Any replica answers a request with the replica id for debugging, and a follower's log may be shorter."""
+def test_the_log_end_is_asked_from_the_leader(scripted: Any) -> None:
+    """With the replica id for debugging any replica answers, and the log of a follower can be shorter."""
 
     def offsets(asked: ListOffsetsRequest) -> ListOffsetsResponse:
         [wanted] = asked.topics
@@ -286,7 +286,7 @@ def test_the_end_of_a_log_is_its_leaders_word(scripted: Any) -> None:
     administer(follower, steps)
 
 
-def test_without_a_node_that_is_up_nothing_is_waited_for() -> None:
+def test_without_a_running_node_an_admin_fails_at_once() -> None:
     async def whole() -> None:
         with raises_code(KafkaTrialError, "no-broker-up"):
             await Admin(dict).create_topic("t", 1)

@@ -41,7 +41,7 @@ def test_an_id_names_a_version_and_a_number_of_nodes(text: str, wanted: ClusterI
         ("latest", ("unknown-name", "known:")),
     ],
 )
-def test_any_other_id_is_answered_by_what_was_probably_meant(text: str, hint: str) -> None:
+def test_an_unknown_id_is_answered_with_a_suggestion(text: str, hint: str) -> None:
     with pytest.raises(UsageError) as raised:
         ClusterId.parse(text, VERSIONS)
     assert has_error(raised.value, *hint)
@@ -49,7 +49,7 @@ def test_any_other_id_is_answered_by_what_was_probably_meant(text: str, hint: st
 
 
 @given(st.text(max_size=12))
-def test_an_id_that_is_accepted_is_one_of_the_table(text: str) -> None:
+def test_only_ids_of_the_table_are_accepted(text: str) -> None:
     try:
         parsed = ClusterId.parse(text, VERSIONS)
     except UsageError:
@@ -57,7 +57,7 @@ def test_an_id_that_is_accepted_is_one_of_the_table(text: str) -> None:
     assert text in (str(parsed), parsed.version)
 
 
-def test_the_kind_knows_the_versions_that_can_be_provided() -> None:
+def test_the_local_kind_accepts_the_provided_versions() -> None:
     LOCAL.validate("4.3.1x1")
     LOCAL.validate("3.9.2x3")
     with pytest.raises(UsageError):
@@ -65,7 +65,7 @@ def test_the_kind_knows_the_versions_that_can_be_provided() -> None:
 
 
 @given(sizes)
-def test_every_port_of_the_block_is_dealt_out_once(size: tuple[int, int]) -> None:
+def test_every_port_of_the_block_is_assigned_once(size: tuple[int, int]) -> None:
     nodes, lanes = size
     layout = deal(nodes, lanes)
     dealt = [address for node in layout.nodes for address in (node.controller, node.internal)]
@@ -83,7 +83,7 @@ def test_every_lane_has_one_chain_on_every_node(size: tuple[int, int]) -> None:
 
 
 @given(sizes)
-def test_each_listener_tells_of_its_own_lane_alone(size: tuple[int, int]) -> None:
+def test_each_listener_advertises_its_own_lane_only(size: tuple[int, int]) -> None:
     layout = deal(*size)
     for node in layout.nodes:
         assert layout.told(node.internal) == {other.node_id: other.internal for other in layout.nodes}
@@ -92,7 +92,7 @@ def test_each_listener_tells_of_its_own_lane_alone(size: tuple[int, int]) -> Non
             assert told == {a.broker: a.advertised for a in layout.addresses if a.lane == lane}
 
 
-def test_what_is_no_listener_tells_nothing() -> None:
+def test_the_controller_advertises_nothing() -> None:
     layout = deal(1, 1)
     with pytest.raises(KeyError):
         layout.told(layout.nodes[0].controller)

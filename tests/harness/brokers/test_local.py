@@ -1,4 +1,7 @@
-"""Real clusters. One is shared by all tests that leave it as it was; each other test starts the one that it ruins."""
+"""Real clusters.
+
+All tests that leave a cluster unchanged share one, and each other test starts its own.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ def kafka(loop: asyncio.Runner, log_dir: Path) -> Iterator[LocalCluster]:
 
 
 @pytest.mark.parametrize("codec", Codec, ids=lambda codec: codec.name)
-def test_what_is_produced_is_read_back_with_every_codec(
+def test_produced_records_are_read_back_with_every_codec(
     loop: asyncio.Runner, lab: Any, kafka: LocalCluster, codec: Codec
 ) -> None:
     topic = f"codec-{codec.name.lower()}"
@@ -77,12 +80,12 @@ def test_what_is_produced_is_read_back_with_every_codec(
         stored = data.records or b""
         assert (
             stored[21 : len(first)] == first[21:]
-        )  # all that the CRC covers stands in the log as it was sent
+        )  # the log contains unchanged all bytes that the CRC covers
 
     loop.run(steps())
 
 
-def test_a_log_larger_than_one_fetch_is_read_whole(
+def test_a_log_larger_than_one_fetch_is_read_completely(
     loop: asyncio.Runner, lab: Any, kafka: LocalCluster
 ) -> None:
     async def steps() -> None:
@@ -95,9 +98,7 @@ def test_a_log_larger_than_one_fetch_is_read_whole(
     loop.run(steps())
 
 
-def test_the_records_of_both_ends_of_transactions_are_there(
-    loop: asyncio.Runner, lab: Any, kafka: LocalCluster
-) -> None:
+def test_commit_and_abort_markers_are_in_the_log(loop: asyncio.Runner, lab: Any, kafka: LocalCluster) -> None:
     async def marked() -> None:
         if not (await kafka.read_log("ends"))[-1].control:
             raise NotYet("made-up", "there is no marker")
@@ -107,7 +108,7 @@ def test_the_records_of_both_ends_of_transactions_are_there(
 
         async def attempt(message: Any, answer: type[T]) -> T:
             async def once() -> T:
-                found = await kafka.admin._to(1).request(message, answer)
+                found = await kafka.admin.ask(message, answer, 1)
                 for part in (found, *getattr(found, "coordinators", ())):
                     require(getattr(part, "error_code", 0), type(message).__name__)
                 return found
@@ -156,7 +157,7 @@ def test_the_records_of_both_ends_of_transactions_are_there(
     loop.run(steps())
 
 
-def test_each_listener_sends_its_clients_to_its_own_lane(
+def test_each_listener_advertises_the_addresses_of_its_lane(
     loop: asyncio.Runner, lab: Any, kafka: LocalCluster
 ) -> None:
     assert (kafka.version, kafka.node_ids) == ("4.3.1", (1,))
@@ -171,7 +172,7 @@ def test_each_listener_sends_its_clients_to_its_own_lane(
     loop.run(steps())
 
 
-def test_topics_are_created_as_asked_and_refused_with_the_reason(
+def test_topics_are_created_as_requested_or_refused_with_a_reason(
     loop: asyncio.Runner, lab: Any, kafka: LocalCluster
 ) -> None:
     async def steps() -> None:
@@ -190,20 +191,20 @@ def test_topics_are_created_as_asked_and_refused_with_the_reason(
     loop.run(steps())
 
 
-def test_no_topic_appears_unasked(loop: asyncio.Runner, lab: Any, kafka: LocalCluster) -> None:
+def test_topics_are_not_created_automatically(loop: asyncio.Runner, lab: Any, kafka: LocalCluster) -> None:
     for _ in range(2):
         unknown = coded("broker-error", error="UNKNOWN_TOPIC_OR_PARTITION")
         with raises_code(KafkaTrialError, "deadline-passed", why=unknown):
             loop.run(read_log(kafka.admin, "never-created", timeout_s=0.2))
 
 
-def test_the_versions_of_a_broker_are_known(loop: asyncio.Runner, lab: Any, kafka: LocalCluster) -> None:
+def test_a_broker_reports_its_api_versions(loop: asyncio.Runner, lab: Any, kafka: LocalCluster) -> None:
     versions = loop.run(kafka.admin.api_versions(1))
     assert versions[0][1] >= 12
     assert versions[1][0] <= 12 <= versions[1][1]
 
 
-def test_a_paused_broker_answers_when_it_is_resumed(
+def test_a_paused_broker_answers_after_it_is_resumed(
     loop: asyncio.Runner, lab: Any, kafka: LocalCluster
 ) -> None:
     async def steps() -> None:
@@ -213,7 +214,7 @@ def test_a_paused_broker_answers_when_it_is_resumed(
         with raises_code(KafkaTrialError, "no-broker-up"):
             await kafka.create_topic("while-paused", 1)
         assert kafka.died() is None
-        # The kernel still accepts for it: the request waits in the socket.
+        # The kernel still accepts connections for it; the request waits in the socket.
         reader, writer = await asyncio.open_connection(*kafka.addresses[0].listener)
         writer.write(encode_request(metadata_request(None), 1, "t"))
         await writer.drain()
@@ -226,7 +227,7 @@ def test_a_paused_broker_answers_when_it_is_resumed(
 
 
 @pytest.mark.parametrize("way", ["kill", "stop"])
-def test_a_broker_that_was_ended_on_purpose_comes_back_with_its_log(
+def test_a_restarted_broker_still_has_its_log(
     loop: asyncio.Runner, lab: Any, kafka: LocalCluster, way: str, log_dir: Path
 ) -> None:
     async def steps() -> None:

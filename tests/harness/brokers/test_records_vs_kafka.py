@@ -1,6 +1,6 @@
-"""Our record batches against Kafka's own Java client, in both directions, through a real broker, for every codec.
+"""Our record batches and Kafka's Java client read each other, through a real broker, with every codec.
 
-The Java client is driven from here through Py4J, which PySpark brings along, so that no Java has to be compiled.
+Python drives the Java client through Py4J, which PySpark includes, so that no Java has to be compiled.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ VERSIONS = ("4.3.1", "3.9.2")
 BASE_MS = 1_700_000_000_000
 NOISE = b"".join(sha256(bytes([n])).digest() for n in range(256))
 
-#: Key, value, headers: null and empty, text and noise, small and larger than a compressor's block.
+#: Key, value, headers: null and empty, text and noise, smaller and larger than a compressor's block.
 CONTENTS: list[tuple[bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]] = [
     (None, None, ()),
     (b"", b"", (("", b""),)),
@@ -37,7 +37,7 @@ CONTENTS: list[tuple[bytes | None, bytes | None, tuple[tuple[str, bytes | None],
     (NOISE, b"." * 200_000, (("noise", NOISE),)),
     *((f"k{n}".encode(), f"value {n} ".encode() * (n % 7), ()) for n in range(300)),
 ]
-#: A producer's clock may be set back between two records.
+#: The timestamps are not in order, because a producer's clock can be set back.
 RECORDS = [
     Record(n, BASE_MS + (n * 7919) % 1000 - 500, key, value, headers)
     for n, (key, value, headers) in enumerate(CONTENTS)
@@ -55,7 +55,7 @@ class Java:
         self._bootstrap = bootstrap
 
     def write(self, topic: str, codec: Codec, records: list[Record]) -> None:
-        """Send with KafkaProducer (idempotent, as it is by default), and wait for every acknowledgement."""
+        """Send with KafkaProducer (idempotent by default), and wait for every acknowledgement."""
         serializer = self.kafka.common.serialization.ByteArraySerializer()
         settings = {
             "bootstrap.servers": self._bootstrap,
@@ -77,7 +77,7 @@ class Java:
         return make(topic, 0, record.timestamp_ms, record.key, record.value, headers)
 
     def read(self, topic: str, count: int) -> list[Record]:
-        """The first ``count`` records that KafkaConsumer gives; it checks every CRC."""
+        """Return the first ``count`` records of a KafkaConsumer, which checks every CRC."""
         deserializer = self.kafka.common.serialization.ByteArrayDeserializer()
         settings = {
             "bootstrap.servers": self._bootstrap,
@@ -153,7 +153,7 @@ def kafka(
 
 @pytest.fixture(scope="module")
 def client(kafka: LocalCluster, version: str) -> Iterator[Java]:
-    host, port = kafka.admin._nodes()[1]
+    host, port = kafka.internal_addresses[1]
     with java(version, f"{host}:{port}") as client:
         yield client
 
@@ -166,7 +166,7 @@ def ours(codec: Codec, **producer: int) -> bytes:
 
 
 @pytest.mark.parametrize("codec", Codec, ids=lambda codec: codec.name)
-def test_kafkas_client_reads_what_we_write(
+def test_kafkas_client_reads_our_batches(
     loop: asyncio.Runner, lab: Any, kafka: LocalCluster, client: Java, codec: Codec
 ) -> None:
     topic = f"ours-{codec.name.lower()}"
@@ -177,7 +177,7 @@ def test_kafkas_client_reads_what_we_write(
 
 
 @pytest.mark.parametrize("codec", Codec, ids=lambda codec: codec.name)
-def test_we_read_what_kafkas_client_writes(
+def test_our_reader_reads_the_batches_of_kafkas_client(
     loop: asyncio.Runner, kafka: LocalCluster, client: Java, codec: Codec
 ) -> None:
     topic = f"theirs-{codec.name.lower()}"
@@ -197,7 +197,7 @@ def test_we_read_what_kafkas_client_writes(
 
 
 @pytest.mark.parametrize("codec", Codec, ids=lambda codec: codec.name)
-def test_kafkas_reader_agrees_on_every_field_of_the_header(client: Java, version: str, codec: Codec) -> None:
+def test_kafkas_reader_agrees_on_every_header_field(client: Java, version: str, codec: Codec) -> None:
     record = client.kafka.common.record
     memory_records = (record if version.startswith("3.") else record.internal).MemoryRecords
     batch = ours(

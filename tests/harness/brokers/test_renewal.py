@@ -1,4 +1,7 @@
-"""A cluster is handed on only if it is as new: each thing that brokers keep is left once, and is found or gone."""
+"""A used cluster is reused only if it is as new:
+
+each kind of state is left once, and is removed or detected.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,9 @@ from kio.schema.produce.v9.request import PartitionProduceData, TopicProduceData
 from kio.schema.types import TopicName
 from kio.static.primitive import Records, i8, i16, i32, i32Timedelta
 
-from harness.brokers import renewal
 from harness.brokers.admin import TIMEOUT_S
 from harness.brokers.connection import BrokerConnection
-from harness.brokers.deadline import insist
+from harness.brokers.deadline import NO_ANSWER, insist
 from harness.brokers.local import LOCAL, LocalCluster
 from harness.plugins import registry
 from harness.wire.records import Codec
@@ -30,7 +32,7 @@ EXPIRATION, RATE = "producer.id.expiration.ms", "producer_byte_rate"
 
 
 @pytest.mark.parametrize("broker", ["4.3.1x3", "3.9.2x3"])
-def test_what_a_trial_can_leave(broker: str, lab: Any, tmp_path: Path) -> None:
+def test_everything_that_a_trial_leaves_is_removed_or_detected(broker: str, lab: Any, tmp_path: Path) -> None:
     async def steps() -> None:
         async with LOCAL.cluster(broker, lanes=1, log_dir=tmp_path) as cluster:
             assert await cluster.renew() is None
@@ -48,16 +50,14 @@ def test_what_a_trial_can_leave(broker: str, lab: Any, tmp_path: Path) -> None:
 
 
 async def lack(cluster: LocalCluster) -> str | None:
-    """Why the cluster is not as new, which takes a second to say; again where brokers were slower than that."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(renewal, "AS_NEW_S", 1.0)
-        while (reason := await cluster.renew()) is not None and "no answer at all" in reason:
-            pass
+    """Return why the cluster is not as new; repeat while the brokers do not answer within a second."""
+    while (reason := await cluster.renew(as_new_s=1.0)) is not None and NO_ANSWER in reason:
+        pass
     return reason
 
 
 async def topics_and_their_settings_go(lab: Any, cluster: LocalCluster) -> None:
-    """The next topic of the same name is another one: empty, unlimited, with producers that are unknown to it."""
+    """A topic that is created again is a different one: empty, without its settings and without producers."""
     await cluster.create_topic("mine", 3)
     await cluster.alterations.alter_topic("mine", "max.message.bytes", "500")
     await lab.produce(
@@ -103,7 +103,7 @@ async def nodes_that_do_not_run_are_found(lab: Any, cluster: LocalCluster) -> No
 
 
 async def leaders_and_replicas_are_as_new(lab: Any, cluster: LocalCluster) -> None:
-    """A broker that was killed led nothing afterwards; a new topic has it lead again, as the preferred replica."""
+    """A restarted broker leads nothing, but leads the partitions of a new topic as preferred replica."""
     await cluster.create_topic("led", 3)
     await cluster.kill(1)
     await cluster.restart(1)
@@ -121,7 +121,7 @@ async def leaders_and_replicas_are_as_new(lab: Any, cluster: LocalCluster) -> No
 
 
 async def coordinators_are_found(lab: Any, cluster: LocalCluster) -> None:
-    """Producer ids without a transaction leave nothing; a coordinator's topic is there for good."""
+    """Producer ids without a transaction leave nothing, but the topic of a coordinator stays."""
     request = InitProducerIdRequest(
         transactional_id=None, transaction_timeout=i32Timedelta.parse(timedelta(0))
     )
@@ -135,8 +135,12 @@ async def coordinators_are_found(lab: Any, cluster: LocalCluster) -> None:
     assert reason is not None and "'__transaction_state'" in reason
 
 
-def test_what_brokers_measured_is_gone_after_the_time_that_the_fault_names(lab: Any, tmp_path: Path) -> None:
-    """No request tells of a rate: a quota set again at once throttles for what came before, one set later does not."""
+def test_measured_rates_expire_after_the_lingering_time_of_the_fault(lab: Any, tmp_path: Path) -> None:
+    """Rates cannot be queried.
+
+    A quota that is set again at once throttles because of earlier records, and one that is set later does
+    not.
+    """
 
     async def throttled_ms(cluster: LocalCluster, bytes_: int) -> int:
         data = lab.batch(Codec.NONE, 1, bytes_)
@@ -149,7 +153,7 @@ def test_what_brokers_measured_is_gone_after_the_time_that_the_fault_names(lab: 
         )
         connection = BrokerConnection(
             cluster.internal_addresses[1], credentials=cluster.credentials
-        )  # a throttled one is not read for as long
+        )  # the broker does not read from a throttled connection for a while
         try:
             answer = await connection.request(request, ProduceResponse)
         finally:

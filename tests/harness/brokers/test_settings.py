@@ -18,7 +18,7 @@ def layout(nodes: int, lanes: int) -> Layout:
     return Layout.deal(range(20_000, 20_000 + Layout.ports_needed(nodes, lanes)), nodes, lanes)
 
 
-def test_one_node_with_two_lanes() -> None:
+def test_properties_of_one_node_with_two_lanes() -> None:
     one = layout(1, 2)
     told = settings.server_properties(one, one.nodes[0], DATA, CREDENTIALS)
     assert told["process.roles"] == "broker,controller"
@@ -39,9 +39,7 @@ def test_one_node_with_two_lanes() -> None:
 
 
 @pytest.mark.parametrize(("nodes", "replicas", "in_sync"), [(1, "1", "1"), (3, "3", "2")])
-def test_internal_topics_have_as_many_replicas_as_there_are_nodes(
-    nodes: int, replicas: str, in_sync: str
-) -> None:
+def test_internal_topics_have_one_replica_per_node(nodes: int, replicas: str, in_sync: str) -> None:
     cluster = layout(nodes, 1)
     for node in cluster.nodes:
         told = settings.server_properties(cluster, node, DATA, CREDENTIALS)
@@ -52,7 +50,7 @@ def test_internal_topics_have_as_many_replicas_as_there_are_nodes(
 
 
 @given(st.sampled_from([1, 3]), st.integers(0, 5))
-def test_nodes_agree_on_their_voters_and_differ_in_their_addresses(nodes: int, lanes: int) -> None:
+def test_nodes_share_voters_and_have_different_addresses(nodes: int, lanes: int) -> None:
     cluster = layout(nodes, lanes)
     told = [settings.server_properties(cluster, node, DATA, CREDENTIALS) for node in cluster.nodes]
     assert len({each["controller.quorum.voters"] for each in told}) == 1
@@ -60,7 +58,7 @@ def test_nodes_agree_on_their_voters_and_differ_in_their_addresses(nodes: int, l
     for each in told:
         bound, advertised = each["listeners"].split(","), each["advertised.listeners"].split(",")
         assert len(bound) == lanes + 2
-        assert len(advertised) == lanes + 1  # the controller's is not for clients
+        assert len(advertised) == lanes + 1  # the controller listener is not advertised
         assert not {at for at in bound if at.startswith("LANE")} & set(advertised)
 
 
@@ -75,7 +73,7 @@ def test_rendering_is_javas_properties_syntax() -> None:
         ("3.9.2", "-Dlog4j.configuration=file:/run/log4j.properties", "log4j.properties"),
     ],
 )
-def test_each_version_is_configured_for_the_logger_that_it_has(version: str, option: str, file: str) -> None:
+def test_each_version_configures_its_own_logger(version: str, option: str, file: str) -> None:
     found_option, found_file, text = settings.logging(version, Path("/run"))
     assert (found_option, found_file) == (option, file)
     assert "INFO" in text
@@ -87,6 +85,6 @@ def test_without_credentials_every_listener_is_open() -> None:
     assert "SASL" not in str(told)
 
 
-def test_nobody_reads_the_password_in_a_message() -> None:
+def test_the_password_is_not_in_the_repr() -> None:
     assert "hunter2" not in repr(CREDENTIALS)
     assert Credentials.drawn() != Credentials.drawn()

@@ -1,4 +1,4 @@
-"""A conversation between a client and a broker's proxy, as scapy makes its packets: nothing of it is our own."""
+"""A conversation between a client and a broker's proxy, in packets that scapy builds."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def sized(payload: bytes) -> bytes:
 
 
 class Talk:
-    """One client's port; ``packets`` are what would be captured, a microsecond apart."""
+    """One client's port; ``packets`` are the packets to be captured, a microsecond apart."""
 
     def __init__(
         self, client_port: int = 40_001, seq: int = 2**32 - 20, packets: list[bytes] | None = None
@@ -49,7 +49,7 @@ class Talk:
     def send(
         self, flags: str, payload: bytes = b"", *, client: bool, seq: int | None = None, window: int = 500
     ) -> int:
-        """One segment; the sequence number it had, for whoever wants to send it again."""
+        """Send one segment and return its sequence number, with which it can be sent again."""
         ports = (self.client_port, PROXY) if client else (PROXY, self.client_port)
         at = self.seq[client] if seq is None else seq
         tcp = TCP(
@@ -89,7 +89,7 @@ class Talk:
         return follow(self.segments, {PROXY: BROKER})
 
     def write(self, path: Path) -> None:
-        """As a capture, with a wall clock that is ``AHEAD_NS`` ahead."""
+        """Write the packets as a capture, with a wall clock that is ``AHEAD_NS`` ahead."""
         with path.open("wb") as file:
             writer = Writer(file, {PROXY: BROKER}, AHEAD_NS, AHEAD_NS)
             for at, data in enumerate(self.packets):
@@ -112,7 +112,7 @@ def answered() -> Callable[..., bytes]:
     return response
 
 
-#: Gives up the right for good, then becomes the interpreter that was asked for.
+#: Drops the capability for good, then executes the real interpreter.
 WITHOUT_RIGHT = """#!{python}
 import ctypes, os, sys
 PR_CAPBSET_DROP, CAP_NET_RAW = 24, 13
@@ -123,11 +123,12 @@ os.execv({python!r}, [{python!r}, *sys.argv[1:]])
 
 @pytest.fixture
 def without_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What this interpreter starts may not capture."""
+    """Start child interpreters without the right to capture."""
     launcher = tmp_path / "python"
     launcher.write_text(WITHOUT_RIGHT.format(python=sys.executable))
     launcher.chmod(0o755)
     if lacking() is None:
+        # The observer starts this interpreter, and only a process can give up the right for itself.
         monkeypatch.setattr(sys, "executable", str(launcher))
 
 

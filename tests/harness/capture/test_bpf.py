@@ -1,4 +1,4 @@
-"""The filter's program, carried out by a small machine of our own, on packets that scapy made."""
+"""The filter program, run by an interpreter of this test on packets that scapy built."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HOST, OUTGOING = 0, 4
 
 
 def passes(instructions: bytes, packet: bytes, packet_type: int = HOST) -> bool:
-    """What the kernel does with a packet, by the definition of the language."""
+    """Return whether the kernel would accept a packet, by the definition of the instructions."""
     code = [struct.unpack_from("=HBBI", instructions, at) for at in range(0, len(instructions), 8)]
     at = a = x = 0
     while True:
@@ -46,14 +46,14 @@ def passes(instructions: bytes, packet: bytes, packet_type: int = HOST) -> bool:
 
 
 @given(st.integers(1, 65_535), st.integers(1, 65_535), st.binary(max_size=20), st.booleans())
-def test_tcp_of_any_of_the_ports_passes_and_nothing_else(source, destination, payload, has_options):
+def test_only_tcp_of_the_given_ports_passes(source, destination, payload, has_options):
     options = IP(options=[b"\x01\x01\x01\x00"]) if has_options else IP()
     packet = bytes(Ether() / options / TCP(sport=source, dport=destination) / payload)
     assert passes(program(PORTS), packet) == bool({source, destination} & set(PORTS))
 
 
 @pytest.mark.parametrize("count", [1, 3, MAX_PORTS])
-def test_each_of_the_ports_is_ours_in_either_place(count):
+def test_each_port_passes_as_source_and_as_destination(count):
     ports = range(20_000, 20_000 + count)
     for port in ports:
         for tcp in (TCP(sport=port, dport=9), TCP(sport=9, dport=port)):
@@ -73,11 +73,11 @@ def test_each_of_the_ports_is_ours_in_either_place(count):
     ],
     ids=lambda packet: packet.summary(),
 )
-def test_what_is_not_tcp_over_ipv4_does_not_pass(other):
+def test_only_tcp_over_ipv4_passes(other):
     assert not passes(program(PORTS), bytes(Ether() / other))
 
 
 @pytest.mark.parametrize("count", [0, MAX_PORTS + 1])
-def test_a_filter_has_some_ports_and_not_too_many(count):
+def test_no_ports_and_too_many_ports_are_refused(count):
     with pytest.raises(ValueError, match="ports"):
         program(range(20_000, 20_000 + count))

@@ -1,4 +1,4 @@
-"""Asking for a capture: where there can be none, and what is said of it."""
+"""The option ``--capture``: where it is refused, and what is reported if capturing is not possible."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from testkit.codes import has_error
 pytestmark = pytest.mark.long("starts the doctor and the capturing process")
 
 
-def test_a_resumed_run_captures_as_it_began_to(capsys, tmp_path):
+def test_capture_is_refused_when_a_run_is_resumed(capsys, tmp_path):
     assert call(["run", "--resume", str(tmp_path), "--capture"]) == 2
     assert has_error(capsys.readouterr().err, "option-beside-resume")
 
 
-def test_a_simulated_trial_has_no_packets(capsys, tmp_path):
+def test_capture_is_refused_for_a_simulated_trial(capsys, tmp_path):
     assert (
         call(["simulate", "--trials", "1", "--keep", "all", "--seed", "4", "--out-dir", str(tmp_path)]) == 0
     )
@@ -33,7 +33,8 @@ def test_a_simulated_trial_has_no_packets(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(("lacks", "state"), [(None, "ok"), (LACKS_RIGHT, "missing")])
-def test_doctor_says_whether_there_can_be_one(capsys, monkeypatch, lacks, state):
+def test_doctor_reports_whether_capturing_is_possible(capsys, monkeypatch, lacks, state):
+    # Whether this process may capture depends on the machine.
     monkeypatch.setattr(doctor, "lacking", lambda: lacks)
     call(["doctor", "--json"])
     [found] = [one for one in json.loads(capsys.readouterr().out) if one["name"] == "capture"]
@@ -43,7 +44,7 @@ def test_doctor_says_whether_there_can_be_one(capsys, monkeypatch, lacks, state)
 
 @pytest.mark.jvm
 @pytest.mark.usefixtures("without_right")
-def test_without_the_right_a_run_goes_on_and_says_so_once(capsys, tmp_path):
+def test_a_run_without_the_right_to_capture_warns_once(capsys, tmp_path):
     out = str(tmp_path / "runs")
     assert call(["run", "produce/calm", "-c", "reference", "--capture", "--out-dir", out]) == 0
     assert capsys.readouterr().err.count("no capture: ") == 1

@@ -1,6 +1,6 @@
-"""Real trials, seen by two: what the witness tells of the frames and what the kernel saw on the client's side agree.
+"""Real trials with two observers: the frames of the witness and the packets of the kernel agree.
 
-Where they do not, the trial's verdict says so, also when it is judged again.
+If they disagree, the verdict of the trial reports it, also when it is judged again.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ pytestmark = [pytest.mark.jvm, pytest.mark.usefixtures("may_capture")]
 
 LOAD = Workload(records=400, records_per_command=20, interval_ms=50)
 LOST = FaultSpec("dropped_frame", AtTime(0), 1_000, frames=FrameMatch("Produce", first=3))
-#: Longer upstream than the time between two commands, so that something is under way when the connection is cut.
+#: The latency exceeds the time between two commands, so that data is in flight when the connection is cut.
 BED = FaultSpec("latency", AtTime(100), 900, {"upstream_ms": 200, "downstream_ms": 100})
 CUT = FaultSpec("disconnect", OnFrame("Produce", "request", nth=2, after_ms=300), 100)
 
 
 @pytest.fixture
 def tried(tmp_path):
-    """From a scenario's name and its faults to the store of one trial of the reference client."""
+    """Return a function that runs one trial of the reference client under a scenario's name and its faults."""
 
     def tried(name: str, *faults: FaultSpec) -> RunStore:
         scenario = replace(registry.scenario(name), workload=LOAD, schedule=lambda _: faults)
@@ -48,7 +48,7 @@ def tried(tmp_path):
 
 
 def both(store: RunStore):
-    """The evidence, and how its observers compare."""
+    """Return the evidence, and the comparison of its observers."""
     [verdict] = store.verdicts()
     assert verdict.verdict == "pass", verdict.reason
     evidence = store.read_evidence(verdict.trial)
@@ -60,7 +60,7 @@ def both(store: RunStore):
     return evidence, found
 
 
-def test_an_answer_that_a_rule_stopped_is_the_one_that_the_client_never_got(tried):
+def test_an_answer_stopped_by_a_rule_never_reaches_the_client(tried):
     store = tried("frame/lost-answer", LOST)
     evidence, found = both(store)
     [stopped] = evidence.blocked_frames
@@ -68,11 +68,11 @@ def test_an_answer_that_a_rule_stopped_is_the_one_that_the_client_never_got(trie
     assert found.agreed == sum(row.kind in (FrameKind.REQUEST, FrameKind.RESPONSE) for row in evidence.frames)
     assert stopped.correlation_id not in [row.correlation_id for row in evidence.tcp if row.by is By.PROXY]
     assert stopped.correlation_id in [row.correlation_id for row in evidence.tcp if row.by is By.CLIENT]
-    _in_the_order_of_time(evidence)
-    _a_lost_row_is_found(store, evidence)
+    _assert_order_of_time(evidence)
+    _assert_that_a_lost_row_is_found(store, evidence)
 
 
-def test_a_disconnect_is_told_by_tcp_itself(tried):
+def test_a_disconnect_is_visible_in_the_tcp_facts(tried):
     store = tried("produce/disconnect", BED, CUT)
     evidence, found = both(store)
     assert found.connections >= 2
@@ -81,19 +81,19 @@ def test_a_disconnect_is_told_by_tcp_itself(tried):
     assert any(fault.effective_ns[0] < row.t_ns < fault.effective_ns[1] for row in ended)
 
 
-def _a_lost_row_is_found(store, evidence) -> None:
+def _assert_that_a_lost_row_is_found(store, evidence) -> None:
     [before] = rejudge(store)
     assert before.verdict == "pass"
     lost = [row for row in evidence.frames if row.kind is FrameKind.REQUEST and row.api == "Produce"][2]
     store.write_evidence(replace(evidence, frames=tuple(row for row in evidence.frames if row is not lost)))
     [after] = rejudge(store)
     assert after.verdict == "harness-error"
-    # The witness's own rows contradict each other by then, which is asked first.
+    # The check of completeness comes first, and finds that the witness's own rows contradict each other.
     assert (after.code, after.params["lack"]) == ("frames-incomplete", "request-of-answer")
 
 
-def _in_the_order_of_time(evidence) -> None:
-    """A request is captured before the witness has it, an answer behind it: the two clocks are one."""
+def _assert_order_of_time(evidence) -> None:
+    """A request is captured before the witness has it, and an answer after it: both use the same clock."""
     passed = {
         (row.kind, row.correlation_id, row.size_bytes): row.t_ns
         for row in evidence.frames

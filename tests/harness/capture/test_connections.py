@@ -1,4 +1,4 @@
-"""What TCP did, and the Kafka frames, told from packets that scapy made."""
+"""TCP facts and Kafka frames, read from packets that scapy built."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def told(talk):
 OPENED = [("syn", "client"), ("syn", "proxy")]
 
 
-def test_a_calm_connection_begins_and_ends(talk, asked, answered):
+def test_a_connection_has_a_begin_an_end_and_its_frames(talk, asked, answered):
     calm = talk().open()
     calm.ask(asked(1, b"body"))
     calm.answer(answered(1, b"what"))
@@ -33,7 +33,7 @@ def test_a_calm_connection_begins_and_ends(talk, asked, answered):
     assert (response.correlation_id, response.size_bytes) == (1, len(answered(1, b"what")))
 
 
-def test_who_ended_it_and_how(talk):
+def test_the_end_of_a_connection_names_its_kind_and_side(talk):
     assert told(talk().open().close(by_client=False)) == [*OPENED, ("fin", "proxy"), ("fin", "client")]
     for by_client in (True, False):
         reset = talk().open()
@@ -42,14 +42,14 @@ def test_who_ended_it_and_how(talk):
         assert told(reset) == [*OPENED, ("rst", "client" if by_client else "proxy")]
 
 
-def test_a_proxy_that_does_not_listen_refuses(talk):
+def test_a_refused_connection_is_recorded(talk):
     refused = talk()
     refused.send("S", client=True)
     refused.send("RA", client=False)
     assert told(refused) == [("syn", "client"), ("refused", "proxy")]
 
 
-def test_what_is_sent_again_is_a_retransmission_and_no_second_frame(talk, asked, answered):
+def test_a_retransmission_is_not_a_second_frame(talk, asked, answered):
     again = talk()
     seq = again.send("S", client=True)
     again.send("S", client=True, seq=seq)
@@ -68,7 +68,7 @@ def test_what_is_sent_again_is_a_retransmission_and_no_second_frame(talk, asked,
     assert (len(one.requests), len(one.responses)) == (1, 1)
 
 
-def test_a_window_that_closes_is_told_each_time_and_not_each_packet(talk):
+def test_a_zero_window_is_recorded_once_each_time_it_closes(talk):
     slow = talk().open()
     for window in (0, 0, 9, 0):
         slow.send("A", client=False, window=window)
@@ -76,7 +76,7 @@ def test_a_window_that_closes_is_told_each_time_and_not_each_packet(talk):
     assert told(slow)[2:] == [("zero_window", "proxy"), ("zero_window", "proxy"), ("rst", "proxy")]
 
 
-def test_a_port_that_is_used_again_is_another_connection(talk, asked):
+def test_a_reused_port_is_another_connection(talk, asked):
     first = talk()
     first.open().ask(asked(1))
     first.send("R", client=True)
@@ -85,7 +85,7 @@ def test_a_port_that_is_used_again_is_another_connection(talk, asked):
     assert [[frame.correlation_id for frame in one.requests] for one in second.connections] == [[1], [2]]
 
 
-def test_connections_that_began_before_are_left_out(talk, asked):
+def test_connections_that_began_before_the_capture_are_ignored(talk, asked):
     older = talk()
     older.ask(asked(1))
     older.close()
@@ -93,7 +93,7 @@ def test_connections_that_began_before_are_left_out(talk, asked):
     assert talk(packets=older.packets).open().connections[0].requests == []
 
 
-def test_frames_that_share_segments_and_frames_that_fill_several(talk, asked, answered):
+def test_frames_are_read_across_segments(talk, asked, answered):
     cut = talk().open()
     stream = asked(1, b"one") + asked(2, b"two" * 30, client_id=None) + asked(3)
     for at in range(0, len(stream), 10):
@@ -109,7 +109,7 @@ def test_frames_that_share_segments_and_frames_that_fill_several(talk, asked, an
     assert one.proxy.cutter.rest_bytes == 5
 
 
-def test_a_packet_that_was_not_captured_is_a_gap(talk, asked):
+def test_a_missing_packet_is_a_gap(talk, asked):
     lossy = talk().open()
     lossy.ask(asked(1))
     lossy.ask(asked(2))
@@ -119,7 +119,7 @@ def test_a_packet_that_was_not_captured_is_a_gap(talk, asked):
     assert one.requests == []
 
 
-def test_what_is_no_kafka_is_not_read(talk, asked):
+def test_data_that_is_not_kafka_is_unread(talk, asked):
     strange = talk().open()
     strange.ask(asked(1), b"GET / HTTP/1.1")
     [one] = strange.connections
@@ -127,7 +127,7 @@ def test_what_is_no_kafka_is_not_read(talk, asked):
     assert [frame.correlation_id for frame in one.requests] == [1]
 
 
-def test_a_row_for_each_fact_and_each_frame_in_the_order_of_time(talk, asked, answered):
+def test_facts_and_frames_are_rows_in_order_of_time(talk, asked, answered):
     calm = talk().open()
     calm.ask(asked(1, b"body"))
     calm.answer(answered(1, b"what"))
@@ -150,7 +150,7 @@ def test_a_row_for_each_fact_and_each_frame_in_the_order_of_time(talk, asked, an
     ]
 
 
-def test_all_of_it_from_a_file_on_the_monotonic_clock(talk, asked, tmp_path):
+def test_a_capture_file_is_read_on_the_monotonic_clock(talk, asked, tmp_path):
     calm = talk().open()
     calm.ask(asked(1))
     calm.close()
@@ -159,5 +159,5 @@ def test_all_of_it_from_a_file_on_the_monotonic_clock(talk, asked, tmp_path):
     assert (read_back.facts, read_back.requests) == (one.facts, one.requests)
 
 
-def test_packets_of_other_ports_are_nobodys(talk):
+def test_packets_of_other_ports_are_ignored(talk):
     assert follow(talk().open().segments, {9: 1}) == []

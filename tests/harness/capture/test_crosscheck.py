@@ -1,4 +1,4 @@
-"""Two observers of one conversation: they agree, or it is said which frame only one of them saw."""
+"""Two observers of one conversation: they agree, or the frames that only one of them saw are reported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.model.tcp_facts import By, TcpFact, What
 
 
 def witnessed(talk, conn=1, since_ns=0, closed_by="client"):
-    """What the witness tells of the frames that a capture of the same connection has."""
+    """Return the witness rows for the frames that a capture of the same connection has."""
     [one] = talk.connections
     rows = [Frame(since_ns, 0, 7, conn, FrameKind.OPEN)]
     for kind, frames in ((FrameKind.REQUEST, one.requests), (FrameKind.RESPONSE, one.responses)):
@@ -38,7 +38,7 @@ def witnessed(talk, conn=1, since_ns=0, closed_by="client"):
 
 @pytest.fixture
 def calm(talk, asked, answered):
-    """Three requests and their answers."""
+    """A connection with three requests and their answers."""
     calm = talk().open()
     for n in (1, 2, 3):
         calm.ask(asked(n, b"x" * n))
@@ -47,7 +47,7 @@ def calm(talk, asked, answered):
 
 
 def without(rows, kind, n, **instead):
-    """The rows but one, or with that one changed."""
+    """Return the rows without one of them, or with that one changed."""
     return [
         replace(row, **instead) if (row.kind, row.correlation_id) == (kind, n) else row
         for row in rows
@@ -55,7 +55,7 @@ def without(rows, kind, n, **instead):
     ]
 
 
-def test_they_agree(calm):
+def test_complete_observations_agree(calm):
     calm.close()
     found = compare(witnessed(calm), facts(calm.connections))
     assert (found.connections, found.agreed, found.ruled, found.cut_off) == (1, 6, 0, 0)
@@ -64,7 +64,7 @@ def test_they_agree(calm):
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 @pytest.mark.parametrize("kind", [FrameKind.REQUEST, FrameKind.RESPONSE])
-def test_a_frame_that_the_witness_lost_is_named(calm, kind, n):
+def test_a_frame_missing_at_the_witness_is_reported(calm, kind, n):
     calm.close()
     [found] = compare(without(witnessed(calm), kind, n), facts(calm.connections)).disagreements
     assert (found.kind, found.correlation_id, found.seen_by) == (kind, n, "capture")
@@ -72,7 +72,7 @@ def test_a_frame_that_the_witness_lost_is_named(calm, kind, n):
 
 
 @pytest.mark.parametrize("n", [1, 2])
-def test_an_answer_that_the_client_never_got_is_named(calm, talk, asked, answered, n):
+def test_an_answer_missing_in_the_capture_is_reported(calm, talk, asked, answered, n):
     rows = witnessed(calm)
     deaf = talk().open()
     for m in (1, 2, 3):
@@ -83,14 +83,14 @@ def test_an_answer_that_the_client_never_got_is_named(calm, talk, asked, answere
     assert (found.kind, found.correlation_id, found.seen_by) == (FrameKind.RESPONSE, n, "witness")
 
 
-def test_what_the_witness_made_up_is_named(calm):
+def test_a_frame_made_up_by_the_witness_is_reported(calm):
     calm.close()
     rows = [*witnessed(calm), Frame(9, 0, 7, 1, FrameKind.REQUEST, 20, correlation_id=77)]
     [found] = compare(rows, facts(calm.connections)).disagreements
     assert (found.correlation_id, found.seen_by) == (77, "witness")
 
 
-def test_the_same_frame_of_another_size_is_another(calm):
+def test_a_different_size_is_a_disagreement(calm):
     calm.close()
     rows = without(witnessed(calm), FrameKind.REQUEST, 2, size_bytes=999)
     assert Counter(one.seen_by for one in compare(rows, facts(calm.connections)).disagreements) == {
@@ -99,7 +99,7 @@ def test_the_same_frame_of_another_size_is_another(calm):
     }
 
 
-def test_a_rule_stopped_an_answer_it_is_in_one_and_not_in_the_other(calm, talk, asked, answered):
+def test_an_answer_stopped_by_a_rule_must_not_be_captured(calm, talk, asked, answered):
     rows = without(witnessed(calm), FrameKind.RESPONSE, 2, disposition=Disposition.BLOCKED, fault="f")
     deaf = talk().open()
     for n in (1, 2, 3):
@@ -112,14 +112,14 @@ def test_a_rule_stopped_an_answer_it_is_in_one_and_not_in_the_other(calm, talk, 
     assert (lie.correlation_id, lie.seen_by) == (2, "capture")
 
 
-def test_a_rule_stopped_a_request_which_the_client_did_send(calm):
+def test_a_request_stopped_by_a_rule_may_be_captured(calm):
     calm.close()
     rows = without(witnessed(calm), FrameKind.REQUEST, 2, disposition=Disposition.BLOCKED, fault="f")
     found = compare(rows, facts(calm.connections))
     assert (found.ruled, found.disagreements) == (1, ())
 
 
-def test_a_rule_doubled_an_answer_or_put_another_in_its_place(calm, answered):
+def test_an_answer_doubled_by_a_rule_may_be_captured_twice(calm, answered):
     calm.answer(answered(3, b"y" * 3))
     calm.close()
     *rows, _, close = witnessed(calm)
@@ -130,7 +130,7 @@ def test_a_rule_doubled_an_answer_or_put_another_in_its_place(calm, answered):
     assert len(compare(rows, facts(calm.connections)).disagreements) == 1
 
 
-def test_a_rule_put_another_answer_in_its_place_it_is_that_one_which_passed(talk, asked, answered):
+def test_a_replaced_answer_is_compared_in_its_changed_form(talk, asked, answered):
     calm = talk().open()
     calm.ask(asked(1), asked(2))
     calm.answer(answered(99), answered(2))
@@ -146,7 +146,7 @@ def test_a_rule_put_another_answer_in_its_place_it_is_that_one_which_passed(talk
 
 
 @pytest.mark.parametrize("flags", ["R", "FA"])
-def test_what_was_under_way_when_the_connection_was_cut_is_no_disagreement(calm, talk, asked, flags):
+def test_frames_in_flight_when_the_connection_is_cut_may_be_missing(calm, talk, asked, flags):
     rows = witnessed(calm)
     cut = talk().open()
     cut.packets += calm.packets[3:]
@@ -160,7 +160,7 @@ def test_what_was_under_way_when_the_connection_was_cut_is_no_disagreement(calm,
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (1, 0, 2, 3), (1, 0, 3, 2)])
-def test_connections_are_told_apart_by_what_passed_on_them(talk, asked, answered, order):
+def test_connections_are_matched_by_their_frames(talk, asked, answered, order):
     packets, rows = [], []
     talks = [talk(40_000 + n, packets=packets) for n in range(4)]
     for one in talks:
@@ -177,8 +177,11 @@ def test_connections_are_told_apart_by_what_passed_on_them(talk, asked, answered
     assert (found.connections, found.agreed, found.disagreements) == (4, 8, ())
 
 
-def test_connections_that_carried_the_same_are_told_apart_by_all_of_them(talk, asked, answered):
-    """The first heard nothing, and the last requests of the second were swallowed: alone, it looks like the first."""
+def test_similar_connections_are_matched_together(talk, asked, answered):
+    """The first got few answers, and the last requests of the second were lost:
+
+    taken alone, it looks like the first.
+    """
     packets, rows = [], []
     for number, (heard, arrived) in enumerate([(1, 7), (5, 5)]):
         client, path = talk(40_000 + number, packets=packets).open(), talk().open()
@@ -195,14 +198,14 @@ def test_connections_that_carried_the_same_are_told_apart_by_all_of_them(talk, a
     assert (found.connections, found.cut_off, found.disagreements) == (2, 8, ())
 
 
-def test_a_connection_that_only_one_saw_is_told_frame_by_frame(calm):
+def test_a_connection_of_one_observer_is_reported_frame_by_frame(calm):
     calm.close()
     assert len(compare([], facts(calm.connections)).disagreements) == 6
     assert {one.seen_by for one in compare([], facts(calm.connections)).disagreements} == {"capture"}
     assert {one.seen_by for one in compare(witnessed(calm), []).disagreements} == {"witness"}
 
 
-def test_a_client_that_was_refused_is_nothing_to_disagree_about(talk):
+def test_a_refused_connection_is_not_a_disagreement(talk):
     refused = talk()
     refused.send("S", client=True)
     refused.send("RA", client=False)
@@ -210,7 +213,7 @@ def test_a_client_that_was_refused_is_nothing_to_disagree_about(talk):
 
 
 def swallowed(talk, asked, answered):
-    """A client whose last two requests never arrived, and which then closed in good order."""
+    """Return a client whose last two requests were lost before a normal close, and the rows of the witness."""
     path, client = talk().open(), talk().open()
     for one, asks in ((path, (1, 2)), (client, (1, 2, 3, 4))):
         for n in asks:
@@ -221,7 +224,7 @@ def swallowed(talk, asked, answered):
     return client, witnessed(path)
 
 
-def test_requests_that_a_fault_swallowed_before_the_client_gave_up(talk, asked, answered):
+def test_requests_lost_during_a_fault_are_not_a_disagreement(talk, asked, answered):
     client, rows = swallowed(talk, asked, answered)
     tcp = facts(client.connections)
     since_ns = next(row.t_ns for row in tcp if row.correlation_id == 3)
@@ -237,7 +240,7 @@ def test_requests_that_a_fault_swallowed_before_the_client_gave_up(talk, asked, 
 
 
 @pytest.mark.parametrize("end", ["broker", None, "opaque", "none"])
-def test_requests_behind_what_the_witness_told_of_the_end(talk, asked, answered, end):
+def test_requests_after_the_end_at_the_witness_may_be_missing(talk, asked, answered, end):
     client, (*rows, close) = swallowed(talk, asked, answered)
     if end == "opaque":
         rows += [replace(close, kind=FrameKind.OPAQUE, closed_by=None), close]
@@ -247,7 +250,7 @@ def test_requests_behind_what_the_witness_told_of_the_end(talk, asked, answered,
     assert (found.cut_off, found.disagreements) == (2, ())
 
 
-def test_answers_that_passed_unread_are_no_disagreement(calm):
+def test_answers_that_the_witness_could_not_read_may_be_missing(calm):
     calm.close()
     *rows, close = witnessed(calm)
     unread = replace(close, kind=FrameKind.OPAQUE, closed_by=None, t_ns=close.t_ns + 1)
@@ -256,7 +259,7 @@ def test_answers_that_passed_unread_are_no_disagreement(calm):
     assert len(compare([*less, close], facts(calm.connections)).disagreements) == 2
 
 
-def test_connections_that_were_under_way_when_it_began_are_nobodys(calm):
+def test_connections_that_began_before_the_capture_are_ignored(calm):
     _, *rows = witnessed(calm)
     assert compare(rows, []).disagreements == ()
 
@@ -269,8 +272,8 @@ sizes = st.lists(st.integers(8, 9), max_size=5)
     st.booleans(),
 )
 @example([(1, [8], [], 1, 0), (0, [8, 8], [], 0, 0)], True)
-def test_whatever_is_cut_off_at_the_end_is_no_disagreement(talks, swap):
-    """Each connection loses its last requests before the witness, and its last answers behind it."""
+def test_frames_cut_off_at_the_end_are_not_a_disagreement(talks, swap):
+    """Each connection loses its last requests before the witness, and its last answers after it."""
     rows, tcp = [], []
     for conn, (first, asked, answered, arrived, heard) in enumerate(talks, 1):
         begin_ns = conn * 1_000
@@ -285,7 +288,7 @@ def test_whatever_is_cut_off_at_the_end_is_no_disagreement(talks, swap):
         for by, passed in ((By.CLIENT, requests), (By.PROXY, responses[: min(heard, len(requests))])):
             tcp += [TcpFact(begin_ns, 7, 40_000 + conn, What.FRAME, by, conn, n, size) for n, size in passed]
         tcp.append(TcpFact(begin_ns + 500, 7, 40_000 + conn, What.RST, By.PROXY, conn))
-    if swap:  # as where two threads of a client connect at once
+    if swap:  # as when two threads of a client connect at once
         places = {1: 2_005, 2: 1_995}
         rows = [
             replace(row, t_ns=places.get(row.conn, row.t_ns) + (row.kind is not FrameKind.OPEN))

@@ -1,4 +1,4 @@
-"""Bytes in order, whatever became of the segments; and never a byte that was not captured."""
+"""Captured bytes are put in order, whatever the segments, and no missing byte is made up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ START = st.sampled_from([0, 1, 2**31, 2**32 - 1, 2**32 - 30])
 
 
 def pieces(draw: st.DrawFn, stream: bytes) -> list[tuple[int, bytes]]:
-    """All of the stream as segments that overlap as they like, in any order."""
+    """Return the stream as segments that may overlap, in any order."""
     cuts = sorted({0, len(stream), *draw(st.lists(st.integers(0, len(stream)), max_size=6))})
     found = [(low, stream[low:high]) for low, high in pairwise(cuts)]
     for _ in range(draw(st.integers(0, 3))):
@@ -24,7 +24,7 @@ def pieces(draw: st.DrawFn, stream: bytes) -> list[tuple[int, bytes]]:
 
 
 @given(STREAM, START, st.data())
-def test_the_stream_is_whole_whatever_its_segments(stream, start, data):
+def test_a_stream_is_reassembled_from_any_segments(stream, start, data):
     flow = Flow()
     flow.begin(start)
     read = b"".join(flow.take((start + at) % 2**32, part)[0] for at, part in pieces(data.draw, stream))
@@ -33,7 +33,7 @@ def test_the_stream_is_whole_whatever_its_segments(stream, start, data):
 
 
 @given(STREAM, START, st.data())
-def test_what_is_missing_is_a_gap_and_not_made_up(stream, start, data):
+def test_a_missing_byte_is_a_gap(stream, start, data):
     lost = data.draw(st.integers(0, len(stream) - 1))
     flow = Flow()
     flow.begin(start)
@@ -44,7 +44,7 @@ def test_what_is_missing_is_a_gap_and_not_made_up(stream, start, data):
 
 
 @given(STREAM.filter(lambda stream: len(stream) > 1), START)
-def test_what_comes_again_is_told(stream, start):
+def test_a_retransmission_is_reported(stream, start):
     flow = Flow()
     flow.begin(start)
     assert [flow.take(start, stream) for _ in range(3)] == [(stream, False), (b"", True), (b"", True)]
@@ -54,7 +54,7 @@ def test_what_comes_again_is_told(stream, start):
 
 
 @given(STREAM, START)
-def test_an_end_counts_as_a_byte_even_if_it_comes_first(stream, start):
+def test_a_fin_counts_as_one_byte_even_if_it_arrives_first(stream, start):
     flow = Flow()
     flow.begin(start)
     behind = (start + len(stream) + 1) % 2**32
@@ -66,7 +66,7 @@ def test_an_end_counts_as_a_byte_even_if_it_comes_first(stream, start):
 
 
 @given(st.lists(st.binary(min_size=4, max_size=9), max_size=5), st.data())
-def test_frames_however_they_are_cut(payloads, data):
+def test_frames_are_found_in_any_pieces(payloads, data):
     frames = [len(payload).to_bytes(4) + payload for payload in payloads]
     stream = b"".join(frames)
     cuts = sorted({0, len(stream), *data.draw(st.lists(st.integers(0, len(stream)), max_size=6))})
@@ -76,7 +76,7 @@ def test_frames_however_they_are_cut(payloads, data):
     assert cutter.rest_bytes == 0
 
 
-def test_a_size_that_no_frame_has_ends_the_reading():
+def test_an_impossible_size_ends_the_reading():
     for size in (-1, 0, 3, 2**31 - 1):
         cutter = Cutter()
         assert list(cutter.feed(size.to_bytes(4, signed=True) + bytes(20))) == []

@@ -1,4 +1,4 @@
-"""Kafka in scapy: what it builds others read, what others build it reads."""
+"""Kafka layers for scapy: they read what the harness writes, and the harness reads what they build."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INT16, INT32 = st.integers(0, 2**15 - 1), st.integers(-(2**31), 2**31 - 1)
 
 
 @given(st.integers(0, 60), st.integers(0, 3), INT32, st.none() | st.text(max_size=9), st.binary(max_size=30))
-def test_a_request_is_read_as_it_was_written(api_key, version, correlation_id, client_id, body):
+def test_a_layer_reads_every_field_of_a_request(api_key, version, correlation_id, client_id, body):
     header = RequestHeader(api_key, version, correlation_id, client_id)
     data = frame(write_request_header(header), body)
     read = KafkaRequest(data)
@@ -29,7 +29,7 @@ def test_a_request_is_read_as_it_was_written(api_key, version, correlation_id, c
 
 
 @given(INT16, INT16, INT32, st.binary(max_size=9), st.binary(max_size=30))
-def test_what_is_built_has_its_sizes(api_key, version, correlation_id, client_id, body):
+def test_a_built_layer_has_the_right_sizes(api_key, version, correlation_id, client_id, body):
     built = KafkaRequest(
         api_key=api_key, api_version=version, correlation_id=correlation_id, client_id=client_id, body=body
     )
@@ -39,7 +39,7 @@ def test_what_is_built_has_its_sizes(api_key, version, correlation_id, client_id
     assert answer == frame(correlation_id.to_bytes(4, signed=True), body)
 
 
-def test_our_own_reader_takes_what_scapy_builds():
+def test_our_reader_reads_a_request_built_with_scapy():
     built = bytes(KafkaRequest(api_key=3, api_version=5, correlation_id=9, client_id=b"p1", body=b"xyz"))
     header, at = read_request_header(built[4:])
     assert (header, built[4:][at:]) == (RequestHeader(3, 5, 9, "p1"), b"xyz")
@@ -53,7 +53,7 @@ def bound():
 
 
 @pytest.mark.usefixtures("bound")
-def test_frames_in_a_packet_are_shown_one_behind_the_other(talk, asked, answered):
+def test_several_frames_in_a_packet_are_separate_layers(talk, asked, answered):
     both = talk()
     both.ask(asked(1, b"one"), asked(2, client_id=None))
     both.answer(answered(1), answered(2, b"two"))
@@ -68,13 +68,13 @@ def test_frames_in_a_packet_are_shown_one_behind_the_other(talk, asked, answered
     ]
 
 
-def test_unbound_packets_are_bytes_again(talk, asked):
+def test_an_unbound_port_is_not_dissected(talk, asked):
     plain = talk()
     plain.ask(asked(1))
     assert not Ether(plain.packets[0])[TCP].haslayer(KafkaRequest)
 
 
-def test_the_frames_of_a_capture_are_whole_and_in_order(talk, asked, answered, tmp_path):
+def test_the_frames_of_a_capture_are_complete_and_in_order(talk, asked, answered, tmp_path):
     cut = talk().open()
     stream = asked(1, b"x" * 30) + asked(2)
     cut.ask(stream[:20])

@@ -1,4 +1,4 @@
-"""The process that captures: it sees what happened meanwhile, leaves nothing behind, and never fails a trial."""
+"""The capturing process: it sees all packets of its time, leaves nothing behind, and never fails a trial."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from harness.files.row_files import read_rows
 from harness.model.addresses import LaneAddress
 from harness.model.run_files import CAPTURE, TCP
 from harness.model.tcp_facts import TcpFact
+from testkit.children import children
 
 pytestmark = pytest.mark.long("starts the capturing process for each test")
 
@@ -37,7 +38,7 @@ async def said_hello(server: asyncio.Server) -> None:
 
 
 async def trial(folder: Path) -> tuple[Observer, int]:
-    """A server, a client that says hello, and an observer of both."""
+    """Return the observer of a server and a client that says hello, and the server's port."""
     ended = asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -55,11 +56,11 @@ async def trial(folder: Path) -> tuple[Observer, int]:
 
 
 def _capturing() -> list[psutil.Process]:
-    return [one for one in psutil.Process().children() if "harness.capture" in one.cmdline()]
+    return children("harness.capture")
 
 
 @pytest.mark.usefixtures("may_capture")
-def test_it_sees_all_that_happened_meanwhile(tmp_path):
+def test_all_packets_of_a_trial_are_captured(tmp_path):
     begin_ns = time.monotonic_ns()
     observer, port = asyncio.run(trial(tmp_path / "trial"))
     facts = read_rows(tmp_path / "trial" / TCP, TcpFact)
@@ -76,14 +77,14 @@ def test_it_sees_all_that_happened_meanwhile(tmp_path):
 
 
 @pytest.mark.usefixtures("without_right")
-def test_without_the_right_the_trial_goes_on_and_it_is_said(tmp_path):
+def test_a_trial_without_the_right_to_capture_records_the_reason(tmp_path):
     observer, _ = asyncio.run(trial(tmp_path / "trial"))
     assert observer.record.unavailable_reason == LACKS_RIGHT
     assert list((tmp_path / "trial").iterdir()) == []
 
 
 @pytest.mark.usefixtures("may_capture")
-def test_a_capture_that_dies_is_no_capture_and_fails_nothing(tmp_path):
+def test_a_killed_capture_is_unavailable_and_fails_nothing(tmp_path):
     async def killed() -> Observer:
         async with observed(tmp_path, addresses(9)) as observer:
             [process] = _capturing()
@@ -95,7 +96,7 @@ def test_a_capture_that_dies_is_no_capture_and_fails_nothing(tmp_path):
 
 
 @pytest.mark.usefixtures("may_capture")
-def test_one_that_began_too_late_is_no_capture_however_well_it_goes_on(tmp_path):
+def test_a_capture_that_starts_too_late_is_unavailable(tmp_path):
     async def late() -> Observer:
         async with observed(tmp_path, addresses(9), start_timeout_s=0) as observer:
             assert not _capturing()
@@ -106,7 +107,7 @@ def test_one_that_began_too_late_is_no_capture_however_well_it_goes_on(tmp_path)
 
 
 @pytest.mark.usefixtures("may_capture")
-def test_one_that_does_not_end_leaves_nothing(tmp_path):
+def test_a_capture_that_does_not_end_leaves_no_files(tmp_path):
     async def endless() -> Observer:
         async with observed(tmp_path, addresses(9), end_timeout_s=0) as observer:
             assert [path.suffix for path in tmp_path.iterdir()] == [".partial"]
@@ -117,17 +118,18 @@ def test_one_that_does_not_end_leaves_nothing(tmp_path):
 
 
 @pytest.mark.usefixtures("may_capture")
-def test_there_is_no_capture_before_what_it_tells_is_written(tmp_path, monkeypatch):
+def test_the_capture_appears_only_after_its_rows_are_written(tmp_path, monkeypatch):
+    # A failure between the packets and the rows cannot be caused from outside.
     monkeypatch.setattr(process, "write_rows", lambda *_: 1 / 0)
     with Path(os.devnull).open() as nothing:
-        monkeypatch.setattr("sys.stdin", nothing)
+        monkeypatch.setattr("sys.stdin", nothing)  # the process captures until its stdin ends
         with pytest.raises(ZeroDivisionError):
             process.main(tmp_path, {9: 1})
     assert not (tmp_path / CAPTURE).exists()
 
 
 @pytest.mark.usefixtures("may_capture")
-def test_a_trial_that_is_interrupted_takes_its_capture_along(tmp_path):
+def test_an_interrupted_trial_ends_its_capture(tmp_path):
     async def interrupted() -> int:
         begun = asyncio.Event()
         pids = []
@@ -148,7 +150,7 @@ def test_a_trial_that_is_interrupted_takes_its_capture_along(tmp_path):
 
 
 @pytest.mark.usefixtures("may_capture")
-def test_what_an_earlier_attempt_left_is_gone(tmp_path):
+def test_files_of_an_earlier_attempt_are_removed(tmp_path):
     for name in (CAPTURE, f"{TCP}.zst", ".0.partial", ".1.partial"):
         (tmp_path / name).write_bytes(b"old")
 

@@ -1,4 +1,4 @@
-"""Headers: read as scapy wrote them, and nothing read into what is not whole."""
+"""Packet headers: fields are read as scapy wrote them, and an incomplete header is not read."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ FLAGS = {"F": 1, "S": 2, "R": 4, "A": 16, "P": 0, "U": 0}
     st.booleans(),
     st.booleans(),
 )
-def test_the_fields_are_those_that_were_sent(
-    source, destination, seq, window, payload, flags, ip_options, tcp_options
-):
+def test_all_fields_are_read(source, destination, seq, window, payload, flags, ip_options, tcp_options):
     tcp = TCP(sport=source, dport=destination, seq=seq, window=window, flags="".join(flags))
     if tcp_options:
         tcp.options = [("MSS", 1_000), ("WScale", 7)]
@@ -34,21 +32,21 @@ def test_the_fields_are_those_that_were_sent(
     assert found == (7, source, destination, seq, sum(FLAGS[flag] for flag in flags), window, payload)
 
 
-def test_a_packet_too_large_for_its_length_field_is_read_to_its_end():
+def test_a_packet_without_a_length_is_read_to_its_end():
     packet = bytearray(bytes(Ether() / IP() / TCP() / (b"x" * 100)))
     packet[16:18] = bytes(2)
     assert len(segment(0, bytes(packet)).payload) == 100
 
 
-def test_a_padded_packet_is_read_to_the_end_of_its_own():
+def test_padding_is_not_part_of_the_payload():
     assert segment(0, bytes(Ether() / IP() / TCP() / b"abc") + bytes(9)).payload == b"abc"
 
 
 @given(st.binary(max_size=80))
-def test_any_bytes_are_a_segment_or_none(data):
+def test_arbitrary_bytes_raise_nothing(data):
     segment(0, data)
 
 
-def test_half_a_header_is_no_segment():
+def test_an_incomplete_header_is_not_a_segment():
     packet = bytes(Ether() / IP() / TCP() / b"abc")
     assert [size for size in range(len(packet)) if segment(0, packet[:size]) is not None] == [54, 55, 56]

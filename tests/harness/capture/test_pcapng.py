@@ -1,4 +1,4 @@
-"""The file: what is written is read back, and others read it as well."""
+"""The pcapng file: the harness and scapy read what was written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scapy.utils import RawPcapNgReader
 from harness.capture.pcapng import NoCapture, Recording, Writer, read
 from harness.capture.tap import Packet
 
-#: What CPython guarantees of a wall clock, in whole nanoseconds of 64 bits.
+#: The range that CPython guarantees for a wall clock, in whole nanoseconds of 64 bits.
 TIMES = st.integers(0, 2**63)
 PACKETS = st.builds(
     lambda at, data, more: Packet(at, data, len(data) + more),
@@ -43,13 +43,13 @@ def write(path, packets, brokers, span, ahead, seen=0, dropped=0):
     st.integers(0, 2**40),
     st.integers(0, 2**40),
 )
-def test_what_was_written_is_read(place, packets, brokers, span, ahead, seen, dropped):
+def test_a_written_recording_is_read_back(place, packets, brokers, span, ahead, seen, dropped):
     write(place, packets, brokers, span, ahead, seen, dropped)
     assert read(place) == Recording(tuple(packets), brokers, seen, dropped, span, ahead)
 
 
 @given(st.lists(PACKETS, max_size=5))
-def test_scapy_reads_the_same(place, packets):
+def test_scapy_reads_the_same_packets(place, packets):
     write(place, packets, {1: 1}, (0, 1), (0, 0))
     with RawPcapNgReader(str(place)) as reader:
         found = [
@@ -58,7 +58,7 @@ def test_scapy_reads_the_same(place, packets):
     assert found == [(packet.data, packet.size_bytes, packet.wall_ns, 10**9) for packet in packets]
 
 
-def test_a_capture_that_was_broken_off_is_none(place):
+def test_a_truncated_capture_is_refused(place):
     write(place, [Packet(1, b"abc", 3)], {1: 1}, (0, 1), (0, 0))
     whole = place.read_bytes()
     for size in range(len(whole)):
@@ -67,7 +67,7 @@ def test_a_capture_that_was_broken_off_is_none(place):
             read(place)
 
 
-def test_a_wall_clock_that_moves_moves_no_packet():
+def test_changes_of_the_wall_clock_are_compensated():
     moving = Recording((), {}, 0, 0, span_ns=(1_000_000, 2_000_000), ahead_ns=(900_000, 900_500))
     assert moving.monotonic_ns(1_000_000) == 100_000
     assert moving.monotonic_ns(1_500_000) == 599_750

@@ -1,4 +1,4 @@
-"""The socket: every packet of its ports once, none of others, and none lost without a word."""
+"""The capturing socket: every packet of its ports once, none of others, and lost packets are counted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("may_capture")
 
 @contextmanager
 def spoken(payload: bytes, times: int) -> Iterator[int]:
-    """A server's port, on which so much was said, and all of it read."""
+    """Yield a server's port; ``payload`` is sent to it ``times`` times and read."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
         with socket.create_connection(server.getsockname()) as client:
@@ -39,7 +39,7 @@ def captured(tap: Tap) -> list[bytes]:
     return found
 
 
-def test_each_packet_once_and_whole():
+def test_each_packet_is_captured_once_and_complete():
     payload = b"\0\0\0\x08" + b"\0\1\0\1\0\0\0\7"
     with spoken(payload, 2_000) as port:
         tap = Tap([port])
@@ -52,7 +52,7 @@ def test_each_packet_once_and_whole():
     assert {fact.what.value for fact in one.facts} == {"syn", "fin"}
 
 
-def test_packets_as_large_as_they_get_on_loopback_are_not_cut():
+def test_the_largest_loopback_packets_are_not_truncated():
     frame = (2**20 - 4).to_bytes(4) + bytes(2**20 - 4)
     with spoken(frame, 8) as port:
         tap = Tap([port])
@@ -64,14 +64,14 @@ def test_packets_as_large_as_they_get_on_loopback_are_not_cut():
     assert max(len(part.payload) for part in read) > 60_000
 
 
-def test_other_ports_are_not_heard():
+def test_packets_of_other_ports_are_not_captured():
     with spoken(b"secret", 1) as port:
         tap = Tap([port + 1])
     with closing(tap):
         assert captured(tap) == []
 
 
-def test_what_does_not_fit_is_counted():
+def test_packets_that_do_not_fit_the_buffer_are_counted():
     with spoken(b"x" * 1_000, 500) as port:
         tap = Tap([port], buffer_bytes=20_000)
     with closing(tap):

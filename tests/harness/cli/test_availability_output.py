@@ -1,4 +1,4 @@
-"""Availability and differences, wherever a verdict is shown: terminal, Markdown, JUnit, JSON, exit codes."""
+"""Availability and differences in every output: terminal, Markdown, JUnit, JSON and exit codes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def of(acked, offered=2_400, **more):
 
 @pytest.fixture
 def shown(verdict):
-    """A client with three seeds: all, half and a tenth of its records were acknowledged; it differs in one."""
+    """Return trials of three seeds: all, half and a tenth of the records were acknowledged; the second differs."""
 
     def trial(seed, acked, said):
         return replace(verdict(seed=seed, verdict=said), availability=of(acked))
@@ -50,7 +50,7 @@ def test_a_share_is_never_rounded_up(acked, told):
 
 
 @given(st.lists(st.integers(0, 1_000), min_size=1, max_size=9))
-def test_of_several_it_is_the_median_and_the_range_where_they_differ(acked):
+def test_several_trials_have_a_median_and_a_range(acked):
     told = share_told([of(each, 1_000) for each in acked])
     assert ("to" in told) == (len(set(acked)) > 1)
     assert share_told([Availability(), *(of(each, 1_000) for each in acked)]) == told
@@ -58,11 +58,11 @@ def test_of_several_it_is_the_median_and_the_range_where_they_differ(acked):
         assert share_told([of(min(acked), 1_000)]) in told and share_told([of(max(acked), 1_000)]) in told
 
 
-def test_where_nothing_was_offered_nothing_is_said():
+def test_no_share_is_shown_without_records():
     assert share_told([]) == share_told([Availability()]) == ""
 
 
-def test_the_matrix_and_the_line_under_it(shown):
+def test_the_summary_shows_verdicts_and_availability(shown):
     with console.capture() as said:
         summary(shown)
     assert "≠ differs 1, ✔ pass 2 · 49.5% (10% to 100%)" in said.get()
@@ -72,7 +72,7 @@ def test_the_matrix_and_the_line_under_it(shown):
     assert "✔ pass 100%" in said.get()
 
 
-def test_the_live_line_tells_what_is_below_all(shown, capsys):
+def test_the_live_line_shows_a_share_below_100_percent(shown, capsys):
     with LiveTable(Plan(1, ()), [], 1, quiet=False) as table, console.capture() as said:
         for each in shown[:2]:
             table.ended(each)
@@ -81,7 +81,7 @@ def test_the_live_line_tells_what_is_below_all(shown, capsys):
     assert "seed 2, 49.5% acknowledged" in second
 
 
-def test_markdown_has_a_section_for_differences_and_a_row_a_client(verdict):
+def test_markdown_has_a_section_for_differences_and_one_row_per_client(verdict):
     trial = replace(verdict("oversized-batch-not-split", verdict="differs"), availability=of(2_184))
     text = markdown.summary(RECORD, [trial], RUN)
     assert "## Differences" in text and "## Findings" not in text
@@ -89,7 +89,7 @@ def test_markdown_has_a_section_for_differences_and_a_row_a_client(verdict):
     assert "| local:4.3.1x1 | produce/calm | idempotent | ≠ differs 91% |" in text
 
 
-def test_junit_tells_a_difference_without_failing(shown):
+def test_junit_reports_a_difference_without_a_failure(shown):
     root = ET.fromstring(junit.junit(RECORD, shown, RUN, {}))
     assert (root.get("failures"), root.get("errors")) == ("0", "0")
     alike, differs, _ = root
@@ -111,14 +111,15 @@ def test_json_has_a_row_for_each_cell(shown):
 
 
 @pytest.mark.parametrize(("options", "code"), [((), 0), (("--strict",), 1)])
-def test_a_difference_is_allowed_unless_it_is_strict(tmp_path, monkeypatch, shown, capsys, options, code):
+def test_a_difference_fails_only_with_strict(tmp_path, monkeypatch, shown, capsys, options, code):
     RunStore.create(tmp_path, RECORD)
+    # Only the output is tested: the verdicts come from the fixture, and there is no evidence to judge or to export.
     monkeypatch.setattr(judge, "rejudge", lambda store: shown)
     monkeypatch.setattr(judge.exports, "write", lambda store, verdicts: None)
     assert call(["judge", str(tmp_path), "--json", *options]) == code
     assert json.loads(capsys.readouterr().out)["counts"] == {"differs": 1, "pass": 2}
 
 
-def test_every_verdict_has_a_glyph_of_its_own():
+def test_every_verdict_has_its_own_glyph():
     assert set(GLYPHS) == set(Verdict)
     assert len({glyph for glyph, _ in GLYPHS.values()}) == len(GLYPHS)

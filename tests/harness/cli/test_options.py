@@ -1,4 +1,4 @@
-"""What -j, --shard and durations come to, and what they refuse."""
+"""The options -j and --shard, and durations: how they are read, and what they refuse."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from testkit.codes import raises_code
 
 
 @pytest.mark.parametrize("text", ["0", "33", "-1", "many", "", "1.5", "٣"])
-def test_no_number_of_jobs(text):
+def test_an_invalid_number_of_jobs_is_refused(text):
     with raises_code(UsageError, "jobs-value", max_jobs=32, auto="auto"):
         jobs_of(text)
 
 
-def test_a_number_of_jobs():
+def test_a_number_of_jobs_is_read():
     assert jobs_of("7") == 7 and 1 <= jobs_of("auto") <= MAX_JOBS
 
 
 @pytest.mark.parametrize("text", ["3/2", "0/2", "1", "a/b", "1/", "/2", "1/2/3", "-1/2"])
-def test_no_shard(text):
+def test_an_invalid_shard_is_refused(text):
     with raises_code(UsageError, "shard-value"):
         shard_of(text)
 
 
-def test_a_shard():
+def test_a_shard_is_read():
     assert shard_of("2/3") == (2, 3) and shard_of(None) is None
 
 
 @given(st.integers(0, 99), st.integers(0, 99), st.integers(0, 99))
-def test_durations_are_read_as_they_are_written(hours, minutes, seconds):
+def test_durations_are_read(hours, minutes, seconds):
     assert duration_s(f"{hours}h{minutes}m{seconds}s") == hours * 3600 + minutes * 60 + seconds
     assert duration_s(f"{seconds}s") == seconds
     assert duration_s(f"{hours}d") == hours * 86_400
 
 
 @pytest.mark.parametrize("text", ["", "10", "10x", "1s1m", "-1s", "1.5h", "1h 5m"])
-def test_no_duration(text):
+def test_an_invalid_duration_is_refused(text):
     with raises_code(UsageError, "not-a-duration"):
         duration_s(text)
 
@@ -56,5 +56,5 @@ def test_no_duration(text):
         (40 * 86_400, "40 d"),
     ],
 )
-def test_durations_are_told_in_two_units_at_most(seconds, words):
+def test_durations_are_shown_in_two_units_at_most(seconds, words):
     assert told_s(seconds) == words

@@ -1,4 +1,4 @@
-"""What a run leaves for other programs: Markdown that stays small, and JSON that says the same."""
+"""The exports of a run: Markdown of limited size, and JSON with the same contents."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def listed(text: str) -> list[str]:
 
 
 @given(st.text())
-def test_no_reason_breaks_the_table_or_the_list(verdict, words) -> None:
+def test_any_text_leaves_tables_and_lists_intact(verdict, words) -> None:
     text = summary(RECORD, [verdict("lost", client=words, reason=words, message=words)], RUN)
     rows = [line for line in text.split("\n") if line.startswith("|")]
     outcomes = 6 if words else 5
     assert [row.count("|") for row in rows] == [*[3] * 3, *[outcomes] * 3, *[5] * 3]
 
 
-def test_the_worst_comes_first_by_cause_with_its_replay_and_what_to_do(verdict) -> None:
+def test_causes_are_listed_from_the_worst_with_their_replay_commands(verdict) -> None:
     trials = [
         verdict(seed=1),
         verdict(seed=2, verdict="inconclusive", reason="stood still"),
@@ -69,20 +69,20 @@ def test_the_worst_comes_first_by_cause_with_its_replay_and_what_to_do(verdict) 
     assert f"`kafka-trial baseline update {RUN} --file known.toml`" in text
 
 
-def test_a_run_that_ended_early_says_so(verdict) -> None:
+def test_a_summary_names_why_the_run_ended_early(verdict) -> None:
     spec = TrialSpec("t", ClientRef("c", "1"), "local:x", "s", Guarantee.IDEMPOTENT, 1, Workload(), (), {})
     record = msgspec.structs.replace(RECORD, plan=Plan(1, (spec, spec)), stop_reason="interrupted")
     assert "1 of 2 planned trials (interrupted): ✔ pass 1." in summary(record, [verdict()], RUN)
 
 
-def test_a_cell_counts_its_trials_and_is_not_run_without_one(verdict) -> None:
+def test_a_cell_counts_its_trials_or_is_not_run(verdict) -> None:
     other = [verdict(client="d@1", scenario="produce/latency", seed=seed) for seed in (1, 2)]
     text = summary(RECORD, [verdict(), *other], RUN)
     assert "| local:4.3.1x1 | produce/calm | idempotent | ✔ pass | not run |" in text
     assert "| local:4.3.1x1 | produce/latency | idempotent | not run | ✔ pass 2 |" in text
 
 
-def test_too_many_causes_and_rows_are_counted_and_the_worst_are_kept(verdict) -> None:
+def test_only_the_worst_causes_and_rows_are_listed(verdict) -> None:
     causes_of_their_own = [
         verdict("lost", client=f"c@{n}", scenario=f"z/{n}", seed=n) for n in range(markdown.MAX_CAUSES + 5)
     ]
@@ -97,7 +97,7 @@ def test_too_many_causes_and_rows_are_counted_and_the_worst_are_kept(verdict) ->
     )
 
 
-def test_a_summary_stays_far_below_what_is_dropped_whole(verdict) -> None:
+def test_a_summary_has_a_limited_size(verdict) -> None:
     many = [
         *(verdict("lost", client=f"{'client' * 50}{n}@1", message="x" * 5_000) for n in range(300)),
         *(verdict("lost", scenario=f"{'s' * 90}/{n}") for n in range(markdown.MAX_ROWS)),
@@ -107,7 +107,7 @@ def test_a_summary_stays_far_below_what_is_dropped_whole(verdict) -> None:
     assert "more lines" in text.splitlines()[-1]
 
 
-def test_json_lines_are_the_verdicts_and_the_findings_are_those_of_the_document(verdict) -> None:
+def test_json_exports_have_the_verdicts_and_findings(verdict) -> None:
     verdicts = [verdict("lost", seed=1), verdict(seed=2)]
     assert msgspec.json.Decoder(TrialVerdict).decode_lines(jsonl.results(verdicts)) == verdicts
     told = json.loads(jsonl.findings(RECORD, verdicts, RUN))
@@ -119,7 +119,7 @@ def test_json_lines_are_the_verdicts_and_the_findings_are_those_of_the_document(
 
 @pytest.fixture
 def store(tmp_path, verdict) -> RunStore:
-    """A run of one trial, which took 2.5 s from load on."""
+    """Return a run of one trial whose phases from load to end took 2.5 s."""
     trial = verdict("lost")
     spec = TrialSpec(
         trial.trial,
@@ -141,7 +141,7 @@ def store(tmp_path, verdict) -> RunStore:
     return store
 
 
-def test_all_of_them_are_written_into_the_run_or_where_they_are_wanted(store, tmp_path) -> None:
+def test_all_exports_are_written_into_the_run_or_a_given_folder(store, tmp_path) -> None:
     verdicts = list(store.verdicts())
     exports.write(store, verdicts)
     exports.write(store, verdicts, tmp_path / "else", "All agree.")
@@ -153,7 +153,7 @@ def test_all_of_them_are_written_into_the_run_or_where_they_are_wanted(store, tm
     assert f"replay {store.folder}" in (tmp_path / "else" / exports.SUMMARY).read_text()
 
 
-def test_what_cannot_be_written_is_one_sentence(store, tmp_path) -> None:
+def test_an_unwritable_folder_is_an_error(store, tmp_path) -> None:
     (tmp_path / "file").write_text("")
     with raises_code(EnvironmentProblem, "cannot-write"):
         exports.write(store, list(store.verdicts()), tmp_path / "file")

@@ -1,8 +1,9 @@
-"""JUnit as CI servers define it: what we write holds to the schemas of Jenkins' xUnit plugin and of Maven's Surefire.
+"""The JUnit export is valid by the schemas of Jenkins' xUnit plugin and of Maven Surefire.
 
-Both are written down here as facts (which element may hold what, which attributes it has), as ``junit-10.xsd`` of
-``jenkinsci/xunit-plugin`` (8c515de, 2025) and ``surefire-test-report.xsd`` of ``apache/maven-surefire`` (be93038, 2026;
-where an earlier version was stricter, that one) have them. Surefire has no root for several suites: each one is valid.
+Both schemas are reproduced here as tables of elements and attributes, from ``junit-10.xsd`` of
+``jenkinsci/xunit-plugin`` (8c515de, 2025) and ``surefire-test-report.xsd`` of ``apache/maven-surefire`` (be93038,
+2026; where an earlier version was stricter, that one). Surefire has no root for several suites, so that each suite
+is validated.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ TIME = re.compile(r"\d+(\.\d{0,3})?")
 
 
 class Element(NamedTuple):
-    """What an element holds: a pattern of its children's names, each with a blank behind it, attributes, text."""
+    """The children (a pattern of their names, each followed by a space), attributes and text of an element."""
 
     children: str = ""
     required: str = ""
@@ -78,7 +79,7 @@ SUREFIRE = JENKINS | {
 
 
 def breaches(element: ET.Element, schema: Mapping[str, Element]) -> list[str]:
-    """In what ``element`` and all below it are not as the schema says."""
+    """Return how ``element`` and its descendants violate the schema."""
     allowed, tag = schema[element.tag], element.tag
     found = []
     if not re.fullmatch(allowed.children, "".join(f"{child.tag} " for child in element)):
@@ -100,7 +101,7 @@ def breaches(element: ET.Element, schema: Mapping[str, Element]) -> list[str]:
 def written(
     *verdicts: TrialVerdict, seconds: Mapping[str, float] | None = None, thresholds: tuple[str, ...] = ()
 ) -> ET.Element:
-    """What is written of them, after both schemas held."""
+    """Return the exported document after validating it by both schemas."""
     record = replace(RECORD, thresholds=thresholds)
     root = ET.fromstring(junit(record, verdicts, Path("runs/run-1"), seconds or {}))
     assert breaches(root, JENKINS) == []
@@ -109,7 +110,7 @@ def written(
 
 
 def results(root: ET.Element) -> list[tuple[str, str]]:
-    """The elements of all cases, and what they say."""
+    """Return the result elements of all cases with their messages."""
     return [(result.tag, result.get("message", "")) for case in root.iter("testcase") for result in case]
 
 
@@ -131,7 +132,7 @@ def properties(suite: ET.Element) -> dict[str, str]:
         lambda suite: suite.find("testcase/rerunFailure").remove(suite.find("testcase/rerunFailure")[0]),
     ],
 )
-def test_the_schema_can_be_broken(verdict, spoil) -> None:
+def test_a_violation_of_the_schema_is_detected(verdict, spoil) -> None:
     [suite] = written(verdict("lost"), verdict("lost", attempt=2))
     spoil(suite)
     assert breaches(suite, SUREFIRE)
@@ -150,16 +151,16 @@ def test_the_schema_can_be_broken(verdict, spoil) -> None:
         ("unsupported", "skipped", "unsupported: because"),
     ],
 )
-def test_each_verdict_is_junits_own_element(verdict, given_verdict, element, word) -> None:
+def test_each_verdict_has_its_junit_element(verdict, given_verdict, element, word) -> None:
     root = written(verdict(verdict=given_verdict, reason="because"))
     assert results(root) == ([(element, word)] if element else [])
 
 
-def test_only_what_breaks_no_promise_has_no_element() -> None:
+def test_only_pass_and_differs_have_no_element() -> None:
     assert set(Verdict) - ELEMENTS.keys() == {Verdict.PASS, Verdict.DIFFERS}
 
 
-def test_suites_count_what_they_hold(verdict) -> None:
+def test_suites_count_their_results(verdict) -> None:
     root = written(*(verdict(verdict=word, seed=seed, reason="so") for seed, word in enumerate(Verdict)))
     counted = {"failures": "failure", "errors": "error", "skipped": "skipped"}
     for suite in root:
@@ -171,7 +172,7 @@ def test_suites_count_what_they_hold(verdict) -> None:
     assert {key: root.get(key) for key in ("failures", "errors")} == {"failures": "2", "errors": "2"}
 
 
-def test_what_a_trial_was_and_how_to_see_it_again_are_properties(verdict) -> None:
+def test_a_trial_and_its_replay_command_are_properties(verdict) -> None:
     trial = verdict("lost", seed=7, variant="small", attempt=2)
     [suite] = written(trial, seconds={trial.trial: 1.5})
     [cause] = causes([trial])
@@ -197,7 +198,7 @@ def test_what_a_trial_was_and_how_to_see_it_again_are_properties(verdict) -> Non
     assert failure.text == f"R-lost (MUST) lost: 3 records\n{properties(suite)['replay']}"
 
 
-def test_attempts_are_one_case_and_every_one_that_failed_is_told(verdict) -> None:
+def test_attempts_are_one_case_with_every_failure(verdict) -> None:
     root = written(
         verdict(attempt=1),
         verdict("lost", attempt=2),
@@ -212,7 +213,7 @@ def test_attempts_are_one_case_and_every_one_that_failed_is_told(verdict) -> Non
     assert properties(root)["attempts"] == "4"
 
 
-def test_what_is_known_to_fail_now_and_then_is_flaky_and_no_failure(verdict) -> None:
+def test_a_known_flaky_failure_is_not_a_failure(verdict) -> None:
     known = replace(verdict("lost", attempt=2), verdict="expected-fail", reason="known: so")
     root = written(verdict(attempt=1), known)
     assert results(root) == [("flakyFailure", "attempt 2: expected-fail: known: so")]
@@ -253,7 +254,7 @@ ATTEMPTS = st.lists(
 
 
 @given(ATTEMPTS)
-def test_whatever_came_out_both_schemas_hold_and_nothing_is_left_out(verdict, drawn) -> None:
+def test_any_verdicts_give_a_valid_and_complete_document(verdict, drawn) -> None:
     trials, seconds = [], {}
     for client, seed, attempt, word, text, took_ms in drawn:
         anomalies = ["lost"] if word in (Verdict.FAIL, Verdict.EXPECTED_FAIL) else []

@@ -1,4 +1,4 @@
-"""What goes and what stays, for any set of things and any wishes: properties of the pure plan."""
+"""What a prune removes and keeps: properties of the pure plan."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from harness.housekeeping import Found, Kind, Wanted, plan
 
 NOW_S = 1_000_000.0
-#: Seconds are drawn from few, so that many things are of one age.
+#: Few different seconds are drawn, so that many things have the same age.
 seconds = st.integers(0, 20).map(float)
 wishes = st.builds(
     Wanted,
@@ -38,20 +38,20 @@ def going(there: list[Found], wanted: Wanted) -> set[Path]:
 
 
 @given(things, wishes)
-def test_each_thing_has_one_decision_and_whatever_stays_says_why(there, wanted) -> None:
+def test_each_thing_has_one_decision_with_a_reason_to_stay(there, wanted) -> None:
     decisions = plan(there, wanted, NOW_S)
     assert [each.found for each in decisions] == there
     assert all(each.goes == (each.stays == "") for each in decisions)
 
 
 @given(things, wishes)
-def test_what_has_to_stay_and_what_is_not_ours_never_goes(there, wanted) -> None:
+def test_things_in_use_and_foreign_things_stay(there, wanted) -> None:
     gone = going(there, wanted)
     assert not {each.path for each in there if each.stays or each.kind is Kind.STRANGER} & gone
 
 
 @given(things, wishes)
-def test_only_what_was_asked_for_goes(there, wanted) -> None:
+def test_only_requested_kinds_are_removed(there, wanted) -> None:
     asked = {
         Kind.RUN: wanted.runs,
         Kind.INSTALLATION: wanted.unused_for_s is not None,
@@ -62,7 +62,7 @@ def test_only_what_was_asked_for_goes(there, wanted) -> None:
 
 
 @given(things, wishes)
-def test_the_last_runs_stay_and_nothing_younger_than_asked_goes(there, wanted) -> None:
+def test_the_last_runs_and_young_things_stay(there, wanted) -> None:
     gone = going(there, wanted)
     runs = [each for each in there if each.kind is Kind.RUN]
     kept = [each for each in runs if each.path not in gone]
@@ -75,7 +75,7 @@ def test_the_last_runs_stay_and_nothing_younger_than_asked_goes(there, wanted) -
 
 
 @given(things, st.integers(0, 6))
-def test_nothing_that_goes_is_newer_than_a_run_that_may_go_and_stays(there, keep) -> None:
+def test_the_oldest_runs_are_removed_first(there, keep) -> None:
     gone = going(there, Wanted(keep=keep))
     free = [each for each in there if each.kind is Kind.RUN and not each.stays]
     newest_gone = max((each.used_s for each in free if each.path in gone), default=0.0)
@@ -83,7 +83,7 @@ def test_nothing_that_goes_is_newer_than_a_run_that_may_go_and_stays(there, keep
 
 
 @given(things, wishes)
-def test_what_was_asked_for_and_nothing_forbids_goes(there, wanted) -> None:
+def test_requested_things_that_may_go_are_removed(there, wanted) -> None:
     old = [replace(each, used_s=NOW_S - 1_000) for each in there]
     wanted = replace(wanted, keep=None)
     gone = going(old, wanted)
@@ -94,20 +94,20 @@ def test_what_was_asked_for_and_nothing_forbids_goes(there, wanted) -> None:
 
 
 @given(things, wishes, st.randoms())
-def test_the_order_in_which_things_were_found_decides_nothing(there, wanted, random) -> None:
+def test_the_order_of_things_does_not_matter(there, wanted, random) -> None:
     shuffled = random.sample(there, len(there))
     assert going(shuffled, wanted) == going(there, wanted)
 
 
 @given(things, wishes)
-def test_what_stayed_once_stays_again(there, wanted) -> None:
+def test_a_second_plan_removes_nothing(there, wanted) -> None:
     gone = going(there, wanted)
     left = [each for each in there if each.path not in gone]
     assert going(left, wanted) == set()
 
 
 @given(things, wishes)
-def test_a_clock_that_was_put_back_makes_nothing_older(there, wanted) -> None:
+def test_things_from_the_future_are_not_old(there, wanted) -> None:
     ahead = [replace(each, used_s=NOW_S + 5_000) for each in there]
     gone = going(ahead, replace(wanted, keep=None))
     assert all(each.kind is Kind.CACHE for each in ahead if each.path in gone)

@@ -1,4 +1,4 @@
-"""The builder of evidence that the tests of checks use."""
+"""The builder of evidence for the tests of judging."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The smallest trial that can be judged: one record, one fault, one check with a given answer."""
+"""The smallest trial that can be judged: one record, one fault and one check with a given result."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from harness.model.verdicts import Guarantee, Level
 from harness.plugins.check import Check, Requirement
 from harness.plugins.scenario import Consequence, Scenario
 
-#: Of a kind that is not installed: its hits stand for its effect.
+#: A kind that is not installed, so that its hits decide whether it had an effect.
 FAULT = FaultSpec("shaking", AtTime(100), 50)
-BITING = FaultRow(0, FAULT, (1, 2), (1, 2), hits=3)
+EFFECTIVE = FaultRow(0, FAULT, (1, 2), (1, 2), hits=3)
 VALUE = encode(Identity("run", "topic", "p1", 0), 60)
 R1, R2 = Requirement("R-1", Level.MUST), Requirement("R-2", Level.SHOULD)
 FOUND = [Finding("lost", "1 record is gone")]
 
 
 def evidence(
-    faults: Iterable[FaultRow] = (BITING,),
+    faults: Iterable[FaultRow] = (EFFECTIVE,),
     guarantee: Guarantee = Guarantee.IDEMPOTENT,
     ending: Ending = Ending.COMPLETE,
     reason: str = "",
@@ -41,7 +41,7 @@ def evidence(
     records: int = 1,
     crc_ok: bool = True,
 ) -> Evidence:
-    """One record, acknowledged and in the log, under one fault."""
+    """Return the evidence of one record, acknowledged and in the log, under one fault."""
     spec = TrialSpec(
         trial="t",
         client=ClientRef("c", "1"),
@@ -88,7 +88,7 @@ def evidence(
 
 
 def connection(correlation_ids: Iterable[int]) -> tuple[Frame, ...]:
-    """A connection with these Produce requests, of one record each."""
+    """Return the frames of a connection with these Produce requests, of one record each."""
     one = ProducePart("topic", 0, records=1)
     return (
         Frame(10, 0, 1, 1, FrameKind.OPEN),
@@ -101,14 +101,14 @@ def connection(correlation_ids: Iterable[int]) -> tuple[Frame, ...]:
 
 
 def scenario(count: int = 1) -> Scenario:
-    """A scenario without faults of its own, of which ``count`` things were seen."""
+    """Return a scenario without faults whose consequence was seen ``count`` times."""
     return Scenario("s", "", lambda dice: (), lambda evidence: Consequence(count, "things were seen"))
 
 
 def saying(
     answer: list[Finding] | Exception, *requirements: Requirement, guarantees=frozenset(Guarantee)
 ) -> Check:
-    """A check that finds ``answer``, or raises it."""
+    """Return a check that finds ``answer``, or raises it."""
 
     def find(evidence: Evidence) -> list[Finding]:
         if isinstance(answer, Exception):

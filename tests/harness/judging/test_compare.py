@@ -1,4 +1,4 @@
-"""Two runs compared: every trial is in exactly one class, and only what really is the same is compared."""
+"""Two runs compared: every trial is in exactly one class, and only equal trials are compared."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harness.model.spec import AtTime, FaultSpec, Workload
 
 @pytest.fixture(scope="session")
 def run(spec):
-    """A run of these verdicts; what is named besides is how its trials were planned."""
+    """Return a function that makes a run of these verdicts; ``values`` are fields of its specs."""
 
     def made(*verdicts, **values):
         return side([spec(verdict, **values) for verdict in verdicts], verdicts)
@@ -53,12 +53,12 @@ def changes(old, new) -> list[str]:
         ("inconclusive", "inconclusive", "same"),
     ],
 )
-def test_what_became_of_a_trial(verdict, run, before, after, change) -> None:
+def test_each_pair_of_verdicts_has_its_change(verdict, run, before, after, change) -> None:
     old, new = (replace(verdict(reason="so"), verdict=word) for word in (before, after))
     assert changes(run(old), run(new)) == [change]
 
 
-def test_another_reason_is_a_change_and_other_numbers_are_none(verdict, run) -> None:
+def test_another_code_or_name_is_a_change_and_other_numbers_are_not(verdict, run) -> None:
     old = verdict("lost", message="3 records")
     assert changes(run(old), run(verdict("lost", message="77 records"))) == ["same"]
     assert changes(run(old), run(verdict("duplicate", message="3 records"))) == ["changed"]
@@ -73,14 +73,14 @@ def test_another_reason_is_a_change_and_other_numbers_are_none(verdict, run) -> 
     assert changes(run(verdict(reason="9 held")), run(verdict(reason="one held"))) == ["same"]
 
 
-def test_what_fails_besides_what_was_known_is_a_regression(verdict, run) -> None:
+def test_an_unknown_failure_beside_a_known_one_is_a_regression(verdict, run) -> None:
     old = replace(verdict("lost"), verdict="expected-fail", reason="known: so")
     assert changes(run(old), run(verdict("lost"))) == ["changed"]
     assert changes(run(old), run(verdict("lost", "duplicate"))) == ["regression"]
     assert changes(run(verdict("lost")), run(verdict("lost", "duplicate"))) == ["changed"]
 
 
-def test_two_versions_are_compared_if_each_run_has_one(verdict, run) -> None:
+def test_two_versions_are_compared_if_each_run_has_one_only(verdict, run) -> None:
     old, new = run(verdict(client="c@1")), run(verdict("lost", client="c@2"))
     assert changes(old, new) == ["regression"]
     assert versions_of(old) == {"c": ["1"]}
@@ -100,12 +100,12 @@ FAULT = FaultSpec("latency", AtTime(5), 100)
         ({"config": {"acks": "1"}, "faults": (FAULT,)}, "not with the same faults and configuration"),
     ],
 )
-def test_what_was_tried_otherwise_is_not_compared(verdict, run, values, why) -> None:
+def test_trials_with_different_specs_are_not_comparable(verdict, run, values, why) -> None:
     [found] = compare(run(verdict()), run(verdict("lost"), **values))
     assert (found.change, found.why) == ("not-comparable", why)
 
 
-def test_another_broker_is_not_compared(verdict, run) -> None:
+def test_trials_on_different_brokers_are_not_comparable(verdict, run) -> None:
     old, new = verdict(broker="local:1"), verdict("lost", broker="local:2")
     [found] = compare(run(old), run(new))
     assert (found.change, found.why) == ("not-comparable", "on local:1 and on local:2")
@@ -119,7 +119,7 @@ def test_only_the_same_trial_is_compared(verdict, run, part) -> None:
     assert changes(run(verdict()), run(verdict("lost", **part))) == ["appeared", "disappeared"]
 
 
-def test_one_attempt_that_fails_is_a_regression_and_says_of_how_many(verdict, run) -> None:
+def test_one_failing_attempt_is_a_regression(verdict, run) -> None:
     new = [verdict(*(["lost"] if attempt == 2 else []), attempt=attempt) for attempt in (1, 2, 3)]
     [found] = compare(run(verdict()), run(*new))
     assert (found.change, str(found.old), str(found.new)) == ("regression", "pass", "fail in 1 of 3")
@@ -130,24 +130,24 @@ def some_fail(verdict, failing: set[int], of: int = 24):
     return [verdict(*(["lost"] if seed in failing else []), seed=seed) for seed in range(of)]
 
 
-def test_what_fails_now_and_then_in_both_runs_is_flaky(verdict, run) -> None:
+def test_a_similar_rate_of_failures_in_both_runs_is_flaky(verdict, run) -> None:
     old, new = run(*some_fail(verdict, {1, 2, 3})), run(*some_fail(verdict, {3, 4, 5, 6}))
     assert Counter(changes(old, new)) == {"flaky": 5, "same": 19}
 
 
-def test_what_fails_much_more_often_is_not(verdict, run) -> None:
+def test_a_much_higher_rate_of_failures_is_a_regression(verdict, run) -> None:
     old, new = run(*some_fail(verdict, {1})), run(*some_fail(verdict, set(range(2, 24))))
     assert Counter(changes(old, new)) == {"regression": 22, "fixed": 1, "same": 1}
 
 
-def test_what_never_failed_before_is_not_flaky(verdict, run) -> None:
+def test_a_first_failure_is_not_flaky(verdict, run) -> None:
     assert Counter(changes(run(*some_fail(verdict, set())), run(*some_fail(verdict, {7})))) == {
         "regression": 1,
         "same": 23,
     }
 
 
-def test_attempts_at_one_seed_are_flaky_too(verdict, run) -> None:
+def test_attempts_of_one_seed_can_be_flaky(verdict, run) -> None:
     def tried(*failing: int):
         return run(
             *(
@@ -201,7 +201,7 @@ def test_a_run_is_the_same_as_itself(drawn_run, drawn) -> None:
 
 
 @given(TRIALS, TRIALS, st.randoms(use_true_random=False))
-def test_every_trial_of_both_runs_is_told_once_whatever_their_order(drawn_run, before, after, random) -> None:
+def test_every_trial_is_reported_once_in_any_order(drawn_run, before, after, random) -> None:
     old, new = drawn_run(before), drawn_run(after)
     found = compare(old, new)
     assert Counter(each.old.trial for each in found if each.old) == Counter(
@@ -220,7 +220,7 @@ def test_every_trial_of_both_runs_is_told_once_whatever_their_order(drawn_run, b
     [("c@1", "produce/calm", 1, "local:1", "pass"), ("c@1", "produce/calm", 2, "local:1", "expected-fail")],
     [("c@1", "produce/calm", 1, "local:1", "fail"), ("c@1", "produce/calm", 2, "local:1", "pass")],
 )
-def test_turned_around_what_came_went_and_what_fails_was_mended(drawn_run, before, after) -> None:
+def test_swapping_the_runs_swaps_the_changes(drawn_run, before, after) -> None:
     there, back = changes(drawn_run(before), drawn_run(after)), changes(drawn_run(after), drawn_run(before))
     for one, other in (
         (VerdictChange.APPEARED, VerdictChange.DISAPPEARED),
@@ -231,7 +231,7 @@ def test_turned_around_what_came_went_and_what_fails_was_mended(drawn_run, befor
         assert there.count(same) == back.count(same)
 
 
-def test_the_command_exits_1_on_a_regression_and_says_what_is_compared(run_of, verdict, capsys) -> None:
+def test_diff_exits_with_1_on_a_regression(run_of, verdict, capsys) -> None:
     old = run_of("old", verdict(client="c@1"), verdict(client="c@1", seed=2))
     new = run_of("new", verdict("lost", client="c@2"), verdict(client="c@2", seed=2))
     assert call(["diff", str(old), str(new)]) == 1
@@ -245,7 +245,7 @@ def test_the_command_exits_1_on_a_regression_and_says_what_is_compared(run_of, v
     assert capsys.readouterr().out.startswith("fixed: c@2 -> c@1")
 
 
-def test_the_command_speaks_json_and_markdown(run_of, verdict, capsys) -> None:
+def test_diff_writes_json_and_markdown(run_of, verdict, capsys) -> None:
     old, new = run_of("old", verdict()), run_of("new", verdict("lost"), verdict(seed=9))
     assert (
         call(["diff", str(old), str(new), "--json"])
@@ -263,7 +263,7 @@ def test_the_command_speaks_json_and_markdown(run_of, verdict, capsys) -> None:
     assert len(rows) == 4 and rows[2].startswith("| regression | c@1 | `produce/calm[idempotent]")
 
 
-def test_the_command_refuses_what_is_no_run(run_of, verdict, tmp_path, capsys) -> None:
+def test_diff_refuses_a_folder_that_is_not_a_run(run_of, verdict, tmp_path, capsys) -> None:
     some = run_of("some", verdict())
     none = run_of("none", verdict())
     (none / "trials" / verdict().trial / "verdict.json").unlink()

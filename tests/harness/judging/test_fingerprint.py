@@ -1,4 +1,4 @@
-"""Grouping by cause: nothing is left out, nothing is told twice, nobody's failure is told as another's."""
+"""Grouping by cause: every finding is in exactly one group, and no failure is attributed to another client."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ Said = tuple[str, tuple[tuple[str, str], ...]]
 
 
 def said_of(trial: TrialVerdict) -> dict[Said, set[str]]:
-    """What a trial is accused of, by code and names, and the names that these list."""
+    """Return the findings of a trial: their codes and values, each with the names that it lists."""
     said: dict[Said, set[str]] = {}
     for found in findings(trial):
         kind = kind_of(found.finding.anomaly, found.finding.params)
@@ -89,7 +89,7 @@ def test_every_finding_of_an_accused_trial_is_in_exactly_one_group(trials: list[
 
 
 @given(TRIALS)
-def test_every_trial_that_did_not_pass_is_told_under_its_verdict(trials: list[TrialVerdict]) -> None:
+def test_every_other_trial_that_did_not_pass_is_grouped_by_its_verdict(trials: list[TrialVerdict]) -> None:
     told = {(trial, cause.verdict) for cause in causes(trials) if not cause.anomaly for trial in cause.trials}
     assert told == {
         (trial.trial, trial.verdict)
@@ -99,7 +99,7 @@ def test_every_trial_that_did_not_pass_is_told_under_its_verdict(trials: list[Tr
 
 
 @given(TRIALS)
-def test_a_group_is_of_one_client_one_anomaly_and_all_in_it_have_something_in_common(
+def test_a_group_shares_client_code_and_faults(
     trials: list[TrialVerdict],
 ) -> None:
     by_name = {trial.trial: trial for trial in trials}
@@ -121,7 +121,7 @@ def test_the_order_of_the_trials_does_not_matter(trials: list[TrialVerdict], ran
 
 
 @given(TRIALS)
-def test_groups_of_one_verdict_have_fingerprints_of_their_own(trials: list[TrialVerdict]) -> None:
+def test_groups_of_one_verdict_have_different_fingerprints(trials: list[TrialVerdict]) -> None:
     found = Counter((cause.verdict, cause.fingerprint) for cause in causes(trials))
     assert not found or max(found.values()) == 1
 
@@ -135,7 +135,7 @@ def test_groups_of_one_verdict_have_fingerprints_of_their_own(trials: list[Trial
         ({"errors": ("A", "B")}, {"errors": ("B", "A")}, True),
     ],
 )
-def test_a_kind_has_no_numbers_and_keeps_the_names(one, other, alike) -> None:
+def test_a_kind_ignores_numbers_and_keeps_names(one, other, alike) -> None:
     assert (kind_of("lost", one) == kind_of("lost", other)) is alike
     assert kind_of("lost", one) != kind_of("late", one)
 
@@ -149,7 +149,7 @@ def test_one_defect_after_many_faults_is_one_cause(verdict) -> None:
     assert (len(cause.trials), cause.faults) == (3, ("latency",))
 
 
-def test_what_another_finding_explains_is_no_cause_of_its_own(verdict) -> None:
+def test_an_explained_finding_is_not_a_separate_cause(verdict) -> None:
     trial = verdict("lost", "sequence-reused", "gave-up")
     explaining = tuple(
         replace(each, findings=tuple(replace(one, explains=("lost",)) for one in each.findings))
@@ -161,7 +161,7 @@ def test_what_another_finding_explains_is_no_cause_of_its_own(verdict) -> None:
     assert {cause.anomaly: cause.explains for cause in found} == {"sequence-reused": ("lost",), "gave-up": ()}
 
 
-def test_a_difference_is_none_the_worse_for_a_failure_of_its_requirement(verdict) -> None:
+def test_a_difference_beside_a_failure_remains_a_difference(verdict) -> None:
     trial = verdict("lost")
     lost = trial.requirements[1]
     beside = replace(lost.findings[0], anomaly="avoidable-duplicate", level="SHOULD")
@@ -173,13 +173,13 @@ def test_a_difference_is_none_the_worse_for_a_failure_of_its_requirement(verdict
     }
 
 
-def test_one_error_more_is_no_other_cause_and_another_error_is(verdict) -> None:
+def test_an_additional_error_is_the_same_cause_and_another_error_is_not(verdict) -> None:
     errors = (("A_B",), ("A_B", "C_D"), ("C_D",), ("E_F",))
     trials = [verdict("lost", seed=seed, params={"errors": said}) for seed, said in enumerate(errors)]
     assert sorted(len(cause.trials) for cause in causes(trials)) == [1, 1, 2]
 
 
-def test_one_finding_of_two_requirements_is_told_once(verdict) -> None:
+def test_a_finding_of_two_requirements_is_reported_once(verdict) -> None:
     trial = verdict("lost")
     lost = trial.requirements[1]
     trial = replace(trial, requirements=(*trial.requirements, replace(lost, id="R-again", level="SHOULD")))
@@ -187,7 +187,7 @@ def test_one_finding_of_two_requirements_is_told_once(verdict) -> None:
     assert (cause.requirements, cause.level) == (("R-again", "R-lost"), "MUST")
 
 
-def test_the_line_says_who_what_after_which_fault_how_often(verdict) -> None:
+def test_the_line_of_a_cause_names_client_anomaly_fault_and_counts(verdict) -> None:
     hit = ("dropped_response",)
     trials = [
         verdict("lost", client="kafkajs@2.2.4", scenario=scenario, seed=seed, hit=hit, sent=sent)
@@ -199,7 +199,7 @@ def test_the_line_says_who_what_after_which_fault_how_often(verdict) -> None:
     assert told["replay"] == f"kafka-trial replay 'runs/one two/trials/{trials[1].trial}'"
 
 
-def test_attempts_are_counted_where_the_same_was_tried_several_times(verdict) -> None:
+def test_repeated_attempts_are_counted(verdict) -> None:
     tried = [verdict(*(["lost"] if attempt % 2 else []), attempt=attempt) for attempt in range(1, 6)]
     [cause] = causes([*tried, verdict("lost", seed=2)])
     assert line(cause).endswith("(4 trials, 1 scenario; in 4 of 6 attempts)")
@@ -207,7 +207,7 @@ def test_attempts_are_counted_where_the_same_was_tried_several_times(verdict) ->
     assert line(alone).endswith("(1 trial, 1 scenario)")
 
 
-def test_what_accuses_nobody_comes_behind_what_does_and_is_grouped_by_its_reason(verdict) -> None:
+def test_verdicts_without_findings_are_grouped_by_reason_in_order_of_severity(verdict) -> None:
     trials = [
         verdict(seed=1, verdict="inconclusive", code="client-stalled", params={"stalled_ms": 300}),
         verdict(seed=2, verdict="inconclusive", code="client-stalled", params={"stalled_ms": 40}),
@@ -223,7 +223,7 @@ def test_what_accuses_nobody_comes_behind_what_does_and_is_grouped_by_its_reason
     ]
 
 
-def test_an_attempt_that_fails_stands_for_all(verdict) -> None:
+def test_a_failed_attempt_is_decisive(verdict) -> None:
     passed, failed = verdict(), verdict("lost", attempt=3)
     broken = verdict(verdict="harness-error", reason="no broker", attempt=2)
     assert decisive([passed, broken, failed]) == failed

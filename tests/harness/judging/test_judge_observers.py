@@ -1,4 +1,4 @@
-"""Witness and capture: where they contradict each other, it is an error of the harness and never of the client."""
+"""Witness and capture: a contradiction between them is a harness error and never counts against the client."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.harness.judging.one_record import connection, evidence, saying, scena
 def captured(
     given: Evidence, *, told: Iterable[int], seen: Iterable[int], capture: CaptureRecord | None = None
 ) -> Evidence:
-    """A connection of three requests, as the witness ``told`` them and as the capture has ``seen`` them."""
+    """Return evidence of one connection: the requests in ``told`` by the witness, those in ``seen`` by the capture."""
     told, seen = tuple(told), tuple(seen)
     frames = connection(told)
     tcp = (
@@ -46,7 +46,7 @@ def without_capture(given: Evidence) -> TrialVerdict:
     ("told", "seen", "by", "n"),
     [((1, 3), (1, 2, 3), "capture", 2), ((1, 2, 3), (1, 3), "witness", 2), ((), (1, 2, 3), "capture", 1)],
 )
-def test_a_frame_that_only_one_observer_has_is_a_harness_error_that_names_it(told, seen, by, n):
+def test_a_frame_of_only_one_observer_is_a_harness_error(told, seen, by, n):
     verdict = judge(captured(evidence(()), told=told, seen=seen), scenario(), {"c": saying([])})
 
     assert verdict.verdict == "harness-error"
@@ -66,7 +66,7 @@ def test_a_frame_that_only_one_observer_has_is_a_harness_error_that_names_it(tol
         CaptureRecord(packets=9),
     ],
 )
-def test_a_capture_that_is_not_whole_accuses_nobody(capture):
+def test_an_incomplete_capture_is_not_compared(capture):
     accused = captured(evidence(), told=(1, 3), seen=(1, 2, 3), capture=capture)
     assert judge(accused, scenario(), {"c": saying([])}) == without_capture(accused)
 

@@ -1,4 +1,4 @@
-"""Attempts, shards: nothing is lost, nothing is doubled, and every name leads back to the first."""
+"""Attempts and shards: no trial is lost or doubled, and every attempt refers to the first."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ sizes = st.integers(0, 12)
 
 
 @given(sizes, st.integers(1, 5))
-def test_every_trial_is_tried_so_often_under_names_of_its_own(size, times):
+def test_every_attempt_of_a_trial_has_its_own_name(size, times):
     plan = repeated(plan_of(size), times)
     assert len({each.trial for each in plan.trials}) == len(plan.trials) == size * times
     assert [each.trial for each in plan.trials[:size]] == [each.trial for each in plan_of(size).trials]
@@ -39,13 +39,13 @@ def test_every_trial_is_tried_so_often_under_names_of_its_own(size, times):
 
 
 @given(st.integers(1, 9), st.integers(1, 9))
-def test_an_attempt_of_an_attempt_is_one_of_the_first(one, other):
+def test_an_attempt_of_an_attempt_belongs_to_the_first(one, other):
     assert attempt_of(attempt_of(spec(1), one), other) == attempt_of(spec(1), other)
     assert attempt_of(spec(1), 1) == spec(1)
 
 
 @given(sizes, st.integers(1, 5))
-def test_the_shards_are_the_plan(size, of):
+def test_the_shards_together_are_the_plan(size, of):
     plan = plan_of(size)
     parts = [shard(plan, number, of).trials for number in range(1, of + 1)]
     assert sorted(each.seed for part in parts for each in part) == list(range(size))
@@ -56,7 +56,7 @@ def test_the_shards_are_the_plan(size, of):
     st.lists(st.sampled_from(["pass", "fail", "inconclusive", "unexpected-pass"]), max_size=8),
     st.integers(1, 4),
 )
-def test_what_is_accused_and_nothing_else_is_tried_again(outcomes, times):
+def test_only_failed_trials_are_tried_again(outcomes, times):
     plan = plan_of(len(outcomes))
     verdicts = [verdict_of(each, outcome) for each, outcome in zip(plan.trials, outcomes, strict=True)]
     more = deflaked(plan, verdicts, times)
@@ -69,11 +69,11 @@ def test_what_is_accused_and_nothing_else_is_tried_again(outcomes, times):
     ]
     assert len(again) == len(accused) * (times - 1)
     assert {first_name(each) for each in again} <= {each.trial for each in accused}
-    # Whoever was killed meanwhile goes on, and adds nothing a second time.
+    # A run that was killed in between resumes and adds no attempt a second time.
     assert deflaked(more, verdicts, times) == more
 
 
-def test_a_second_attempt_that_fails_is_no_reason_for_a_third():
+def test_a_failed_second_attempt_causes_no_third():
     plan = repeated(plan_of(1), 2)
     verdicts = [
         verdict_of(each, outcome) for each, outcome in zip(plan.trials, ["pass", "fail"], strict=True)
@@ -82,5 +82,5 @@ def test_a_second_attempt_that_fails_is_no_reason_for_a_third():
 
 
 @pytest.mark.parametrize("attempt", [1, 2, 13])
-def test_the_name_of_an_attempt_is_one_part_of_a_path(attempt):
+def test_the_name_of_an_attempt_is_one_path_component(attempt):
     assert "/" not in attempt_of(spec(1), attempt).trial

@@ -1,4 +1,4 @@
-"""Memory for stored rows: estimated in time, enough for long trials, and the same when they are written and read."""
+"""Memory limits of stored rows: the estimate comes first, suffices for long trials, and is the same on reading."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def values(document: Any) -> int:
 
 
 @given(st.lists(st.dictionaries(st.text(max_size=3), documents, max_size=3), max_size=5))
-def test_no_value_is_left_out_of_the_estimate(rows: list[Any]) -> None:
+def test_the_estimate_counts_every_value(rows: list[Any]) -> None:
     data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
     assert needed(data) >= A_VALUE * sum(map(values, rows)) + A_BYTE * len(data)
 
 
-def test_a_room_holds_what_it_may_and_no_more() -> None:
+def test_a_room_refuses_what_exceeds_its_limit() -> None:
     row = b'{"a":1}'
     room = Room(2 * needed(row))
     room.take(row)
@@ -86,15 +86,15 @@ def stored(tmp_path, evidence: Evidence) -> RunStore:
     ],
     ids=["ordinary", "long", "as large as may be", "ten minutes, a request a record"],
 )
-def test_what_an_honest_client_leaves_is_read_again(tmp_path, workload):
+def test_the_evidence_of_an_honest_client_is_read_back(tmp_path, workload):
     evidence = SimulatedTrial(spec(**workload), "run").run()
     again = stored(tmp_path, evidence).read_evidence("t")
     assert again == replace(evidence, trace=again.trace)
     assert len(again.trace) == len(evidence.trace) > 0
 
 
-def test_frames_of_ten_minutes_are_read_again(tmp_path):
-    """Twenty requests a second, each of three partitions, of any client: one that writes no trace."""
+def test_frames_of_ten_minutes_are_read_back(tmp_path):
+    """A client without a trace sends twenty requests per second, each of three partitions."""
     evidence = replace(SimulatedTrial(spec(), "run").run(), trace=())
     part = next(frame for frame in evidence.frames if frame.produce)
     frame = msgspec.structs.replace(part, produce=part.produce[:1] * 3)
@@ -102,26 +102,26 @@ def test_frames_of_ten_minutes_are_read_again(tmp_path):
     assert len(stored(tmp_path, long).read_evidence("t").frames) == 24_000
 
 
-def test_a_load_whose_evidence_could_not_be_read_is_not_planned():
+def test_a_load_with_too_much_evidence_is_not_planned():
     with raises_code(UsageError, "evidence-too-large", trial="t"):
         spec(records=80_000, records_per_command=1_000)
     with raises_code(UsageError, "evidence-too-large"):
         spec(records=2_400, value_bytes=100_000)
 
 
-def test_evidence_that_could_not_be_read_again_is_not_kept(tmp_path):
+def test_evidence_over_the_limit_is_not_stored(tmp_path):
     evidence = SimulatedTrial(spec(), "run").run()
     store = RunStore(stored(tmp_path, evidence).folder, Limit("evidence", EVIDENCE.what, 100_000))
     with raises_code(OverLimit, "over-limit", most=100000):
         store.write_evidence(evidence)
-    verdict = Execution(store, {})._conclude(evidence)
+    verdict = Execution(store, {}).conclude(evidence)
     assert (verdict.verdict, verdict.code) == (Verdict.HARNESS_ERROR, "over-limit")
     assert verdict.code != DEFECT and "100,000" in verdict.reason
     assert store.read_evidence("t").history == ()
 
 
-def test_a_trace_of_nothing_but_rows_is_too_much(tmp_path):
-    """Thirty megabytes of empty objects are ten million of them."""
+def test_a_trace_of_empty_rows_exceeds_the_limit(tmp_path):
+    """The file is small, but its three million empty objects take much more memory."""
     trace = tmp_path / "own" / "trace"
     trace.parent.mkdir()
     trace.write_bytes(b"{}\n" * 3_000_000)
@@ -129,7 +129,7 @@ def test_a_trace_of_nothing_but_rows_is_too_much(tmp_path):
         read_trace(trace, Meter("c", 2_400))
 
 
-def test_verdicts_share_what_there_is(tmp_path):
+def test_verdicts_share_one_limit(tmp_path):
     store = RunStore(stored(tmp_path, SimulatedTrial(spec(), "run").run()).folder, verdicts_bytes=0)
     path = store.trial_folder("t") / "verdict.json"
     path.touch()
@@ -140,9 +140,11 @@ def test_verdicts_share_what_there_is(tmp_path):
     assert [each.verdict for each in store.verdicts()] == [Verdict.HARNESS_ERROR]
 
 
-def test_long_values_do_not_outlive_their_trial():
+def test_long_values_are_not_cached():
     identity = payload.Identity("run", "trial", "p1", 7)
-    kept = payload._decode.cache_info().currsize
     for size_bytes in (5_000, 100_000):
-        assert payload.decode(payload.encode(identity, size_bytes)) == identity
-    assert payload._decode.cache_info().currsize == kept
+        value = payload.encode(identity, size_bytes)
+        assert payload.decode(value) == identity
+        assert payload.decode(value) is not payload.decode(value)
+    short = payload.encode(identity, 100)
+    assert payload.decode(short) is payload.decode(short)

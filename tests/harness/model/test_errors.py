@@ -1,4 +1,4 @@
-"""A name that is not in a table: what is near, else the table, else some of it and the command that has it all."""
+"""Unknown names: the error suggests a similar name, or lists the table or the command that shows it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ LONG = [f"scenario/{'x' * n}" for n in range(1, MANY + 2)]
         ),
     ],
 )
-def test_an_unknown_name_is_answered_with_what_helps(known: list[str], said: str, hint: str | None) -> None:
+def test_an_unknown_name_gets_a_suggestion_or_a_list(known: list[str], said: str, hint: str | None) -> None:
     error = unknown("scenario", "clam", known)
     assert (str(error), error.hint) == (said, hint)
 
 
-def test_a_long_table_without_a_list_of_its_own_has_no_hint() -> None:
+def test_a_long_table_without_a_list_command_has_no_hint() -> None:
     error = unknown("setting", "clam", LONG)
     assert has_error(error, "unknown-name") and error.hint is None

@@ -1,4 +1,4 @@
-"""Values testify for themselves: any other text, and any change to one of ours, is recognised."""
+"""Record values contain their identity, and any other text or changed value is recognised."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ identities = st.builds(Identity, run=words, trial=words, producer=words, n=st.in
 
 
 @given(identities, st.integers(0, 400))
-def test_round_trip(identity, size_bytes):
+def test_a_value_contains_its_identity(identity, size_bytes):
     value = encode(identity, size_bytes)
     assert decode(value) == identity
     assert len(value) >= size_bytes
 
 
 @given(identities, st.data())
-def test_every_changed_character_is_noticed(identity, data):
+def test_every_changed_character_is_detected(identity, data):
     value = encode(identity, 120)
     at = data.draw(st.integers(0, len(value) - 1))
     other = data.draw(st.characters(codec="ascii").filter(lambda c: c != value[at]))

@@ -1,4 +1,4 @@
-"""Verdicts: nothing is a pass by default, and every run has one exit code."""
+"""Verdicts: a pass must be earned, and every run has one exit code."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from harness.model.verdicts import EXIT_CODES, SEVERITY, Verdict, exit_code, wor
 verdicts = st.lists(st.sampled_from(Verdict))
 
 
-def test_every_verdict_has_a_rank_and_a_code():
+def test_every_verdict_has_a_severity_and_an_exit_code():
     assert set(SEVERITY) == set(EXIT_CODES) == set(Verdict)
 
 
 @given(verdicts, verdicts)
-def test_the_worst_of_more_is_never_better(some, more):
+def test_more_verdicts_never_improve_the_worst(some, more):
     if some:
         assert SEVERITY.index(worst(some + more)) <= SEVERITY.index(worst(some))
 
 
 @given(verdicts)
-def test_a_pass_needs_at_least_one_and_nothing_but_harmless_ones(all_):
+def test_a_pass_needs_only_harmless_verdicts_and_at_least_one(all_):
     if worst(all_) is Verdict.PASS:
         assert set(all_) == {Verdict.PASS}
     if exit_code(all_) == 0:
         assert all_ and all(EXIT_CODES[v] == 0 for v in all_)
 
 
-def test_codes_rank_three_before_one_before_four():
+def test_exit_code_3_outranks_1_and_1_outranks_4():
     assert exit_code([Verdict.FAIL, Verdict.HARNESS_ERROR, Verdict.INCONCLUSIVE]) == 3
     assert exit_code([Verdict.FAIL, Verdict.NOT_EXERCISED]) == 1
     assert exit_code([Verdict.PASS, Verdict.NOT_EXERCISED]) == 4

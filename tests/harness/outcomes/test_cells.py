@@ -115,11 +115,18 @@ def test_a_recovery_that_never_came_is_counted_and_null(recovering):
 
 def test_cells_separate_client_version_scenario_variant_broker_and_guarantee(trial):
     parts = [{}, {"client": "c@2"}, {"scenario": "s/t"}, {"variant": "v"}, {"broker": "b"}]
-    parts += [{"guarantee": "at-least-once"}, {"seed": 2}, {"attempt": 2}]
+    parts += [{"guarantee": "at-least-once"}, {"seed": 2}, {"attempt": 2}, {"seed": 2, "attempt": 2}]
     rows = table([trial(**part) for part in parts])
-    assert len(rows) == 6 and sorted(row.trials for row in rows) == [1, 1, 1, 1, 1, 3]
+    assert len(rows) == 6 and sorted(row.trials for row in rows) == [1, 1, 1, 1, 1, 4]
     clients = table([trial(**part) for part in parts], by_client)
     assert Cell("c@1", guarantee="idempotent") in [row.cell for row in clients] and len(clients) == 4
+
+
+def test_repeating_only_what_failed_changes_no_number(trial):
+    firsts = [trial(10), *(trial(0, seed=seed) for seed in (2, 3, 4))]
+    again = [trial(10, attempt=attempt) for attempt in range(2, 6)]
+    [plain], [repeated] = table(firsts), table([*firsts, *again])
+    assert plain.outcomes == repeated.outcomes and repeated.left_out == 4
 
 
 def test_without_verdicts_there_is_no_row():

@@ -1,4 +1,4 @@
-"""Campaign files: what they come to, and what is said of it."""
+"""Campaign files: the plans that they expand to, and the messages about them."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def test_clients_are_names_versions_and_commands(made):
     assert {trial.client for trial in made(text, clients=mine).plan.trials} == set(mine)
 
 
-def test_the_versions_that_were_tried_have_a_word(made):
+def test_tried_selects_the_tested_versions(made):
     text = 'scenarios = ["produce/calm"]\nclients = [{ name = "confluent-kafka", versions = "tried" }]'
     versions = {trial.client.version for trial in made(text).plan.trials}
     assert versions == set(registry.client("confluent-kafka").versions) and len(versions) > 1
 
 
-def test_names_with_dots_are_settings_in_quotes_or_without(made):
+def test_dotted_settings_may_be_quoted_or_bare(made):
     bare = "[configurations.a]\nlinger.ms = 3\nretry.backoff.ms = 7\nretry.backoff.max.ms = 8\nacks = 1\n"
     quoted = '[configurations.a]\n"linger.ms" = 3\n"retry.backoff.ms" = 7\n"retry.backoff.max.ms" = 8\nacks = "1"\n'
     plans = [made('scenarios = ["produce/calm"]\n' + text).plan for text in (bare, quoted)]
@@ -56,7 +56,7 @@ def test_names_with_dots_are_settings_in_quotes_or_without(made):
     assert all(trial.config.items() >= chosen.items() for trial in plans[0].trials)
 
 
-def test_what_is_generated_is_the_same_for_all_clients_guarantees_and_configurations(made):
+def test_generated_faults_are_the_same_for_all_clients_guarantees_and_configurations(made):
     text = f"""
         clients = ["reference", "confluent-kafka"]
         seeds = [3, 4]
@@ -82,7 +82,7 @@ def test_what_is_generated_is_the_same_for_all_clients_guarantees_and_configurat
     assert trials[0].faults != trials[-1].faults
 
 
-def test_pairs_say_what_they_cover_and_are_tried_with_every_seed(made):
+def test_pairwise_covers_all_pairs_with_every_seed(made):
     text = """
         clients = ["reference", "confluent-kafka@2.3.0", "confluent-kafka@2.16.1"]
         scenarios = ["produce/*", "frame/l*"]
@@ -105,7 +105,7 @@ def test_pairs_say_what_they_cover_and_are_tried_with_every_seed(made):
     assert {trial.seed for trial in pairs.plan.trials} == {5, 6}
 
 
-def test_what_is_left_out_is_said(made):
+def test_left_out_combinations_are_reported(made):
     text = """
         scenarios = ["produce/calm", "broker/paused-too-long"]
         [configurations.patient]
@@ -129,7 +129,7 @@ def test_trials_are_counted_by_client_scenario_and_variant(made):
     ]
 
 
-def test_scenarios_are_all_but_none_beside_tables(made):
+def test_all_scenarios_are_the_default_unless_tables_are_given(made):
     assert {t.scenario for t in made(f"{KINDS}refuse = {{}}").plan.trials} == {"generated/campaign"}
     everything = {t.scenario for t in made('clients = ["reference"]').plan.trials}
     assert everything == {
@@ -140,13 +140,13 @@ def test_scenarios_are_all_but_none_beside_tables(made):
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_the_examples_are_campaigns(path):
+def test_the_examples_are_valid_campaigns(path):
     file = campaign_file.load(path)
     plan = expanded(file, campaign_file.seeds(file)).plan
     assert len({trial.trial for trial in plan.trials}) == len(plan.trials) > 50
 
 
-def test_a_dry_run_is_one_document_and_options_go_before_the_file(capsys, tmp_path):
+def test_options_override_the_file(capsys, tmp_path):
     path = tmp_path / "c.toml"
     path.write_text('clients = ["confluent-kafka"]\nscenarios = ["produce/calm"]\njobs = 3\nseeds = [8]')
     assert call(["campaign", str(path), "--dry-run", "--json"]) == 0

@@ -1,4 +1,4 @@
-"""What may not be in a campaign file: one sentence that says which file, where in it, and what instead."""
+"""Refusals of campaign files: one error that names the file, the place in it, and an alternative."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ KINDS = "[generated.a.kinds]\n"
         ),
     ],
 )
-def test_what_is_no_campaign_file(made, text, said):
+def test_an_invalid_campaign_file_is_refused(made, text, said):
     with pytest.raises(UsageError) as refused:
         made(text)
     assert has_error(refused.value, *said)
@@ -73,7 +73,7 @@ def test_what_is_no_campaign_file(made, text, said):
         ('brokers = ["local:4.3.1x7"]', ("unknown-name", "brokers:")),
     ],
 )
-def test_names_that_nothing_has(made, text, said):
+def test_unknown_names_are_refused(made, text, said):
     with pytest.raises(KafkaTrialError) as refused:
         made(text)
     assert has_error(refused.value, *said)
@@ -101,7 +101,7 @@ def test_names_that_nothing_has(made, text, said):
         ),
     ],
 )
-def test_settings_that_no_producer_takes(made, text, said):
+def test_invalid_settings_are_refused(made, text, said):
     with pytest.raises(UsageError) as refused:
         made(f'scenarios = ["produce/calm"]\n[configurations.mine]\n{text}')
     assert has_error(refused.value, *said)
@@ -171,7 +171,7 @@ def test_settings_that_no_producer_takes(made, text, said):
         ("refuse = { frames = {} }", ("frames-not-taken", "'refuse'", "refuse:")),
     ],
 )
-def test_faults_that_nobody_can_have(made, text, said):
+def test_invalid_fault_kinds_are_refused(made, text, said):
     with pytest.raises(UsageError) as refused:
         made(KINDS + text)
     assert has_error(refused.value, *said)
@@ -185,7 +185,7 @@ def test_faults_that_nobody_can_have(made, text, said):
         ("load = { records = 0 }", ("value-out-of-range", "generated.a.load.records", "1", "10000000", "0")),
     ],
 )
-def test_tables_that_nobody_can_have(made, text, said):
+def test_invalid_tables_are_refused(made, text, said):
     with pytest.raises(UsageError) as refused:
         made(f"[generated.a]\n{text}\n{KINDS}refuse = {{}}")
     assert has_error(refused.value, *said)
@@ -204,7 +204,7 @@ def test_tables_that_nobody_can_have(made, text, said):
         (None, ("cannot-open", "c.toml")),
     ],
 )
-def test_a_file_that_is_wrong_is_one_sentence_and_nothing_is_left(capsys, tmp_path, text, said):
+def test_an_invalid_file_is_one_error_and_leaves_nothing(capsys, tmp_path, text, said):
     path = tmp_path / "c.toml"
     if text is not None:
         path.write_bytes(text.encode("latin-1"))
@@ -215,7 +215,7 @@ def test_a_file_that_is_wrong_is_one_sentence_and_nothing_is_left(capsys, tmp_pa
 
 
 @given(st.text(max_size=30))
-def test_any_text_is_a_campaign_or_one_sentence(tmp_path_factory, text):
+def test_arbitrary_text_is_a_campaign_or_one_error(tmp_path_factory, text):
     path = tmp_path_factory.mktemp("any") / "c.toml"
     path.write_text(text, newline="")
     try:

@@ -1,4 +1,4 @@
-"""Which trials have a cluster to themselves, and what a trial leaves to the next one, by its faults."""
+"""Which trials need an exclusive cluster, and how long the effects of their faults last."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def trial(*kinds: str, exclusive_cluster: bool = False) -> TrialSpec:
     )
 
 
-def test_the_kind_of_fault_decides_or_the_plan():
+def test_the_fault_kind_or_the_plan_requires_an_exclusive_cluster():
     assert needs_exclusive_cluster(trial("latency", "quota")) and not needs_exclusive_cluster(
         trial("latency")
     )
     assert needs_exclusive_cluster(replace(trial("latency"), exclusive_cluster=True))
 
 
-def test_every_kind_that_takes_a_cluster_says_how_long_it_lingers():
-    """Two of them do: what a broker measured of a client's rate, and what a coordinator remembers."""
+def test_the_exclusive_kinds_that_linger():
+    """The effects of two kinds last longer: the measured rate of a client, and the state of a coordinator."""
     said = {name: kind.lingers_s for name, kind in registry.table("faults").items() if kind.exclusive_cluster}
     assert {name: s for name, s in said.items() if s} == {"quota": 12.0, "coordinator_move": math.inf}
 
@@ -51,15 +51,15 @@ def test_a_trial_lingers_as_long_as_the_longest_of_its_faults(kinds, seconds):
     assert lingers_s(trial(*kinds, exclusive_cluster=True), ENDED) == seconds
 
 
-def test_who_did_not_end_in_order_lingers_for_ever():
+def test_a_harness_error_lingers_forever():
     assert lingers_s(trial("broker_kill"), SimpleNamespace(verdict="harness-error")) == math.inf
 
 
-def test_a_kind_that_does_not_say_lingers_for_ever():
+def test_a_kind_without_a_lingering_time_lingers_forever():
     with registry.replaced("faults", {"theirs": SimpleNamespace(exclusive_cluster=True)}):
         assert lingers_s(trial("theirs"), ENDED) == math.inf and not starts_nodes(trial("theirs"))
 
 
-def test_nodes_start_again_where_a_fault_ends_them():
+def test_only_faults_that_end_nodes_restart_them():
     kinds = {name for name in registry.names("faults") if starts_nodes(trial(name))}
     assert kinds == {"broker_kill", "broker_restart", "min_isr"}

@@ -1,4 +1,4 @@
-"""Schedules drawn from tables: whatever a table says, what comes out can be carried out, is distinct, and is told."""
+"""Schedules drawn from tables are executable, distinct and reported, whatever the table contains."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from testkit.codes import raises_code
 KINDS = registry.table("faults")
 UNFAIR = {"changed_error", "log_trim", "producer_id_expiry", "topic_recreate"}
 OF_FRAMES = {name for name, kind in KINDS.items() if getattr(kind, "of_frames", False)}
-#: Kinds whose answers may only say what can be true.
+#: Error codes that a broker can return for a true reason.
 CODES = OneOf((6, 7, 19, 20))
 SEEDS = st.integers(0, 2**32)
 BROKERS = ["local:4.3.1x1", "local:4.3.1x3"]
@@ -49,7 +49,7 @@ def amounts(low: int, high: int) -> st.SearchStrategy[Any]:
 
 
 def tables_of(name: str) -> st.SearchStrategy[dict[str, Any]]:
-    """What a file may say of one kind of fault, as it is read."""
+    """Draw what a campaign file may say about one kind of fault, in the form in which it is read."""
     params = {
         param.name: amounts(param.low, param.high)
         for param in KINDS[name].params
@@ -86,7 +86,7 @@ tables = st.builds(Generated, kinds=kinds, faults=amounts(1, 6), duration_ms=amo
 @pytest.mark.long("a simulated trial an example")
 @given(tables, SEEDS)
 @settings(max_examples=200)
-def test_every_schedule_that_is_drawn_can_be_carried_out_and_judged(table, seed):
+def test_every_drawn_schedule_is_valid_and_fair(table, seed):
     behind = registry.scenario(SCENARIO)
     try:
         scenario = scenario_of("any", table, behind, BROKERS)
@@ -105,7 +105,7 @@ def test_every_schedule_that_is_drawn_can_be_carried_out_and_judged(table, seed)
 
 
 @given(amounts(-5, 5), SEEDS)
-def test_a_number_is_one_that_may_be(amount, seed):
+def test_a_drawn_number_is_within_its_amount(amount, seed):
     number, (low, high) = drawn(Dice(seed, "n"), amount), ends(amount)
     assert low <= number <= high
     assert not isinstance(amount, OneOf) or number in amount.one_of
@@ -114,7 +114,7 @@ def test_a_number_is_one_that_may_be(amount, seed):
 @pytest.mark.parametrize(
     ("amount", "all_of_them"), [(3, {3}), ((1, 4), {1, 2, 3, 4}), (OneOf((1, 100)), {1, 100})]
 )
-def test_every_number_that_may_be_comes_up(amount, all_of_them):
+def test_every_number_of_an_amount_is_drawn(amount, all_of_them):
     dice = Dice(1, "n")
     assert {drawn(dice, amount) for _ in range(100)} == all_of_them
 
@@ -124,13 +124,13 @@ CUT = DrawnKind("disconnect", OneOf((0, 50)))
 
 
 @given(SEEDS, st.integers(1, 8))
-def test_there_are_as_many_faults_as_are_asked_for(seed, count):
+def test_a_schedule_has_the_requested_number_of_faults(seed, count):
     assert len(FaultTable(count, (LATENCY, CUT)).schedule(Dice(seed, "s"))) == count
 
 
-def test_where_there_are_not_so_many_different_ones_there_are_fewer():
-    try_partition = FaultTable(9, (DrawnKind("disconnect", 0),), Workload(records=1, interval_ms=0))
-    faults = try_partition.schedule(Dice(1, "s"))
+def test_a_schedule_has_fewer_faults_if_too_few_differ():
+    table = FaultTable(9, (DrawnKind("disconnect", 0),), Workload(records=1, interval_ms=0))
+    faults = table.schedule(Dice(1, "s"))
     assert 1 < len(faults) < 9
 
 
@@ -142,7 +142,7 @@ def test_a_fault_begins_within_the_load(seed, load_ms):
         assert 0 <= at_ms < max(load_ms, 1)
 
 
-def test_what_is_not_accepted_is_drawn_anew_and_at_last_told():
+def test_a_refused_fault_is_drawn_again_until_the_tries_are_used_up():
     tried: list[FaultSpec] = []
 
     def delayed(fault: FaultSpec) -> None:
@@ -161,7 +161,7 @@ def test_what_is_not_accepted_is_drawn_anew_and_at_last_told():
     assert len(tried) == TRIES
 
 
-def test_frames_and_broker_are_drawn_as_well():
+def test_frames_and_brokers_are_drawn():
     behind = registry.scenario(SCENARIO)
     about = {"broker": [1, 3], "frames": {"api": "Metadata", "first": [1, 4], "count": 2}}
     scenario = scenario_of("few", Generated({"late_frame": about}, faults=6), behind, BROKERS)
@@ -174,7 +174,7 @@ def test_frames_and_broker_are_drawn_as_well():
 
 
 @pytest.mark.parametrize("seed", range(1, 5))
-def test_the_first_fault_meets_something_on_its_way(seed):
+def test_the_first_fault_has_an_effect(seed):
     scenario, client = registry.scenario(SCENARIO), ClientRef("reference", "0.1.0")
     evidence = SimulatedTrial(spec_of(scenario, client, seed), RUN_ID).run()
     [first] = [row for row in evidence.faults if row.index == 0]
@@ -182,7 +182,7 @@ def test_the_first_fault_meets_something_on_its_way(seed):
 
 
 @pytest.mark.parametrize("name", sorted(UNFAIR))
-def test_nobody_is_judged_where_brokers_break_promises_or_lie(name):
+def test_faults_that_make_brokers_break_promises_are_refused(name):
     about = {"frames": {}} if name in OF_FRAMES else {}
     with raises_code(
         UsageError, "fault-not-judged", fault=name, where=re.compile(rf"generated\.bad\.kinds\.{name}$")
@@ -201,11 +201,11 @@ def test_nobody_is_judged_where_brokers_break_promises_or_lie(name):
         ({"api": 3, "code": 4_711}, False),
     ],
 )
-def test_an_error_is_fair_if_a_broker_could_mean_it_and_a_client_go_on(params, is_fair):
+def test_an_error_is_fair_if_it_can_be_true_and_retried(params, is_fair):
     fault = FaultSpec("error_response", AtTime(0), 500, params)
     assert (registry.scenario(SCENARIO).unfair(fault) is None) == is_fair
 
 
-def test_a_parameter_is_never_called_like_what_a_table_has_itself():
+def test_no_parameter_has_the_name_of_a_table_key():
     own = {"duration_ms", "broker", "frames"}
     assert not own & {param.name for kind in KINDS.values() for param in kind.params}

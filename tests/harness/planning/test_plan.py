@@ -1,4 +1,4 @@
-"""Properties of plans: pure, complete, and fair to every client."""
+"""Properties of plans: deterministic, complete, and the same for every client."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def scenario(name: str) -> Scenario:
 
 
 clients = st.lists(st.builds(ClientRef, name=names, version=names), min_size=1, max_size=3, unique=True)
-#: In the name of a trial, which is that of a folder, a slash is a dash.
+#: The name of a trial is that of a folder, in which a dash replaces a slash.
 scenarios = st.lists(names, min_size=1, max_size=4, unique_by=lambda name: name.replace("/", "-")).map(
     lambda all_: [scenario(n) for n in all_]
 )
@@ -45,7 +45,7 @@ def test_a_plan_is_a_function_of_its_arguments(scenarios, clients, seeds):
 
 
 @given(scenarios, clients, st.lists(seeds, min_size=1, max_size=3, unique=True))
-def test_every_combination_is_tried_once_under_a_name_of_its_own(scenarios, clients, seeds):
+def test_every_combination_is_one_trial_with_its_own_name(scenarios, clients, seeds):
     plan = make_plan(scenarios, clients, ["local:1"], seeds)
     combinations = {(t.scenario, t.guarantee, t.client, t.seed) for t in plan.trials}
     assert len(combinations) == len(plan.trials) == len(scenarios) * 2 * len(clients) * len(seeds)
@@ -53,7 +53,7 @@ def test_every_combination_is_tried_once_under_a_name_of_its_own(scenarios, clie
 
 
 @given(names, clients, seeds)
-def test_all_clients_and_guarantees_meet_the_same_faults_and_codec(name, clients, seed):
+def test_all_clients_and_guarantees_have_the_same_faults_and_codec(name, clients, seed):
     trials = make_plan([scenario(name)], clients, ["local:1"], [seed]).trials
     assert all(t.faults == trials[0].faults for t in trials)
     assert len({t.config["compression.type"] for t in trials}) == 1
@@ -61,20 +61,20 @@ def test_all_clients_and_guarantees_meet_the_same_faults_and_codec(name, clients
 
 
 @given(scenarios, clients, seeds)
-def test_a_plan_survives_being_stored(scenarios, clients, seed):
+def test_a_plan_can_be_stored_and_read(scenarios, clients, seed):
     plan = make_plan(scenarios, clients, ["local:1"], [seed])
     assert msgspec.json.decode(msgspec.json.encode(plan), type=Plan) == plan
 
 
 @given(names, names, seeds)
-def test_one_more_scenario_does_not_shift_the_others(one, other, seed):
+def test_another_scenario_does_not_change_the_others(one, other, seed):
     client = [ClientRef("c", "1")]
     alone = make_plan([scenario(one)], client, ["b:1"], [seed]).trials
     together = make_plan([scenario(other), scenario(one)], client, ["b:1"], [seed]).trials
     assert all(any(a == t for t in together) for a in alone)
 
 
-def test_the_settings_promise_what_the_guarantee_says():
+def test_the_settings_match_the_guarantee():
     three = Scenario(**(vars(scenario("s")) | {"guarantees": tuple(Guarantee)[:3]}))
     trials = {t.guarantee: t.config for t in make_plan([three], [ClientRef("c", "1")], ["b:1"], [1]).trials}
     assert trials[Guarantee.IDEMPOTENT]["enable.idempotence"] is True
@@ -83,13 +83,13 @@ def test_the_settings_promise_what_the_guarantee_says():
 
 
 @given(seeds, names, st.integers(-1000, 1000), st.integers(0, 1000))
-def test_dice_stay_in_their_bounds_and_repeat(seed, name, low, width):
+def test_dice_are_deterministic_and_within_bounds(seed, name, low, width):
     rolls = [Dice(seed, name).between(low, low + width) for _ in range(2)]
     assert rolls[0] == rolls[1]
     assert low <= rolls[0] <= low + width
 
 
-def test_dice_reach_every_face_about_equally():
+def test_dice_are_about_uniform():
     dice = Dice(1, "faces")
     counts = [0] * 6
     for _ in range(6000):
@@ -97,7 +97,7 @@ def test_dice_reach_every_face_about_equally():
     assert all(800 < count < 1200 for count in counts)
 
 
-def test_all_codecs_come_up_over_the_seeds():
+def test_all_codecs_occur_across_seeds():
     plan = make_plan([scenario("s")], [ClientRef("c", "1")], ["b:1"], range(60))
     assert {t.config["compression.type"] for t in plan.trials} == set(CODECS)
 
@@ -114,7 +114,7 @@ def promising(name: str, *guarantees: Guarantee, **config: str | int) -> Scenari
     st.dictionaries(st.sampled_from(["linger.ms", "batch.size", "retry.backoff.ms"]), st.integers(0, 999)),
     seeds,
 )
-def test_a_configuration_is_laid_over_the_profile_and_changes_nothing_else(chosen, seed):
+def test_a_configuration_overrides_the_profile_and_nothing_else(chosen, seed):
     axes = Axes([scenario("s")], TWO, ["b:1"], configurations={"plain": {}, "mine": chosen})
     trials = plan_of(axes, axes.cells(), [seed]).trials
     plain = {(t.client, t.guarantee): t for t in trials if t.variant == "plain"}
@@ -125,7 +125,7 @@ def test_a_configuration_is_laid_over_the_profile_and_changes_nothing_else(chose
         assert (trial.faults, trial.workload) == (plain[key].faults, plain[key].workload)
 
 
-def test_what_a_file_adds_is_in_the_name_of_a_trial_and_is_its_variant():
+def test_tables_and_configurations_are_the_variant_and_part_of_the_name():
     axes = Axes(
         [scenario("p/calm")],
         TWO[:1],
@@ -143,7 +143,7 @@ def test_what_a_file_adds_is_in_the_name_of_a_trial_and_is_its_variant():
     assert len({t.trial for t in trials}) == len(trials) == 8
 
 
-def test_tables_of_one_scenario_are_different_schedules_and_their_names_alone_decide():
+def test_the_schedule_of_a_table_depends_on_its_name_only():
     both = Axes([], TWO, ["b:1"], {"one": scenario("g/c"), "two": scenario("g/c")})
     trials = plan_of(both, both.cells(), [1]).trials
     faults = {t.variant: t.faults for t in trials}
@@ -174,7 +174,7 @@ def test_tables_of_one_scenario_are_different_schedules_and_their_names_alone_de
         ({"max.block.ms": 5}, set(), "the scenario sets max.block.ms to 7 itself"),
     ],
 )
-def test_what_cannot_be_together_is_left_out_and_says_why(chosen, tried_under, why):
+def test_conflicting_combinations_are_left_out_with_a_reason(chosen, tried_under, why):
     axes = Axes([promising("s", **{"max.block.ms": 7})], TWO, ["b:1"], configurations={"mine": chosen})
     assert {cell.guarantee for cell in axes.cells()} == tried_under
     left_out = axes.left_out()
@@ -185,7 +185,7 @@ def test_what_cannot_be_together_is_left_out_and_says_why(chosen, tried_under, w
 
 
 @given(scenarios, clients, st.integers(1, 3), st.lists(seeds, min_size=1, max_size=3, unique=True))
-def test_pairs_are_a_part_of_the_product_and_meet_whatever_can_meet(
+def test_pairwise_cells_are_part_of_the_product_and_cover_all_pairs(
     scenarios, clients, configurations, seeds
 ):
     chosen = {str(number): {"linger.ms": number} for number in range(configurations)}
@@ -201,6 +201,6 @@ def test_pairs_are_a_part_of_the_product_and_meet_whatever_can_meet(
     assert all(whole[trial.trial] == trial for trial in pairs)
 
 
-def test_every_setting_that_matters_is_in_the_profile():
-    """A configuration is only laid over it: what a rule between settings rests on must be there."""
+def test_settings_with_rules_are_in_the_profile():
+    """A configuration overrides the profile, which must therefore contain the settings that rules compare."""
     assert {"acks", "delivery.timeout.ms", "linger.ms", "request.timeout.ms", "retries"} <= set(PROFILE)

@@ -1,4 +1,4 @@
-"""What a scenario needs and cluster or client lack is said before anything runs."""
+"""Missing brokers or client features are reported before a trial runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def spec(scenario: str, broker: str) -> TrialSpec:
         ("broker/killed", "elsewhere:1", False),
     ],
 )
-def test_the_plan_tells_whether_there_are_brokers_enough(scenario: str, broker: str, lacks: bool) -> None:
+def test_a_scenario_with_too_few_brokers_is_unavailable(scenario: str, broker: str, lacks: bool) -> None:
     why = unavailable.by_plan(spec(scenario, broker))
     assert (why is not None) == lacks
     if why is not None:
@@ -44,7 +44,7 @@ def test_the_plan_tells_whether_there_are_brokers_enough(scenario: str, broker: 
         assert (why.params["scenario"], why.params["least"], why.params["nodes"]) == (scenario, 3, 1)
 
 
-def test_a_scenario_of_several_requests_in_flight_is_not_for_a_client_with_one() -> None:
+def test_a_scenario_with_several_requests_in_flight_needs_a_client_that_sends_them() -> None:
     told = {"max.in.flight.requests.per.connection": "a node gets one request at a time"}
     assert unavailable.in_flight(spec("frame/swapped-answers", "local:4.3.1x1"), {}) is None
     assert unavailable.in_flight(spec("produce/calm", "local:4.3.1x1"), told) is None
@@ -53,7 +53,7 @@ def test_a_scenario_of_several_requests_in_flight_is_not_for_a_client_with_one()
     assert (why.params["least"], why.params["why"]) == (2, *told.values())
 
 
-def test_every_scenario_that_names_a_broker_needs_it() -> None:
+def test_every_scenario_requires_the_brokers_it_names() -> None:
     for scenario in registry.table("scenarios").values():
         for seed in range(1, 12):
             [trial, *_] = make_plan([scenario], [REFERENCE], ["local:4.3.1x3"], [seed]).trials
@@ -61,7 +61,7 @@ def test_every_scenario_that_names_a_broker_needs_it() -> None:
             assert max(named, default=1) <= scenario.needs_brokers, scenario.name
 
 
-def test_in_the_simulated_world_it_is_unsupported() -> None:
+def test_a_simulated_trial_with_too_few_brokers_is_unsupported() -> None:
     evidence, verdict = try_spec(spec("broker/paused", "scripted:4.3.1x2"))
     assert (verdict.verdict, verdict.reason) == (
         "unsupported",
@@ -70,7 +70,7 @@ def test_in_the_simulated_world_it_is_unsupported() -> None:
     assert not evidence.frames
 
 
-def test_a_campaign_concludes_it_without_a_cluster(tmp_path: Path) -> None:
+def test_a_campaign_starts_no_cluster_for_unavailable_trials(tmp_path: Path) -> None:
     def no_cluster(*_: object, **__: object) -> Lanes:
         raise AssertionError("a cluster was asked for")
 

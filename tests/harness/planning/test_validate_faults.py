@@ -1,4 +1,4 @@
-"""What a schedule may not ask for: each is one sentence that says what, where, and what instead."""
+"""Invalid schedules are refused with one error that names the fault, the value and the limit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from testkit.codes import coded, raises_code
 
 CLIENT = ClientRef("reference", "0")
 THREE, ONE = "scripted:4.3.1x3", "scripted:4.3.1x1"
-#: 100 records, 20 of them before the load; 5,000 ms.
+#: 100 records, 20 of them before the load, which lasts 5,000 ms.
 LOAD = Workload(records=100, records_per_command=20, interval_ms=1_000, partitions=2)
 STARTUP, LOADED = OnPhase("startup"), OnPhase("load")
 
@@ -123,7 +123,7 @@ def said_of(api: int, kind: str = "throttle") -> FaultSpec:
         (said_of(1), coded("frames-api-never-sent", api=1)),
     ],
 )
-def test_what_can_never_come_is_refused_in_one_sentence(fault: FaultSpec, said: str) -> None:
+def test_an_impossible_fault_is_refused(fault: FaultSpec, said: str) -> None:
     with raises_code(UsageError, said) as refusal:
         check(fault)
     assert repr(fault.kind) in str(refusal.value) and "\n" not in str(refusal.value)
@@ -147,18 +147,18 @@ def test_what_can_never_come_is_refused_in_one_sentence(fault: FaultSpec, said: 
         said_of(3),
     ],
 )
-def test_what_can_come_is_not_refused(fault: FaultSpec) -> None:
+def test_a_possible_fault_is_accepted(fault: FaultSpec) -> None:
     check(fault)
 
 
-def test_behind_the_load_a_fault_can_start_while_another_lasts() -> None:
+def test_a_fault_may_start_after_the_load_while_another_is_active() -> None:
     late, other = refuse(AtTime(10_400)), FaultSpec("latency", AtTime(0), 500, {"upstream_ms": 5})
     check(late, other)
     with raises_code(UsageError, "fault-starts-after-load", earliest_ms=10500, load_ms=5000):
         check(refuse(AtTime(10_500)), other)
 
 
-def test_a_schedule_made_for_three_brokers_is_carried_out_on_fewer() -> None:
+def test_a_schedule_for_three_brokers_is_accepted_on_fewer() -> None:
     check(refuse(AtTime(0), brokers=(3,)), broker=ONE)
     with raises_code(UsageError, "fault-broker-range", broker=4, cluster="scripted:4.3.1x1", last=3):
         check(refuse(AtTime(0), brokers=(4,)), broker=ONE)

@@ -1,4 +1,4 @@
-"""What a plan may not ask for is refused by ``replay`` in one sentence, with exit code 2, and nothing is left."""
+"""``replay`` refuses an invalid plan with one error and exit code 2, and leaves no files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def replay(tmp_path: Path, *trials: dict[str, Any]) -> int:
 
 
 def changed(**changes: Any) -> dict[str, Any]:
-    """The plain trial as JSON, with a change; one of a workload's part is named after it."""
+    """Return the plain trial as JSON with these changes, of which some may be fields of its workload."""
     found: dict[str, Any] = msgspec.to_builtins(SPEC)
     for name, value in changes.items():
         (found["workload"] if name in found["workload"] else found)[name] = value
@@ -58,7 +58,7 @@ def test_a_plain_trial_is_replayed(tmp_path: Path) -> None:
     assert replay(tmp_path, changed(), changed(trial="again")) == 0
 
 
-def test_a_trial_needs_no_other_settings_than_those_that_are_asked_for(tmp_path: Path) -> None:
+def test_a_trial_needs_only_the_required_settings(tmp_path: Path) -> None:
     config = {name: CONFIG[name] for name in (*NEEDED, "enable.idempotence", "acks")}
     assert replay(tmp_path, changed(config=config)) == 0
 
@@ -105,7 +105,7 @@ def test_a_trial_needs_no_other_settings_than_those_that_are_asked_for(tmp_path:
         (changed(broker="scripted:9.9.9x1"), "unknown version of the scripted brokers '9.9.9'"),
     ],
 )
-def test_a_plan_that_makes_no_sense_is_refused_before_anything_runs(
+def test_an_invalid_plan_is_refused_before_anything_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], trial: dict[str, Any], said: str
 ) -> None:
     assert replay(tmp_path, trial) == 2
@@ -120,14 +120,14 @@ def test_each_trial_of_a_plan_has_its_own_name(tmp_path: Path, capsys: pytest.Ca
 
 
 @pytest.mark.parametrize("scenario", registry.table("scenarios").values(), ids=lambda scenario: scenario.name)
-def test_whatever_a_scenario_draws_is_accepted_in_its_worlds_on_every_cluster(scenario: Any) -> None:
+def test_every_schedule_of_a_scenario_is_accepted_in_its_modes_and_on_every_cluster(scenario: Any) -> None:
     for mode in scenario.modes:
         kind = "local" if mode == Mode.LIVE else "scripted"
         brokers = [f"{kind}:4.3.1x{nodes}" for nodes in (1, 2, 3)]
         validate_plan.check(make_plan([scenario], [CLIENT], brokers, range(1, 21)), mode)
 
 
-def test_a_client_of_any_name_is_planned_under_a_name_for_a_folder() -> None:
+def test_a_client_with_any_name_gets_a_valid_trial_name() -> None:
     own = ClientRef("my adapter: ä", "own", ("./my adapter: ä",))
     plan = make_plan([registry.scenario("produce/calm")], [own], ["local:4.3.1x1"], [1])
     validate_plan.check(plan, Mode.LIVE)

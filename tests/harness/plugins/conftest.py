@@ -1,4 +1,4 @@
-"""Distributions of third parties, on the path for one test."""
+"""Third-party distributions that are installed for one test."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from harness.plugins import registry
 
-#: From a distribution's name, its module's text and its entry points (group -> name -> value) to the folder it is in.
+#: Takes a distribution's name, its module's text and its entry points (group -> name -> value); returns its folder.
 Install = Callable[[str, str, Mapping[str, Mapping[str, str]]], Path]
 
 
@@ -30,21 +30,16 @@ def write(folder: Path, name: str, module: str, points: Mapping[str, Mapping[str
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
-    """Install a distribution of one module; what is known of others is forgotten, before and afterwards."""
+    """Install a distribution of one module; the registry's caches are cleared before and afterwards."""
     before = set(sys.modules)
 
     def installed(name: str, module: str, points: Mapping[str, Mapping[str, str]]) -> Path:
         folder = write(tmp_path / name, name, module, points)
         monkeypatch.syspath_prepend(folder)
-        forget()
+        registry.forget()
         return folder
 
     yield installed
-    forget()
+    registry.forget()
     for name in {name for name in sys.modules if name.startswith("theirs")} - before:
         del sys.modules[name]
-
-
-def forget() -> None:
-    for known in (registry._points, registry._sources, registry._load):
-        known.cache_clear()

@@ -1,4 +1,4 @@
-"""Providers: what they find and what they do not, whose they are when they are broken, and that they are lazy."""
+"""Providers: the parts that they find, errors that name the distribution, and lazy imports."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_third_party_can_have_a_provider(install):
     assert registry.fault("theirs_one") == "THEIRS_ONE"
 
 
-def test_who_provides_the_broken_part_is_told(install):
+def test_a_broken_part_names_its_provider(install):
     install("theirs", WORKING, POINTS)
     said = {"group": "faults", "name": "theirs_two", "source": re.compile("^theirs:PROVIDER,")}
     with raises_code(KafkaTrialError, "part-failed-to-load", **said, said="two is not there"):
@@ -57,7 +57,7 @@ def test_who_provides_the_broken_part_is_told(install):
         ("class PROVIDER:\n    names = lambda: ['x']", "no attribute 'load'"),
     ],
 )
-def test_who_has_the_broken_provider_is_told(install, module, said):
+def test_a_broken_provider_is_named(install, module, said):
     install("theirs", module, POINTS)
     whose = {"group": "faults", "source": re.compile("theirs:PROVIDER,")}
     with raises_code(KafkaTrialError, "provider-failed", **whose, said=re.compile(said)):
@@ -65,7 +65,7 @@ def test_who_has_the_broken_provider_is_told(install, module, said):
     assert "lost" in registry.checks()
 
 
-def test_a_provider_and_an_entry_point_can_have_the_same_name(install):
+def test_a_name_of_a_provider_and_an_entry_point_is_registered_twice(install):
     install("theirs", WORKING, POINTS | {"faults": {"theirs_one": "theirs:FAULT"}})
     both = re.compile(r"theirs:FAULT,.*theirs:PROVIDER,")
     with raises_code(KafkaTrialError, "name-registered-twice", name="theirs_one", ways=both):
@@ -73,7 +73,7 @@ def test_a_provider_and_an_entry_point_can_have_the_same_name(install):
 
 
 @pytest.mark.parametrize("group", ["faults", "mutants", "clients"])
-def test_to_tell_names_imports_no_part(group):
+def test_listing_names_imports_no_part(group):
     program = (
         "import sys; from harness.plugins import registry\n"
         f"assert len(registry.names({group!r})) > 10\n"
@@ -85,13 +85,13 @@ def test_to_tell_names_imports_no_part(group):
 
 
 @pytest.mark.parametrize("provider", [FAULTS, MUTANTS, ADAPTERS], ids=lambda provider: provider.package)
-def test_a_part_of_a_file_has_the_name_of_the_file(provider):
+def test_a_part_has_the_name_of_its_file(provider):
     for name in provider.names():
         part = None if name.endswith("_lib") else provider.load(name)
         assert getattr(part, "name", name).replace("-", "_") == name
 
 
-#: Everything of a kind that there is once all modules are imported: also what no module gives a name.
+#: Finds every object of a kind after importing all modules, also those without a name in a module.
 MADE = """
 import gc
 from importlib import import_module
@@ -112,7 +112,7 @@ print(len(made))
 
 
 @pytest.mark.parametrize(("group", "kind"), [("checks", "Check"), ("scenarios", "Scenario")])
-def test_every_object_that_is_made_is_registered_once(group, kind):
+def test_every_object_of_a_kind_is_registered_once(group, kind):
     program = MADE.format(group=group, kind=kind, module=kind.lower())
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert told.stdout.strip() == str(len(registry.names(group))), told.stderr
@@ -130,7 +130,7 @@ NAME = "one"
 """
 
 
-def test_what_has_a_public_name_is_collected(install):
+def test_objects_with_public_names_are_collected(install):
     package = install("theirs", "", {}) / "theirs_parts"
     package.mkdir()
     (package / "__init__.py").write_text("")

@@ -1,4 +1,4 @@
-"""A distribution of somebody else's adds one part of each kind; what is wrong with it is told with its name."""
+"""A third-party distribution adds one part of each kind, and errors of its parts name it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.model.errors import KafkaTrialError, UsageError
 from harness.plugins import registry
 from testkit.codes import has_error, raises_code
 
-#: Each is a copy of a part of ours under its own name.
+#: Copies of our parts under other names.
 THEIRS = """
     from dataclasses import replace
 
@@ -58,7 +58,7 @@ each_kind = pytest.mark.parametrize(("group", "what", "name", "attribute"), PART
 
 
 @each_kind
-def test_a_part_is_found_beside_ours(install, group, what, name, attribute):
+def test_a_third_party_part_is_found_beside_ours(install, group, what, name, attribute):
     ours = registry.names(group)
     install("theirs", THEIRS, POINTS)
     added = {name, "mutant-theirs_seed"} if group == "clients" else {name}
@@ -76,7 +76,7 @@ def test_a_mutant_is_a_client_too(install):
 
 
 @each_kind
-def test_who_has_the_broken_part_is_told(install, group, what, name, attribute):
+def test_a_broken_part_names_its_distribution(install, group, what, name, attribute):
     install("theirs", "raise OSError('no such horn')", POINTS)
     assert name in registry.names(group)
     expected = {
@@ -89,7 +89,7 @@ def test_who_has_the_broken_part_is_told(install, group, what, name, attribute):
         registry.one(group, what, name)
 
 
-def test_a_broken_mutant_is_told_once(install):
+def test_a_broken_mutant_is_reported_once(install):
     install("theirs", "MUTANTS = ()", POINTS)
     with pytest.raises(KafkaTrialError) as told:
         registry.client("mutant-theirs_seed")
@@ -100,7 +100,7 @@ def test_a_broken_mutant_is_told_once(install):
 
 
 @pytest.mark.parametrize("group", ["faults", "checks", "scenarios", "clients", "brokers", "mutants"])
-def test_a_name_that_is_there_twice_is_an_error_that_names_both(install, group):
+def test_a_name_registered_twice_is_an_error(install, group):
     name, other, *_ = registry.names(group) * 2
     install("theirs", "", {group: {name: "theirs:PART"}})
     with pytest.raises(KafkaTrialError) as told:
@@ -113,7 +113,7 @@ def test_a_name_that_is_there_twice_is_an_error_that_names_both(install, group):
         assert registry.one(group, "part", other)
 
 
-def test_two_third_parties_can_have_the_same_name(install):
+def test_a_name_of_two_third_parties_is_an_error(install):
     install("theirs", "", {"faults": {"storm": "theirs:A"}})
     install("theirs_too", "", {"faults": {"storm": "theirs_too:B"}})
     with raises_code(KafkaTrialError, "name-registered-twice", ways=re.compile("theirs_too:B,.*theirs:A,")):
@@ -121,14 +121,14 @@ def test_two_third_parties_can_have_the_same_name(install):
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("theirs_jiter", "theirs_jitter"), ("latncy", "latency")])
-def test_a_mistyped_name_is_looked_for_among_all(install, typed, meant):
+def test_suggestions_include_third_party_names(install, typed, meant):
     install("theirs", THEIRS, POINTS)
     with raises_code(UsageError, "unknown-name", what="fault", name=typed, suggestion=meant):
         registry.fault(typed)
 
 
 @pytest.mark.long("starts a process with another distribution")
-def test_the_command_line_knows_them(install):
+def test_the_command_line_finds_third_party_parts(install):
     folder = install("theirs", THEIRS, POINTS)
 
     def told(*argv: str) -> dict[str, object] | list[dict[str, object]]:
@@ -140,7 +140,21 @@ def test_the_command_line_knows_them(install):
     assert told("mutants", "theirs_seed")["escaped"] == []
 
 
-def test_a_part_of_the_caller_is_found_instead_of_the_registered_one_for_as_long_as_it_says():
+@pytest.mark.long("starts a process with another distribution")
+def test_a_command_that_cannot_be_loaded_is_listed_and_names_the_cause(install):
+    folder = install("theirs", "raise OSError('no-such-horn')", {"commands": {"horn": "theirs:COMMAND"}})
+
+    def ended(*argv: str) -> subprocess.CompletedProcess[str]:
+        command = [str(Path(sys.executable).with_name("kafka-trial")), *argv]
+        env = os.environ | {"PYTHONPATH": str(folder)}
+        return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+
+    listed, broken = ended("--help"), ended("horn", "--loud", "twice")
+    assert listed.returncode == 0 and " horn " in listed.stdout
+    assert broken.returncode == 3 and has_error(broken.stderr, "part-failed-to-load", "horn", "no-such-horn")
+
+
+def test_replaced_parts_are_found_within_the_context_only():
     registered, mine, another = registry.fault("latency"), object(), object()
     with registry.replaced("faults", {"latency": mine, "my_fault": another}):
         assert registry.fault("latency") is mine and registry.fault("my_fault") is another

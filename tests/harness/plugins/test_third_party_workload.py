@@ -1,4 +1,4 @@
-"""What plans, refusals, messages and mutants say of another workload and its client is what these say themselves."""
+"""Plans, refusals, messages and mutants use the definitions of a third-party workload and its client."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def trial(scenario, **changes):
     return replace(spec, **changes)
 
 
-def test_a_setting_takes_the_values_of_any_workload(theirs):
+def test_a_setting_accepts_the_values_of_any_workload(theirs):
     assert (accepted("tally.depth", 3), accepted("acks", True), accepted("acks", 1)) == (3, True, "1")
     expected = re.compile("true or false.*one of|one of.*true or false")
     with raises_code(UsageError, "setting-value-refused", name="acks", expected=expected, value="x"):
@@ -90,7 +90,7 @@ def test_a_setting_takes_the_values_of_any_workload(theirs):
     ("chosen", "fits"),
     [({"tally.depth": 3}, "tally/calm"), ({"linger.ms": 7}, "produce/calm"), ({"acks": "1"}, "produce/calm")],
 )
-def test_a_configuration_is_left_out_where_the_workload_does_not_take_it(theirs, chosen, fits):
+def test_a_configuration_is_left_out_for_a_workload_without_its_settings(theirs, chosen, fits):
     both = [theirs, registry.scenario("produce/calm")]
     axes = Axes(both, [ClientRef("theirs", "1")], ["local:4.3.1x1"], configurations={"one": chosen})
     assert {cell.situation for cell in axes.cells()} == {fits}
@@ -101,7 +101,7 @@ def test_a_configuration_is_left_out_where_the_workload_does_not_take_it(theirs,
 
 
 @pytest.mark.parametrize(("api", "refused"), [("Metadata", False), ("ApiVersions", False), ("Produce", True)])
-def test_faults_act_on_frames_of_apis_that_the_workload_asks(theirs, api, refused):
+def test_faults_act_only_on_apis_of_the_workload(theirs, api, refused):
     fault = FaultSpec("dropped_frame", AtTime(100), 500, frames=FrameMatch(api))
     plan = Plan(1, (trial(theirs, faults=(fault,)),))
     if refused:
@@ -119,20 +119,20 @@ def test_faults_act_on_frames_of_apis_that_the_workload_asks(theirs, api, refuse
         ({"depth": 9}, coded("workload-param-range", name="depth", workload="tally", low=1, high=4, value=9)),
     ],
 )
-def test_a_parameter_is_one_of_the_workload_and_within_bounds(theirs, params, said):
+def test_an_unknown_or_out_of_range_parameter_is_refused(theirs, params, said):
     spec = trial(theirs)
     with raises_code(UsageError, said):
         validate_plan.check_workload(replace(spec, workload=replace(spec.workload, params=params)))
     validate_plan.check_workload(replace(spec, workload=replace(spec.workload, params={"depth": 4})))
 
 
-def test_messages_have_the_words_of_the_workload_and_general_ones_for_several(theirs):
+def test_messages_use_the_terms_of_the_workload_or_general_ones_for_several(theirs):
     assert words(["tally/calm"]) == ("record", "counted")
     assert words(["produce/calm", "network/reset"]) == ("record", "acknowledged")
     assert words(["tally/calm", "produce/calm"]) == words(["of an older version"]) == ("element", "done")
 
 
-def test_a_mutant_that_runs_live_only_is_not_tried_and_never_passes(theirs, capsys):
+def test_a_live_only_mutant_is_not_tried(theirs, capsys):
     assert call(["mutants", "wrong"]) == 5
     assert has_error(capsys.readouterr().err, "no-simulated-mutant", "wrong")
     assert call(["mutants", "wrong", "wrong_hash_seed", "--json"]) == 0

@@ -1,4 +1,4 @@
-"""A machine that has nothing but what a test puts on its PATH, and an empty cache."""
+"""A machine that has only the tools that a test puts on its PATH, and an empty cache."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ JARS = {"kafka_2.13-4.3.1.jar": b"broker", "kafka-clients-4.3.1.jar": b"clients"
 
 
 class Machine:
-    """``has(tool, script)`` puts a shell script on the PATH; ``jars`` is what its Ivy delivers and what is pinned."""
+    """A machine where ``has(tool, script)`` puts a script on the PATH; ``jars`` are delivered by Ivy and pinned."""
 
     jars = JARS
 
@@ -31,7 +31,7 @@ class Machine:
         return path
 
     def has_java(self, version: str, folder: Path | None = None) -> Path:
-        """A Java whose Ivy delivers ``JARS`` into the folder of the retrieve pattern."""
+        """Install a Java whose Ivy delivers ``JARS`` into the folder of the retrieve pattern."""
         deliver = "\n".join(
             f'printf %s {content.decode()} > "$folder/{name}"' for name, content in JARS.items()
         )
@@ -43,7 +43,7 @@ class Machine:
         return self.has("java", script, folder)
 
     def has_go(self, version: str) -> Path:
-        """A Go whose ``build`` leaves a server that says its version."""
+        """Install a Go whose ``build`` makes a server that prints its version."""
         server = "printf '#!/bin/sh\\necho toxiproxy-server version 2.12.0\\n'"
         script = f"""
             [ "$1" = version ] && {{ echo go version go{version} linux/amd64; exit; }}
@@ -83,6 +83,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     for name in ("JAVA_HOME", "TOXIPROXY_URL"):
         monkeypatch.delenv(name, raising=False)
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in JARS.items()}
+    # The jars of this machine are made up, so that neither the committed sums nor the real Ivy apply.
     monkeypatch.setattr(kafka, "read_sums", lambda version: sums)
     monkeypatch.setattr(jars, "ivy_classpath", lambda: "ivy.jar")
     return machine

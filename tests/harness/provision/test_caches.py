@@ -1,4 +1,4 @@
-"""Whole, once, under a lock."""
+"""Installations are complete, made once, and protected by a lock."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def held(name: str) -> list[str]:
     return [path.name for path in (installations() / "kind" / name).iterdir()]
 
 
-def test_the_cache_is_where_one_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_variables_set_the_place_of_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     monkeypatch.delenv("KAFKA_TRIAL_CACHE", raising=False)
     assert cache_dir() == tmp_path / "xdg" / "kafka-trial"
@@ -29,7 +31,7 @@ def test_the_cache_is_where_one_says(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert cache_dir().is_dir()
 
 
-def test_a_cache_that_cannot_be_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unwritable_cache_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("KAFKA_TRIAL_CACHE", str(tmp_path / "file" / "below"))
     with raises_code(EnvironmentProblem, "cache-not-writable", why="Not a directory") as caught:
@@ -43,7 +45,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def test_two_that_want_the_same_thing_build_it_once(cache: Path) -> None:
+def test_concurrent_requests_build_an_installation_once(cache: Path) -> None:
     building, second_is_there = threading.Event(), threading.Event()
     built = []
 
@@ -70,7 +72,7 @@ def test_two_that_want_the_same_thing_build_it_once(cache: Path) -> None:
     assert held("name") == ["thing"]
 
 
-def test_the_lock_holds_between_processes_and_ends_with_them(tmp_path: Path) -> None:
+def test_a_lock_excludes_other_processes_until_its_process_ends(tmp_path: Path) -> None:
     holder = subprocess.Popen(
         [
             sys.executable,
@@ -99,7 +101,7 @@ def test_the_lock_holds_between_processes_and_ends_with_them(tmp_path: Path) -> 
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def test_a_failed_installation_leaves_nothing_and_may_be_tried_again(cache: Path) -> None:
+def test_a_failed_installation_leaves_nothing_and_can_be_retried(cache: Path) -> None:
     def fails(folder: Path) -> None:
         (folder / "half").touch()
         raise EnvironmentProblem("made-up", "no network")
@@ -111,7 +113,7 @@ def test_a_failed_installation_leaves_nothing_and_may_be_tried_again(cache: Path
     assert held("name") == ["whole"]
 
 
-def test_what_a_killed_installation_left_is_not_taken_for_ours(cache: Path) -> None:
+def test_a_partial_installation_is_replaced(cache: Path) -> None:
     partial = installations() / "kind" / ".name.partial"
     partial.mkdir(parents=True)
     (partial / "stale").touch()
@@ -119,7 +121,7 @@ def test_what_a_killed_installation_left_is_not_taken_for_ours(cache: Path) -> N
     assert held("name") == ["fresh"]
 
 
-def test_what_has_no_manifest_is_made_anew(cache: Path) -> None:
+def test_an_installation_without_a_manifest_is_made_again(cache: Path) -> None:
     place = installations() / "kind" / "name"
     place.mkdir(parents=True)
     (place / "bad").touch()
@@ -127,7 +129,7 @@ def test_what_has_no_manifest_is_made_anew(cache: Path) -> None:
     assert held("name") == ["good"]
 
 
-def test_what_has_no_lock_is_told_at_each_use(cache: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_missing_lock_is_reported_at_each_use(cache: Path, caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(2):
         installed("kind", "client@1.0-0123", lambda folder: (folder / "thing").touch(), is_locked=False)
     installed("kind", "other@1.0-0123", lambda folder: (folder / "thing").touch())

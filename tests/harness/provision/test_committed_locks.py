@@ -1,6 +1,6 @@
-"""Each version that was tried has a committed lock: the version, hashes of all that comes with it, no address.
+"""Each tested version has a committed lock with the version, hashes of all dependencies, and no address.
 
-No other committed file says either where packages come from: that is for each package client, and its user, to know.
+No committed file names the address of a registry, which is configured by the user of each package client.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from harness.plugins import registry
 from harness.provision import toxiproxy
 from harness.provision.jars import sums_in
 
-#: Hosts of registries, and what their addresses begin with; in parts, or this file would be one that names them.
+#: Hosts of registries and prefixes of their addresses, in parts so that this file does not contain them.
 HOSTS = tuple(
     "".join(parts).encode()
     for parts in (
@@ -54,20 +54,20 @@ LOCKS = list(_locks())
 each = pytest.mark.parametrize(("kind", "version"), LOCKS, ids=lambda one: str(getattr(one, "name", one)))
 
 
-def test_every_client_that_is_fetched_has_locks() -> None:
+def test_every_fetched_client_has_locks() -> None:
     fetched = {name for name in registry.names("clients") if not name.startswith("mutant-")} - {"reference"}
     assert {kind.name for kind, _ in LOCKS} == fetched
 
 
 @each
-def test_a_lock_pins_the_version_and_all_that_comes_with_it(kind: Any, version: str) -> None:
+def test_a_lock_pins_the_version_and_its_dependencies(kind: Any, version: str) -> None:
     folder: Path = kind.locks / version
     checked = {file.name: CHECKS[file.name](file.read_text(), file, version) for file in folder.iterdir()}
     assert any(checked.values()), "no file of the lock names the version"
 
 
 @each
-def test_a_lock_holds_no_address(kind: Any, version: str) -> None:
+def test_a_lock_contains_no_address(kind: Any, version: str) -> None:
     for file in (kind.locks / version).iterdir():
         text = file.read_text()
         assert "://" not in text
@@ -144,12 +144,12 @@ CHECKS = {
 }
 
 
-def test_toxiproxys_module_is_pinned_with_all_that_it_needs() -> None:
+def test_toxiproxy_is_pinned_with_its_dependencies() -> None:
     text = (toxiproxy.SOURCES / "go.mod").read_text()
     assert _go_mod(text, toxiproxy.SOURCES / "go.mod", toxiproxy.VERSION)
 
 
-def test_a_lock_that_cannot_be_made_anew_stays_as_it_is(tmp_path, monkeypatch) -> None:
+def test_a_lock_that_cannot_be_renewed_is_unchanged(tmp_path, monkeypatch) -> None:
     def lock(version: str, folder: Path) -> None:
         (folder / "a.lock").write_text("half of it")
         if version == "2":
@@ -161,6 +161,7 @@ def test_a_lock_that_cannot_be_made_anew_stays_as_it_is(tmp_path, monkeypatch) -
     kind = SimpleNamespace(versions=("1", "2", "3"), locks=tmp_path, lock=lock)
     monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "scripts"))
     script = importlib.import_module("lock_clients")
+    # A script reads its arguments from there.
     monkeypatch.setattr("sys.argv", ["lock_clients.py", "tiny", "--again"])
 
     with registry.replaced("clients", {"tiny": kind}):

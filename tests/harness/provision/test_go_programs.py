@@ -1,4 +1,4 @@
-"""A program in Go for one version of a client: what is built, once, and what is said where it cannot be."""
+"""A Go program for one version of a client: what is built, and the errors if it cannot be built."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from testkit.codes import raises_code
 
 OLD, NEW = "example.com/old/client", "example.com/client"
 LISTED = "v1.0.0 v1.2.0 v1.10.0"
-#: Keeps what it was told, and the module that it was to build, beside itself.
+#: Records its arguments and copies the module that it builds, beside itself.
 COMPILES = """
     echo "$CGO_ENABLED $@" >> "$0.told"
     while [ "$1" != -C ]; do shift; done
@@ -26,7 +26,7 @@ COMPILES = """
 
 @pytest.fixture
 def go_that(machine: Any) -> Any:
-    """Puts a Go on PATH, with what it does when it builds and when it lists versions."""
+    """Return a function that puts a Go on the PATH, with its scripts for building and for listing versions."""
 
     def put(build: str = COMPILES, listing: str = f"echo {LISTED}", version: str = "1.26.8") -> Path:
         script = f"""
@@ -64,9 +64,7 @@ def test_a_program_is_built_once_and_only_the_binary_is_kept(program: GoProgram,
     assert path.with_name("go.told").read_text().count("build") == 1
 
 
-def test_what_is_built_is_our_sources_and_a_module_that_asks_for_the_version(
-    program: GoProgram, go_that: Any
-) -> None:
+def test_the_module_has_our_sources_and_requires_the_version(program: GoProgram, go_that: Any) -> None:
     path = go_that()
     built(program)
     module = path.with_name("go.module")
@@ -80,13 +78,13 @@ def test_what_is_built_is_our_sources_and_a_module_that_asks_for_the_version(
     assert told.startswith("0 build") and "-tags=since_1_1" in told
 
 
-def test_sources_follow_a_module_whose_path_was_another(program: GoProgram) -> None:
+def test_sources_import_the_path_of_the_module(program: GoProgram) -> None:
     files = replace(program, module=OLD).files()
     assert files["./some.go"] == f'import "{OLD}/part"'.encode()
     assert f"require {OLD} v1.2.0".encode() in files["go.mod"]
 
 
-def test_what_a_binary_depends_on_makes_another_one(program: GoProgram, go_that: Any) -> None:
+def test_each_input_of_a_build_gives_another_binary(program: GoProgram, go_that: Any) -> None:
     go_that()
     places = [
         built(each).parent
@@ -99,9 +97,7 @@ def test_what_a_binary_depends_on_makes_another_one(program: GoProgram, go_that:
     assert len(set(places)) == 5
 
 
-def test_a_version_that_does_not_exist_is_a_usage_error_that_names_the_newest(
-    program: GoProgram, go_that: Any
-) -> None:
+def test_an_unknown_version_is_a_usage_error_with_the_newest(program: GoProgram, go_that: Any) -> None:
     go_that(failing("reading v1.3.0.info: 403 Forbidden"))
     with raises_code(
         UsageError, "unknown-client-version", named="client 1.3.0", package="client", newest="1.10.0"
@@ -109,14 +105,14 @@ def test_a_version_that_does_not_exist_is_a_usage_error_that_names_the_newest(
         built(replace(program, version="1.3.0"))
 
 
-def test_a_version_that_the_sources_do_not_fit_is_a_usage_error(program: GoProgram, go_that: Any) -> None:
+def test_a_version_that_does_not_fit_the_sources_is_a_usage_error(program: GoProgram, go_that: Any) -> None:
     said = "./some.go:9:12: undefined: client.Thing"
     go_that(failing(said))
     with raises_code(UsageError, "adapter-does-not-fit", named="client 1.2.0", why=said):
         built(program)
 
 
-def test_without_a_network_it_is_the_network_that_is_named(program: GoProgram, go_that: Any) -> None:
+def test_a_missing_network_is_an_environment_problem(program: GoProgram, go_that: Any) -> None:
     offline = failing("go: Get x: dial tcp: lookup proxy: no such host")
     go_that(offline, listing=offline)
     why = r"Go's registry cannot be reached \(no such host\)"
@@ -133,7 +129,7 @@ def test_a_failed_build_leaves_nothing(program: GoProgram, go_that: Any, machine
     assert [each.name for each in (machine.cache / "installed" / "go").iterdir() if each.is_dir()] == []
 
 
-def test_a_client_that_asks_for_a_newer_go_gets_the_borrowed_one(
+def test_a_client_that_needs_a_newer_go_gets_the_borrowed_one(
     program: GoProgram, go_that: Any, lend: Any, tmp_path: Path
 ) -> None:
     borrowed = go_that(version="1.27.3").rename(tmp_path / "go")
@@ -143,7 +139,7 @@ def test_a_client_that_asks_for_a_newer_go_gets_the_borrowed_one(
     assert "build" in borrowed.with_name("go.told").read_text()
 
 
-def test_no_go_that_is_new_enough_is_a_clear_word(
+def test_a_go_that_is_too_old_is_reported_with_a_hint(
     program: GoProgram, go_that: Any, lend: Any, tmp_path: Path
 ) -> None:
     go_that(failing("go.mod requires go >= 1.99.0 (running go 1.27.3; GOTOOLCHAIN=local)")).rename(
@@ -169,6 +165,6 @@ def test_a_client_that_wraps_c_needs_a_compiler(
     assert path.with_name("go.told").read_text().startswith("1 build")
 
 
-def test_versions_are_told_oldest_first_under_all_paths(go_that: Any) -> None:
+def test_versions_of_all_paths_are_listed_oldest_first(go_that: Any) -> None:
     go_that(listing=f'for module; do :; done; [ "$module" = {OLD} ] && echo v0.9.0 v0.10.0 || echo {LISTED}')
     assert published(OLD, NEW) == ["0.9.0", "0.10.0", "1.0.0", "1.2.0", "1.10.0"]

@@ -1,4 +1,4 @@
-"""Jars by Ivy, and programs compiled from them (here by a Java that only plays both: no network, no JVM)."""
+"""Jars fetched by Ivy and programs compiled from them, with a script as Java: no network, no JVM."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from testkit.codes import coded, raises_code
 CLIENT = ("org.example", "tiny-client", "1.1.0")
 LOGGING = ("org.example", "tiny-log", "0.3")
 
-#: A module's listing as Ivy's debug messages tell of it, which is not in the order of versions.
+#: A list of versions in the form of Ivy's debug messages, not in order.
 LISTING = "echo 'found revs: [1.0.0, 1.10.0, 0.9.0-rc1, 1.1.0]'"
-#: A jar for each dependency of the description that comes behind ``-ivy``.
+#: Delivers a jar for each dependency of the description after ``-ivy``.
 DELIVER = r"""
     sed -n 's/.*name="\([^"]*\)" rev="\([^"]*\)".*/\1-\2.jar/p' "$ivy" | while read jar
     do printf %s "$jar" > "$folder/$jar"; done"""
@@ -42,7 +42,7 @@ COMPILE = 'mkdir -p "$classes"; for file; do cat "$file" >> "$classes/all"; done
 def has_java(
     machine: Any, *, listing: str = LISTING, retrieve: str = DELIVER, compile: str = COMPILE
 ) -> None:
-    """A Java whose Ivy lists and retrieves, and whose ecj compiles, as the shell's words say."""
+    """Install a Java that runs these shell commands for listing, for retrieving and for ecj."""
     machine.has(
         "java",
         f"""
@@ -66,8 +66,9 @@ def has_java(
 
 @pytest.fixture
 def calls(machine: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What Java was called with, a line each; the compiler that its Ivy delivers is the one that is pinned."""
+    """Return the file of recorded Java commands, and pin the compiler that Ivy delivers."""
     jar = f"ecj-{ECJ[2]}.jar"
+    # The sums are committed files of the package, and the compiler of this test is made up.
     monkeypatch.setattr(jars, "read_sums", lambda name: {jar: hashlib.sha256(jar.encode()).hexdigest()})
     return machine.cache.parent / "calls"
 
@@ -81,7 +82,7 @@ def sources(tmp_path: Path) -> Path:
     return folder.parent
 
 
-def test_what_is_asked_for_is_fetched_and_nothing_else_is_left(machine, tmp_path):
+def test_only_the_requested_jars_are_fetched(machine, tmp_path):
     has_java(machine)
     libs = tmp_path / "libs"
     libs.mkdir()
@@ -102,7 +103,7 @@ def test_versions_are_listed_oldest_first(machine):
         ("module not found: org.example#tiny-client", "module not found: org.example#tiny-client"),
     ],
 )
-def test_versions_that_cannot_be_listed_say_why(machine, said, why):
+def test_a_failed_list_of_versions_names_the_cause(machine, said, why):
     has_java(machine, listing=f"echo 'found revs: []'; echo '{said}'")
     with raises_code(
         EnvironmentProblem, "versions-not-listed", name="tiny-client", cause=re.compile(why)
@@ -111,20 +112,20 @@ def test_versions_that_cannot_be_listed_say_why(machine, said, why):
     assert "x:y" not in str(caught.value)
 
 
-def test_a_version_that_is_not_there_names_the_newest(machine, tmp_path):
+def test_an_unknown_version_is_a_usage_error_with_the_newest(machine, tmp_path):
     has_java(machine, listing=LISTING.replace(", 1.1.0", ""), retrieve=f"{NOT_FOUND}; exit 1")
     with raises_code(UsageError, "unknown-client-version", package="tiny-client", newest="1.10.0"):
         fetch("tiny", [CLIENT], tmp_path)
 
 
-def test_without_a_network_it_is_not_the_users_mistake(machine, tmp_path):
+def test_a_missing_network_is_an_environment_problem(machine, tmp_path):
     host = "echo 'Host repo.example not found. url=x:y'"
     has_java(machine, listing=f"{host}; echo 'found revs: []'", retrieve=f"{NOT_FOUND}; {host}; exit 1")
     with raises_code(EnvironmentProblem, "fetch-failed", what="tiny", cause="Host repo.example not found"):
         fetch("tiny", [CLIENT], tmp_path)
 
 
-def test_a_version_that_is_listed_and_not_had_is_not_the_users_mistake(machine, tmp_path):
+def test_a_listed_version_that_cannot_be_fetched_is_an_environment_problem(machine, tmp_path):
     has_java(machine, retrieve=f"{NOT_FOUND}; exit 1")
     with raises_code(EnvironmentProblem, "fetch-failed"):
         fetch("tiny", [CLIENT], tmp_path)
@@ -142,7 +143,7 @@ def test_a_program_is_compiled_once(machine, calls, sources):
     assert calls.read_text() == told
 
 
-def test_other_sources_or_jars_are_another_program(machine, calls, sources):
+def test_other_sources_or_jars_give_another_program(machine, calls, sources):
     has_java(machine)
     programs = [java_program([CLIENT], [sources]), java_program([CLIENT, LOGGING], [sources])]
     (sources / "tiny" / "A.java").write_text("final class A {}\n")
@@ -150,7 +151,7 @@ def test_other_sources_or_jars_are_another_program(machine, calls, sources):
     assert len({program.classpath.split(":")[0] for program in programs}) == 3
 
 
-def test_the_jars_of_a_locked_program_are_those_of_its_lock(machine, calls, sources, tmp_path):
+def test_the_jars_of_a_locked_program_must_match_its_lock(machine, calls, sources, tmp_path):
     has_java(machine)
     lock = tmp_path / "jars.sha256"
     jars.write_sums(Path(java_program([CLIENT, LOGGING], [sources]).classpath.split(":")[1]).parent, lock)
@@ -163,14 +164,14 @@ def test_the_jars_of_a_locked_program_are_those_of_its_lock(machine, calls, sour
         java_program([CLIENT, LOGGING], [sources], name="client@1.1.0", lock=lock)
 
 
-def test_what_does_not_compile_says_why_and_is_not_kept(machine, calls, sources):
+def test_a_failed_compilation_names_the_cause_and_leaves_nothing(machine, calls, sources):
     has_java(machine, compile=f"printf %s '{BROKEN}' >&2; exit 1")
     with raises_code(EnvironmentProblem, "build-failed", cause="The import gone is missing"):
         java_program([CLIENT], [sources])
     assert [path for path in (machine.cache / "installed" / "java").iterdir() if path.is_dir()] == []
 
 
-def test_a_compiler_that_is_not_the_pinned_one_is_not_started(machine, calls, sources):
+def test_an_altered_compiler_is_not_started(machine, calls, sources):
     has_java(machine)
     java_program([CLIENT], [sources])
     (machine.cache / "installed" / "ecj" / ECJ[2] / f"ecj-{ECJ[2]}.jar").write_text("another")
@@ -180,7 +181,7 @@ def test_a_compiler_that_is_not_the_pinned_one_is_not_started(machine, calls, so
     assert "-jar" not in calls.read_text()
 
 
-def test_without_java_nothing_is_begun(machine, sources):
+def test_a_missing_java_is_an_environment_problem(machine, sources):
     with raises_code(EnvironmentProblem, "java-missing", needed=17) as caught:
         java_program([CLIENT], [sources])
     assert caught.value.hint
@@ -193,14 +194,15 @@ def no_ivy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def a_jgo_that(does: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stand-in for jgo's Python, as a shell script. $4 is its folder."""
+    """Replace jgo's Python by a shell script, whose fourth argument is its folder."""
     script = tmp_path / "jgo-python"
     script.write_text(f"#!/bin/sh\n{does}\n")
     script.chmod(0o755)
+    # The real environment is fetched by uv, and tests have no network.
     monkeypatch.setattr(jgo, "pinned_env", lambda name, pins: script)
 
 
-def test_an_ivy_that_is_not_the_pinned_one_is_refused_and_not_kept(no_ivy, tmp_path, monkeypatch):
+def test_an_ivy_with_another_hash_is_refused(no_ivy, tmp_path, monkeypatch):
     a_jgo_that(
         'mkdir "$4/a"; for j in ivy-2.5.3 commons-cli-1.9.0; do echo > "$4/a/$j.jar"; done',
         tmp_path,
@@ -220,7 +222,7 @@ def test_an_ivy_that_is_not_the_pinned_one_is_refused_and_not_kept(no_ivy, tmp_p
         ("exit 1", r"\(it said nothing\)$", None),
     ],
 )
-def test_an_ivy_that_cannot_be_fetched_says_why(no_ivy, tmp_path, monkeypatch, does, said, hint):
+def test_a_failed_fetch_of_ivy_names_the_cause(no_ivy, tmp_path, monkeypatch, does, said, hint):
     a_jgo_that(does, tmp_path, monkeypatch)
     with raises_code(EnvironmentProblem, "fetch-failed", what="Ivy 2.5.3", cause=re.compile(said)) as caught:
         jars.ivy_classpath()
@@ -228,7 +230,7 @@ def test_an_ivy_that_cannot_be_fetched_says_why(no_ivy, tmp_path, monkeypatch, d
 
 
 @pytest.mark.long("installs a program")
-def test_ivy_is_fetched_as_it_is_pinned(no_ivy):
+def test_the_pinned_ivy_is_fetched(no_ivy):
     fetched = [Path(jar) for jar in jars.ivy_classpath().split(":")]
     assert [jar.name for jar in fetched] == ["commons-cli-1.9.0.jar", "ivy-2.5.3.jar"]
     assert sorted(fetched[0].parent.iterdir()) == fetched

@@ -1,4 +1,4 @@
-"""Java 17 or later is found, or one command brings it."""
+"""Java 17 or later is found or installed, or the error names the command that installs it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from harness.model.errors import EnvironmentProblem
 from harness.provision.java import ensure_java, find_java
 from testkit.codes import raises_code
 
+#: Tests replace ``os.geteuid``, because they cannot change their user.
 OFFERS = "echo openjdk-11-jre-headless - old; echo openjdk-25-jre-headless - new; echo openjdk-21-jre-headless - fits"
 
 
@@ -27,13 +28,13 @@ def test_java_home_comes_before_path(machine: Any, tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize(("said", "major"), [("1.8.0_402", 8), ("11.0.2", 11), ("16-ea", 16)])
-def test_an_old_java_is_none_but_is_named(machine: Any, said: str, major: int) -> None:
+def test_an_old_java_is_not_used_but_named(machine: Any, said: str, major: int) -> None:
     machine.has_java(said)
     with raises_code(EnvironmentProblem, "java-missing", found=re.compile(rf"\b{major}\b")):
         find_java()
 
 
-def test_an_old_java_home_does_not_hide_a_good_one(
+def test_an_old_java_home_does_not_hide_a_newer_java(
     machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine.has_java("11", tmp_path / "jdk" / "bin")
@@ -42,7 +43,7 @@ def test_an_old_java_home_does_not_hide_a_good_one(
     assert find_java().version == 17
 
 
-def test_a_broken_java_is_named(machine: Any) -> None:
+def test_a_broken_java_is_not_used(machine: Any) -> None:
     machine.has("java", "echo cannot; exit 1")
     with raises_code(EnvironmentProblem, "java-missing"):
         find_java()
@@ -56,7 +57,7 @@ def test_a_broken_java_is_named(machine: Any) -> None:
         (1000, OFFERS, "sudo apt-get install -y openjdk-21-jre-headless"),
     ],
 )
-def test_the_hint_is_the_one_command(
+def test_the_hint_is_the_command_that_installs_java(
     machine: Any, monkeypatch: pytest.MonkeyPatch, euid: int, offers: str, command: str
 ) -> None:
     machine.has("apt-get", "false")
@@ -67,9 +68,7 @@ def test_the_hint_is_the_one_command(
     assert caught.value.hint == command
 
 
-def test_the_distributions_java_is_installed_where_we_may(
-    machine: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_java_is_installed_with_the_rights_to_do_so(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     source = machine.has_java("21", machine.bin.parent / "archive")
     machine.has(
         "apt-get", f'case "$*" in *install*openjdk-21-jre-headless) cp {source} {machine.bin}/java;; esac'
@@ -79,14 +78,14 @@ def test_the_distributions_java_is_installed_where_we_may(
     assert ensure_java().version == 21
 
 
-def test_a_refused_installation_says_why(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_installation_names_the_cause(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     machine.has("apt-get", 'case "$*" in *install*) echo "E: no space"; echo bye; exit 100;; esac')
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     with raises_code(EnvironmentProblem, "install-failed", why="E: no space"):
         ensure_java()
 
 
-def test_nothing_is_installed_where_we_may_not(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_installed_without_the_rights(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     machine.has("apt-get", f"touch {machine.bin}/called")
     machine.has("sudo", "exit 1")
     monkeypatch.setattr(os, "geteuid", lambda: 1000)

@@ -1,4 +1,4 @@
-"""No jar is used that is not, byte for byte, the committed one."""
+"""Kafka's jars are used only if they match the committed hashes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ jars = st.dictionaries(st.sampled_from("abcd").map(lambda letter: f"{letter}.jar
 
 
 @given(pinned=jars, present=jars)
-def test_each_difference_is_named_and_nothing_else(pinned: Jars, present: Jars) -> None:
+def test_exactly_the_differences_are_named(pinned: Jars, present: Jars) -> None:
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in pinned.items()}
     with TemporaryDirectory() as folder:
         for name, content in present.items():
@@ -84,15 +84,16 @@ def test_every_use_checks_the_jars(machine: Any, harm: Any, sentence: str) -> No
     assert caught.value.hint == FIX
 
 
-def test_what_was_fetched_is_checked_before_it_is_kept(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fetched_jars_are_checked_before_they_are_kept(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     machine.has_java("17.0.1")
+    # The sums are committed files of the package, which a test must not change.
     monkeypatch.setattr(kafka, "read_sums", lambda version: dict.fromkeys(machine.jars, "0" * 64))
     with raises_code(EnvironmentProblem, "fetched-not-pinned", first=coded("entry-altered")):
         kafka_jars("4.3.1")
     assert not (machine.cache / "installed" / "kafka" / "4.3.1").exists()
 
 
-def test_a_failed_fetch_says_why(machine: Any) -> None:
+def test_a_failed_fetch_leaves_nothing(machine: Any) -> None:
     says = "echo ':: problems'; echo 'Server access error at url x (Connection refused)' >&2; exit 1"
     machine.has("java", f"""[ "$1" = -version ] && {{ echo 'openjdk version "17"'; exit; }}; {says}""")
     with raises_code(EnvironmentProblem, "fetch-failed"):
@@ -100,20 +101,20 @@ def test_a_failed_fetch_says_why(machine: Any) -> None:
     assert not (machine.cache / "installed" / "kafka" / "4.3.1").exists()
 
 
-def test_an_unknown_version_is_the_users_mistake() -> None:
+def test_an_unknown_version_is_a_usage_error() -> None:
     with raises_code(UsageError, "unknown-name", name="4.3.0", suggestion="4.3.1"):
         kafka_jars("4.3.0")
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_committed_sums_cover_what_is_asked_for(version: str) -> None:
+def test_the_committed_sums_cover_the_requested_jars(version: str) -> None:
     sums = kafka.read_sums(version)
     assert {f"{name}-{revision}.jar" for _, name, revision in VERSIONS[version]} <= sums.keys()
     assert f"kafka-clients-{version}.jar" in sums
     assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in sums.values())
 
 
-def test_no_address_of_a_registry_stands_in_the_package() -> None:
+def test_the_package_contains_no_address() -> None:
     files = [
         path for path in Path(kafka.__file__).parent.rglob("*") if path.is_file() and path.suffix != ".pyc"
     ]

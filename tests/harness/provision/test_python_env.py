@@ -1,16 +1,15 @@
-"""A Python environment for one client (here from a folder of wheels: no network)."""
+"""A Python environment for one client, made from a folder of wheels: no network."""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from harness.model.errors import EnvironmentProblem, UsageError
-from harness.provision import python_env as module
 from harness.provision.python_env import pinned_env, python_env
 from testkit.codes import raises_code
 
@@ -25,20 +24,20 @@ Tag: py3-none-any
 
 @pytest.fixture
 def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with ``tiny-trial`` 1.0 and 1.1, which is all that uv knows; and an empty cache."""
+    """Return a folder with ``tiny-trial`` 1.0 and 1.1 and ``plug-trial`` 2.0, all that uv finds; the cache is empty."""
     folder = tmp_path / "wheels"
     folder.mkdir()
-    for version in ("1.0", "1.1"):
-        info = f"tiny_trial-{version}.dist-info"
+    for name, version in (("tiny_trial", "1.0"), ("tiny_trial", "1.1"), ("plug_trial", "2.0")):
+        info = f"{name}-{version}.dist-info"
         files = {
-            "tiny_trial.py": f"version = {version!r}\n",
-            f"{info}/METADATA": f"Metadata-Version: 2.1\nName: tiny-trial\nVersion: {version}\n",
+            f"{name}.py": f"version = {version!r}\n",
+            f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
             f"{info}/WHEEL": WHEEL,
         }
-        files[f"{info}/RECORD"] = "".join(f"{name},,\n" for name in [*files, f"{info}/RECORD"])
-        with zipfile.ZipFile(folder / f"tiny_trial-{version}-py3-none-any.whl", "w") as wheel:
-            for name, content in files.items():
-                wheel.writestr(name, content)
+        files[f"{info}/RECORD"] = "".join(f"{path},,\n" for path in [*files, f"{info}/RECORD"])
+        with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
+            for path, content in files.items():
+                wheel.writestr(path, content)
     monkeypatch.setenv("UV_NO_INDEX", "1")
     monkeypatch.setenv("UV_FIND_LINKS", str(folder))
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
@@ -56,44 +55,45 @@ def tiny_version(python: Path) -> str:
     return said.stdout.strip()
 
 
-def test_each_version_has_an_environment_of_its_own(wheels: Path) -> None:
+def test_each_version_has_its_own_environment(wheels: Path) -> None:
     old, new = python_env("tiny-trial==1.0"), python_env("tiny-trial==1.1")
     assert (tiny_version(old), tiny_version(new)) == ("1.0", "1.1")
 
 
-def test_the_second_time_uv_is_not_asked(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_environment_is_made_once(wheels: Path) -> None:
     first = python_env("tiny-trial==1.0")
-
-    def refuse(*args: Any, **kwargs: Any) -> None:
-        raise AssertionError("a tool was started")
-
-    monkeypatch.setattr(module, "attempt", refuse)
+    shutil.rmtree(wheels)
     assert python_env("tiny-trial==1.0") == first
 
 
-def test_a_path_is_a_requirement_too(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_is_accepted_as_a_requirement(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("UV_FIND_LINKS")
     assert tiny_version(python_env(str(wheels / "tiny_trial-1.1-py3-none-any.whl"))) == "1.1"
 
 
-def test_a_version_that_is_not_there_names_the_newest(wheels: Path) -> None:
+def test_an_unknown_version_is_a_usage_error_with_the_newest(wheels: Path) -> None:
     with raises_code(
         UsageError, "unknown-client-version", named="tiny-trial==2.0", package="tiny-trial", newest="1.1"
     ):
         python_env("tiny-trial==2.0")
 
 
-def test_a_package_that_is_not_there(wheels: Path) -> None:
+def test_the_missing_one_of_several_requirements_is_named(wheels: Path) -> None:
+    with raises_code(UsageError, "unknown-client-version", named="plug-trial==9.9", newest="2.0"):
+        python_env("tiny-trial==1.0", "plug-trial==9.9")
+
+
+def test_an_unknown_package_is_a_usage_error(wheels: Path) -> None:
     with raises_code(UsageError, "unknown-client-version", named="tiny-trail==1.0"):
         python_env("tiny-trail==1.0")
 
 
-def test_what_is_no_requirement(wheels: Path) -> None:
+def test_an_invalid_requirement_is_a_usage_error(wheels: Path) -> None:
     with raises_code(UsageError, "requirement-format", name="tiny-trial=1"):
         python_env("tiny-trial=1")
 
 
-def test_no_network_is_not_the_users_mistake(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_network_is_an_environment_problem(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("UV_NO_INDEX")
     monkeypatch.delenv("UV_FIND_LINKS")
     monkeypatch.setenv("UV_OFFLINE", "1")

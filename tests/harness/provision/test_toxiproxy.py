@@ -1,4 +1,4 @@
-"""Exactly one version of Toxiproxy, built here, and what was built."""
+"""One version of Toxiproxy is built and used; any other binary is not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness.provision.toxiproxy import find_server, toxiproxy_server
 from testkit.codes import coded, raises_code
 
 
-def test_what_is_on_path_is_never_started(machine: Any) -> None:
+def test_a_toxiproxy_on_path_is_never_started(machine: Any) -> None:
     started = machine.cache.parent / "started"
     machine.has("toxiproxy-server", f"echo toxiproxy-server version 2.12.0; touch {started}")
     machine.has_go("1.23.0")
@@ -22,7 +22,7 @@ def test_what_is_on_path_is_never_started(machine: Any) -> None:
     assert not started.exists()
 
 
-def test_it_is_built_once_and_only_the_binary_is_kept(machine: Any) -> None:
+def test_toxiproxy_is_built_once_and_only_the_binary_is_kept(machine: Any) -> None:
     machine.has_go("1.26.8")
     binary = toxiproxy_server()
     assert [path.name for path in binary.parent.iterdir()] == ["toxiproxy-server"]
@@ -41,7 +41,7 @@ def test_a_damaged_binary_is_not_started(machine: Any) -> None:
 
 
 @pytest.mark.parametrize("version", [None, "1.19.8", "1.22.12"])
-def test_a_go_is_borrowed_where_there_is_none_that_will_do(
+def test_a_go_is_borrowed_if_none_is_new_enough(
     machine: Any, lend: Any, tmp_path: Path, version: str | None
 ) -> None:
     borrowed = machine.has_go("1.27.3").rename(tmp_path / "go")
@@ -53,7 +53,7 @@ def test_a_go_is_borrowed_where_there_is_none_that_will_do(
     assert toxiproxy_server().exists()
 
 
-def test_a_failed_build_says_why(machine: Any) -> None:
+def test_a_failed_build_is_an_environment_problem(machine: Any) -> None:
     said = "proxy: dial tcp: lookup proxy: no such host"
     machine.has(
         "go",

@@ -1,4 +1,4 @@
-"""The plugin without a broker: it is silent until it is asked, and what is asked wrongly is one sentence."""
+"""The pytest plugin without a broker: no output unless it is used, and one error for wrong options."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run(pytester, source, *args):
     return pytester.runpytest_subprocess("-p", "no:cacheprovider", *args)
 
 
-def test_it_is_silent_where_nobody_asks(pytester):
+def test_the_plugin_is_silent_unless_it_is_used(pytester):
     result = run(pytester, PLAIN)
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("kafka-trial:*")
@@ -36,12 +36,12 @@ print([name for name in sys.modules if name.startswith(("harness.", "kio", "pysp
 """
 
 
-def test_importing_it_imports_no_harness():
+def test_importing_the_plugin_does_not_import_the_harness():
     said = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True).stdout
     assert said.strip() == "['harness.pytest_support', 'harness.pytest_support.plugin']"
 
 
-def test_a_test_is_one_item_a_client(pytester):
+def test_a_test_has_one_item_per_client(pytester):
     result = run(
         pytester, ASKS, "--kafka-client", "reference", "--kafka-client", "confluent-kafka@2.3.0", "-v"
     )
@@ -57,13 +57,13 @@ def test_clients_come_from_the_ini_file_and_the_environment(pytester, monkeypatc
     run(pytester, ASKS, "-v").stdout.fnmatch_lines(["*test_one[[]reference@*"])
 
 
-def test_a_wrong_name_is_one_sentence(pytester):
+def test_an_unknown_client_is_a_usage_error(pytester):
     result = run(pytester, ASKS, "--kafka-client", "refrence")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*unknown client 'refrence'; did you mean 'reference'?"])
 
 
-def test_a_module_that_asks_for_what_is_not_there_is_one_sentence(pytester):
+def test_a_missing_extra_of_a_test_module_is_one_error(pytester):
     pytester.makeconftest("from harness.system import extras\nextras.DISTRIBUTION = 'pytester'")
     info = pytester.mkdir("pytester-1.dist-info") / "METADATA"
     info.write_text("Name: pytester\nVersion: 1\nRequires-Dist: trial_gone; extra == 'report'\n")
@@ -79,18 +79,18 @@ def test_a_module_that_asks_for_what_is_not_there_is_one_sentence(pytester):
     result.stdout.no_fnmatch_line("*EnvironmentProblem*")
 
 
-def test_it_can_be_left_out(pytester):
+def test_the_plugin_can_be_disabled(pytester):
     result = run(pytester, ASKS, "-p", "no:kafka-trial")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*fixture 'kafka_client' not found*"])
 
 
-def test_marks_are_known_to_strict_projects(pytester):
+def test_marks_are_registered(pytester):
     marked = "import pytest\n@pytest.mark.must\n@pytest.mark.requirement(id='X-1')\ndef test_one(): pass"
     run(pytester, marked, "--strict-markers", "-m", "must").assert_outcomes(passed=1)
 
 
-def test_the_live_suites_are_items_by_scenario_guarantee_and_client(pytester):
+def test_the_live_suite_has_one_item_per_scenario_guarantee_and_client(pytester):
     options = (
         "--kafka-client",
         "confluent-kafka@2.3.0",
@@ -116,7 +116,7 @@ def test_one():
 """
 
 
-def test_a_report_is_printed_once_also_where_ci_wants_whole_summaries(pytester, monkeypatch):
+def test_a_report_is_printed_once_even_with_full_summaries_in_ci(pytester, monkeypatch):
     monkeypatch.setenv("CI", "true")
     result = run(pytester, BREAKS, "--junit-xml", "out.xml")
     assert [line for line in result.outlines if "replay" in line] == ["replay: kafka-trial replay x"]
@@ -138,13 +138,13 @@ def tried(verdict, strict=False):
     return Reported(said, None, None, strict)
 
 
-def test_what_proves_nothing_is_neither_pass_nor_failure():
+def test_verdicts_without_evidence_are_errors():
     for verdict in ("harness-error", "inconclusive", "not-exercised"):
         with pytest.raises(TrialInconclusive, match="a reason"):
             tried(verdict).must_pass()
 
 
-def test_verdicts_in_pytests_words():
+def test_each_verdict_has_its_pytest_outcome():
     tried("pass").must_pass()
     for verdict in ("fail", "unexpected-pass"):
         with pytest.raises(pytest.fail.Exception, match="the report"):
@@ -155,7 +155,7 @@ def test_verdicts_in_pytests_words():
         tried("expected-fail").must_pass()
 
 
-def test_what_differs_fails_only_where_it_is_strict():
+def test_a_difference_fails_only_with_strict():
     tried("differs").must_pass()
     assert tried("differs").passed and not tried("differs", strict=True).passed
     tried("pass", strict=True).must_pass()

@@ -1,4 +1,4 @@
-"""A budget says when nothing new may begin, and why."""
+"""A budget says whether another trial may begin, and if not, why."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ def verdict(word: str) -> TrialVerdict:
     return TrialVerdict("t", "c@1", "b:1", "s", "idempotent", 1, word, "")
 
 
-def test_without_limits_nothing_ends():
+def test_an_unlimited_budget_is_never_used_up():
     unlimited = Budget()
     for _ in range(100):
         unlimited.count(verdict("fail"))
     assert unlimited.used_up() is None
 
 
-def test_failures_are_counted_and_nothing_else():
+def test_only_failures_are_counted():
     two = Budget(max_failures=2)
     for word in ("pass", "fail", "inconclusive", "harness-error", "expected-fail", "unsupported"):
         two.count(verdict(word))
@@ -26,7 +26,7 @@ def test_failures_are_counted_and_nothing_else():
     assert two.used_up() == FAILURES
 
 
-def test_time_counts_from_the_beginning():
+def test_time_is_measured_from_the_start():
     now_s = [100.0]
     ten = Budget(max_time_s=10, clock=lambda: now_s[0])
     assert ten.used_up() is None

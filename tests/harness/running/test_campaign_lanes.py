@@ -1,4 +1,4 @@
-"""How many trials a campaign runs at a time on one cluster: what was asked for, or what the machine bears."""
+"""The number of concurrent trials of a campaign on one cluster: as requested, up to the machine's capacity."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REFERENCE = ClientRef("reference", "0.1.0", ())
     ("broker", "jobs", "lanes"),
     [("local:4.3.1x1", 30, 30), ("local:4.3.1x1", 3, 3), ("local:4.3.1x3", 30, 7), ("local:4.3.1x3", 3, 3)],
 )
-def test_a_larger_cluster_has_no_more_than_the_machine_bears(tmp_path, broker, jobs, lanes):
+def test_lanes_are_limited_by_the_capacity_of_the_machine(tmp_path, broker, jobs, lanes):
     asked, said = [], []
 
     class Lanes:
@@ -30,7 +30,7 @@ def test_a_larger_cluster_has_no_more_than_the_machine_bears(tmp_path, broker, j
             asked.append(lanes)
 
         async def work(self, line):
-            """Carries nothing out."""
+            """Run no trial."""
 
     plan = make_plan([registry.scenario("produce/calm")], [REFERENCE], [broker], range(1, 41))
     store = RunStore.create(tmp_path, RunRecord("r", "now", plan, jobs, {}, []))
@@ -52,4 +52,4 @@ def test_a_larger_cluster_has_no_more_than_the_machine_bears(tmp_path, broker, j
 
 
 def _ignored(_: TrialVerdict) -> None:
-    """No progress is shown."""
+    """Show no progress."""

@@ -1,4 +1,4 @@
-"""Who cannot be installed does not stop the others; a version that does not exist stops everything."""
+"""A client that cannot be installed does not stop the others, but an unknown version stops everything."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ def kinds():
         yield
 
 
-def test_the_others_go_on():
+def test_the_other_clients_are_installed():
     done = install_what_can_be([WELL, LACKING, WELL])
     assert list(done.clients) == [WELL]
     assert {ref: str(problem) for ref, problem in done.lacking.items()} == {LACKING: "cargo is missing"}
 
 
-def test_who_needs_all_is_told_the_first_problem():
+def test_installing_all_clients_fails_with_the_first_problem():
     with raises_code(EnvironmentProblem, "made-up"):
         install([WELL, LACKING])
 
 
-def test_a_version_that_does_not_exist_is_the_users():
+def test_an_unknown_version_is_a_usage_error():
     with raises_code(UsageError, "made-up"):
         install_what_can_be([WELL, WRONG])
 

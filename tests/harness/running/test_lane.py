@@ -1,4 +1,4 @@
-"""A lane that is handed on: nothing of the trial before may be on it."""
+"""A reused lane: no effect of the previous trial may remain."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from testkit.codes import raises_code
 
 
 class Switched:
-    """A proxy that is on or off."""
+    """A proxy that is either enabled or disabled."""
 
     enabled = True
 
@@ -34,7 +34,7 @@ class Switched:
         self.enabled = True
 
 
-def test_a_rule_that_was_left_at_the_witness_is_told() -> None:
+def test_a_rule_left_at_the_witness_is_reported() -> None:
     witness = WitnessLane(3)
     lane = Lane(3, (), witness)
     asyncio.run(lane.assert_pristine())
@@ -45,8 +45,8 @@ def test_a_rule_that_was_left_at_the_witness_is_told() -> None:
     asyncio.run(lane.assert_pristine())
 
 
-def test_what_a_broker_holds_open_is_not_counted_against_the_next_client() -> None:
-    """A broker that owes an answer does not look whether its client is gone."""
+def test_connections_held_open_by_a_broker_are_not_counted_for_the_next_client() -> None:
+    """A broker that still has to answer does not notice that its client has disconnected."""
     kept = []
 
     def begins(address: LaneAddress, broker: socket.socket) -> None:
@@ -93,7 +93,7 @@ async def _no_file() -> None:
 @pytest.mark.parametrize(
     ("empty", "why"), [(_stuck, "it takes more than 0.01 s"), (_no_file, "Too many open files")]
 )
-def test_a_lane_that_cannot_be_emptied_says_so_and_its_proxies_are_on(empty, why) -> None:
+def test_a_failed_emptying_is_reported_and_enables_the_proxies(empty, why) -> None:
     lane = Lane(3, (Switched(), Switched()), SimpleNamespace(empty=empty))
 
     with raises_code(EnvironmentProblem, "lane-not-emptied", lane=3, why=re.compile(why)):

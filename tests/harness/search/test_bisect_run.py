@@ -1,4 +1,4 @@
-"""Bisecting step by step: versions that do not install, ends that are not as was said, failures now and then."""
+"""Bisection runs: versions that cannot be installed, unexpected ends, and intermittent failures."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def trials_of(version: str, seeds: int) -> list[TrialSpec]:
 
 
 class World:
-    """Versions that fail or not, by their number and the seed."""
+    """Versions that fail or not, depending on their number and the seed."""
 
     def __init__(self, tmp_path, fails: Fails, stop_at: int | None = None) -> None:
         self.store = RunStore.create(tmp_path, new_record(Plan(1, ()), Options(1)))
@@ -59,7 +59,7 @@ class World:
 def bisected(
     world: World, *, seeds: int = 1, versions: Sequence[str] = VERSIONS, lacking: Collection[str] = ()
 ) -> Bisection:
-    """Bisect; the versions in ``lacking`` do not install."""
+    """Bisect, while the versions in ``lacking`` cannot be installed."""
 
     def installed(ref: ClientRef) -> InstalledClient:
         if ref.version in lacking:
@@ -79,7 +79,7 @@ def test_the_first_bad_version_is_found(tmp_path) -> None:
     assert found.failing.trial == "1.11-0"
 
 
-def test_what_does_not_install_is_skipped_with_its_reason(tmp_path) -> None:
+def test_a_version_that_cannot_be_installed_is_skipped_with_its_reason(tmp_path) -> None:
     lacking = {"1.7", "1.8", "1.11"}
     found = bisected(World(tmp_path, lambda number, _: number >= 11), lacking=lacking)
     assert found.bracket == ("1.10", "1.12") and found.untold == ["1.11"]
@@ -90,13 +90,13 @@ def test_what_does_not_install_is_skipped_with_its_reason(tmp_path) -> None:
 @pytest.mark.parametrize(
     "fails", [lambda number, _: True, lambda number, _: False, lambda number, _: number < 8]
 )
-def test_ends_that_are_not_as_was_said_end_it(tmp_path, fails: Fails) -> None:
+def test_unexpected_results_of_the_ends_stop_the_search(tmp_path, fails: Fails) -> None:
     found = bisected(World(tmp_path, fails))
     assert not found.is_as_said and set(found.seen) == {"1.0", "1.15"}
 
 
-def test_a_failure_that_comes_now_and_then_is_tried_with_more_seeds(tmp_path) -> None:
-    """With two seeds every third version that is bad would look good."""
+def test_an_intermittent_failure_is_tried_with_more_seeds(tmp_path) -> None:
+    """With two seeds, every third bad version would appear good."""
     found = bisected(World(tmp_path, lambda number, seed: number >= 11 and (number + seed) % 3 == 0), seeds=3)
     assert found.seeds == 8
     assert found.bracket == ("1.10", "1.11")
@@ -104,7 +104,7 @@ def test_a_failure_that_comes_now_and_then_is_tried_with_more_seeds(tmp_path) ->
 
 
 @pytest.mark.parametrize("stop_at", [0, 1, 2, 3, 4])
-def test_when_the_budget_is_used_up_it_is_as_narrow_as_it_got(tmp_path, stop_at: int) -> None:
+def test_a_used_up_budget_leaves_the_narrowest_bracket_so_far(tmp_path, stop_at: int) -> None:
     found = bisected(World(tmp_path, lambda number, _: number >= 11, stop_at))
     assert found.ran_out and found.is_as_said == (stop_at >= 2)
     if found.is_as_said:
@@ -129,7 +129,7 @@ def test_when_the_budget_is_used_up_it_is_as_narrow_as_it_got(tmp_path, stop_at:
         ),
     ],
 )
-def test_what_makes_no_sense_is_a_usage_error(tmp_path, capsys, argv: list[str], sentence: str) -> None:
+def test_invalid_arguments_are_usage_errors(tmp_path, capsys, argv: list[str], sentence: str) -> None:
     assert call(["bisect", *argv, "--out-dir", str(tmp_path)]) == 2
     assert has_error(capsys.readouterr().err, *sentence)
     assert not list(tmp_path.iterdir())

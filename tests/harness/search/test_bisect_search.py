@@ -1,4 +1,4 @@
-"""Bisecting: the answer brackets the change, whatever cannot be tried, in as few tries as halving takes."""
+"""Bisection: the answer brackets the change despite untestable versions, in the fewest tries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def verdict(of: str, *anomalies: str) -> TrialVerdict:
 
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[int, int, set[int]]:
-    """How many versions, which is the first bad one, and those that cannot be tried; never an end."""
+    """Draw the number of versions, the first bad one, and the untestable ones, which are never at an end."""
     count = draw(st.integers(2, 200))
     inner = st.integers(1, count - 2) if count > 2 else st.nothing()
     return count, draw(st.integers(1, count - 1)), draw(st.sets(inner))
@@ -61,5 +61,5 @@ def test_the_answer_brackets_the_change(history: tuple[int, int, set[int]]) -> N
         ([], None, VersionState.SKIPPED),
     ],
 )
-def test_what_is_seen_of_a_version(verdicts, anomaly, state) -> None:
+def test_the_state_of_a_version_follows_from_its_verdicts(verdicts, anomaly, state) -> None:
     assert state_of(verdicts, anomaly) is state

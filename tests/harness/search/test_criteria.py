@@ -59,9 +59,11 @@ def test_what_to_bisect_on():
     assert isinstance(criterion("offered < 1", None), ByThreshold)
     with raises_code(UsageError, "on-and-anomaly"):
         criterion("given_up", "lost")
-    for neither in ("offered", "given_upp", ""):
+    for neither in ("offered", "given_up <", ""):
         with raises_code(UsageError, "threshold-syntax"):
             criterion(neither, None)
+    with raises_code(UsageError, "unknown-name"):
+        criterion("given_upp", None)
 
 
 @given(st.integers(0, 1_000), st.integers(0, 1_000), st.integers(0, 1_000))

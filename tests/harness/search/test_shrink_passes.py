@@ -1,4 +1,4 @@
-"""Shrinking against an oracle: what is left is what it takes, in no more tries than delta debugging may need."""
+"""Shrinking against an oracle: only what is needed remains, within the bound of delta debugging."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def anything(_: TrialSpec) -> bool:
 
 
 class Run:
-    """Carries a search out by an oracle, as whoever runs trials would: the same is never tried twice."""
+    """Runs a search with an oracle, and never tries the same candidate twice, as the runner of trials does."""
 
     def __init__(self, search, fails: Oracle) -> None:
         self.tried: list[TrialSpec] = []
@@ -75,7 +75,7 @@ def contains(culprits: set[int]) -> Oracle:
 
 
 @given(subsets())
-def test_what_is_left_is_the_subset_that_it_takes(drawn: tuple[int, set[int]]) -> None:
+def test_exactly_the_culprits_remain(drawn: tuple[int, set[int]]) -> None:
     count, culprits = drawn
     run = Run(fewer_faults(numbered(count), anything), contains(culprits))
     assert [fault.kind for fault in run.smallest.faults] == [f"fault-{n}" for n in sorted(culprits)]
@@ -83,7 +83,7 @@ def test_what_is_left_is_the_subset_that_it_takes(drawn: tuple[int, set[int]]) -
 
 
 @given(st.integers(1, 20), st.data())
-def test_any_oracle_ends_one_minimal(count: int, data: st.DataObject) -> None:
+def test_the_result_is_one_minimal_for_any_oracle(count: int, data: st.DataObject) -> None:
     verdicts: dict[tuple[str, ...], bool] = {}
 
     def fails(spec: TrialSpec) -> bool:
@@ -100,13 +100,13 @@ def test_any_oracle_ends_one_minimal(count: int, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("count", [2, 7, 12, PARTS])
-def test_one_culprit_among_a_dozen_is_one_round_wide(count: int) -> None:
+def test_one_culprit_is_found_in_one_round(count: int) -> None:
     run = Run(fewer_faults(numbered(count), anything), contains({count // 2}))
     assert [len(asked.candidates) for asked in run.rounds] == [count + 1, 1, *[1] * (len(run.rounds) - 2)]
     assert len(run.tried) == count + 1
 
 
-def test_all_that_is_needless_goes_at_once() -> None:
+def test_all_needless_faults_are_removed_at_once() -> None:
     run = Run(fewer_faults(numbered(12), anything), contains({3, 9}))
     alone, without, together, *_ = run.rounds
     assert (len(alone.candidates), len(without.candidates)) == (13, 12)
@@ -114,7 +114,7 @@ def test_all_that_is_needless_goes_at_once() -> None:
     assert len(together.candidates[0].faults) == 2
 
 
-def test_what_cannot_be_carried_out_is_never_tried() -> None:
+def test_a_forbidden_candidate_is_never_tried() -> None:
     def allowed(spec: TrialSpec) -> bool:
         return len(spec.faults) > 3
 
@@ -136,7 +136,7 @@ def smallest(spec: TrialSpec, fails: Oracle = anything) -> TrialSpec:
     "start",
     [AtTime(900), OnFrame("Produce", nth=4, after_ms=50), OnClientEvent("ok", 77, 9), OnPhase("startup")],
 )
-def test_what_matters_to_nobody_gets_as_small_as_it_can(start) -> None:
+def test_irrelevant_values_become_as_small_as_possible(start) -> None:
     frames = FrameMatch("Produce", first=5, count=4, version=9, partition=1)
     fault = FaultSpec("k", start, 5_000, PARAMS, (), frames, AtTime(3))
     found = smallest(trial(fault, FAULT, nodes=3))
@@ -149,7 +149,7 @@ def test_what_matters_to_nobody_gets_as_small_as_it_can(start) -> None:
 
 
 @given(st.integers(0, 5_000), st.integers(0, 5_000))
-def test_half_as_long_does_not_fail(needed_ms: int, more_ms: int) -> None:
+def test_half_the_remaining_duration_does_not_fail(needed_ms: int, more_ms: int) -> None:
     spec = trial(replace(FAULT, duration_ms=needed_ms + more_ms))
     [left] = smallest(spec, lambda spec: spec.faults[0].duration_ms >= needed_ms).faults
     assert needed_ms <= left.duration_ms
@@ -157,7 +157,7 @@ def test_half_as_long_does_not_fail(needed_ms: int, more_ms: int) -> None:
 
 
 @given(st.integers(2, 60), st.integers(0, 60))
-def test_a_load_keeps_the_records_that_it_takes(needed: int, more: int) -> None:
+def test_a_load_keeps_the_needed_records(needed: int, more: int) -> None:
     spec = trial(FAULT)
     chunk = spec.workload.records_per_command
     spec = replace(spec, workload=replace(spec.workload, records=(needed + more) * chunk))
@@ -166,7 +166,7 @@ def test_a_load_keeps_the_records_that_it_takes(needed: int, more: int) -> None:
     assert (found // chunk - FEWEST_CHUNKS) // 2 < needed
 
 
-def test_a_parameter_that_matters_stays() -> None:
+def test_a_needed_parameter_stays() -> None:
     spec = trial(replace(FAULT, params=PARAMS))
     [left] = smallest(spec, lambda spec: spec.faults[0].params.get("b") == 7).faults
     assert left.params == {"b": 7}
@@ -175,7 +175,7 @@ def test_a_parameter_that_matters_stays() -> None:
 
 
 @pytest.mark.parametrize("needed", [(2,), (1, 3), (1, 2, 3)])
-def test_the_brokers_that_it_takes_stay(needed: tuple[int, ...]) -> None:
+def test_the_needed_brokers_stay(needed: tuple[int, ...]) -> None:
     def fails(spec: TrialSpec) -> bool:
         return set(needed) <= set(spec.faults[0].brokers or (1, 2, 3))
 
@@ -183,7 +183,7 @@ def test_the_brokers_that_it_takes_stay(needed: tuple[int, ...]) -> None:
     assert left.brokers in (needed, ()) and set(left.brokers or (1, 2, 3)) == set(needed)
 
 
-def test_what_works_only_apart_is_not_taken_together() -> None:
+def test_reductions_that_work_only_separately_are_not_combined() -> None:
     """Either fault may be short, but not both."""
     spec = trial(FAULT, replace(FAULT, kind="other"))
     left = smallest(
@@ -192,7 +192,7 @@ def test_what_works_only_apart_is_not_taken_together() -> None:
     assert sum(fault.duration_ms for fault in left.faults) == 800
 
 
-def test_a_fault_that_is_needless_once_another_is_short_goes_too() -> None:
+def test_a_fault_made_needless_by_another_reduction_is_removed() -> None:
     def fails(spec: TrialSpec) -> bool:
         kinds = {fault.kind: fault.duration_ms for fault in spec.faults}
         return "k" in kinds and (kinds["k"] == 0 or "other" in kinds)
@@ -203,7 +203,7 @@ def test_a_fault_that_is_needless_once_another_is_short_goes_too() -> None:
 
 
 @given(st.integers(1, 9), st.integers(0, 8))
-def test_so_many_attempts_miss_it_one_time_in_twenty(failed: int, passed: int) -> None:
+def test_the_attempts_miss_a_failure_at_most_one_time_in_twenty(failed: int, passed: int) -> None:
     attempts = attempts_for(failed, failed + passed)
     missed = passed / (failed + passed)
     assert missed**attempts <= MISSED

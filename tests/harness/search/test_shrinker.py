@@ -1,4 +1,4 @@
-"""A failure that comes now and then: how often is tried, what is claimed, and what is not."""
+"""Shrinking an intermittent failure: the number of attempts, and the claims about the result."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def now_and_then(fails: Callable[[TrialSpec], bool], times: Iterator[bool]) -> O
 
 
 class World:
-    """Trials that come out as an oracle says; ``stop_at`` of them, and the budget is used up."""
+    """Trials whose outcomes an oracle decides; the budget is used up after ``stop_at`` trials."""
 
     def __init__(self, tmp_path, oracle: Oracle, anomaly: str = "lost", stop_at: int | None = None) -> None:
         self.store = RunStore.create(tmp_path, new_record(Plan(1, ()), Options(1)))
@@ -83,16 +83,16 @@ def left(shrinker: Shrinker) -> list[str]:
     return [fault.kind for fault in shrinker.minimal.faults]
 
 
-def test_a_failure_that_always_comes_takes_one_attempt_each(tmp_path) -> None:
+def test_a_steady_failure_needs_one_attempt_per_candidate(tmp_path) -> None:
     shrinker = World(tmp_path, always(needs("fault-2"))).shrinker(trial(12))
     assert (shrinker.anomaly, shrinker.attempts, left(shrinker)) == ("lost", 1, ["fault-2"])
     assert shrinker.confirmed == Rate(3, 3) and shrinker.is_one_minimal
-    # The original, none and each alone; both are what its last fault is compared with; then it is tried anew.
+    # The original, none and each alone, which include the comparisons for the last fault; then the confirmation.
     assert shrinker.batches.trials == STARTS + 13 + STARTS
     assert shrinker.rounds == 1
 
 
-def test_one_that_comes_every_third_time_is_tried_often_enough(tmp_path) -> None:
+def test_a_failure_in_every_third_attempt_is_tried_often_enough(tmp_path) -> None:
     world = World(tmp_path, now_and_then(needs("fault-1"), cycle([False, False, True])))
     shrinker = world.shrinker(trial())
     assert shrinker.attempts == 8
@@ -102,19 +102,19 @@ def test_one_that_comes_every_third_time_is_tried_often_enough(tmp_path) -> None
     assert tried[()] == 8
 
 
-def test_one_that_does_not_come_again_is_no_result(tmp_path) -> None:
+def test_a_failure_that_does_not_recur_has_no_result(tmp_path) -> None:
     shrinker = World(tmp_path, always(lambda _: False)).shrinker(trial())
     assert shrinker.anomaly == "" and shrinker.confirmed is None
     assert shrinker.batches.trials == MOST_STARTS
 
 
-def test_another_failure_is_not_the_same(tmp_path) -> None:
+def test_another_anomaly_is_not_the_same_failure(tmp_path) -> None:
     shrinker = World(tmp_path, always(lambda _: True), anomaly="reordered").shrinker(trial(), wanted=["lost"])
     assert shrinker.anomaly == ""
 
 
-def test_what_fails_because_it_was_chosen_is_not_the_answer(tmp_path) -> None:
-    """A smaller schedule fails once, by chance, and not again: the search goes on without it."""
+def test_a_chance_failure_is_not_the_answer(tmp_path) -> None:
+    """A smaller schedule fails once by chance, and the search continues without it."""
     once = iter([True])
 
     def oracle(spec: TrialSpec) -> Verdict:
@@ -127,8 +127,8 @@ def test_what_fails_because_it_was_chosen_is_not_the_answer(tmp_path) -> None:
     assert shrinker.confirmed == Rate(3, 3) and shrinker.is_one_minimal
 
 
-def test_one_minimal_is_claimed_of_what_was_tried_often_enough_alone(tmp_path) -> None:
-    """Nothing can be told of what happens without any fault: no claim rests on it."""
+def test_one_minimality_is_claimed_only_with_enough_attempts(tmp_path) -> None:
+    """Without faults the trials are inconclusive, which supports no claim."""
 
     def oracle(spec: TrialSpec) -> Verdict:
         return always(needs("fault-1"))(spec) if spec.faults else Verdict.INCONCLUSIVE
@@ -140,8 +140,8 @@ def test_one_minimal_is_claimed_of_what_was_tried_often_enough_alone(tmp_path) -
     assert sum(not spec.faults for spec in world.ran) == 2
 
 
-def test_what_is_simpler_has_to_fail_as_steadily(tmp_path) -> None:
-    """Half a second is enough each time, less only every other time: for the confirmation that would do."""
+def test_a_simpler_trial_must_fail_as_steadily(tmp_path) -> None:
+    """Shorter than half a second it fails every other time, which would suffice for the confirmation."""
 
     def oracle(spec: TrialSpec) -> Verdict:
         fails = spec.faults and (spec.faults[0].duration_ms >= 500 or spec.attempt % 2)
@@ -153,8 +153,8 @@ def test_what_is_simpler_has_to_fail_as_steadily(tmp_path) -> None:
     assert shrinker.confirmed == Rate(3, 3)
 
 
-def test_what_was_steady_by_chance_is_taken_back(tmp_path) -> None:
-    """A little shorter it fails, much shorter it fails twice and never again: it is the former that is left."""
+def test_a_reduction_that_was_steady_by_chance_is_undone(tmp_path) -> None:
+    """The slightly shorter trial always fails and remains; the much shorter one fails twice and never again."""
 
     def oracle(spec: TrialSpec) -> Verdict:
         fails = spec.faults and (spec.faults[0].duration_ms >= 400 or spec.attempt <= STEADY)
@@ -170,8 +170,8 @@ def test_what_was_steady_by_chance_is_taken_back(tmp_path) -> None:
     assert shrinker.confirmed == Rate(3, 3) and shrinker.is_one_minimal
 
 
-def test_a_failure_that_is_rarer_than_it_seemed_is_looked_for_again(tmp_path) -> None:
-    """With three faults or more it comes at first, then two times of three; with fewer every other time."""
+def test_a_rarer_failure_than_expected_is_tried_more_often(tmp_path) -> None:
+    """With three faults or more it fails at first, then in two of three attempts; with fewer in every other one."""
 
     def oracle(spec: TrialSpec) -> Verdict:
         many = len(spec.faults) >= 3 and (spec.attempt < 3 or spec.attempt % 3 > 0)
@@ -187,7 +187,7 @@ def test_a_failure_that_is_rarer_than_it_seemed_is_looked_for_again(tmp_path) ->
     assert given.attempts == 1 and len(left(given)) == 3
 
 
-def test_without_tiers_only_faults_are_taken_away(tmp_path) -> None:
+def test_without_tiers_only_faults_are_removed(tmp_path) -> None:
     long = FaultSpec("fault-0", AtTime(500), 1_000)
     spec = replace(trial(5), faults=(*trial(5).faults[1:], long))
     shrinker = World(tmp_path, always(needs("fault-0"))).shrinker(spec, tiers=())
@@ -195,7 +195,7 @@ def test_without_tiers_only_faults_are_taken_away(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("stop_at", [1, 4, 5, 8, 13, 18])
-def test_when_the_budget_is_used_up_the_smallest_so_far_is_told(tmp_path, stop_at: int) -> None:
+def test_a_used_up_budget_leaves_the_smallest_trial_so_far(tmp_path, stop_at: int) -> None:
     world = World(tmp_path, always(needs("fault-3")), stop_at=stop_at)
     shrinker = world.shrinker(trial(12))
     assert len(world.ran) == stop_at
@@ -203,8 +203,8 @@ def test_when_the_budget_is_used_up_the_smallest_so_far_is_told(tmp_path, stop_a
     assert left(shrinker) == ["fault-3"] if stop_at >= 8 else shrinker.minimal == shrinker.original
 
 
-def test_what_failed_less_often_is_not_told_when_the_budget_is_used_up(tmp_path) -> None:
-    """Short, it fails the first time and not the second."""
+def test_a_less_steady_trial_is_not_the_result_of_a_used_up_budget(tmp_path) -> None:
+    """The shorter trial fails in the first attempt and not in the second."""
 
     def oracle(spec: TrialSpec) -> Verdict:
         fails = spec.faults and (spec.faults[0].duration_ms == 1_000 or spec.attempt == 1)
@@ -218,8 +218,8 @@ def test_what_failed_less_often_is_not_told_when_the_budget_is_used_up(tmp_path)
 
 
 @given(st.integers(2, 10), st.integers(1, 6), st.integers(0, 2**32))
-def test_what_is_claimed_was_shown(failing: int, count: int, seed: int) -> None:
-    """Whatever chance does: ``failing`` times in ten fault-0 makes it fail."""
+def test_every_claim_is_supported_by_the_trials(failing: int, count: int, seed: int) -> None:
+    """A trial with fault-0 fails ``failing`` times in ten, at random."""
     outcomes: dict[str, Verdict] = {}
 
     def oracle(spec: TrialSpec) -> Verdict:
@@ -243,7 +243,7 @@ def test_what_is_claimed_was_shown(failing: int, count: int, seed: int) -> None:
         assert len(world.ran) == MOST_STARTS and Verdict.FAIL not in outcomes.values()
 
 
-def test_attempts_are_trials_of_their_own_side_by_side(tmp_path) -> None:
+def test_attempts_are_separate_concurrent_trials(tmp_path) -> None:
     world = World(tmp_path, always(lambda _: False))
     batches = TrialBatches(world.run, jobs=8)
     two = [trial(1), trial(2)]
@@ -255,7 +255,7 @@ def test_attempts_are_trials_of_their_own_side_by_side(tmp_path) -> None:
     assert len(world.ran) == 12
 
 
-def test_as_soon_as_one_fails_the_others_are_left(tmp_path) -> None:
+def test_the_first_failure_ends_the_batch(tmp_path) -> None:
     world = World(tmp_path, always(needs("fault-1")))
     batches = TrialBatches(world.run, jobs=2)
     found = asyncio.run(batches.failing([trial(1), trial(2)], "lost", FailureCriterion(9), any_will_do=True))

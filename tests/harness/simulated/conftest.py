@@ -1,4 +1,4 @@
-"""A network without Kafka's brokers: one that keeps what it was handed and answers by echo."""
+"""A simulated network with one node that records its requests and echoes them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Said:
 
 @dataclass
 class Echo:
-    """Answers each request, after ``takes_ns``, with its own payload; ``got`` is what arrived, and when."""
+    """Answers each request with its own payload after ``takes_ns``; ``got`` has the requests and their times."""
 
     is_up: bool = True
     takes_ns: int = 0
@@ -71,7 +71,7 @@ def line() -> Line:
 
 
 def request(text: bytes, correlation_id: int = 7) -> bytes:
-    """A frame with a request header (ApiVersions, version 0, no client id) in front of ``text``."""
+    """Return a frame with a request header (ApiVersions, version 0, no client id) and ``text``."""
     return frame(b"\x00\x12\x00\x00" + correlation_id.to_bytes(4, "big") + b"\xff\xff" + text)
 
 
@@ -80,7 +80,7 @@ def payload(text: bytes, correlation_id: int = 7) -> bytes:
 
 
 def read(connection: SimulatedConnection) -> bytes:
-    """What a client would read now."""
+    """Return and remove what the client would read now."""
     data = b"".join(connection.incoming)
     connection.incoming.clear()
     return data

@@ -1,4 +1,4 @@
-"""Faults on single frames in virtual time: the frame that is meant, and what it does to a client."""
+"""Faults on single frames in virtual time: which frame they affect, and how the client reacts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def produced(evidence: Evidence, kind: FrameKind = FrameKind.REQUEST) -> list[Fr
     )
 
 
-def test_a_lost_answer_is_waited_for_and_its_batch_sent_again() -> None:
+def test_a_batch_is_sent_again_after_a_lost_answer() -> None:
     evidence = run(on("dropped_frame"))
     first, lost, *later = produced(evidence)
     again = next(frame for frame in later if frame.produce[0].crc == lost.produce[0].crc)
@@ -70,7 +70,7 @@ def test_a_lost_request_never_reaches_the_broker() -> None:
     assert len(evidence.log) == LOAD.records
 
 
-def test_a_ghost_request_is_stored_when_its_client_has_left() -> None:
+def test_a_ghost_request_is_stored_after_its_client_has_disconnected() -> None:
     fault = on("held_frame", "request")
     evidence = run(replace_duration(fault, 2 * TIMEOUT_MS), Guarantee.AT_LEAST_ONCE)
     held = next(frame for frame in produced(evidence) if frame.disposition is Disposition.DELAYED)
@@ -83,13 +83,13 @@ def replace_duration(fault: FaultSpec, duration_ms: int) -> FaultSpec:
     return FaultSpec(fault.kind, fault.start, duration_ms, fault.params, frames=fault.frames)
 
 
-def test_an_answer_comes_when_its_request_has_timed_out() -> None:
+def test_a_batch_is_sent_again_when_its_answer_is_too_late() -> None:
     evidence = run(on("late_frame", delay_ms=TIMEOUT_MS + 500))
     asked = produced(evidence)
     assert sum(frame.produce[0].crc == asked[1].produce[0].crc for frame in asked) == 2
 
 
-def test_a_connection_ends_in_the_middle_of_an_answer_or_behind_it() -> None:
+def test_a_connection_ends_within_or_after_an_answer() -> None:
     for fault, disposition in (
         (on("close_at_frame", at_byte=7), Disposition.BLOCKED),
         (on("close_at_frame", at_byte=-1), Disposition.ANNOTATED),
@@ -114,7 +114,7 @@ def test_a_connection_ends_in_the_middle_of_an_answer_or_behind_it() -> None:
     ],
     ids=lambda fault: f"{fault.kind}",
 )
-def test_the_true_client_bears_it(fault: FaultSpec) -> None:
+def test_the_reference_client_tolerates_the_fault(fault: FaultSpec) -> None:
     evidence = run(fault)
     assert len(evidence.log) == LOAD.records
 
@@ -130,8 +130,8 @@ def test_the_true_client_bears_it(fault: FaultSpec) -> None:
     ],
     ids=lambda fault: f"{fault.kind}",
 )
-def test_what_changed_nothing_hit_nothing(fault: FaultSpec) -> None:
-    """With one broker, which leads; and one answer in a second, so that no other can overtake it."""
+def test_a_fault_that_changes_nothing_has_no_hits(fault: FaultSpec) -> None:
+    """There is one broker, which leads, and one answer per second, so that no other can overtake it."""
     evidence, verdict = try_spec(trial(fault))
     [row] = evidence.faults
     assert (row.hits, verdict.verdict) == (0, Verdict.NOT_EXERCISED)
@@ -173,7 +173,7 @@ def faults(draw: st.DrawFn) -> FaultSpec:
 
 
 @given(faults=st.lists(faults(), min_size=1, max_size=3), guarantee=st.sampled_from(list(Guarantee)[:3]))
-def test_no_schedule_of_frames_makes_us_accuse_the_true_client(
+def test_no_frame_faults_make_the_reference_client_fail(
     faults: list[FaultSpec], guarantee: Guarantee
 ) -> None:
     unique = {(fault.kind, fault.start, str(fault)): fault for fault in faults}

@@ -1,4 +1,4 @@
-"""The network as TCP and Toxiproxy have it: order, FIN, RST, delays, pieces, silence, half-open, connects."""
+"""The simulated network behaves like TCP and Toxiproxy: order, FIN, RST, delays, slices and connects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.simulated.scheduler import NS_PER_MS
 from tests.harness.simulated.conftest import ADDRESS, Line, payload, read, request
 
 
-def test_a_request_goes_there_and_its_answer_comes_back(line: Line) -> None:
+def test_a_request_is_answered(line: Line) -> None:
     connection = line.connected()
     connection.send(request(b"hello"))
     line.run(1)
@@ -26,7 +26,7 @@ def test_a_request_goes_there_and_its_answer_comes_back(line: Line) -> None:
     st.lists(st.binary(max_size=30), min_size=1, max_size=6),
     st.lists(st.tuples(st.integers(0, 40), st.sampled_from("LlBbSs")), max_size=8),
 )
-def test_whatever_happens_on_the_way_bytes_arrive_whole_and_in_order(
+def test_bytes_arrive_complete_and_in_order_under_any_toxics(
     texts: list[bytes], changes: list[tuple[int, str]]
 ) -> None:
     line = Line()
@@ -48,7 +48,7 @@ def test_whatever_happens_on_the_way_bytes_arrive_whole_and_in_order(
 
 
 def _change(line: Line, change: str) -> None:
-    """Turn a knob on (capital) or off, for both directions."""
+    """Turn a toxic on (capital letter) or off, in both directions."""
     for way in (line.proxy.up, line.proxy.down):
         if change == "L":
             way.delay("L", 17 * NS_PER_MS)
@@ -61,7 +61,7 @@ def _change(line: Line, change: str) -> None:
     line.proxy.retime()
 
 
-def test_latency_holds_back_and_lets_go_at_its_end(line: Line) -> None:
+def test_latency_delays_data_until_it_ends(line: Line) -> None:
     connection = line.connected()
     line.proxy.up.delay("a", 50 * NS_PER_MS)
     line.proxy.up.delay("b", 30 * NS_PER_MS)
@@ -79,7 +79,7 @@ def test_latency_holds_back_and_lets_go_at_its_end(line: Line) -> None:
     assert len(line.received) == 2
 
 
-def test_fin_stands_behind_delayed_data(line: Line) -> None:
+def test_a_fin_arrives_after_delayed_data(line: Line) -> None:
     connection = line.connected()
     line.proxy.up.delay("a", 50 * NS_PER_MS)
     connection.send(request(b"last words"))
@@ -93,7 +93,7 @@ def test_fin_stands_behind_delayed_data(line: Line) -> None:
     assert not line.proxy.connections
 
 
-def test_bandwidth_takes_the_time_that_the_bytes_take(line: Line) -> None:
+def test_bandwidth_delays_data_by_its_size(line: Line) -> None:
     connection = line.connected()
     line.proxy.up.throttle("slow", 1_000)
     data = request(b"x" * 486)  # 500 bytes in all
@@ -107,7 +107,7 @@ def test_bandwidth_takes_the_time_that_the_bytes_take(line: Line) -> None:
     assert len(line.received) == 2
 
 
-def test_a_slicer_spreads_the_bytes_over_time(line: Line) -> None:
+def test_a_slicer_spreads_data_over_time(line: Line) -> None:
     connection = line.connected()
     line.proxy.down.slice("fine", 1, 10 * NS_PER_MS)
     connection.send(request(b""))
@@ -117,7 +117,7 @@ def test_a_slicer_spreads_the_bytes_over_time(line: Line) -> None:
     assert len(read(connection)) == 4
 
 
-def test_swallowed_bytes_never_come_and_fin_passes(line: Line) -> None:
+def test_silence_drops_data_and_passes_a_fin(line: Line) -> None:
     connection = line.connected()
     line.proxy.up.silence("deaf")
     connection.send(request(b"into the void"))
@@ -128,7 +128,7 @@ def test_swallowed_bytes_never_come_and_fin_passes(line: Line) -> None:
     assert line.network.rows[-1].kind is FrameKind.CLOSE
 
 
-def test_a_broker_that_closes_is_seen_behind_its_answer_and_then_resets(line: Line) -> None:
+def test_a_closing_broker_ends_after_its_answer_and_then_resets(line: Line) -> None:
     connection = line.connected()
     connection.send(request(b"good bye"))
     line.run(1)
@@ -141,7 +141,7 @@ def test_a_broker_that_closes_is_seen_behind_its_answer_and_then_resets(line: Li
         connection.send(b"more")
 
 
-def test_a_cut_loses_what_is_under_way(line: Line) -> None:
+def test_a_cut_loses_data_in_flight(line: Line) -> None:
     connection = line.connected()
     line.broker.takes_ns = 5 * NS_PER_MS
     line.proxy.up.delay("far", 10 * NS_PER_MS)
@@ -154,7 +154,7 @@ def test_a_cut_loses_what_is_under_way(line: Line) -> None:
     assert [row.closed_by for row in line.network.rows if row.kind is FrameKind.CLOSE] == ["client"]
 
 
-def test_a_reset_drops_what_was_not_read(line: Line) -> None:
+def test_a_reset_drops_unread_data(line: Line) -> None:
     connection = line.connected()
     connection.send(request(b"answer me"))
     line.run(1)
@@ -164,7 +164,7 @@ def test_a_reset_drops_what_was_not_read(line: Line) -> None:
     assert connection.error == RESET and not connection.incoming
 
 
-def test_half_open_is_silence_until_the_way_is_back(line: Line) -> None:
+def test_a_half_open_connection_is_silent_until_the_path_is_restored(line: Line) -> None:
     silent, talking, later = line.connected(), line.connected(), line.connected()
     for connection in (silent, talking, later):
         connection.orphan("lost")
@@ -182,7 +182,7 @@ def test_half_open_is_silence_until_the_way_is_back(line: Line) -> None:
 
 
 @given(st.integers(0, 40), st.booleans(), st.booleans())
-def test_a_torn_frame_ends_at_its_byte(at_byte: int, upstream: bool, reset: bool) -> None:
+def test_a_torn_frame_ends_at_the_given_byte(at_byte: int, upstream: bool, reset: bool) -> None:
     line = Line()
     connection = line.connected()
     connection.arm_tear(Tear("t", upstream, at_byte, reset))
@@ -197,7 +197,7 @@ def test_a_torn_frame_ends_at_its_byte(at_byte: int, upstream: bool, reset: bool
     assert line.proxy.touched["t"] == 1
 
 
-def test_a_refused_connect_says_so(line: Line) -> None:
+def test_a_refused_connect_is_an_error(line: Line) -> None:
     line.proxy.refuse("a")
     line.proxy.refuse("b")
     line.proxy.accept("a")
@@ -209,7 +209,7 @@ def test_a_refused_connect_says_so(line: Line) -> None:
     line.connected()
 
 
-def test_an_unanswered_connect_waits_and_is_answered_in_the_end(line: Line) -> None:
+def test_an_unanswered_connect_waits_until_it_is_answered(line: Line) -> None:
     line.proxy.ignore("a")
     given_up, waiting = line.network.connect(ADDRESS), line.network.connect(ADDRESS)
     line.run(60_000)
@@ -221,7 +221,7 @@ def test_an_unanswered_connect_waits_and_is_answered_in_the_end(line: Line) -> N
     assert [row.kind for row in line.network.rows] == [FrameKind.OPEN]
 
 
-def test_a_broker_that_is_down_accepts_through_its_proxy_and_hangs_up(line: Line) -> None:
+def test_the_proxy_of_a_stopped_broker_accepts_and_closes(line: Line) -> None:
     line.broker.is_up = False
     connection = line.connected()
     line.run(1)
@@ -229,7 +229,7 @@ def test_a_broker_that_is_down_accepts_through_its_proxy_and_hangs_up(line: Line
     assert line.network.rows[-1].closed_by == "broker"
 
 
-def test_one_request_after_the_other(line: Line) -> None:
+def test_requests_of_a_connection_are_handled_one_by_one(line: Line) -> None:
     line.broker.takes_ns = 10 * NS_PER_MS
     connection = line.connected()
     connection.send(request(b"one", 1) + request(b"two", 2))
@@ -244,6 +244,6 @@ def test_one_request_after_the_other(line: Line) -> None:
     assert len(line.received) == 3
 
 
-def test_names_resolve(line: Line) -> None:
+def test_broker_names_resolve(line: Line) -> None:
     assert line.network.resolve("b1", 9092) == (ADDRESS,)
     assert line.network.resolve("nobody", 9092) == ()

@@ -1,4 +1,4 @@
-"""When faults begin and end: by the clock, by frames, by the client, by phases; and what is refused beforehand."""
+"""When faults begin and end: by time, frames, client events and phases; invalid schedules are refused."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def load_ns(evidence: Evidence) -> int:
     return evidence.record.phases.load_ns
 
 
-def test_a_fault_of_the_startup_is_there_before_the_client() -> None:
+def test_a_startup_fault_begins_before_the_client() -> None:
     evidence = run(refuse(OnPhase("startup"), 700))
     [row] = evidence.faults
     first = min(frame.t_ns for frame in evidence.frames if frame.kind is FrameKind.REQUEST)
@@ -64,7 +64,7 @@ def test_a_fault_of_the_startup_is_there_before_the_client() -> None:
     )
 
 
-def test_one_of_the_load_begins_with_it() -> None:
+def test_a_load_fault_begins_with_the_load() -> None:
     evidence = run(refuse(OnPhase("load")), refuse(AtTime(2_500)))
     assert [row.requested_ns and row.requested_ns[0] for row in evidence.faults] == [
         load_ns(evidence),
@@ -73,7 +73,7 @@ def test_one_of_the_load_begins_with_it() -> None:
 
 
 @pytest.mark.parametrize(("what", "event"), [("ok", OpComplete), ("invoke", OpInvoke)])
-def test_what_the_client_tells_begins_one(what: str, event: type[OpComplete | OpInvoke]) -> None:
+def test_a_client_event_begins_a_fault(what: str, event: type[OpComplete | OpInvoke]) -> None:
     evidence = run(refuse(OnClientEvent(what, nth=41)))
     told = [
         (each.mono_ns, len(each.outcome) if isinstance(each, OpComplete) else each.count)
@@ -89,7 +89,7 @@ def test_what_the_client_tells_begins_one(what: str, event: type[OpComplete | Op
     assert row.requested_ns is not None and row.requested_ns[0] == moments[0]
 
 
-def test_one_ends_when_its_last_trigger_comes_or_its_time_is_over() -> None:
+def test_a_fault_ends_at_its_trigger_or_after_its_duration() -> None:
     early, late = OnFrame("Produce", "request", nth=2), OnFrame("Produce", "request", nth=99)
     slow = FaultSpec("latency", AtTime(0), 9_000, {"upstream_ms": 5}, until=early)
     evidence = run(slow, FaultSpec("latency", AtTime(0), 900, {"downstream_ms": 5}, until=late))
@@ -103,20 +103,20 @@ def test_one_ends_when_its_last_trigger_comes_or_its_time_is_over() -> None:
     assert second.effective_ns == (load_ns(evidence), load_ns(evidence) + 900 * NS_PER_MS)
 
 
-def test_an_end_by_the_clock_counts_from_the_load_as_the_beginning_does() -> None:
+def test_begin_and_end_times_are_relative_to_the_load() -> None:
     evidence = run(refuse(AtTime(300), 9_000, until=AtTime(1_200)))
     [row] = evidence.faults
     assert row.effective_ns == tuple(load_ns(evidence) + ms * NS_PER_MS for ms in (300, 1_200))
 
 
-def test_a_fault_of_the_startup_may_end_by_a_frame() -> None:
+def test_a_startup_fault_can_end_at_a_frame() -> None:
     seen = OnFrame("Produce", "response")
     evidence = run(FaultSpec("latency", OnPhase("startup"), 60_000, {"upstream_ms": 5}, until=seen))
     [row] = evidence.faults
     assert row.effective_ns is not None and row.effective_ns[0] < load_ns(evidence) < row.effective_ns[1]
 
 
-def test_a_trigger_that_never_comes_leaves_no_window() -> None:
+def test_a_fault_without_its_trigger_has_no_window() -> None:
     [row] = run(refuse(OnClientEvent("fail"))).faults
     assert (row.requested_ns, row.effective_ns) == (None, None)
 
@@ -157,6 +157,6 @@ def test_a_trigger_that_never_comes_leaves_no_window() -> None:
         ),
     ],
 )
-def test_what_cannot_be_carried_out_is_refused_in_one_sentence(fault: FaultSpec, said: str) -> None:
+def test_an_invalid_fault_is_refused(fault: FaultSpec, said: str) -> None:
     with raises_code(UsageError, said):
         validate_faults.check([trial(fault)], Mode.SIMULATED)

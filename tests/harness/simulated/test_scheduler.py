@@ -1,4 +1,4 @@
-"""Virtual time: in the order of time, then of asking; nothing is lost, nothing comes early."""
+"""Virtual time: events happen in order of time, then of scheduling, and none is lost or early."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from harness.simulated.scheduler import Scheduler
 
 
 @given(st.lists(st.integers(0, 20), max_size=30), st.integers(0, 25))
-def test_events_happen_in_order_and_in_time(moments: list[int], until_ns: int) -> None:
+def test_events_happen_in_order_and_on_time(moments: list[int], until_ns: int) -> None:
     scheduler = Scheduler(0)
     seen: list[tuple[int, int]] = []
     for number, at_ns in enumerate(moments):
@@ -20,7 +20,7 @@ def test_events_happen_in_order_and_in_time(moments: list[int], until_ns: int) -
     assert scheduler.next_ns() == min((at for at in moments if at > until_ns), default=None)
 
 
-def test_what_an_event_asks_for_now_happens_now_behind_what_is_due_already() -> None:
+def test_an_event_scheduled_for_now_follows_those_already_due() -> None:
     scheduler, seen = Scheduler(0), []
 
     def first() -> None:
@@ -33,7 +33,7 @@ def test_what_an_event_asks_for_now_happens_now_behind_what_is_due_already() -> 
     assert seen == ["first", "second", "asked for"]
 
 
-def test_a_cancelled_event_does_not_happen_and_is_not_waited_for() -> None:
+def test_a_cancelled_event_does_not_happen() -> None:
     scheduler, seen = Scheduler(0), []
     event = scheduler.at(3, lambda: seen.append(1))
     event.cancel()

@@ -1,4 +1,4 @@
-"""Simulated trials: byte for byte the same again, within the contract, through the phases, judged as live ones."""
+"""Simulated trials: reproducible byte for byte, within the contract, and judged like live ones."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def serialised(evidence: Evidence) -> bytes:
 
 
 @pytest.mark.parametrize("seed", range(1, 13))
-def test_a_seed_is_a_trial_to_the_last_byte(seed: int) -> None:
+def test_a_seed_reproduces_a_trial_byte_for_byte(seed: int) -> None:
     drawn = spec_of(registry.scenario(ANY), reference(), seed)
     first, second = (serialised(SimulatedTrial(drawn, RUN_ID).run()) for _ in range(2))
     assert first == second
@@ -72,7 +72,7 @@ def test_a_seed_is_a_trial_to_the_last_byte(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(1, 31))
-def test_the_true_client_is_never_accused(seed: int) -> None:
+def test_the_reference_client_always_passes(seed: int) -> None:
     evidence, verdict = try_spec(spec_of(registry.scenario(ANY), reference(), seed))
     assert verdict.verdict == Verdict.PASS, verdict.reason
     assert evidence.record.spec.workload.records >= 100 and len(evidence.record.spec.faults) >= 2
@@ -89,7 +89,7 @@ def _commands(trial: TrialSpec, evidence: Evidence) -> Iterator[Configure | Prod
 
 
 @pytest.mark.parametrize("seed", range(1, 7))
-def test_the_history_keeps_the_contract_of_live_clients(seed: int) -> None:
+def test_the_history_follows_the_client_contract(seed: int) -> None:
     drawn = spec_of(registry.scenario(ANY), reference(), seed)
     evidence = SimulatedTrial(drawn, RUN_ID).run()
     rules, end_ns = ProtocolRules(START_NS), evidence.record.phases.end_ns
@@ -104,7 +104,7 @@ def test_the_history_keeps_the_contract_of_live_clients(seed: int) -> None:
     assert rules.life is Life.SHUT_DOWN and rules.outstanding == 0 and not rules.unknown
 
 
-def test_phases_and_rows_are_those_of_the_live_world() -> None:
+def test_phases_and_rows_are_those_of_a_live_trial() -> None:
     cut = FaultSpec("disconnect", OnFrame("Produce", "request", 2, after_ms=1_000), 700)
     late = FaultSpec("latency", AtTime(2_500), 1_000, {"upstream_ms": 40, "downstream_ms": 60})
     never = FaultSpec("reset", OnFrame("Produce", "request", 500), 10)
@@ -137,7 +137,7 @@ def test_phases_and_rows_are_those_of_the_live_world() -> None:
     assert len(evidence.log) == 100 and evidence.trace
 
 
-def test_a_send_that_is_held_up_holds_up_the_records_behind_it_and_the_commands() -> None:
+def test_a_blocked_send_delays_later_records_and_commands() -> None:
     silence = FaultSpec("dropped_response", AtTime(900), 3_000)
     held = spec(silence, batch_size=1_024, buffer_memory=2_048, linger_ms=0, max_block_ms=60_000)
     evidence = SimulatedTrial(held, RUN_ID).run()
@@ -152,18 +152,18 @@ def test_a_send_that_is_held_up_holds_up_the_records_behind_it_and_the_commands(
             assert event.mono_ns >= max(sends[n] for n in range(event.first))
 
 
-def test_what_cannot_be_configured_is_unsupported() -> None:
+def test_an_impossible_configuration_is_unsupported() -> None:
     refused = spec(linger_ms=40_000)  # longer than delivery.timeout.ms
     record = SimulatedTrial(refused, RUN_ID).run().record
     assert record.ending is Ending.UNSUPPORTED and "delivery.timeout.ms" in record.reason
 
 
-def test_a_trial_without_an_end_has_a_reason() -> None:
+def test_an_endless_trial_is_a_harness_error() -> None:
     record = SimulatedTrial(spec(), RUN_ID, max_steps=20).run().record
     assert record.ending is Ending.HARNESS_ERROR and record.code == "trial-in-circles"
 
 
-def test_a_fault_of_the_other_world_and_a_live_broker_are_refused() -> None:
+def test_a_live_broker_is_refused() -> None:
     record = SimulatedTrial(msgspec.structs.replace(spec(), broker="local:4.3.1x1"), RUN_ID).run().record
     assert record.ending is Ending.HARNESS_ERROR and "scripted:" in record.reason
     for text in ("scripted:", "scripted:4.3.1", "scripted:4.3.1x0", "scripted:x3", "local:4.3.1x1"):
@@ -184,7 +184,7 @@ def test_a_fault_of_the_other_world_and_a_live_broker_are_refused() -> None:
         ("never_expires", Guarantee.AT_LEAST_ONCE, "dropped_response", "delivery-timeout"),
     ],
 )
-def test_the_checks_bite_in_virtual_time_as_well(
+def test_the_checks_detect_mutants_in_virtual_time(
     mutant: str, guarantee: Guarantee, kind: str, anomaly: str
 ) -> None:
     bed = FaultSpec("latency", AtTime(100), 4_500, {"upstream_ms": 200, "downstream_ms": 200})

@@ -1,4 +1,4 @@
-"""The run folder: whole files or none, and one sentence for whatever is not a run."""
+"""The run folder: files are written atomically, and anything that is not a run is one error."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def record() -> RunRecord:
     return RunRecord("run", "2026-01-01T00:00:00+00:00", Plan(3, (SPEC,)), 1, {}, ["kafka-trial"])
 
 
-def test_evidence_survives_the_folder(tmp_path):
+def test_stored_evidence_is_read_back(tmp_path):
     store = RunStore.create(tmp_path, record())
     store.write_evidence(EVIDENCE)
     assert store.read_evidence("t-1") == EVIDENCE
 
 
-def test_rows_that_an_older_version_left_plain_are_read(tmp_path):
+def test_uncompressed_rows_of_an_older_version_are_read(tmp_path):
     store = RunStore.create(tmp_path, record())
     store.write_evidence(EVIDENCE)
     for path in store.trial_folder("t-1").glob("*.zst"):
@@ -74,7 +74,7 @@ def test_rows_that_an_older_version_left_plain_are_read(tmp_path):
     assert store.read_evidence("t-1") == EVIDENCE
 
 
-def test_what_lies_under_the_name_of_compressed_rows_is_what_is_read(tmp_path):
+def test_compressed_rows_take_precedence_over_uncompressed_ones(tmp_path):
     store = RunStore.create(tmp_path, record())
     store.write_evidence(EVIDENCE)
     compressed = at_rest(store.trial_folder("t-1") / LOG)
@@ -85,7 +85,7 @@ def test_what_lies_under_the_name_of_compressed_rows_is_what_is_read(tmp_path):
         store.read_evidence("t-1")
 
 
-def test_what_a_fault_stopped_is_kept_apart(tmp_path):
+def test_stopped_frames_are_stored_separately(tmp_path):
     store = RunStore.create(tmp_path, record())
     passed, stopped = (
         Frame(t_ns, 0, 1, 1, FrameKind.RESPONSE, fault="f", disposition=disposition)
@@ -96,7 +96,7 @@ def test_what_a_fault_stopped_is_kept_apart(tmp_path):
     assert (read.frames, read.blocked_frames) == ((passed,), (stopped,))
 
 
-def test_what_a_capture_told_is_evidence_and_must_be_there(tmp_path):
+def test_the_rows_of_a_capture_must_exist(tmp_path):
     store = RunStore.create(tmp_path, record())
     tcp = (TcpFact(5, 1, 40_001, What.FRAME, By.CLIENT, 1, 7, 312),)
     captured = structs.replace(EVIDENCE.record, capture=CaptureRecord(packets=1, frames=1))
@@ -124,7 +124,7 @@ def test_a_record_without_a_result_is_pending_and_info():
     assert (second.pending, second.outcome, second.offset) == (False, "ok", 7)
 
 
-def test_a_trial_is_finished_by_its_verdict_alone(tmp_path):
+def test_only_a_verdict_finishes_a_trial(tmp_path):
     store = RunStore.create(tmp_path, record())
     store.write_evidence(EVIDENCE)
     assert not store.finished("t-1")
@@ -135,7 +135,7 @@ def test_a_trial_is_finished_by_its_verdict_alone(tmp_path):
 
 
 @pytest.mark.parametrize("foreign", [{"client": "confluent-kafka@2.16.1"}, {"trial": "t-2"}])
-def test_a_verdict_is_that_of_its_trial(tmp_path, foreign):
+def test_a_verdict_of_another_trial_is_a_harness_error(tmp_path, foreign):
     store = RunStore.create(tmp_path, record())
     verdict = TrialVerdict("t-1", "c@1", "local:x", "produce/calm", "idempotent", 3, "pass", "")
     write_json(store.trial_folder("t-1") / VERDICT, structs.replace(verdict, **foreign))
@@ -145,7 +145,7 @@ def test_a_verdict_is_that_of_its_trial(tmp_path, foreign):
     assert verdict.code == "evidence-unreadable"
 
 
-def test_a_record_is_that_of_its_trial(tmp_path):
+def test_a_record_of_another_trial_is_refused(tmp_path):
     store = RunStore.create(tmp_path, record())
     store.write_evidence(EVIDENCE)
     store.trial_folder("t-1").rename(store.trial_folder("t-2"))
@@ -154,12 +154,12 @@ def test_a_record_is_that_of_its_trial(tmp_path):
         store.read_evidence("t-2")
 
 
-def test_latest_leads_to_the_run(tmp_path):
+def test_latest_points_to_the_run(tmp_path):
     RunStore.create(tmp_path, record()).stop("completed")
     assert RunStore.open(tmp_path).record.stop_reason == "completed"
 
 
-def test_why_a_run_ended_is_stored_as_one_line_without_secrets(tmp_path):
+def test_the_stop_reason_is_one_line_without_secrets(tmp_path):
     store = RunStore.create(tmp_path, record())
     store.stop("failed: \x1b]0;owned\x07\n--token hunter2" + "x" * 10_000 + " the end")
     told = RunStore.open(tmp_path).record.stop_reason
@@ -167,7 +167,7 @@ def test_why_a_run_ended_is_stored_as_one_line_without_secrets(tmp_path):
 
 
 @pytest.mark.parametrize("make", ["nothing", "file", "empty", "other"])
-def test_what_is_not_a_run_is_named_in_one_sentence(tmp_path, make):
+def test_a_path_that_is_not_a_run_is_refused(tmp_path, make):
     path = tmp_path / "x"
     if make == "file":
         path.write_text("")
@@ -189,7 +189,7 @@ def test_a_damaged_file_is_named(tmp_path, text):
         _ = store.record
 
 
-def test_a_run_of_another_schema_is_not_guessed_at(tmp_path):
+def test_a_run_of_another_schema_is_refused(tmp_path):
     store = RunStore.create(tmp_path, record())
     path = store.folder / "run.json"
     path.write_text(path.read_text().replace(f'"schema_version": {SCHEMA_VERSION}', '"schema_version": 99'))
@@ -197,7 +197,7 @@ def test_a_run_of_another_schema_is_not_guessed_at(tmp_path):
         _ = store.record
 
 
-def test_only_one_at_a_time_carries_a_run_out(tmp_path):
+def test_only_one_process_at_a_time_can_claim_a_run(tmp_path):
     store = RunStore.create(tmp_path, record())
     with store.claimed(), raises_code(UsageError, "run-in-use"), store.claimed():
         pass
@@ -205,13 +205,13 @@ def test_only_one_at_a_time_carries_a_run_out(tmp_path):
         pass
 
 
-def test_an_unwritable_folder_is_one_sentence(tmp_path):
+def test_an_unwritable_folder_is_an_environment_problem(tmp_path):
     (tmp_path / "out").write_text("a file where a folder should be")
     with raises_code(EnvironmentProblem, "cannot-write"):
         RunStore.create(tmp_path / "out", record())
 
 
-def test_what_is_no_file_is_not_waited_for(tmp_path):
+def test_a_pipe_is_refused_instead_of_read(tmp_path):
     store = RunStore.create(tmp_path, record())
     (store.folder / "run.json").unlink()
     os.mkfifo(store.folder / "run.json")

@@ -1,7 +1,7 @@
-"""Run as in an environment without extras and development tools: their modules cannot be imported.
+"""Run in an environment without extras and development tools, whose modules cannot be imported.
 
-``python base_only.py modules`` imports every module and prints those that cannot be imported, with the package that
-each lacks. Any other arguments are those of ``kafka-trial``.
+``python base_only.py modules`` imports every module and prints those that cannot be imported, with the missing
+package. Any other arguments are those of ``kafka-trial``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PROGRAMS = "clients.adapters."
 
 
 class Blocked:
-    """A finder that refuses the modules of every distribution that the base does not need."""
+    """A finder that refuses the modules of every distribution that the base does not require."""
 
     def __init__(self) -> None:
         base = closure("kafka-trial", set())
@@ -32,17 +32,17 @@ class Blocked:
         }
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
-        """Refuse, or leave it to the next finder."""
+        """Refuse the module, or leave it to the next finder."""
         if name.partition(".")[0] in self._refused:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 def closure(name: str, extras: set[str]) -> set[str]:
-    """A distribution and all that it needs."""
+    """Return a distribution and all its dependencies."""
     found = {canonicalize_name(name)}
     try:
         declared = [Requirement(each) for each in requires(name) or ()]
-    except PackageNotFoundError:  # for another system or Python
+    except PackageNotFoundError:  # a dependency for another system or Python
         return set()
     for each in declared:
         if each.marker is None or any(each.marker.evaluate({"extra": one}) for one in extras | {""}):
@@ -51,7 +51,7 @@ def closure(name: str, extras: set[str]) -> set[str]:
 
 
 def lacking() -> Iterator[str]:
-    """Each module that cannot be imported, and why."""
+    """Yield each module that cannot be imported, with the reason."""
     for package in PACKAGES:
         root = Path(import_module(package).__path__[0])
         for file in sorted(root.rglob("*.py")):

@@ -1,4 +1,4 @@
-"""What works in an environment without extras, and what the base may import."""
+"""The features that work in an environment without extras, and the modules that need an extra."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 BASE_ONLY = Path(__file__).with_name("base_only.py")
-#: Modules, and packages with all of their modules, that need an extra. All others are importable without any.
+#: The modules and packages that need an extra. All others can be imported without any.
 NEED_AN_EXTRA = {
     "harness.capture.layers",
     "harness.storage.parquet_writer",
@@ -34,12 +34,12 @@ pytestmark = pytest.mark.long("imports every module in a process of its own")
 
 
 def base_only(*argv: str) -> subprocess.CompletedProcess[str]:
-    """Run base_only.py."""
+    """Run base_only.py with these arguments."""
     words = [sys.executable, "-P", str(BASE_ONLY), *argv]
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
-def test_every_module_but_these_can_be_imported_without_extras():
+def test_only_the_listed_modules_need_an_extra():
     lacking = base_only("modules").stdout.splitlines()
     found = {
         module: next((each for each in NEED_AN_EXTRA if f"{module}.".startswith(f"{each}.")), None)
@@ -58,7 +58,7 @@ def test_a_simulated_trial_needs_no_extra(tmp_path):
     ("argv", "extra"),
     [(["report", "nowhere"], "report"), (["mutants", "wrong_hash_seed", "--json"], "properties")],
 )
-def test_a_command_without_its_extra_says_so_in_one_sentence(argv, extra):
+def test_a_command_without_its_extra_is_one_error(argv, extra):
     ended = base_only(*argv)
     assert ended.returncode == 3
     assert ended.stdout == ""
@@ -68,7 +68,7 @@ def test_a_command_without_its_extra_says_so_in_one_sentence(argv, extra):
     assert hint == "hint: kafka-trial doctor shows the extras"
 
 
-def test_commands_that_need_an_extra_are_listed_without_it():
+def test_commands_are_listed_without_their_extra():
     ended = base_only("--help")
     assert ended.returncode == 0
     assert " report " in ended.stdout and " mutants " in ended.stdout

@@ -1,4 +1,4 @@
-"""What is said of an extra that is missing, damaged or of another version, and of a command that cannot be loaded."""
+"""Extras that are missing, damaged or of another version, and commands that cannot be loaded."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import main
 from harness.model.errors import EnvironmentProblem
-from harness.plugins import registry
 from harness.system import extras
 from harness.system.extras import needed, problem_of
 from testkit.codes import coded, raises_code
@@ -24,8 +22,9 @@ INSTALL, INSTALL_AGAIN = "pip install 'whole[part]'", "pip install --force-reins
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
-    """Install a distribution ``whole``, whose extra ``part`` needs ``trial_part>=2``, and this ``trial_part``."""
+    """Install a distribution ``whole``, whose extra ``part`` requires ``trial_part>=2``, and this ``trial_part``."""
     monkeypatch.syspath_prepend(tmp_path)
+    # The extras of the real distribution are installed, and cannot be damaged for a test.
     monkeypatch.setattr(extras, "DISTRIBUTION", "whole")
 
     def distribution(name: str, text: str) -> None:
@@ -54,7 +53,7 @@ def test_the_extras_are_those_of_the_distribution():
     assert all(map(extras.requirements, extras.EXTRAS))
 
 
-def test_an_extra_that_is_there_is_no_problem(install):
+def test_an_installed_extra_is_usable(install):
     install()
     assert [str(each.name) for each in extras.requirements("part")] == ["trial_part"]
     with needed("part", "it"):
@@ -95,7 +94,7 @@ def test_an_extra_that_is_there_is_no_problem(install):
         ),
     ],
 )
-def test_an_extra_that_cannot_be_used_says_why_and_what_to_run(install, there, said):
+def test_an_unusable_extra_names_the_cause_and_the_command(install, there, said):
     if there:
         install(*there)
     begun = False
@@ -105,13 +104,13 @@ def test_an_extra_that_cannot_be_used_says_why_and_what_to_run(install, there, s
     assert (caught.value.exit_code, caught.value.hint) == (3, "kafka-trial doctor shows the extras")
 
 
-def test_a_prerelease_in_range_is_no_problem(install):
+def test_a_prerelease_in_range_is_usable(install):
     install("Name: trial-part\nVersion: 3.0rc1\n")
     assert problem_of("part") is None
 
 
 @pytest.mark.parametrize("error", [ImportError("cannot import name"), AttributeError("no such part")])
-def test_a_part_of_it_that_cannot_be_imported_says_the_same(install, error):
+def test_a_failed_import_from_an_extra_is_the_same_error(install, error):
     install()
     why = re.compile(f"{type(error).__name__}: {error}$")
     with (
@@ -142,22 +141,3 @@ def test_a_damaged_package_of_the_base_causes_no_traceback(tmp_path):
         "error[package-not-importable]: a package of this environment cannot be imported: RuntimeError: torn",
         "hint: KAFKA_TRIAL_TRACEBACK=1 shows which one; install it again",
     ]
-
-
-def test_a_command_that_cannot_be_loaded_stays_listed_and_says_why(capfd, monkeypatch):
-    broken = registry.CannotLoad("made-up", "cannot load commands 'report' (theirs): no such horn")
-
-    def load(name: str) -> object:
-        raise broken
-
-    monkeypatch.setattr(registry, "names", lambda group: ["horn"])
-    monkeypatch.setattr(registry, "command", load)
-    monkeypatch.setattr(main.app, "registered_commands", list(main.app.registered_commands))
-    main._add_commands.cache_clear()
-    try:
-        assert main.call(["--help"]) == 0
-        assert " horn " in capfd.readouterr().out
-        assert main.call(["horn", "--loud", "twice"]) == 3
-        assert f"error[made-up]: {broken}" in capfd.readouterr().err.splitlines()
-    finally:
-        main._add_commands.cache_clear()

@@ -1,4 +1,4 @@
-"""Cores and memory as containers limit them, read from files of both versions of control groups."""
+"""Cores and memory under container limits, read from the files of both versions of control groups."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ FREE_BYTES = 8 * 2**30
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch):
-    """This machine has 8 cores and 8 GiB; our group's files are as the test writes them."""
+    """A machine with 8 cores and 8 GiB, whose control group files the test writes."""
+    # The cores and the memory of the real machine are unknown.
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
     monkeypatch.setattr(psutil, "virtual_memory", _Memory)
 
@@ -35,7 +36,7 @@ class _Memory:
     available = FREE_BYTES
 
 
-def test_no_files_no_limits(machine, tmp_path):
+def test_without_files_there_are_no_limits(machine, tmp_path):
     assert machine("0::/a/b\n4:memory:/x\n", {}) == Machine(8, FREE_BYTES)
     assert this_machine(tmp_path / "nothing", tmp_path / "nothing") == Machine(8, FREE_BYTES)
 
@@ -52,7 +53,7 @@ def test_no_files_no_limits(machine, tmp_path):
         ("0::/\n", {"cpu.max": "100000 0"}, 8),
     ],
 )
-def test_cores(machine, groups, files, cores):
+def test_cores_are_limited_by_the_control_group(machine, groups, files, cores):
     assert machine(groups, files) == Machine(cores, FREE_BYTES)
 
 
@@ -79,5 +80,5 @@ def test_cores(machine, groups, files, cores):
         ),
     ],
 )
-def test_memory(machine, groups, files, memory_bytes):
+def test_memory_is_limited_by_the_control_group(machine, groups, files, memory_bytes):
     assert machine(groups, files) == Machine(8, memory_bytes)

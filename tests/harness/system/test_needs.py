@@ -1,4 +1,4 @@
-"""What the machine bears: never more than it has, always at least one, and no less on a larger machine."""
+"""The capacity of a machine: within its resources, at least one, and monotonic."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def bears(machine: Machine, each: Needs, count: int, beside: Needs) -> bool:
 
 
 @given(machines, clusters)
-def test_lanes_and_their_cluster_are_never_more_than_the_machine_has(machine, cluster):
+def test_lanes_and_their_cluster_fit_the_machine(machine, cluster):
     lanes = needs.shared_lanes(machine, cluster)
     assert 1 <= lanes <= MAX_JOBS
     trial = Needs(TRIAL.cores + (cluster.nodes - 1) * REPLICA_CORES, TRIAL.memory_bytes)
@@ -39,7 +39,7 @@ def test_lanes_and_their_cluster_are_never_more_than_the_machine_has(machine, cl
 
 
 @given(machines, clusters)
-def test_exclusive_clusters_and_their_trials_are_never_more_than_the_machine_has(machine, cluster):
+def test_exclusive_clusters_and_their_trials_fit_the_machine(machine, cluster):
     both = Needs(cluster.cores + EXCLUSIVE_TRIAL.cores, cluster.memory_bytes + EXCLUSIVE_TRIAL.memory_bytes)
     count = needs.exclusive_clusters(machine, cluster)
     assert 1 <= count <= MAX_JOBS
@@ -48,7 +48,7 @@ def test_exclusive_clusters_and_their_trials_are_never_more_than_the_machine_has
 
 
 @given(machines, clusters, st.floats(0, 64), st.integers(0, 2**36))
-def test_a_larger_machine_bears_no_less(machine, cluster, cores, memory_bytes):
+def test_a_larger_machine_has_no_less_capacity(machine, cluster, cores, memory_bytes):
     larger = Machine(machine.cores + cores, machine.memory_bytes + memory_bytes)
     for count in (needs.shared_lanes, needs.exclusive_clusters, needs.clusters_starting):
         assert count(larger, cluster) >= count(machine, cluster) >= 1
@@ -56,7 +56,7 @@ def test_a_larger_machine_bears_no_less(machine, cluster, cores, memory_bytes):
 
 
 @given(machines, clusters)
-def test_nodes_that_start_have_a_core_each_unless_one_cluster_has_more(machine, cluster):
+def test_starting_nodes_have_one_core_each_unless_one_cluster_has_more(machine, cluster):
     starting = needs.clusters_starting(machine, cluster)
     assert starting == 1 or starting * cluster.nodes <= machine.cores
 
@@ -70,13 +70,13 @@ def test_nodes_that_start_have_a_core_each_unless_one_cluster_has_more(machine, 
         (Machine(16, 64 * GIB), 32, 32, 32, 32),
     ],
 )
-def test_machines_that_there_are(machine, lanes, replicated, one_node, three_nodes):
+def test_the_capacity_of_example_machines(machine, lanes, replicated, one_node, three_nodes):
     assert needs.shared_lanes(machine, needs_of("local:4.3.1x1")) == lanes
     assert needs.shared_lanes(machine, needs_of("local:4.3.1x3")) == replicated
     assert needs.exclusive_clusters(machine, needs_of("local:4.3.1x1")) == one_node
     assert needs.exclusive_clusters(machine, needs_of("local:4.3.1x3")) == three_nodes
 
 
-def test_a_kind_of_broker_that_does_not_say_is_one_jvm():
+def test_a_broker_kind_without_needs_counts_as_one_jvm():
     with registry.replaced("brokers", {"theirs": object()}):
         assert needs_of("theirs:1") == needs.kraft(1)

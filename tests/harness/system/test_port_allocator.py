@@ -27,7 +27,7 @@ with port_block(40, first=31_008) as ports:
 
 @given(counts=st.lists(st.integers(1, 3 * GRANULE), max_size=5))
 @settings(deadline=None)
-def test_blocks_are_whole_and_disjoint(counts: list[int]) -> None:
+def test_blocks_are_complete_and_disjoint(counts: list[int]) -> None:
     with ExitStack() as held:
         blocks = [held.enter_context(port_block(count)) for count in counts]
         ports = [port for block in blocks for port in block]
@@ -36,7 +36,7 @@ def test_blocks_are_whole_and_disjoint(counts: list[int]) -> None:
     assert all(FIRST <= port <= LAST for port in ports)
 
 
-def test_a_port_in_use_rules_its_block_out() -> None:
+def test_a_block_with_a_port_in_use_is_skipped() -> None:
     with socket.socket() as other:
         with port_block(3) as before:
             other.bind(("127.0.0.1", before[1]))
@@ -45,7 +45,7 @@ def test_a_port_in_use_rules_its_block_out() -> None:
             assert after.start > before.start
 
 
-def test_a_block_of_another_process_is_not_given_away_until_that_ends() -> None:
+def test_a_block_of_another_process_is_reserved_until_it_ends() -> None:
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLDER],
         stdin=subprocess.PIPE,
@@ -64,15 +64,15 @@ def test_a_block_of_another_process_is_not_given_away_until_that_ends() -> None:
         assert ports.start == start
 
 
-def test_a_block_is_given_back_also_after_an_error() -> None:
-    high = 32_000  # other processes search from the start meanwhile
+def test_a_block_is_released_after_an_error() -> None:
+    high = 32_000  # other processes may search from the start meanwhile
     with pytest.raises(RuntimeError), port_block(1, high) as first:
         raise RuntimeError
     with port_block(1, high) as second:
         assert first == second
 
 
-def test_none_left_is_one_sentence() -> None:
+def test_exhausted_ports_are_an_error() -> None:
     with (
         raises_code(PortsExhausted, "ports-exhausted", count=GRANULE + 1),
         port_block(GRANULE + 1, FIRST, FIRST + GRANULE - 1),

@@ -1,4 +1,4 @@
-"""Whatever is started is stopped: by stop, by the warden, by the next command."""
+"""Every started process is stopped: by stop, by the warden, or by the next command."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ from harness.system.processes import PIPE, leftovers, owner, scratch_dir, spawn,
 from testkit.codes import raises_code
 
 PATIENCE_MS = 20_000
-# a child that leaves a grandchild in a session of its own, and says its id
+# A child that starts a grandchild in its own session, and prints its id.
 DAEMON = "setsid sh -c 'echo $$; exec sleep 1000' & exec sleep 1000"
 
 HARNESS = f"""
 import asyncio, json, os, sys
+import psutil
 from harness.system import processes
 
 async def main():
@@ -38,7 +39,7 @@ async def main():
     daemon = int(await child.stdout.readline())
     folder = processes.scratch_dir()
     folder.joinpath("file").write_text("x")
-    warden = processes._warden[1].pid
+    [warden] = (each.pid for each in psutil.Process().children() if "harness.system.warden" in each.cmdline())
     print(json.dumps({{"child": child.pid, "daemon": daemon, "folder": str(folder), "warden": warden}}), flush=True)
     await asyncio.to_thread(sys.stdin.read)
     os.kill(child.pid, 0)
@@ -48,7 +49,7 @@ asyncio.run(main())
 
 
 def ended(pid: int, timeout_ms: int = PATIENCE_MS) -> bool:
-    """Wait for a process, anybody's child, to end (a zombie has ended)."""
+    """Wait until a process has ended or is a zombie, even if it is not a child; return whether it has."""
     try:
         pidfd = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -62,7 +63,7 @@ def ended(pid: int, timeout_ms: int = PATIENCE_MS) -> bool:
 
 
 class Harness:
-    """A harness process that has a child, a grandchild, a scratch folder and a warden, and ends when told."""
+    """A harness process with a child, a grandchild, a scratch folder and a warden; it ends on request."""
 
     def __init__(self) -> None:
         root = str(Path(processes.__file__).parents[1])
@@ -87,6 +88,7 @@ class Harness:
 @pytest.fixture
 def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Harness]:
     monkeypatch.setenv("TMPDIR", str(tmp_path))  # so that no other command can sweep its folder
+    # This process may have read the environment before.
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     harness = Harness()
     try:
@@ -95,7 +97,7 @@ def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Harness
         harness.close()
 
 
-def test_kill_minus_nine_leaves_nothing(harness: Harness) -> None:
+def test_a_killed_harness_leaves_nothing(harness: Harness) -> None:
     assert harness.folder.exists()
     harness.process.kill()
     assert ended(harness.child)
@@ -104,20 +106,20 @@ def test_kill_minus_nine_leaves_nothing(harness: Harness) -> None:
     assert not harness.folder.exists()
 
 
-def test_a_regular_end_has_cleaned_up_before_it_returns(harness: Harness) -> None:
+def test_a_regular_end_cleans_up_before_it_returns(harness: Harness) -> None:
     harness.process.communicate()
     assert harness.process.returncode == 0
     assert all(ended(pid, timeout_ms=0) for pid in (harness.child, harness.daemon, harness.warden))
     assert not harness.folder.exists()
 
 
-def test_the_warden_outlives_signals_that_end_others(harness: Harness) -> None:
+def test_the_warden_ignores_termination_signals(harness: Harness) -> None:
     warden = Path(f"/proc/{harness.warden}/status")
 
     def ignored() -> int:
         return int(warden.read_text().partition("SigIgn:")[2].split()[0], 16)
 
-    # All of them, one by one: whoever runs under nohup has inherited some before the warden comes to the others.
+    # All three, because under nohup some are ignored before the warden has set up the others.
     wanted = sum(1 << (number - 1) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
     while ignored() & wanted != wanted:
         assert not ended(harness.warden, timeout_ms=5)
@@ -129,7 +131,7 @@ def test_the_warden_outlives_signals_that_end_others(harness: Harness) -> None:
     assert not harness.folder.exists()
 
 
-def test_the_next_command_sweeps_when_the_warden_was_killed_too(harness: Harness) -> None:
+def test_the_next_command_sweeps_if_the_warden_was_killed_too(harness: Harness) -> None:
     os.kill(harness.warden, signal.SIGKILL)
     assert ended(harness.warden)
     assert harness.folder not in leftovers().folders
@@ -138,11 +140,11 @@ def test_the_next_command_sweeps_when_the_warden_was_killed_too(harness: Harness
     assert harness.folder in leftovers().folders
     assert f"folder {harness.folder}" in sweep()
     assert not harness.folder.exists()
-    assert ended(harness.child)  # by this sweep, or by one that somebody else began meanwhile
+    assert ended(harness.child)  # by this sweep or by a concurrent one
     assert ended(harness.daemon)
 
 
-def test_the_living_are_left_alone(harness: Harness) -> None:
+def test_a_sweep_spares_live_processes(harness: Harness) -> None:
     ours = scratch_dir()
     sweep()
     assert ours.exists()
@@ -153,8 +155,8 @@ def test_the_living_are_left_alone(harness: Harness) -> None:
 
 
 @pytest.mark.parametrize(("field", "value", "is_swept"), [(1, "1", True), (2, "1", False), (0, "x", False)])
-def test_an_owner_is_more_than_a_process_id(field: int, value: str, is_swept: bool) -> None:
-    """Another start time under our process id is a dead owner; another namespace's owner is not ours to judge."""
+def test_an_owner_is_identified_by_more_than_its_process_id(field: int, value: str, is_swept: bool) -> None:
+    """Our process id with another start time is a dead owner; an owner in another namespace cannot be judged."""
     forged = owner().split(":")
     forged[field] = value
     sleeper = subprocess.Popen(["sleep", "1000"], env={**os.environ, processes.OWNER: ":".join(forged)})
@@ -166,7 +168,7 @@ def test_an_owner_is_more_than_a_process_id(field: int, value: str, is_swept: bo
         sleeper.wait()
 
 
-def test_stop_lets_a_child_end_in_its_own_way() -> None:
+def test_stop_lets_a_child_end_by_itself() -> None:
     async def main() -> int:
         child = await spawn(
             ["sh", "-c", "trap 'exit 7' TERM; echo ready; while :; do sleep 0.01; done"], stdout=PIPE
@@ -178,7 +180,7 @@ def test_stop_lets_a_child_end_in_its_own_way() -> None:
     assert asyncio.run(main()) == 7
 
 
-def test_stop_kills_who_will_not_end() -> None:
+def test_stop_kills_a_child_that_does_not_end() -> None:
     async def main() -> int:
         child = await spawn(["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1; done"], stdout=PIPE)
         assert child.stdout is not None
@@ -188,7 +190,7 @@ def test_stop_kills_who_will_not_end() -> None:
     assert asyncio.run(main()) == -signal.SIGKILL
 
 
-def test_stop_takes_daemons_along_though_they_hold_the_pipe() -> None:
+def test_stop_ends_daemons_that_hold_the_pipe() -> None:
     async def main() -> None:
         child = await spawn(["sh", "-c", DAEMON], stdout=PIPE)
         assert child.stdout is not None
@@ -201,7 +203,7 @@ def test_stop_takes_daemons_along_though_they_hold_the_pipe() -> None:
     asyncio.run(main())
 
 
-def test_wait_returns_though_nobody_reads_the_output() -> None:
+def test_wait_returns_with_unread_output() -> None:
     async def main() -> int:
         child = await spawn(["yes"], stdout=PIPE, line_limit_bytes=1024)
         assert child.stdout is not None
@@ -213,7 +215,7 @@ def test_wait_returns_though_nobody_reads_the_output() -> None:
     assert asyncio.run(main()) == -signal.SIGTERM
 
 
-def test_stop_wakes_a_paused_child_to_let_it_end() -> None:
+def test_stop_resumes_a_paused_child_so_that_it_can_end() -> None:
     async def main() -> int:
         child = await spawn(["sleep", "1000"])
         os.kill(child.pid, signal.SIGSTOP)
@@ -222,7 +224,7 @@ def test_stop_wakes_a_paused_child_to_let_it_end() -> None:
     assert asyncio.run(main()) == -signal.SIGTERM
 
 
-def test_stop_that_is_cancelled_kills_at_once() -> None:
+def test_a_cancelled_stop_kills_at_once() -> None:
     async def main() -> None:
         child = await spawn(["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1; done"], stdout=PIPE)
         assert child.stdout is not None
@@ -260,22 +262,23 @@ def test_output_is_appended_to_a_file(tmp_path: Path) -> None:
     assert (tmp_path / "log").read_text() == "out\nerr\n" * 2
 
 
-def test_what_cannot_be_started_is_an_environment_problem(tmp_path: Path) -> None:
+def test_a_program_that_cannot_be_started_is_an_environment_problem(tmp_path: Path) -> None:
     with raises_code(EnvironmentProblem, "program-not-started", program=re.compile(r"no\-such\-program$")):
         asyncio.run(spawn([tmp_path / "no-such-program"]))
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_a_log_that_cannot_be_written_is_no_fault_of_the_program(tmp_path: Path, stream: str) -> None:
+def test_an_unwritable_log_is_an_error_of_the_log(tmp_path: Path, stream: str) -> None:
     log = tmp_path / "no-such-folder" / "log"
     with raises_code(EnvironmentProblem, "cannot-write", path=log):
         asyncio.run(spawn(["true"], **{stream: log}))
 
 
-def test_a_child_is_marked_and_has_a_session_of_its_own() -> None:
+def test_a_child_is_marked_and_has_its_own_session() -> None:
     async def main() -> None:
         child = await spawn(["sleep", "1000"], env={"PATH": os.environ["PATH"]})
-        assert processes._mark(psutil.Process(child.pid)).startswith(f"{owner()}/")
+        assert processes.mark_of(psutil.Process(child.pid)) == child.mark
+        assert child.mark.startswith(f"{owner()}/")
         assert os.getsid(child.pid) == child.pid
         await stop(child)
 
@@ -283,7 +286,7 @@ def test_a_child_is_marked_and_has_a_session_of_its_own() -> None:
 
 
 class Execing(psutil.Process):
-    """A process caught in the midst of exec: without arguments and environment for the first few looks."""
+    """A process during exec: it has no arguments and no environment for the first few looks."""
 
     def __init__(self, looks: int) -> None:
         super().__init__()
@@ -301,14 +304,14 @@ class Execing(psutil.Process):
 
 
 @pytest.mark.parametrize("looks", [0, 1, 5])
-def test_a_process_in_the_midst_of_exec_is_not_overlooked(looks: int) -> None:
-    assert processes._mark(Execing(looks)) == "1:2:3"
+def test_a_process_during_exec_is_not_overlooked(looks: int) -> None:
+    assert processes.mark_of(Execing(looks)) == "1:2:3"
 
 
 @given(st.dictionaries(st.integers(1, 9), st.integers(0, 9)), st.integers(1, 9))
-def test_a_walk_to_the_ancestors_ends(parents: dict[int, int], pid: int) -> None:
-    """Also when ids that were used again make the table of parents circular."""
-    walked = list(processes._lineage(pid, parents))
+def test_the_lineage_of_a_process_is_finite(parents: dict[int, int], pid: int) -> None:
+    """Reused process ids can make the table of parents circular."""
+    walked = list(processes.lineage(pid, parents))
     assert len(walked) == len(set(walked))
     assert walked[:1] == ([pid] if pid in parents else [])
     assert all(parents[child] == parent for child, parent in pairwise(walked))

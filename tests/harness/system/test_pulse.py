@@ -1,4 +1,4 @@
-"""The pulse: what is late is told, with its moments; what is in time is not."""
+"""The pulse records late beats with their times, and no others."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from harness.system.pulse import EVERY_S, LATE_NS, Pulse
 EVERY_NS = int(EVERY_S * 1e9)
 
 
-def test_a_loop_that_is_held_up_is_told():
-    """The clock jumps between two beats, as it does while the loop is held up."""
+def test_a_stalled_event_loop_is_recorded():
+    """The clock jumps between two beats, as it does while the loop is blocked."""
     beats_ns = [0, EVERY_NS, 2 * EVERY_NS, 3 * EVERY_NS + 2 * LATE_NS]
     moments_ns = iter(beats_ns)
     seen = asyncio.Event()
@@ -33,7 +33,7 @@ def test_a_loop_that_is_held_up_is_told():
 
 
 @given(st.lists(st.integers(0, 4 * LATE_NS), max_size=30))
-def test_stalls_are_all_that_was_late_and_nothing_else(late_ns):
+def test_only_late_beats_are_stalls(late_ns):
     pulse, now_ns, expected = Pulse(), 0, 0
     for each_ns in late_ns:
         last_ns, now_ns = now_ns, now_ns + EVERY_NS + each_ns
@@ -43,7 +43,7 @@ def test_stalls_are_all_that_was_late_and_nothing_else(late_ns):
     assert all(before[1] < after[0] for before, after in zip(pulse.stalls, pulse.stalls[1:], strict=False))
 
 
-def test_the_pulse_ends_with_its_trial():
+def test_the_pulse_leaves_no_task():
     async def beating():
         async with Pulse():
             await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""The scripts of a trial's phases: every element is handed over in time, and faults end before the client closes."""
+"""The scripts of a trial's phases: every element is sent in time, and faults end before the client closes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LOADS = st.builds(
 
 
 class World:
-    """Plays a script in a time that only its steps move on. ``crash_at``: the number of the step that crashes."""
+    """Plays a script in virtual time; ``crash_at`` is the number of the step that crashes."""
 
     def __init__(self, crash_at=None, faults_until_ns=0, settled=True, active=True):
         self.now_ns = self.phase_ns = 1_000
@@ -69,7 +69,7 @@ class World:
 
 
 @given(LOADS)
-def test_every_element_is_handed_over_once_in_order_and_the_load_is_waited_for(load):
+def test_every_element_is_sent_once_in_order_during_the_load(load):
     world = World()
     done = world.play(load_script(load))
     assert [n for step in done if isinstance(step, HandOver) for n in step.numbers] == list(
@@ -81,7 +81,7 @@ def test_every_element_is_handed_over_once_in_order_and_the_load_is_waited_for(l
 
 
 @given(LOADS, st.integers(0, 20))
-def test_a_crash_while_commands_are_handed_over_ends_the_load(load, crash_at):
+def test_a_crash_during_the_load_ends_it(load, crash_at):
     done = World(crash_at).play(load_script(load))
     crashed = next(
         (at for at, step in enumerate(done) if at == crash_at and isinstance(step, HandOver)), None
@@ -91,13 +91,13 @@ def test_a_crash_while_commands_are_handed_over_ends_the_load(load, crash_at):
     assert done[-1] == CallOffFaults()
 
 
-def test_an_active_fault_is_waited_for_however_long_it_lasts():
+def test_the_load_waits_for_an_active_fault():
     world = World(faults_until_ns=10**12)
     world.play(load_script(Workload(records=10, records_per_command=10, interval_ms=10)))
     assert world.now_ns >= 10**12
 
 
-def test_a_fault_that_has_not_begun_is_waited_for_only_while_the_client_catches_up():
+def test_the_load_waits_for_a_pending_fault_only_while_results_are_pending():
     load = Workload(records=10, records_per_command=10, interval_ms=10)
     for settled, waits_ms in ((True, 0), (False, CATCH_UP_MS)):
         world = World(faults_until_ns=10**12, settled=settled, active=False)
@@ -106,11 +106,11 @@ def test_a_fault_that_has_not_begun_is_waited_for_only_while_the_client_catches_
         assert sum(step.timeout_ms for step in waited) == waits_ms
 
 
-def test_healing_flushes_waits_for_what_is_pending_and_closes():
+def test_healing_flushes_waits_for_pending_results_and_closes():
     done = World().play(heal_script(30_000))
     assert done == [Begin(Phase.HEAL), Flush(30_000), AwaitPending(), Begin(Phase.FINAL), Close(10_000)]
 
 
-def test_nothing_is_waited_for_of_a_client_that_crashes_in_its_flush():
+def test_a_client_that_crashes_in_its_flush_is_not_waited_for():
     done = World(crash_at=1).play(heal_script(30_000))
     assert done == [Begin(Phase.HEAL), Flush(30_000), Begin(Phase.FINAL), Close(10_000)]

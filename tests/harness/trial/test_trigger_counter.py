@@ -27,16 +27,16 @@ def frame(kind: FrameKind, api: str | None, partitions: Sequence[int] = ()) -> F
         (OnFrame("Fetch"), False),
     ],
 )
-def test_which_frame_is_meant(trigger: OnFrame, expected: bool) -> None:
+def test_a_trigger_matches_api_direction_and_partition(trigger: OnFrame, expected: bool) -> None:
     assert matches(trigger, frame(FrameKind.RESPONSE, "Produce", [1, 2])) is expected
 
 
-def test_the_end_of_a_connection_is_no_frame_of_an_api() -> None:
+def test_the_end_of_a_connection_matches_no_api() -> None:
     assert not matches(OnFrame("Produce"), frame(FrameKind.CLOSE, None))
 
 
 @given(wanted=st.lists(st.booleans(), max_size=30), nth=st.integers(1, 10))
-def test_it_fires_once_at_the_nth_match(wanted: list[bool], nth: int) -> None:
+def test_a_counter_fires_once_at_the_nth_match(wanted: list[bool], nth: int) -> None:
     counter = TriggerCounter(OnFrame("Produce", nth=nth))
     fired = [counter.feed(frame(FrameKind.RESPONSE, "Produce" if it else "Fetch")) for it in wanted]
     places = [place for place, it in enumerate(wanted) if it]

@@ -1,4 +1,4 @@
-"""Every API in turn; those that a producer speaks in the fast tier too."""
+"""A fixture of all APIs; those that producers use are in the fast tests."""
 
 from __future__ import annotations
 

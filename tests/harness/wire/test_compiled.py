@@ -1,4 +1,4 @@
-"""The compiled readers, writers and makers: every class of kio's, held against kio's own hand and against Python's."""
+"""Compiled readers, writers and makers: every class of kio is handled as kio and Python handle it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from harness.wire.readers import entity_reader
 from harness.wire.writers import entity_writer
 from testkit.codes import raises_code
 
-#: A value of each type that is neither zero nor the same in any two of its bytes.
+#: A value of each type that is not zero and differs in any two of its bytes.
 VALUES: dict[str, Any] = {
     "bool": True,
     "int8": -0x12,
@@ -43,9 +43,9 @@ VALUES: dict[str, Any] = {
     "int64": 0x123456789ABCDEF0,
     "uint16": 0xFEDC,
     "float64": -1.5,
-    "string": "å" * 70,  # 140 bytes: two bytes of length in flexible versions
+    "string": "å" * 70,  # 140 bytes, whose length takes two bytes in flexible versions
     "bytes": bytes(range(200)),
-    "records": bytes(range(256)) * 80,  # 20480 bytes: three
+    "records": bytes(range(256)) * 80,  # 20480 bytes, whose length takes three bytes
     "error_code": ErrorCode.fenced_leader_epoch,
     "uuid": UUID(int=0x123456789ABCDEF0123456789ABCDEF0),
     "timedelta_i32": timedelta(milliseconds=-1_234_567),
@@ -61,7 +61,7 @@ def without_none(annotation: Any) -> tuple[Any, bool]:
 
 
 def filled(entity: Any, *, full: bool) -> Any:
-    """A message with a value in each field; or, not full, with null, nothing or the default where there may be."""
+    """Return a message with a value in each field; if not ``full``, with null, nothing or the default if allowed."""
     values = {}
     for field in fields(entity):
         annotation, nullable = without_none(field.type)
@@ -98,7 +98,7 @@ def kio_written(message: Any) -> bytes:
     return out.getvalue()
 
 
-def test_every_version_is_written_and_read_as_kio_does(api: Api) -> None:
+def test_every_version_is_written_and_read_like_kio(api: Api) -> None:
     for message in samples(api):
         entity: Any = type(message)
         written = entity_writer(entity)(message)
@@ -108,7 +108,7 @@ def test_every_version_is_written_and_read_as_kio_does(api: Api) -> None:
             assert entity_reader(entity)(data, 0) == (message, len(written))
 
 
-def test_every_cut_is_noticed(api: Api) -> None:
+def test_every_truncation_is_detected(api: Api) -> None:
     for entity in classes(api):
         whole = entity_writer(entity)(filled(entity, full=False))
         for end in range(len(whole)):
@@ -119,7 +119,7 @@ def test_every_cut_is_noticed(api: Api) -> None:
             assert stop > end, f"{entity} takes the first {end} of its {len(whole)} bytes"
 
 
-def test_what_is_made_is_what_the_constructor_makes(api: Api) -> None:
+def test_make_equals_the_constructor(api: Api) -> None:
     for message in samples(api):
         values = {field.name: getattr(message, field.name) for field in fields(message)}
         made = make(type(message), **values, surplus=1)
@@ -133,7 +133,7 @@ def test_what_is_made_is_what_the_constructor_makes(api: Api) -> None:
                 make(type(message), **{key: value for key, value in values.items() if key != name})
 
 
-def test_what_is_made_or_read_is_frozen_and_a_value_like_any_other() -> None:
+def test_messages_are_frozen_and_can_be_pickled() -> None:
     entity: Any = message_class(Api.HEARTBEAT, 4, "request")
     message = make(entity, group_id="g", generation_id=1, member_id="m", group_instance_id=None)
     read, _ = entity_reader(entity)(entity_writer(entity)(message), 0)
@@ -143,7 +143,7 @@ def test_what_is_made_or_read_is_frozen_and_a_value_like_any_other() -> None:
         assert pickle.loads(pickle.dumps(value)) == message
 
 
-def test_nested_classes_by_name() -> None:
+def test_nested_classes_are_found_by_name() -> None:
     produce = message_class(Api.PRODUCE, 9, "request")
     partition = nested(produce, "PartitionProduceData")(index=1, records=None)
     topic = nested(produce, "TopicProduceData")(name="t", partition_data=(partition,))
@@ -153,7 +153,7 @@ def test_nested_classes_by_name() -> None:
         nested(produce, "PartitionProduceDatum")
 
 
-def test_an_error_code_that_nobody_knows_is_written_as_it_was_read() -> None:
+def test_an_unknown_error_code_is_read_and_written() -> None:
     entity: Any = message_class(Api.HEARTBEAT, 4, "response")
     message = entity(throttle_time=timedelta(0), error_code=999)
     written = entity_writer(entity)(message)
@@ -162,7 +162,7 @@ def test_an_error_code_that_nobody_knows_is_written_as_it_was_read() -> None:
 
 
 @pytest.mark.parametrize("field", ["group_id", "generation_id"])
-def test_null_is_not_written_where_a_value_must_be(field: str) -> None:
+def test_null_is_refused_for_a_required_value(field: str) -> None:
     entity: Any = message_class(Api.HEARTBEAT, 4, "request")
     values = {"group_id": "g", "generation_id": 1, "member_id": "m", "group_instance_id": None, field: None}
     with raises_code(WireError, "message-not-writable", entity="HeartbeatRequest"):
@@ -170,7 +170,7 @@ def test_null_is_not_written_where_a_value_must_be(field: str) -> None:
 
 
 @pytest.mark.parametrize("version", [8, 9])
-def test_a_null_array_is_written_wherever_it_is_asked_for_and_not_read(version: int) -> None:
+def test_a_null_array_is_written_but_not_read(version: int) -> None:
     message = make(
         message_class(Api.PRODUCE, version, "request"), acks=1, timeout=timedelta(0), topic_data=None
     )
@@ -181,7 +181,7 @@ def test_a_null_array_is_written_wherever_it_is_asked_for_and_not_read(version: 
 
 
 @given(st.integers(-(2**50), 2**50))
-def test_durations_are_written_as_kio_writes_them(microseconds: int) -> None:
+def test_durations_are_written_like_kio(microseconds: int) -> None:
     entity: Any = message_class(Api.PUSH_TELEMETRY, 0, "response")
     message = entity(throttle_time=timedelta(microseconds=microseconds), error_code=ErrorCode.none)
     try:
@@ -193,7 +193,7 @@ def test_durations_are_written_as_kio_writes_them(microseconds: int) -> None:
         assert encode_response(message, 1).endswith(expected)
 
 
-def test_a_tagged_field_that_equals_its_default_is_left_out_however_it_was_made() -> None:
+def test_a_tagged_field_equal_to_its_default_is_omitted() -> None:
     response: Any = message_class(Api.PRODUCE, 10, "response")
     leader = nested(response, "LeaderIdAndEpoch")(leader_id=int("-1"), leader_epoch=int("-1"))
     values = {"index": 1, "error_code": ErrorCode.none, "base_offset": 0, "log_append_time": None}

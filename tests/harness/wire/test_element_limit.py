@@ -1,4 +1,4 @@
-"""A message has room for so many elements: who fills a frame with empty ones is not read for seconds."""
+"""The number of elements in a message is limited, so that empty elements cannot keep the reader busy."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from testkit.codes import raises_code
 
 
 def metadata(topics: int) -> bytes:
-    """An answer to Metadata 1: no broker, no controller, and so many topics without a name or a partition."""
+    """Return an answer to Metadata 1: no broker, no controller, and ``topics`` empty topics."""
     topic = b"\0\3" + b"\0\0" + b"\0" + b"\0\0\0\0"
     return bytes(4) + bytes(4) + bytes(4) + topics.to_bytes(4, "big") + topic * topics
 
 
-def test_a_message_has_room_for_so_many_elements():
+def test_a_message_with_too_many_elements_is_refused():
     _, read = decode_response(metadata(MAX_ELEMENTS), Api.METADATA, 1)
     assert len(read.topics) == MAX_ELEMENTS
 

@@ -1,4 +1,4 @@
-"""The error table: complete, sound, and every *definite* argued."""
+"""The error table: complete, consistent with Kafka, and with a reason for every *definite* code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kio.schema.errors import ErrorCode
 from harness.wire import error_table
 from harness.wire.error_table import BY_NAME, ERRORS, error_for
 
-#: Codes with which a broker answers a Produce request, or a client its absence; each must be argued.
+#: Codes that answer a Produce request or replace a missing answer; each must have its own reason.
 PRODUCE_PATH = {
     *(
         "NONE",
@@ -36,13 +36,13 @@ PRODUCE_PATH = {
 }
 
 
-def test_complete_and_unique() -> None:
-    assert len(ERRORS) == len(BY_NAME) == len(error_table._CODES)
+def test_the_table_is_complete_and_unique() -> None:
+    assert len(ERRORS) == len(BY_NAME) == len(error_table.CODES)
     assert set(ERRORS) == {int(code) for code in ErrorCode} == set(range(-1, 134))
 
 
 @pytest.mark.parametrize("code", list(ErrorCode), ids=lambda code: code.name)
-def test_names_and_retriability_are_kafkas(code: ErrorCode) -> None:
+def test_names_and_retriability_match_kafka(code: ErrorCode) -> None:
     error = error_for(int(code))
     assert error.code == code
     assert error.name == code.name.upper()
@@ -50,7 +50,7 @@ def test_names_and_retriability_are_kafkas(code: ErrorCode) -> None:
     assert BY_NAME[error.name] is error
 
 
-def test_the_subclasses_of_invalid_metadata_exception() -> None:
+def test_the_invalid_metadata_errors_match_kafka() -> None:
     stale = {error.name for error in ERRORS.values() if error.invalid_metadata}
     assert stale == {
         "UNKNOWN_TOPIC_OR_PARTITION",
@@ -70,35 +70,35 @@ def test_the_subclasses_of_invalid_metadata_exception() -> None:
     assert all(BY_NAME[name].retriable for name in stale)
 
 
-def test_every_code_of_the_produce_path_is_argued_in_its_own_words() -> None:
-    argued = {error.name for error in ERRORS.values() if error.why != error_table._NO_ANSWER_TO_PRODUCE}
+def test_every_code_of_the_produce_path_has_its_own_reason() -> None:
+    argued = {error.name for error in ERRORS.values() if error.why != error_table.NO_ANSWER_TO_PRODUCE}
     assert argued == PRODUCE_PATH
-    assert argued == set(error_table._DEFINITE) | set(error_table._INDEFINITE)
-    assert not set(error_table._DEFINITE) & set(error_table._INDEFINITE)
+    assert argued == set(error_table.DEFINITE) | set(error_table.INDEFINITE)
+    assert not set(error_table.DEFINITE) & set(error_table.INDEFINITE)
 
 
-def test_what_nobody_may_ever_call_definite() -> None:
+def test_codes_of_possibly_stored_records_are_indefinite() -> None:
     for name in (
-        "REQUEST_TIMED_OUT",  # appended, not replicated
+        "REQUEST_TIMED_OUT",  # appended but not replicated
         "NETWORK_EXCEPTION",  # no answer
         "NOT_ENOUGH_REPLICAS_AFTER_APPEND",  # appended
-        "NOT_LEADER_OR_FOLLOWER",  # appended, then deposed: KAFKA-13574
+        "NOT_LEADER_OR_FOLLOWER",  # possibly appended before the leader changed: KAFKA-13574
         "UNKNOWN_TOPIC_OR_PARTITION",  # DelayedProduce, case A
-        "KAFKA_STORAGE_ERROR",  # halfway
-        "UNKNOWN_SERVER_ERROR",  # anything
-        "OUT_OF_ORDER_SEQUENCE_NUMBER",  # also the answer to a forgotten duplicate: PRD-IDM-06
-        "DUPLICATE_SEQUENCE_NUMBER",  # it is there
+        "KAFKA_STORAGE_ERROR",  # possibly partly written
+        "UNKNOWN_SERVER_ERROR",  # the cause is unknown
+        "OUT_OF_ORDER_SEQUENCE_NUMBER",  # also the answer to a duplicate that is no longer remembered: PRD-IDM-06
+        "DUPLICATE_SEQUENCE_NUMBER",  # already appended
     ):
         assert BY_NAME[name].produced == "indefinite"
 
 
-def test_the_two_halves_of_not_enough_replicas() -> None:
+def test_not_enough_replicas_is_definite_only_before_the_append() -> None:
     assert BY_NAME["NOT_ENOUGH_REPLICAS"].produced == "definite"
     assert BY_NAME["NOT_ENOUGH_REPLICAS_AFTER_APPEND"].produced == "indefinite"
 
 
 @given(st.integers().filter(lambda code: code not in ERRORS))
-def test_an_unknown_code_is_taken_for_nothing(code: int) -> None:
+def test_an_unknown_code_is_indefinite_and_not_retriable(code: int) -> None:
     error = error_for(code)
     assert error.name == f"UNKNOWN_CODE_{code}"
     assert (error.code, error.retriable, error.invalid_metadata) == (code, False, False)

@@ -1,4 +1,4 @@
-"""Frames survive any cutting of the stream; a size that cannot be true is refused (NET-INF-10)."""
+"""Frames are read from any fragments of the stream, and an impossible size is refused (NET-INF-10)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_frame_is_its_size_and_its_payload() -> None:
 
 
 @given(payloads, st.data())
-def test_any_cutting_gives_the_same_payloads(sent: list[bytes], data: st.DataObject) -> None:
+def test_any_fragmentation_gives_the_same_payloads(sent: list[bytes], data: st.DataObject) -> None:
     stream = b"".join(map(frame, sent))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
     reader = FrameReader()
@@ -38,7 +38,7 @@ def test_any_cutting_gives_the_same_payloads(sent: list[bytes], data: st.DataObj
 
 
 @given(payloads)
-def test_byte_by_byte(sent: list[bytes]) -> None:
+def test_frames_are_read_byte_by_byte(sent: list[bytes]) -> None:
     reader = FrameReader()
     received = []
     for byte in b"".join(map(frame, sent)):
@@ -48,7 +48,9 @@ def test_byte_by_byte(sent: list[bytes]) -> None:
 
 
 @given(payloads, st.binary(min_size=1, max_size=20), st.data())
-def test_a_torn_tail_is_kept_and_never_given_out(sent: list[bytes], last: bytes, data: st.DataObject) -> None:
+def test_an_incomplete_frame_is_kept_until_it_is_complete(
+    sent: list[bytes], last: bytes, data: st.DataObject
+) -> None:
     whole = frame(last)
     tail = whole[: data.draw(st.integers(0, len(whole) - 1))]
     reader = FrameReader()
@@ -59,7 +61,7 @@ def test_a_torn_tail_is_kept_and_never_given_out(sent: list[bytes], last: bytes,
     assert drain(reader) == [last]
 
 
-def test_an_empty_payload_is_a_payload() -> None:
+def test_an_empty_payload_is_returned() -> None:
     reader = FrameReader()
     reader.feed(frame(b""))
     assert reader.next_frame() == b""
@@ -67,7 +69,7 @@ def test_an_empty_payload_is_a_payload() -> None:
 
 
 @pytest.mark.parametrize("size", [-1, -(2**31), 11, 2**31 - 1])
-def test_an_impossible_size_is_an_error_for_good(size: int) -> None:
+def test_an_impossible_size_is_a_permanent_error(size: int) -> None:
     reader = FrameReader(max_frame_bytes=10)
     reader.feed(frame(b"0123456789") + size.to_bytes(4, "big", signed=True))
     assert reader.next_frame() == b"0123456789"

@@ -1,4 +1,4 @@
-"""Headers: both generations, golden bytes, round trips, and kio's own as a witness."""
+"""Headers: both generations, golden bytes, round trips, and a comparison with kio's headers."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ client_ids = st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_s
 headers = st.builds(RequestHeader, int16s, int16s, int32s, client_ids)
 
 
-def test_golden_request_headers() -> None:
+def test_request_headers_match_golden_bytes() -> None:
     old = RequestHeader(Api.METADATA, 1, 7, "me")
     assert write_request_header(old) == bytes.fromhex("0003 0001 00000007 0002") + b"me"
     flexible = RequestHeader(Api.METADATA, 9, -1, None)
     assert write_request_header(flexible) == bytes.fromhex("0003 0009 ffffffff ffff 00")
 
 
-def test_golden_response_headers() -> None:
+def test_response_headers_match_golden_bytes() -> None:
     assert write_response_header(Api.METADATA, 1, 7) == bytes.fromhex("00000007")
     assert write_response_header(Api.METADATA, 9, 7) == bytes.fromhex("00000007 00")
 
@@ -61,7 +61,9 @@ def test_response_headers_round_trip(api_key: int, version: int, correlation_id:
 
 
 @given(st.sampled_from(list(Api)), st.data(), int32s, client_ids)
-def test_kio_agrees(api: Api, data: st.DataObject, correlation_id: int, client_id: str | None) -> None:
+def test_request_headers_match_kio(
+    api: Api, data: st.DataObject, correlation_id: int, client_id: str | None
+) -> None:
     version = data.draw(st.integers(*client_versions(api)))
     schema: Any = load_request_schema(api, version).__header_schema__
     theirs = schema(
@@ -88,27 +90,27 @@ def test_unknown_tagged_fields_are_skipped() -> None:
 @pytest.mark.parametrize(
     ("api_key", "version", "flexible"),
     [
-        (Api.PRODUCE, 0, False),  # older than all that kio knows
+        (Api.PRODUCE, 0, False),  # older than all versions that kio supports
         (Api.PRODUCE, 8, False),
         (Api.PRODUCE, 9, True),
-        (Api.PRODUCE, 99, True),  # newer
+        (Api.PRODUCE, 99, True),  # newer than all versions that kio supports
         (Api.SASL_HANDSHAKE, 1, False),
-        (999, 0, True),  # an API from the future is flexible from birth
+        (999, 0, True),  # an unknown API is assumed to be flexible
     ],
 )
-def test_flexible_versions(api_key: int, version: int, flexible: bool) -> None:
+def test_flexible_versions_are_recognised(api_key: int, version: int, flexible: bool) -> None:
     assert is_flexible(api_key, version) is flexible
 
 
 @given(headers)
-def test_every_cut_is_a_wire_error(header: RequestHeader) -> None:
+def test_every_truncation_is_a_wire_error(header: RequestHeader) -> None:
     written = write_request_header(header)
     for end in range(len(written)):
         with pytest.raises(WireError):
             read_request_header(written[:end])
 
 
-def test_what_does_not_fit_cannot_be_written() -> None:
+def test_a_field_out_of_range_is_a_wire_error() -> None:
     for header in (
         RequestHeader(2**15, 0, 0, None),
         RequestHeader(0, 0, 2**31, None),
@@ -121,12 +123,12 @@ def test_what_does_not_fit_cannot_be_written() -> None:
         write_response_header(0, 0, -(2**31) - 1)
 
 
-def test_a_client_id_that_is_no_text() -> None:
+def test_a_client_id_with_invalid_utf_8_is_refused() -> None:
     with raises_code(WireError, "client-id-not-utf-8"):
         read_request_header(bytes.fromhex("0003 0001 00000007 0001 ff"))
 
 
-def test_api_names_are_kafkas() -> None:
+def test_api_names_match_kafka() -> None:
     assert [api_name(key) for key in (0, 18, 22, 23, 24, 36)] == [
         "Produce",
         "ApiVersions",
@@ -138,7 +140,7 @@ def test_api_names_are_kafkas() -> None:
     assert api_name(123) == "Api(123)"
 
 
-def test_a_client_id_of_a_negative_length_other_than_null() -> None:
+def test_a_client_id_with_a_negative_length_other_than_null_is_refused() -> None:
     null = write_request_header(RequestHeader(Api.METADATA, 1, 7, None))
     assert read_request_header(null)[0].client_id is None
     with raises_code(WireError, "client-id-cut-off"):

@@ -1,4 +1,4 @@
-"""Messages: every API and version, any value, written and read by us, held against kio's own writer and reader."""
+"""Messages: every API and version is written and read with any values, and compared with kio."""
 
 from __future__ import annotations
 
@@ -57,9 +57,7 @@ def payload_of(framed: bytes) -> bytes:
 
 @given(data=st.data())
 @settings(max_examples=10)
-def test_requests_round_trip_and_kio_writes_and_reads_the_same(
-    messages: Messages, api: Api, data: st.DataObject
-) -> None:
+def test_requests_round_trip_and_match_kio(messages: Messages, api: Api, data: st.DataObject) -> None:
     version = data.draw(st.integers(*client_versions(api)), label="version")
     entity = message_class(api, version, "request")
     message = data.draw(messages(entity), label="message")
@@ -72,9 +70,7 @@ def test_requests_round_trip_and_kio_writes_and_reads_the_same(
 
 @given(data=st.data())
 @settings(max_examples=10)
-def test_responses_round_trip_and_kio_writes_and_reads_the_same(
-    messages: Messages, api: Api, data: st.DataObject
-) -> None:
+def test_responses_round_trip_and_match_kio(messages: Messages, api: Api, data: st.DataObject) -> None:
     version = data.draw(st.integers(*client_versions(api)), label="version")
     entity = message_class(api, version, "response")
     message = data.draw(messages(entity), label="message")
@@ -100,15 +96,15 @@ def test_hostile_bytes_are_a_message_or_a_wire_error(api: Api, data: st.DataObje
 
 
 @given(st.binary(max_size=40), st.integers(-(2**15), 2**15 - 1), st.integers(-(2**15), 2**15 - 1))
-def test_garbage_is_a_wire_error(garbage: bytes, api_key: int, version: int) -> None:
+def test_garbage_raises_nothing_but_a_wire_error(garbage: bytes, api_key: int, version: int) -> None:
     with suppress(WireError):
         decode_request(garbage)
     with suppress(WireError):
         decode_response(garbage, api_key, version)
 
 
-def test_a_claim_of_two_thousand_million_topics_is_refused() -> None:
-    # kio's own reader would reserve the memory, and end the process.
+def test_a_claimed_length_beyond_the_message_is_refused() -> None:
+    # kio's own reader would allocate the memory and crash the process.
     header = write_request_header(RequestHeader(Api.METADATA, 1, 0, None))
     with raises_code(WireError, "array-too-long", count=2147483647):
         decode_request(header + (2**31 - 1).to_bytes(4, "big"))
@@ -121,7 +117,7 @@ def heartbeat_response(error_code: int) -> bytes:
     return write_response_header(Api.HEARTBEAT, 4, 1) + bytes(4) + error_code.to_bytes(2, "big") + b"\x00"
 
 
-def test_golden_heartbeat() -> None:
+def test_a_heartbeat_matches_golden_bytes() -> None:
     heartbeat = message_class(Api.HEARTBEAT, 4, "request")
     message = heartbeat(group_id="g", generation_id=1, member_id="m", group_instance_id=None)
     golden = bytes.fromhex("000c 0004 00000002 0001 63 00") + b"\x02g\x00\x00\x00\x01\x02m\x00\x00"
@@ -129,7 +125,7 @@ def test_golden_heartbeat() -> None:
     assert decode_request(golden) == (RequestHeader(12, 4, 2, "c"), message)
 
 
-def test_error_codes_known_and_unknown() -> None:
+def test_known_and_unknown_error_codes_are_read() -> None:
     _, known = decode_response(heartbeat_response(27), Api.HEARTBEAT, 4)
     assert known.error_code is ErrorCode.rebalance_in_progress
     _, unknown = decode_response(heartbeat_response(999), Api.HEARTBEAT, 4)
@@ -149,14 +145,14 @@ def test_a_tagged_field_must_fill_its_size() -> None:
     message = replace(message, finalized_features_epoch=5)
     payload = payload_of(encode_response(message, 1))
     assert decode_response(payload, Api.API_VERSIONS, 3) == (1, message)
-    # tag 1, eight bytes: made nine, with a ninth behind them
+    # tag 1 of eight bytes, extended to nine by an additional byte
     longer = payload.replace(b"\x01\x08" + bytes(7) + b"\x05", b"\x01\x09" + bytes(7) + b"\x05\x00")
     assert longer != payload
     with raises_code(WireError, "tagged-field-length", name="finalized_features_epoch", size=9, taken=8):
         decode_response(longer, Api.API_VERSIONS, 3)
 
 
-def test_a_tagged_structure_that_is_left_out_has_its_own_defaults() -> None:
+def test_an_omitted_tagged_structure_has_its_defaults() -> None:
     entity = message_class(Api.UPDATE_RAFT_VOTER, 0, "response")
     expected, size = kio_reader(entity)(bytes(7), 0)
     assert (size, expected.current_leader.leader_id, expected.current_leader.host) == (7, -1, "")
@@ -164,11 +160,11 @@ def test_a_tagged_structure_that_is_left_out_has_its_own_defaults() -> None:
     assert decode_response(payload, Api.UPDATE_RAFT_VOTER, 0) == (1, expected)
 
 
-def test_a_tagged_field_may_be_null_in_so_many_bytes() -> None:
-    # Java leaves a null out, and takes one that another client writes.
+def test_an_explicit_null_in_a_tagged_field_is_read() -> None:
+    # Java omits a null, and accepts one that another client writes.
     fetch = message_class(Api.FETCH, 12, "request")
     header = write_request_header(RequestHeader(Api.FETCH, 12, 0, None))
-    body = bytes(4 + 4 + 4 + 4 + 1 + 4 + 4) + b"\x01\x01\x01"  # no topics, nothing forgotten, no rack
+    body = bytes(4 + 4 + 4 + 4 + 1 + 4 + 4) + b"\x01\x01\x01"  # no topics, no forgotten topics, no rack
     _, plain = decode_request(header + body + b"\x00")
     _, with_null = decode_request(header + body + b"\x01\x00\x01\x00")
     assert isinstance(plain, fetch)
@@ -176,7 +172,7 @@ def test_a_tagged_field_may_be_null_in_so_many_bytes() -> None:
     assert with_null == plain
 
 
-def test_a_broker_that_does_not_know_the_api_versions_version() -> None:
+def test_an_api_versions_answer_in_version_0_is_read() -> None:
     old = message_class(Api.API_VERSIONS, 0, "response")(
         error_code=ErrorCode.unsupported_version, api_keys=()
     )
@@ -184,27 +180,27 @@ def test_a_broker_that_does_not_know_the_api_versions_version() -> None:
     assert decode_response(payload, Api.API_VERSIONS, 4) == (3, old)
 
 
-def test_bytes_left_over_are_an_error() -> None:
+def test_surplus_bytes_are_an_error() -> None:
     with raises_code(WireError, "bytes-left-over", left=1, name="HeartbeatResponse"):
         decode_response(heartbeat_response(0) + b"x", Api.HEARTBEAT, 4)
 
 
 @pytest.mark.parametrize(("api_key", "version"), [(0, 2), (0, 99), (7, 0), (-1, 0)])
-def test_what_kio_does_not_speak(api_key: int, version: int) -> None:
+def test_an_unsupported_version_is_a_wire_error(api_key: int, version: int) -> None:
     with pytest.raises(WireError):
         message_class(api_key, version, "request")
     with pytest.raises(WireError):
         decode_request(write_request_header(RequestHeader(api_key, version, 0, None)))
 
 
-def test_a_message_that_cannot_be_written() -> None:
+def test_a_message_out_of_range_is_refused() -> None:
     heartbeat = message_class(Api.HEARTBEAT, 4, "request")
     message = heartbeat(group_id="g", generation_id=2**31, member_id="m", group_instance_id=None)
     with raises_code(WireError, "message-not-writable", entity="HeartbeatRequest"):
         encode_request(message, 2, "c")
 
 
-def test_the_apis_are_kios() -> None:
+def test_the_apis_match_kio() -> None:
     assert {int(api): api.name.lower() for api in Api} == dict(api_key_map)
     for api in Api:
         for version in client_versions(api):
@@ -212,7 +208,7 @@ def test_the_apis_are_kios() -> None:
 
 
 @pytest.mark.parametrize("length", [-2, -(2**15)])
-def test_of_the_negative_lengths_only_minus_one_is_null(length: int) -> None:
+def test_only_the_negative_length_minus_one_is_null(length: int) -> None:
     # transactional id, acks, timeout, no topics
     header = write_request_header(RequestHeader(Api.PRODUCE, 8, 0, None))
     rest = bytes(2 + 4 + 4)
@@ -223,7 +219,7 @@ def test_of_the_negative_lengths_only_minus_one_is_null(length: int) -> None:
         decode_request(header + b"\xff\xff" + rest[:-4] + (-2).to_bytes(4, "big", signed=True))
 
 
-def test_a_last_string_that_is_cut_off() -> None:
+def test_a_truncated_last_string_is_refused() -> None:
     handshake = write_request_header(RequestHeader(Api.SASL_HANDSHAKE, 1, 0, None))
     assert decode_request(handshake + b"\x00\x05PLAIN")[1].mechanism == "PLAIN"
     with raises_code(WireError, "message-cut-off", name="SaslHandshakeRequest"):

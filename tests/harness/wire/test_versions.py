@@ -1,4 +1,4 @@
-"""The version spoken is the highest in common, or none at all (NET-CON-04)."""
+"""The negotiated version is the highest common one, or there is none (NET-CON-04)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ bounds = st.none() | st.integers(0, 20)
 
 
 @given(st.sampled_from(list(Api)), st.integers(0, 20), st.integers(0, 20), bounds, bounds)
-def test_the_highest_in_common(
+def test_the_highest_common_version_is_negotiated(
     api: Api, low: int, high: int, lowest: int | None, highest: int | None
 ) -> None:
     assume(low <= high)
@@ -35,7 +35,7 @@ def test_the_highest_in_common(
             negotiate(api, {api: (low, high)}, lowest, highest)
 
 
-def test_the_sentences() -> None:
+def test_an_error_names_the_versions_of_both_sides() -> None:
     with raises_code(
         UnsupportedVersion, "no-common-version", api="Produce", low=3, high=13, theirs_low=0, theirs_high=2
     ):
@@ -44,6 +44,6 @@ def test_the_sentences() -> None:
         negotiate(Api.INIT_PRODUCER_ID, {Api.PRODUCE: (3, 13)})
 
 
-def test_an_api_that_nobody_knows() -> None:
+def test_an_unknown_api_is_a_wire_error() -> None:
     with pytest.raises(WireError):
         negotiate(999, {999: (0, 1)})

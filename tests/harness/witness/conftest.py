@@ -1,6 +1,6 @@
-"""Frames to feed to the witness, built by the wire codec itself; and a connection through it on real sockets.
+"""Frames for the witness, built by the wire codec, and a connection through it on real sockets.
 
-A client, the witness of one lane, and a server of our own behind it, all in one event loop.
+The client, the witness of one lane, and the server behind it run in one event loop.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from harness.witness import WitnessLane
 
 
 def part_of(kind: type[Any], field: str) -> type[Any]:
-    """The class of the elements of a tuple field."""
+    """Return the class of the elements of a tuple field."""
     element: type[Any] = get_args(get_type_hints(kind)[field])[0]
     return element
 
 
 class Frames:
-    """One method a frame; ``n`` is the correlation id."""
+    """Builds frames, with one method for each kind; ``n`` is the correlation id."""
 
     client_id = "p1"
 
@@ -112,7 +112,7 @@ class Ends:
     accepted: asyncio.Queue[Any]
 
     async def rows_until(self, kind: FrameKind) -> list[Frame]:
-        """The rows, once one of that kind is there."""
+        """Wait for a row of that kind, and return all rows."""
         seen = asyncio.Event()
 
         def watch(row: Frame) -> None:
@@ -128,7 +128,7 @@ class Ends:
 
 @asynccontextmanager
 async def _accepting() -> AsyncIterator[tuple[int, asyncio.Queue[Any]]]:
-    """A server that queues its connections as (reader, writer)."""
+    """Run a server that queues its connections as (reader, writer)."""
     accepted: asyncio.Queue[Any] = asyncio.Queue()
     writers: list[asyncio.StreamWriter] = []
 
@@ -175,11 +175,11 @@ def _run(scenario: Scenario, lane: Callable[[], WitnessLane] = lambda: WitnessLa
 
 @pytest.fixture(scope="session")
 def accepting() -> Callable[[], AbstractAsyncContextManager[tuple[int, asyncio.Queue[Any]]]]:
-    """``async with accepting() as (port, accepted)``."""
+    """Return a context manager of a server: ``async with accepting() as (port, accepted)``."""
     return _accepting
 
 
 @pytest.fixture(scope="session")
 def play() -> Callable[..., None]:
-    """``play(scenario, lane)``: a coroutine function of the two ends of a connection, and what makes the lane."""
+    """Return ``play(scenario, lane)``, which runs a coroutine function on a connection through a made lane."""
     return _run

@@ -1,4 +1,4 @@
-"""What a client has begun to send is known before it passes, however it is cut."""
+"""The bytes of a request that has begun are reserved before it is complete, in any fragments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ payloads = st.lists(st.binary(min_size=MIN_REQUEST_BYTES, max_size=19), max_size
     st.integers(MIN_REQUEST_BYTES, 40),
     st.lists(st.integers(0, 2**10), max_size=9),
 )
-def test_only_the_request_under_way_is_reserved(chunked, whole, begun, missing, places):
+def test_only_the_incomplete_request_is_reserved(chunked, whole, begun, missing, places):
     size_bytes = len(begun) + missing
     data = b"".join(map(frame, whole)) + size_bytes.to_bytes(4, "big") + begun
     counted = Begun()
@@ -33,7 +33,7 @@ def test_only_the_request_under_way_is_reserved(chunked, whole, begun, missing, 
     assert counted.reserved_bytes == 0
 
 
-def test_what_a_broker_refuses_by_its_size_is_not_reserved():
+def test_a_size_that_a_broker_refuses_is_not_reserved():
     counted = Begun()
     counted.feed(b"GET / HTTP/1.1\r\n\r\n")
     assert counted.reserved_bytes == 0
@@ -43,16 +43,16 @@ def test_what_a_broker_refuses_by_its_size_is_not_reserved():
 
 
 @pytest.mark.parametrize("size_bytes", [-1, 0, MIN_REQUEST_BYTES - 1, REQUEST_LIMIT_BYTES + 1])
-def test_behind_a_size_that_ends_the_connection_nothing_is_reserved(size_bytes):
+def test_nothing_is_reserved_after_an_invalid_size(size_bytes):
     counted = Begun()
     counted.feed(size_bytes.to_bytes(4, "big", signed=True) + frame(bytes(20))[:10])
     counted.feed(frame(bytes(20))[:10])
     assert counted.reserved_bytes == 0
 
 
-def test_a_lane_lets_requests_begin_up_to_the_limit_and_no_further():
+def test_a_lane_limits_the_bytes_of_incomplete_requests():
     lane, meter = WitnessLane(0), Meter("hostile", 10)
     lane.record(lambda _: None, meter)
     often = BEGUN_BYTES.base // REQUEST_LIMIT_BYTES
-    assert [lane._reserves(REQUEST_LIMIT_BYTES) for _ in range(often + 1)] == [True] * often + [False]
+    assert [lane.reserves(REQUEST_LIMIT_BYTES) for _ in range(often + 1)] == [True] * often + [False]
     assert has_error(meter.exceeded, "over-limit")

@@ -1,4 +1,4 @@
-"""More connections than are accepted at once: the witness can be closed and drained while they wait."""
+"""More connections than are accepted at once: the witness can be closed and emptied while they wait."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ MANY = 200
 
 @contextmanager
 def waiting(address: LaneAddress, count: int = MANY) -> Iterator[list[socket.socket]]:
-    """Connections that the kernel has accepted and the witness has not."""
+    """Yield connections that the kernel has accepted and the witness has not."""
     with ExitStack() as stack:
         yield [stack.enter_context(socket.create_connection(address.witness)) for _ in range(count)]
 
 
 @contextmanager
 def a_path() -> Iterator[LaneAddress]:
-    """A broker that accepts, and an address for the witness in front of it."""
+    """Yield the address of a witness in front of a broker that accepts."""
     with port_block(3) as ports, socket.create_server(("127.0.0.1", ports[2]), backlog=4 * MANY):
         yield LaneAddress(0, 1, *(("127.0.0.1", port) for port in ports))
 
 
 @pytest.mark.parametrize("turns", range(6))
-def test_it_can_be_closed_while_connections_wait(turns: int) -> None:
-    """At any moment between the kernel's acceptance and the relay: each is some turns of the loop later."""
+def test_a_lane_can_be_closed_while_connections_wait(turns: int) -> None:
+    """Each number of loop turns is another moment between the kernel's acceptance and the relay."""
 
     async def steps(address: LaneAddress) -> None:
         lane = WitnessLane(0)
@@ -50,25 +50,26 @@ def test_it_can_be_closed_while_connections_wait(turns: int) -> None:
         asyncio.run(steps(address))
 
 
-def test_a_connection_that_gets_no_transport_ends_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_without_a_transport_is_closed_and_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     async def no_transport(*_: object) -> None:
-        raise OSError(errno.ENOMEM, "no transport for it")
+        raise OSError(errno.ENOMEM, "no-transport")
 
     async def steps(address: LaneAddress) -> None:
         lane = WitnessLane(0)
         await lane.open([address])
         with waiting(address, 1) as [connection]:
+            # The kernel cannot be made to run out of memory for one connection only.
             monkeypatch.setattr(asyncio.get_running_loop(), "connect_accepted_socket", no_transport)
             await lane.empty()
             assert connection.recv(1) == b""
-        assert lane.open_connections == 0 and "no transport for it" in str(lane.failure)
+        assert lane.open_connections == 0 and "no-transport" in str(lane.failure)
         await lane.close()
 
     with a_path() as address:
         asyncio.run(asyncio.wait_for(steps(address), 60))
 
 
-def test_what_waited_before_a_recording_is_not_in_it() -> None:
+def test_connections_from_before_a_recording_are_not_in_it() -> None:
     async def end_at_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()
@@ -95,7 +96,7 @@ def test_what_waited_before_a_recording_is_not_in_it() -> None:
 
 
 class Full(socket.socket):
-    """Of our first address all ports are taken."""
+    """A socket of a machine on which all ports of our first address are in use."""
 
     full = dial.LOOPBACK[:1]
 
@@ -110,7 +111,7 @@ class AllFull(Full):
 
 
 async def dialled(ports: list[int]) -> tuple[str, str | None]:
-    """Where a broker sees one connection through a witness come from, and what is wrong with the witness."""
+    """Return the address from which a witness dialled the broker, and the failure of the witness."""
     address, peers = LaneAddress(0, 1, *(("127.0.0.1", port) for port in ports)), asyncio.Queue[str]()
     broker = await asyncio.start_server(
         lambda _, writer: peers.put_nowait(writer.get_extra_info("peername")[0]), *address.listener
@@ -130,14 +131,16 @@ async def dialled(ports: list[int]) -> tuple[str, str | None]:
     return seen
 
 
-def test_who_has_used_all_ports_of_an_address_has_not_used_those_of_the_next(monkeypatch) -> None:
+def test_another_address_is_used_when_all_ports_of_one_are_in_use(monkeypatch) -> None:
+    # The ports of an address cannot be used up without disturbing other processes.
     monkeypatch.setattr(socket, "socket", Full)
     with port_block(3) as ports:
         assert asyncio.run(asyncio.wait_for(dialled(ports), 60)) == ("127.0.0.2", None)
 
 
-def test_that_we_have_no_port_left_is_not_the_brokers_doing(monkeypatch) -> None:
+def test_running_out_of_ports_is_a_failure_of_the_witness(monkeypatch) -> None:
+    # The ports of an address cannot be used up without disturbing other processes.
     monkeypatch.setattr(socket, "socket", AllFull)
     with port_block(3) as ports:
         peer, failure = asyncio.run(asyncio.wait_for(dialled(ports), 60))
-    assert peer == "nowhere" and "no broker was dialled: OSError" in str(failure)
+    assert peer == "nowhere" and "OSError" in str(failure) and str(errno.EADDRINUSE) in str(failure)

@@ -1,4 +1,4 @@
-"""A client that sends more than can be read in a moment: the event loop turns on, and the bytes stay what they were."""
+"""A fast sender does not block the event loop, and its bytes arrive unchanged."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from harness.witness import WitnessLane
 from harness.witness.pace import TURN_NS, Pace
 
 Play = Callable[[Callable[[Any], Coroutine[Any, Any, None]], Callable[[], WitnessLane]], None]
-#: ApiVersions 0, nothing smaller is a request.
+#: ApiVersions 0, the smallest possible request.
 SMALLEST = b"\0\0\0\x0a\0\x12\0\0\0\0\0\7\xff\xff"
 
 
 def hurried() -> WitnessLane:
-    """A lane whose turns have no time, and take little pieces."""
+    """Return a lane whose turns have no time and take small pieces."""
     return WitnessLane(0, pace=Pace(0, range(10 * len(SMALLEST), 10 * len(SMALLEST) + 1)))
 
 
-def test_one_turn_of_the_loop_reads_a_little_of_what_has_come(play: Play) -> None:
+def test_one_turn_of_the_loop_reads_a_limited_number_of_frames(play: Play) -> None:
     requests, turn, rows = 2_000, 0, Counter[int]()
 
     async def count_turns() -> None:
@@ -47,7 +47,7 @@ def test_one_turn_of_the_loop_reads_a_little_of_what_has_come(play: Play) -> Non
 
 
 @pytest.mark.parametrize("pieces", [1, 1.5, 200])
-def test_bytes_that_wait_arrive_unchanged_and_the_end_behind_them(play: Play, pieces: float) -> None:
+def test_waiting_bytes_arrive_unchanged_before_the_end(play: Play, pieces: float) -> None:
     data = bytes(range(251)) * 140
     data = data[: int(pieces * 140)]
 
@@ -63,7 +63,7 @@ def test_bytes_that_wait_arrive_unchanged_and_the_end_behind_them(play: Play, pi
     play(scenario, hurried)
 
 
-def test_what_waits_when_the_connection_ends_is_dropped(play: Play) -> None:
+def test_waiting_bytes_are_dropped_when_the_lane_is_emptied(play: Play) -> None:
     async def scenario(ends: Any) -> None:
         ends.client_out.write(SMALLEST * 10_000)
         await ends.rows_until(FrameKind.REQUEST)
@@ -73,7 +73,7 @@ def test_what_waits_when_the_connection_ends_is_dropped(play: Play) -> None:
     play(scenario, hurried)
 
 
-def test_those_who_wait_take_turns() -> None:
+def test_waiting_connections_take_turns() -> None:
     async def scenario() -> list[str]:
         turns, taken = Pace(), list[str]()
 
@@ -94,7 +94,7 @@ def test_those_who_wait_take_turns() -> None:
     assert asyncio.run(scenario()) == ["a", "b", "a", "b", "a"]
 
 
-def test_a_turn_has_time_until_it_has_not() -> None:
+def test_the_time_of_a_turn_is_limited() -> None:
     async def scenario() -> None:
         now_ns, turns = 5, Pace(now_ns=lambda: now_ns)
         assert turns.has_time()
@@ -106,7 +106,7 @@ def test_a_turn_has_time_until_it_has_not() -> None:
     asyncio.run(scenario())
 
 
-def test_pieces_grow_while_they_are_quick_and_are_small_again_at_once() -> None:
+def test_pieces_grow_while_they_are_fast_and_then_start_small_again() -> None:
     sizes, now_ns, step_ns = list[int](), 0, 0
 
     def take(piece: bytes) -> None:

@@ -1,4 +1,4 @@
-"""The relay on real sockets: a client, the witness of one lane, and a server of our own behind it."""
+"""The relay on real sockets: a client, the witness of one lane, and a server behind it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from testkit.codes import raises_code
 
 PLACES = st.lists(st.integers(0, 2**16), max_size=20)
 RST = struct.pack("ii", 1, 0)
-CHUNK_BYTES = 256 * 2**10  # what asyncio reads at once
+CHUNK_BYTES = 256 * 2**10  # the size of one read by asyncio
 
 
 Play = Callable[[Callable[[Any], Coroutine[Any, Any, None]]], None]
@@ -82,9 +82,9 @@ def test_frames_are_recorded_with_their_connection(make: Any, play: Play) -> Non
     play(scenario)
 
 
-def test_what_a_client_sends_before_the_broker_is_reached_is_kept(play: Play) -> None:
+def test_data_sent_before_the_broker_is_connected_is_kept(play: Play) -> None:
     async def scenario(ends: Any) -> None:
-        # Connected, sent and finished in the kernel before the witness has even accepted.
+        # The kernel completes this connection, its data and its end before the witness accepts it.
         with socket.create_connection(ends.client_out.get_extra_info("peername")) as early:
             early.sendall(b"early words")
             early.shutdown(socket.SHUT_WR)
@@ -137,13 +137,13 @@ def test_a_close_is_passed_on_as_a_close(who: str, play: Play) -> None:
 
 
 def held(relay: Relay) -> bool:
-    """True if the broker's side is full and the client's side is therefore not being read."""
+    """Return whether the broker's side is full and the client's side is therefore not read."""
     if not relay.broker.is_open or relay.client.transport.is_reading():
         return False
     return relay.broker.transport.get_write_buffer_size() > HIGH_WATER_BYTES
 
 
-def test_a_slow_reader_holds_the_sender_and_not_the_memory(accepting: Any) -> None:
+def test_a_slow_reader_blocks_the_sender_and_limits_memory(accepting: Any) -> None:
     data = bytes(64 * 2**20)
     relays: list[Relay] = []
 
@@ -183,7 +183,7 @@ def test_a_slow_reader_holds_the_sender_and_not_the_memory(accepting: Any) -> No
     asyncio.run(main())
 
 
-def test_a_broker_that_cannot_be_reached() -> None:
+def test_an_unreachable_broker_resets_the_client() -> None:
     async def main() -> None:
         lane = WitnessLane(0)
         rows: list[Frame] = []
@@ -206,7 +206,7 @@ def test_a_broker_that_cannot_be_reached() -> None:
     asyncio.run(main())
 
 
-def test_connections_are_numbered_and_counted_and_closed_with_the_lane(play: Play) -> None:
+def test_connections_are_numbered_and_closed_with_the_lane(play: Play) -> None:
     async def scenario(ends: Any) -> None:
         address = ends.client_out.get_extra_info("peername")
         opened = asyncio.Event()
@@ -224,7 +224,7 @@ def test_connections_are_numbered_and_counted_and_closed_with_the_lane(play: Pla
     play(scenario)
 
 
-def test_a_connection_of_an_earlier_trial_is_nobodys_evidence(make: Any, play: Play) -> None:
+def test_a_connection_of_an_earlier_trial_is_not_recorded(make: Any, play: Play) -> None:
     async def scenario(ends: Any) -> None:
         later: list[Frame] = []
         watched: list[Frame] = []
@@ -238,7 +238,7 @@ def test_a_connection_of_an_earlier_trial_is_nobodys_evidence(make: Any, play: P
     play(scenario)
 
 
-def test_a_sink_that_fails_leaves_the_stream_alone_and_is_told(make: Any, play: Play) -> None:
+def test_a_failing_sink_is_reported_and_does_not_disturb_the_stream(make: Any, play: Play) -> None:
     async def scenario(ends: Any) -> None:
         def full(row: Frame) -> None:
             raise OSError("no space")
@@ -258,7 +258,7 @@ def test_a_sink_that_fails_leaves_the_stream_alone_and_is_told(make: Any, play: 
     play(scenario)
 
 
-def test_a_port_that_is_taken() -> None:
+def test_a_port_in_use_is_an_environment_problem() -> None:
     async def main() -> None:
         with port_block(3) as ports, socket.create_server(("127.0.0.1", ports[2])):
             free, taken = (
@@ -273,12 +273,12 @@ def test_a_port_that_is_taken() -> None:
     asyncio.run(main())
 
 
-def test_the_end_of_one_side_may_come_when_the_other_is_gone() -> None:
+def test_an_end_is_passed_on_to_a_closed_side_without_error() -> None:
     class Gone:
         def write_eof(self) -> None:
             raise OSError(errno.ENOTCONN, "Transport endpoint is not connected")
 
-    async def main() -> Relay:  # its events want a loop
+    async def main() -> Relay:  # a relay needs a running event loop for its events
         ignore: Callable[[Any], None] = lambda _: None  # noqa: E731
         return Relay(("127.0.0.1", 1), Transcript(0, 1, 1, {}), ignore, ignore, ignore, FrameRules())
 

@@ -1,4 +1,4 @@
-"""Rules on a live connection: what the rows say is what left the sockets, however the connection ends meanwhile."""
+"""Rules on a live connection: rows match what left the sockets, even if the connection ends meanwhile."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ RST = struct.pack("ii", 1, 0)
 
 
 def relay_of(ends: Any) -> Relay:
-    [relay] = ends.lane._relays
+    [relay] = ends.lane.relays
     return relay
 
 
 async def until(condition: Callable[[], bool]) -> None:
     while not condition():  # noqa: ASYNC110
-        await asyncio.sleep(0)  # what waits inside the witness is no event outside of it
+        await asyncio.sleep(0)  # there is no event for bytes that wait within the witness
 
 
 async def asked(ends: Any, make: Any, *numbers: int) -> None:
-    """Requests of those numbers have come through to the broker."""
+    """Send requests with these numbers and wait until the broker has received them."""
     for n in numbers:
         ends.client_out.write(make.versions(n))
         assert await ends.broker_in.readexactly(len(make.versions(n))) == make.versions(n)
 
 
 async def kept(ends: Any, make: Any, action: Action, *numbers: int) -> None:
-    """Under the rule "r" the answers to requests of those numbers wait in the witness."""
+    """Answer requests with these numbers, and wait until rule "r" keeps the answers in the witness."""
     await asked(ends, make, *numbers)
     ends.lane.arm("r", FrameMatch(API), action)
     for n in numbers:
@@ -61,7 +61,7 @@ async def kept(ends: Any, make: Any, action: Action, *numbers: int) -> None:
 
 
 async def received(ends: Any, make: Any, *numbers: int) -> None:
-    """The client gets those answers, in that order."""
+    """Assert that the client receives the answers with these numbers, in this order."""
     for n in numbers:
         assert await ends.client_in.readexactly(len(make.versions_told(n))) == make.versions_told(n)
 
@@ -83,14 +83,14 @@ def has_requests(ends: Any, count: int) -> bool:
     return sum(row.kind is FrameKind.REQUEST for row in ends.rows) == count
 
 
-def told_in_order(rows: list[Frame]) -> bool:
-    """Each row at its time, none before what it says had come."""
+def in_order_of_time(rows: list[Frame]) -> bool:
+    """Return whether rows are in order of time and none is earlier than its frame."""
     return [row.t_ns for row in rows] == sorted(row.t_ns for row in rows) and all(
         row.arrived_ns <= row.t_ns for row in rows
     )
 
 
-# what waits when the connection ends
+# Frames that wait when the connection ends
 
 
 @pytest.mark.parametrize("who", ["client_out", "broker_out"])
@@ -99,7 +99,7 @@ def told_in_order(rows: list[Frame]) -> bool:
     [(delay(60_000), (1, 2)), (HOLD, (1, 2)), (SWAP, (1,))],
     ids=["wait", "held", "behind"],
 )
-def test_what_waits_when_a_connection_is_reset_never_passed(
+def test_frames_waiting_at_a_reset_are_blocked(
     action: Action, numbers: tuple[int, ...], who: str, make: Any, play: Play
 ) -> None:
     async def scenario(ends: Any) -> None:
@@ -111,14 +111,14 @@ def test_what_waits_when_a_connection_is_reset_never_passed(
         ends.lane.disarm("r")
         assert responses(ends.rows) == [(n, "r" if n == 1 else None, "blocked") for n in numbers]
         assert all(row.received_ns is not None for row in ends.rows if row.kind is FrameKind.RESPONSE)
-        assert told_in_order(ends.rows)
+        assert in_order_of_time(ends.rows)
 
     play(scenario)
 
 
 @pytest.mark.parametrize("end", [drop_and_end(reset=False), drop_and_end(reset=True), tear(3, reset=False)])
-def test_behind_a_rule_that_ends_the_connection_nothing_passes(end: Action, make: Any, play: Play) -> None:
-    """In the other direction too, although a socket that is closed is still being written out."""
+def test_nothing_passes_after_a_rule_has_ended_the_connection(end: Action, make: Any, play: Play) -> None:
+    """Nothing passes in the other direction either, although a closed socket still sends its buffer."""
 
     async def scenario(ends: Any) -> None:
         ends.broker_out.transport.pause_reading()
@@ -141,7 +141,7 @@ def test_behind_a_rule_that_ends_the_connection_nothing_passes(end: Action, make
             ("request", "held"),
             ("response", None),
         ]
-        assert told_in_order(ends.rows)
+        assert in_order_of_time(ends.rows)
         if not end.steps(b"12345678", ends.rows[0])[-1].reset:
             ends.broker_out.transport.resume_reading()
             assert await ends.broker_in.read() == large * sent
@@ -149,7 +149,7 @@ def test_behind_a_rule_that_ends_the_connection_nothing_passes(end: Action, make
     play(scenario)
 
 
-def test_a_lane_that_closes_tells_what_it_kept(make: Any, play: Play) -> None:
+def test_a_closing_lane_records_the_frames_it_held(make: Any, play: Play) -> None:
     async def scenario(ends: Any) -> None:
         await kept(ends, make, HOLD, 1)
         await ends.lane.close()
@@ -158,11 +158,11 @@ def test_a_lane_that_closes_tells_what_it_kept(make: Any, play: Play) -> None:
     play(scenario)
 
 
-# what passes in the end
+# Frames that pass in the end
 
 
-def test_rows_are_told_in_the_order_of_what_happened(make: Any, play: Play) -> None:
-    """One that is stopped is behind the one that is held, as it was on the wire."""
+def test_rows_are_recorded_in_the_order_of_the_frames(make: Any, play: Play) -> None:
+    """A dropped frame is recorded after the held one before it, as they were on the wire."""
 
     async def scenario(ends: Any) -> None:
         await asked(ends, make, 1, 2, 3)
@@ -174,12 +174,12 @@ def test_rows_are_told_in_the_order_of_what_happened(make: Any, play: Play) -> N
         ends.lane.disarm("held")
         await received(ends, make, 1, 3)
         assert responses(ends.rows) == [(1, "held", "delayed"), (2, "dropped", "blocked"), (3, None, None)]
-        assert told_in_order(ends.rows)
+        assert in_order_of_time(ends.rows)
 
     play(scenario)
 
 
-def test_a_frame_that_was_to_be_overtaken_goes_on_when_the_rule_is_gone(make: Any, play: Play) -> None:
+def test_a_frame_waiting_to_be_overtaken_passes_when_its_rule_is_disarmed(make: Any, play: Play) -> None:
     async def scenario(ends: Any) -> None:
         await kept(ends, make, SWAP, 1)
         ends.lane.disarm("r")
@@ -190,7 +190,7 @@ def test_a_frame_that_was_to_be_overtaken_goes_on_when_the_rule_is_gone(make: An
     play(scenario)
 
 
-def test_a_frame_that_was_overtaken_says_so(make: Any, play: Play) -> None:
+def test_an_overtaken_frame_is_recorded_as_delayed(make: Any, play: Play) -> None:
     async def scenario(ends: Any) -> None:
         await kept(ends, make, SWAP, 1)
         await asked(ends, make, 2)
@@ -211,8 +211,8 @@ def test_a_frame_that_was_overtaken_says_so(make: Any, play: Play) -> None:
     ],
     ids=["one piece", "the same code", "the same time", "the same bytes"],
 )
-def test_a_frame_that_passes_as_it_came_was_not_acted_on(action: Action, make: Any, play: Play) -> None:
-    """The rule has counted it all the same: the next one is not taken."""
+def test_an_unchanged_frame_does_not_count_as_affected(action: Action, make: Any, play: Play) -> None:
+    """The rule has still counted it, and does not act on the next one."""
 
     async def scenario(ends: Any) -> None:
         await asked(ends, make, 1, 2)
@@ -230,19 +230,19 @@ def test_a_frame_that_passes_as_it_came_was_not_acted_on(action: Action, make: A
     play(scenario)
 
 
-def test_what_an_end_releases_is_told_behind_it(make: Any, play: Play) -> None:
+def test_a_frame_released_by_an_end_is_recorded_after_it(make: Any, play: Play) -> None:
     async def scenario(ends: Any) -> None:
         await kept(ends, make, SWAP, 1)
         ends.broker_out.write_eof()
         await received(ends, make, 1)
         assert [row.kind.value for row in ends.rows] == ["open", "request", "close", "response"]
         assert responses(ends.rows) == [(1, None, None)]
-        assert told_in_order(ends.rows)
+        assert in_order_of_time(ends.rows)
 
     play(scenario)
 
 
-def test_a_late_answer_says_that_its_client_had_closed(make: Any, play: Play) -> None:
+def test_an_answer_after_the_client_closed_is_noted(make: Any, play: Play) -> None:
     async def scenario(ends: Any) -> None:
         await kept(ends, make, HOLD, 1)
         ends.client_out.write_eof()
@@ -254,7 +254,7 @@ def test_a_late_answer_says_that_its_client_had_closed(make: Any, play: Play) ->
     play(scenario)
 
 
-def test_a_changed_correlation_id_is_the_one_that_is_told(make: Any, play: Play) -> None:
+def test_the_changed_correlation_id_is_recorded(make: Any, play: Play) -> None:
     async def scenario(ends: Any) -> None:
         await asked(ends, make, 7)
         ends.lane.arm("r", FrameMatch(API), rewritten(lambda payload, _: other_correlation_id(payload)))
@@ -266,12 +266,14 @@ def test_a_changed_correlation_id_is_the_one_that_is_told(make: Any, play: Play)
     play(scenario)
 
 
-# where frames cannot be told
+# Data without recognisable frames
 
 
 @pytest.mark.parametrize("cuts", [(1, 2), (1, 3), (3, 4), (2, 9)])
-def test_a_rule_may_come_in_the_middle_of_a_size(cuts: tuple[int, int], make: Any, play: Play) -> None:
-    """What has begun passes, in whatever pieces it comes; the next frame is the first that counts."""
+def test_a_rule_armed_within_a_frame_begins_with_the_next_one(
+    cuts: tuple[int, int], make: Any, play: Play
+) -> None:
+    """The frame that has begun passes in any pieces."""
 
     async def scenario(ends: Any) -> None:
         whole = make.versions(1)
@@ -289,11 +291,11 @@ def test_a_rule_may_come_in_the_middle_of_a_size(cuts: tuple[int, int], make: An
 
 
 NO_REQUEST = (10).to_bytes(4) + (600).to_bytes(2) + bytes(8)
-#: Would be the beginning of a frame of 64 KiB.
+#: The beginning of a frame of 64 KiB.
 BEGINNING = (2**16).to_bytes(4) + b"abc"
 
 
-def test_what_is_no_frame_is_not_held_as_the_beginning_of_one(play: Play) -> None:
+def test_unreadable_data_is_not_held_as_a_frame(play: Play) -> None:
     async def scenario(ends: Any) -> None:
         ends.client_out.write(NO_REQUEST)
         assert await ends.broker_in.readexactly(len(NO_REQUEST)) == NO_REQUEST
@@ -307,9 +309,7 @@ def test_what_is_no_frame_is_not_held_as_the_beginning_of_one(play: Play) -> Non
 
 
 @pytest.mark.parametrize("is_armed", [True, False])
-def test_what_was_held_as_a_frame_goes_on_when_nobody_can_tell_frames_any_more(
-    is_armed: bool, play: Play
-) -> None:
+def test_held_data_passes_once_the_connection_is_unreadable(is_armed: bool, play: Play) -> None:
     async def scenario(ends: Any) -> None:
         ends.lane.arm("idle", FrameMatch("Fetch"), DROP)
         ends.broker_out.write(BEGINNING)

@@ -1,4 +1,4 @@
-"""Rewritten responses: just what is named changes, in every version that a client may negotiate."""
+"""Rewritten responses: only the named fields change, in every version that a client may negotiate."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def ids(pair: tuple[Api, int]) -> str:
 
 
 def parts(value: Any) -> Iterator[Any]:
-    """Every structure in a message, the message first."""
+    """Yield every structure of a message, beginning with the message."""
     if isinstance(value, tuple):
         for item in value:
             yield from parts(item)
@@ -53,7 +53,7 @@ def parts(value: Any) -> Iterator[Any]:
 
 
 def but(value: Any, *names: str) -> Any:
-    """A message without those fields, wherever they are: what must not have changed."""
+    """Return a message as dicts without these fields at any level, for comparing all other fields."""
     if isinstance(value, tuple):
         return tuple(but(item, *names) for item in value)
     if is_dataclass(value):
@@ -74,7 +74,7 @@ def test_a_rewrite_that_changes_nothing_gives_the_same_bytes(
 @pytest.mark.parametrize("api_version", VERSIONS, ids=ids)
 @given(data=st.data())
 @settings(max_examples=4)
-def test_an_error_code_is_everywhere_and_nothing_else_is_new(
+def test_an_error_code_is_set_everywhere_and_nothing_else_changes(
     messages: Messages, api_version: tuple[Api, int], data: st.DataObject
 ) -> None:
     payload, before = drawn(messages, api_version, data)
@@ -87,7 +87,9 @@ def test_an_error_code_is_everywhere_and_nothing_else_is_new(
 
 @given(data=st.data())
 @settings(max_examples=20)
-def test_an_error_code_for_one_partition_leaves_the_others(messages: Messages, data: st.DataObject) -> None:
+def test_an_error_code_for_one_partition_leaves_the_others_unchanged(
+    messages: Messages, data: st.DataObject
+) -> None:
     version = data.draw(st.sampled_from([v for api, v in VERSIONS if api is Api.PRODUCE]))
     payload, before = drawn(messages, (Api.PRODUCE, version), data)
     indexes = [part.index for part in parts(before) if hasattr(part, "index")]
@@ -100,10 +102,10 @@ def test_an_error_code_for_one_partition_leaves_the_others(messages: Messages, d
 
 @given(data=st.data())
 @settings(max_examples=20)
-def test_an_error_code_in_place_of_another_leaves_what_was_done(
+def test_replacing_one_error_code_leaves_the_others_unchanged(
     messages: Messages, data: st.DataObject
 ) -> None:
-    """A request of which one batch was stored and another refused: the first stays stored."""
+    """If one batch was stored and another refused, the answer for the stored one is unchanged."""
     version = data.draw(st.sampled_from([v for api, v in VERSIONS if api is Api.PRODUCE]))
     payload, before = drawn(messages, (Api.PRODUCE, version), data)
     codes = [part.error_code for part in parts(before) if hasattr(part, "error_code")]
@@ -117,7 +119,7 @@ def test_an_error_code_in_place_of_another_leaves_what_was_done(
 @pytest.mark.parametrize("api_version", VERSIONS, ids=ids)
 @given(data=st.data())
 @settings(max_examples=2)
-def test_a_throttle_time_is_there_where_the_version_has_one(
+def test_a_throttle_time_is_set_if_the_version_has_one(
     messages: Messages, api_version: tuple[Api, int], data: st.DataObject
 ) -> None:
     payload, before = drawn(messages, api_version, data)
@@ -131,7 +133,7 @@ def test_a_throttle_time_is_there_where_the_version_has_one(
 
 @given(data=st.data())
 @settings(max_examples=30)
-def test_metadata_names_other_leaders_or_fewer_brokers(messages: Messages, data: st.DataObject) -> None:
+def test_metadata_can_name_other_leaders_or_fewer_brokers(messages: Messages, data: st.DataObject) -> None:
     api_version = data.draw(st.sampled_from([pair for pair in VERSIONS if pair[0] is Api.METADATA]))
     payload, before = drawn(messages, api_version, data)
     node_ids = [broker.node_id for broker in before.brokers]
@@ -148,27 +150,27 @@ def test_metadata_names_other_leaders_or_fewer_brokers(messages: Messages, data:
     assert but(after, "brokers") == but(before, "brokers")
 
 
-def test_an_unsupported_version_is_said_in_version_0() -> None:
+def test_unsupported_version_is_answered_in_version_0() -> None:
     told = unsupported_version((77).to_bytes(4) + b"whatever")
     assert decode_response(told, Api.API_VERSIONS, 3) == decode_response(told, Api.API_VERSIONS, 0)
     correlation_id, answer = decode_response(told, Api.API_VERSIONS, 4)
     assert (correlation_id, answer.error_code, answer.api_keys) == (77, ErrorCode.unsupported_version, ())
 
 
-def test_another_correlation_id_is_another_and_nothing_else_changes() -> None:
+def test_only_the_correlation_id_is_changed() -> None:
     changed = other_correlation_id(bytes(range(12)))
     assert changed[4:] == bytes(range(4, 12)) and changed[:4] != bytes(range(4))
     assert int.from_bytes(changed[:4], signed=True) >= 0
 
 
 @pytest.mark.parametrize("payload", [b"", b"\0\0\0\1", b"\0" * 9 + b"\xff" * 30])
-def test_what_cannot_be_read_is_not_rewritten(payload: bytes) -> None:
+def test_an_unreadable_response_is_not_rewritten(payload: bytes) -> None:
     with pytest.raises(CannotRewrite):
         rewrite(payload, Api.PRODUCE, 9, error_code(6))
 
 
-def test_a_tag_that_we_do_not_know_is_not_lost() -> None:
-    """ListOffsets and the like are as they are; here an InitProducerId response with an unknown tagged field."""
+def test_a_response_with_an_unknown_tag_is_not_rewritten() -> None:
+    """The rewriter would lose the unknown tagged field of this InitProducerId response."""
     message = message_class(Api.INIT_PRODUCER_ID, 4, "response")
     plain = encode_response(
         message(throttle_time=timedelta(), error_code=ErrorCode.none, producer_id=1, producer_epoch=0),

@@ -1,4 +1,4 @@
-"""Single frames: found whole, counted exactly, and acted on in order, whatever the pieces in which they come."""
+"""Rules on single frames: frames are found, counted and changed in order, in any pieces of the stream."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def spared(n: int) -> Frame:
     return row(n, note="not changed: no later frame overtook it")
 
 
-# the gate
+# The frame buffer
 
 
 @given(frames, st.lists(st.integers(0, 2_000)), st.binary(max_size=20))
-def test_a_gate_gives_every_byte_in_order_and_each_frame_that_fits_whole(
+def test_a_buffer_returns_all_bytes_in_order_and_small_frames_complete(
     sent: list[bytes], cuts: list[int], begun: bytes
 ) -> None:
     gate, given_out = FrameBuffer(LIMIT), []
@@ -63,7 +63,7 @@ def test_a_gate_gives_every_byte_in_order_and_each_frame_that_fits_whole(
 
 
 @given(frames, st.integers(0, 2_000), st.lists(st.integers(0, 2_000)))
-def test_what_never_becomes_a_frame_is_given_at_the_end(sent: list[bytes], end: int, cuts: list[int]) -> None:
+def test_an_incomplete_frame_is_returned_at_the_end(sent: list[bytes], end: int, cuts: list[int]) -> None:
     gate, stream = FrameBuffer(LIMIT), b"".join(sent)
     stream = stream[: end % (len(stream) + 1)]
     given_out = [data for piece in pieces(stream, cuts) for data, _ in gate.feed(piece)]
@@ -71,7 +71,7 @@ def test_what_never_becomes_a_frame_is_given_at_the_end(sent: list[bytes], end: 
 
 
 @pytest.mark.parametrize("size", [-1, 0, 3, 2**31 - 1])
-def test_bytes_that_are_no_frame_pass_as_they_come(size: int) -> None:
+def test_bytes_that_are_not_a_frame_pass_at_once(size: int) -> None:
     gate = FrameBuffer(LIMIT)
     assert list(gate.feed(size.to_bytes(4, signed=True) + b"abc")) == [
         (size.to_bytes(4, signed=True) + b"abc", False)
@@ -80,7 +80,7 @@ def test_bytes_that_are_no_frame_pass_as_they_come(size: int) -> None:
 
 
 @given(st.binary(max_size=30), st.integers(0, 9))
-def test_a_gate_that_gives_up_holds_nothing_ever_again(held: bytes, rest_bytes: int) -> None:
+def test_a_buffer_that_has_given_up_holds_nothing(held: bytes, rest_bytes: int) -> None:
     gate = FrameBuffer(LIMIT)
     gate.shut(rest_bytes)
     given_out = b"".join(data for data, _ in gate.feed(held))
@@ -88,11 +88,11 @@ def test_a_gate_that_gives_up_holds_nothing_ever_again(held: bytes, rest_bytes: 
     assert not gate.is_shut and list(gate.feed((90).to_bytes(4))) == [((90).to_bytes(4), False)]
 
 
-# the rules
+# The rules
 
 
 @given(first=st.integers(1, 6), count=st.integers(1, 4), total=st.integers(0, 12))
-def test_a_rule_takes_just_those_that_it_names(first: int, count: int, total: int) -> None:
+def test_a_rule_takes_exactly_its_frames(first: int, count: int, total: int) -> None:
     rules = FrameRules()
     rules.arm("it", FrameMatch("Produce", first=first, count=count), actions.DROP)
     taken = []
@@ -115,7 +115,7 @@ def test_a_rule_takes_just_those_that_it_names(first: int, count: int, total: in
         ({"partition": 1}, {"produce": (ProducePart("t", 1),)}, {"produce": (ProducePart("t", 0),)}),
     ],
 )  # fmt: skip
-def test_a_match_is_as_narrow_as_it_says(
+def test_a_match_requires_each_given_field(
     narrowed: dict[str, Any], fits: dict[str, Any], differs: dict[str, Any]
 ) -> None:
     rules = FrameRules()
@@ -125,7 +125,7 @@ def test_a_match_is_as_narrow_as_it_says(
     assert taken is not None and taken.name == "it"
 
 
-def test_the_first_rule_acts_and_each_counts() -> None:
+def test_only_the_first_rule_acts_but_each_counts() -> None:
     rules = FrameRules()
     rules.arm("one", FrameMatch("Produce"), actions.DROP)
     rules.arm("two", FrameMatch("Produce", first=2), actions.TWICE)
@@ -139,7 +139,7 @@ def test_the_first_rule_acts_and_each_counts() -> None:
     assert list(rules.armed) == ["two", "one"]
 
 
-# the outbox
+# The send queue
 
 steps = st.lists(
     st.one_of(
@@ -152,7 +152,7 @@ steps = st.lists(
 
 
 @given(st.lists(steps, max_size=5), st.lists(st.integers(0, 60), max_size=8))
-def test_whatever_waits_all_leaves_in_order_and_the_end_comes_last(
+def test_all_data_leaves_in_order_before_the_end(
     frames_steps: list[list[actions.Step]], looks: list[int]
 ) -> None:
     outbox, now_ns, left = SendQueue(), 0, []
@@ -170,7 +170,7 @@ def test_whatever_waits_all_leaves_in_order_and_the_end_comes_last(
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=6), st.integers(0, 30))
-def test_waits_add_up_and_our_lateness_does_not(waits_ns: list[int], late_ns: int) -> None:
+def test_waits_add_up_without_the_delay_of_the_loop(waits_ns: list[int], late_ns: int) -> None:
     outbox = SendQueue()
     outbox.add([step for wait_ns in waits_ns for step in (Wait(wait_ns), Write(b"."))])
     assert not list(outbox.due(100, ()))
@@ -180,7 +180,7 @@ def test_waits_add_up_and_our_lateness_does_not(waits_ns: list[int], late_ns: in
     assert len(list(outbox.due(100 + sum(waits_ns) + late_ns, ()))) == 1
 
 
-def test_what_is_behind_a_held_frame_waits_for_the_end_of_the_rule() -> None:
+def test_frames_after_a_held_one_wait_until_its_rule_is_disarmed() -> None:
     outbox = SendQueue()
     outbox.add([Held("gate"), Write(b"one")])
     outbox.add([Write(b"two")])
@@ -188,7 +188,7 @@ def test_what_is_behind_a_held_frame_waits_for_the_end_of_the_rule() -> None:
     assert list(outbox.due(10, {"other"})) == [Write(b"one"), Write(b"two")]
 
 
-def test_a_frame_changes_places_with_the_next_one_or_with_the_end() -> None:
+def test_a_frame_is_overtaken_by_the_next_one_but_not_by_the_end() -> None:
     outbox, armed = SendQueue(), {"swap"}
     outbox.add([Behind(b"one", "swap")])
     assert not list(outbox.due(1, armed)) and not outbox.is_empty
@@ -199,7 +199,7 @@ def test_a_frame_changes_places_with_the_next_one_or_with_the_end() -> None:
     assert list(outbox.due(3, armed)) == [Write(b"three"), Finish()]
 
 
-def test_a_frame_waits_for_the_next_one_as_long_as_its_rule_is_armed() -> None:
+def test_a_frame_waits_to_be_overtaken_only_while_its_rule_is_armed() -> None:
     outbox = SendQueue()
     outbox.add([Held("hold"), Write(b"one")])
     outbox.add([Behind(b"two", "swap")], row(2))
@@ -209,7 +209,7 @@ def test_a_frame_waits_for_the_next_one_as_long_as_its_rule_is_armed() -> None:
 
 
 @pytest.mark.parametrize("steps", [[], [Behind(b"two", "swap")]], ids=["gone", "kept too"])
-def test_a_frame_of_which_nothing_passes_before_it_overtakes_none(steps: list[actions.Step]) -> None:
+def test_a_frame_that_does_not_pass_overtakes_none(steps: list[actions.Step]) -> None:
     outbox = SendQueue()
     outbox.add([Behind(b"one", "swap")], row(1, fault="swap", disposition=Disposition.DELAYED))
     outbox.add(steps, row(2))
@@ -217,14 +217,14 @@ def test_a_frame_of_which_nothing_passes_before_it_overtakes_none(steps: list[ac
 
 
 @pytest.mark.parametrize("steps", [[Write(b"two")], [Wait(0), Write(b"two")], [Held("other"), Write(b"two")]])
-def test_a_frame_that_was_overtaken_was_acted_on(steps: list[actions.Step]) -> None:
+def test_an_overtaken_frame_counts_as_affected(steps: list[actions.Step]) -> None:
     outbox, late = SendQueue(), row(1, fault="swap", disposition=Disposition.DELAYED)
     outbox.add([Behind(b"one", "swap")], late)
     outbox.add(steps, row(2))
     assert [step.row for step in outbox.due(1, ()) if isinstance(step, RowRecorded)] == [row(2), late]
 
 
-def test_an_end_is_the_last_and_what_is_behind_it_was_not_passed_on() -> None:
+def test_nothing_passes_after_an_end() -> None:
     outbox = SendQueue()
     outbox.add([Write(b"one"), End(reset=True)], row(1))
     outbox.add([Write(b"two")], row(2))
@@ -236,7 +236,7 @@ def test_an_end_is_the_last_and_what_is_behind_it_was_not_passed_on() -> None:
 
 
 @given(st.lists(steps, max_size=5), st.integers(0, 100), st.sets(st.sampled_from(["a", "b"])))
-def test_every_row_is_told_or_given_back_in_order(
+def test_every_row_is_recorded_or_returned_in_order(
     frames_steps: list[list[actions.Step]], now_ns: int, armed: set[str]
 ) -> None:
     outbox = SendQueue()
@@ -249,13 +249,13 @@ def test_every_row_is_told_or_given_back_in_order(
     assert list(outbox.due(now_ns, armed)) == [Write(b"later")]
 
 
-# the actions
+# The actions
 
 FRAME = (12).to_bytes(4) + bytes(range(12))
 
 
 @given(st.integers(0, 40), st.booleans())
-def test_a_torn_frame_is_never_whole(at_byte: int, reset: bool) -> None:
+def test_a_torn_frame_is_never_complete(at_byte: int, reset: bool) -> None:
     head, end = actions.tear(at_byte, reset=reset).steps(FRAME, row())
     assert isinstance(head, Write) and end == End(reset)
     assert FRAME.startswith(head.data) and len(head.data) == min(at_byte, 15)
@@ -270,13 +270,11 @@ def test_slices_make_up_the_frame(size_bytes: int, gap_ns: int) -> None:
 
 
 @pytest.mark.parametrize(("action", "kept"), [(actions.HOLD, Held("r")), (actions.SWAP, Behind(FRAME, "r"))])
-def test_what_keeps_a_frame_knows_the_rule_that_releases_it(
-    action: actions.Action, kept: actions.Step
-) -> None:
+def test_a_kept_frame_names_the_rule_that_releases_it(action: actions.Action, kept: actions.Step) -> None:
     assert action.steps(FRAME, row(fault="r"))[0] == kept
 
 
-def test_a_rewritten_frame_has_the_size_of_what_is_in_it() -> None:
+def test_a_rewritten_frame_has_its_new_size() -> None:
     assert actions.rewritten(lambda payload, _: payload + b"!").steps(FRAME, row()) == [
         Write((13).to_bytes(4) + bytes(range(12)) + b"!")
     ]

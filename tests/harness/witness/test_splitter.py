@@ -10,7 +10,7 @@ from harness.witness.splitter import HEAD_BYTES, SMALL_BYTES, FrameSplitter, Not
 from testkit.codes import raises_code
 
 PLACES = st.lists(st.integers(0, 2**16), max_size=30)
-#: Around the size from which on nothing is copied.
+#: Sizes around the limit above which data is not copied.
 LARGE = st.builds(
     lambda size, first: bytes([first]) + bytes(range(256)) * (size // 256) + bytes(size % 256),
     st.integers(SMALL_BYTES - 3, SMALL_BYTES + 3),
@@ -34,7 +34,7 @@ def test_any_fragmentation_gives_the_same_frames(
 
 
 @given(payload=st.binary(min_size=4, max_size=60), places=PLACES, kept=st.integers(0, 63))
-def test_pending_bytes_are_what_no_frame_has_yet(
+def test_pending_bytes_are_those_of_an_incomplete_frame(
     payload: bytes, places: list[int], kept: int, chunked: Callable[[bytes, list[int]], list[bytes]]
 ) -> None:
     beginning = framed(payload)[: min(kept, len(payload) + 3)]
@@ -44,7 +44,7 @@ def test_pending_bytes_are_what_no_frame_has_yet(
 
 
 @given(size=st.integers(HEAD_BYTES + 1, 3 * HEAD_BYTES), places=PLACES)
-def test_a_frame_over_the_limit_is_counted_and_only_its_head_is_kept(
+def test_only_the_head_of_a_frame_over_the_limit_is_kept(
     size: int, places: list[int], chunked: Callable[[bytes, list[int]], list[bytes]]
 ) -> None:
     splitter = FrameSplitter(whole_limit_bytes=HEAD_BYTES)
@@ -55,7 +55,7 @@ def test_a_frame_over_the_limit_is_counted_and_only_its_head_is_kept(
 
 
 @given(payload=st.binary(min_size=4, max_size=40), begun=st.integers(0, 43), more=st.integers(1, 60))
-def test_the_rest_of_a_frame_is_known_once_its_size_is(payload: bytes, begun: int, more: int) -> None:
+def test_the_rest_of_a_frame_is_known_once_its_size_is_known(payload: bytes, begun: int, more: int) -> None:
     whole = framed(payload)
     stream = whole + framed(b"next one") * 8
     begun = min(begun, len(whole) - 1)
@@ -67,19 +67,19 @@ def test_the_rest_of_a_frame_is_known_once_its_size_is(payload: bytes, begun: in
     )
 
 
-def test_a_claim_of_a_large_frame_reserves_nothing() -> None:
+def test_a_claimed_large_size_allocates_nothing() -> None:
     splitter = FrameSplitter()
     assert list(splitter.feed((200 * 2**20).to_bytes(4) + b"beginning")) == []
     assert splitter.pending_bytes == 13
 
 
 @pytest.mark.parametrize("size", [-1, 0, 3, 2**31 - 1])
-def test_a_size_that_no_frame_has(size: int) -> None:
+def test_an_impossible_size_is_refused(size: int) -> None:
     with raises_code(NotAFrame, "frame-size", size=size):
         list(FrameSplitter().feed(size.to_bytes(4, signed=True)))
 
 
-def test_frames_in_front_of_a_broken_one_are_kept() -> None:
+def test_frames_before_a_broken_one_are_returned() -> None:
     pieces = FrameSplitter().feed(framed(b"good") + b"\xff\xff\xff\xff")
     assert next(pieces).payload == b"good"
     with pytest.raises(NotAFrame):

@@ -27,7 +27,7 @@ def feed(account: Transcript, requests: Iterable[bytes] = (), responses: Iterabl
 
 
 def sent_part(batch: bytes) -> ProducePart:
-    """What a row tells of the batch that ``make.produce`` sends."""
+    """Return what a row contains about the batch that ``make.produce`` sends."""
     [header] = read_headers(batch)
     return ProducePart(
         "t",
@@ -43,7 +43,7 @@ def sent_part(batch: bytes) -> ProducePart:
     )
 
 
-def test_a_produce_request_and_its_response(make: Any) -> None:
+def test_a_produce_request_and_its_response_are_recorded(make: Any) -> None:
     sent, answered = feed(transcript(), [make.produce(5)], [make.produced(5, error=6, offset=-1)])
     header = {"lane": 3, "broker": 2, "conn": 9, "api_key": 0, "api": "Produce", "api_version": 9}
     assert sent == Frame(
@@ -106,17 +106,17 @@ def test_a_produce_request_without_acks_has_no_response(acks: list[int], make: A
     ]
 
 
-def test_the_correlation_id_of_a_request_without_response_is_free_again(make: Any) -> None:
+def test_the_correlation_id_of_a_request_without_response_can_be_reused(make: Any) -> None:
     rows = feed(transcript(), [make.produce(1, acks=0), make.versions(1)], [make.versions_told(1)])
     assert [(row.kind, row.api, row.note) for row in rows[2:]] == [("response", "ApiVersions", None)]
 
 
-def test_the_same_correlation_id_again(make: Any) -> None:
+def test_requests_with_the_same_correlation_id_are_paired_in_order(make: Any) -> None:
     rows = feed(transcript(), [make.produce(1), make.versions(1)], [make.produced(1), make.versions_told(1)])
     assert [(row.api, row.note) for row in rows[2:]] == [("Produce", None), ("ApiVersions", None)]
 
 
-def test_a_response_nobody_asked_for_is_recorded_and_changes_nothing(make: Any) -> None:
+def test_an_unsolicited_response_is_recorded_and_changes_nothing(make: Any) -> None:
     rows = feed(transcript(), [make.versions(1)], [make.versions_told(77), make.versions_told(1)])
     astray, paired = rows[1:]
     assert (astray.kind, astray.correlation_id, astray.api) == ("response", 77, None)
@@ -125,7 +125,7 @@ def test_a_response_nobody_asked_for_is_recorded_and_changes_nothing(make: Any) 
 
 
 @pytest.mark.parametrize("version", [3, 120])
-def test_a_broker_that_lacks_the_version_of_api_versions(version: int, make: Any) -> None:
+def test_an_api_versions_answer_in_version_0_is_read(version: int, make: Any) -> None:
     request = bytearray(make.versions(1))
     request[6:8] = version.to_bytes(2)
     rows = feed(transcript(), [bytes(request)], [make.versions_told(1, version=0, error=35)])
@@ -133,7 +133,7 @@ def test_a_broker_that_lacks_the_version_of_api_versions(version: int, make: Any
     assert (rows[1].error_codes, rows[1].note) == ((35,), None)
 
 
-def test_topic_ids_are_named_once_metadata_has_told_them(make: Any) -> None:
+def test_topic_ids_are_replaced_by_names_known_from_metadata(make: Any) -> None:
     topic = UUID(int=12345)
     account = transcript()
     before = feed(account, [make.produce(1, version=13, topic=topic)])
@@ -142,12 +142,12 @@ def test_topic_ids_are_named_once_metadata_has_told_them(make: Any) -> None:
     assert [row.produce[0].topic for row in before + after] == [str(topic), "orders"]
 
 
-def test_nested_error_codes_are_found(make: Any) -> None:
+def test_nested_error_codes_are_recorded(make: Any) -> None:
     rows = feed(transcript(), [make.metadata(1)], [make.metadata_told(1, "orders", UUID(int=1), error=3)])
     assert rows[1].error_codes == (3,)
 
 
-def test_a_frame_over_the_limit_keeps_its_header_and_its_pairing(make: Any) -> None:
+def test_a_frame_over_the_limit_is_recorded_by_its_header(make: Any) -> None:
     account = transcript(whole_limit_bytes=5000)
     requests = [make.produce(1, records=1000), make.produce(2)]
     rows = feed(account, requests, [make.produced(1), make.produced(2)])
@@ -160,7 +160,7 @@ def test_a_frame_over_the_limit_keeps_its_header_and_its_pairing(make: Any) -> N
     assert rows[0].size_bytes == len(requests[0])
 
 
-def test_an_api_or_a_body_that_is_not_known_keeps_its_header(make: Any) -> None:
+def test_a_frame_with_an_unreadable_body_is_recorded_by_its_header(make: Any) -> None:
     unknown = bytearray(make.versions(1))
     unknown[4:6] = (300).to_bytes(2)
     torn = make.produce(2)
@@ -184,7 +184,7 @@ GARBAGE = st.one_of(
 @given(steps=st.lists(st.tuples(st.booleans(), GARBAGE), max_size=20))
 @example([(True, b"GET / HTTP/1.1\r\n\r\n"), (False, b"HTTP/1.1 400\r\n"), (True, b"more")])
 @example([(False, b"\x00\x00"), (True, b"\xff\xff\xff\xff\x00")])
-def test_garbage_never_raises_and_every_byte_is_accounted_for(steps: list[tuple[bool, bytes]]) -> None:
+def test_garbage_never_raises_and_every_byte_is_recorded(steps: list[tuple[bool, bytes]]) -> None:
     account = transcript()
     rows = []
     for upstream, data in steps:
@@ -195,7 +195,7 @@ def test_garbage_never_raises_and_every_byte_is_accounted_for(steps: list[tuple[
 
 
 @given(good=st.integers(0, 3), garbage=GARBAGE, places=PLACES)
-def test_good_frames_in_front_of_garbage_are_read(
+def test_frames_before_garbage_are_read(
     good: int, garbage: bytes, places: list[int], make: Any, chunked: Cut
 ) -> None:
     frames = [make.versions(n) for n in range(good)]
@@ -206,7 +206,7 @@ def test_good_frames_in_front_of_garbage_are_read(
     assert sum(row.size_bytes for row in rows) == len(b"".join(frames) + garbage)
 
 
-def test_what_follows_garbage_is_passed_on_unread(make: Any) -> None:
+def test_data_after_garbage_is_not_read(make: Any) -> None:
     account = transcript()
     rows = feed(
         account, [make.versions(1), b"\x16\x03\x01\x02\x00", make.versions(2)], [make.versions_told(1)]
@@ -215,7 +215,7 @@ def test_what_follows_garbage_is_passed_on_unread(make: Any) -> None:
     assert [row.kind for row in account.ended(9)] == ["opaque"]
 
 
-def test_a_torn_frame_is_told_at_the_end(make: Any) -> None:
+def test_an_incomplete_frame_is_recorded_at_the_end(make: Any) -> None:
     account = transcript()
     assert feed(account, [make.versions(1)[:11]]) == []
     (torn,) = account.ended(9)
@@ -237,11 +237,11 @@ def test_the_first_to_close_is_named_and_late_answers_are_marked(make: Any) -> N
     assert late.produce
 
 
-def test_a_frame_that_waited_has_both_times_and_what_was_true_when_it_left(make: Any) -> None:
+def test_a_delayed_frame_has_both_times_and_the_note_of_its_departure(make: Any) -> None:
     account = transcript()
     asked, answered, astray = feed(account, [make.produce(1)], [make.produced(1), make.produced(5)])
-    try_partition = account.passed(answered, answered.t_ns)
-    assert (try_partition, try_partition.arrived_ns) == (answered, 2)
+    at_once = account.passed(answered, answered.t_ns)
+    assert (at_once, at_once.arrived_ns) == (answered, 2)
     list(account.closed(5, "client"))
     late = account.passed(answered, 7)
     assert (late.t_ns, late.received_ns, late.arrived_ns, late.note) == (
@@ -256,7 +256,7 @@ def test_a_frame_that_waited_has_both_times_and_what_was_true_when_it_left(make:
     assert (gone.t_ns, gone.received_ns, gone.disposition, gone.note) == (9, 2, Disposition.BLOCKED, None)
 
 
-def test_another_payload_in_its_place_is_what_the_row_is_of(make: Any) -> None:
+def test_a_replaced_payload_is_recorded(make: Any) -> None:
     account = transcript()
     _, answered = feed(account, [make.produce(7)], [make.produced(7)])
     changed = account.changed(answered, other_correlation_id(make.produced(7, error=6)[4:]))

@@ -1,4 +1,4 @@
-"""The pages: complete, closed in themselves, and safe against whatever a client says."""
+"""The pages: complete, self-contained, and safe against any text of a client."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ HOSTILE = "</script><script>alert(1)</script><img src=x onerror='alert(2)'>\"&"
 
 
 class Page(HTMLParser):
-    """Tags, links and figures of one page."""
+    """The tags, links and figures of one page."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ TOOK = {"acked": 2, "failed": 0, "unknown": 1, "p50_ms": 4.0, "p95_ms": 40.5, "p
 
 
 def coverage_of(verdict: TrialVerdict) -> Iterator[Row]:
-    """A row for each requirement that the trial judged."""
+    """Return a row for each requirement that the trial judged."""
     for requirement in verdict.requirements:
         yield {
             "id": requirement.id,
@@ -100,7 +100,7 @@ def analysis_of_store(
     identities: Iterable[Row] = (),
     explanations: Iterable[Row] = (),
 ) -> Analysis:
-    """Result tables for pages to show, as Spark would have computed them for sends that were all acknowledged."""
+    """Return the result tables that Spark would compute for sends that were all acknowledged."""
     verdicts = list(store.verdicts())
     evidence = {verdict.trial: store.read_evidence(verdict.trial) for verdict in verdicts}
     cells = [{name: getattr(verdict, name) for name in CELL} for verdict in verdicts]
@@ -162,14 +162,14 @@ def small(whole_story: Stories) -> Stories:
 
 
 def as_older_versions_left_them(store: RunStore) -> None:
-    """The rows, plain."""
+    """Return the rows as plain objects."""
     for path in store.folder.rglob("*.zst"):
         path.with_suffix("").write_bytes(zstd.unpacked(path.read_bytes()))
         path.unlink()
 
 
 @pytest.mark.parametrize("is_old", [False, True])
-def test_every_link_leads_to_a_file_and_none_to_the_network(
+def test_every_link_leads_to_a_local_file(
     small: Stories, run_of: Runs, analysis_of: Analyses, is_old: bool
 ) -> None:
     store = run_of(small("calm", scenario="produce/calm"), small("odd #name?50%"))
@@ -190,7 +190,7 @@ def test_every_link_leads_to_a_file_and_none_to_the_network(
     }
 
 
-def test_a_report_may_lie_elsewhere(
+def test_report_can_be_in_another_folder(
     small: Stories, run_of: Runs, analysis_of: Analyses, tmp_path: Path
 ) -> None:
     store = run_of(small("calm", scenario="produce/calm"))
@@ -199,9 +199,7 @@ def test_a_report_may_lie_elsewhere(
     assert (index.parent / unquote(link)).samefile(store.folder / "run.json")
 
 
-def test_a_page_shows_the_capture_where_there_was_one(
-    small: Stories, run_of: Runs, analysis_of: Analyses
-) -> None:
+def test_page_links_the_capture_if_it_exists(small: Stories, run_of: Runs, analysis_of: Analyses) -> None:
     captured = small("captured")
     captured.capture = CaptureRecord(packets=3, frames=0, dropped=1)
     captured.tcp = [
@@ -218,9 +216,7 @@ def test_a_page_shows_the_capture_where_there_was_one(
     assert "capture" not in found["not.html"].text
 
 
-def test_a_page_names_the_checks_that_were_asked_and_no_other(
-    small: Stories, run_of: Runs, analysis_of: Analyses
-) -> None:
+def test_page_lists_only_the_checks_that_ran(small: Stories, run_of: Runs, analysis_of: Analyses) -> None:
     story = small("one")
     story.requirements = (RequirementVerdict("E2E-DEL-01", "MUST", "pass", (), ("lost",)),)
     store = run_of(story)
@@ -229,9 +225,7 @@ def test_a_page_names_the_checks_that_were_asked_and_no_other(
     assert "lost: Acknowledged and gone." in text and "deadlines" not in text
 
 
-def test_nothing_that_a_client_says_becomes_markup(
-    small: Stories, run_of: Runs, analysis_of: Analyses
-) -> None:
+def test_text_of_a_client_never_becomes_markup(small: Stories, run_of: Runs, analysis_of: Analyses) -> None:
     def harmless(bad: str) -> dict[str, Any]:
         story = small("one", client=ClientRef("mine", bad))
         finding = Finding(bad, bad, 1, ({bad: bad, "n": 3},))
@@ -269,7 +263,7 @@ def test_figures_are_valid_for_plotly(small: Stories, run_of: Runs, analysis_of:
             assert go.Figure(json.loads(figure)).data
 
 
-def test_a_withdrawn_verdict_is_shown_as_harness_error_everywhere(
+def test_withdrawn_verdict_is_shown_as_harness_error_everywhere(
     small: Stories, run_of: Runs, analysis_of: Analyses
 ) -> None:
     store = run_of(small("calm", scenario="produce/calm"), small("doubtful"))
@@ -289,7 +283,9 @@ def test_a_withdrawn_verdict_is_shown_as_harness_error_everywhere(
     assert "- ⚠ harness-error `" in summary and "/trials/doubtful`" in summary
 
 
-def test_what_was_planned_and_not_run_is_said(small: Stories, run_of: Runs, analysis_of: Analyses) -> None:
+def test_planned_trials_that_did_not_run_are_counted(
+    small: Stories, run_of: Runs, analysis_of: Analyses
+) -> None:
     run, other = small("one", scenario="produce/calm"), small("two", client=ClientRef("other", "1"))
     store = run_of(run, small("three"), planned=[other.spec])
     index = Page(write_site(store, analysis_of(store), TEXTS, store.folder / "report"))
@@ -299,7 +295,7 @@ def test_what_was_planned_and_not_run_is_said(small: Stories, run_of: Runs, anal
     assert reproduce(run.spec) in Page(store.folder / "report" / "trials" / "one.html").text
 
 
-def test_verdicts_are_told_by_glyph_letter_and_word(
+def test_verdicts_have_a_glyph_a_letter_and_a_word(
     small: Stories, run_of: Runs, analysis_of: Analyses
 ) -> None:
     stories = []
@@ -313,7 +309,7 @@ def test_verdicts_are_told_by_glyph_letter_and_word(
         assert shown in text
 
 
-def test_a_trial_that_never_began_has_a_page(story: Stories, run_of: Runs, analysis_of: Analyses) -> None:
+def test_trial_that_never_began_has_a_page(story: Stories, run_of: Runs, analysis_of: Analyses) -> None:
     empty = story("empty")
     empty.verdict, empty.reason = "harness-error", "the broker died"
     store = run_of(empty)
@@ -323,7 +319,7 @@ def test_a_trial_that_never_began_has_a_page(story: Stories, run_of: Runs, analy
     assert "The client never answered." in text
 
 
-def test_the_command_that_reproduces_can_be_pasted(story: Stories) -> None:
+def test_reproduction_command_can_be_pasted(story: Stories) -> None:
     line = reproduce(story("one", client=ClientRef("reference", "0.1.0")).spec)
     assert line == (
         "kafka-trial run produce/dropped-response -c reference@0.1.0 -b local:4.3.1x1 "
@@ -333,7 +329,7 @@ def test_the_command_that_reproduces_can_be_pasted(story: Stories) -> None:
     assert reproduce(own.spec).endswith("--guarantee at-least-once -- './my client' --fast")
 
 
-def test_an_unwritable_folder_is_one_sentence(
+def test_unwritable_folder_is_reported(
     small: Stories, run_of: Runs, analysis_of: Analyses, tmp_path: Path
 ) -> None:
     store = run_of(small("one"))

@@ -1,4 +1,4 @@
-"""What the page of a trial says of its capture: each connection a line, what is left out, and whether all agree."""
+"""The capture section of a trial's page: each connection's line, omitted lines, and whether the observers agree."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MS = 1_000_000
 
 @pytest.fixture
 def captured(story: Stories) -> Any:
-    """Two connections: one that is refused, one with a request that is sent again, answered, and reset."""
+    """Two connections: one is refused, the other has a retransmitted request, a response, and a reset."""
     told = story("one")
     begin_ns = told.evidence().record.phases.load_ns
 
@@ -46,7 +46,7 @@ def captured(story: Stories) -> Any:
     return told
 
 
-def test_a_line_says_who_ended_it_and_what_went_wrong(captured: Any) -> None:
+def test_line_says_which_side_ended_it_and_what_failed(captured: Any) -> None:
     refused, reset = tcp_lines(captured.evidence())
     assert (refused.at_ms, refused.ends, refused.frames) == (-2, "refused by proxy at -1.000", (0, 0))
     assert (reset.conn, reset.broker, reset.client_port, reset.frames) == (2, 1, 40_002, (1, 1))
@@ -54,7 +54,7 @@ def test_a_line_says_who_ended_it_and_what_went_wrong(captured: Any) -> None:
     assert (reset.retransmissions, reset.zero_windows) == ((1, 0), (0, 1))
 
 
-def test_observers_that_agree_are_said_to(captured: Any) -> None:
+def test_agreeing_observers_are_reported(captured: Any) -> None:
     assert tcp_notes(captured.evidence()) == [
         "The capture has 1,234 packets of 2 connections.",
         "The witness recorded the same 2 frames; 0 more differ by a rule of the witness, 0 were under way when their "
@@ -62,7 +62,7 @@ def test_observers_that_agree_are_said_to(captured: Any) -> None:
     ]
 
 
-def test_those_that_do_not_are_quoted(captured: Any) -> None:
+def test_disagreeing_observers_are_quoted(captured: Any) -> None:
     captured.frames += [
         Frame(captured.frames[1].t_ns, 0, 1, 1, FrameKind.REQUEST, 20, correlation_id=100 + n)
         for n in range(MAX_DISAGREEMENTS + 3)
@@ -72,7 +72,7 @@ def test_those_that_do_not_are_quoted(captured: Any) -> None:
     assert last == "⚠ And 3 more."
 
 
-def test_what_is_left_out_is_said(captured: Any) -> None:
+def test_omitted_lines_are_counted(captured: Any) -> None:
     captured.tcp = [TcpFact(n, 1, 40_000 + n, What.SYN, By.CLIENT, n) for n in range(MAX_LINES + 1)]
     assert len(tcp_lines(captured.evidence())) == MAX_LINES
     assert f"The first {MAX_LINES} are shown." in tcp_notes(captured.evidence())
@@ -89,13 +89,13 @@ def test_what_is_left_out_is_said(captured: Any) -> None:
         ),
     ],
 )
-def test_a_capture_that_cannot_be_compared_is_said_to_be(
+def test_capture_that_cannot_be_compared_is_reported(
     captured: Any, capture: CaptureRecord, said: str
 ) -> None:
     captured.capture = capture
     assert said in tcp_notes(captured.evidence())[-1]
 
 
-def test_without_one_nothing_is_said(story: Stories) -> None:
+def test_without_a_capture_the_section_is_empty(story: Stories) -> None:
     evidence = story("one").evidence()
     assert (tcp_lines(evidence), tcp_notes(evidence)) == ([], [])

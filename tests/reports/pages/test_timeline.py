@@ -1,4 +1,4 @@
-"""The drawings and the chosen wire lines: nothing invented, nothing dropped in silence."""
+"""The drawings and the selected wire lines: nothing is invented, and every omission is reported."""
 
 from __future__ import annotations
 
@@ -38,12 +38,14 @@ def test_every_send_is_drawn_once_under_its_outcome(any_story: Stories, seed: in
     figure = timeline(evidence, frozenset(), [])
     shown = {OUTCOME_OF[trace["name"]]: trace["x"] for trace in figure["data"] if trace["name"] in OUTCOME_OF}
     assert shown == expected
-    assert all(y > 0 for trace in figure["data"] for y in trace["y"]), "a logarithm needs it"
+    assert all(y > 0 for trace in figure["data"] for y in trace["y"]), (
+        "the logarithmic axis needs positive values"
+    )
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(seed=st.integers(0, 2**32))
-def test_every_copy_is_drawn_once_and_firsts_apart(any_story: Stories, seed: int) -> None:
+def test_every_copy_is_drawn_once_and_first_copies_separately(any_story: Stories, seed: int) -> None:
     evidence = any_story("one", Random(seed)).evidence()
     figure = log_order(evidence)
     marks = sum(len(trace["x"]) for trace in figure["data"])
@@ -52,7 +54,7 @@ def test_every_copy_is_drawn_once_and_firsts_apart(any_story: Stories, seed: int
     assert marks - again == len(evidence.copies)
 
 
-def test_a_window_asked_for_and_one_in_effect_are_drawn_apart(story: Stories) -> None:
+def test_planned_and_effective_windows_are_drawn_separately(story: Stories) -> None:
     told = story("one")
     start = origin_ns(told.evidence())
     spec = FaultSpec("latency", AtTime(10), 20)
@@ -70,7 +72,7 @@ def test_a_window_asked_for_and_one_in_effect_are_drawn_apart(story: Stories) ->
     assert "latency (never in effect)" in {label["text"] for label in layout["annotations"]}
 
 
-def test_frames_are_grouped_by_what_they_are(whole_story: Stories) -> None:
+def test_frames_are_grouped_by_kind(whole_story: Stories) -> None:
     story = whole_story("one", records=60)
     frames = story.frames
     first = next(number for number, frame in enumerate(frames) if frame.kind is FrameKind.REQUEST)
@@ -88,7 +90,7 @@ def test_frames_are_grouped_by_what_they_are(whole_story: Stories) -> None:
     assert counted["connection closed"] == 1
 
 
-def test_what_is_left_out_is_said(story: Stories) -> None:
+def test_omitted_marks_are_counted(story: Stories) -> None:
     told = story("one")
     assert notes(told.evidence()) == []
     told.frames = [Frame(n, 0, 1, n, FrameKind.OPEN) for n in range(MAX_MARKS + 1)]
@@ -103,7 +105,7 @@ def test_what_is_left_out_is_said(story: Stories) -> None:
     assert len(bars["x"]) == 3 * MAX_LANES
 
 
-def test_wire_lines_show_what_is_wrong_and_the_edges_of_faults(whole_story: Stories) -> None:
+def test_wire_lines_show_failures_and_the_edges_of_faults(whole_story: Stories) -> None:
     story = whole_story("one")
     sample = {"n": 1_999, "error": None}
     finding = Finding("lost", "one", 1, (sample, {"n": None}))
@@ -123,7 +125,7 @@ def test_wire_lines_show_what_is_wrong_and_the_edges_of_faults(whole_story: Stor
     assert {line.fault for line in lines} == {True, False}
 
 
-def test_wire_lines_are_bounded_in_order_and_gaps_are_marked(whole_story: Stories) -> None:
+def test_wire_lines_are_limited_ordered_and_gaps_are_marked(whole_story: Stories) -> None:
     story = whole_story("one")
     spec = FaultSpec("latency", AtTime(0), 1)
     story.faults = [

@@ -1,4 +1,4 @@
-"""What Spark computes, held against the online count and against counting by hand. One session for all of it."""
+"""Spark's results, compared with the online counts and with counting by hand. All tests share one session."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from reports.spark.schema import schemas
 from reports.spark.session import spark_session
 from testkit.codes import raises_code
 
-#: PySpark 4.0 leaves the closing of its sockets to the garbage collector.
+#: PySpark 4.0 leaves its sockets to the garbage collector.
 pytestmark = [
     pytest.mark.jvm,
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -47,7 +47,9 @@ def spark() -> Iterator[Any]:
 
 
 def counted_by_hand(story: Any) -> dict[str, int]:
-    """The definitions of ``harness.workloads.produce.accounting``, read literally: quadratic, no cleverness."""
+    """Return the counts by the definitions of ``harness.workloads.produce.accounting``, applied literally in quadratic
+    time.
+    """
     evidence = story.evidence()
     sends = evidence.operations
     records = [
@@ -76,7 +78,7 @@ def counted_by_hand(story: Any) -> dict[str, int]:
     }
 
 
-def test_random_histories_are_counted_alike_by_spark_by_the_online_checks_and_by_hand(
+def test_spark_online_checks_and_hand_count_agree_on_random_histories(
     spark: Any, any_story: Callable[..., Any], run_of: Callable[..., RunStore]
 ) -> None:
     dice = Random(20_260_301)
@@ -103,12 +105,12 @@ def test_random_histories_are_counted_alike_by_spark_by_the_online_checks_and_by
 
 @pytest.fixture(scope="module")
 def whole(spark: Any, whole_run: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A run of four whole trials, two verdicts of which were tampered with: (stories by trial, analysis)."""
+    """Return (stories by trial, analysis) of a run of four whole trials, two with changed verdicts."""
     stories, store = whole_run(tmp_path_factory.mktemp("whole"))
     return stories, analyse(spark, str(pack(store).folder))
 
 
-def test_a_tampered_count_is_a_disagreement_and_withdraws_the_verdict(whole: Any) -> None:
+def test_changed_count_is_a_disagreement_and_withdraws_the_verdict(whole: Any) -> None:
     _, analysis = whole
     assert analysis.rows("disagreements") == [
         {"trial": "alo-reference", "count": "duplicated", "judged": 879, "recomputed": 880},
@@ -132,7 +134,7 @@ def test_a_tampered_count_is_a_disagreement_and_withdraws_the_verdict(whole: Any
     ]
 
 
-def test_latencies_are_exact_and_told_apart_by_the_faults(whole: Any) -> None:
+def test_latencies_are_exact_and_grouped_by_fault_phase(whole: Any) -> None:
     stories, analysis = whole
     rows = analysis.by_trial("latency")
     assert [row["phase"] for row in rows["calm"]] == ["calm", "warm-up"]
@@ -163,7 +165,7 @@ def _phase(send: Any, windows: list[tuple[int, int]]) -> str:
     return "before" if send.complete_ns <= windows[0][0] else "after"
 
 
-def test_every_acknowledged_send_lies_in_one_window(whole: Any) -> None:
+def test_every_acknowledged_send_is_in_one_window(whole: Any) -> None:
     _, analysis = whole
     for rows in analysis.by_trial("latency_windows").values():
         assert sum(row["acked"] for row in rows) == 2_400
@@ -183,7 +185,7 @@ def test_recovery_is_the_first_acknowledgement_after_each_fault(whole: Any) -> N
             assert row["recovered_ms"] == pytest.approx((first - end) / 1e6)
 
 
-def test_retries_are_seen_by_their_bytes_and_by_what_they_stored(whole: Any) -> None:
+def test_retries_are_recognized_by_bytes_and_by_stored_copies(whole: Any) -> None:
     stories, analysis = whole
     resent = analysis.by_trial("resent")
     assert "calm" not in resent
@@ -201,7 +203,7 @@ def test_retries_are_seen_by_their_bytes_and_by_what_they_stored(whole: Any) -> 
     assert traffic["alo-confluent"]["resent_parts"] == len(resent["alo-confluent"])
 
 
-def test_a_batch_that_was_built_anew_is_seen_by_the_copies_it_stored(
+def test_rebuilt_batch_is_recognized_by_its_stored_copies(
     spark: Any, whole_story: Callable[..., Any], run_of: Callable[..., RunStore]
 ) -> None:
     story = whole_story("anew", records=600)
@@ -220,7 +222,7 @@ def test_a_batch_that_was_built_anew_is_seen_by_the_copies_it_stored(
 
 
 def _repeats(story: Any, frame: Any) -> bool:
-    """True for a request that brought its batch a second time, told by the log alone."""
+    """Return, from the log alone, whether a request repeated its batch."""
     if frame.kind != "request":
         return False
     (answer,) = (
@@ -256,7 +258,7 @@ def test_measurements_add_up_over_a_cell(whole: Any) -> None:
     assert rows["produce/calm", "at-least-once", "reference@0.1.0"]["slowest_recovery_ms"] is None
 
 
-def test_what_spark_reads_is_what_was_packed(
+def test_spark_reads_what_was_packed(
     spark: Any, any_story: Callable[..., Any], run_of: Callable[..., RunStore]
 ) -> None:
     folder = pack(run_of(any_story("one", Random(1)))).folder
@@ -264,7 +266,7 @@ def test_what_spark_reads_is_what_was_packed(
         assert frame.schema == schemas()[table], table
 
 
-def test_a_foreign_or_missing_table_is_one_sentence(
+def test_foreign_or_missing_table_is_reported(
     spark: Any, tmp_path: Path, run_of: Callable[..., RunStore]
 ) -> None:
     with raises_code(UsageError, "not-a-table"):

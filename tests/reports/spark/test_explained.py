@@ -1,4 +1,4 @@
-"""Which duplicates Spark explains, held against a literal reading of the rule, and against an online set."""
+"""Which duplicates Spark explains, compared with a literal implementation of the rule and with an online set."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TRIALS = 60
 
 @dataclass(frozen=True)
 class Try:
-    """One request for one record, times in ms since load; ``stored``: at which offset of partition 0."""
+    """One request for one record, with times in ms since load. ``stored`` is its offset in partition 0."""
 
     n: int
     conn: int
@@ -52,7 +52,7 @@ class Try:
 
 
 class Retried:
-    """A trial of several records, each tried up to three times, in a story's frames, faults and log."""
+    """A trial of several records with up to three attempts each, in a story's frames, faults and log."""
 
     def __init__(self, story: Any) -> None:
         self.story = story
@@ -88,7 +88,7 @@ class Retried:
         self.story.frames.append(Frame(t_ns, lane=0, broker=broker, conn=conn, kind=kind, **values))
 
     def written(self) -> Any:
-        """The story, its frames in order of time."""
+        """Return the story, with its frames in order of time."""
         for n in sorted({each.n for each in self.tries}):
             self.story.send(n, LOAD_NS)
         self.story.frames.sort(key=lambda frame: frame.t_ns)
@@ -105,7 +105,7 @@ class Retried:
 
 
 def drawn(trial: str, story: Callable[..., Any], dice: Random) -> Retried:
-    """Anything may happen to each of the tries."""
+    """Draw any events for each of the attempts."""
     retried = Retried(bounded(trial, story))
     for n in range(dice.choice([1, 3, 6])):
         at_ms = dice.randrange(0, 3_000)
@@ -138,7 +138,7 @@ def bounded(trial: str, story: Callable[..., Any]) -> Any:
 
 
 def needless_by_hand(retried: Retried) -> dict[int, bool]:
-    """Duplicated record -> whether it was sent again for no reason: the rule, read literally."""
+    """Return, by the literal rule, whether each duplicated record was sent again without a reason."""
     found = {}
     for n in {each.n for each in retried.tries}:
         stored = [each for each in retried.tries if each.n == n and each.stored is not None]
@@ -183,7 +183,7 @@ def spark() -> Iterator[Any]:
 
 
 def recomputed(spark: Any, store: RunStore) -> dict[str, dict[int, str | None]]:
-    """Trial -> duplicated record -> why it is not explained, as Spark has it."""
+    """Return Spark's reason why a duplicated record is not explained, by trial and record."""
     tables = load(spark, pack(store).folder.as_uri())
     log = stored(tables["trials"], tables["operations"], tables["log_records"])
     made = attempts.attempts(*(tables[name] for name in ("trials", "frames", "produce_parts", "faults")))
@@ -206,7 +206,9 @@ def test_drawn_retries_are_explained_as_by_hand(
     assert {needless for rows in by_hand.values() for needless in rows.values()} == {True, False}
 
 
-def test_each_reason_is_told(spark: Any, story: Callable[..., Any], run_of: Callable[..., RunStore]) -> None:
+def test_each_reason_is_reported(
+    spark: Any, story: Callable[..., Any], run_of: Callable[..., RunStore]
+) -> None:
     needless = Retried(bounded("needless", story))
     needless.attempt(0, 1, 0, 5)
     needless.attempt(0, 1, 100, 105)
@@ -229,7 +231,7 @@ def test_each_reason_is_told(spark: Any, story: Callable[..., Any], run_of: Call
     }
 
 
-def test_only_a_set_that_the_online_judgement_stored_is_compared(
+def test_only_a_stored_online_set_is_compared(
     spark: Any, story: Callable[..., Any], run_of: Callable[..., RunStore]
 ) -> None:
     def retried(trial: str) -> Any:

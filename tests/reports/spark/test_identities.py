@@ -1,6 +1,6 @@
-"""The two judgements compared by identity: whatever is bent in the packed tables is noticed, and named.
+"""The two judgements compared by identity: every change of the packed tables is detected and named.
 
-Each trial of one run is bent in its own way, so that Spark judges all of them at once.
+Each trial of one run is changed in its own way, so that Spark judges all of them at once.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def added(**values: object) -> Bend:
 
 
 def swapped(one: int, other: int) -> Bend:
-    """The offsets of two records of the log, exchanged."""
+    """Exchange the offsets of two records of the log."""
 
     def bend(rows: list[Row]) -> list[Row]:
         offsets = {row["identity_n"]: row["offset"] for row in rows}
@@ -77,7 +77,7 @@ def is_kind(kind: str) -> Callable[[Row], bool]:
     return lambda row: bool(row["kind"] == kind)
 
 
-#: What is bent: the table, how, and the identities of which each side then has another number.
+#: A change: its table, the change itself, and the identities whose counts then differ between the two judgements.
 SPARK, ONLINE = (0, 1), (1, 0)
 BENT: dict[str, tuple[str, Bend, set[tuple[Any, ...]]]] = {
     "dropped": ("log_records", without(is_record(5)), {("lost", 5, 0, 2, None, *SPARK)}),
@@ -122,7 +122,7 @@ MANY = "many lost"
 
 
 def small(trial: str, story: Callable[..., Any]) -> Any:
-    """Keys 0 to 2 in partitions of their own; record 1 was acknowledged and is lost."""
+    """Return records with keys 0 to 2 in separate partitions. Record 1 was acknowledged and is lost."""
     told = story(trial, client=ClientRef("mine", "1"), records=12, keys=3)
     for n in range(12):
         told.send(n, 50_000_000_000)
@@ -146,7 +146,7 @@ def bend(folder: Path, table: str, trial: str, how: Bend) -> None:
 
 @pytest.fixture(scope="module")
 def bent(spark: Any, new_run: Callable[..., RunStore]) -> Any:
-    """The analysis of one run in which each trial but one is bent in its own way."""
+    """Return the analysis of a run in which each trial except one is changed in its own way."""
     folder = pack(new_run(small, [*BENT, NOT_BENT, MANY])).folder
     for trial, (table, how, _) in BENT.items():
         bend(folder, table, trial, how)
@@ -160,7 +160,7 @@ def added_many(count: int) -> list[Row]:
 
 
 @pytest.mark.parametrize("trial", [*BENT, NOT_BENT])
-def test_whatever_is_bent_is_named_with_its_identity(bent: Any, trial: str) -> None:
+def test_every_change_is_named_with_its_identity(bent: Any, trial: str) -> None:
     _, _, expected = BENT.get(trial, ("", None, set()))
     found = [row for row in strays(bent) if row["trial"] == trial]
     columns = ("kind", "n", "partition", "offset", "detail", "judged", "recomputed")
@@ -168,14 +168,14 @@ def test_whatever_is_bent_is_named_with_its_identity(bent: Any, trial: str) -> N
     assert len(found) == len(expected)
 
 
-def test_a_bent_trial_is_published_as_a_harness_error_and_no_other_is(bent: Any) -> None:
+def test_only_changed_trials_are_published_as_harness_errors(bent: Any) -> None:
     verdicts = {row["trial"]: row["verdict"] for row in bent.rows("trials")}
     assert verdicts.pop(NOT_BENT) == "pass"
     assert set(verdicts.values()) == {"harness-error"}
     assert doubts(bent).keys() == verdicts.keys()
 
 
-def test_the_number_of_strays_is_never_trimmed(bent: Any) -> None:
+def test_number_of_stray_records_is_never_limited(bent: Any) -> None:
     found = [row for row in strays(bent) if row["trial"] == MANY]
     assert len(found) == MAX_NAMED
     assert {row["differing"] for row in found} == {40}
@@ -187,13 +187,13 @@ def test_the_number_of_strays_is_never_trimmed(bent: Any) -> None:
     assert told(doubts(bent)[MANY]).endswith("reordered record 2 1 but 0 and 14 more")
 
 
-def test_equal_counts_of_other_records_are_a_disagreement(bent: Any) -> None:
-    """The defect that counts cannot see: as many records are lost, but other ones."""
+def test_equal_counts_of_different_records_are_a_disagreement(bent: Any) -> None:
+    """Counts alone cannot detect this: the same number of records is lost, but other ones."""
     assert "detail changed" not in bent.by_trial("disagreements")
     assert "detail changed" in doubts(bent)
 
 
-def test_views_of_random_trials_give_as_many_rows_as_are_counted(any_story: Callable[..., Any]) -> None:
+def test_views_of_random_trials_have_the_counted_rows(any_story: Callable[..., Any]) -> None:
     dice = Random(12)
     for number in range(60):
         evidence = any_story(f"t{number}", dice).evidence()

@@ -1,11 +1,11 @@
-"""Which request put which batch into the log."""
+"""Which request produced which batch in the log."""
 
 from __future__ import annotations
 
 from suites.analysis.attempts import BatchPlace, attempts, origins, sent_again
 
 
-def test_an_answered_attempt_has_its_answer_and_the_end_of_its_connection(story):
+def test_answered_attempt_has_its_response_and_the_end_of_its_connection(story):
     told = story()
     told.deliver([0, 1], partition=1, at_ms=10)
     told.close(1, at_ms=50)
@@ -18,7 +18,7 @@ def test_an_answered_attempt_has_its_answer_and_the_end_of_its_connection(story)
     )
 
 
-def test_an_attempt_whose_answer_was_never_written_is_known_by_its_bytes(story):
+def test_attempt_without_a_response_is_matched_by_its_bytes(story):
     told = story()
     told.request([0, 1], partition=0, at_ms=10)
     told.append([0, 1], partition=0)
@@ -31,7 +31,7 @@ def test_an_attempt_whose_answer_was_never_written_is_known_by_its_bytes(story):
     assert sent_again(made) == {made[0]: made[1]}
 
 
-def test_an_unanswered_attempt_is_known_by_its_sequence_where_the_bytes_differ(story):
+def test_attempt_without_a_response_is_matched_by_sequence_if_bytes_differ(story):
     told = story()
     told.request([0], partition=0, at_ms=10, sequence=(7, 2, 40))
     told.request([1], partition=0, at_ms=11, sequence=(7, 2, 41))
@@ -42,7 +42,7 @@ def test_an_unanswered_attempt_is_known_by_its_sequence_where_the_bytes_differ(s
     assert origins(evidence) == {BatchPlace(0, 0): made[1]}
 
 
-def test_the_number_of_records_tells_only_where_the_broker_rewrites_batches(story):
+def test_record_count_matches_only_if_the_broker_rewrites_batches(story):
     told = story()
     told.request([0, 1], partition=0, at_ms=10)
     told.append([0, 1], partition=0, batch_crc=5)
@@ -57,7 +57,7 @@ def test_the_number_of_records_tells_only_where_the_broker_rewrites_batches(stor
     assert origins(evidence) == {BatchPlace(0, 0): made[0], BatchPlace(1, 0): made[1]}
 
 
-def test_a_refused_attempt_is_no_origin_of_other_bytes(story):
+def test_refused_attempt_matches_no_other_bytes(story):
     told = story()
     told.request([0], partition=0, at_ms=10)
     told.answer(0, -1, at_ms=11, error_code=7)
@@ -68,7 +68,7 @@ def test_a_refused_attempt_is_no_origin_of_other_bytes(story):
     assert origins(evidence) == {}
 
 
-def test_no_attempt_stands_behind_two_batches(story):
+def test_attempt_matches_at_most_one_batch(story):
     told = story()
     told.request([0], partition=0, at_ms=10)
     told.append([0], partition=0)
@@ -78,7 +78,7 @@ def test_no_attempt_stands_behind_two_batches(story):
     assert list(origins(evidence)) == [BatchPlace(0, 0)]
 
 
-def test_an_answer_that_names_no_place_leaves_the_bytes_to_tell(story):
+def test_response_without_an_offset_leaves_matching_by_bytes(story):
     told = story()
     told.request([0], partition=0, at_ms=10)
     told.append([0], partition=0)
@@ -88,7 +88,7 @@ def test_an_answer_that_names_no_place_leaves_the_bytes_to_tell(story):
     assert list(origins(evidence)) == [BatchPlace(0, 0)]
 
 
-def test_what_was_answered_before_its_topic_was_created_again_lies_nowhere(story):
+def test_response_before_topic_recreation_matches_nothing(story):
     told = story()
     told.fault("topic_recreate", 100, 1_100)
     told.request([0], partition=0, at_ms=10)

@@ -1,7 +1,7 @@
-"""Whether the broker stood still is seen in what it did, not in what a rule at the witness did with its answers.
+"""A broker's stall is detected from its own behaviour, not from what a witness rule did with its responses.
 
-A client that gives its records up after one request timeout is to blame in every one of the scenarios on single
-frames; it is not where the broker itself took so long.
+A client that gives up after one request timeout is accused in every scenario on single frames, unless the broker
+itself was slow.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ LATE_MS = 4_011
 
 
 class Ruled:
-    """Two batches sent at 10 and 11 ms on one connection, answered a millisecond later unless said otherwise.
+    """Two batches sent at 10 and 11 ms on one connection, by default answered a millisecond later.
 
-    The client gives both up when the first has timed out, closes, and goes on.
+    The client gives both up when the first has timed out, closes the connection, and continues.
     """
 
     def __init__(self, story, answered_ms=(11, 12)):
@@ -42,7 +42,7 @@ class Ruled:
         self.told.fault("some_frame_fault", 0, 6_000)
 
     def ruled(self, kind, n, disposition, leaves_ms=None, **changes):
-        """What became of a frame: ``leaves_ms`` where it left, or the connection ended, later than it came."""
+        """Apply a rule to a frame. It left, or its connection ended, at ``leaves_ms``, later than it arrived."""
         row = self.rows[kind, n]
         if leaves_ms is not None:
             left_ns = row.t_ns + int((leaves_ms - self._since_load_ms(row)) * MS)
@@ -71,40 +71,40 @@ def accused(ruled):
     return finding.count
 
 
-def test_lost_answer(story):
+def test_client_is_accused_despite_a_lost_response(story):
     assert accused(Ruled(story).ruled("response", 0, Disposition.BLOCKED)) == 2
 
 
-def test_lost_request(story):
+def test_client_is_accused_despite_a_lost_request(story):
     assert accused(Ruled(story).ruled("request", 0, Disposition.BLOCKED).without("response", 0)) == 2
 
 
-def test_late_answer_and_the_one_behind_it(story):
+def test_client_is_accused_despite_a_late_response(story):
     ruled = (
         Ruled(story).ruled("response", 0, Disposition.DELAYED, LATE_MS).ruled("response", 1, None, LATE_MS)
     )
     assert accused(ruled) == 2
 
 
-def test_late_answer_that_the_end_of_its_connection_found_waiting(story):
+def test_client_is_accused_despite_a_response_held_until_the_connection_ended(story):
     ruled = Ruled(story)
     for n in (0, 1):
         ruled.ruled("response", n, Disposition.BLOCKED, TIMED_OUT_MS)
     assert accused(ruled) == 2
 
 
-def test_ghost_request(story):
+def test_client_is_accused_despite_a_ghost_request(story):
     ruled = Ruled(story, answered_ms=(LATE_MS + 1, LATE_MS + 2))
     for n in (0, 1):
         ruled.ruled("request", n, Disposition.DELAYED, LATE_MS)
     assert accused(ruled) == 2
 
 
-def test_swapped_answer_that_nothing_followed(story):
+def test_client_is_accused_despite_an_unfinished_swap(story):
     assert accused(Ruled(story).ruled("response", 1, Disposition.DELAYED, LATE_MS)) == 2
 
 
-def test_strange_answer(story):
+def test_client_is_accused_despite_a_response_without_a_request(story):
     assert accused(Ruled(story).ruled("response", 0, Disposition.CHANGED, correlation_id=2**31 - 2)) == 2
 
 
@@ -117,13 +117,13 @@ def test_strange_answer(story):
         (Disposition.BLOCKED, LATE_MS),
     ],
 )
-def test_a_broker_that_was_slow_itself_is_seen_behind_every_rule(story, disposition, leaves_ms):
+def test_slow_broker_is_detected_despite_every_rule(story, disposition, leaves_ms):
     ruled = Ruled(story, answered_ms=(11, 2_600)).ruled("response", 1, disposition, leaves_ms)
     (stall,) = broker_stalls(ruled.evidence())
     assert stall.end_ns - stall.begin_ns == 2_589 * MS
     assert accused(ruled) == 2
 
 
-def test_a_broker_that_never_answered_is_seen_when_its_connection_ends(story):
+def test_silent_broker_is_detected_when_its_connection_ends(story):
     ruled = Ruled(story).without("response", 1)
     assert max(answer.length_ms for answer in slow_answers(ruled.evidence())) == TIMED_OUT_MS - 11

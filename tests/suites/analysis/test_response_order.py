@@ -1,4 +1,4 @@
-"""Answers out of turn, and a connection that hung up over another request: what a retry owes to its neighbours."""
+"""Out-of-order responses, and connections closed over another request: how they justify a retry."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ UNEXPLAINED = "it was sent again although nothing was wrong with the earlier req
 
 
 def behind(told, *, tampered):
-    """Record 0 at 10 ms, record 1 at 1,000 ms behind it, answered; the client hangs up and sends both again.
+    """Record 0 is sent at 10 ms and record 1 at 1,000 ms, with a response. The client disconnects and resends both.
 
-    ``tampered(request, response)`` says what became of the first request and its answer; no fault is in effect then.
+    ``tampered(request, response)`` changes the first request and its response. No fault is in effect then.
     """
     told.call(0, 1)
     told.request([0], 0, at_ms=10)
@@ -41,14 +41,14 @@ def whys(evidence):
     return sorted(finding.samples[0]["why"] for finding in CHECK.run(evidence))
 
 
-def test_an_answer_behind_one_that_was_stopped_is_none(story):
+def test_response_after_a_stopped_one_is_out_of_order(story):
     stopped = behind(
         story(), tampered=lambda request, _: [restruct(request, fault="f", disposition=Disposition.BLOCKED)]
     )
     assert out_of_turn_ns(stopped) and UNEXPLAINED not in whys(stopped)
 
 
-def test_an_answer_behind_one_that_came_twice_is_none(story):
+def test_response_after_a_duplicated_one_is_out_of_order(story):
     doubled = behind(
         story(),
         tampered=lambda request, answer: [
@@ -59,7 +59,7 @@ def test_an_answer_behind_one_that_came_twice_is_none(story):
     assert len(out_of_turn_ns(doubled)) == 1
 
 
-def test_an_answer_with_the_wrong_number_is_none(story):
+def test_response_with_the_wrong_id_is_out_of_order(story):
     strange = behind(
         story(),
         tampered=lambda request, answer: [
@@ -70,15 +70,15 @@ def test_an_answer_with_the_wrong_number_is_none(story):
     assert out_of_turn_ns(strange) == {1: strange.frames[1].t_ns}
 
 
-def test_in_turn_there_is_no_excuse(story):
+def test_responses_in_order_justify_no_retry(story):
     honest = behind(story(), tampered=lambda request, answer: [request, answer])
     assert out_of_turn_ns(honest) == {}
     assert whys(honest) == [UNEXPLAINED]
 
 
 @pytest.mark.parametrize(("asked_ms", "why"), [(2_000, set()), (4_000, {UNEXPLAINED})])
-def test_a_connection_may_be_hung_up_over_another_request(story, asked_ms, why):
-    """Request 0 has waited for three seconds at 5,000 ms, or for one; both answers come when the client is gone."""
+def test_client_may_disconnect_over_another_request(story, asked_ms, why):
+    """Request 0 has waited for three seconds at 5,000 ms, or for one. Both responses arrive after the disconnect."""
     told = story()
     told.call(0, 1)
     told.request([0], 0, at_ms=asked_ms)

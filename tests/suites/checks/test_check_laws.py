@@ -1,6 +1,4 @@
-"""Properties of the checks: a faithful trial is never accused, and every single seeded corruption is found by its
-check.
-"""
+"""Properties of the checks: faithful trials are never accused, and each check finds its seeded corruption."""
 
 from __future__ import annotations
 
@@ -33,14 +31,14 @@ def total(findings):
 
 
 @given(data=st.data(), guarantee=GUARANTEES)
-def test_a_faithful_trial_is_never_accused(faithful, data, guarantee):
+def test_faithful_trial_is_never_accused(faithful, data, guarantee):
     evidence = data.draw(faithful(guarantee)).evidence()
 
     assert {check.name: check.run(evidence) for check in CHECKS} == {check.name: [] for check in CHECKS}
 
 
 @given(data=st.data(), guarantee=GUARANTEES)
-def test_every_log_record_is_a_copy_a_surplus_copy_or_nobodys(faithful, data, guarantee):
+def test_every_log_record_is_first_copy_extra_copy_or_foreign(faithful, data, guarantee):
     story = data.draw(faithful(guarantee))
     foreign = data.draw(st.integers(0, 3))
     story.log += [story.record(0, 0, value=f"foreign {n}", offset=1_000 + n) for n in range(foreign)]
@@ -53,7 +51,7 @@ def test_every_log_record_is_a_copy_a_surplus_copy_or_nobodys(faithful, data, gu
 
 
 @given(data=st.data(), guarantee=GUARANTEES)
-def test_one_dropped_record_is_lost(faithful, data, guarantee):
+def test_dropped_record_is_lost(faithful, data, guarantee):
     story = data.draw(faithful(guarantee, outcomes=("ok",)))
     victim = data.draw(st.sampled_from(sorted(story.called_ms)))
     copies = {id(copy) for copy in story.evidence().copies[victim]}
@@ -66,7 +64,7 @@ def test_one_dropped_record_is_lost(faithful, data, guarantee):
 
 
 @given(data=st.data(), guarantee=GUARANTEES)
-def test_one_copy_that_no_request_brought_is_a_duplicate(faithful, data, guarantee):
+def test_copy_without_a_request_is_a_duplicate(faithful, data, guarantee):
     story = data.draw(faithful(guarantee))
     before = accounting.count(story.evidence())["duplicated"]
     copy = data.draw(st.sampled_from(story.log))
@@ -80,7 +78,7 @@ def test_one_copy_that_no_request_brought_is_a_duplicate(faithful, data, guarant
 
 
 @given(data=st.data())
-def test_two_swapped_records_are_reordered(faithful, data):
+def test_swapped_records_are_reordered(faithful, data):
     story = data.draw(faithful(Guarantee.IDEMPOTENT, outcomes=("ok",)))
     first = data.draw(st.integers(0, len(story.log) - 1))
     second = data.draw(st.integers(0, len(story.log) - 1))
@@ -96,7 +94,7 @@ def test_two_swapped_records_are_reordered(faithful, data):
 
 
 @given(data=st.data(), guarantee=GUARANTEES)
-def test_one_altered_value_is_corrupted(faithful, data, guarantee):
+def test_changed_value_is_corrupted(faithful, data, guarantee):
     story = data.draw(faithful(guarantee))
     index = data.draw(st.integers(0, len(story.log) - 1))
     whole = story.log[index]
@@ -111,7 +109,7 @@ def test_one_altered_value_is_corrupted(faithful, data, guarantee):
 
 
 @given(data=st.data(), guarantee=GUARANTEES)
-def test_one_altered_key_is_corrupted(faithful, data, guarantee):
+def test_changed_key_is_corrupted(faithful, data, guarantee):
     story = data.draw(faithful(guarantee))
     index = data.draw(st.integers(0, len(story.log) - 1))
     story.log[index] = replace(story.log[index], key=data.draw(st.sampled_from([None, "", "K0"])))
@@ -120,7 +118,7 @@ def test_one_altered_key_is_corrupted(faithful, data, guarantee):
 
 
 @given(data=st.data(), guarantee=GUARANTEES, count=st.sampled_from([None, 0, 1, 7]))
-def test_an_added_header_is_corrupted(faithful, data, guarantee, count):
+def test_added_header_is_corrupted(faithful, data, guarantee, count):
     story = data.draw(faithful(guarantee))
     index = data.draw(st.integers(0, len(story.log) - 1))
     story.log[index] = replace(story.log[index], headers=count)
@@ -129,7 +127,7 @@ def test_an_added_header_is_corrupted(faithful, data, guarantee, count):
 
 
 @given(data=st.data(), guarantee=GUARANTEES)
-def test_one_broken_crc_is_corrupted(faithful, data, guarantee):
+def test_broken_crc_is_corrupted(faithful, data, guarantee):
     story = data.draw(faithful(guarantee))
     index = data.draw(st.integers(0, len(story.log) - 1))
     story.log[index] = replace(story.log[index], crc_ok=False)
@@ -138,7 +136,7 @@ def test_one_broken_crc_is_corrupted(faithful, data, guarantee):
 
 
 @given(data=st.data(), guarantee=GUARANTEES)
-def test_one_invented_record_is_an_unexpected_record(faithful, data, guarantee):
+def test_invented_record_is_unexpected(faithful, data, guarantee):
     story = data.draw(faithful(guarantee))
     invented = len(story.called_ms) + data.draw(st.integers(0, 5))
     story.append([invented], data.draw(st.integers(0, 1)))
@@ -148,7 +146,7 @@ def test_one_invented_record_is_an_unexpected_record(faithful, data, guarantee):
 
 
 @given(data=st.data(), guarantee=GUARANTEES)
-def test_one_result_that_never_came_is_still_pending(faithful, data, guarantee):
+def test_missing_result_is_still_pending(faithful, data, guarantee):
     story = data.draw(faithful(guarantee))
     silent = data.draw(st.sampled_from(sorted(story.called_ms)))
     story.history = [event for event in story.history if getattr(event, "records", None) != [silent]]
@@ -158,7 +156,7 @@ def test_one_result_that_never_came_is_still_pending(faithful, data, guarantee):
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
-def test_every_check_is_a_page_and_names_its_mutant(check):
+def test_every_check_has_a_page_and_names_its_mutant(check):
     page = __import__(check.run.__module__, fromlist=["_"]).__doc__
 
     assert page.startswith(f"# {check.name}\n")

@@ -1,6 +1,6 @@
-"""Ten recorded trials whose verdicts were wrong, or said too little: what the checks make of them now.
+"""Ten recorded trials with wrong or incomplete verdicts, and the current findings of the checks.
 
-And the same evidence as a client would have left it that has a defect: where each excuse ends.
+The same evidence with a client defect added shows the limit of each excuse.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CHECKS = (
     "oversized-batch-not-split",
 )
 SLOW = "generated-campaign-slow+plain-at-least-once"
-#: The beginning of a trial's name, and what is found.
+#: The beginning of a trial's name, and its findings.
 FOUND = {
     f"{SLOW}-java": [],
     f"{SLOW}-confluent-kafka": [],
@@ -49,7 +49,7 @@ FOUND = {
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """Gives the evidence of the trial whose name begins so."""
+    """Return a function that returns the evidence of the trial whose name begins so."""
     folder = tmp_path_factory.mktemp("recorded")
     with tarfile.open(fileobj=BytesIO(lzma.decompress(ARCHIVE.read_bytes()))) as archive:
         archive.extractall(folder, filter="data")
@@ -76,12 +76,12 @@ def found(evidence):
 
 
 @pytest.mark.parametrize("name", FOUND)
-def test_what_the_wire_shows(recorded, name):
+def test_recorded_trials_have_the_expected_findings(recorded, name):
     assert found(recorded(name)) == FOUND[name]
 
 
 def batches(evidence):
-    """Partition -> its batches, each with its records, in the order of the log."""
+    """Return the batches of each partition with their records, in log order."""
     by_place: dict[int, dict[int, list[LogRecord]]] = {}
     for record in sorted(evidence.log, key=lambda record: record.offset):
         by_place.setdefault(record.partition, {}).setdefault(record.base_offset, []).append(record)
@@ -89,7 +89,7 @@ def batches(evidence):
 
 
 def laid_out(evidence, placed):
-    """The evidence with these batches in this order: offsets in log, answers and results say so."""
+    """Return the evidence with these batches in this order. Offsets in log, responses and results match it."""
     moved: dict[tuple[int, int], int] = {}
     log = []
     for partition, records in placed.items():
@@ -125,7 +125,7 @@ def laid_out(evidence, placed):
 
 
 def sent_once_more(evidence, *, after_ms, to=None, nth=40):
-    """The ``nth`` Produce request that was answered goes again on its connection, and its first batch is stored."""
+    """The ``nth`` answered Produce request is sent again on its connection, and its first batch is stored."""
     answers = {
         (frame.conn, frame.correlation_id): frame
         for frame in evidence.frames
@@ -168,13 +168,13 @@ def codes(evidence):
 
 
 @pytest.mark.parametrize("name", [f"{SLOW}-java", f"{SLOW}-reference", "network-partition-silent"])
-def test_a_log_that_stands_on_its_head_is_reordered(recorded, name):
+def test_reversed_log_is_reordered(recorded, name):
     evidence = recorded(name)
     turned = {partition: placed[::-1] for partition, placed in batches(evidence).items()}
     assert "unexplained-reorder" in codes(laid_out(evidence, turned))
 
 
-def test_offsets_that_stay_leave_a_trial_as_it_was(recorded):
+def test_unchanged_offsets_leave_the_findings_unchanged(recorded):
     evidence = recorded(f"{SLOW}-java")
     assert found(laid_out(evidence, batches(evidence))) == []
 
@@ -183,15 +183,15 @@ def test_offsets_that_stay_leave_a_trial_as_it_was(recorded):
     ("name", "nth", "after_ms"),
     [(f"{SLOW}-confluent-kafka", 3, 700), ("network-refused-at-least-once-aiokafka", 0, 2_000)],
 )
-def test_a_copy_long_after_its_acknowledgement_is_unexplained(recorded, name, nth, after_ms):
+def test_copy_long_after_its_acknowledgement_is_unexplained(recorded, name, nth, after_ms):
     assert "unexplained-duplicate" in codes(sent_once_more(recorded(name), after_ms=after_ms, nth=nth))
 
 
-def test_a_copy_at_once_is_unexplained_though_another_connection_had_failed_before(recorded):
+def test_immediate_copy_is_unexplained_despite_another_failed_connection(recorded):
     evidence = recorded("network-partition-silent")
     assert "unexplained-duplicate" in codes(sent_once_more(evidence, after_ms=5, nth=-2))
 
 
-def test_a_retry_in_another_partition_is_unexplained(recorded):
+def test_retry_in_another_partition_is_unexplained(recorded):
     evidence = recorded("network-partition-silent")
     assert "unexplained-duplicate" in codes(sent_once_more(evidence, after_ms=1, to=1, nth=2))

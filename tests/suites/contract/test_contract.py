@@ -1,4 +1,4 @@
-"""The contract test-suite passes a client without fault and finds every broken one, by the right sentence."""
+"""The contract tests pass a correct client and find every broken one, with the expected detail."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from suites.contract import CASES, CaseResult, check_contract
 
-#: program -> (the case that finds it, what its sentence says)
+#: program -> (the case that finds it, a part of its detail)
 BROKEN = {
     "acknowledges_nothing": ("dead-address", "acknowledged although no broker was there"),
     "answers_no_flush": ("dead-address", "expected an answer to flush"),
@@ -32,13 +32,13 @@ BROKEN = {
     "tells_twice": ("dead-address", "record 0 is given a second result"),
 }
 
-#: What a broken client may be late with an answer that it will never give.
+#: How long to wait for a response that a broken client never gives.
 SHORT_PATIENCE_S = 4
 
 
 @pytest.fixture(scope="module")
 def found(program, tmp_path_factory) -> dict[str, CaseResult]:
-    """What the suite found of each broken client, all at once: most of the time they are waited for in vain."""
+    """Return the findings of each broken client. They run at once, because most of the time is spent on timeouts."""
 
     async def check(name: str, case: str) -> CaseResult:
         folder = tmp_path_factory.mktemp(name)
@@ -53,13 +53,13 @@ def found(program, tmp_path_factory) -> dict[str, CaseResult]:
 
 @pytest.mark.long("broken clients are waited for")
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_client_fails_by_the_right_sentence(found, name):
+def test_broken_client_fails_with_the_expected_detail(found, name):
     assert not found[name].passed
     assert re.search(BROKEN[name][1], found[name].detail), found[name].detail
 
 
 @pytest.mark.long("broken clients are waited for")
-def test_a_client_without_fault_passes_every_case(program, tmp_path):
+def test_correct_client_passes_every_case(program, tmp_path):
     results = asyncio.run(check_contract(program("polite"), folder=tmp_path))
     assert [result.case for result in results] == list(CASES)
     assert [result for result in results if not result.passed] == []

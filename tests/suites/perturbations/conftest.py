@@ -1,4 +1,4 @@
-"""Simulated trials of the true client, and what makes evidence whole."""
+"""Simulated trials of the reference client, and the definition of consistent evidence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from harness.simulated.selection import assert_simulated
 from harness.simulated.trial import SimulatedTrial
 
 ONE_BROKER = "scripted:4.3.1x1"
-#: Calm, and with what a perturbation may need: attempts without an answer, requests that never arrive.
+#: Calm, and with the events that a perturbation may need: attempts without a response, requests that never arrive.
 SITUATIONS = (
     ("produce/calm", Guarantee.AT_LEAST_ONCE),
     ("produce/calm", Guarantee.IDEMPOTENT),
@@ -34,7 +34,7 @@ SITUATIONS = (
 
 @cache
 def trial(scenario: str, guarantee: Guarantee, seed: int = 1) -> Evidence:
-    """The evidence of the reference client in virtual time."""
+    """Return the evidence of the reference client in virtual time."""
     [ref] = selection.clients(["reference"], ())
     once = replace(registry.scenario(scenario), guarantees=(guarantee,))
     return SimulatedTrial(spec_of(once, assert_simulated(ref), seed, ONE_BROKER), RUN_ID).run()
@@ -45,7 +45,10 @@ def trials() -> list[Evidence]:
 
 
 def lacks(evidence: Evidence) -> list[str]:
-    """What is missing or contradictory in evidence; nothing in that of a client, however defective."""
+    """Return what is missing or contradictory in evidence.
+
+    Any client's evidence has nothing, even a defective one's.
+    """
     return [*_history(evidence), *_frames(evidence), *_log(evidence), *_across(evidence)]
 
 

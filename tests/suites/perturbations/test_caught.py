@@ -1,4 +1,4 @@
-"""The checks catch what is put into the evidence of the true client, and accuse nobody of what is not."""
+"""The checks find each perturbation of the reference client's evidence, and report nothing else."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from harness.model.verdicts import Guarantee, Verdict
-from suites.perturbations.perturbation import Perturbation, channels, once
+from harness.plugins.perturbation import Perturbation
+from suites.perturbations.perturbation import channels, once
 from suites.perturbations.table import PERTURBATIONS
 from suites.perturbations.trying import (
     PASSING,
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.long("judges many changed trials")
 CALM = ("produce/calm", Guarantee.AT_LEAST_ONCE)
 
 
-#: What still escapes although its code is known, and why: an entry that is no longer true is to go.
+#: Escapes with a known code, and the reason for each. An entry that no longer escapes must be removed.
 ESCAPE: dict[str, str] = {}
 
 
@@ -39,8 +40,8 @@ def made(name="nothing", caught_by=("lost",), apply=nothing, **fields):
 
 
 @pytest.mark.parametrize("situation", SITUATIONS, ids=lambda of: "-".join(of))
-def test_what_fits_is_caught(situation):
-    """But for what no registered check can find: that is marked, and is no escape."""
+def test_fitting_perturbation_is_caught(situation):
+    """Except for those that no registered check can find. They are marked, and do not count as escapes."""
     awaited = {kind.name: EditStats(kind, ()).awaited for kind in PERTURBATIONS}
     kinds = [kind for kind in PERTURBATIONS if not awaited[kind.name]]
     assert len(kinds) >= 60
@@ -50,7 +51,7 @@ def test_what_fits_is_caught(situation):
     assert [(each.perturbation, each.place, each.verdict, each.reason) for each in escaped] == []
 
 
-def test_nothing_is_accused_of_what_was_not_changed():
+def test_unchanged_behaviour_is_not_accused():
     for evidence in trials():
         for base in (evidence, plain(evidence)):
             assert judged(base).verdict in PASSING
@@ -58,7 +59,7 @@ def test_nothing_is_accused_of_what_was_not_changed():
         assert (tried.result, tried.codes) == (Result.ESCAPED, ())
 
 
-def test_a_trial_that_is_accused_already_is_not_tried():
+def test_accused_trial_is_not_perturbed():
     evidence = trial(*CALM)
     lossy = replace(evidence, log=evidence.log[:-1])
     assert judged(lossy).verdict not in PASSING
@@ -70,7 +71,7 @@ def without_last(evidence, _):
     return replace(evidence, log=tuple(record for record in evidence.log if record is not last))
 
 
-def test_by_what_a_perturbation_is_caught_is_told():
+def test_report_names_what_caught_a_perturbation():
     evidence = trial(*CALM)
     kinds = {
         each.name: each
@@ -82,7 +83,7 @@ def test_by_what_a_perturbation_is_caught_is_told():
         )
     }
     found = list(try_trial(evidence, kinds.values(), seed=1, tries=1))
-    # The evidence of a log that ends too early is not whole; whoever says so first has said enough.
+    # A truncated log makes the evidence incomplete, so the first error to report that is enough.
     if {each.verdict for each in found if each.perturbation == "as-named"} == {Verdict.FAIL}:
         assert {each.perturbation: each.result for each in found} == {
             "as-named": Result.CAUGHT,
@@ -94,11 +95,11 @@ def test_by_what_a_perturbation_is_caught_is_told():
     assert counted["not-at-all"] == 1
 
 
-def test_what_escapes_is_there():
+def test_listed_escapes_exist():
     assert ESCAPE.keys() <= {each.name for each in PERTURBATIONS}
 
 
-def test_codes_are_those_that_checks_and_judge_declare():
+def test_codes_are_declared_by_checks_and_judge():
     assert {"lost", "duplicate", "early-ack", "transition", "log-torn", "observers-disagree"} <= known_codes()
     assert "there-is-no-such-code" not in known_codes()
 

@@ -1,4 +1,4 @@
-"""What is just outside of a cause is told as a cause of its own."""
+"""Findings just outside a cause's consequences are reported as separate causes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = {each.name: each for each in (*PERTURBATIONS, *OF_SEQUENCES, *OF_SETTING
 
 
 def accused(evidence):
-    """The anomalies of the causes, and what is told with each of them."""
+    """Return the anomalies of the causes, and the consequences of each."""
     return {each.anomaly: set(each.explains) for each in causes([judged(evidence)])}
 
 
@@ -33,7 +33,7 @@ def accused(evidence):
         ("record-misdated-beside-a-batch", "timestamps-outside", "record-misdated"),
     ],
 )
-def test_what_does_not_follow_is_a_cause_of_its_own(name, cause, beside):
+def test_unrelated_finding_is_a_separate_cause(name, cause, beside):
     evidence = plain(trial("produce/calm", Guarantee.IDEMPOTENT))
     [place] = drawn(KINDS[name], evidence, seed=1, tries=1)
 
@@ -49,7 +49,7 @@ def test_what_does_not_follow_is_a_cause_of_its_own(name, cause, beside):
         ("sequence-changed-in-its-epoch", "sequence-changed", "duplicate"),
     ],
 )
-def test_what_follows_is_none(name, cause, follows):
+def test_consequence_is_not_a_cause(name, cause, follows):
     evidence = plain(trial("produce/calm", Guarantee.IDEMPOTENT))
     [place] = drawn(KINDS[name], evidence, seed=1, tries=1)
 

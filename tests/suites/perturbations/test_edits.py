@@ -1,4 +1,4 @@
-"""A change of one channel changes what it says and nothing else, and leaves the rest in agreement."""
+"""An edit of one channel changes only what it describes, and keeps the evidence consistent."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ HUNG_UP = ("network/accept-then-close", Guarantee.IDEMPOTENT)
 CUT = ("produce/disconnect", Guarantee.IDEMPOTENT)
 
 
-def test_good_evidence_is_whole():
+def test_good_evidence_is_consistent():
     for evidence in trials():
         assert lacks(evidence) == []
 
 
 @pytest.mark.parametrize("situation", [CALM, CUT])
-def test_what_changes_nothing_changes_nothing(situation):
+def test_neutral_edit_changes_nothing(situation):
     evidence = trial(*situation)
     assert relaid(evidence, layout(evidence)) == evidence
     assert with_results(evidence, evidence.operations.values()) == evidence
@@ -60,7 +60,7 @@ def test_every_batch_of_a_calm_trial_is_settled_and_calm():
     assert {batch.spot for batch in later} <= set(calm(evidence))
 
 
-def test_batches_that_were_sent_twice_are_not_settled():
+def test_resent_batches_are_not_settled():
     evidence = trial(*CUT)
     sent = [(asked(evidence, each).partition, asked(evidence, each).crc) for each in exchanges(evidence)]
     again = {each for each in sent if sent.count(each) > 1}
@@ -68,7 +68,7 @@ def test_batches_that_were_sent_twice_are_not_settled():
     assert not again & {(batch.partition, batch.records[0].batch_crc) for batch in settled(evidence).values()}
 
 
-def test_a_result_is_told_at_another_moment():
+def test_result_can_be_moved_in_time():
     evidence = trial(*CALM)
     send = evidence.operations[100]
     late = changed(send, complete_ns=send.complete_ns + SECOND_NS, outcome=Outcome.INFO, offset=-1)
@@ -77,7 +77,7 @@ def test_a_result_is_told_at_another_moment():
     assert lacks(moved) == []
 
 
-def test_heartbeats_count_the_results_that_are_left():
+def test_heartbeats_count_the_remaining_results():
     evidence = trial(*CALM)
     gone = with_results(evidence, [changed(evidence.operations[0], complete_ns=None)])
     assert gone.operations[0].pending
@@ -90,7 +90,7 @@ def test_heartbeats_count_the_results_that_are_left():
 
 @settings(max_examples=20, deadline=None)
 @given(st.data())
-def test_a_batch_that_was_never_sent_leaves_everything_else_in_its_place(data):
+def test_removing_a_batch_leaves_everything_else_in_place(data):
     evidence = trial(*CALM)
     spot = data.draw(st.sampled_from(list(settled(evidence))))
     gone = settled(evidence)[spot]
@@ -110,7 +110,7 @@ def test_a_batch_that_was_never_sent_leaves_everything_else_in_its_place(data):
 
 @settings(max_examples=20, deadline=None)
 @given(st.data())
-def test_a_batch_that_is_sent_once_more_has_a_request_an_answer_and_a_place(data):
+def test_resent_batch_has_a_request_a_response_and_an_offset(data):
     evidence = trial(*CALM)
     batches = settled(evidence)
     one, behind = (batches[data.draw(st.sampled_from(list(batches)))] for _ in range(2))
@@ -133,7 +133,7 @@ def test_a_batch_that_is_sent_once_more_has_a_request_an_answer_and_a_place(data
     )
 
 
-def test_a_batch_that_is_sent_later_lies_after_the_one_before():
+def test_batch_sent_later_is_after_the_previous_one():
     evidence = trial(*CALM)
     first, second = [batch for batch in settled(evidence).values() if batch.partition == 0][3:5]
     moved = sent_later(evidence, first, second)
@@ -145,7 +145,7 @@ def test_a_batch_that_is_sent_later_lies_after_the_one_before():
     assert min(send.complete_ns for send in late.sends) >= answer_to(moved, late).t_ns
 
 
-def test_other_records_in_a_batch_change_its_bytes_everywhere():
+def test_changed_records_change_the_bytes_everywhere():
     evidence = trial(*CALM)
     spot, batch = next(iter(settled(evidence).items()))
     fewer = replaced(evidence, {spot: batch.records[1:]})
@@ -155,7 +155,7 @@ def test_other_records_in_a_batch_change_its_bytes_everywhere():
 
 
 @pytest.mark.parametrize("situation", [CALM, HUNG_UP])
-def test_a_pause_accuses_nobody(situation):
+def test_pause_causes_no_accusation(situation):
     evidence = plain(trial(*situation))
     moments = quiet(evidence)
     assert moments
@@ -168,7 +168,7 @@ def test_a_pause_accuses_nobody(situation):
 
 
 @given(st.data())
-def test_an_idle_moment_is_the_first_at_which_no_request_waits_and_no_frame_passes(data):
+def test_idle_time_has_no_pending_request_and_no_frame(data):
     evidence = trial(*CUT)
     passing = {frame.t_ns for frame in evidence.frames}
     since_ns = data.draw(st.sampled_from(sorted(passing))) + data.draw(st.integers(-1, 1))

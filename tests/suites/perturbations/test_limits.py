@@ -1,4 +1,4 @@
-"""Every excuse that a check grants has a perturbation that shows where it ends, or is listed with the reason."""
+"""Every excuse of a check has a perturbation just beyond its limit, or is listed with a reason."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.suites.perturbations.conftest import trial
 
 
 def without_limit():
-    """The excuses that are granted and of which nothing says where they end."""
+    """Return the excuses that have no entry for their limit."""
     registry.checks()
     return set(GRANTED) - set(LIMITS) - set(OPEN)
 
@@ -26,19 +26,19 @@ def test_every_excuse_has_a_limit():
     assert without_limit() == set()
 
 
-def test_an_excuse_that_is_new_has_none(monkeypatch):
+def test_new_excuse_has_no_limit(monkeypatch):
     registry.checks()
     monkeypatch.setitem(GRANTED, "bad-weather", set())
 
     @grants("bad-weather")
     def forgive():
-        """Grants it."""
+        """Use the excuse."""
 
     assert without_limit() == {"bad-weather"}
     assert len(GRANTED["bad-weather"]) == 1
 
 
-def test_every_limit_is_of_an_excuse_that_is_granted():
+def test_every_limit_belongs_to_an_existing_excuse():
     registry.checks()
     assert (LIMITS.keys() | OPEN.keys()) <= GRANTED.keys()
     assert not LIMITS.keys() & OPEN.keys()
@@ -68,8 +68,8 @@ INSIDE = {
 
 @pytest.mark.long("judges many changed trials")
 @pytest.mark.parametrize("why", INSIDE)
-def test_a_scene_inside_of_an_excuse_is_no_duplicate_for_no_reason(why):
-    """The very scenes of the perturbations: so it is the limit that makes the difference."""
+def test_scene_within_an_excuse_is_not_unexplained(why):
+    """The scenes are those of the perturbations, so only the limit makes the difference."""
     evidence = plain(trial("produce/calm", Guarantee.AT_LEAST_ONCE))
     spot = spots(evidence)[1]
     verdict = judged(Stage(evidence, spot).play(INSIDE[why](evidence)))

@@ -1,4 +1,4 @@
-"""Each perturbation leaves whole evidence that differs, the same one every time, and nothing where it does not fit."""
+"""Each perturbation is reproducible, changes evidence consistently, and does nothing where it does not fit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from suites.perturbations.trying import OPTIONAL, plain
 from testkit.codes import raises_code
 from tests.suites.perturbations.conftest import lacks, trial, trials
 
-#: What the issue says that passed, by the perturbation that puts it into evidence.
+#: Defects that once passed unnoticed, by the perturbation that adds them.
 PASSED_ONCE = {
     "all batches of the log reversed": "log-reversed",
     "no producer id": "no-producer-id",
@@ -36,7 +36,7 @@ PASSED_ONCE = {
     "a trace deleted": "trace-missing",
     "a trace cut to 10 events": "trace-cut",
 }
-#: Needs what no simulated trial of one broker leaves.
+#: They need events that no simulated trial of one broker has.
 LIVE = {
     "added-header",
     "frame-unseen",
@@ -48,7 +48,7 @@ LIVE = {
 
 
 def fitting(kind):
-    """The first trial that a kind fits, as it is tried: None where it fits none."""
+    """Return the first trial that a kind fits, with its perturbation, or None."""
     for evidence in trials():
         base = evidence if kind.channels & OPTIONAL else plain(evidence)
         if kind.fits(base):
@@ -56,7 +56,7 @@ def fitting(kind):
     return None
 
 
-def test_there_are_kinds_enough_and_each_says_what_it_is():
+def test_there_are_enough_kinds_and_each_has_a_description():
     assert len(PERTURBATIONS) >= 80
     assert len({each.name for each in PERTURBATIONS}) == len(PERTURBATIONS)
     for each in PERTURBATIONS:
@@ -79,11 +79,11 @@ def test_every_channel_has_perturbations():
     }
 
 
-def test_what_passed_once_is_tried():
+def test_defects_that_once_passed_are_covered():
     assert set(PASSED_ONCE.values()) <= set(perturbations())
 
 
-def test_another_distribution_may_add_some():
+def test_another_distribution_may_add_perturbations():
     more = replace(PERTURBATIONS[0], name="of-another")
     with registry.replaced("perturbations", {"other": (more,)}):
         assert perturbations()["of-another"] is more
@@ -97,7 +97,7 @@ def test_another_distribution_may_add_some():
 
 @pytest.mark.long("judges many changed trials")
 @pytest.mark.parametrize("kind", PERTURBATIONS, ids=lambda kind: kind.name)
-def test_a_perturbation_changes_evidence_and_leaves_it_whole(kind):
+def test_perturbation_changes_evidence_and_keeps_it_consistent(kind):
     base = fitting(kind)
     if base is None:
         assert kind.name in LIVE
@@ -112,7 +112,7 @@ def test_a_perturbation_changes_evidence_and_leaves_it_whole(kind):
 
 @pytest.mark.long("judges many changed trials")
 @pytest.mark.parametrize("kind", PERTURBATIONS, ids=lambda kind: kind.name)
-def test_where_nothing_happened_nothing_fits(kind):
+def test_nothing_fits_an_empty_trial(kind):
     whole = trial("produce/calm", Guarantee.AT_LEAST_ONCE)
     spec = whole.record.spec
     for guarantee in Guarantee:
@@ -131,7 +131,7 @@ def replace_spec(evidence, guarantee):
 
 
 @pytest.mark.long("judges many changed trials")
-def test_the_same_seed_draws_the_same_places_and_another_one_others():
+def test_seed_determines_the_places():
     kind = perturbations()["lost-record"]
     evidence = plain(trial("produce/calm", Guarantee.IDEMPOTENT))
     places = drawn(kind, evidence, seed=1, tries=10)

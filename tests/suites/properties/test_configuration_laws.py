@@ -1,4 +1,4 @@
-"""The properties of configuration bite: each finds a client whose settings are read with one mistake."""
+"""The properties of configuration detect each client that reads its settings with one mistake."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def named(name: str) -> Property:
 
 
 def reading(change: Any) -> Any:
-    """A client whose settings go through ``change(settings, release)`` before they are read."""
+    """Return a client whose settings go through ``change(settings, release)`` before they are read."""
 
     def from_mapping(
         settings: dict[str, Any], *, defaults_of: str = "4.3", number: int = 1
@@ -115,14 +115,14 @@ def drops_bad_servers(settings, release):
         ("bootstrap_servers_are_read_or_refused", has_the_newest_rules_only),
     ],
 )
-def test_a_mistake_is_found(prop, mistake):
+def test_mistake_is_found(prop, mistake):
     broken = try_property(named(prop), reading(mistake), EXAMPLES)
     assert broken is not None
     assert isinstance(broken.error, AssertionError), broken.error
 
 
 def reading_for_a_consumer(change: Any) -> Any:
-    """The same for the consumer's settings."""
+    """Return the same for the consumer's settings."""
 
     def from_mapping(settings: dict[str, Any], *, defaults_of: str = "4.3") -> ConsumerConfig:
         settings, release = change(dict(settings), defaults_of)
@@ -164,7 +164,7 @@ def reads_every_duration(settings, release):
         ("isolation_and_reset_take_their_listed_values", has_the_newest_rules_only),
     ],
 )
-def test_a_mistake_in_a_consumer_is_found(prop, mistake):
+def test_consumer_mistake_is_found(prop, mistake):
     broken = try_property(named(prop), reading_for_a_consumer(mistake), EXAMPLES)
     assert broken is not None
     assert isinstance(broken.error, AssertionError), broken.error
@@ -177,5 +177,5 @@ MINE = [
 
 @pytest.mark.long("tries properties until they catch a mutant")
 @pytest.mark.parametrize("name", MINE)
-def test_the_true_client_keeps_them(name):
+def test_reference_client_keeps_the_properties(name):
     assert try_property(properties()[name], Components(), EXAMPLES) is None

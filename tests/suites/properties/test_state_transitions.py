@@ -1,4 +1,4 @@
-"""Properties of the suite state transitions: the true client keeps each; a client that breaks its rule is caught."""
+"""Properties of the suite state transitions: the reference client keeps each, and a client with a defect breaks it."""
 
 from __future__ import annotations
 
@@ -134,5 +134,5 @@ class Impatient(TransactionManager):
         ("EachRecordIsStoredOnceAndInOrder", Components(transaction_manager=Impatient)),
     ],
 )
-def test_a_mistake_is_found(name, components):
+def test_defect_is_found(name, components):
     assert try_property(MINE[name], components, ENOUGH) is not None

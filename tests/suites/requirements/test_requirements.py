@@ -1,4 +1,4 @@
-"""The table of behaviours is whole and true: ids, levels, places in the code, and the page made of it."""
+"""The table of behaviours is complete and correct: ids, levels, places in the code, and the generated page."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ COUNTS = {
 
 @pytest.fixture
 def pages(monkeypatch):
-    """scripts/docs.py as a module."""
+    """Return scripts/docs.py as a module."""
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     return importlib.import_module("docs")
 
 
 def defined(path: Path) -> set[str]:
-    """The names that a module defines: functions, classes, constants, and ``Class.member``."""
+    """Return the names that a module defines: functions, classes, constants, and ``Class.member``."""
 
     def named(body: list[ast.stmt], prefix: str) -> set[str]:
         found = set()
@@ -66,7 +66,7 @@ def defined(path: Path) -> set[str]:
     return named(ast.parse(path.read_text()).body, "")
 
 
-def test_every_id_once_in_order():
+def test_ids_are_unique_and_ordered():
     expected = [f"{prefix}-{number:02}" for prefix, count in COUNTS.items() for number in range(1, count + 1)]
     assert [row.id for row in ROWS] == expected
     assert sum(len(group.behaviours) for group in CLIENT_GROUPS) == 135
@@ -80,7 +80,7 @@ def test_every_row_is_one_sentence_with_a_source():
     assert len({row.statement for row in ROWS}) == len(ROWS)
 
 
-def test_every_place_is_there():
+def test_every_place_exists():
     missing = []
     for row in ROWS:
         for place in row.implemented:
@@ -90,18 +90,18 @@ def test_every_place_is_there():
     assert not missing
 
 
-def test_what_is_built_says_where_and_what_is_not_says_why():
+def test_implemented_rows_have_a_place_and_others_a_reason():
     assert not [row.id for row in ROWS if not (row.implemented or row.not_yet)]
 
 
-def test_what_counts_as_judged_is_not_said_to_be_missing():
+def test_judged_behaviour_is_not_listed_as_missing():
     for _, rows in coverage.coverage().values():
         for row in rows:
             assert (row.judged is Judged.NOT_YET) is bool(row.behaviour.not_yet), row.behaviour.id
             assert not (row.behaviour.not_yet and row.behaviour.not_yet_in_part), row.behaviour.id
 
 
-def test_laws_and_checks_name_known_ids():
+def test_properties_and_checks_name_known_ids():
     known = behaviours()
     assert not {
         (prop.id, id) for prop in properties().values() for id in prop.requirements if id not in known
@@ -109,7 +109,7 @@ def test_laws_and_checks_name_known_ids():
     assert not set(checks_by_id()) - set(known)
 
 
-def test_levels_are_those_of_the_checks():
+def test_levels_equal_those_of_the_checks():
     stated = {
         (requirement.id, requirement.level)
         for check in registry.checks().values()
@@ -124,7 +124,7 @@ def test_scenarios_exercise_known_ids():
     assert named and not named - set(behaviours())
 
 
-def test_a_mutant_counts_only_where_its_own_defect_is():
+def test_mutant_counts_only_for_its_own_requirements():
     for _, rows in coverage.coverage().values():
         for row in rows:
             own = {name for name, mutant in mutants().items() if row.behaviour.id in mutant.breaks}
@@ -132,7 +132,7 @@ def test_a_mutant_counts_only_where_its_own_defect_is():
             assert row.properties == properties_by_id().get(row.behaviour.id, ())
 
 
-def test_a_check_of_a_trace_judges_the_reference_client_alone():
+def test_trace_check_judges_only_the_reference_client():
     for _, rows in coverage.coverage().values():
         for row in rows:
             assert not [name for name in row.checks if "trace" in registry.checks()[name].requires]
@@ -141,18 +141,18 @@ def test_a_check_of_a_trace_judges_the_reference_client_alone():
                 assert row.checks
 
 
-def test_every_must_that_is_judged_has_a_mutant_of_its_own():
+def test_every_judged_must_has_its_own_mutant():
     rows = [row for _, covered in coverage.coverage().values() for row in covered]
     musts = [row for row in rows if row.behaviour.level is Level.MUST and row.judged is not Judged.NOT_YET]
     assert musts and [row.behaviour.id for row in musts if not row.mutants] == []
 
 
-def test_every_behaviour_that_is_judged_has_a_mutant_of_its_own():
+def test_every_judged_behaviour_has_its_own_mutant():
     rows = [row for _, covered in coverage.coverage().values() for row in covered]
     assert [row.behaviour.id for row in rows if row.judged is not Judged.NOT_YET and not row.mutants] == []
 
 
-def test_the_tally_counts_each_behaviour_once():
+def test_tally_counts_each_behaviour_once():
     must, should = (next(row for row in ROWS if row.level is level) for level in (Level.MUST, Level.SHOULD))
     rows = [
         Covered(must, ("check",), ("trace",), ("s/law",), ("mutant",)),
@@ -171,7 +171,7 @@ def test_the_tally_counts_each_behaviour_once():
     assert totals(rows) == Totals(total=5, any_client=1, reference=2, not_yet=2, with_mutant=2)
 
 
-def test_the_pages_say_what_the_table_says(pages):
+def test_pages_match_the_table(pages):
     made = pages.pages()
     sections = {
         id: section.strip()
@@ -189,7 +189,7 @@ def test_the_pages_say_what_the_table_says(pages):
             assert all(f"[`{name}`]" in section for name in (*row.mutants, *row.checks))
 
 
-def test_the_index_counts_what_the_table_has(pages):
+def test_index_counts_match_the_table(pages):
     index = pages.pages()["requirements/README.md"]
     rows = [row for group in CLIENT_GROUPS for row in coverage.coverage()[group.prefix][1]]
     sums = totals(rows)
@@ -202,15 +202,15 @@ def test_the_index_counts_what_the_table_has(pages):
     assert all(f"requirements/{page}" in pages.pages() for _, page, *_ in areas)
 
 
-def test_a_page_of_an_area_can_be_read(pages):
-    """It has the behaviours of one area, and no table of them all."""
+def test_page_of_an_area_lists_only_that_area(pages):
+    """It has the behaviours of one area, without a table of all areas."""
     for name, text in pages.pages().items():
         if name.startswith("requirements/") and not name.endswith("README.md"):
             assert text.count("\n") < 200 and "\n|" not in text, name
 
 
-def test_there_is_a_page_and_an_index_entry_for_every_machine(pages):
-    """Each page has every legal move with its source, and every difference from Java with its reason."""
+def test_every_machine_has_a_page_and_an_index_entry(pages):
+    """Each page has every legal transition with its source, and every difference from Java with its reason."""
     from suites.oracle import MACHINES
 
     index = pages.pages()["machines/README.md"]
@@ -223,7 +223,7 @@ def test_there_is_a_page_and_an_index_entry_for_every_machine(pages):
         assert all(row.source in page and row.reason in page for row in oracle.left_out)
 
 
-def test_drift_is_seen_for_changed_missing_and_stale_pages(pages, tmp_path):
+def test_changed_missing_and_stale_pages_are_detected(pages, tmp_path):
     (tmp_path / "same.md").write_text("same")
     (tmp_path / "changed.md").write_text("old")
     (tmp_path / "gone.md").write_text(f"# Gone\n\n{pages.NOTE}")

@@ -1,4 +1,4 @@
-"""How faults of frames, brokers and connections show: in evidence that has it, and not in evidence that lacks it."""
+"""Visible effects of frame, broker and connection faults, found only in evidence that has them."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from suites.scenarios.effects import broker_errors, connections, consequence, fa
 
 T0_NS = 5_000_000_000_000
 NS_PER_MS = 1_000_000
-#: How the fault of each scenario shows, but for the one that has none.
+#: The effect of each scenario's fault, except for the scenario without one.
 CONSEQUENCES = {scenario.consequence for scenario in registry.table("scenarios").values()} - {
     consequence.traffic
 }
 
 
 def shown(evidence):
-    """Which consequences are seen."""
+    """Return the visible consequences."""
     return {shows.__name__ for shows in CONSEQUENCES if shows(evidence).count}
 
 
 @pytest.fixture
 def beset(story):
-    """The builder of stories with a fault from end to end; afterwards the same stories without it show nothing."""
+    """Return the builder of stories with a fault throughout.
+
+    At the end, the same stories without it must show nothing.
+    """
     tales = []
 
     def begin():
@@ -45,7 +48,7 @@ def beset(story):
     [(999, False, False), (1_000, True, True), (2_500, True, True), (2_501, False, True)],
     ids=["before", "at the beginning", "at the end of the grace", "after the grace"],
 )
-def test_a_moment_lies_in_a_fault_or_shortly_behind(story, at_ms, during, begun):
+def test_time_is_in_a_fault_or_shortly_after(story, at_ms, during, begun):
     tale, at_ns = story(), T0_NS + at_ms * NS_PER_MS
     assert not fault_windows.during(tale.evidence(), at_ns) and not fault_windows.begun(
         tale.evidence(), at_ns
@@ -65,7 +68,7 @@ def test_a_moment_lies_in_a_fault_or_shortly_behind(story, at_ms, during, begun)
     ("begin_ms", "end_ms", "meets"),
     [(0, 999, False), (0, 1_000, True), (0, 9_000, True), (2_500, 9_000, True), (2_501, 9_000, False)],
 )
-def test_a_wait_meets_a_fault_that_it_lies_in_or_around(story, begin_ms, end_ms, meets):
+def test_wait_overlaps_a_fault_within_it_or_around_it(story, begin_ms, end_ms, meets):
     tale = story()
     tale.fault("broker_pause", 1_000, 2_000)
     span_ns = T0_NS + begin_ms * NS_PER_MS, T0_NS + end_ms * NS_PER_MS
@@ -73,14 +76,14 @@ def test_a_wait_meets_a_fault_that_it_lies_in_or_around(story, begin_ms, end_ms,
 
 
 def other(story, at_ms, kind, *, conn=1, broker=1, **fields):
-    """A row of the witness that is not about Produce."""
+    """Return a witness row that is not about Produce."""
     story.frames.append(
         Frame(t_ns=T0_NS + int(at_ms * 1_000_000), lane=0, broker=broker, conn=conn, kind=kind, **fields)
     )
 
 
 def stop_last(story):
-    """The last frame never passed."""
+    """Stop the last frame, which never passes."""
     evidence = story.evidence()
     *passed, last = evidence.frames
     return replace(
@@ -88,7 +91,7 @@ def stop_last(story):
     )
 
 
-def test_a_request_without_an_answer_shows_in_the_next_one(beset):
+def test_request_without_a_response_shows_in_the_next_one(beset):
     tale = beset()
     tale.request([0], partition=0, at_ms=10)
     tale.request([1], partition=1, at_ms=20)
@@ -98,7 +101,7 @@ def test_a_request_without_an_answer_shows_in_the_next_one(beset):
     assert responses.unanswered(tale.evidence()).count == 1
 
 
-def test_a_request_without_an_answer_shows_in_what_was_given_up(beset):
+def test_request_without_a_response_shows_in_given_up_records(beset):
     tale = beset()
     tale.call(0)
     tale.request([0], partition=0, at_ms=10)
@@ -109,7 +112,7 @@ def test_a_request_without_an_answer_shows_in_what_was_given_up(beset):
     assert responses.unanswered(tale.evidence()).count == 0
 
 
-def test_a_request_that_never_passed_shows_in_the_next_one(beset):
+def test_request_that_never_passed_shows_in_the_next_one(beset):
     tale = beset()
     tale.request([0], partition=0, at_ms=5_000)
     assert responses.unasked(stop_last(tale)).count == 0
@@ -126,7 +129,7 @@ def test_a_request_that_never_passed_shows_in_the_next_one(beset):
 
 
 @pytest.mark.parametrize(("answered_ms", "count"), [(1_000, 0), (4_000, 1)])
-def test_an_answer_beyond_the_timeout_is_overdue(beset, answered_ms, count):
+def test_response_after_the_timeout_is_overdue(beset, answered_ms, count):
     tale = beset()
     tale.request([0], partition=0, at_ms=10)
     tale.answer(0, 0, at_ms=answered_ms)
@@ -134,7 +137,7 @@ def test_an_answer_beyond_the_timeout_is_overdue(beset, answered_ms, count):
 
 
 @pytest.mark.parametrize(("closed_ms", "count"), [(100, 0), (3_050, 1)])
-def test_a_client_that_leaves_after_the_timeout_had_an_overdue_request(beset, closed_ms, count):
+def test_disconnect_after_the_timeout_shows_an_overdue_request(beset, closed_ms, count):
     tale = beset()
     tale.request([0], partition=0, at_ms=10)
     tale.close(1, at_ms=closed_ms)
@@ -142,7 +145,7 @@ def test_a_client_that_leaves_after_the_timeout_had_an_overdue_request(beset, cl
 
 
 @pytest.mark.parametrize(("more_at_ms", "count"), [(None, 0), (500, 1)])
-def test_what_is_left_behind_is_more_than_the_late_one(beset, more_at_ms, count):
+def test_all_waiting_requests_are_abandoned_not_only_the_late_one(beset, more_at_ms, count):
     tale = beset()
     tale.request([0], partition=0, at_ms=10)
     if more_at_ms:
@@ -151,7 +154,7 @@ def test_what_is_left_behind_is_more_than_the_late_one(beset, more_at_ms, count)
     assert responses.left_behind(tale.evidence()).count == count
 
 
-def test_who_leaves_in_time_leaves_nothing_late_behind(beset):
+def test_disconnect_in_time_abandons_nothing_late(beset):
     tale = beset()
     tale.request([0], partition=0, at_ms=10)
     tale.request([1], partition=0, at_ms=20)
@@ -160,7 +163,7 @@ def test_who_leaves_in_time_leaves_nothing_late_behind(beset):
 
 
 @pytest.mark.parametrize(("asks_again", "count"), [(True, 1), (False, 0)])
-def test_a_ghost_comes_when_its_client_has_gone_elsewhere(beset, asks_again, count):
+def test_ghost_request_arrives_after_the_client_has_reconnected(beset, asks_again, count):
     tale = beset()
     tale.close(1, at_ms=3_000)
     tale.request([0], partition=0, at_ms=4_000, conn=1)
@@ -168,7 +171,7 @@ def test_a_ghost_comes_when_its_client_has_gone_elsewhere(beset, asks_again, cou
     assert responses.delayed_past_disconnect(tale.evidence()).count == count
 
 
-def test_the_last_request_before_a_close_is_no_ghost(beset):
+def test_last_request_before_a_close_is_not_a_ghost(beset):
     tale = beset()
     tale.deliver([0], partition=0, at_ms=10, conn=1)
     tale.close(1, at_ms=20)
@@ -177,7 +180,7 @@ def test_the_last_request_before_a_close_is_no_ghost(beset):
 
 
 @pytest.mark.parametrize(("order", "count"), [((1, 2), 0), ((2, 1), 1)])
-def test_answers_out_of_their_turn(beset, order, count):
+def test_responses_out_of_order_are_seen(beset, order, count):
     tale = beset()
     tale.request([0], partition=0, at_ms=10)
     tale.request([1], partition=0, at_ms=11)
@@ -187,7 +190,7 @@ def test_answers_out_of_their_turn(beset, order, count):
     assert responses.out_of_turn(tale.evidence()).count == count
 
 
-def test_an_answer_that_passed_twice_is_marked(beset):
+def test_duplicated_response_is_marked(beset):
     tale = beset()
     tale.deliver([0], partition=0, at_ms=10)
     assert responses.doubled(tale.evidence()).count == 0
@@ -195,7 +198,7 @@ def test_an_answer_that_passed_twice_is_marked(beset):
     assert responses.doubled(tale.evidence()).count == 1
 
 
-def test_an_answer_that_nobody_asked_for(beset):
+def test_response_without_a_request_is_seen(beset):
     tale = beset()
     tale.deliver([0], partition=0, at_ms=10)
     assert responses.from_nobody(tale.evidence()).count == 0
@@ -203,7 +206,7 @@ def test_an_answer_that_nobody_asked_for(beset):
     assert responses.from_nobody(tale.evidence()).count == 1
 
 
-def test_an_answer_that_is_long_in_passing_came_in_pieces(beset):
+def test_slow_response_arrived_in_slices(beset):
     tale = beset()
     tale.deliver([0], partition=0, at_ms=500)
     assert responses.in_pieces(tale.evidence()).count == 0
@@ -224,7 +227,7 @@ def test_an_answer_that_is_long_in_passing_came_in_pieces(beset):
     ],
 )
 @pytest.mark.parametrize("acts", ["asks again", "gives up", "never heard"])
-def test_an_error_counts_where_the_client_acted_on_it(beset, shows, code, acts):
+def test_error_counts_if_the_client_acted_on_it(beset, shows, code, acts):
     tale = beset()
     tale.call(0)
     tale.request([0], partition=0, at_ms=10)
@@ -236,7 +239,7 @@ def test_an_error_counts_where_the_client_acted_on_it(beset, shows, code, acts):
     assert shows(tale.evidence()).count == (acts != "never heard")
 
 
-def test_an_error_of_another_kind_is_another_situation(beset):
+def test_other_error_is_another_situation(beset):
     tale = beset()
     tale.request([0], partition=0, at_ms=10)
     tale.answer(0, -1, at_ms=11, error_code=2)
@@ -252,7 +255,7 @@ def test_an_error_of_another_kind_is_another_situation(beset):
 
 
 @pytest.mark.parametrize(("later", "count"), [([0], 1), ([0, 1, 2], 0)])
-def test_a_batch_too_large_shows_in_a_smaller_one(beset, later, count):
+def test_oversized_batch_shows_in_a_smaller_one(beset, later, count):
     tale = beset()
     tale.request([0, 1], partition=0, at_ms=10)
     tale.answer(0, -1, at_ms=11, error_code=10)
@@ -260,7 +263,7 @@ def test_a_batch_too_large_shows_in_a_smaller_one(beset, later, count):
     assert broker_errors.too_large(tale.evidence()).count == count
 
 
-def test_a_batch_too_large_shows_in_failed_records(beset):
+def test_oversized_batch_shows_in_failed_records(beset):
     tale = beset()
     tale.call(0, 1)
     tale.request([0, 1], partition=0, at_ms=10)
@@ -270,7 +273,7 @@ def test_a_batch_too_large_shows_in_failed_records(beset):
     assert broker_errors.too_large(tale.evidence()).count == 1
 
 
-def test_a_throttle_time_is_in_the_answer(beset):
+def test_throttle_time_is_in_the_response(beset):
     tale = beset()
     tale.deliver([0], partition=0, at_ms=10)
     assert broker_errors.throttled(tale.evidence()).count == 0
@@ -279,7 +282,7 @@ def test_a_throttle_time_is_in_the_answer(beset):
 
 
 @pytest.mark.parametrize(("then", "count"), [("lower", 1), ("leaves", 1), ("nothing", 0)])
-def test_an_unsupported_version_shows_in_a_lower_one(beset, then, count):
+def test_unsupported_version_shows_in_a_lower_one(beset, then, count):
     tale = beset()
     other(tale, 1, FrameKind.REQUEST, api="ApiVersions", api_version=4)
     other(tale, 2, FrameKind.RESPONSE, api="ApiVersions", api_version=4, error_codes=(35,))
@@ -291,7 +294,7 @@ def test_an_unsupported_version_shows_in_a_lower_one(beset, then, count):
 
 
 @pytest.mark.parametrize(("then", "count"), [("asks", 1), ("gives up", 1), ("nothing", 0)])
-def test_an_identity_that_is_refused_is_asked_for_again(beset, then, count):
+def test_rejected_identity_is_requested_again(beset, then, count):
     tale = beset()
     other(tale, 1, FrameKind.REQUEST, api="InitProducerId")
     other(tale, 2, FrameKind.RESPONSE, api="InitProducerId", error_codes=(14,))
@@ -303,7 +306,7 @@ def test_an_identity_that_is_refused_is_asked_for_again(beset, then, count):
 
 
 @pytest.mark.parametrize(("conn", "closed_ms", "count"), [(2, 1_100, 1), (1, 1_100, 0), (2, 5_000, 0)])
-def test_another_way_is_another_connection_after_one_that_ended_in_a_fault(story, conn, closed_ms, count):
+def test_reconnect_follows_a_connection_that_ended_in_a_fault(story, conn, closed_ms, count):
     tale = story()
     tale.fault("reset", 1_000, 1_200)
     tale.deliver([0], partition=0, at_ms=10)
@@ -322,7 +325,7 @@ def test_another_leader_is_another_broker(beset, broker, count):
 
 
 @pytest.mark.parametrize(("answered", "count"), [(True, 0), (False, 1)])
-def test_a_connection_in_vain_has_a_request_and_no_answer(beset, answered, count):
+def test_failed_connection_has_a_request_and_no_response(beset, answered, count):
     tale = beset()
     other(tale, 1, FrameKind.REQUEST, api="ApiVersions")
     if answered:
@@ -332,7 +335,7 @@ def test_a_connection_in_vain_has_a_request_and_no_answer(beset, answered, count
 
 
 @pytest.mark.parametrize(("conn", "count"), [(1, 0), (2, 1)])
-def test_a_torn_request_is_followed_by_a_whole_one_elsewhere(beset, conn, count):
+def test_torn_request_is_followed_by_a_whole_one_elsewhere(beset, conn, count):
     tale = beset()
     other(tale, 10, FrameKind.OPAQUE, size_bytes=3)
     tale.deliver([0], partition=0, at_ms=100, conn=conn)
@@ -340,7 +343,7 @@ def test_a_torn_request_is_followed_by_a_whole_one_elsewhere(beset, conn, count)
 
 
 @pytest.mark.parametrize(("partition", "count"), [(1, 0), (2, 1)])
-def test_a_new_partition_is_beyond_the_first_ones(beset, partition, count):
+def test_new_partition_has_a_higher_number(beset, partition, count):
     tale = beset()
     tale.deliver([0], partition=partition, at_ms=10)
     assert connections.new_partitions(tale.evidence()).count == count
@@ -351,7 +354,7 @@ def test_a_new_partition_is_beyond_the_first_ones(beset, partition, count):
     [(500, 3_500, 4, 1), (500, 3_500, 0, 0), (1_100, 3_500, 4, 0), (500, 2_900, 4, 0), (None, 3_500, 4, 0)],
     ids=["goes on", "begins again", "known since the fault", "within the fault", "not known before"],
 )
-def test_who_goes_on_unknown_goes_on_with_the_next_sequence(story, before_ms, after_ms, base, count):
+def test_unknown_producer_continues_with_the_next_sequence(story, before_ms, after_ms, base, count):
     tale = story()
     tale.fault("producer_id_expiry", 1_000, 3_000)
     for at_ms, sequence in ((before_ms, 0), (after_ms, base)):
@@ -363,7 +366,7 @@ def test_who_goes_on_unknown_goes_on_with_the_next_sequence(story, before_ms, af
 
 
 @pytest.mark.parametrize(("at_ms", "count"), [(2_000, 1), (500, 0)])
-def test_a_log_that_was_trimmed_begins_later_and_goes_on(story, at_ms, count):
+def test_trimmed_log_begins_later_and_continues(story, at_ms, count):
     tale = story()
     tale.fault("log_trim", 1_000, 3_000)
     tale.deliver([0, 1], partition=0, at_ms=at_ms)
@@ -374,7 +377,7 @@ def test_a_log_that_was_trimmed_begins_later_and_goes_on(story, at_ms, count):
 
 
 @pytest.mark.parametrize(("begin_ms", "count"), [(3_050, 0), (2_900, 1)])
-def test_what_was_over_before_a_fault_is_not_of_its_making(story, begin_ms, count):
+def test_effect_before_a_fault_is_not_its_own(story, begin_ms, count):
     tale = story()
     tale.fault("broker_pause", begin_ms, 4_000)
     tale.call(0, at_ms=10)

@@ -1,4 +1,4 @@
-"""Schedules keep to the load; consequences are seen where a fault bit and nowhere else."""
+"""Schedules stay within the load, and consequences are seen only where a fault had an effect."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SEEDS = st.integers(0, 2**32)
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 @given(seed=SEEDS)
-def test_a_schedule_lies_within_the_load_and_is_the_same_for_the_same_seed(scenario, seed):
+def test_schedule_is_within_the_load_and_follows_its_seed(scenario, seed):
     faults = scenario.schedule(Dice(seed, "s"))
 
     assert faults == scenario.schedule(Dice(seed, "s"))
@@ -52,7 +52,7 @@ def test_a_schedule_lies_within_the_load_and_is_the_same_for_the_same_seed(scena
     more=st.integers(0, 300),
     gap_ms=st.integers(0, 300),
 )
-def test_windows_are_quiet_before_between_and_after(seed, count, low, more, gap_ms):
+def test_windows_have_quiet_time_before_between_and_after(seed, count, low, more, gap_ms):
     found = windows(Dice(seed, "w"), count=count, duration_ms=(low, low + more), gap_ms=gap_ms, load_ms=6_000)
 
     assert len(found) == count
@@ -68,7 +68,7 @@ def test_windows_that_do_not_fit_are_refused():
 
 
 ALL = registry.table("scenarios").values()
-#: Those in which brokers lose what they had acknowledged, which nobody's promise covers.
+#: Scenarios in which brokers lose acknowledged records, which no guarantee covers.
 FORGETFUL = {"log_trim", "topic_recreate"}
 #: A producer without a transactional id has no coordinator.
 WITHOUT_SCENARIO = {"coordinator_move"}
@@ -76,7 +76,7 @@ WITHOUT_SCENARIO = {"coordinator_move"}
 
 @pytest.fixture(scope="module")
 def checked():
-    """The behaviours that a property or a check judges."""
+    """Return the behaviours that a property or a check judges."""
     return {
         row.behaviour.id
         for _, rows in coverage().values()
@@ -86,13 +86,13 @@ def checked():
 
 
 @pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)
-def test_a_scenario_is_about_a_few_behaviours_and_each_of_them_is_judged(scenario, checked):
+def test_scenario_has_a_few_behaviours_and_each_is_judged(scenario, checked):
     assert 3 <= len(set(scenario.exercises)) == len(scenario.exercises) <= 10
     assert set(scenario.exercises) <= checked
 
 
 @pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)
-def test_a_scenario_says_how_its_own_fault_shows(scenario):
+def test_scenario_describes_the_effect_of_its_fault(scenario):
     assert getdoc(scenario.consequence), scenario.name
     assert scenario.opt_in or scenario.consequence is not consequence.hit
 
@@ -100,7 +100,7 @@ def test_a_scenario_says_how_its_own_fault_shows(scenario):
 @pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)
 @given(seed=SEEDS)
 @settings(max_examples=20)
-def test_every_schedule_can_be_carried_out_in_the_worlds_of_its_scenario(scenario, seed):
+def test_every_schedule_can_run_in_the_worlds_of_its_scenario(scenario, seed):
     faults = scenario.schedule(Dice(seed, "s"))
     assert faults == scenario.schedule(Dice(seed, "s"))
     for fault in faults:
@@ -117,7 +117,7 @@ def test_every_kind_of_fault_is_in_a_scenario():
     assert used == set(registry.names("faults")) - WITHOUT_SCENARIO
 
 
-def test_where_brokers_forget_records_only_at_most_once_is_promised():
+def test_data_loss_scenarios_promise_only_at_most_once():
     for scenario in ALL:
         kinds = {fault.kind for seed in range(40) for fault in scenario.schedule(Dice(seed, "s"))}
         if kinds & FORGETFUL:
@@ -129,7 +129,7 @@ def test_where_brokers_forget_records_only_at_most_once_is_promised():
     [each for each in ALL if Mode.SIMULATED in each.modes and each is not produce.CALM],
     ids=lambda scenario: scenario.name,
 )
-def test_a_consequence_is_seen_in_a_trial_and_not_in_the_same_trial_without_its_faults(scenario):
+def test_consequence_is_seen_only_in_the_trial_with_faults(scenario):
     reference = ClientRef("reference", registry.client("reference").default_version)
     evidence = SimulatedTrial(spec_of(scenario, reference, seed=1), RUN_ID).run()
     assert scenario.consequence(evidence).count > 0
@@ -145,7 +145,7 @@ def test_traffic_is_counted(story):
 
 
 @pytest.mark.parametrize(("took_ms", "count"), [(299, 0), (300, 1)])
-def test_latency_shows_in_the_wait(story, took_ms, count):
+def test_latency_shows_in_waiting_times(story, took_ms, count):
     told = story()
     told.fault("latency", 1_000, 2_000, upstream_ms=100, downstream_ms=200)
     told.call(0, at_ms=1_100)
@@ -157,7 +157,7 @@ def test_latency_shows_in_the_wait(story, took_ms, count):
 
 
 def cut(told, *, called_ms=900, result_ms=1_300, closed_ms=1_001):
-    """A cut at 1,000 ms over a bed of 200 ms round trip, on a connection that carried a Produce request."""
+    """A cut at 1,000 ms with a round trip of 200 ms, on a connection that carried a Produce request."""
     told.fault("latency", 0, 5_000, upstream_ms=100, downstream_ms=100)
     told.fault("disconnect", 1_000, 1_050)
     told.request([9], partition=0, at_ms=300)
@@ -172,15 +172,15 @@ def cut(told, *, called_ms=900, result_ms=1_300, closed_ms=1_001):
     [(900, 1_300, 1), (990, 1_300, 0), (900, 1_150, 0), (1_100, 1_400, 0)],
     ids=["under way", "still lingering", "answered before the cut", "called after the cut"],
 )
-def test_a_cut_must_meet_something_under_way(story, called_ms, result_ms, count):
+def test_cut_must_affect_traffic_in_flight(story, called_ms, result_ms, count):
     assert cut(story(), called_ms=called_ms, result_ms=result_ms) == count
 
 
-def test_a_connection_that_ended_by_itself_was_not_cut(story):
+def test_connection_that_ended_by_itself_was_not_cut(story):
     assert cut(story(), called_ms=2_900, closed_ms=3_000, result_ms=3_300) == 0
 
 
-def test_a_cut_without_traffic_on_its_connections_meets_nothing(story):
+def test_cut_of_idle_connections_has_no_effect(story):
     told = story()
     told.fault("disconnect", 1_000, 1_050)
     told.call(0, at_ms=500)
@@ -190,7 +190,7 @@ def test_a_cut_without_traffic_on_its_connections_meets_nothing(story):
     assert consequence.cut_under_way(told.evidence()).count == 0
 
 
-def test_a_record_without_a_result_was_under_way_too(story):
+def test_record_without_a_result_was_in_flight(story):
     told = story()
     told.fault("disconnect", 1_000, 1_050)
     told.deliver([9], partition=0, at_ms=300)
@@ -200,7 +200,7 @@ def test_a_record_without_a_result_was_under_way_too(story):
     assert consequence.cut_under_way(told.evidence()).count == 1
 
 
-def test_a_dropped_answer_shows_in_a_record_that_was_given_up(story):
+def test_dropped_response_shows_in_a_given_up_record(story):
     told = story()
     told.call(0)
     told.fault("dropped_response", 5, 900)
@@ -211,7 +211,7 @@ def test_a_dropped_answer_shows_in_a_record_that_was_given_up(story):
 
 
 @pytest.mark.parametrize("again", ["same bytes", "same sequence", "new batch"])
-def test_a_dropped_answer_shows_in_what_is_sent_again(story, again):
+def test_dropped_response_shows_in_a_retry(story, again):
     told = story()
     told.call(0, 1)
     told.fault("dropped_response", 5, 900)
@@ -232,7 +232,7 @@ def test_a_dropped_answer_shows_in_what_is_sent_again(story, again):
     ("kind", "shows"),
     [("partition", consequence.answers_swallowed), ("late_response", consequence.answers_held_back)],
 )
-def test_answers_that_do_not_come_back_show_in_what_is_sent_again(story, kind, shows):
+def test_missing_responses_show_in_retries(story, kind, shows):
     told = story()
     told.call(0)
     told.fault(kind, 5, 900)
@@ -245,7 +245,7 @@ def test_answers_that_do_not_come_back_show_in_what_is_sent_again(story, kind, s
 
 
 @pytest.mark.parametrize(("took_ms", "count"), [(249, 0), (260, 1)])
-def test_what_is_slow_is_slower_than_in_peace(story, took_ms, count):
+def test_slowed_traffic_is_slower_than_without_the_fault(story, took_ms, count):
     told = story()
     told.call(0, at_ms=100)
     told.result(0, at_ms=150)
@@ -255,7 +255,7 @@ def test_what_is_slow_is_slower_than_in_peace(story, took_ms, count):
     assert consequence.slowed(told.evidence()).count == count
 
 
-def test_what_was_slow_before_is_not_slowed(story):
+def test_traffic_that_was_slow_before_is_not_slowed(story):
     told = story()
     told.call(0, at_ms=100)
     told.result(0, at_ms=400)
@@ -270,7 +270,7 @@ def test_what_was_slow_before_is_not_slowed(story):
     [(1_100, 2_010, 1), (1_900, 2_010, 0), (1_100, 1_500, 0), (900, 2_010, 0)],
     ids=["until the end", "called too late to tell", "not held up", "called before"],
 )
-def test_a_record_that_waits_for_the_end_of_a_fault_was_held_up(story, called_ms, result_ms, count):
+def test_record_that_waits_for_the_end_of_a_fault_was_delayed(story, called_ms, result_ms, count):
     told = story()
     told.fault("refuse", 1_000, 2_000)
     told.call(0, at_ms=called_ms)
@@ -278,7 +278,7 @@ def test_a_record_that_waits_for_the_end_of_a_fault_was_held_up(story, called_ms
     assert consequence.held_up(told.evidence()).count == count
 
 
-def test_a_record_without_an_end_was_held_up_and_has_stalled(story):
+def test_record_without_a_result_was_delayed_and_stalled(story):
     told = story()
     told.fault("refuse", 1_000, 2_000)
     told.call(0, at_ms=1_100)
@@ -286,7 +286,7 @@ def test_a_record_without_an_end_was_held_up_and_has_stalled(story):
 
 
 @pytest.mark.parametrize(("took_ms", "count"), [(2_900, 0), (3_000, 1)])
-def test_a_record_stalls_for_as_long_as_a_request_may_take(story, took_ms, count):
+def test_record_stalls_for_at_most_a_request_timeout(story, took_ms, count):
     told = story()
     told.fault("half_open", 1_000, 2_000)
     told.call(0)
@@ -296,7 +296,7 @@ def test_a_record_stalls_for_as_long_as_a_request_may_take(story, took_ms, count
 
 
 @pytest.mark.parametrize(("took_ms", "count"), [(29_900, 0), (30_000, 1), (None, 1)])
-def test_a_record_outwaits_its_delivery_timeout(story, took_ms, count):
+def test_record_can_outlive_its_delivery_timeout(story, took_ms, count):
     told = story()
     told.fault("broker_pause", 1_000, 2_000)
     told.call(0)
@@ -306,7 +306,7 @@ def test_a_record_outwaits_its_delivery_timeout(story, took_ms, count):
     assert consequence.outwaited(replace(told.evidence(), faults=())).count == 0
 
 
-def test_what_was_answered_outside_the_window_was_not_dropped(story):
+def test_response_outside_the_window_was_not_dropped(story):
     told = story()
     told.fault("dropped_response", 500, 900)
     told.deliver([0], partition=0, at_ms=10)

@@ -1,4 +1,4 @@
-"""``simulate`` and ``replay``: what they keep, what they say, how they end."""
+"""``simulate`` and ``replay``: their files, their output and their exit codes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def document(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     return found
 
 
-def test_the_true_client_passes_and_leaves_nothing(
+def test_reference_client_passes_and_leaves_no_files(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert simulate(tmp_path, "--trials", "12", "--json") == 0
@@ -39,7 +39,7 @@ def test_the_true_client_passes_and_leaves_nothing(
 
 
 @pytest.mark.long("many simulated trials, in several processes")
-def test_a_mutant_fails_and_what_failed_can_be_judged_and_replayed(
+def test_failed_trial_of_a_mutant_can_be_judged_and_replayed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mutant = "mutant-corrupts_on_retry"
@@ -64,7 +64,7 @@ def test_a_mutant_fails_and_what_failed_can_be_judged_and_replayed(
         assert (replayed / name).read_bytes() == (folder / name).read_bytes(), name
 
 
-def test_a_plan_on_a_file_is_replayed_on_another_broker(
+def test_plan_from_a_file_is_replayed_on_another_broker(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     argv = ["run", "generated/network", "-c", "reference", "-g", "idempotent", "--dry-run", "--json"]
@@ -78,9 +78,7 @@ def test_a_plan_on_a_file_is_replayed_on_another_broker(
 
 
 @pytest.mark.long("many simulated trials, in several processes")
-def test_processes_share_the_work_and_the_result_is_the_same(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_several_processes_give_the_same_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     results = []
     for jobs in ("1", "2"):
         assert simulate(tmp_path / jobs, "--trials", "60", "--keep", "all", "-j", jobs, "--json") == 0
@@ -99,7 +97,7 @@ def test_processes_share_the_work_and_the_result_is_the_same(
         (["replay", "nowhere.json"], ("no-trial-there",)),
     ],
 )
-def test_what_makes_no_sense_is_a_usage_error(
+def test_invalid_option_is_a_usage_error(
     argv: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert call([*argv, "--out-dir", str(tmp_path)]) == 2
@@ -107,7 +105,7 @@ def test_what_makes_no_sense_is_a_usage_error(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_fault_that_a_world_does_not_have_cannot_be_replayed_there(
+def test_fault_missing_in_a_world_cannot_be_replayed_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert simulate(tmp_path, "--trials", "1", "--seed", "4", "--keep", "all", "--json") == 0
@@ -122,7 +120,7 @@ def test_a_fault_that_a_world_does_not_have_cannot_be_replayed_there(
 
 @pytest.mark.long("many simulated trials, in several processes")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_all_processes_in_order(tmp_path: Path, number: signal.Signals) -> None:
+def test_signal_ends_all_processes_in_order(tmp_path: Path, number: signal.Signals) -> None:
     started = started_simulation(tmp_path)
     family = psutil.Process(started.pid).children(recursive=True)
     os.killpg(started.pid, number)
@@ -144,10 +142,10 @@ def test_no_process_outlives_a_killed_simulation(tmp_path: Path) -> None:
 
 
 def started_simulation(out_dir: Path) -> subprocess.Popen[str]:
-    """Two processes that have more to do than any test waits for; the first of it is done."""
+    """Start two processes with more work than any test waits for, and return once the first trial is complete."""
     argv = [str(Path(sys.executable).with_name("kafka-trial")), "simulate", "-j", "2", "--keep", "all"]
     argv += ["--trials", "1000000", "--out-dir", str(out_dir)]
-    # A group of its own; and whoever runs in the background has SIGINT ignored, and hands that down.
+    # A separate group. Background processes have SIGINT ignored, and their children inherit that.
     started = subprocess.Popen(
         argv,
         stderr=subprocess.PIPE,
@@ -157,6 +155,6 @@ def started_simulation(out_dir: Path) -> subprocess.Popen[str]:
     )
     assert started.stderr is not None
     for line in started.stderr:
-        if line.startswith("["):  # the first that is said of its progress
+        if line.startswith("["):  # the first progress output
             return started
     raise AssertionError("it ended by itself")

@@ -28,7 +28,7 @@ DRAWN = {"generated/any": ANY, "generated/network": NETWORK, "generated/frames":
         ("generated/frames", {"simulated", "live"}),
     ],
 )
-def test_every_seed_draws_a_trial_that_can_be_run(name: str, modes: set[Mode]) -> None:
+def test_every_seed_draws_a_valid_trial(name: str, modes: set[Mode]) -> None:
     scenario = registry.scenario(name)
     kinds, guarantees = set(), set()
     for seed in SEEDS:
@@ -54,17 +54,17 @@ def test_every_seed_draws_a_trial_that_can_be_run(name: str, modes: set[Mode]) -
 
 
 @pytest.mark.parametrize("name", ["generated/any", "generated/frames", "generated/sequences"])
-def test_whatever_is_drawn_can_be_replayed_as_a_plan(name: str) -> None:
+def test_every_generated_trial_can_be_replayed_as_a_plan(name: str) -> None:
     scenario, seeds = registry.scenario(name), range(1, 1_001)
     validate_plan.check(Plan(1, tuple(spec_of(scenario, CLIENT, seed) for seed in seeds)), Mode.SIMULATED)
 
 
-def test_no_two_faults_of_a_schedule_are_the_same() -> None:
+def test_faults_of_a_schedule_differ() -> None:
     first, second = (FaultSpec("latency", AtTime(ms), 100) for ms in (1, 2))
     assert unlike([first, second, first]) == (first, second)
 
 
-def test_all_clients_and_guarantees_of_a_live_plan_meet_the_same_faults() -> None:
+def test_all_clients_and_guarantees_of_a_live_plan_get_the_same_faults() -> None:
     scenario = registry.scenario("generated/network")
     clients = [CLIENT, ClientRef("other", "1")]
     plan = make_plan([scenario], clients, ["local:4.3.1x1"], [5])
@@ -73,5 +73,5 @@ def test_all_clients_and_guarantees_of_a_live_plan_meet_the_same_faults() -> Non
     assert all((trial.faults, trial.workload) == (first.faults, first.workload) for trial in plan.trials)
 
 
-def test_brokers_are_drawn_from_one_to_three() -> None:
+def test_generated_clusters_have_one_to_three_brokers() -> None:
     assert {drawn_broker(seed)[-2:] for seed in SEEDS} == {"x1", "x2", "x3"}

@@ -1,4 +1,4 @@
-"""Plans played without a JVM: on two scripted clusters, which must agree unless one of them was broken."""
+"""Plans played without a JVM on two scripted clusters, which must agree unless one of them was broken on purpose."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def played(plan: FidelityPlan, version: str) -> Played:
 
 @pytest.fixture
 def differing(monkeypatch: pytest.MonkeyPatch) -> Agree:
-    """Play a plan on a sound scripted cluster and on one that is broken meanwhile: where they differ."""
+    """Return a function that plays a plan on a correct and a broken scripted cluster, and returns the differences."""
 
     def differing(
         plan: FidelityPlan, version: str, sabotage: Callable[[pytest.MonkeyPatch], None]

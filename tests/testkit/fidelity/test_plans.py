@@ -1,4 +1,4 @@
-"""The plans: pure, varied, playable; and a comparison that sees one wrong code and one wrong rule."""
+"""Plans are reproducible, varied and playable, and the comparison finds one wrong error code or rule."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def parts(plan: s.FidelityPlan) -> list[s.Part]:
     return [part for step in plan.steps if isinstance(step, s.Produce) for part in step.parts]
 
 
-def test_a_seed_is_a_plan() -> None:
+def test_seed_determines_the_plan() -> None:
     assert draw(7, "4.3.1", 3) == draw(7, "4.3.1", 3)
     assert draw(7, "4.3.1", 3) != draw(8, "4.3.1", 3)
     assert draw_outage(7, "4.3.1", 1) == draw_outage(7, "4.3.1", 1)
 
 
 @pytest.mark.parametrize("version", RELEASES)
-def test_every_defect_every_version_and_every_step_is_drawn(version: str) -> None:
+def test_all_defects_versions_and_steps_are_drawn(version: str) -> None:
     plans = [draw(seed, version, 3) for seed in SEEDS] + [draw_outage(seed, version, 3) for seed in range(3)]
     every = [part.batch for plan in plans for part in parts(plan)]
     assert {batch.defect for batch in every} == set(s.Defect)
@@ -54,7 +54,7 @@ def test_every_defect_every_version_and_every_step_is_drawn(version: str) -> Non
 
 @pytest.mark.parametrize("nodes", [1, 3])
 @pytest.mark.parametrize("version", RELEASES)
-def test_sound_brokers_agree(differing: Any, version: str, nodes: int) -> None:
+def test_correct_brokers_agree(differing: Any, version: str, nodes: int) -> None:
     for plan in (draw(5, version, nodes), draw(6, version, nodes), draw_outage(5, version, nodes)):
         assert differing(plan, version, lambda _patch: None) == []
 
@@ -124,11 +124,11 @@ def _forgets_epochs(patch: pytest.MonkeyPatch) -> None:
         _forgets_epochs,
     ],
 )
-def test_a_broken_broker_is_seen(differing: Any, sabotage: Callable[[pytest.MonkeyPatch], None]) -> None:
+def test_broken_broker_is_found(differing: Any, sabotage: Callable[[pytest.MonkeyPatch], None]) -> None:
     assert any(differing(draw(seed, "4.3.1", 3), "4.3.1", sabotage) for seed in SEEDS)
 
 
-def test_a_known_difference_is_no_licence() -> None:
+def test_known_difference_permits_no_other() -> None:
     missing = {"min_version": 0, "max_version": 1}
     assert reason("ApiVersions", "api_keys.25", missing, "absent") in KNOWN
     assert reason("ApiVersions", "api_keys.25", "absent", missing) is None

@@ -1,4 +1,4 @@
-"""Hostile records by themselves."""
+"""Hostile records without a frame around them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from testkit.hostile import hostile_records
 
 @pytest.fixture(scope="session")
 def hostile_batches() -> list[bytes]:
-    """What a ``records`` field may hold, many times."""
+    """Return many hostile values of a ``records`` field."""
     dice = Dice(1, "records")
     return [hostile_records(dice) for _ in range(1_500)]

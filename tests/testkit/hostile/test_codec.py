@@ -1,4 +1,4 @@
-"""The codec: whatever the bytes are, a value or a WireError; and no more memory or work than has come."""
+"""The codec returns a value or raises WireError for any bytes, in time and memory that depend on the input."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TAGS = 1 << 15
 
 @contextmanager
 def at_most(limit_bytes: int) -> Iterator[None]:
-    """No more memory than this at any moment."""
+    """Assert that the peak memory stays below this limit."""
     tracemalloc.start()
     try:
         yield
@@ -36,7 +36,7 @@ def at_most(limit_bytes: int) -> Iterator[None]:
         tracemalloc.stop()
 
 
-def test_thousands_of_hostile_frames_are_read_or_refused() -> None:
+def test_hostile_frames_are_decoded_or_refused() -> None:
     assert run(seed=11, frames=3_000).found == []
 
 
@@ -50,7 +50,7 @@ def read(real: RealFrame, payload: bytes) -> Any:
     "api", [Api.PRODUCE, Api.METADATA, Api.API_VERSIONS, Api.FETCH, Api.INIT_PRODUCER_ID]
 )
 @pytest.mark.parametrize("kind", ["request", "response"])
-def test_a_message_that_is_cut_off_anywhere_is_refused(api: Api, kind: Any) -> None:
+def test_truncated_message_is_refused(api: Api, kind: Any) -> None:
     dice = Dice(2, f"{api}/{kind}")
     for _ in range(10):
         real = real_frame(dice, api, kind=kind)
@@ -60,7 +60,7 @@ def test_a_message_that_is_cut_off_anywhere_is_refused(api: Api, kind: Any) -> N
                 read(real, payload[:end])
 
 
-def test_hostile_records_are_read_or_refused(hostile_batches: list[bytes]) -> None:
+def test_hostile_records_are_decoded_or_refused(hostile_batches: list[bytes]) -> None:
     refused = 0
     for records in hostile_batches:
         for read_one in RECORD_READERS:
@@ -72,7 +72,7 @@ def test_hostile_records_are_read_or_refused(hostile_batches: list[bytes]) -> No
 
 
 @pytest.mark.parametrize("codec", BOMBS)
-def test_a_bomb_takes_no_more_memory_than_it_may(codec: Codec) -> None:
+def test_compression_bomb_stays_within_memory_limit(codec: Codec) -> None:
     builder = BatchBuilder(codec)
     builder.append(0, None, bytes(32 * MIB))
     bomb = builder.build()
@@ -85,7 +85,7 @@ def _tags(count: int) -> bytes:
 
 
 @pytest.mark.parametrize("wanted", [(), {0x63}])
-def test_tagged_fields_leave_nothing_behind(wanted: Any) -> None:
+def test_tagged_fields_are_not_kept_in_memory(wanted: Any) -> None:
     data = _tags(TAGS)
     with at_most(64 << 10):
         tags, at = read_tags(data, 0, wanted)
@@ -101,8 +101,8 @@ def test_tagged_fields_leave_nothing_behind(wanted: Any) -> None:
     ],
     ids=["request header", "response header", "body"],
 )
-def test_a_message_of_tagged_fields_takes_little_memory(read_message: Callable[[], Any]) -> None:
+def test_message_of_tagged_fields_takes_bounded_memory(read_message: Callable[[], Any]) -> None:
     with suppress(WireError):
-        read_message()  # what is compiled at the first time takes memory of its own
+        read_message()  # compiling the reader at the first use takes memory, which is not counted
     with at_most(MIB), suppress(WireError):
         read_message()

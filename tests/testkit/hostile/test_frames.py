@@ -1,4 +1,4 @@
-"""The generator: a seed says which frame, and every kind of wound comes."""
+"""The generator of hostile frames is reproducible and produces every kind of damage."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def some(seed: int, count: int = 400) -> list[HostileFrame]:
     return [hostile_frame(dice) for _ in range(count)]
 
 
-def test_a_seed_gives_the_same_frames() -> None:
+def test_seed_determines_the_frames() -> None:
     assert some(1) == some(1)
     assert some(1) != some(2)
 
 
-def test_every_wound_comes_and_most_frames_are_hurt() -> None:
+def test_every_wound_is_drawn_and_most_frames_are_damaged() -> None:
     frames = some(3)
     counted = Counter(frame.wound for frame in frames)
     assert set(counted) == set(WOUNDS)
     assert sum(frame.data != frame.real.data for frame in frames) > 0.85 * len(frames)
 
 
-def test_a_real_frame_is_one_that_we_can_read() -> None:
+def test_real_frame_can_be_decoded() -> None:
     dice = Dice(4, "test")
     for _ in range(200):
         real = real_frame(dice)
@@ -55,7 +55,7 @@ def test_a_real_frame_is_one_that_we_can_read() -> None:
 
 
 @pytest.mark.parametrize("wound", sorted(set(KEEPS_FRAMING)))
-def test_what_keeps_the_framing_has_the_size_that_it_claims(wound: str) -> None:
+def test_wounds_that_keep_framing_have_a_valid_size(wound: str) -> None:
     dice = Dice(5, wound)
     for _ in range(30):
         _, data = wounded(dice, real_frame(dice).data, (wound,))
@@ -63,7 +63,7 @@ def test_what_keeps_the_framing_has_the_size_that_it_claims(wound: str) -> None:
 
 
 @pytest.mark.parametrize("wound", BREAKS_FRAMING)
-def test_what_breaks_the_framing_has_another(wound: str) -> None:
+def test_wounds_that_break_framing_have_an_invalid_size(wound: str) -> None:
     dice = Dice(6, wound)
     for _ in range(30):
         real = real_frame(dice).data
@@ -71,14 +71,14 @@ def test_what_breaks_the_framing_has_another(wound: str) -> None:
         assert len(data) < 4 or int.from_bytes(data[:4], signed=True) != len(data) - 4
 
 
-def test_a_trickle_is_never_whole() -> None:
+def test_trickle_is_never_complete() -> None:
     data = b"\0\0\0\4abcd"
     pieces = list(trickle(data))
     assert b"".join(pieces) == data[:-1]
     assert {len(piece) for piece in pieces} == {1}
 
 
-def test_every_codec_has_its_bomb(hostile_batches: list[bytes]) -> None:
+def test_every_codec_has_a_bomb(hostile_batches: list[bytes]) -> None:
     codecs = {
         Codec(batch[22] & 7) for batch in hostile_batches if len(batch) > 61 and not batch[22] & ~7 & 0xFF
     }

@@ -1,4 +1,4 @@
-"""The reference client: it closes or ignores, tries again, and every record has its result in time."""
+"""The reference client retries after hostile responses, and every record has its result in time."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from testkit.hostile import real_frame, trickle
 
 
 @pytest.mark.long("thousands of hostile frames")
-def test_thousands_of_hostile_answers_and_every_record_has_its_result() -> None:
+def test_every_record_has_its_result_after_hostile_responses() -> None:
     assert run(seed=13, frames=2_500).found == []
 
 
 class Stubborn(Untrue):
-    """Brokers that hurt the answers of one API in the same way for ever, and no others."""
+    """Brokers that damage all responses of one API in the same way, and no others."""
 
     def __init__(self, bench: Simulation, api: Api, hurt: Callable[[bytes], bytes]) -> None:
         super().__init__(bench)
@@ -55,13 +55,13 @@ HURT = {
 
 @pytest.mark.parametrize("hurt", HURT)
 @pytest.mark.parametrize("api", [Api.API_VERSIONS, Api.METADATA, Api.INIT_PRODUCER_ID, Api.PRODUCE])
-def test_a_broker_that_never_answers_well_costs_the_record_and_nothing_else(api: Api, hurt: str) -> None:
+def test_permanently_damaged_responses_fail_only_the_record(api: Api, hurt: str) -> None:
     bench = Simulation(Components(), IMPATIENT)
     brokers = Stubborn(bench, api, HURT[hurt])
     sent = bench.send()
     assert bench.run_until(lambda: sent.is_done, RESULT_LIMIT_MS)
     assert brokers.asked
-    if hurt != "twice":  # then the first is a good one
+    if hurt != "twice":  # the first response is then undamaged
         assert sent.error is not None
     assert bench.close(0, 1_000)
 
@@ -72,7 +72,7 @@ def frames_to_a_new_channel(dice: Dice) -> Iterator[bytes]:
 
 
 @pytest.mark.long("thousands of hostile frames")
-def test_a_channel_gives_one_frame_a_poll_and_ends_at_a_size_that_cannot_be() -> None:
+def test_channel_returns_one_frame_per_poll_and_closes_on_invalid_size() -> None:
     channel = Channel(1)
     channel.established()
     channel.report(Polled())
@@ -91,5 +91,5 @@ def test_a_channel_gives_one_frame_a_poll_and_ends_at_a_size_that_cannot_be() ->
 
 
 @pytest.mark.parametrize("number", range(300))
-def test_an_answer_to_credentials_is_a_consent_or_the_end(number: int) -> None:
+def test_sasl_response_is_success_or_closes_the_connection(number: int) -> None:
     authenticate(Dice(number, "sasl"))

@@ -1,7 +1,6 @@
-"""Hostile bytes that shrink: Hypothesis draws them, and scapy writes their heads, whatever a field claims.
+"""Hostile bytes that shrink: Hypothesis draws them, and scapy writes headers with arbitrary field values.
 
-The seeds of :mod:`testkit.hostile` look for what is wrong among a million frames. What is found here comes as the least
-that still shows it.
+The seeds of :mod:`testkit.hostile` search a million frames for a defect. These tests find the smallest example of it.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from suites.properties.simulation import Simulation
 from testkit.hostile import real_frame
 
 INT16, INT32 = st.integers(-(2**15), 2**15 - 1), st.integers(-(2**31), 2**31 - 1)
-#: None: as it ought to be.
+#: None: the valid value.
 SIZE = st.none() | st.sampled_from([-1, 0, 3, 4, 2**31 - 1]) | INT32
 API_KEY = st.sampled_from(list(map(int, Api))) | INT16
 BODY = st.binary(max_size=60)
@@ -45,7 +44,7 @@ ANSWERS = st.builds(
     lambda **fields: bytes(KafkaResponse(**fields)), size=SIZE, correlation_id=INT32, body=BODY
 )
 
-#: What is done to bytes at a place: so many go, and these come.
+#: An edit of bytes: the position, how many bytes to remove, and the bytes to insert.
 EDITS = st.lists(
     st.tuples(st.integers(0, 400), st.integers(0, 8), st.binary(max_size=8)), min_size=1, max_size=3
 )
@@ -60,7 +59,7 @@ def edited(data: bytes, edits: Edits) -> bytes:
 
 
 def real(kind: Any) -> st.SearchStrategy[bytes]:
-    """Real frames of any API and version, as they are or hurt."""
+    """Return real frames of any API and version, unchanged or damaged."""
     frames = st.integers(0, 2**16).map(lambda seed: real_frame(Dice(seed, "shrinking"), kind=kind).data)
     return frames | st.builds(edited, frames, EDITS)
 
@@ -70,7 +69,7 @@ def real(kind: Any) -> st.SearchStrategy[bytes]:
     answered=st.lists(ANSWERS | real("response") | BODY, max_size=5).map(b"".join),
     places=st.lists(st.integers(0, 2**12), max_size=6),
 )
-def test_the_witness_accounts_for_every_byte_of_whatever_passes(
+def test_witness_accounts_for_every_byte(
     asked: bytes, answered: bytes, places: list[int], chunked: Callable[[bytes, list[int]], list[bytes]]
 ) -> None:
     transcript = Transcript(0, 1, 1, {})
@@ -81,7 +80,7 @@ def test_the_witness_accounts_for_every_byte_of_whatever_passes(
 
 
 @given(payload=st.builds(lambda frame: frame[4:], HEADS | real("request")) | BODY)
-def test_a_request_is_read_or_refused(payload: bytes) -> None:
+def test_request_is_decoded_or_refused(payload: bytes) -> None:
     try:
         decode_request(payload)
     except WireError:
@@ -89,7 +88,7 @@ def test_a_request_is_read_or_refused(payload: bytes) -> None:
 
 
 @given(data=st.data(), api=st.sampled_from(list(Api)), seed=st.integers(0, 2**16), edits=EDITS)
-def test_an_answer_is_read_or_refused(data: st.DataObject, api: Api, seed: int, edits: Edits) -> None:
+def test_response_is_decoded_or_refused(data: st.DataObject, api: Api, seed: int, edits: Edits) -> None:
     version = data.draw(st.integers(*client_versions(api)))
     frame = real_frame(Dice(seed, "shrinking"), api, version, "response").data
     try:
@@ -99,7 +98,7 @@ def test_an_answer_is_read_or_refused(data: st.DataObject, api: Api, seed: int, 
 
 
 class Editing(Untrue):
-    """Brokers whose first answers are edited."""
+    """Brokers whose first responses are edited."""
 
     def __init__(self, bench: Simulation, edits: list[Edits]) -> None:
         super().__init__(bench)
@@ -112,7 +111,7 @@ class Editing(Untrue):
 
 
 @given(edits=st.lists(EDITS, max_size=8), is_idempotent=st.booleans())
-def test_whatever_brokers_answer_a_record_has_its_result(edits: list[Edits], is_idempotent: bool) -> None:
+def test_every_record_has_its_result_after_edited_responses(edits: list[Edits], is_idempotent: bool) -> None:
     bench = Simulation(Components(), IMPATIENT | {"enable.idempotence": is_idempotent})
     Editing(bench, edits)
     sent = bench.send()

@@ -1,4 +1,4 @@
-"""The witness: every byte passes, nothing raises, and nothing grows, whoever speaks."""
+"""The witness relays every byte, raises nothing, and uses bounded memory, whatever the peers send."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PIECE_BYTES = 30
 
 
 def request(correlation_id: int, body: bytes = b"") -> bytes:
-    """A Heartbeat request whose body cannot be read."""
+    """Return a Heartbeat request whose body cannot be decoded."""
     return bare_request(Api.HEARTBEAT, 0, correlation_id.to_bytes(4, signed=True), body)
 
 
@@ -37,12 +37,12 @@ def answer(correlation_id: int) -> bytes:
 
 
 @pytest.mark.long("thousands of hostile frames")
-def test_thousands_of_hostile_frames_pass() -> None:
+def test_hostile_frames_are_relayed() -> None:
     assert run(seed=12, frames=3_000).found == []
 
 
 @pytest.mark.parametrize("is_armed", [False, True])
-def test_an_endless_trickle_passes_byte_by_byte_or_waits(is_armed: bool) -> None:
+def test_incomplete_frame_is_relayed_or_delayed(is_armed: bool) -> None:
     data = request(1, bytes(2_000))
 
     async def main() -> None:
@@ -61,7 +61,7 @@ def test_an_endless_trickle_passes_byte_by_byte_or_waits(is_armed: bool) -> None
     asyncio.run(main())
 
 
-def test_bytes_that_come_while_a_frame_is_delayed_set_no_alarm_of_their_own(
+def test_bytes_during_a_delay_set_no_further_timer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     looks = 0
@@ -72,6 +72,7 @@ def test_bytes_that_come_while_a_frame_is_delayed_set_no_alarm_of_their_own(
         looks += 1
         go_on(relay, side)
 
+    # The number of timer calls is visible nowhere else.
     monkeypatch.setattr(Relay, "go_on", counted)
     whole = b"".join(map(request, range(1, 202)))
 
@@ -88,11 +89,11 @@ def test_bytes_that_come_while_a_frame_is_delayed_set_no_alarm_of_their_own(
 
     asyncio.run(main())
     pieces = len(whole) // PIECE_BYTES + 1
-    # Once for every piece at most, twice for each of the hundred waits (an alarm may be early), and the disarming.
+    # At most once per piece, twice for each of the hundred waits (a timer may fire early), and once to cancel it.
     assert looks <= pieces + 2 * 100 + 10
 
 
-def test_the_oldest_requests_without_a_response_are_given_up() -> None:
+def test_oldest_requests_without_a_response_are_dropped() -> None:
     account = Transcript(0, 1, 1, {}, max_waiting=100)
     for number in range(150):
         assert list(account.sent(number, request(number)))
@@ -100,7 +101,7 @@ def test_the_oldest_requests_without_a_response_are_given_up() -> None:
     assert [row.api for row in found] == [None, None, "Heartbeat", "Heartbeat"]
 
 
-def test_an_answer_belongs_to_the_oldest_request_of_its_number_and_gives_up_what_is_older() -> None:
+def test_response_matches_oldest_request_with_its_correlation_id() -> None:
     account = Transcript(0, 1, 1, {})
     for number in (7, 8, 7, 9):
         list(account.sent(number, request(number)))
@@ -108,7 +109,7 @@ def test_an_answer_belongs_to_the_oldest_request_of_its_number_and_gives_up_what
     assert found == ["Heartbeat", None, "Heartbeat", None, "Heartbeat"]
 
 
-def test_topics_that_a_broker_makes_up_do_not_fill_the_memory() -> None:
+def test_invented_topics_do_not_fill_memory() -> None:
     names: contents.TopicNames = {}
     kind = message_class(Api.METADATA, 12, "response")
     topic = nested(kind, "MetadataResponseTopic")
@@ -126,12 +127,13 @@ def test_topics_that_a_broker_makes_up_do_not_fill_the_memory() -> None:
 
 
 @pytest.mark.parametrize("is_armed", [False, True])
-def test_a_frame_that_breaks_our_reading_passes_and_the_reason_is_kept(
+def test_frame_that_cannot_be_decoded_is_relayed_and_noted(
     monkeypatch: pytest.MonkeyPatch, is_armed: bool
 ) -> None:
     def broken(*_: Any, **__: Any) -> Frame:
         raise RuntimeError("a defect of ours")
 
+    # No known bytes make the decoding of a frame fail.
     monkeypatch.setattr(Transcript, "_request", broken)
 
     async def main() -> None:

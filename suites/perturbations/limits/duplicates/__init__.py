@@ -5,8 +5,8 @@ Each module contains the perturbations of one kind of reason.
 
 from __future__ import annotations
 
+from harness.plugins.perturbation import Perturbation
 from suites.perturbations.limits.duplicates import faults, impatience, neighbours
-from suites.perturbations.perturbation import Perturbation
 
 PERTURBATIONS: tuple[Perturbation, ...] = (
     *impatience.PERTURBATIONS,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from harness.model.evidence import Evidence
 from harness.model.verdicts import Verdict
+from harness.plugins.perturbation import Perturbation
 from suites.analysis.promises import AT_LEAST_ONCE
 from suites.perturbations.exchanges import Spot, settled
 from suites.perturbations.limits.scene import (
@@ -21,7 +22,7 @@ from suites.perturbations.limits.scene import (
     spots,
     timeout_ms,
 )
-from suites.perturbations.perturbation import Perturbation, channels
+from suites.perturbations.perturbation import channels
 
 UNEXPLAINED = ("unexplained-duplicate",)
 #: After this time, an event has no effect any more.

@@ -5,8 +5,8 @@ Each module contains the perturbations of one of these topics.
 
 from __future__ import annotations
 
+from harness.plugins.perturbation import Perturbation
 from suites.perturbations.limits.results import acknowledged, expired, refused, unhindered
-from suites.perturbations.perturbation import Perturbation
 
 PERTURBATIONS: tuple[Perturbation, ...] = (
     *expired.PERTURBATIONS,

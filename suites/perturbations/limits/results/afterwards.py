@@ -12,11 +12,12 @@ from harness.model.rows import FaultRow
 from harness.model.spec import AtTime, FaultSpec
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Guarantee, Verdict
+from harness.plugins.perturbation import Perturbation
 from suites.analysis.promises import DURABLE
 from suites.perturbations.edits import with_spec
 from suites.perturbations.exchanges import Batch, Spot, answer_to, settled
 from suites.perturbations.pauses import paused
-from suites.perturbations.perturbation import Perturbation, channels
+from suites.perturbations.perturbation import channels
 
 DELIVERY, MAX_BLOCK, RETRIES = "delivery.timeout.ms", "max.block.ms", "retries"
 EXPIRED = "TimeoutException"

@@ -22,7 +22,7 @@ def config(defaults_of: str = "4.3", **settings: object) -> ConsumerConfig:
     return ConsumerConfig.from_mapping({"bootstrap.servers": "b:1"} | named, defaults_of=defaults_of)
 
 
-def test_the_heartbeat_is_faster_than_the_session():
+def test_heartbeat_must_be_shorter_than_session():
     """CLI-CFG-04."""
     with raises_code(ConfigException, "heartbeat-interval-too-long"):
         config(group_id="g", heartbeat_interval_ms=45_000)
@@ -31,12 +31,12 @@ def test_the_heartbeat_is_faster_than_the_session():
     assert config(group_id="g", heartbeat_interval_ms=44_999).heartbeat_interval_ms == 44_999
 
 
-def test_the_session_timeout_grew_in_3_0():
+def test_session_timeout_default_grew_in_3_0():
     """CLI-CFG-04, KIP-735."""
     assert [config(release).session_timeout_ms for release in ("2.8", "3.0")] == [10_000, 45_000]
 
 
-def test_without_a_group_there_is_nothing_to_subscribe_or_commit():
+def test_subscribe_and_commit_require_a_group():
     """CLI-CFG-05."""
     alone = config()
     assert not alone.enable_auto_commit
@@ -61,7 +61,7 @@ FORBIDDEN = {
 @pytest.mark.parametrize(
     ("protocol", "name"), [(protocol, name) for protocol in FORBIDDEN for name in FORBIDDEN[protocol]]
 )
-def test_each_group_protocol_forbids_what_is_the_other_s(protocol, name):
+def test_each_group_protocol_forbids_settings_of_the_other(protocol, name):
     """CLI-CFG-06."""
     value = "range" if "assign" in name else 5_000
     other = next(each for each in FORBIDDEN if each != protocol)
@@ -71,7 +71,7 @@ def test_each_group_protocol_forbids_what_is_the_other_s(protocol, name):
     assert ConsumerConfig.from_mapping({**settings, "group.protocol": other})
 
 
-def test_the_classic_protocol_is_the_default():
+def test_classic_protocol_is_the_default():
     """CLI-CFG-06."""
     assert config().group_protocol == "classic"
     with raises_code(ConfigException, "group-id-empty"):
@@ -90,13 +90,13 @@ def test_the_classic_protocol_is_the_default():
         ("max.poll.records", 0),
     ],
 )
-def test_only_listed_values(name, value):
+def test_unlisted_value_is_refused(name, value):
     """CLI-CFG-09."""
     with raises_code(ConfigException, "config-value", name=name):
         ConsumerConfig.from_mapping({"bootstrap.servers": "b:1", name: value})
 
 
-def test_the_listed_values():
+def test_listed_values_are_accepted():
     """CLI-CFG-09."""
     assert config().isolation_level == "read_uncommitted"
     assert config(isolation_level="read_committed").isolation_level == "read_committed"
@@ -112,19 +112,19 @@ def test_the_listed_values():
 
 
 @given(st.integers(0, 999), st.integers(0, 99), st.integers(0, 99), st.integers(0, 99))
-def test_durations_are_what_they_say(days, hours, minutes, seconds):
+def test_durations_are_parsed(days, hours, minutes, seconds):
     """CLI-CFG-09, KIP-1106."""
     told = duration_ms(f"by_duration:P{days}DT{hours}H{minutes}M{seconds}S")
     assert told == (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1_000
 
 
-def test_a_consumer_has_an_id_of_its_own():
+def test_consumer_gets_a_unique_client_id():
     assert config().client_id == "consumer-null-1"
     assert config(group_id="g", group_instance_id="i").client_id == "consumer-g-i"
     assert config(client_id="mine").client_id == "mine"
 
 
-def test_unknown_names_and_the_table():
+def test_unknown_name_is_refused():
     with raises_code(UsageError, "unknown-name", suggestion="group.id"):
         ConsumerConfig.from_mapping({"bootstrap.servers": "b:1", "group_id": "g"})
     newest = {change.setting: change.default for change in CHANGES}

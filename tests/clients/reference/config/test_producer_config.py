@@ -28,7 +28,7 @@ def config(defaults_of: str = "4.3", **settings: object) -> ProducerConfig:
     return ProducerConfig.from_mapping({"bootstrap.servers": "b:1"} | named, defaults_of=defaults_of)
 
 
-def test_the_defaults_are_those_of_kafka_4():
+def test_defaults_are_those_of_kafka_4():
     plain = config()
     assert (plain.acks, plain.enable_idempotence, plain.linger_ms, plain.batch_size) == (-1, True, 5, 16_384)
     assert (plain.delivery_timeout_ms, plain.request_timeout_ms, plain.max_block_ms) == (
@@ -53,7 +53,7 @@ def test_the_defaults_are_those_of_kafka_4():
         ("4.3.1", -1, True, 5, "rebootstrap"),
     ],
 )
-def test_the_version_switch_gives_the_defaults_of_a_release(release, acks, idempotence, linger_ms, recovery):
+def test_release_selects_the_defaults(release, acks, idempotence, linger_ms, recovery):
     """KIP-679, KIP-1030, KIP-899."""
     of = config(release)
     assert (of.acks, of.enable_idempotence, of.linger_ms) == (acks, idempotence, linger_ms)
@@ -70,18 +70,18 @@ def test_smaller_changes_of_defaults():
     ]
 
 
-def test_the_newest_change_is_the_table_s_default():
+def test_newest_change_is_the_default_of_the_table():
     newest = {change.setting: change.default for change in CHANGES}
     assert {name: KEYS[name].default for name in newest} == newest
 
 
 @pytest.mark.parametrize("release", ["1.1", "four", "4", "", "2"])
-def test_what_is_no_release_is_refused(release):
+def test_unknown_release_is_refused(release):
     with raises_code(ConfigException, "unknown-release"):
         config(release)
 
 
-def test_strings_of_a_properties_file_are_read():
+def test_properties_file_strings_are_parsed():
     read = config(linger_ms="7", enable_idempotence="false", acks="1", compression_type="zstd")
     assert (read.linger_ms, read.enable_idempotence, read.acks, read.compression_type) == (
         7,
@@ -96,13 +96,13 @@ def test_strings_of_a_properties_file_are_read():
     "settings",
     [{"acks": 1}, {"acks": "0"}, {"retries": 0}, {"max_in_flight_requests_per_connection": 6}],
 )
-def test_explicit_idempotence_refuses_what_breaks_it(settings, release):
+def test_explicit_idempotence_refuses_conflicting_settings(settings, release):
     """CLI-CFG-01."""
     with raises_code(ConfigException, "idempotence-conflict", name=next(iter(settings)).replace("_", ".")):
         config(release, enable_idempotence=True, **settings)
 
 
-def test_default_idempotence_gives_way_but_for_in_flight():
+def test_default_idempotence_is_disabled_by_conflicts_except_in_flight():
     """CLI-CFG-02, 4.x."""
     assert not config(acks=1).enable_idempotence
     assert not config(retries=0).enable_idempotence
@@ -114,20 +114,20 @@ def test_default_idempotence_gives_way_but_for_in_flight():
 @pytest.mark.parametrize(
     "settings", [{"acks": 1}, {"retries": 0}, {"max_in_flight_requests_per_connection": 6}]
 )
-def test_default_idempotence_gives_way_with_a_warning_in_3_x(settings, caplog):
+def test_default_idempotence_is_disabled_with_a_warning_in_3_x(settings, caplog):
     """CLI-CFG-02."""
     with caplog.at_level(logging.WARNING, logger="kafka-trial.reference"):
         assert not config("3.9", **settings).enable_idempotence
     assert next(iter(settings)).replace("_", ".") in caplog.text
 
 
-def test_idempotence_that_is_asked_for_completes_the_defaults_of_2_x():
+def test_explicit_idempotence_completes_the_defaults_of_2_x():
     """CLI-CFG-01."""
     asked = config("2.0", enable_idempotence=True)
     assert (asked.acks, asked.retries) == (-1, INT32_MAX)
 
 
-def test_a_transactional_id_requires_idempotence():
+def test_transactional_id_requires_idempotence():
     """CLI-CFG-03."""
     for settings in ({"enable.idempotence": False}, {"acks": 1}, {"retries": 0}):
         with raises_code(ConfigException, "transactional-without-idempotence"):
@@ -136,7 +136,7 @@ def test_a_transactional_id_requires_idempotence():
     assert old["enable.idempotence"]
 
 
-def test_the_client_has_an_id_of_its_own():
+def test_producer_gets_a_unique_client_id():
     """CLI-CFG-03."""
     base = {"bootstrap.servers": "b:1"}
     assert read_settings(base, number=3)["client.id"] == "producer-3"
@@ -144,12 +144,12 @@ def test_the_client_has_an_id_of_its_own():
     assert read_settings({**base, "client.id": "mine", "transactional.id": "t"})["client.id"] == "mine"
 
 
-def test_transactions_are_refused_by_name():
+def test_transactions_are_refused():
     with raises_code(ConfigException, "transactions-not-supported"):
         config(transactional_id="t")
 
 
-def test_the_delivery_timeout_covers_linger_and_request():
+def test_delivery_timeout_covers_linger_and_request():
     """PRD-EXP-04."""
     with raises_code(ConfigException, "delivery-timeout-too-short", least=30005):
         config(delivery_timeout_ms=30_004)
@@ -158,12 +158,12 @@ def test_the_delivery_timeout_covers_linger_and_request():
     assert config(request_timeout_ms=INT32_MAX, linger_ms=2**40).delivery_timeout_ms == INT32_MAX
 
 
-def test_a_reconnect_backoff_alone_is_constant():
+def test_reconnect_backoff_without_maximum_is_constant():
     assert config(reconnect_backoff_ms=70).reconnect_backoff_max_ms == 70
     assert config(reconnect_backoff_ms=70, reconnect_backoff_max_ms=900).reconnect_backoff_max_ms == 900
 
 
-def test_sasl_needs_credentials():
+def test_sasl_requires_credentials():
     with raises_code(ConfigException, "jaas-config-missing"):
         config(security_protocol="SASL_PLAINTEXT")
 
@@ -200,26 +200,26 @@ def test_sasl_needs_credentials():
         ("client.id", 7),
     ],
 )
-def test_a_bad_value_is_one_clear_sentence(name, value):
+def test_bad_value_is_reported(name, value):
     """CLI-CFG-07, -09."""
     with raises_code(ConfigException, "config-value", name=name) as raised:
         ProducerConfig.from_mapping({"bootstrap.servers": "b:1"} | {name: value})
     assert "\n" not in str(raised.value)
 
 
-def test_an_unknown_name_gets_a_did_you_mean():
+def test_unknown_name_gets_a_suggestion():
     """CLI-CFG-07. This is stricter than Java, which only warns."""
     with raises_code(UsageError, "unknown-name", suggestion="linger.ms"):
         ProducerConfig.from_mapping({"bootstrap.servers": "b:1", "linger_ms": 5})
 
 
 @pytest.mark.parametrize("name", ["ssl.keystore.location", "sasl.login.class", "enable.metrics.push"])
-def test_a_setting_of_java_that_cannot_be_had_says_why(name):
+def test_unsupported_java_setting_is_refused_with_a_reason(name):
     with raises_code(ConfigException, "config-not-settable", name=name):
         ProducerConfig.from_mapping({"bootstrap.servers": "b:1", name: "x"})
 
 
-def test_a_list_holds_each_entry_once_since_4_2():
+def test_list_has_unique_entries_since_4_2():
     """CLI-CFG-07, KIP-1161."""
     for entries in ("a:1,a:1", "a:1,,b:2"):
         with raises_code(ConfigException, "config-list"):
@@ -227,7 +227,7 @@ def test_a_list_holds_each_entry_once_since_4_2():
         assert config("4.1", bootstrap_servers=entries).bootstrap[0] == Node(-1, "a", 1)
 
 
-def test_bootstrap_servers_are_nodes_with_ids_of_their_own():
+def test_bootstrap_servers_are_nodes_with_unique_ids():
     """CLI-CFG-07."""
     listed = ProducerConfig.from_mapping({"bootstrap.servers": "a:1, [::1]:2,PLAINTEXT://c:3"}).bootstrap
     assert listed == (Node(-1, "a", 1), Node(-2, "::1", 2), Node(-3, "c", 3))
@@ -255,7 +255,7 @@ def test_any_settings_are_refused_or_satisfy_every_rule(settings, release):
     try:
         made = ProducerConfig.from_mapping({"bootstrap.servers": "b:1", **settings}, defaults_of=release)
     except ConfigException:
-        assert settings, "the defaults of every release are a configuration"
+        assert settings, "the defaults of every release are a valid configuration"
         return
     if made.enable_idempotence:
         assert (made.acks, made.retries > 0, made.max_in_flight_requests_per_connection <= 5) == (
@@ -268,11 +268,11 @@ def test_any_settings_are_refused_or_satisfy_every_rule(settings, release):
         assert made.as_mapping()[name] == KEYS[name].read(name, value)
     if not made.enable_idempotence and release >= "3":
         conflicts = {"acks", "retries", IN_FLIGHT, "enable.idempotence"} & settings.keys()
-        assert conflicts, "nobody switched idempotence off"
+        assert conflicts, "idempotence is off without a setting that disables it"
 
 
 @given(st.fixed_dictionaries({}, optional=SOME))
-def test_settings_survive_being_text(settings):
+def test_settings_survive_conversion_to_text(settings):
     def read(values):
         try:
             return ProducerConfig.from_mapping({"bootstrap.servers": "b:1", **values})

@@ -12,7 +12,7 @@ from clients.reference.telemetry.trace import LeadershipUpdated
 from harness.wire.apis import Api
 
 
-def told(w, leader, epoch):
+def reporting(w, leader, epoch):
     """Make every Metadata response from now on report this for the first partition."""
 
     def of(partition):
@@ -26,25 +26,25 @@ def told(w, leader, epoch):
     w.brokers.script = lambda seen: seen.edit(change) if seen.api is Api.METADATA else None
 
 
-def test_an_older_leader_epoch_is_not_believed(world):
+def test_older_leader_epoch_is_ignored(world):
     """MET-04, and MET-05: epochs of a recreated topic start again."""
     w = world(nodes=2, metadata_max_age_ms=500)
     for leader in (2, 1, 2, 1, 2, 1, 2):
         w.cluster.move_leader("t", 0, leader, 0)
     w.settle(w.send())
-    told(w, 1, 6)
+    reporting(w, 1, 6)
     w.run(2_000)
     assert w.metadata.leader_of(("t", 0)) == 2
-    told(w, 1, 8)
+    reporting(w, 1, 8)
     w.run(2_000)
     assert w.metadata.leader_of(("t", 0)) == 1
     w.cluster.recreate_topic("t")
-    told(w, 2, 0)
+    reporting(w, 2, 0)
     w.run(2_000)
     assert w.metadata.leader_of(("t", 0)) == 2
 
 
-def test_a_newer_leader_from_another_answer_is_adopted(world):
+def test_newer_leader_from_another_response_is_adopted(world):
     """MET-09, KIP-951: only newer epochs, of known partitions and nodes. A later response may not undo it."""
     w = world(nodes=2, metadata_max_age_ms=500)
     w.cluster.move_leader("t", 1, 1, 0)
@@ -68,14 +68,14 @@ def test_a_newer_leader_from_another_answer_is_adopted(world):
 
 
 @given(st.lists(st.tuples(st.sampled_from(["answer", "produce"]), st.integers(1, 3), st.integers(0, 6))))
-def test_the_leader_of_the_newest_epoch_is_believed_whoever_tells(world, news):
+def test_leader_of_newest_epoch_is_used_whatever_reports_it(world, news):
     """MET-04, -09: from Metadata or from an error response, in any order."""
     w = world(nodes=3, metadata_max_age_ms=100)
     w.settle(w.send())
     newest = (1, 0)
     for source, leader, epoch in news:
         if source == "answer":
-            told(w, leader, epoch)
+            reporting(w, leader, epoch)
             w.run(250)
             newest = (leader, epoch) if epoch >= newest[1] else newest
         else:
@@ -85,13 +85,13 @@ def test_the_leader_of_the_newest_epoch_is_believed_whoever_tells(world, news):
         assert (known.leader, known.epoch) == newest
 
 
-def test_epochs_of_old_answers_are_not_reliable(world):
+def test_epochs_before_metadata_9_are_not_reliable(world):
     """MET-04: before Metadata version 9 an epoch is not reliable, so the last response applies."""
     w = world(nodes=2, metadata_max_age_ms=500)
     w.brokers.offer(Api.METADATA, 0, 8)
     for leader in (2, 1, 2, 1, 2, 1, 2):
         w.cluster.move_leader("t", 0, leader, 0)
     w.settle(w.send())
-    told(w, 1, 6)
+    reporting(w, 1, 6)
     w.run(2_000)
     assert w.metadata.leader_of(("t", 0)) == 1

@@ -31,7 +31,7 @@ def moved(world, *, answer=lambda seen: None, version=13):
 
 
 @pytest.mark.parametrize("code", [NOT_LEADER, FENCED])
-def test_the_retry_goes_to_the_new_leader_at_once(world, code):
+def test_retry_goes_to_the_new_leader_at_once(world, code):
     """MET-09, KIP-951: before any Metadata response, and before the backoff ends."""
     w = moved(world, answer=lambda seen: seen.tell(error_code=ErrorCode(code)))
     start_ms = w.now_ms
@@ -42,7 +42,7 @@ def test_the_retry_goes_to_the_new_leader_at_once(world, code):
     assert [event.node for event in w.told(BatchSent)] == [1, 1, 2]
 
 
-def test_an_epoch_that_is_no_news_changes_nothing(world):
+def test_known_epoch_changes_nothing(world):
     """MET-09: the same epoch may name any leader. The retry waits for its backoff."""
     stale = LeaderIdAndEpoch(leader_id=2, leader_epoch=0)
     w = moved(world, answer=lambda seen: seen.tell(current_leader=stale))
@@ -51,7 +51,7 @@ def test_an_epoch_that_is_no_news_changes_nothing(world):
     assert [event.node for event in w.told(BatchSent)] == [1, 1]
 
 
-def test_before_produce_10_there_is_no_such_news(world):
+def test_before_produce_10_errors_name_no_leader(world):
     w = moved(world, version=9)
     w.send()
     w.run(4_000)
@@ -59,7 +59,7 @@ def test_before_produce_10_there_is_no_such_news(world):
     assert w.metadata.topics["t"].partitions[0].leader == 1
 
 
-def test_a_newer_leader_from_metadata_skips_the_backoff_too(world):
+def test_newer_leader_from_metadata_skips_the_backoff(world):
     """PRD-ACC-04, PRD-SND-10: the change that the backoff would wait for has happened."""
     w = world(nodes=2, linger_ms=0, retry_backoff_ms=5_000, retry_backoff_max_ms=5_000)
     w.settle(w.send())
@@ -71,7 +71,7 @@ def test_a_newer_leader_from_metadata_skips_the_backoff_too(world):
     assert [event.node for event in w.told(BatchSent)] == [1, 1, 2]
 
 
-def test_the_same_leader_deserves_the_backoff_again(world):
+def test_second_retry_to_the_same_leader_has_a_backoff(world):
     """PRD-ACC-04: only the first retry to a new leader skips the backoff."""
     w = moved(world)
     inner = w.brokers.script

@@ -1,4 +1,4 @@
-"""Metadata: which requests are sent when, and sends that wait for the response."""
+"""Metadata: when each request is sent, and sends that wait for a response."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def gaps(w):
     return [later - earlier for earlier, later in pairwise(times)]
 
 
-def test_it_is_refreshed_before_it_is_too_old(world):
+def test_metadata_is_refreshed_before_its_maximum_age(world):
     """MET-01."""
     w = world(metadata_max_age_ms=1_000)
     w.settle(w.send())
@@ -34,7 +34,7 @@ def test_it_is_refreshed_before_it_is_too_old(world):
     assert len(gaps(w)) - start >= 3
 
 
-def test_failed_refreshes_are_spaced_more_and_more(world):
+def test_failed_refreshes_have_growing_backoff(world):
     """MET-02, MET-06: a response without brokers is a failure too, and removes nothing."""
     w = world(metadata_max_age_ms=10_000)
     w.settle(w.send())
@@ -48,7 +48,7 @@ def test_failed_refreshes_are_spaced_more_and_more(world):
     w.settle(w.send())
 
 
-def test_answers_that_say_nothing_new_are_spaced_too(world):
+def test_unchanged_responses_have_growing_backoff(world):
     """MET-03: a leader that rejects requests while metadata still names it does not cause a storm."""
     w = world(retry_backoff_ms=100, retry_backoff_max_ms=1_000)
     w.settle(w.send())
@@ -61,7 +61,7 @@ def test_answers_that_say_nothing_new_are_spaced_too(world):
     assert len(w.brokers.requests()) <= 20
 
 
-def test_an_answer_to_an_older_question_does_not_satisfy_a_new_topic(world):
+def test_response_to_an_older_request_does_not_satisfy_a_new_topic(world):
     """MET-07."""
     w = world()
     w.cluster.create_topic("u", 1)
@@ -74,7 +74,7 @@ def test_an_answer_to_an_older_question_does_not_satisfy_a_new_topic(world):
     assert [topics for _, topics in questions(w)][:2] == [["t"], ["u"]]
 
 
-def test_a_leader_error_asks_at_once_and_the_retry_goes_to_the_new_leader(world):
+def test_leader_error_refreshes_at_once_and_retry_goes_to_new_leader(world):
     """MET-08, PRD-SND-10."""
     w = world(nodes=2)
     w.settle(w.send())
@@ -87,7 +87,7 @@ def test_a_leader_error_asks_at_once_and_the_retry_goes_to_the_new_leader(world)
     assert delivery.error is None
 
 
-def test_a_topic_that_is_not_used_is_not_asked_for_any_more(world):
+def test_unused_topic_is_no_longer_requested(world):
     """MET-10."""
     w = world(metadata_max_age_ms=4_000, metadata_max_idle_ms=6_000)
     w.cluster.create_topic("u", 1)
@@ -98,7 +98,7 @@ def test_a_topic_that_is_not_used_is_not_asked_for_any_more(world):
     assert questions(w)[-1][1] == ["t"]
 
 
-def test_a_topic_that_does_not_exist_fails_after_max_block(world):
+def test_nonexistent_topic_fails_after_max_block(world):
     """MET-11: the failed delivery, with its callback, names the topic and the limit."""
     w = world(max_block_ms=2_000)
     told = []
@@ -112,7 +112,7 @@ def test_a_topic_that_does_not_exist_fails_after_max_block(world):
     assert len(questions(w)) < 10
 
 
-def test_a_partition_that_appears_in_time_is_waited_for(world):
+def test_send_waits_for_a_new_partition(world):
     """MET-12."""
     w = world(max_block_ms=5_000)
     grown, never = w.send(partition=5), w.send(partition=9)
@@ -125,7 +125,7 @@ def test_a_partition_that_appears_in_time_is_waited_for(world):
 
 
 @pytest.mark.parametrize("name", ["INVALID_TOPIC_EXCEPTION", "TOPIC_AUTHORIZATION_FAILED"])
-def test_a_topic_that_is_refused_fails_at_once(world, name):
+def test_refused_topic_fails_at_once(world, name):
     """MET-13."""
     topic = "bad topic" if name == "INVALID_TOPIC_EXCEPTION" else "denied"
     w = world()
@@ -136,7 +136,7 @@ def test_a_topic_that_is_refused_fails_at_once(world, name):
     assert delivery.error.name == name
 
 
-def test_topics_may_be_created_on_first_use(world):
+def test_topic_is_created_on_first_use(world):
     """MET-15."""
     w = world()
     w.cluster.settings.auto_create_topics_enable = True
@@ -146,7 +146,7 @@ def test_topics_may_be_created_on_first_use(world):
     assert w.brokers.values(1, "fresh")
 
 
-def test_metadata_and_memory_share_one_limit(world):
+def test_metadata_and_memory_share_max_block(world):
     """MET-14, PRD-ACC-09."""
     w = world(
         max_block_ms=3_000,
@@ -168,7 +168,7 @@ def test_metadata_and_memory_share_one_limit(world):
     assert filling.batch is not None
 
 
-def test_the_cluster_id_is_told_after_every_answer(world):
+def test_cluster_id_is_reported_after_every_response(world):
     """KIP-78."""
     w = world(metadata_max_age_ms=500)
     heard = []
@@ -182,7 +182,7 @@ def test_the_cluster_id_is_told_after_every_answer(world):
     assert w.metadata.controller_id == 1
 
 
-def test_no_common_version_is_fatal_for_who_waits(world):
+def test_missing_common_version_fails_waiting_sends(world):
     """MET-16: the error is reported once, since the wait could never succeed."""
     w = world()
     w.brokers.offer(Api.METADATA, 90, 91)
@@ -192,14 +192,14 @@ def test_no_common_version_is_fatal_for_who_waits(world):
     assert w.metadata.take_fatal_error() is None
 
 
-def test_a_good_answer_forgets_the_fatal_error(world):
+def test_good_response_clears_the_fatal_error(world):
     w = world()
     w.metadata.fail(TimeoutError("made-up", "old"))
     w.until(lambda: w.metadata.update_version > 0)
     assert w.metadata.take_fatal_error() is None
 
 
-def test_a_disconnect_while_an_update_is_due_is_a_failed_update(world):
+def test_disconnect_during_a_due_update_is_a_failed_update(world):
     """MET-02: with one bootstrap server that refuses connections, Metadata's own backoff grows too."""
     w = world()
     w.refuse()
@@ -209,7 +209,7 @@ def test_a_disconnect_while_an_update_is_due_is_a_failed_update(world):
     assert 4 <= len(attempts) <= 9
 
 
-def test_an_answer_that_comes_after_the_wait_is_still_good(world):
+def test_response_after_the_wait_is_still_used(world):
     """NET-TMO-06: max.block.ms ends the wait, not the request. The next send uses the response."""
     w = world(max_block_ms=1_000)
     w.brokers.fates(then="late", api=Api.METADATA)

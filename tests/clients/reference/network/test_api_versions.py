@@ -25,7 +25,7 @@ def told(highest: int | None) -> object:
 
 
 @given(asked=st.integers(1, 10), highest=st.integers(-(2**15), 2**15 - 1) | st.none())
-def test_the_next_question_is_lower_and_one_that_there_is(asked: int, highest: int | None) -> None:
+def test_next_request_has_a_lower_existing_version(asked: int, highest: int | None) -> None:
     lower = version_to_ask_instead(asked, told(highest))
     assert lower is not None and 0 <= lower < asked
 
@@ -33,5 +33,5 @@ def test_the_next_question_is_lower_and_one_that_there_is(asked: int, highest: i
 @pytest.mark.parametrize(
     ("asked", "highest", "expected"), [(4, 2, 2), (4, 9, 3), (4, None, 0), (3, -5, 0), (0, 0, None)]
 )
-def test_what_is_asked_instead(asked: int, highest: int | None, expected: int | None) -> None:
+def test_version_of_the_next_request(asked: int, highest: int | None, expected: int | None) -> None:
     assert version_to_ask_instead(asked, told(highest)) == expected

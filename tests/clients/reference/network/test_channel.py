@@ -11,7 +11,7 @@ from clients.reference.ports import ChannelState, Polled
 from harness.wire.frames import frame
 
 
-class Asks:
+class Authenticator:
     """An authenticator that expects ``answers``, one after the other."""
 
     def __init__(self, *answers):
@@ -30,7 +30,7 @@ class Asks:
 
 
 def reports(channel):
-    """Return everything that a channel reports, poll by poll."""
+    """Return the reports of each poll of a channel."""
     told = []
     while channel.has_news:
         polled = Polled()
@@ -48,7 +48,7 @@ def established(node_id=7, authenticator=None):
 
 
 @given(st.lists(st.binary(max_size=40), max_size=8), st.data())
-def test_any_fragmentation_gives_the_same_frames_one_a_poll_and_the_end_last(payloads, data):
+def test_fragmentation_does_not_change_frames_and_end_comes_last(payloads, data):
     """NET-INF-09, -10."""
     stream = b"".join(map(frame, payloads)) + b"\x00\x00\x00\x05cut"
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=10)))
@@ -65,7 +65,7 @@ def test_any_fragmentation_gives_the_same_frames_one_a_poll_and_the_end_last(pay
 
 
 @pytest.mark.parametrize("size", [b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff"])
-def test_a_size_that_cannot_be_ends_the_channel(size):
+def test_invalid_size_ends_the_channel(size):
     """NET-INF-10: complete frames before it are returned first."""
     channel = established()
     channel.feed(frame(b"good") + size + b"xxxx")
@@ -75,7 +75,7 @@ def test_a_size_that_cannot_be_ends_the_channel(size):
     assert not channel.wants_to_read
 
 
-def test_a_frame_is_sent_when_its_last_byte_is_and_one_at_a_time():
+def test_frames_are_sent_one_at_a_time():
     """NET-INF-03."""
     channel = established()
     reports(channel)
@@ -89,7 +89,7 @@ def test_a_frame_is_sent_when_its_last_byte_is_and_one_at_a_time():
     channel.send(frame(b"next"))
 
 
-def test_a_muted_channel_keeps_its_frames():
+def test_muted_channel_keeps_its_frames():
     channel = established()
     channel.feed(frame(b"one"))
     channel.is_muted = True
@@ -103,9 +103,9 @@ def test_a_muted_channel_keeps_its_frames():
     assert told[0].received == [(7, b"one")] and told[1].disconnected
 
 
-def test_authentication_comes_before_connected():
+def test_authentication_precedes_connected():
     """NET-CON-01: it reports nothing during authentication, neither frames nor sends."""
-    channel = established(authenticator=Asks(b"yes", b"indeed"))
+    channel = established(authenticator=Authenticator(b"yes", b"indeed"))
     assert channel.state is ChannelState.AUTHENTICATE
     for answer in (b"yes", b"indeed"):
         channel.wrote(len(channel.outgoing))
@@ -125,16 +125,16 @@ def test_authentication_comes_before_connected():
         (lambda channel: channel.feed(b"\xff\xff\xff\xff"), ChannelState.INVALID_RECEIVE),
     ],
 )
-def test_how_authentication_can_end_badly(happens, state):
-    """NET-CON-11: a rejection is distinct from a connection that merely ended."""
-    channel = established(authenticator=Asks(b"yes"))
+def test_how_authentication_can_fail(happens, state):
+    """NET-CON-11: a rejection differs from a connection that merely ended."""
+    channel = established(authenticator=Authenticator(b"yes"))
     happens(channel)
     (told,) = reports(channel)
     assert not told.connected
     assert told.disconnected[7].state is state
 
 
-def test_never_connected_is_its_own_end():
+def test_failed_connection_attempt_has_its_own_end():
     channel = Channel(7)
     channel.end("refused")
     assert reports(channel)[0].disconnected[7].state is ChannelState.NOT_CONNECTED

@@ -1,4 +1,4 @@
-"""One node's connection: addresses in turn, backoff, throttling, and the effect of forgetting."""
+"""One node's connection: addresses in turn, backoff, throttling, and removal of a node."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def ips(*names):
 
 
 @given(st.integers(1, 5), st.integers(1, 4))
-def test_addresses_are_tried_in_turn_and_resolved_anew_after_the_last(count, rounds):
+def test_addresses_are_tried_in_turn_then_resolved_again(count, rounds):
     """NET-CON-09."""
     names = [f"ip{number}" for number in range(count)]
     states = States(ips(*names))
@@ -55,7 +55,7 @@ def test_addresses_are_tried_in_turn_and_resolved_anew_after_the_last(count, rou
     assert states.resolved == rounds
 
 
-def test_a_lost_connection_resolves_again_and_skips_the_address_that_was_lost():
+def test_lost_connection_resolves_again_and_skips_its_address():
     """NET-CON-09: except if it is the only address."""
     states = States(ips("ip1", "ip2", "ip3"))
     states.become_ready()
@@ -68,7 +68,7 @@ def test_a_lost_connection_resolves_again_and_skips_the_address_that_was_lost():
     assert states.resolved == 4
 
 
-def test_a_name_that_is_unknown_is_a_failed_attempt_like_any_other():
+def test_unknown_name_is_a_failed_attempt():
     """NET-CON-05, -09: it has a backoff, and the name is resolved again."""
     states = States(())
     assert states.try_and_fail(1_000) is None
@@ -79,7 +79,7 @@ def test_a_name_that_is_unknown_is_a_failed_attempt_like_any_other():
 
 
 @given(st.lists(st.sampled_from(["fail", "ready", "refuse"]), min_size=1, max_size=30), st.floats(-1, 1))
-def test_the_backoff_grows_with_failures_and_only_ready_resets_it(fates, jitter):
+def test_backoff_grows_with_failures_until_ready(fates, jitter):
     """NET-CON-05, -06, -07, -11: a failed authentication counts twice, as a disconnect and as a failure."""
     states = States(jitter=jitter)
     failures = 0
@@ -104,7 +104,7 @@ def test_the_backoff_grows_with_failures_and_only_ready_resets_it(fates, jitter)
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 500)), min_size=1))
-def test_the_throttle_deadline_never_moves_back(throttles):
+def test_throttle_deadline_never_moves_back(throttles):
     """NET-CON-12."""
     states = States()
     states.become_ready()
@@ -119,7 +119,7 @@ def test_the_throttle_deadline_never_moves_back(throttles):
             assert states.usable_at_ms(1, now_ms) == latest_ms
 
 
-def test_a_throttle_outlives_its_connection():
+def test_throttle_outlives_its_connection():
     """NET-CON-12: a reconnect does not end the throttling."""
     states = States()
     states.become_ready()
@@ -130,7 +130,7 @@ def test_a_throttle_outlives_its_connection():
     assert not states.is_ready(1, 899) and states.is_ready(1, 900)
 
 
-def test_the_set_up_limit_widens_only_while_connecting_fails():
+def test_setup_timeout_grows_only_while_connecting_fails():
     """NET-CON-08: it is reset as soon as a connection is established."""
     states = States()
 
@@ -149,7 +149,7 @@ def test_the_set_up_limit_widens_only_while_connecting_fails():
     assert [*limits, limit_ms()] == [10_000, 20_000, 30_000, 30_000, 10_000]
 
 
-def test_forgetting_leaves_no_backoff_and_no_trace_of_failure():
+def test_removed_node_has_no_backoff_and_no_failures():
     """NET-INF-07."""
     states = States()
     states.try_and_fail()
@@ -160,7 +160,7 @@ def test_forgetting_leaves_no_backoff_and_no_trace_of_failure():
     assert states.known() == []
 
 
-def test_a_connection_cannot_be_ready_before_its_versions_are_known():
+def test_connection_is_not_ready_before_its_versions_are_known():
     """NET-CON-01."""
     states = States()
     states.connecting(NODE, 0)

@@ -1,4 +1,4 @@
-"""Connections in virtual time: the path to READY, how often one is tried, and which one is used."""
+"""Connections in virtual time: the states up to READY, how often a node is tried, and which node is used."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def connected_states(w, node):
     return [(move.before, move.after) for move in moves]
 
 
-def test_the_walk_to_ready(world):
+def test_states_from_disconnected_to_ready(world):
     """NET-CON-01."""
     w = world()
     w.settle(w.send())
@@ -70,7 +70,7 @@ def test_api_versions_falls_back_on_the_same_connection(world, highest):
     assert len(w.selector.connects) == 2
 
 
-def test_an_error_in_api_versions_closes_and_backs_off(world):
+def test_api_versions_error_closes_and_backs_off(world):
     """NET-CON-03."""
     w = world(selector=Dialling)
     w.brokers.fates(-1, -1, api=Api.API_VERSIONS)
@@ -88,7 +88,7 @@ def test_backoff_is_exponential_jittered_and_capped(initial_ms, max_ms, jitter, 
     assert 0.8 * plain_ms - 1 <= delay_ms <= min(1.2 * plain_ms + 1, ceiling_ms)
 
 
-def test_a_refusing_node_is_tried_at_growing_distances(world):
+def test_refusing_node_is_tried_at_growing_intervals(world):
     """NET-CON-05."""
     w = world(selector=Dialling)
     delivery = w.send()
@@ -101,7 +101,7 @@ def test_a_refusing_node_is_tried_at_growing_distances(world):
     assert gaps == [50, 100, 200, 400, 800, 1_000, 1_000]
 
 
-def test_accepting_and_closing_is_backed_off_like_refusing(world):
+def test_accept_then_close_is_backed_off_like_a_refusal(world):
     """NET-CON-06: only READY resets the count."""
     w = world(selector=Dialling)
     w.brokers.script = lambda seen: "close-before" if w.now_ms < 4_000 else None
@@ -111,7 +111,7 @@ def test_accepting_and_closing_is_backed_off_like_refusing(world):
     assert gaps == [50, 100, 200, 400, 800, 1_000, 1_000]
 
 
-def test_losing_a_ready_connection_counts_as_a_failure(world):
+def test_lost_ready_connection_counts_as_a_failure(world):
     """NET-CON-07: the client never reconnects at once, and forgets the failure once READY."""
     w = world(selector=Dialling)
     for _ in range(3):
@@ -122,7 +122,7 @@ def test_losing_a_ready_connection_counts_as_a_failure(world):
         assert w.selector.connects[-1] == (lost_ms + 50, 1)
 
 
-def test_a_set_up_that_takes_too_long_is_given_up_and_the_limit_grows(world):
+def test_slow_setup_times_out_and_the_timeout_grows(world):
     """NET-CON-08, KIP-601."""
     w = world(
         selector=Dialling,
@@ -141,7 +141,7 @@ def test_a_set_up_that_takes_too_long_is_given_up_and_the_limit_grows(world):
     assert gaps == [1_051, 2_051, 4_051, 4_051]
 
 
-def test_a_new_address_forgets_the_old_ones_backoff():
+def test_new_address_resets_the_backoff():
     """NET-CON-10."""
     w = states_only()
     old, new = Node(1, "old", 1), Node(1, "new", 1)
@@ -161,7 +161,7 @@ def states_only():
     return ClusterConnectionStates(config, lambda host, port: ((host, port),), lambda: 0.0, no_trace)
 
 
-def test_the_least_loaded_node_is_preferred(world):
+def test_least_loaded_node_is_preferred(world):
     """NET-CON-13: an idle ready node, or else one that is connecting, or else the one tried longest ago.
 
     A node in its backoff is never used.

@@ -16,7 +16,7 @@ from clients.reference.telemetry.trace import CallbackFailed, RequestLost, no_tr
 from harness.wire.apis import Api
 
 
-def test_a_version_outside_the_brokers_range_is_never_sent(world):
+def test_unsupported_version_is_never_sent(world):
     """NET-CON-04, PRD-SND-07: a local failure. Nothing is written, and the connection remains."""
     w = world(enable_idempotence=False)
     w.brokers.offer(Api.PRODUCE, 14, 15)
@@ -28,7 +28,7 @@ def test_a_version_outside_the_brokers_range_is_never_sent(world):
 
 
 @pytest.mark.parametrize("highest", range(3, 14))
-def test_every_produce_version_is_spoken(world, highest):
+def test_every_produce_version_works(world, highest):
     w = world()
     w.brokers.offer(Api.PRODUCE, 0, highest)
     w.settle(w.send(), w.send(partition=1))
@@ -37,7 +37,7 @@ def test_every_produce_version_is_spoken(world, highest):
 
 
 @pytest.mark.parametrize("highest", range(4, 14))
-def test_every_metadata_version_is_spoken(world, highest):
+def test_every_metadata_version_works(world, highest):
     """Before version 10 there is no topic id, and Produce uses names."""
     w = world()
     w.brokers.offer(Api.METADATA, 0, highest)
@@ -46,7 +46,7 @@ def test_every_metadata_version_is_spoken(world, highest):
     assert {seen.version for seen in w.brokers.requests()} == {13 if highest >= 10 else 12}
 
 
-def test_an_answer_with_the_wrong_correlation_id_is_never_delivered(world):
+def test_response_with_wrong_correlation_id_is_never_delivered(world):
     """NET-INF-01: the connection ends, and the batch is sent again."""
     w = world()
     w.brokers.fates(*[lambda payload: b"\x7f\x00\x00\x00" + payload[4:]])
@@ -61,7 +61,7 @@ def test_an_answer_with_the_wrong_correlation_id_is_never_delivered(world):
 @pytest.mark.parametrize(
     "garbage", [b"", b"\x00", b"\xff" * 40, lambda payload: payload[:-1], lambda p: p + b"\0"]
 )
-def test_an_unreadable_answer_ends_the_connection_and_nothing_else(world, garbage):
+def test_unreadable_response_ends_only_its_connection(world, garbage):
     """NET-INF-10."""
     w = world()
     w.brokers.fates(garbage)
@@ -71,7 +71,7 @@ def test_an_unreadable_answer_ends_the_connection_and_nothing_else(world, garbag
     assert len(w.brokers.values()) == 1
 
 
-def test_a_slow_request_ends_the_connection_with_all_that_is_on_it(world):
+def test_request_timeout_ends_the_connection_and_its_requests(world):
     """NET-TMO-01, -02: after strictly more than request.timeout.ms both requests complete, oldest first."""
     w = world(enable_idempotence=False, batch_size=0, request_timeout_ms=500, linger_ms=0)
     w.settle(w.send())
@@ -90,7 +90,7 @@ def test_a_slow_request_ends_the_connection_with_all_that_is_on_it(world):
     ]
 
 
-def test_a_timeout_asks_for_fresh_metadata(world):
+def test_request_timeout_refreshes_metadata(world):
     """NET-TMO-05."""
     w = world(request_timeout_ms=500)
     w.settle(w.send())
@@ -103,7 +103,7 @@ def test_a_timeout_asks_for_fresh_metadata(world):
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5])
-def test_no_more_requests_than_allowed_are_outstanding(world, limit):
+def test_requests_in_flight_are_limited(world, limit):
     """NET-INF-03."""
     w = world(
         batch_size=0, linger_ms=0, enable_idempotence=False, max_in_flight_requests_per_connection=limit
@@ -131,7 +131,7 @@ def test_sending_to_a_node_that_is_not_ready_is_a_defect(world):
         client.send(request, 0)
 
 
-def test_a_completion_that_raises_stops_nobody(world):
+def test_raising_completion_does_not_stop_other_requests(world):
     """NET-INF-08."""
     w = world()
     w.settle(w.send())
@@ -153,7 +153,7 @@ def test_a_completion_that_raises_stops_nobody(world):
     assert any("RuntimeError: mine" in event.what for event in w.told(CallbackFailed))
 
 
-def test_correlation_ids_wrap_and_leave_the_reserved_ones_out(world):
+def test_correlation_ids_wrap_and_skip_reserved_ones(world):
     """NET-INF-02."""
     w = world()
     w.client._exchanges.next_correlation_id = INT32_MAX - 9
@@ -165,7 +165,7 @@ def test_correlation_ids_wrap_and_leave_the_reserved_ones_out(world):
 @given(
     st.lists(st.tuples(st.integers(1, 2), st.sampled_from(["add", "sent", "answer", "lose"])), max_size=40)
 )
-def test_in_flight_requests_are_a_queue_for_each_node(steps):
+def test_in_flight_requests_are_one_queue_per_node(steps):
     """NET-INF-01, -03, -06, against a plain model."""
     real = InFlightRequests(3)
     model: dict[int, list[InFlightRequest]] = {1: [], 2: []}

@@ -1,4 +1,4 @@
-"""NetworkClient alone: whatever the network does, each request completes once and in order."""
+"""NetworkClient alone: under any network events, each request completes once and in order."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-def test_every_request_ends_once_and_those_of_a_connection_in_order(steps):
+def test_every_request_completes_once_and_in_order_per_connection(steps):
     """NET-INF-01, -06, NET-TMO-02: however often connections end, and for any reason."""
     c = Client(reconnect_backoff_ms=0, reconnect_backoff_max_ms=0, max_in_flight_requests_per_connection=3)
     unwritten = {1: False, 2: False}
@@ -168,7 +168,7 @@ def test_every_request_ends_once_and_those_of_a_connection_in_order(steps):
         ) == 1
 
 
-def test_what_was_given_up_between_rounds_is_told_first():
+def test_requests_that_failed_between_polls_are_reported_first():
     """NET-CON-04, NET-INF-07: before any network event, and never within the call."""
     c = Client()
     c.become_ready(1)
@@ -185,7 +185,7 @@ def test_what_was_given_up_between_rounds_is_told_first():
     assert c.network.closed == []
 
 
-def test_disconnecting_tells_and_closing_forgets():
+def test_disconnect_reports_requests_and_remove_does_not():
     """NET-INF-07."""
     c = Client()
     for node_id in (1, 2):
@@ -201,8 +201,8 @@ def test_disconnecting_tells_and_closing_forgets():
     assert [event.node for event in c.events if isinstance(event, RequestLost)] == [1]
 
 
-def test_closing_a_node_still_ends_the_network_layers_own_requests():
-    """NET-INF-07: otherwise the client would wait for metadata for ever."""
+def test_removing_a_node_completes_internal_requests():
+    """NET-INF-07: otherwise the client would wait for metadata forever."""
     c = Client()
     c.become_ready(1)
     c.send(1, is_internal=True)
@@ -211,7 +211,7 @@ def test_closing_a_node_still_ends_the_network_layers_own_requests():
     assert [response.disconnected for _, response in c.ends] == [True]
 
 
-def test_disconnecting_a_disconnected_node_is_nothing():
+def test_disconnecting_a_disconnected_node_does_nothing():
     c = Client()
     c.client.disconnect(1, 0, "test")
     c.become_ready(1)
@@ -222,7 +222,7 @@ def test_disconnecting_a_disconnected_node_is_nothing():
     assert c.client.usable_at_ms(1, 0) == failures
 
 
-def test_a_coordinator_has_a_connection_of_its_own():
+def test_coordinator_has_its_own_connection():
     """NET-CON-16: one broker has two sockets, and a delay on one does not affect the other."""
     c = Client(max_in_flight_requests_per_connection=1)
     coordinator = coordinator_node(c.metadata.nodes[1])
@@ -245,7 +245,7 @@ def test_a_coordinator_has_a_connection_of_its_own():
 
 
 @pytest.mark.parametrize("order", [["idle", "busy"], ["busy", "idle"]])
-def test_the_least_loaded_node_by_rank(order):
+def test_least_loaded_node_by_rank(order):
     """NET-CON-13: the fewest in flight, then connecting, then tried longest ago, never in its backoff."""
     c = Client()
     c.metadata.nodes = {number: Node(number, f"b{number}", 9092) for number, _ in enumerate(order, 1)} | {
@@ -270,7 +270,7 @@ def test_the_least_loaded_node_by_rank(order):
     assert c.client.least_loaded_node(1_000) == idle
 
 
-def test_a_metadata_request_that_is_due_goes_before_all_others():
+def test_due_metadata_request_precedes_all_others():
     """The check in isReady: callers wait, the updater does not."""
     c = Client()
     c.become_ready(1)
@@ -282,7 +282,7 @@ def test_a_metadata_request_that_is_due_goes_before_all_others():
     assert c.client.is_ready(1, 0)
 
 
-def test_the_end_of_a_connection_says_how_far_it_had_come():
+def test_disconnect_reports_the_state_reached():
     c = Client()
     for state in (ChannelState.NOT_CONNECTED, ChannelState.AUTHENTICATION_FAILED):
         c.now_ms += 10_000

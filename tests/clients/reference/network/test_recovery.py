@@ -49,7 +49,7 @@ def ended(w):
 # throttling
 
 
-def test_a_throttled_node_hears_nothing_and_keeps_its_socket(world):
+def test_throttled_node_gets_no_requests_and_keeps_its_socket(world):
     """NET-CON-12."""
     w = world(linger_ms=0)
     throttling(w, 700)
@@ -64,7 +64,7 @@ def test_a_throttled_node_hears_nothing_and_keeps_its_socket(world):
 
 
 @pytest.mark.parametrize(("highest", "waits"), [(5, False), (6, True)])
-def test_an_old_answer_was_throttled_by_the_broker(world, highest, waits):
+def test_before_produce_6_the_broker_throttles(world, highest, waits):
     """NET-CON-12: before Produce version 6 the broker delays the response itself."""
     w = world(linger_ms=0)
     w.brokers.offer(Api.PRODUCE, 0, highest)
@@ -75,7 +75,7 @@ def test_an_old_answer_was_throttled_by_the_broker(world, highest, waits):
     assert (sent_ms(w, "Produce")[1] == answered_ms + 700) is waits
 
 
-#: AbstractResponse#shouldClientThrottle in the response classes of Kafka 4.1.1: from which version on it is true.
+#: AbstractResponse#shouldClientThrottle in the response classes of Kafka 4.1.1: the first version that returns true.
 THROTTLES_SINCE = {
     Api.PRODUCE: 6,
     Api.METADATA: 6,
@@ -90,7 +90,7 @@ THROTTLES_SINCE = {
 
 
 @given(st.sampled_from(list(THROTTLES_SINCE)), st.integers(0, 20), st.integers(0, 10_000))
-def test_which_answers_throttle(api, version, told_ms):
+def test_which_responses_throttle_the_client(api, version, told_ms):
     """NET-CON-12."""
 
     class Body:
@@ -101,7 +101,7 @@ def test_which_answers_throttle(api, version, told_ms):
     assert client_throttle_ms(Api.FETCH_SNAPSHOT, version, Body) == 0
 
 
-def test_throttled_time_does_not_count_against_a_request(world):
+def test_throttle_time_extends_request_timeout(world):
     """NET-TMO-04: the second request's response may arrive later by the throttle time."""
     w = world(enable_idempotence=False, batch_size=0, linger_ms=0, request_timeout_ms=500)
     w.settle(w.send())
@@ -114,7 +114,7 @@ def test_throttled_time_does_not_count_against_a_request(world):
     assert w.closed == [(sent_ms(w, "Produce")[2] + 2_000 + 501, 1)]
 
 
-def test_a_throttled_node_is_not_the_least_loaded_one(world):
+def test_throttled_node_is_not_least_loaded(world):
     """NET-CON-13. Throttling does not cause a rebootstrap either (NET-CON-15)."""
     w = world(linger_ms=0)
     w.settle(w.send())
@@ -132,7 +132,7 @@ def test_a_throttled_node_is_not_the_least_loaded_one(world):
 # idle connections
 
 
-def test_an_idle_connection_is_closed_and_nothing_fails(world):
+def test_idle_connection_is_closed_without_failures(world):
     """NET-CON-14."""
     w = world(connections_max_idle_ms=5_000)
     w.settle(w.send())
@@ -145,7 +145,7 @@ def test_an_idle_connection_is_closed_and_nothing_fails(world):
     assert len(w.brokers.values()) == 2
 
 
-def test_a_connection_that_waits_for_an_answer_is_not_idle(world):
+def test_connection_waiting_for_a_response_is_not_idle(world):
     """NET-CON-14."""
     w = world(connections_max_idle_ms=500)
     w.brokers.fates(then="late")
@@ -156,7 +156,7 @@ def test_a_connection_that_waits_for_an_answer_is_not_idle(world):
 
 
 @given(st.lists(st.tuples(st.sampled_from(["use", "busy", "idle", "look"]), st.integers(1, 4))))
-def test_the_one_that_was_used_longest_ago_goes_first(steps):
+def test_least_recently_used_connection_is_closed_first(steps):
     """NET-CON-14: one per round, strictly later than the limit."""
     idle, model, busy = IdleConnections(10), {}, set()
     for now_ms, (step, node_id) in enumerate(steps):
@@ -177,7 +177,7 @@ def test_the_one_that_was_used_longest_ago_goes_first(steps):
                 del model[due]
 
 
-def test_a_negative_limit_keeps_idle_connections(world):
+def test_negative_limit_keeps_idle_connections(world):
     w = world(connections_max_idle_ms=-1, metadata_max_age_ms=10_000_000)
     w.settle(w.send())
     w.run(3_600_000)
@@ -187,7 +187,7 @@ def test_a_negative_limit_keeps_idle_connections(world):
 # rebootstrap
 
 
-def test_where_no_node_is_usable_the_bootstrap_servers_are(world):
+def test_bootstrap_servers_are_used_if_no_node_is_usable(world):
     """NET-CON-15, KIP-899: the cluster has moved, and only its bootstrap name was updated."""
     boot = ["broker-1"]
     w = world(nodes=2, names={"boot": boot}, bootstrap_servers="boot:9092")
@@ -205,7 +205,7 @@ def test_where_no_node_is_usable_the_bootstrap_servers_are(world):
     assert w.brokers.requests()[-1].node_id == 2
 
 
-def test_without_the_strategy_the_known_nodes_are_tried_for_ever(world):
+def test_without_rebootstrap_known_nodes_are_retried(world):
     """NET-CON-15: metadata.recovery.strategy=none."""
     w = world(metadata_recovery_strategy="none")
     w.settle(w.send())
@@ -217,7 +217,7 @@ def test_without_the_strategy_the_known_nodes_are_tried_for_ever(world):
     assert {event.node for event in w.told(ConnectAttempt)} == {1}
 
 
-def test_a_broker_may_ask_for_it(world):
+def test_broker_can_require_rebootstrap(world):
     """NET-CON-15, KIP-1102: every connection is closed, and requests in flight complete as disconnected."""
     w = world(linger_ms=0, metadata_max_age_ms=1_000)
     w.settle(w.send())
@@ -235,7 +235,7 @@ def test_a_broker_may_ask_for_it(world):
     assert len(w.brokers.values()) == 2  # stored at the first attempt, recognized at the second
 
 
-def test_no_metadata_for_the_trigger_time(world):
+def test_rebootstrap_after_trigger_time_without_metadata(world):
     """NET-CON-15, KIP-1102: even if connections can be made but no request is ever answered."""
     w = world(
         metadata_recovery_rebootstrap_trigger_ms=5_000, metadata_max_age_ms=1_000, request_timeout_ms=60_000
@@ -251,7 +251,7 @@ def test_no_metadata_for_the_trigger_time(world):
     w.settle(w.send())
 
 
-def test_a_storm_of_requests_to_begin_again_is_spaced(world):
+def test_repeated_rebootstrap_requests_are_spaced(world):
     """NET-CON-15 with NET-CON-05, MET-02: a cluster that always requires a rebootstrap does not get a request storm."""
     w = world()
     w.brokers.fates(then=129, api=Api.METADATA)
@@ -259,7 +259,7 @@ def test_a_storm_of_requests_to_begin_again_is_spaced(world):
     assert len(w.brokers.requests(Api.METADATA)) < 50
 
 
-def test_bootstrap_names_may_stand_for_many(world):
+def test_bootstrap_name_can_resolve_to_many_nodes(world):
     """NET-CON-09, KIP-235: client.dns.lookup=resolve_canonical_bootstrap_servers_only."""
     w = world(
         nodes=3,
@@ -275,7 +275,7 @@ def test_bootstrap_names_may_stand_for_many(world):
     w.settle(w.send())
 
 
-def test_the_addresses_of_a_name_are_tried_until_one_works(world):
+def test_addresses_of_a_name_are_tried_until_one_works(world):
     """NET-CON-09, KIP-302."""
     w = world(names={"broker-1": ["elsewhere", "nowhere", "broker-1"]})
     w.settle(w.send())

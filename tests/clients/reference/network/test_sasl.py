@@ -1,4 +1,4 @@
-"""SASL/PLAIN, from the login module's line to the producer's behaviour after a rejection."""
+"""SASL/PLAIN, from the login module's configuration to the producer's behaviour after a rejection."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ WAIT_S = 20
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0")), st.text("ab\"'\\ =;"))
-def test_credentials_are_read_whatever_they_hold(username, password):
+def test_credentials_with_special_characters_are_read(username, password):
     quoted = [value.replace("\\", "\\\\").replace('"', '\\"') for value in (username, password)]
     line = JAAS.format('username="{}" password="{}"'.format(*quoted))
     assert plain_credentials(line) == (username, password)
 
 
 @pytest.mark.parametrize("line", [None, "", "nothing", JAAS.format('username="u"'), JAAS.format("")[:-1]])
-def test_a_line_without_credentials_is_refused(line):
+def test_missing_credentials_are_refused(line):
     with pytest.raises(ConfigException):
         plain_credentials(line)
 
@@ -61,7 +61,7 @@ def serve(data, handshake_error=0, authenticate_error=0):
     return header, body, encode_response(response, header.correlation_id)[4:]
 
 
-def test_the_exchange():
+def test_exchange_sends_handshake_and_token():
     """NET-INF-02: two requests with ids from a reserved range, and the token of RFC 4616."""
     authenticator = PlainAuthenticator("user", "secret", "me")
     first, handshake, consent = serve(authenticator.start())
@@ -82,7 +82,7 @@ def test_the_exchange():
         ({"authenticate_error": 58}, coded("credentials-refused", said="go away")),
     ],
 )
-def test_every_refusal_is_a_failed_authentication(errors, what):
+def test_rejection_fails_authentication(errors, what):
     """NET-CON-11."""
     authenticator = PlainAuthenticator("user", "secret", "me")
     with raises_code(AuthenticationFailedError, what):
@@ -92,14 +92,14 @@ def test_every_refusal_is_a_failed_authentication(errors, what):
 
 
 @given(st.binary(max_size=30))
-def test_garbage_is_a_failed_authentication_too(payload):
+def test_garbage_fails_authentication(payload):
     authenticator = PlainAuthenticator("user", "secret", "me")
     authenticator.start()
     with pytest.raises(AuthenticationFailedError):
         authenticator.answer(payload)
 
 
-def test_the_answer_to_something_else_is_no_consent():
+def test_response_to_another_request_is_not_accepted():
     """NET-INF-01."""
     authenticator = PlainAuthenticator("user", "secret", "me")
     *_, consent = serve(authenticator.start())
@@ -126,7 +126,7 @@ def ending(end, until_ms=10**9):
     return Ending
 
 
-def test_a_refused_node_is_left_alone_for_its_backoff_and_remembers_why(world):
+def test_rejecting_node_is_backed_off_and_its_error_kept(world):
     """NET-CON-11: there is no tight loop, and the error is kept until the node is READY."""
     w = world(selector=ending(REFUSED, 4_000), retry_backoff_ms=0, retry_backoff_max_ms=0)
     client = w.client
@@ -144,7 +144,7 @@ def test_a_refused_node_is_left_alone_for_its_backoff_and_remembers_why(world):
     assert client.authentication_error(-1) is None
 
 
-def test_the_next_waiter_for_metadata_has_the_error_once(world):
+def test_next_metadata_wait_gets_the_error_once(world):
     """MET-16, NET-CON-11."""
     w = world(selector=ending(REFUSED))
     w.run(100)
@@ -152,7 +152,7 @@ def test_the_next_waiter_for_metadata_has_the_error_once(world):
     assert w.metadata.take_fatal_error() is None
 
 
-def test_an_idempotent_producer_that_is_not_let_in_cannot_go_on(world):
+def test_authentication_failure_is_fatal_for_idempotent_producer(world):
     """NET-CON-11: another request for a producer id would fail too, so the error is permanently fatal."""
     w = world(selector=ending(REFUSED))
     w.run(1_000)
@@ -161,7 +161,7 @@ def test_an_idempotent_producer_that_is_not_let_in_cannot_go_on(world):
     assert delivery.error.name == "SASL_AUTHENTICATION_FAILED"
 
 
-def test_an_end_during_authentication_is_no_refusal(world):
+def test_disconnect_during_authentication_is_not_a_rejection(world):
     w = world(selector=ending(Disconnection(ChannelState.AUTHENTICATE, "closed")))
     w.run(100)
     assert w.metadata.take_fatal_error() is None
@@ -171,7 +171,7 @@ def test_an_end_during_authentication_is_no_refusal(world):
 
 
 @pytest.mark.parametrize("password", ["secret", "wrong"])
-def test_on_a_socket(password):
+def test_authentication_on_a_real_socket(password):
     """A correct password leads to ApiVersions on the same socket, and a wrong one to no further request."""
     asked, closed = [], threading.Event()
     listener = socket.create_server(("127.0.0.1", 0))

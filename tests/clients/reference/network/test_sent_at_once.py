@@ -1,4 +1,4 @@
-"""A network that accepts a frame at once reports so, and no further round is needed."""
+"""A network that accepts a frame at once reports the send in the same round."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def connected(**settings: object) -> tuple[ProducerCore, AtOnce, list[TraceEvent
     return core, network, events
 
 
-def test_a_channel_that_told_it_tells_it_once():
+def test_channel_reports_an_immediate_send_once():
     channel = Channel(7)
     channel.established()
     channel.report(Polled())
@@ -63,7 +63,7 @@ def test_a_channel_that_told_it_tells_it_once():
     assert polled.completed_sends == []
 
 
-def test_requests_follow_each_other_in_one_round():
+def test_requests_are_sent_in_one_round():
     """NET-INF-03, PRD-ACC-05: the ready batches need as many requests as max.request.size requires."""
     core, network, events = connected(
         max_request_size=120, max_in_flight_requests_per_connection=PARTITIONS + 1
@@ -77,7 +77,7 @@ def test_requests_follow_each_other_in_one_round():
     assert len(sent) == 1 + PARTITIONS
 
 
-def test_no_more_than_the_limit_are_in_flight():
+def test_requests_in_flight_are_limited():
     """NET-INF-03."""
     core, network, _ = connected(max_request_size=120, max_in_flight_requests_per_connection=2)
     for partition in range(PARTITIONS):
@@ -86,7 +86,7 @@ def test_no_more_than_the_limit_are_in_flight():
     assert len(network.requests[NODE]) == 2
 
 
-def test_without_acknowledgement_a_batch_ends_with_its_write():
+def test_without_acks_a_batch_completes_when_written():
     """NET-INF-05, PRD-SND-01: and the core requests the round that publishes it."""
     core, *_ = connected(acks=0)
     delivery, _ = core.send("t", None, b"v", timestamp_ms=0, now_ms=1, partition=0)

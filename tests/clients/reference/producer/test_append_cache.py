@@ -15,8 +15,8 @@ from harness.model.verdicts import Outcome
 from harness.wire.apis import Api
 
 
-class Forgetful(dict):
-    """Keeps no seat, so that every record takes the slow path."""
+class NoCache(dict):
+    """Stores no entry, so that every record takes the slow path."""
 
     def __setitem__(self, key, value):
         pass
@@ -52,9 +52,7 @@ RECORDS = st.lists(
     10**6,
 )
 @settings(max_examples=150)
-def test_the_quick_way_does_what_the_whole_way_does(
-    world, records, batch_size, codec, linger_ms, ignore_keys, memory
-):
+def test_fast_path_equals_slow_path(world, records, batch_size, codec, linger_ms, ignore_keys, memory):
     """PRD-ACC-01, PRD-ISP-06, PRD-ISP-07: the same records in the same batches, closed for the same reasons."""
     outcomes = []
     for quick in (True, False):
@@ -67,7 +65,7 @@ def test_the_quick_way_does_what_the_whole_way_does(
         )
         w.settle(*[w.send(partition=partition) for partition in range(3)])
         if not quick:
-            w.core._seats._seats = Forgetful()
+            w.core._seats._seats = NoCache()
         deliveries = []
         for partition, key, size, pause_ms in records:
             value = None if size is None else bytes(i * 7 % 256 for i in range(size))
@@ -83,7 +81,7 @@ def test_the_quick_way_does_what_the_whole_way_does(
     assert outcomes[0] == outcomes[1]
 
 
-def test_a_closed_producer_refuses_on_the_quick_way_too(world):
+def test_closed_producer_refuses_on_the_fast_path(world):
     """PRD-CLS-03."""
     w = world(linger_ms=1_000)
     w.settle(w.send())
@@ -93,7 +91,7 @@ def test_a_closed_producer_refuses_on_the_quick_way_too(world):
         w.send()
 
 
-def test_what_was_never_sent_can_be_given_up_alone(world):
+def test_unsent_batches_can_be_aborted_alone(world):
     """The part of PRD-TXN-18 that needs no transaction: batches that were sent continue to their result."""
     w = world(linger_ms=0, batch_size=0, max_in_flight_requests_per_connection=1)
     w.settle(w.send())
@@ -109,7 +107,7 @@ def test_what_was_never_sent_can_be_given_up_alone(world):
     w.settle(w.send())
 
 
-def test_giving_up_what_was_never_sent_leaves_a_retry_alone(world):
+def test_aborting_unsent_batches_keeps_a_retry(world):
     w = world(linger_ms=0)
     w.brokers.script = lambda seen: 19 if seen.api is Api.PRODUCE and len(w.brokers.seen) < 6 else None
     delivery = w.send()
@@ -119,7 +117,7 @@ def test_giving_up_what_was_never_sent_leaves_a_retry_alone(world):
     assert delivery.error is None
 
 
-def test_a_forced_close_gives_all_memory_back(world):
+def test_forced_close_frees_all_memory(world):
     """PRD-ACC-11, PRD-CLS-04: including batches on the wire, since nothing can be written any more."""
     w = world(linger_ms=0, batch_size=0, max_in_flight_requests_per_connection=2)
     w.settle(w.send())
@@ -132,7 +130,7 @@ def test_a_forced_close_gives_all_memory_back(world):
     assert w.core.not_at_rest() == []
 
 
-def test_memory_of_an_expired_batch_is_not_free_while_its_request_is_out(world):
+def test_memory_of_expired_batch_is_kept_while_its_request_is_in_flight(world):
     """PRD-ACC-12, KAFKA-19012: its bytes cannot change either."""
     w = world(
         delivery_timeout_ms=1_500, request_timeout_ms=1_500, linger_ms=0, batch_size=0, buffer_memory=250

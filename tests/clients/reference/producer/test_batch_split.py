@@ -29,7 +29,7 @@ def sent(w):
 
 
 @pytest.mark.parametrize("idempotent", [True, False])
-def test_a_batch_that_is_too_large_is_split_and_stored_in_order(world, idempotent):
+def test_oversized_batch_is_split_and_stored_in_order(world, idempotent):
     """PRD-SPL-01: every callback runs once, in send order, with the record's own offset."""
     w = world(batch_size=1_000, linger_ms=50, enable_idempotence=idempotent)
     no_more_than(w, 400)
@@ -46,7 +46,7 @@ def test_a_batch_that_is_too_large_is_split_and_stored_in_order(world, idempoten
     assert w.core.not_at_rest() == []
 
 
-def test_a_single_record_that_is_too_large_fails_at_once(world):
+def test_oversized_single_record_fails_at_once(world):
     """PRD-SPL-02."""
     w = world(batch_size=1_000)
     no_more_than(w, 400)
@@ -57,7 +57,7 @@ def test_a_single_record_that_is_too_large_fails_at_once(world):
     assert w.told(BatchSplit) == []
 
 
-def test_one_large_record_among_small_ones_fails_alone(world):
+def test_oversized_record_among_small_ones_fails_alone(world):
     """PRD-SPL-01, -02: splitting continues until the record is alone in its batch."""
     w = world(batch_size=2_000, linger_ms=50)
     no_more_than(w, 400)
@@ -69,7 +69,7 @@ def test_one_large_record_among_small_ones_fails_alone(world):
     assert w.core.not_at_rest() == []
 
 
-def test_a_split_is_no_retry_and_keeps_the_age(world):
+def test_split_is_not_a_retry_and_keeps_the_age(world):
     """PRD-SPL-03: with no retries left the parts are sent, and they expire when the whole would have expired."""
     w = world(batch_size=1_000, linger_ms=50, retries=0, enable_idempotence=False)
     no_more_than(w, 300)
@@ -90,7 +90,7 @@ def test_a_split_is_no_retry_and_keeps_the_age(world):
     assert {delivery.error.name for delivery in deliveries} == {"REQUEST_TIMED_OUT"}
 
 
-def test_a_failed_attempt_counts_for_the_parts(world):
+def test_attempts_of_the_whole_count_for_the_parts(world):
     """PRD-SPL-03: the parts have exactly as many attempts as the whole had left."""
     w = world(batch_size=1_000, linger_ms=50, retries=1, enable_idempotence=False)
     w.brokers.fates(NOT_ENOUGH, TOO_LARGE, NOT_ENOUGH)
@@ -99,7 +99,7 @@ def test_a_failed_attempt_counts_for_the_parts(world):
     assert [d.error and d.error.name for d in deliveries] == ["NOT_ENOUGH_REPLICAS", None]
 
 
-def test_an_expired_batch_is_not_split(world):
+def test_expired_batch_is_not_split(world):
     """PRD-SPL-03: the response that requires a split arrives after the batch has expired."""
     w = world(batch_size=1_000, linger_ms=0, delivery_timeout_ms=2_000, request_timeout_ms=1_900)
     w.settle(w.send())
@@ -113,7 +113,7 @@ def test_an_expired_batch_is_not_split(world):
     assert w.told(BatchSplit) == []
 
 
-def test_at_the_very_end_of_its_time_a_batch_is_not_split_either(world):
+def test_batch_at_its_expiry_is_not_split(world):
     """PRD-SPL-03: the response arrives in the millisecond in which the batch expires, and is its result."""
     w = world(batch_size=1_000, linger_ms=0, delivery_timeout_ms=2_000, request_timeout_ms=1_900)
     w.settle(w.send())
@@ -125,7 +125,7 @@ def test_at_the_very_end_of_its_time_a_batch_is_not_split_either(world):
     assert w.told(BatchSplit) == []
 
 
-def test_the_parts_have_the_numbers_that_their_records_had(world):
+def test_parts_keep_the_sequences_of_their_records(world):
     """PRD-SPL-04: the following batches have no sequence gap, in the same epoch."""
     w = world(batch_size=1_000, linger_ms=0, max_in_flight_requests_per_connection=5)
     no_more_than(w, 400)
@@ -138,7 +138,7 @@ def test_the_parts_have_the_numbers_that_their_records_had(world):
     assert sum(header.record_count for header in stored) == 21
 
 
-def test_parts_go_one_after_another_before_anything_younger(world):
+def test_parts_are_sent_in_order_before_later_batches(world):
     """PRD-SPL-01, PRD-IDM-07."""
     w = world(batch_size=400, linger_ms=0)
     no_more_than(w, 300)
@@ -151,7 +151,7 @@ def test_parts_go_one_after_another_before_anything_younger(world):
 
 
 @pytest.mark.parametrize("younger", ["stored", "waiting"])
-def test_a_part_of_a_batch_in_doubt_never_gets_a_second_identity(world, younger):
+def test_parts_of_a_batch_in_doubt_are_never_restamped(world, younger):
     """The whole is stored, its response is lost, and then the size limit is lowered.
 
     The broker does not recognize the parts, and would store them again if they were restamped. They end at once with
@@ -175,7 +175,7 @@ def test_a_part_of_a_batch_in_doubt_never_gets_a_second_identity(world, younger)
     assert w.brokers.values() == [b"v0", b"0", b"1", b"2", b"3", b"behind", b"last"]
 
 
-def test_after_a_split_batches_are_built_smaller(world):
+def test_batches_are_smaller_after_a_split(world):
     """PRD-SPL-05: the estimate rises to at least 1, and there are fewer rejections than batches."""
     w = world(batch_size=1_000, linger_ms=0, compression_type="gzip", buffer_memory=1_000_000)
     estimator = w.accumulator.estimator
@@ -191,7 +191,7 @@ def test_after_a_split_batches_are_built_smaller(world):
     assert len(w.told(BatchSplit)) == before
 
 
-def test_a_flush_waits_for_all_parts(world):
+def test_flush_waits_for_all_parts(world):
     """PRD-SPL-06."""
     w = world(batch_size=1_000, linger_ms=10_000, delivery_timeout_ms=60_000)
     no_more_than(w, 300)
@@ -205,7 +205,7 @@ def test_a_flush_waits_for_all_parts(world):
     assert all(delivery.is_done for delivery in deliveries)
 
 
-def test_a_close_waits_for_all_parts(world):
+def test_close_waits_for_all_parts(world):
     """PRD-CLS-03, PRD-SPL-06."""
     w = world(batch_size=1_000, linger_ms=10_000, delivery_timeout_ms=60_000)
     no_more_than(w, 300)
@@ -223,7 +223,7 @@ def test_a_close_waits_for_all_parts(world):
     st.sampled_from(list(Codec)),
     st.booleans(),
 )
-def test_whatever_fits_alone_is_stored_once_in_order(world, sizes, limit, batch_size, codec, idempotent):
+def test_records_that_fit_alone_are_stored_once_in_order(world, sizes, limit, batch_size, codec, idempotent):
     """PRD-SPL-01, -02, PRD-ACC-11: splitting converges for an oversized batch.size, with any codec."""
     w = world(
         batch_size=batch_size,

@@ -1,6 +1,6 @@
-"""The account of buffer.memory (PRD-ACC-09, PRD-ACC-11).
+"""The accounting of buffer.memory (PRD-ACC-09, PRD-ACC-11).
 
-It never lends more than it has, serves in the order of arrival, and takes each grant back once.
+The pool never grants more than it has, serves requests in order, and takes each grant back once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TOTAL = 100
 
 
 class Pool(RuleBasedStateMachine):
-    """Callers take, wait, give up and return in any order."""
+    """Callers allocate, wait, give up and release in any order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,10 +29,10 @@ class Pool(RuleBasedStateMachine):
     def allocate(self, size):
         grant = self.pool.take(size)
         if grant:
-            assert not self.line, "a newcomer overtook the line"
+            assert not self.line, "a new request was served before waiting ones"
             self.lent.append(grant)
             return
-        assert self.line or size > self.pool.available_bytes, "there was room"
+        assert self.line or size > self.pool.available_bytes, "there was memory for the request"
         number = self.arrived = self.arrived + 1
 
         def granted(given):
@@ -54,7 +54,7 @@ class Pool(RuleBasedStateMachine):
     @precondition(lambda self: self.lent)
     @rule(data=st.data(), more=st.integers(1, TOTAL))
     def grow(self, data, more):
-        """A batch that will be compressed requests more, like a newcomer: it overtakes no waiter."""
+        """A compressed batch requests more memory, and is not served before waiting requests."""
         grant = self.lent[data.draw(st.integers(0, len(self.lent) - 1))]
         before, could = grant.size_bytes, not self.line and more <= self.pool.available_bytes
         assert self.pool.grow(grant, more) is could
@@ -75,26 +75,28 @@ class Pool(RuleBasedStateMachine):
         self.pool.give_up(waiter)
 
     @invariant()
-    def the_account_is_right(self):
+    def used_and_free_add_up(self):
         assert self.pool.available_bytes == TOTAL - sum(grant.size_bytes for grant in self.lent) >= 0
         assert self.pool.waiting == len(self.line)
 
     @invariant()
-    def whoever_came_first_is_served_first(self):
+    def requests_are_served_in_order(self):
         assert self.served == sorted(self.served)
         if self.line:
-            assert self.line[0][1].size_bytes > self.pool.available_bytes, "the first in line could be served"
+            assert self.line[0][1].size_bytes > self.pool.available_bytes, (
+                "the first waiting request could be served"
+            )
 
 
 TestPool = Pool.TestCase
 
 
-def test_waiting_for_more_than_there_is_is_refused():
+def test_request_beyond_the_total_is_refused():
     with pytest.raises(ValueError, match="exceed the pool"):
         BufferPool(10).wait(11, lambda grant: None)
 
 
-def test_what_was_returned_neither_grows_nor_shrinks():
+def test_released_memory_neither_grows_nor_shrinks():
     """PRD-ACC-11."""
     pool = BufferPool(10)
     grant = pool.take(5)

@@ -8,7 +8,7 @@ from clients.reference.errors import IllegalStateError, ProducerClosedError
 from harness.model.verdicts import Outcome
 
 
-def test_send_after_close_is_refused_and_closing_twice_is_fine(world):
+def test_send_after_close_is_refused_and_close_is_idempotent(world):
     """PRD-CLS-03, -05."""
     w = world(linger_ms=10_000)
     delivery = w.send()
@@ -24,7 +24,7 @@ def test_send_after_close_is_refused_and_closing_twice_is_fine(world):
     assert not w.proxy().connections
 
 
-def test_closing_in_time_fails_what_is_left_and_says_what_is_known(world):
+def test_close_timeout_fails_records_with_what_is_known(world):
     """PRD-CLS-04."""
     w = world(linger_ms=0, batch_size=0, max_in_flight_requests_per_connection=1)
     w.brokers.fates(then="hold")
@@ -43,7 +43,7 @@ def test_closing_in_time_fails_what_is_left_and_says_what_is_known(world):
     assert w.closed[-1][1] == 1
 
 
-def test_closing_frees_blocked_sends_at_once(world):
+def test_close_fails_blocked_sends_at_once(world):
     """PRD-CLS-07, MET-16."""
     w = world()
     waiting = w.send(topic="nope")

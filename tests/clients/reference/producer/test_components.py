@@ -1,4 +1,4 @@
-"""One overridden method makes another client. These variants show that the other tests' properties can be broken.
+"""Clients with one overridden method, to show that the properties of the other tests can be broken.
 
 Each variant has a defect that some real client has had. If it did not break its property here, the tests of that
 property would prove nothing.
@@ -50,7 +50,7 @@ class NeverExpires(ProducerBatch):
         self.expires_ms = 2**62
 
 
-def test_acknowledging_early_loses(world):
+def test_early_acknowledgement_loses_a_record(world):
     w = world(components=Components(sender=AcknowledgesBeforeTheResponse))
     w.brokers.fates("close-before")
     delivery = w.send()
@@ -60,7 +60,7 @@ def test_acknowledging_early_loses(world):
     assert w.brokers.values() == []
 
 
-def test_a_new_sequence_duplicates(world):
+def test_new_sequence_duplicates_a_record(world):
     w = world(components=Components(accumulator=RetriesWithANewSequence))
     w.settle(w.send())
     w.brokers.fates("close-after")
@@ -68,7 +68,7 @@ def test_a_new_sequence_duplicates(world):
     assert w.brokers.values() == [b"v0", b"v1", b"v1"]
 
 
-def test_dropping_on_disconnect_gives_up_what_a_retry_would_save(world):
+def test_dropping_on_disconnect_gives_up_a_record(world):
     w = world(components=Components(sender=DropsABatchOnDisconnect))
     w.brokers.fates("close-before")
     delivery = w.send()
@@ -77,7 +77,7 @@ def test_dropping_on_disconnect_gives_up_what_a_retry_would_save(world):
     assert w.brokers.values() == []
 
 
-def test_a_flipped_byte_is_on_the_wire(world):
+def test_flipped_byte_is_on_the_wire(world):
     w = world(components=Components(batch=CorruptsOnRetry))
     w.brokers.fates(7)
     w.send()
@@ -88,7 +88,7 @@ def test_a_flipped_byte_is_on_the_wire(world):
     assert first.produced != second.produced
 
 
-def test_never_expiring_leaves_records_without_a_result(world):
+def test_disabled_expiry_leaves_records_without_a_result(world):
     w = world(components=Components(batch=NeverExpires), delivery_timeout_ms=1_500, request_timeout_ms=1_000)
     w.settle(w.send())
     w.refuse()

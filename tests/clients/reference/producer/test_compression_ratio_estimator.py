@@ -14,7 +14,7 @@ RATIOS = st.floats(0.001, 3)
 
 
 def learn(estimator, ratio):
-    """Have the estimator see batches of topic "t" that compress so well until it expects no less."""
+    """Show the estimator batches of topic "t" with this ratio until its estimate has reached the ratio."""
     while estimator.estimation("t") > ratio:
         estimator.observed("t", ratio)
 
@@ -32,7 +32,7 @@ def test_steps_are_javas(before, observed, after):
 
 
 @given(st.lists(RATIOS, max_size=50))
-def test_the_estimate_is_never_below_what_was_just_seen(observed):
+def test_estimate_is_at_least_the_last_observation(observed):
     """PRD-SPL-05."""
     estimator = CompressionRatioEstimator(Codec.LZ4)
     for ratio in observed:
@@ -45,7 +45,7 @@ def test_the_estimate_is_never_below_what_was_just_seen(observed):
 
 
 @given(RATIOS)
-def test_a_split_ends_all_hope(ratio):
+def test_split_resets_the_estimate(ratio):
     """PRD-SPL-05: the estimate is at least 1 afterwards."""
     estimator = CompressionRatioEstimator(Codec.GZIP)
     learn(estimator, 0.2)
@@ -54,7 +54,7 @@ def test_a_split_ends_all_hope(ratio):
     assert estimator.growth("t") == pytest.approx(1.05 * max(1.0, ratio))
 
 
-def test_topics_learn_apart_and_no_codec_learns_nothing():
+def test_topics_have_separate_estimates_and_no_codec_has_none():
     estimator = CompressionRatioEstimator(Codec.LZ4)
     estimator.observed("a", 0.1)
     assert estimator.estimation("a") < estimator.estimation("b") == 1.0
@@ -62,7 +62,7 @@ def test_topics_learn_apart_and_no_codec_learns_nothing():
 
 
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
-def test_batches_of_what_compresses_well_grow_beyond_batch_size_and_hold_the_memory(world, codec):
+def test_compressible_batches_exceed_batch_size_and_account_for_memory(world, codec):
     """PRD-ACC-01, PRD-ACC-11: their size on the wire is below batch.size, and their memory is accounted for."""
     w = world(batch_size=2_000, linger_ms=1_000, compression_type=codec, buffer_memory=100_000)
     learn(w.accumulator.estimator, 0.05)
@@ -82,7 +82,7 @@ def test_batches_of_what_compresses_well_grow_beyond_batch_size_and_hold_the_mem
     assert w.core.not_at_rest() == []
 
 
-def test_what_compresses_ends_its_batch_where_memory_ends(world):
+def test_compressible_batch_is_closed_when_memory_ends(world):
     """PRD-ACC-09: a batch that would exceed the available memory is closed, and does not wait for memory."""
     w = world(batch_size=1_000, linger_ms=1_000, compression_type="gzip", buffer_memory=3_000)
     w.settle(w.send())

@@ -1,4 +1,4 @@
-"""A batch is encoded with the identity that it would get now, and restamped only if it gets another one."""
+"""A batch is encoded with the identity that it would get now, and is restamped only for another one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def identity(batch: ProducerBatch) -> tuple[int, int, int, bool]:
     return header.producer_id, header.producer_epoch, header.base_sequence, read.crc_ok
 
 
-def test_the_identity_that_was_foreseen_costs_nothing():
+def test_expected_identity_is_not_restamped():
     batch = encoded(ME, 3)
     foreseen = batch.payload()
     assert not batch.has_sequence
@@ -45,7 +45,7 @@ def test_the_identity_that_was_foreseen_costs_nothing():
     ("producer_id", "base_sequence"),
     [(ME, 4), (ProducerId(7, 2), 3), (ProducerId(8, 1), 3), (NO_PRODUCER_ID, NO_SEQUENCE)],
 )
-def test_any_other_is_stamped_on(producer_id, base_sequence):
+def test_other_identity_is_restamped(producer_id, base_sequence):
     """PRD-IDM-03."""
     batch = encoded(ME, 3)
     batch.assign_sequence(producer_id, base_sequence)
@@ -54,7 +54,7 @@ def test_any_other_is_stamped_on(producer_id, base_sequence):
     assert identity(batch) == (7, 1, 3, True)
 
 
-def test_events_folded_together_are_worth_what_each_is():
+def test_folded_events_equal_single_events():
     sent = {"node": 1, "attempt": 1, "producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
     events: list[TraceEvent] = [
         RequestSent(at_ms=1, node=1, api="Produce", version=9, correlation_id=4, size_bytes=80),

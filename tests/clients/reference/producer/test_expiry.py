@@ -1,4 +1,4 @@
-"""A batch expires exactly at its limit, wherever it is then, and its error says what is known of its records."""
+"""A batch expires exactly at its limit, whatever its state, and its error says what is known of its records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.wire.error_table import BY_NAME
 from testkit.codes import has_error
 
 
-def test_a_queued_batch_expires_exactly_at_its_limit(world):
+def test_queued_batch_expires_exactly_at_its_limit(world):
     """PRD-EXP-01, PRD-EXP-02, PRD-EXP-05: no broker is listening, and the core wakes itself."""
     w = world(delivery_timeout_ms=3_000, request_timeout_ms=1_000)
     w.settle(w.send())
@@ -27,7 +27,7 @@ def test_a_queued_batch_expires_exactly_at_its_limit(world):
     assert len(w.brokers.requests()) == 1
 
 
-def test_a_batch_in_flight_expires_and_is_never_sent_again(world):
+def test_batch_in_flight_expires_and_is_not_retried(world):
     """PRD-EXP-03: a late success is ignored, and the record may be stored."""
     w = world(delivery_timeout_ms=3_000, request_timeout_ms=2_900, enable_idempotence=False, linger_ms=0)
     w.settle(w.send())
@@ -47,7 +47,7 @@ def test_a_batch_in_flight_expires_and_is_never_sent_again(world):
     assert w.accumulator.pool.available_bytes == w.config.buffer_memory
 
 
-def test_refused_attempts_alone_leave_no_doubt_at_expiry(world):
+def test_batch_with_only_rejected_attempts_expires_as_not_stored(world):
     w = world(delivery_timeout_ms=3_000, request_timeout_ms=1_000, enable_idempotence=False)
     w.brokers.fates(then=BY_NAME["NOT_ENOUGH_REPLICAS"].code)
     delivery = w.send()
@@ -56,7 +56,7 @@ def test_refused_attempts_alone_leave_no_doubt_at_expiry(world):
     assert delivery.error.outcome is Outcome.FAIL
 
 
-def test_a_batch_without_a_leader_ages_while_metadata_is_asked_for(world):
+def test_batch_without_a_leader_expires(world):
     """PRD-ACC-07."""
     w = world(nodes=2, delivery_timeout_ms=3_000, request_timeout_ms=1_000)
     w.settle(w.send(partition=1))

@@ -64,7 +64,7 @@ def test_one_batch_until_the_first_is_acknowledged_then_five(world):
     assert len(w.brokers.values()) == 12
 
 
-def test_a_duplicate_is_a_success_with_its_first_offset(world):
+def test_duplicate_is_a_success_with_its_first_offset(world):
     """PRD-IDM-05."""
     w = one_by_one(world, request_timeout_ms=500)
     w.brokers.fates("hold")
@@ -75,7 +75,7 @@ def test_a_duplicate_is_a_success_with_its_first_offset(world):
     assert attempts(w) == [(0, 0), (0, 1), (0, 1)]
 
 
-def test_a_forgotten_duplicate_is_a_success_without_offset(world):
+def test_forgotten_duplicate_is_a_success_without_offset(world):
     """PRD-IDM-06."""
     w = world()
     w.brokers.fates(BY_NAME["DUPLICATE_SEQUENCE_NUMBER"].code)
@@ -85,7 +85,7 @@ def test_a_forgotten_duplicate_is_a_success_without_offset(world):
 
 
 @pytest.mark.parametrize("disposition", [NOT_ENOUGH, 7, 6, 2, "hold", "lose", "close-after", "close-before"])
-def test_a_failure_in_the_middle_is_repaired_in_order(world, disposition):
+def test_failure_among_batches_is_retried_in_order(world, disposition):
     """PRD-IDM-07, -08: the following batches are rejected too, and are retried only after the lowest."""
     w = one_by_one(world, request_timeout_ms=500)
     w.brokers.fates(None, disposition)
@@ -96,7 +96,7 @@ def test_a_failure_in_the_middle_is_repaired_in_order(world, disposition):
     assert retried == sorted(retried)
 
 
-def test_a_batch_refused_out_of_order_behind_another_keeps_its_identity(world):
+def test_batch_rejected_out_of_order_after_another_keeps_its_identity(world):
     """PRD-IDM-08."""
     w = one_by_one(world)
     w.brokers.fates(NOT_ENOUGH, OUT_OF_ORDER)
@@ -105,7 +105,7 @@ def test_a_batch_refused_out_of_order_behind_another_keeps_its_identity(world):
     assert w.brokers.values() == [b"v0", b"v1", b"v2"]
 
 
-def test_the_next_expected_batch_refused_out_of_order_raises_the_epoch(world):
+def test_next_expected_batch_rejected_out_of_order_bumps_the_epoch(world):
     """PRD-IDM-09, KIP-360: the client bumps the epoch without a broker, and the producer continues."""
     w = one_by_one(world)
     w.brokers.fates(OUT_OF_ORDER)
@@ -119,7 +119,7 @@ def test_the_next_expected_batch_refused_out_of_order_raises_the_epoch(world):
     assert attempts(w)[-1] == (1, 1)
 
 
-def test_other_partitions_follow_when_their_own_batches_are_settled(world):
+def test_other_partitions_bump_the_epoch_once_their_batches_complete(world):
     """PRD-IDM-10."""
     w = world(batch_size=0, linger_ms=0, request_timeout_ms=500)
     w.settle(w.send(partition=0), w.send(partition=1))
@@ -135,7 +135,7 @@ def test_other_partitions_follow_when_their_own_batches_are_settled(world):
     assert attempts(w, 1) == [(0, 0), (1, 0)]
 
 
-def test_a_partition_with_a_batch_in_doubt_keeps_its_epoch_while_another_restarts(world):
+def test_partition_with_batch_in_doubt_keeps_its_epoch(world):
     """PRD-IDM-10: the batch in flight under the old epoch is retried under it."""
     w = world(batch_size=0, linger_ms=0)
     w.settle(w.send(partition=0), w.send(partition=1))
@@ -159,7 +159,7 @@ def test_a_partition_with_a_batch_in_doubt_keeps_its_epoch_while_another_restart
 
 
 @pytest.mark.parametrize(("log_start", "expected"), [(-1, (0, 1)), (0, (1, 0))])
-def test_an_unknown_producer_retries_and_restarts_if_the_log_start_is_known(world, log_start, expected):
+def test_unknown_producer_id_is_retried_with_known_log_start(world, log_start, expected):
     """PRD-IDM-12."""
     w = one_by_one(world)
     w.cluster.expire_producers(0)
@@ -175,7 +175,7 @@ def test_an_unknown_producer_retries_and_restarts_if_the_log_start_is_known(worl
     assert w.brokers.values() == [b"v0", b"v1"]
 
 
-def test_a_sent_batch_that_expires_stops_its_partition_until_the_chain_is_whole_again(world):
+def test_expired_stored_batch_blocks_its_partition_until_resolved(world):
     """PRD-EXP-06: the batch was stored, as the next batch's success shows. The epoch is unchanged, without a gap."""
     w = one_by_one(world, request_timeout_ms=2_900, delivery_timeout_ms=3_000)
     w.brokers.fates(then="hold")
@@ -195,7 +195,7 @@ def test_a_sent_batch_that_expires_stops_its_partition_until_the_chain_is_whole_
     assert w.brokers.values() == [b"v0", b"v1", b"v2", b"v3"]
 
 
-def test_a_sent_batch_that_expires_and_was_not_stored_raises_the_epoch(world):
+def test_expired_batch_that_was_not_stored_bumps_the_epoch(world):
     """PRD-EXP-06, PRD-IDM-13."""
     w = one_by_one(world, request_timeout_ms=1_000, delivery_timeout_ms=1_500)
     w.brokers.fates(then="lose")
@@ -210,7 +210,7 @@ def test_a_sent_batch_that_expires_and_was_not_stored_raises_the_epoch(world):
     assert w.brokers.values() == [b"v0", b"v2"]
 
 
-def test_a_batch_that_was_never_sent_leaves_no_gap(world):
+def test_unsent_batch_leaves_no_sequence_gap(world):
     """PRD-EXP-07."""
     w = one_by_one(world, request_timeout_ms=1_000, delivery_timeout_ms=1_500)
     w.refuse()
@@ -223,7 +223,7 @@ def test_a_batch_that_was_never_sent_leaves_no_gap(world):
     assert attempts(w) == [(0, 0), (0, 1)]
 
 
-def test_a_batch_refused_for_good_restarts_the_ones_behind_it(world):
+def test_permanently_rejected_batch_restarts_the_following_ones(world):
     """PRD-IDM-13: its numbers are missing, so all following batches get new ones, and no record is stored twice."""
     w = one_by_one(world)
     w.brokers.fates(BY_NAME["MESSAGE_TOO_LARGE"].code)
@@ -234,7 +234,7 @@ def test_a_batch_refused_for_good_restarts_the_ones_behind_it(world):
     assert w.brokers.values() == [b"v0", b"v2", b"v3", b"v4"]
 
 
-def test_a_batch_in_doubt_is_never_given_a_second_identity(world):
+def test_batch_in_doubt_is_never_given_a_second_identity(world):
     """The second batch is stored and its response is lost, while the first one fails permanently.
 
     The second batch must learn its outcome under its old identity before the epoch is bumped. Otherwise it would be
@@ -254,7 +254,7 @@ def test_a_batch_in_doubt_is_never_given_a_second_identity(world):
     assert attempts(w)[-1][0] == 1
 
 
-def test_an_idle_producer_whose_state_the_broker_dropped_goes_on(world):
+def test_idle_producer_continues_after_the_broker_dropped_its_state(world):
     """PRD-IDM-15."""
     w = one_by_one(world)
     w.settle(w.send())
@@ -265,7 +265,7 @@ def test_an_idle_producer_whose_state_the_broker_dropped_goes_on(world):
     assert attempts(w) == [(0, 0), (0, 1), (0, 2)]
 
 
-def test_sending_again_after_a_reported_failure_is_another_record(world):
+def test_resend_by_the_application_is_a_new_record(world):
     """PRD-IDM-16: idempotence applies to batches, not to the application's own retries."""
     w = one_by_one(world, request_timeout_ms=1_000, delivery_timeout_ms=1_500)
     w.brokers.fates(then="hold")

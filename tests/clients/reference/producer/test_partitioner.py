@@ -28,7 +28,7 @@ def known(*leaders: int | None) -> TopicMetadata:
 
 
 class Waiting:
-    """The queues of the accumulator: waiting batches by partition, and which partitions have a batch with room."""
+    """A fake of the accumulator's queues: waiting batches by partition, and partitions that have a batch with room."""
 
     def __init__(self, load=None, filling=()):
         self.load, self.filling = load, set(filling)
@@ -63,13 +63,13 @@ def test_murmur2_is_javas(key, hashed):
 
 
 @given(st.binary(max_size=64), st.integers(1, 100))
-def test_a_key_always_goes_to_the_same_partition_of_those_there_are(key, count):
+def test_key_maps_to_one_of_the_existing_partitions(key, count):
     partition = partition_for_key(key, count)
     assert 0 <= partition < count
     assert partition == partition_for_key(key, count)
 
 
-def test_an_empty_key_is_a_key_and_null_is_none():
+def test_empty_key_is_a_key_and_null_is_not():
     chooser = partitioner(dice=-1.0)
     topic = known(*[1] * 64)
     assert chooser.partition("t", topic, b"") == partition_for_key(b"", 64) != 0
@@ -82,7 +82,7 @@ def test_keys_can_be_ignored():
 
 
 @given(st.floats(-1, 1), st.lists(st.sampled_from([None, 1]), min_size=1, max_size=9))
-def test_the_dice_choose_among_partitions_with_a_leader(dice, leaders):
+def test_random_choice_is_among_partitions_with_a_leader(dice, leaders):
     topic = known(*leaders)
     assert partitioner(dice).partition("t", topic, None) in (topic.available or range(len(leaders)))
 
@@ -91,7 +91,7 @@ def rolling(*rolls):
     return iter(rolls).__next__
 
 
-def test_keyless_records_stick_for_a_batch():
+def test_keyless_records_stay_in_a_partition_for_a_batch():
     """PRD-ISP-07: switch between batches after batch.size, and within a batch after twice that."""
     queues = Waiting()
     chooser = partitioner(rolling(-1.0, 1.0, -1.0), queues)
@@ -112,7 +112,7 @@ def test_keyless_records_stick_for_a_batch():
     assert chosen == [0, 0, 0, 2, 2, 2, 0]
 
 
-def test_a_partition_that_lost_its_leader_is_left_and_news_alone_is_no_reason():
+def test_partition_is_changed_if_it_loses_its_leader():
     chooser = partitioner(rolling(-1.0, 1.0))
     assert chooser.partition("t", known(1, 1, 1), None) == 0
     assert chooser.partition("t", known(2, 1, 1), None) == 0
@@ -120,7 +120,7 @@ def test_a_partition_that_lost_its_leader_is_left_and_news_alone_is_no_reason():
 
 
 @given(st.lists(st.integers(0, 9), min_size=2, max_size=8), st.floats(-1, 1))
-def test_longer_queues_get_less(waiting, dice):
+def test_longer_queues_get_fewer_records(waiting, dice):
     """PRD-ISP-07, KIP-794: a queue's weight is the longest length + 1, minus its own length."""
     chooser = partitioner(dice, Waiting(list(enumerate(waiting))))
     weights = [max(waiting) + 1 - each for each in waiting]
@@ -132,7 +132,7 @@ def test_longer_queues_get_less(waiting, dice):
 @given(
     st.lists(st.tuples(st.none() | st.binary(max_size=9), st.integers(0, 900), st.booleans()), max_size=60)
 )
-def test_what_takes_no_thought_is_what_thought_gives(steps):
+def test_fast_choice_equals_slow_choice(steps):
     """The fast choice is None or the same as the slow one."""
     queues = Waiting()
     rolls = (((n * 37) % 100) / 50 - 1 for n in range(1_000))
@@ -147,7 +147,7 @@ def test_what_takes_no_thought_is_what_thought_gives(steps):
         chooser.appended("t", key, size)
 
 
-def test_a_node_is_slow_from_its_last_drain_on():
+def test_node_is_slow_since_its_last_drain():
     """PRD-ISP-07: the next drain makes it fast again. Without a timeout no node is slow."""
     latencies, off = NodeLatencies(100), NodeLatencies(0)
     slow = []
@@ -168,7 +168,7 @@ def spread(world, **settings):
     return w
 
 
-def test_the_load_counts_once_every_partition_had_a_batch(world):
+def test_queue_length_counts_once_every_partition_had_a_batch(world):
     """PRD-ISP-07: before that, partitions without a batch would never be chosen. Equal queues have no effect."""
     w = world(batch_size=300, linger_ms=0)
     w.settle(w.send(partition=0), w.send(partition=1))
@@ -181,7 +181,7 @@ def test_the_load_counts_once_every_partition_had_a_batch(world):
     assert accumulator.load_of("t", topic) == [(0, 0), (1, 4), (2, 0)]
 
 
-def test_the_load_can_be_left_out(world):
+def test_adaptive_partitioning_can_be_disabled(world):
     """PRD-ISP-07: partitioner.adaptive.partitioning.enable."""
     w = spread(world, partitioner_adaptive_partitioning_enable=False)
     for _ in range(4):
@@ -189,7 +189,7 @@ def test_the_load_can_be_left_out(world):
     assert w.accumulator.load_of("t", w.metadata.topics["t"]) is None
 
 
-def test_a_broker_that_takes_nothing_for_too_long_is_avoided(world):
+def test_blocked_broker_is_avoided(world):
     """PRD-ISP-07: partitioner.availability.timeout.ms, until the broker accepts a request again."""
     w = spread(world, nodes=2, partitioner_availability_timeout_ms=200)
     accumulator, topic = w.accumulator, w.metadata.topics["t"]
@@ -211,7 +211,7 @@ def test_a_broker_that_takes_nothing_for_too_long_is_avoided(world):
     assert accumulator.load_of("t", w.metadata.topics["t"]) is None
 
 
-def test_the_choice_of_the_application_comes_before_the_keys(world):
+def test_partitioner_of_the_application_precedes_keys(world):
     """PRD-ISP-06: the partitioner receives the values before serialization."""
     asked = []
 
@@ -228,7 +228,7 @@ def test_the_choice_of_the_application_comes_before_the_keys(world):
 
 
 @pytest.mark.parametrize("choice", [-1, 3, None, "raises"])
-def test_a_choice_that_is_none_fails_the_record_alone(world, choice):
+def test_invalid_partition_fails_only_its_record(world, choice):
     class Odd:
         def partition(self, *given):
             return choice if choice != "raises" else 1 / 0
@@ -244,7 +244,7 @@ def test_a_choice_that_is_none_fails_the_record_alone(world, choice):
     assert w.core.not_at_rest() == []
 
 
-def test_round_robin_takes_them_in_turn(world):
+def test_round_robin_uses_partitions_in_turn(world):
     """PRD-ISP-06: org.apache.kafka.clients.producer.RoundRobinPartitioner, whatever the key."""
     w = world(linger_ms=0, partitioner=RoundRobinPartitioner())
     deliveries = [w.send(partition=None, key=b"same") for _ in range(7)]

@@ -15,7 +15,7 @@ from harness.wire.error_table import BY_NAME
 from testkit.codes import has_error
 
 
-def test_each_partition_of_an_answer_is_handled_by_itself(world):
+def test_each_partition_of_a_response_is_handled_separately(world):
     """PRD-SND-04."""
     w = world(nodes=2)
     w.settle(w.send(partition=0), w.send(partition=2))
@@ -27,7 +27,7 @@ def test_each_partition_of_an_answer_is_handled_by_itself(world):
     assert moved.error is None
 
 
-def test_an_answer_that_leaves_a_batch_out_leaves_it_to_its_timeout(world):
+def test_batch_missing_from_the_response_times_out(world):
     """PRD-SND-05: neither completed nor retried."""
     w = world(enable_idempotence=False, delivery_timeout_ms=2_000, request_timeout_ms=500)
     w.settle(w.send())
@@ -46,7 +46,7 @@ def test_an_answer_that_leaves_a_batch_out_leaves_it_to_its_timeout(world):
     w.settle(w.send())
 
 
-def test_an_answer_for_a_partition_that_was_not_asked_is_told_and_ignored(world):
+def test_partition_that_was_not_requested_is_traced_and_ignored(world):
     """PRD-SND-05."""
 
     def misplaced(body):
@@ -67,7 +67,7 @@ def test_an_answer_for_a_partition_that_was_not_asked_is_told_and_ignored(world)
 
 
 @pytest.mark.parametrize("version", [7, 8, 12, 13])
-def test_records_that_the_broker_named_get_their_own_error(world, version):
+def test_record_errors_apply_to_their_records(world, version):
     """PRD-SND-12, KIP-467. Before Produce version 8 there are no such errors."""
     w = world(linger_ms=50)
     w.brokers.offer(Api.PRODUCE, 0, version)
@@ -79,7 +79,7 @@ def test_records_that_the_broker_named_get_their_own_error(world, version):
     assert named == [False, version >= 8, False]
 
 
-def test_a_topic_that_was_deleted_fails_in_time_and_hinders_nobody(world):
+def test_deleted_topic_fails_without_delaying_others(world):
     """PRD-SND-11."""
     w = world(delivery_timeout_ms=3_000, request_timeout_ms=1_000, linger_ms=0)
     w.cluster.create_topic("gone", 1)
@@ -97,7 +97,7 @@ def test_a_topic_that_was_deleted_fails_in_time_and_hinders_nobody(world):
     assert w.now_ms == start_ms + 3_000
 
 
-def test_a_recreated_topic_gets_what_metadata_says_is_its_own(world):
+def test_recreated_topic_gets_its_new_records(world):
     """PRD-SND-15: the broker rejects the old id, and its response is still matched to the batch."""
     w = world(linger_ms=0)
     w.settle(w.send())
@@ -113,7 +113,7 @@ def test_a_recreated_topic_gets_what_metadata_says_is_its_own(world):
     assert w.brokers.values() == [b"v1"]
 
 
-def test_the_words_for_a_missing_permission(world):
+def test_error_names_for_missing_permissions(world):
     """PRD-SND-03."""
     w = world()
     w.brokers.fates(BY_NAME["TOPIC_AUTHORIZATION_FAILED"].code)
@@ -123,7 +123,7 @@ def test_the_words_for_a_missing_permission(world):
     w.settle(w.send())
 
 
-def test_an_answer_under_an_id_that_is_history_still_finds_its_batch(world):
+def test_response_with_the_previous_topic_id_completes_its_batch(world):
     """PRD-SND-15: metadata learned the topic's new id while the request was in flight."""
     w = world(linger_ms=0)
     w.settle(w.send())

@@ -13,7 +13,7 @@ from harness.wire.apis import Api
 from harness.wire.records import Codec
 
 
-def test_a_record_is_stored_and_its_delivery_says_where(world):
+def test_record_is_stored_and_its_delivery_has_the_offset(world):
     """PRD-SND-01."""
     w = world()
     told = []
@@ -36,7 +36,7 @@ def test_every_codec_arrives_in_order(world, codec, idempotent):
     assert {batch.header.codec for batch in w.brokers.batches()} == {codec}
 
 
-def test_nothing_but_api_versions_is_written_before_ready(world):
+def test_only_api_versions_is_written_before_ready(world):
     """NET-CON-01."""
     w = world()
     w.settle(w.send())
@@ -47,7 +47,7 @@ def test_nothing_but_api_versions_is_written_before_ready(world):
     assert set(first.values()) == {Api.API_VERSIONS}
 
 
-def test_acks_zero_completes_without_an_answer(world):
+def test_acks_zero_completes_without_a_response(world):
     """NET-INF-05: the callback runs once the bytes are written, and the request leaves no slot occupied."""
     w = world(acks=0, enable_idempotence=False, max_in_flight_requests_per_connection=1, linger_ms=0)
     for _ in range(5):
@@ -59,7 +59,7 @@ def test_acks_zero_completes_without_an_answer(world):
 
 
 @pytest.mark.parametrize(("acks", "on_the_wire"), [("all", -1), (1, 1), (0, 0)])
-def test_acks_is_what_was_configured(world, acks, on_the_wire):
+def test_acks_is_the_configured_value(world, acks, on_the_wire):
     """PRD-SND-16."""
     w = world(acks=acks, enable_idempotence=False)
     w.settle(w.send())
@@ -67,7 +67,7 @@ def test_acks_is_what_was_configured(world, acks, on_the_wire):
     assert [seen.body.acks for seen in w.brokers.requests()] == [on_the_wire]
 
 
-def test_a_batch_waits_for_linger_and_no_longer(world):
+def test_batch_waits_for_linger_and_no_longer(world):
     """PRD-ACC-03, with a connection that is ready."""
     w = world(linger_ms=50)
     w.settle(w.send())
@@ -80,7 +80,7 @@ def test_a_batch_waits_for_linger_and_no_longer(world):
     assert [header.record_count for header in second.batches] == [2]
 
 
-def test_a_full_batch_goes_at_once(world):
+def test_full_batch_is_sent_at_once(world):
     w = world(linger_ms=10_000, batch_size=200, delivery_timeout_ms=60_000)
     begin = [w.send(value=b"x" * 120) for _ in range(3)]
     w.settle(*begin[:2])
@@ -89,7 +89,7 @@ def test_a_full_batch_goes_at_once(world):
     assert [h.record_count for seen in w.brokers.requests() for h in seen.batches] == [1, 1]
 
 
-def test_a_flush_sends_at_once_and_covers_what_was_before_it(world):
+def test_flush_sends_at_once_and_covers_earlier_records(world):
     """PRD-CLS-01."""
     w = world(linger_ms=10_000)
     delivery = w.send()
@@ -100,7 +100,7 @@ def test_a_flush_sends_at_once_and_covers_what_was_before_it(world):
     assert delivery.is_done
 
 
-def test_a_record_beyond_the_limits_never_reaches_the_wire(world):
+def test_oversized_record_is_never_sent(world):
     """PRD-ACC-10."""
     w = world(max_request_size=1_000, buffer_memory=500)
     told = []
@@ -129,7 +129,7 @@ def test_a_record_beyond_the_limits_never_reaches_the_wire(world):
         {"headers": 7},
     ],
 )
-def test_what_is_no_record_is_refused_and_leaves_nothing_behind(world, record):
+def test_invalid_record_is_refused_without_side_effects(world, record):
     """PRD-ISP-09."""
     w = world()
     w.settle(w.send())
@@ -139,7 +139,7 @@ def test_what_is_no_record_is_refused_and_leaves_nothing_behind(world, record):
     assert len(w.brokers.values()) == 2
 
 
-def test_callbacks_run_in_send_order_and_one_that_raises_hurts_nobody(world):
+def test_callbacks_run_in_send_order_even_if_one_raises(world):
     """PRD-SND-13."""
     w = world(batch_size=100)
     told = []
@@ -172,7 +172,7 @@ def test_callbacks_run_in_send_order_and_one_that_raises_hurts_nobody(world):
     st.sampled_from(list(Codec)),
     st.sampled_from([0, 100, 400, 16_384]),
 )
-def test_what_is_sent_is_what_is_stored(world, records, codec, batch_size):
+def test_stored_record_equals_sent_record(world, records, codec, batch_size):
     """PRD-ISP-08: null and empty are different, and headers keep their order and duplicates."""
     w = world(compression_type=codec.name.lower(), batch_size=batch_size)
     deliveries = [w.send(key=key, value=value, headers=headers) for key, value, headers in records]

@@ -1,4 +1,4 @@
-"""A batch alone: one result, the same bytes at each attempt, and what the result says about its records."""
+"""A single batch: one result, the same bytes at each attempt, and what the result says about its records."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def in_flight() -> ProducerBatch:
     return made
 
 
-def test_a_success_is_the_end_and_nothing_may_follow():
+def test_completed_batch_rejects_further_transitions():
     """PRD-FIN-03."""
     made = in_flight()
     assert made.succeed(5, -1, 2)
@@ -46,7 +46,7 @@ def test_a_success_is_the_end_and_nothing_may_follow():
 
 
 @pytest.mark.parametrize("end", ["fail", "abort"])
-def test_what_comes_after_a_failure_is_ignored(end):
+def test_result_after_a_failure_is_ignored(end):
     """PRD-FIN-02, -03."""
     made = in_flight()
     first = SendError("made-up", "first")
@@ -61,7 +61,7 @@ def test_what_comes_after_a_failure_is_ignored(end):
 
 
 @pytest.mark.parametrize("codec", list(Codec))
-def test_the_bytes_of_every_attempt_are_the_same(codec):
+def test_every_attempt_has_the_same_bytes(codec):
     """PRD-SND-02, PRD-IDM-03."""
     made = batch(codec)
     made.assign_sequence(ProducerId(7, 3), 41)
@@ -78,7 +78,7 @@ def test_the_bytes_of_every_attempt_are_the_same(codec):
 
 
 @given(st.lists(st.sampled_from(sorted(ERRORS)), max_size=4), st.sampled_from(sorted(ERRORS)), st.booleans())
-def test_a_failure_is_definite_only_if_every_attempt_was(earlier, last, was_sent):
+def test_failure_is_definite_only_if_every_attempt_was(earlier, last, was_sent):
     made = batch()
     made.was_sent = was_sent
     if was_sent:
@@ -89,13 +89,13 @@ def test_a_failure_is_definite_only_if_every_attempt_was(earlier, last, was_sent
     assert made.outcome_of(ERRORS[last]) is (Outcome.FAIL if certain else Outcome.INFO)
 
 
-def test_a_batch_on_the_wire_is_in_doubt():
+def test_batch_on_the_wire_is_in_doubt():
     made = in_flight()
     made.on_the_wire = True
     assert made.outcome_of(BY_NAME["MESSAGE_TOO_LARGE"]) is Outcome.INFO
 
 
-def test_absence_that_a_broker_tells_settles_where_it_is_but_not_what_the_caller_is_told():
+def test_reported_absence_settles_storage_but_not_the_outcome():
     made = in_flight()
     made.attempt_ended(BY_NAME["NETWORK_EXCEPTION"])
     assert made.may_be_stored

@@ -27,7 +27,7 @@ def one_by_one(world, **settings):
     return w
 
 
-def test_an_identity_is_obtained_first_and_stamped_on_every_batch(world):
+def test_identity_is_obtained_first_and_stamped_on_every_batch(world):
     """PRD-IDM-01."""
     w = world()
     w.settle(w.send(), w.send(partition=1))
@@ -38,21 +38,21 @@ def test_an_identity_is_obtained_first_and_stamped_on_every_batch(world):
 
 
 @pytest.mark.parametrize("highest", range(6))
-def test_every_version_of_init_producer_id_is_spoken(world, highest):
+def test_every_init_producer_id_version_works(world, highest):
     w = world()
     w.brokers.offer(Api.INIT_PRODUCER_ID, 0, highest)
     w.settle(w.send())
     assert [seen.version for seen in w.brokers.requests(Api.INIT_PRODUCER_ID)] == [highest]
 
 
-def test_without_idempotence_there_is_none(world):
+def test_without_idempotence_there_is_no_identity(world):
     w = world(enable_idempotence=False)
     w.settle(w.send())
     assert w.brokers.requests(Api.INIT_PRODUCER_ID) == []
     assert [(h.producer_id, h.base_sequence) for s in w.brokers.requests() for h in s.batches] == [(-1, -1)]
 
 
-def test_the_question_for_an_identity_is_repeated(world):
+def test_init_producer_id_is_retried(world):
     w = world()
     w.brokers.fates("close-before", 14, 15, 51, api=Api.INIT_PRODUCER_ID)
     delivery = w.send()
@@ -62,7 +62,7 @@ def test_the_question_for_an_identity_is_repeated(world):
 
 
 @pytest.mark.parametrize("error", ["CLUSTER_AUTHORIZATION_FAILED", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"])
-def test_a_refused_identity_ends_what_waits_for_it_and_is_asked_for_again(world, error):
+def test_rejected_identity_fails_waiting_batches_and_is_requested_again(world, error):
     """KAFKA-13668, SenderTest#testClusterAuthorizationExceptionInInitProducerIdRequest."""
     w = world()
     w.brokers.fates(BY_NAME[error].code, api=Api.INIT_PRODUCER_ID)
@@ -79,7 +79,7 @@ def test_a_refused_identity_ends_what_waits_for_it_and_is_asked_for_again(world,
     assert w.core.not_at_rest() == []
 
 
-def test_an_identity_that_stays_refused_does_not_hold_up_close(world):
+def test_permanently_rejected_identity_does_not_block_close(world):
     w = world()
     w.brokers.fates(then=31, api=Api.INIT_PRODUCER_ID)
     for _ in range(2):
@@ -91,7 +91,7 @@ def test_an_identity_that_stays_refused_does_not_hold_up_close(world):
     w.until(lambda: w.core.is_closed, limit_ms=100)
 
 
-def test_a_refusal_after_the_last_epoch_leaves_no_batch_in_the_way(world):
+def test_rejection_after_the_last_epoch_leaves_no_batch_behind(world):
     """The batches of the old identity end with the others, in flight or not. The new one starts without them."""
     w = world(batch_size=0, linger_ms=0)
     answers = iter(("last epoch", "refused"))
@@ -116,7 +116,7 @@ def test_a_refusal_after_the_last_epoch_leaves_no_batch_in_the_way(world):
     assert w.core.not_at_rest() == []
 
 
-def test_the_last_epoch_is_followed_by_a_new_producer_id(world):
+def test_last_epoch_is_followed_by_a_new_producer_id(world):
     """PRD-IDM-11."""
     w = world(batch_size=0, linger_ms=0)
     w.brokers.script = lambda seen: (
@@ -150,7 +150,7 @@ def produce(w, producer_id, epoch):
     assert w.brokers.values()[-1] == b"another's"
 
 
-def test_an_old_epoch_is_refused_and_left(world):
+def test_fenced_epoch_is_replaced(world):
     """PRD-IDM-14: another producer has the same id with a higher epoch. The record fails, the next uses a new id."""
     w = one_by_one(world)
     produce(w, producer_id=0, epoch=1)
@@ -161,7 +161,7 @@ def test_an_old_epoch_is_refused_and_left(world):
 
 
 @pytest.mark.parametrize("error", ["CLUSTER_AUTHORIZATION_FAILED", "PRODUCER_FENCED"])
-def test_a_fatal_refusal_takes_everything_with_it(world, error):
+def test_fatal_error_ends_all_batches(world, error):
     """All batches end, queued or in flight, those that may be stored as unknown. Nothing is sent again."""
     w = one_by_one(world)
     w.brokers.fates(BY_NAME[error].code)
@@ -177,6 +177,6 @@ def test_a_fatal_refusal_takes_everything_with_it(world, error):
     assert w.core.not_at_rest() == []
 
 
-def test_identities_are_values():
+def test_identities_compare_by_value():
     assert ProducerId(1, 2) == ProducerId(1, 2)
     assert not ProducerId().is_valid

@@ -1,7 +1,7 @@
-"""Properties that hold whatever the network does, over random faults (E2E-DEL-01, -02, PRD-EXP-01, PRD-FIN-01).
+"""Properties that hold under any network events, over random faults (E2E-DEL-01, -02, PRD-EXP-01, PRD-FIN-01).
 
-A schedule sets the fate of each Produce request in turn. Then the network heals and everything must come to rest. The
-properties follow from the guarantees, not from the implementation.
+A schedule sets the fate of each Produce request in turn. Then the network heals, and every record must get a result.
+The properties follow from the guarantees, not from the implementation.
 """
 
 from __future__ import annotations
@@ -89,7 +89,9 @@ def common_laws(w, deliveries, told):
     for partition, value, delivery in deliveries:
         if delivery.error is None:
             assert value in stored[partition], "an acknowledged record is lost"
-            assert stored[partition][delivery.metadata.offset] == value, "its offset is another's"
+            assert stored[partition][delivery.metadata.offset] == value, (
+                "its offset is that of another record"
+            )
         elif delivery.error.outcome is Outcome.FAIL:
             assert value not in stored[partition], "a record reported as certainly not stored is stored"
     for partition, numbers in told.items():
@@ -98,7 +100,7 @@ def common_laws(w, deliveries, told):
     assert w.accumulator.pool.available_bytes == w.config.buffer_memory
     limit_ms = w.config.delivery_timeout_ms
     for expired in w.told(BatchExpired):
-        assert expired.age_ms == limit_ms, "expired early, or late although nothing kept the clock"
+        assert expired.age_ms == limit_ms, "expired early, or late although the client was not delayed"
     assert w.core.not_at_rest() == []
     final = {state.value for state in BatchState if state.is_final} | {BatchState.SPLIT.value}
     ends = Counter(e.subject for e in w.told(StateChanged) if e.after in final and e.before not in final)
@@ -109,7 +111,7 @@ def common_laws(w, deliveries, told):
 @pytest.mark.long("many simulated producers an example")
 @given(SCHEDULES, SENDS, SETTINGS)
 @settings(max_examples=150)
-def test_at_least_once_keeps_its_promises(world, schedule, sends, chosen):
+def test_at_least_once_loses_no_acknowledged_record(world, schedule, sends, chosen):
     w, deliveries, told = run(world, schedule, sends, enable_idempotence=False, **chosen)
     common_laws(w, deliveries, told)
     if chosen["max_in_flight_requests_per_connection"] == 1:  # PRD-ACC-08
@@ -157,6 +159,6 @@ def sequences_are_sound(w):
             header = batch.header
             chain = chains.setdefault((partition, header.producer_id, header.producer_epoch), {})
             for number, record in enumerate(batch.records, header.base_sequence):
-                assert chain.setdefault(number, record.value) == record.value, "a number was used twice"
+                assert chain.setdefault(number, record.value) == record.value, "a sequence was used twice"
     for chain in chains.values():
-        assert sorted(chain) == list(range(len(chain))), "a gap in the numbers that were sent"
+        assert sorted(chain) == list(range(len(chain))), "a gap in the sequences that were sent"

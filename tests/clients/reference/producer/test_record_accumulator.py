@@ -1,4 +1,4 @@
-"""Which batches share a request, and in which order partitions are served."""
+"""Which batches share a request, and the order in which partitions are served."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def requests(w):
     st.lists(st.tuples(st.integers(0, 2), st.integers(0, 900)), min_size=1, max_size=30),
     st.sampled_from([1_000, 1_500, 4_000]),
 )
-def test_one_batch_a_partition_and_no_more_than_max_request_size(world, records, limit):
+def test_one_batch_per_partition_up_to_max_request_size(world, records, limit):
     """PRD-ACC-01, PRD-ACC-05."""
     w = world(batch_size=500, max_request_size=limit, linger_ms=1_000, delivery_timeout_ms=60_000)
     w.settle(*[w.send(partition=partition, value=b"x" * size) for partition, size in records])
@@ -31,14 +31,14 @@ def test_one_batch_a_partition_and_no_more_than_max_request_size(world, records,
         assert sent == [size for p, size in records if p == partition]
 
 
-def test_a_record_larger_than_batch_size_gets_its_own_batch(world):
+def test_record_larger_than_batch_size_gets_its_own_batch(world):
     """PRD-ACC-01."""
     w = world(batch_size=200, linger_ms=1_000)
     w.settle(*[w.send(value=b"x" * size) for size in (10, 10, 900, 10)])
     assert [batch.header.record_count for batch in w.brokers.batches()] == [2, 1, 1]
 
 
-def test_no_partition_starves_where_only_one_batch_fits_a_request(world):
+def test_no_partition_starves_if_only_one_batch_fits_a_request(world):
     """PRD-ACC-06."""
     w = world(batch_size=600, max_request_size=700, linger_ms=0, max_in_flight_requests_per_connection=1)
     deliveries = [w.send(partition=partition, value=b"x" * 500) for _ in range(6) for partition in range(3)]
@@ -48,7 +48,7 @@ def test_no_partition_starves_where_only_one_batch_fits_a_request(world):
         assert set(order[begin : begin + 3]) == {0, 1, 2}
 
 
-def test_a_node_that_is_down_does_not_delay_the_others(world):
+def test_unavailable_node_does_not_delay_others(world):
     """PRD-ACC-13."""
     w = world(nodes=2)
     w.refuse(2)

@@ -28,7 +28,7 @@ FINAL = [
 
 @pytest.mark.parametrize("error", RETRIABLE)
 @pytest.mark.parametrize("idempotent", [True, False])
-def test_a_retriable_error_sends_the_same_bytes_again(world, error, idempotent):
+def test_retriable_error_resends_the_same_bytes(world, error, idempotent):
     """PRD-SND-02, PRD-SND-08, PRD-SND-09: identical except for the request header."""
     w = world(enable_idempotence=idempotent)
     w.brokers.fates(error, error)
@@ -41,7 +41,7 @@ def test_a_retriable_error_sends_the_same_bytes_again(world, error, idempotent):
 
 
 @pytest.mark.parametrize("error", FINAL)
-def test_any_other_error_is_the_end_at_once(world, error):
+def test_any_other_error_fails_at_once(world, error):
     """PRD-SND-03: the outcome comes from the error table."""
     w = world(enable_idempotence=False)
     w.brokers.fates(error)
@@ -54,7 +54,7 @@ def test_any_other_error_is_the_end_at_once(world, error):
     assert delivery.error.outcome is (Outcome.FAIL if definite else Outcome.INFO)
 
 
-def test_retries_wait_longer_and_longer(world):
+def test_retry_backoff_grows(world):
     """PRD-ACC-04: the backoff replaces the linger."""
     w = world(linger_ms=3_000)
     w.brokers.fates(*[code("REQUEST_TIMED_OUT")] * 6)
@@ -63,7 +63,7 @@ def test_retries_wait_longer_and_longer(world):
     assert [b - a for a, b in pairwise(times)] == [100, 200, 400, 800, 1_000, 1_000]
 
 
-def test_retries_are_counted(world):
+def test_retries_are_limited(world):
     w = world(retries=2, enable_idempotence=False)
     w.brokers.fates(then=code("NOT_ENOUGH_REPLICAS"))
     delivery = w.send()
@@ -72,19 +72,19 @@ def test_retries_are_counted(world):
     assert (delivery.error.name, delivery.error.outcome) == ("NOT_ENOUGH_REPLICAS", Outcome.FAIL)
 
 
-def test_a_definite_end_after_an_unknown_attempt_is_unknown(world):
+def test_definite_failure_after_an_unknown_attempt_is_unknown(world):
     w = world(enable_idempotence=False, request_timeout_ms=500)
     w.brokers.fates("hold", code("TOPIC_AUTHORIZATION_FAILED"))
     delivery = w.send()
     w.settle(delivery)
     assert (delivery.error.name, delivery.error.outcome) == ("TOPIC_AUTHORIZATION_FAILED", Outcome.INFO)
-    assert len(w.brokers.values()) == 1  # and so it was
+    assert len(w.brokers.values()) == 1  # the lost attempt was stored
 
 
 @pytest.mark.parametrize(
     ("disposition", "name"), [("close-after", "NETWORK_EXCEPTION"), ("hold", "REQUEST_TIMED_OUT")]
 )
-def test_a_lost_answer_is_retried_and_named(world, disposition, name):
+def test_lost_response_is_retried_and_named(world, disposition, name):
     """NET-TMO-03, PRD-SND-06: the record is stored twice without idempotence, and once with it."""
     for idempotent, copies in ((False, 2), (True, 1)):
         w = world(enable_idempotence=idempotent, request_timeout_ms=500)
@@ -121,7 +121,7 @@ def test_several_requests_in_flight_may_reorder_without_idempotence(world):
     assert w.brokers.values() == [b"v0", b"v2", b"v3", b"v1"]
 
 
-def test_blocked_sends_get_memory_in_the_order_they_came(world):
+def test_blocked_sends_get_memory_in_order(world):
     """PRD-ACC-09."""
     w = world(buffer_memory=250, batch_size=0, linger_ms=0)
     deliveries = [w.send(value=b"%d" % number + b"x" * 80) for number in range(6)]
@@ -130,7 +130,7 @@ def test_blocked_sends_get_memory_in_the_order_they_came(world):
     assert w.accumulator.pool.available_bytes == 250
 
 
-def test_what_was_written_before_too_few_replicas_had_it_is_there_twice_without_idempotence(world):
+def test_too_few_replicas_after_append_duplicates_without_idempotence(world):
     """PRD-SND-09: NOT_ENOUGH_REPLICAS_AFTER_APPEND is retried although the batch is in the log."""
     for idempotent, copies in ((False, 2), (True, 1)):
         w = world(enable_idempotence=idempotent)

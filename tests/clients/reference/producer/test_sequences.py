@@ -19,7 +19,7 @@ NOT_ENOUGH = BY_NAME["NOT_ENOUGH_REPLICAS"].code
 
 
 class Chain(RuleBasedStateMachine):
-    """A partition alone: batches start, are rejected, acknowledged or lost, and the epoch is bumped here or elsewhere.
+    """One partition's batches start, are rejected, acknowledged or lost, and the epoch is bumped here or elsewhere.
 
     The model is a list of the batches in flight and the five states, from the catalogue.
     """
@@ -130,7 +130,7 @@ def one_by_one(world, **settings):
     return w
 
 
-def test_a_refusal_and_its_retry_are_traced(world):
+def test_rejection_and_retry_are_traced(world):
     """PRD-IDM-07."""
     w = one_by_one(world)
     w.brokers.fates(NOT_ENOUGH)
@@ -138,7 +138,7 @@ def test_a_refusal_and_its_retry_are_traced(world):
     assert moves(w) == ["RETRYING", "CLEAN"]
 
 
-def test_while_one_goes_again_nothing_new_goes(world):
+def test_no_new_batch_is_sent_during_a_retry(world):
     """PRD-IDM-07: effectively one in flight, until the last rejected batch is stored."""
     w = one_by_one(world)
     w.slow(20)
@@ -161,7 +161,7 @@ def test_while_one_goes_again_nothing_new_goes(world):
     assert moves(w) == ["RETRYING", "CLEAN"]
 
 
-def test_a_broken_chain_and_the_partition_that_follows_are_traced(world):
+def test_broken_sequence_and_following_partition_are_traced(world):
     """PRD-IDM-09, -10."""
     w = one_by_one(world)
     w.brokers.fates(OUT_OF_ORDER)
@@ -173,7 +173,7 @@ def test_a_broken_chain_and_the_partition_that_follows_are_traced(world):
 
 
 @pytest.mark.parametrize("disposition", ["hold", "lose"])
-def test_an_expired_batch_and_what_follows_are_traced(world, disposition):
+def test_expired_batch_and_its_resolution_are_traced(world, disposition):
     """PRD-EXP-06: stored or not, the epoch is bumped if no following batch shows the outcome."""
     w = one_by_one(world, request_timeout_ms=1_500, delivery_timeout_ms=1_500)
     w.brokers.fates(then=disposition)

@@ -38,7 +38,7 @@ def test_serializers_round_trip(kind, values, read, data):
     assert kind().serialize("t", None, ()) is None
 
 
-def test_the_bytes_are_java_s():
+def test_bytes_are_those_of_java():
     """PRD-ISP-04: golden bytes."""
     said = {
         to_bytes.IntegerSerializer: (-2, "fffffffe"),
@@ -64,7 +64,7 @@ def test_the_bytes_are_java_s():
         (to_bytes.UUIDSerializer, "x"),
     ],
 )
-def test_another_type_is_a_serialization_error(kind, value):
+def test_wrong_type_is_a_serialization_error(kind, value):
     """PRD-ISP-04."""
     with raises_code(SerializationError, "not-serializable", serializer=kind.__name__):
         kind().serialize("t", value, ())

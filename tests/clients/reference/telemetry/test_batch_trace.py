@@ -28,7 +28,7 @@ def ready(world, **settings):
     return w
 
 
-def test_the_life_of_a_batch_from_its_making_to_its_end(world):
+def test_trace_from_creation_to_completion(world):
     w = ready(world, linger_ms=30)
     start_ms = w.now_ms
     w.brokers.fates(BY_NAME["NOT_ENOUGH_REPLICAS"].code)
@@ -48,7 +48,7 @@ def test_the_life_of_a_batch_from_its_making_to_its_end(world):
 
 
 @pytest.mark.parametrize("reason", ["full", "linger", "flush", "closing", "queued", "memory", "along"])
-def test_every_reason_to_close_a_batch_is_told(world, reason):
+def test_every_reason_to_close_a_batch_is_traced(world, reason):
     """PRD-ACC-02."""
     settings = {"linger_ms": 1_000, "batch_size": 400, "delivery_timeout_ms": 60_000}
     if reason == "memory":
@@ -76,7 +76,7 @@ def test_every_reason_to_close_a_batch_is_told(world, reason):
     assert reason in {event.reason for event in w.told(BatchClosed)}
 
 
-def test_the_end_is_told_once_and_the_late_answer_not(world):
+def test_completion_is_traced_once_without_the_late_response(world):
     """PRD-FIN-01, PRD-FIN-02, PRD-EXP-03."""
     w = ready(
         world, linger_ms=0, delivery_timeout_ms=2_000, request_timeout_ms=1_900, enable_idempotence=False
@@ -89,7 +89,7 @@ def test_the_end_is_told_once_and_the_late_answer_not(world):
     assert [event.was_in_flight for event in w.told(BatchExpired)] == [True]
 
 
-def test_a_split_and_its_parts_add_up(world):
+def test_split_and_its_parts_add_up(world):
     """PRD-SPL-01."""
     w = ready(world, linger_ms=20)
     w.brokers.fates(BY_NAME["MESSAGE_TOO_LARGE"].code)
@@ -103,7 +103,7 @@ def test_a_split_and_its_parts_add_up(world):
     assert split.batch not in {event.batch for event in w.told(BatchEnded)}
 
 
-def test_waits_for_metadata_and_memory_begin_and_end(world):
+def test_waits_for_metadata_and_memory_are_traced(world):
     """MET-11, PRD-ACC-09: both waits have their duration."""
     w = world(linger_ms=0, buffer_memory=200, batch_size=0, max_block_ms=5_000)
     w.slow(100)
@@ -119,7 +119,7 @@ def test_waits_for_metadata_and_memory_begin_and_end(world):
     assert [(e.waited_for, e.waited_ms) for e in w.told(SendUnblocked)] == [("metadata", 5_000)]
 
 
-def test_a_fatal_error_of_metadata_frees_who_waits_for_it(world):
+def test_fatal_metadata_error_ends_waiting_sends(world):
     """MET-16: sends that wait for metadata fail with that error. Sends that wait for memory continue to wait."""
     w = world(max_block_ms=60_000, linger_ms=0, buffer_memory=200, batch_size=0)
     w.settle(w.send())

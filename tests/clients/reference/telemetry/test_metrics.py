@@ -31,7 +31,7 @@ def connection(after: str, before: str = "CONNECTING", node: str = "1") -> event
     )
 
 
-def test_batches():
+def test_batch_metrics():
     metrics = ProducerMetrics("c")
     metrics(sent())
     metrics(sent(size_bytes=150, record_count=5, queue_time_ms=8, uncompressed_bytes=150))
@@ -59,7 +59,7 @@ def test_batches():
     }
 
 
-def test_requests():
+def test_request_metrics():
     metrics = ProducerMetrics("c")
 
     def request(api: str, correlation_id: int) -> event.RequestSent:
@@ -88,13 +88,13 @@ def test_requests():
     assert (node["outgoing-byte-total"], node["incoming-byte-total"]) == (120, 9)
 
 
-def test_a_request_without_an_answer_is_not_in_flight():
+def test_request_without_a_response_is_not_in_flight():
     metrics = ProducerMetrics("c", acks=0)
     metrics(event.RequestSent(at_ms=0, node=2, api="Produce", version=1, correlation_id=1, size_bytes=4))
     assert shown(metrics)["requests-in-flight"] == 0
 
 
-def test_connections():
+def test_connection_metrics():
     metrics = ProducerMetrics("c")
     for each in (
         connection("CONNECTING", "DISCONNECTED"),
@@ -113,7 +113,7 @@ def test_connections():
     ) == (2, 1, 1)
 
 
-def test_waiting_and_gauges():
+def test_waiting_times_and_gauges():
     metrics = ProducerMetrics("c")
     assert isnan(shown(metrics)["metadata-age"]) and isnan(shown(metrics)["batch-size-avg"])
     metrics(event.MetadataUpdated(at_ms=1_000, version=1, topics=1, leaders_changed=True))
@@ -130,7 +130,7 @@ def test_waiting_and_gauges():
 
 
 @given(st.lists(st.tuples(st.integers(0, 50_000), st.integers(0, 1_000)), max_size=40))
-def test_a_sensor_is_its_recent_values(recorded):
+def test_sensor_covers_its_recent_values(recorded):
     """Averages and maxima cover recent values, none older than all windows. Totals cover all values."""
     sensor, now_ms, values = Sensor(window_ms=10_000, samples=2), 0, []
     for later_ms, value in recorded:
@@ -143,7 +143,7 @@ def test_a_sensor_is_its_recent_values(recorded):
     if not values:
         assert isnan(average) and isnan(largest)
         return
-    assert not isnan(average), "what was just recorded counts"
+    assert not isnan(average), "the newest value counts"
     suffixes = [values[first:] for first in range(len(values))]
     fitting = [
         [value for _, value in each]
@@ -155,7 +155,7 @@ def test_a_sensor_is_its_recent_values(recorded):
     assert sensor.read("rate", now_ms + 40_000) == 0
 
 
-def test_a_rate_divides_by_the_time_that_the_samples_span():
+def test_rate_divides_by_the_time_of_the_samples():
     sensor = Sensor(window_ms=10_000, samples=2)
     sensor.record(30, 0)
     assert sensor.read("rate", 0) == 3  # never less than one full window

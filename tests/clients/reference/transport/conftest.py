@@ -21,7 +21,7 @@ WAIT_S = 20
 
 
 class SocketBroker:
-    """``deliver`` determines how responses are written. ``held`` is set once a request gets no response."""
+    """A broker on a socket. ``deliver`` writes its responses, and ``held`` is set once a request gets none."""
 
     def __init__(self, brokers: Any) -> None:
         self.listener = socket.create_server((HOST, 0))

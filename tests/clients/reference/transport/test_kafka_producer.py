@@ -16,7 +16,7 @@ from testkit.codes import raises_code
 WAIT_S = 20
 
 
-def test_a_future_tells_once_it_is_done(producer):
+def test_future_has_a_result_once_done(producer):
     with producer(linger_ms=0) as p:
         future = p.send("t", b"v", partition=1)
         assert future.exception(WAIT_S) is None
@@ -41,7 +41,7 @@ def test_done_callbacks_run_on_the_io_thread_or_at_once(producer):
     assert told == [(1, f"kafka-producer {p.config.client_id}"), (0, threading.current_thread().name)]
 
 
-def test_a_done_callback_of_a_record_that_was_blocked_in_a_callback(broker, producer):
+def test_done_callback_of_a_send_from_a_callback_runs(broker, producer):
     """A send from a callback does not wait, and its future has no batch at first."""
     heard = threading.Event()
     broker.cluster.create_topic("new", 1)
@@ -62,7 +62,7 @@ def test_partitions_for_waits_for_the_topic(producer):
         p.partitions_for("t")
 
 
-def test_partitions_for_gives_up(broker, producer):
+def test_partitions_for_times_out(broker, producer):
     """MET-11, MET-13."""
     with producer(max_block_ms=50) as p:
         with raises_code(SendError, "topic-not-in-metadata"):
@@ -77,7 +77,7 @@ def test_partitions_for_gives_up(broker, producer):
             p.partitions_for("bad!")
 
 
-def test_flush_returns_when_all_is_final(producer):
+def test_flush_returns_when_all_records_are_final(producer):
     """PRD-CLS-01."""
     with producer(linger_ms=60_000, delivery_timeout_ms=300_000) as p:
         futures = [p.send("t", b"%d" % number, partition=number % 3) for number in range(30)]
@@ -87,7 +87,7 @@ def test_flush_returns_when_all_is_final(producer):
 
 
 @pytest.mark.parametrize("method", ["flush", "partitions_for"])
-def test_what_waits_is_refused_in_a_callback(producer, method):
+def test_blocking_call_in_a_callback_is_refused(producer, method):
     """PRD-CLS-02."""
     refused: list[Any] = []
     with producer(linger_ms=0) as p:
@@ -102,7 +102,7 @@ def test_what_waits_is_refused_in_a_callback(producer, method):
     assert len(refused) == 1
 
 
-def test_close_sends_what_is_buffered_and_is_idempotent(producer):
+def test_close_sends_buffered_records_and_is_idempotent(producer):
     """PRD-CLS-03, -05."""
     p = producer(linger_ms=60_000, delivery_timeout_ms=300_000)
     futures = [p.send("t", b"v", partition=0) for _ in range(10)]
@@ -118,7 +118,7 @@ def test_close_sends_what_is_buffered_and_is_idempotent(producer):
     assert not p._thread.is_alive()
 
 
-def test_close_with_a_limit_fires_every_callback(broker, producer):
+def test_close_with_timeout_runs_every_callback(broker, producer):
     """PRD-CLS-04."""
     broker.brokers.fates(then="hold")
     ends: list[Any] = []
@@ -130,7 +130,7 @@ def test_close_with_a_limit_fires_every_callback(broker, producer):
     assert len(ends) == 5 and all(isinstance(error, ProducerClosedError) for error in ends)
 
 
-def test_close_in_a_callback_gives_up_at_once(producer):
+def test_close_in_a_callback_does_not_wait(producer):
     """PRD-CLS-04."""
     ends: list[Any] = []
     closed = threading.Event()
@@ -147,8 +147,9 @@ def test_close_in_a_callback_gives_up_at_once(producer):
     assert [type(error) for error in ends] == [ProducerClosedError]
 
 
-def test_a_callback_that_never_ends_does_not_hold_close(producer, monkeypatch):
+def test_endless_callback_does_not_block_close(producer, monkeypatch):
     """PRD-CLS-04."""
+    # The grace period is a constant of the design, and the test must not wait for it.
     monkeypatch.setattr("clients.reference.transport.kafka_producer.CALLBACK_GRACE_S", 0.0)
     entered, let_go = threading.Event(), threading.Event()
     p = producer(linger_ms=0)
@@ -166,7 +167,7 @@ def test_a_callback_that_never_ends_does_not_hold_close(producer, monkeypatch):
     assert isinstance(waiting.exception(WAIT_S), ProducerClosedError)
 
 
-def test_close_frees_who_waits_for_metadata_or_memory(broker, producer):
+def test_close_ends_waits_for_metadata_and_memory(broker, producer):
     """PRD-CLS-07."""
     broker.brokers.fates(then="hold")
     p = producer(linger_ms=0, buffer_memory=16_384)
@@ -201,7 +202,7 @@ def test_close_frees_who_waits_for_metadata_or_memory(broker, producer):
     assert [type(result) for result in results] == [ProducerClosedError] * 3
 
 
-def test_a_context_that_ends_by_ctrl_c_does_not_wait(broker, producer):
+def test_context_ended_by_ctrl_c_does_not_wait(broker, producer):
     broker.brokers.fates(then="hold")
     with pytest.raises(KeyboardInterrupt), producer(linger_ms=0) as p:
         future = p.send("t", b"v", partition=0)

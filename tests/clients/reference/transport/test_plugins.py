@@ -1,4 +1,4 @@
-"""Interceptors, serializers, their lifecycle, and listeners for the cluster's id (PRD-ISP-01 to -05, -08, -09)."""
+"""Interceptors, serializers, their lifecycle, and listeners for the cluster id (PRD-ISP-01 to -05, -08, -09)."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_each_interceptor_gets_the_last_good_record(kinds):
     chain.on_acknowledgement(RecordMetadata("t", 0, 0, 0), None, ())
 
 
-def test_an_acknowledgement_reaches_all_before_the_callback(broker, producer):
+def test_acknowledgement_reaches_interceptors_before_the_callback(broker, producer):
     """PRD-ISP-01, -02: in order, once, with headers. An exception from one does not affect the others."""
     told: list[Any] = []
     chain = [Diary("a", told, "on_acknowledgement"), Diary("b", told, "on_send"), Diary("c", told)]
@@ -130,7 +130,7 @@ def test_an_acknowledgement_reaches_all_before_the_callback(broker, producer):
     assert broker.brokers.values(1) == [b"vac"]
 
 
-def test_a_record_that_never_came_into_a_batch_is_acknowledged_too(broker, producer):
+def test_record_that_never_entered_a_batch_is_acknowledged(broker, producer):
     """PRD-ISP-02: metadata is never null, its offset is -1, and its partition is the known one."""
     diary = Diary()
     broker.cluster.settings.denied_topics.add("nope")
@@ -154,7 +154,7 @@ def test_a_record_that_never_came_into_a_batch_is_acknowledged_too(broker, produ
     assert len(diary.of("on_acknowledgement")) == 4
 
 
-def test_a_failed_batch_is_acknowledged_with_its_partition(broker, producer):
+def test_failed_batch_is_acknowledged_with_its_partition(broker, producer):
     """PRD-ISP-02."""
     broker.brokers.fates(then=BY_NAME["INVALID_RECORD"].code)
     diary = Diary()
@@ -165,7 +165,7 @@ def test_a_failed_batch_is_acknowledged_with_its_partition(broker, producer):
     assert told is error and metadata.partition in (0, 1, 2) and metadata.offset == -1
 
 
-def test_a_mismatch_is_raised_from_send_and_buffers_nothing(broker, producer):
+def test_serialization_error_is_raised_from_send(broker, producer):
     """PRD-ISP-04: the key is serialized first."""
     told: list[Any] = []
     settings = {"key_serializer": Diary("k", told), "value_serializer": to_bytes.IntegerSerializer}
@@ -182,7 +182,7 @@ def test_a_mismatch_is_raised_from_send_and_buffers_nothing(broker, producer):
     assert [broker.brokers.values(partition) for partition in range(3)] == [[], [], []]
 
 
-def test_null_and_empty_stay_apart(broker, producer):
+def test_null_and_empty_are_different(broker, producer):
     """PRD-ISP-08."""
     headers = [("h", None), ("h", b""), ("h", None)]
     for settings in ({}, {"value_serializer": to_bytes.BytesSerializer, "interceptor_classes": [Diary()]}):
@@ -205,7 +205,7 @@ def test_timestamps_and_partitions_of_records(producer):
                     p.send("t", b"v", **bad)
 
 
-def test_a_partitioner_of_the_application_s_sees_both_forms(producer):
+def test_partitioner_of_the_application_gets_both_forms(producer):
     """PRD-ISP-06."""
     diary = Diary()
     with producer(partitioner_class=diary, key_serializer=to_bytes.IntegerSerializer) as p:
@@ -214,7 +214,7 @@ def test_a_partitioner_of_the_application_s_sees_both_forms(producer):
     assert [each[2:] for each in diary.of("partition")] == [(7, b"\x00\x00\x00\x07", b"v", b"v")]
 
 
-def test_plug_ins_are_configured_first_and_closed_with_the_client(producer):
+def test_plugins_are_configured_first_and_closed_with_the_client(producer):
     """PRD-ISP-03."""
     told: list[Any] = []
     settings = {
@@ -234,7 +234,7 @@ def test_plug_ins_are_configured_first_and_closed_with_the_client(producer):
 
 
 @pytest.mark.parametrize("fails", ["configure", "init"])
-def test_a_failing_plug_in_fails_the_client_and_closes_what_was_opened(fails):
+def test_failing_plugin_fails_the_client_and_closes_the_others(fails):
     """PRD-ISP-03."""
     told: list[Any] = []
     settings = {
@@ -256,7 +256,7 @@ class NeedsMore:
 @pytest.mark.parametrize(
     "given_", ["no.such.module:X", "uuid:Nothing", NeedsMore, "uuid:UUID", object(), "json:dumps"]
 )
-def test_what_cannot_be_a_serializer_is_one_clear_error(given_):
+def test_invalid_serializer_is_refused(given_):
     """PRD-ISP-03."""
     with raises_code(PluginError, "plugin-failed", setting="value.serializer"):
         KafkaProducer({"bootstrap.servers": "127.0.0.1:1", "value.serializer": given_})
@@ -270,12 +270,12 @@ def test_what_cannot_be_a_serializer_is_one_clear_error(given_):
         "clients.reference.producer.serializers:StringSerializer",
     ],
 )
-def test_plug_ins_are_objects_classes_or_names(form):
+def test_plugins_are_objects_classes_or_names(form):
     made = Plugins({}).make("value.serializer", form, "serialize")
     assert made.serialize("t", "v", ()) == b"v"
 
 
-def test_a_closing_plug_in_that_fails_stops_nobody():
+def test_failing_close_of_a_plugin_does_not_stop_others():
     """PRD-ISP-03."""
     told: list[Any] = []
     life = Plugins({"client.id": "c"})
@@ -286,7 +286,7 @@ def test_a_closing_plug_in_that_fails_stops_nobody():
     assert [each for each in told if each[0] == "close"] == [("close", "a"), ("close", "b")]
 
 
-def test_the_cluster_s_id_comes_between_on_send_and_serialize(broker, producer):
+def test_cluster_id_arrives_between_on_send_and_serialize(broker, producer):
     """PRD-ISP-05, for interceptors, serializers and reporters. Later senders may receive it earlier."""
     told: list[Any] = []
     is_sending = Event()
@@ -321,7 +321,7 @@ def test_the_cluster_s_id_comes_between_on_send_and_serialize(broker, producer):
     assert {each[2] for each in updates} == {"c"}
 
 
-def test_bootstrap_servers_without_an_address_are_passed_over(broker):
+def test_bootstrap_servers_without_an_address_are_skipped(broker):
     """CLI-CFG-07."""
     good = f"127.0.0.1:{broker.port}"
     with KafkaProducer({"bootstrap.servers": f"no-such-host.invalid:1,{good}"}) as p:

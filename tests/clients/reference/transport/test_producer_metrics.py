@@ -23,7 +23,7 @@ class Reporter:
         self.added.append(name)
 
 
-def test_a_producer_shows_its_metrics_and_reporters_hear_of_them(broker):
+def test_reporters_get_the_metrics_of_the_producer(broker):
     reporter = Reporter()
     settings = {
         "bootstrap.servers": f"127.0.0.1:{broker.port}",

@@ -22,7 +22,7 @@ def selector() -> Iterator[SocketSelector]:
     made.close_all()
 
 
-def heard_until(selector: SocketSelector, reached: Callable[[Any], bool]) -> Any:
+def polled_until(selector: SocketSelector, reached: Callable[[Any], bool]) -> Any:
     """Poll until ``reached`` holds for the result, and return that result."""
     while True:
         selector.wait(WAIT_S)
@@ -31,27 +31,27 @@ def heard_until(selector: SocketSelector, reached: Callable[[Any], bool]) -> Any
             return polled
 
 
-def test_a_name_stands_for_its_addresses_and_an_unknown_one_for_none(selector):
+def test_name_resolves_to_its_addresses_and_unknown_name_to_none(selector):
     """NET-CON-09."""
     assert ("127.0.0.1", 9092) in selector.resolve("localhost", 9092)
     assert selector.resolve("127.0.0.1", 1) == (("127.0.0.1", 1),)
     assert selector.resolve("no-such-host.invalid", 1) == ()
 
 
-def test_a_refused_connection_was_never_one(selector):
+def test_refused_connection_was_never_connected(selector):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     selector.connect(7, ("127.0.0.1", port))
-    ended = heard_until(selector, lambda polled: polled.disconnected)
+    ended = polled_until(selector, lambda polled: polled.disconnected)
     assert ended.disconnected[7].state is ChannelState.NOT_CONNECTED
 
 
-def test_an_answer_that_came_before_the_broken_pipe_is_handed_over(selector):
+def test_response_before_a_broken_pipe_is_delivered(selector):
     """NET-INF-09: the end is reported as that of a failed send, or of a lost connection."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         selector.connect(7, ("127.0.0.1", listener.getsockname()[1]))
         peer, _ = listener.accept()
-        heard_until(selector, lambda polled: polled.connected)
+        polled_until(selector, lambda polled: polled.connected)
         peer.sendall(frame(b"last"))
         peer.shutdown(socket.SHUT_WR)
     received, disconnected = [], {}
@@ -65,15 +65,15 @@ def test_an_answer_that_came_before_the_broken_pipe_is_handed_over(selector):
     peer.close()
 
 
-def test_a_muted_socket_is_not_read(selector):
+def test_muted_socket_is_not_read(selector):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         selector.connect(7, ("127.0.0.1", listener.getsockname()[1]))
         peer, _ = listener.accept()
-        heard_until(selector, lambda polled: polled.connected)
+        polled_until(selector, lambda polled: polled.connected)
         selector.mute(7)
         peer.sendall(frame(b"later"))
         selector.wait(0)
         assert selector.poll().received == []
         selector.unmute(7)
-        assert heard_until(selector, lambda polled: polled.received).received == [(7, b"later")]
+        assert polled_until(selector, lambda polled: polled.received).received == [(7, b"later")]
         peer.close()

@@ -20,14 +20,14 @@ from harness.wire.frames import frame
 WAIT_S = 20
 
 
-def test_records_arrive_and_futures_tell(broker, producer):
+def test_records_arrive_and_futures_complete(broker, producer):
     with producer(batch_size=500) as p:
         futures = [p.send("t", b"%d" % number, partition=0) for number in range(300)]
         assert [future.result(WAIT_S).offset for future in futures] == list(range(300))
     assert broker.brokers.values() == [b"%d" % number for number in range(300)]
 
 
-def test_answers_in_single_bytes_are_answers(broker, producer):
+def test_response_in_single_bytes_is_read(broker, producer):
     """NET-INF-10."""
 
     def dribble(sock, data):
@@ -39,7 +39,7 @@ def test_answers_in_single_bytes_are_answers(broker, producer):
         assert p.send("t", b"x", partition=0).result(WAIT_S).offset == 0
 
 
-def test_an_answer_cut_short_is_a_disconnect_and_the_batch_is_sent_again(broker, producer):
+def test_truncated_response_is_a_disconnect_and_batch_is_resent(broker, producer):
     """NET-INF-10, PRD-IDM-05."""
     cuts = iter([True])
 
@@ -58,7 +58,7 @@ def test_an_answer_cut_short_is_a_disconnect_and_the_batch_is_sent_again(broker,
     assert len(broker.brokers.values()) == 1
 
 
-def test_a_frame_of_a_size_that_cannot_be_ends_the_connection(broker, producer):
+def test_frame_of_invalid_size_ends_the_connection(broker, producer):
     """NET-INF-10."""
     bad = iter([b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff"])
     broker.deliver = lambda sock, data: sock.sendall(next(bad, data))
@@ -66,7 +66,7 @@ def test_a_frame_of_a_size_that_cannot_be_ends_the_connection(broker, producer):
         assert p.send("t", b"x", partition=0).result(WAIT_S).offset == 0
 
 
-def test_many_threads_share_a_producer(broker, producer):
+def test_threads_can_share_a_producer(broker, producer):
     with producer(batch_size=2_000, buffer_memory=20_000) as p:
 
         def work(partition):
@@ -97,7 +97,7 @@ def test_callbacks_run_on_one_thread_and_may_send(broker, producer):
     assert len(threads) == 1 and threading.current_thread().name not in threads
 
 
-def test_what_would_wait_for_itself_is_refused_in_a_callback(producer):
+def test_blocking_call_in_a_callback_is_refused(producer):
     """PRD-CLS-02, -04."""
     refused, closed = [], threading.Event()
     with producer() as p:
@@ -115,7 +115,7 @@ def test_what_would_wait_for_itself_is_refused_in_a_callback(producer):
     assert len(refused) == 1
 
 
-def test_closing_with_a_limit_fails_what_is_held(broker, producer):
+def test_close_timeout_fails_waiting_records(broker, producer):
     """PRD-CLS-04."""
     broker.brokers.fates(then="hold")
     p = producer(linger_ms=0)
@@ -130,7 +130,7 @@ def test_closing_with_a_limit_fails_what_is_held(broker, producer):
     p.close()
 
 
-def test_closing_frees_a_blocked_send(producer):
+def test_close_ends_a_blocked_send(producer):
     """PRD-CLS-07."""
     p = producer()
     results: list[Any] = []
@@ -143,7 +143,7 @@ def test_closing_frees_a_blocked_send(producer):
     assert isinstance(results[0], ProducerClosedError)
 
 
-def test_nobody_listening_is_a_timeout_and_no_crash():
+def test_refused_connection_is_a_timeout():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     with KafkaProducer({"bootstrap.servers": f"127.0.0.1:{port}", "max.block.ms": 200}) as p:
@@ -151,7 +151,7 @@ def test_nobody_listening_is_a_timeout_and_no_crash():
     assert error is not None and error.name == "REQUEST_TIMED_OUT"
 
 
-def test_a_result_that_does_not_come_in_time_is_the_built_in_timeout(broker, producer):
+def test_result_timeout_is_the_builtin_timeout_error(broker, producer):
     broker.brokers.fates(then="hold")
     p = producer()
     with pytest.raises(TimeoutError):
@@ -161,7 +161,7 @@ def test_a_result_that_does_not_come_in_time_is_the_built_in_timeout(broker, pro
     p.close(0)
 
 
-def test_frames_before_the_end_of_a_connection_are_handed_over_one_a_poll():
+def test_frames_before_a_disconnect_are_delivered_one_per_poll():
     """NET-INF-09."""
     selector = SocketSelector()
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -181,7 +181,7 @@ def test_frames_before_the_end_of_a_connection_are_handed_over_one_a_poll():
     selector.close_all()
 
 
-def test_a_wake_up_ends_a_wait():
+def test_wake_up_ends_a_poll():
     selector = SocketSelector()
     thread = threading.Thread(target=selector.wakeup)
     thread.start()
@@ -190,4 +190,4 @@ def test_a_wake_up_ends_a_wait():
     polled = selector.poll()
     assert not (polled.connected or polled.received or polled.disconnected)
     selector.close_all()
-    selector.wakeup()  # after the end, and harmless
+    selector.wakeup()  # after the end it has no effect

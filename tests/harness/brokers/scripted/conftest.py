@@ -1,4 +1,4 @@
-"""What the tests of the scripted brokers share: requests as bytes, answers as messages."""
+"""Helpers for the tests of the scripted brokers: requests as bytes, answers as messages."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def batch(
     value: bytes = b"v",
     transactional: bool = False,
 ) -> bytes:
-    """A batch of ``count`` records by (producer id, epoch, base sequence)."""
+    """Return a batch of ``count`` records of a producer (producer id, epoch, base sequence)."""
     builder = BatchBuilder(codec)
     for index in range(count):
         builder.append(timestamp_ms, key, value + str(index).encode())
@@ -48,14 +48,14 @@ def batch(
 
 
 class Response(NamedTuple):
-    """An Answer, and the message in it."""
+    """An answer and the message in it."""
 
     answer: Answer
     body: Any
 
 
 class Client:
-    """Sends requests to a cluster on connection 1 and reads the answers, both through the wire format."""
+    """Sends requests to a cluster on connection 1 and reads the answers, both in the wire format."""
 
     def __init__(self, cluster: ScriptedCluster) -> None:
         self.cluster = cluster
@@ -102,7 +102,7 @@ class Client:
         )
 
     def produce(self, records: bytes | None, partition: int = 0, **given: Any) -> Any:
-        """The partition's part of the answer."""
+        """Produce to one partition and return its part of the answer."""
         body = self.produce_many([(partition, records)], **given).body
         return body.responses[0].partition_responses[0]
 
@@ -127,7 +127,7 @@ def make_cluster(nodes: int = 1, version: str = "4.3.1", **topic: Any) -> Script
 
 @pytest.fixture(scope="session")
 def client() -> Callable[..., Client]:
-    """Makes a client of a new cluster with topic "t"."""
+    """Return a function that makes a client of a new cluster with topic "t"."""
     return lambda nodes=1, **given: Client(make_cluster(nodes, **given))
 
 
@@ -138,7 +138,7 @@ def batch_maker() -> Callable[..., bytes]:
 
 @pytest.fixture(scope="session", name="build")
 def message_builder() -> Callable[..., Any]:
-    """Makes a message or a structure of one, dropping what its version does not have."""
+    """Return a function that makes a message or structure, without the fields that its version lacks."""
     return build
 
 

@@ -1,4 +1,4 @@
-"""ApiVersions, Metadata, InitProducerId, FindCoordinator, in every version that is offered."""
+"""ApiVersions, Metadata, InitProducerId and FindCoordinator, in every supported version."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from uuid import UUID
 import pytest
 from kio.schema.errors import ErrorCode
 
-from harness.brokers.scripted.apis.coordinators import _java_hash
 from harness.wire.apis import Api
 from harness.wire.messages import encode_request, message_class
 
 RELEASES = {"3.9.2": {0: (0, 11), 3: (0, 12), 22: (0, 5)}, "4.3.1": {0: (0, 13), 3: (0, 13), 22: (0, 5)}}
 MINUTE = timedelta(minutes=1)
-#: TransactionMetadata.isEpochExhausted in Kafka 4.1.1: Short.MaxValue - 1 is the last epoch that is given away.
+#: TransactionMetadata.isEpochExhausted in Kafka 4.1.1: Short.MaxValue - 1 is the last epoch that is assigned.
 LAST_EPOCH = 32_766
 
 
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("version", range(5))
-def test_the_ranges_of_a_release_are_offered(client, release, version):
+def test_each_release_offers_its_version_ranges(client, release, version):
     named = {"client_software_name": "a-client", "client_software_version": "1.0"}
     body = client(version=release).request(Api.API_VERSIONS, version, **named).body
     offered = {int(key.api_key): (key.min_version, key.max_version) for key in body.api_keys}
@@ -46,13 +45,13 @@ def test_an_unknown_version_of_api_versions_is_answered_in_version_0(client):
 
 
 @pytest.mark.parametrize("name", ["", "-a", "a b", "ä"])
-def test_a_client_must_be_well_named(client, name):
+def test_an_invalid_client_name_is_refused(client, name):
     body = client().request(Api.API_VERSIONS, 3, client_software_name=name, client_software_version="1").body
     assert (body.error_code, body.api_keys) == (ErrorCode.invalid_request, ())
 
 
 @pytest.mark.parametrize("version", range(14))
-def test_metadata_in_every_version(client, version):
+def test_every_metadata_version_lists_brokers_and_topics(client, version):
     it = client(nodes=3)
     body = it.metadata("t", "unknown", "not a name", version=version)
     assert {node.node_id: (node.host, node.port) for node in body.brokers} == {
@@ -77,7 +76,7 @@ def test_metadata_in_every_version(client, version):
 
 
 @pytest.mark.parametrize("version", [0, 1, 5, 13])
-def test_all_topics_and_none(client, version):
+def test_metadata_lists_all_topics_or_none(client, version):
     it = client()
     it.cluster.create_topic("u", 1)
     everything = it.metadata(version=version) if version == 0 else it.metadata(version=version, topics=None)
@@ -86,7 +85,7 @@ def test_all_topics_and_none(client, version):
         assert it.metadata(version=version).topics == ()
 
 
-def test_topics_by_id(client, build, structure):
+def test_metadata_finds_topics_by_id(client, build, structure):
     it = client()
     known = it.metadata("t").topics[0].topic_id
     asked = structure(Api.METADATA, 12, "request", "MetadataRequestTopic")
@@ -98,7 +97,7 @@ def test_topics_by_id(client, build, structure):
     }
 
 
-def test_auto_creation_takes_the_brokers_leave_and_the_clients(client):
+def test_a_topic_is_created_only_if_broker_and_client_allow_it(client):
     it = client()
     ask = lambda: it.metadata("new", allow_auto_topic_creation=True).topics[0].error_code  # noqa: E731
     assert [ask(), ask()] == [ErrorCode.unknown_topic_or_partition] * 2
@@ -108,7 +107,7 @@ def test_auto_creation_takes_the_brokers_leave_and_the_clients(client):
     assert [ask(), ask()] == [ErrorCode.unknown_topic_or_partition, ErrorCode.none]
 
 
-def test_a_denied_topic_says_nothing_of_itself(client):
+def test_metadata_reveals_nothing_about_a_denied_topic(client):
     it = client()
     it.cluster.settings.denied_topics.add("t")
     topic = it.metadata("t").topics[0]
@@ -120,7 +119,7 @@ def test_a_denied_topic_says_nothing_of_itself(client):
     assert it.metadata(topics=None).topics == ()
 
 
-def test_the_same_question_is_answered_anew_after_a_change(client):
+def test_metadata_changes_after_a_leader_change(client):
     it = client(nodes=2)
     assert it.metadata("t").topics[0].partitions[0].leader_id == 1
     assert it.metadata("t").topics[0].partitions[0].leader_id == 1
@@ -129,7 +128,7 @@ def test_the_same_question_is_answered_anew_after_a_change(client):
     assert (moved.leader_id, moved.leader_epoch) == (2, 1)
 
 
-def test_injected_metadata_errors_stand_where_they_belong(client):
+def test_injected_metadata_errors_are_at_their_level(client):
     it = client()
     it.cluster.inject_error(Api.METADATA, 5, 1, partition=1)
     codes = [partition.error_code for partition in it.metadata("t").topics[0].partitions]
@@ -155,14 +154,14 @@ def init(it, version=4, node_id=1, transactional_id=None, expected=(-1, -1), tim
 
 
 @pytest.mark.parametrize("version", range(6))
-def test_producer_ids_are_unique_over_the_nodes(client, version):
+def test_producer_ids_are_unique_across_nodes(client, version):
     it = client(nodes=3)
     given = [init(it, version, node_id) for node_id in (1, 2, 3) * 700]
     assert {(code, epoch) for code, _, epoch in given} == {(ErrorCode.none, 0)}
     assert len({producer_id for _, producer_id, _ in given}) == len(given)
 
 
-def test_an_idempotent_producer_gets_another_id_whatever_it_had(client):
+def test_an_idempotent_producer_always_gets_a_new_id(client):
     it = client()
     assert init(it, expected=(5, 3)) == (ErrorCode.none, 0, 0)
     assert init(it, expected=(5, -1)) == (ErrorCode.invalid_request, -1, -1)
@@ -177,22 +176,25 @@ def test_a_transactional_id_keeps_its_producer_id_and_bumps_the_epoch(client):
     ]
     assert init(it, transactional_id="y") == (ErrorCode.none, 1, 0)
     assert init(it, transactional_id="x", expected=(0, 2)) == (ErrorCode.none, 0, 3)
-    assert init(it, transactional_id="x", expected=(0, 2)) == (ErrorCode.none, 0, 3)  # its answer was lost
+    assert init(it, transactional_id="x", expected=(0, 2)) == (
+        ErrorCode.none,
+        0,
+        3,
+    )  # a retry after a lost answer
     assert init(it, transactional_id="x", expected=(0, 1))[0] is ErrorCode.producer_fenced
     assert init(it, 3, transactional_id="x", expected=(0, 1))[0] is ErrorCode.invalid_producer_epoch
 
 
-def test_after_the_last_epoch_comes_a_new_producer_id(client):
+def test_a_new_producer_id_follows_the_last_epoch(client):
     it = client()
-    it.cluster._state.transactions.clear()
     init(it, transactional_id="x")
-    it.cluster._state.transactions["x"].producer_epoch = LAST_EPOCH - 1
+    it.cluster.state.transactions["x"].producer_epoch = LAST_EPOCH - 1
     assert init(it, transactional_id="x") == (ErrorCode.none, 0, LAST_EPOCH)
     assert init(it, transactional_id="x") == (ErrorCode.none, 1, 0)
 
 
-def test_what_init_producer_id_refuses(client):
-    """CLI-CFG-08 among them."""
+def test_init_producer_id_refuses_invalid_requests(client):
+    """The refusals of InitProducerId, among them that of CLI-CFG-08."""
     it = client()
     settings = it.cluster.settings
     assert init(it, transactional_id="")[0] is ErrorCode.invalid_request
@@ -220,7 +222,7 @@ def find(it, version, *keys, key_type=1):
 
 
 @pytest.mark.parametrize("version", range(7))
-def test_every_version_finds_the_coordinator_that_answers(client, version):
+def test_every_version_finds_the_right_coordinator(client, version):
     it = client(nodes=3)
     keys = ("x", "y", "z", "ä") if version >= 4 else ("x",)
     found = find(it, version, *keys)
@@ -234,20 +236,24 @@ def test_every_version_finds_the_coordinator_that_answers(client, version):
             assert code is (ErrorCode.none if node_id == each.node_id else ErrorCode.not_coordinator)
 
 
-def test_no_coordinator(client):
+def test_an_unavailable_coordinator_is_reported(client):
     it = client()
     it.cluster.settings.coordinator_available = False
     assert find(it, 4, "x")[0].error_code is ErrorCode.coordinator_not_available
     assert find(it, 4, "x", key_type=9)[0].error_code is ErrorCode.invalid_request
 
 
-def test_java_hashes():
-    assert [_java_hash(text) for text in ("", "a", "hello", "transactional-id-1")][:3] == [0, 97, 99162322]
-    assert _java_hash("polygenelubricants") == 0  # Integer.MIN_VALUE has no absolute value
+@pytest.mark.parametrize(
+    ("key", "hash_"),
+    [("a", 97), ("hello", 99_162_322), ("polygenelubricants", 0)],  # Integer.MIN_VALUE has no absolute value
+)
+def test_coordinators_are_assigned_by_javas_string_hash(client, key, hash_):
+    [found] = find(client(nodes=3), 4, key)
+    assert found.node_id == 1 + hash_ % 50 % 3
 
 
 @pytest.mark.parametrize("api", [Api.METADATA, Api.FIND_COORDINATOR, Api.INIT_PRODUCER_ID])
-def test_throttle_times_are_told(client, api):
+def test_answers_contain_the_throttle_time(client, api):
     it = client()
     it.cluster.set_throttle_ms(api, 70)
     body = it.metadata("t") if api is Api.METADATA else None

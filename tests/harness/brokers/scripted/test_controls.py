@@ -1,4 +1,4 @@
-"""What is done to a cluster from outside, as clients and the log see it afterwards."""
+"""External changes to a cluster, as clients and the log see them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def values(it):
     return [row.value for row in it.cluster.read_log("t")]
 
 
-def test_the_same_dice_make_the_same_cluster(client):
+def test_the_same_seed_makes_the_same_cluster(client):
     first, second = client(nodes=3), client(nodes=3)
     assert first.metadata("t") == second.metadata("t")
 
 
-def test_a_killed_leaders_partitions_go_to_an_in_sync_replica(client, batch):
+def test_an_in_sync_replica_takes_over_from_a_killed_leader(client, batch):
     it = client(nodes=3)
     it.produce(batch())
     it.cluster.kill(1, 0)
@@ -39,7 +39,7 @@ def test_a_killed_leaders_partitions_go_to_an_in_sync_replica(client, batch):
     assert set(it.metadata("t").topics[0].partitions[0].isr_nodes) == {1, 2, 3}
 
 
-def test_the_only_replica_takes_its_partition_along_and_brings_it_back(client, batch):
+def test_a_partition_is_offline_while_its_only_replica_is_down(client, batch):
     it = client(nodes=2, replication_factor=1)
     it.produce(batch(2))
     it.cluster.kill(1, 0)
@@ -51,7 +51,7 @@ def test_the_only_replica_takes_its_partition_along_and_brings_it_back(client, b
     assert it.produce(batch()).base_offset == 2
 
 
-def test_a_whole_cluster_killed_and_restarted_is_whole_again(client, batch):
+def test_a_cluster_recovers_from_a_restart_of_all_nodes(client, batch):
     it = client(nodes=3)
     it.produce(batch())
     for node_id in (1, 2, 3):
@@ -65,7 +65,7 @@ def test_a_whole_cluster_killed_and_restarted_is_whole_again(client, batch):
     assert it.produce(batch(), node_id=leader).base_offset == 1
 
 
-def test_what_a_paused_follower_lacks_is_lost_when_it_must_lead(client, batch):
+def test_unreplicated_records_are_lost_when_a_lagging_follower_leads(client, batch):
     it = client(nodes=2)
     it.produce(batch(1, (7, 0, 0)), acks=1)
     it.cluster.pause(2)
@@ -74,12 +74,12 @@ def test_what_a_paused_follower_lacks_is_lost_when_it_must_lead(client, batch):
     it.cluster.resume(2)
     assert it.cluster.leader("t", 0) == (2, 1)
     assert values(it) == ["v0"]
-    # and so is what was known of its producer
+    # The state of its producer is lost too.
     assert it.produce(batch(1, (7, 0, 1)), node_id=2, acks=1).base_offset == 1
     assert len(values(it)) == 2
 
 
-def test_a_paused_broker_asks_for_the_request_again(client, batch):
+def test_a_paused_broker_defers_the_request(client, batch):
     it = client()
     it.cluster.pause(1, until_ns=5_000_000)
     answer = it.produce_many([(0, batch())]).answer
@@ -91,7 +91,7 @@ def test_a_paused_broker_asks_for_the_request_again(client, batch):
     assert it.produce(batch()).base_offset == 0
 
 
-def test_a_leader_may_move_to_a_node_without_a_copy(client, batch):
+def test_a_leader_can_move_to_a_node_without_a_replica(client, batch):
     it = client(nodes=2, replication_factor=1)
     it.produce(batch())
     it.cluster.move_leader("t", 0, 2, 0)
@@ -99,7 +99,7 @@ def test_a_leader_may_move_to_a_node_without_a_copy(client, batch):
     assert it.metadata("t").topics[0].partitions[0].replica_nodes == (2,)
 
 
-def test_trimmed_records_are_gone_but_not_forgotten(client, batch):
+def test_trimmed_records_are_kept_as_deleted_rows(client, batch):
     it = client()
     it.produce(batch(3))
     it.produce(batch(3))
@@ -109,7 +109,7 @@ def test_trimmed_records_are_gone_but_not_forgotten(client, batch):
     assert it.produce(batch()).log_start_offset == 4
 
 
-def test_topics_come_grow_and_go(client, batch):
+def test_topics_can_grow_and_be_deleted(client, batch):
     it = client()
     it.cluster.add_partitions("t", 5)
     assert len(it.metadata("t").topics[0].partitions) == 5
@@ -142,7 +142,7 @@ def test_misuse_is_a_usage_error(client, misuse):
 
 
 class Replication(RuleBasedStateMachine):
-    """Brokers die, come back, pause, fall out of sync; whatever happens, acks=all means that it stays in the log."""
+    """Brokers fail, restart, pause and leave the ISR in any order; acks=all records are never lost."""
 
     def __init__(self, client, batch) -> None:
         super().__init__()
@@ -204,7 +204,7 @@ class Replication(RuleBasedStateMachine):
     @invariant()
     def a_leader_is_alive_and_in_sync_and_epochs_only_grow(self) -> None:
         leader, epoch = self.it.cluster.leader("t", 0)
-        partition = self.it.cluster._state.topics["t"].partitions[0]
+        partition = self.it.cluster.state.topics["t"].partitions[0]
         assert leader == -1 or (self.it.cluster.accepts(leader) and leader in partition.isr)
         assert partition.isr
         assert set(partition.isr) <= set(partition.replicas)
@@ -216,7 +216,7 @@ class Replication(RuleBasedStateMachine):
 
 
 @pytest.mark.long("many histories of producers and topics")
-def test_acks_all_survives_whatever_happens_to_the_brokers(client, batch):
+def test_acks_all_records_survive_any_broker_failures(client, batch):
     run_state_machine_as_test(
         lambda: Replication(client, batch), settings=settings(max_examples=150, stateful_step_count=40)
     )

@@ -1,4 +1,4 @@
-"""Whatever bytes come in: an answer or a closed connection, never an exception; and the cluster goes on."""
+"""Arbitrary bytes get an answer or a closed connection, never an exception, and the cluster continues."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HEADERS = st.tuples(st.integers(0, 100), st.integers(-1, 20)).map(
 
 @given(st.binary(max_size=80) | st.tuples(HEADERS, st.binary(max_size=80)).map(b"".join))
 @example(b"")
-def test_garbage_is_answered_or_ends_the_connection(client, payload):
+def test_garbage_is_answered_or_closes_the_connection(client, payload):
     it = client()
     answer = it.cluster.handle(1, 1, payload, 0)
     assert (answer.frame is None) == answer.close
@@ -27,7 +27,9 @@ def test_garbage_is_answered_or_ends_the_connection(client, payload):
 
 
 @given(st.data())
-def test_a_damaged_produce_request_is_answered_or_ends_the_connection(client, batch, build, structure, data):
+def test_a_damaged_produce_request_is_answered_or_closes_the_connection(
+    client, batch, build, structure, data
+):
     version = data.draw(st.integers(3, 12))
     part = structure(Api.PRODUCE, version, "request", "PartitionProduceData")
     named = structure(Api.PRODUCE, version, "request", "TopicProduceData")
@@ -51,7 +53,7 @@ def test_a_damaged_produce_request_is_answered_or_ends_the_connection(client, ba
 @pytest.mark.parametrize(
     ("api", "version"), [(Api.FETCH, 12), (Api.JOIN_GROUP, 5), (Api.INIT_PRODUCER_ID, 6)]
 )
-def test_an_api_that_is_not_scripted_ends_the_connection_and_says_why(client, api, version):
+def test_an_unsupported_api_closes_the_connection_with_a_reason(client, api, version):
     payload = int(api).to_bytes(2, "big") + version.to_bytes(2, "big") + bytes(80)
     it = client()
     assert it.cluster.handle(1, 4, payload, 0).close
@@ -60,7 +62,7 @@ def test_an_api_that_is_not_scripted_ends_the_connection_and_says_why(client, ap
     assert why
 
 
-def test_a_version_that_the_release_does_not_offer_ends_the_connection(client):
+def test_an_unsupported_version_closes_the_connection(client):
     it = client(version="3.9.2")
     assert it.request(
         Api.METADATA,

@@ -1,4 +1,4 @@
-"""Produce: what each kind of batch, topic and cluster is answered with, and what is in the log afterwards."""
+"""Produce: the answer to each kind of batch, topic and cluster, and the log afterwards."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def topic_of(it, version):
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("codec", list(Codec))
-def test_every_version_appends_and_says_where(client, batch, version, codec):
+def test_every_version_appends_and_returns_the_offset(client, batch, version, codec):
     it = client()
     answer = it.produce(batch(3, codec=codec), topic=topic_of(it, version), version=version)
     if codec is Codec.ZSTD and version < 7:
@@ -51,7 +51,7 @@ def test_every_version_appends_and_says_where(client, batch, version, codec):
     st.lists(st.tuples(st.integers(0, 2), st.integers(1, 5), st.sampled_from(list(Codec))), max_size=12),
     st.sampled_from([1, -1]),
 )
-def test_the_log_is_what_was_appended_in_order(client, batch, appends, acks):
+def test_the_log_contains_the_appended_records_in_order(client, batch, appends, acks):
     it = client()
     for number, (partition, count, codec) in enumerate(appends):
         it.produce(batch(count, codec=codec, value=b"%d-" % number), partition, acks=acks)
@@ -71,7 +71,7 @@ def test_the_log_is_what_was_appended_in_order(client, batch, appends, acks):
             assert read.header.partition_leader_epoch == 0
 
 
-def test_partitions_fare_on_their_own(client, batch):
+def test_each_partition_has_its_own_result(client, batch):
     it = client()
     answer = it.produce_many([(0, batch()), (9, batch()), (1, None), (2, batch())]).body
     codes = [part.error_code for part in answer.responses[0].partition_responses]
@@ -83,11 +83,11 @@ def test_partitions_fare_on_their_own(client, batch):
     ]
 
 
-def test_two_batches_in_one_partition_are_one_too_many(client, batch):
+def test_two_batches_for_one_partition_are_refused(client, batch):
     assert client().produce(batch() + batch()).error_code is ErrorCode.invalid_record
 
 
-def test_a_torn_batch_behind_a_whole_one_is_left_out(client, batch):
+def test_a_truncated_batch_after_a_complete_one_is_ignored(client, batch):
     it = client()
     assert it.produce(batch() + batch()[:20]).error_code is ErrorCode.none
     assert len(it.cluster.read_log("t")) == 1
@@ -96,20 +96,20 @@ def test_a_torn_batch_behind_a_whole_one_is_left_out(client, batch):
 @pytest.mark.parametrize(
     ("at", "value", "code"),
     [
-        (0, (5).to_bytes(8, "big"), ErrorCode.invalid_record),  # a base offset
-        (8, (3).to_bytes(4, "big"), ErrorCode.corrupt_message),  # a length below any header's
+        (0, (5).to_bytes(8, "big"), ErrorCode.invalid_record),  # the base offset is not 0
+        (8, (3).to_bytes(4, "big"), ErrorCode.corrupt_message),  # the length is shorter than a header
         (16, b"\1", ErrorCode.invalid_record),  # format 1
-        (16, b"\3", ErrorCode.corrupt_message),  # a format of the future
-        (22, b"\7", ErrorCode.unknown_server_error),  # a codec that does not exist
+        (16, b"\3", ErrorCode.corrupt_message),  # an unknown format
+        (22, b"\7", ErrorCode.unknown_server_error),  # an unknown codec
         (22, b"\x20", ErrorCode.invalid_record),  # a control batch
-        (23, (7).to_bytes(4, "big"), ErrorCode.invalid_record),  # last offset delta
+        (23, (7).to_bytes(4, "big"), ErrorCode.invalid_record),  # the last offset delta
         (57, (0).to_bytes(4, "big"), ErrorCode.invalid_record),  # no records
-        (57, (2).to_bytes(4, "big"), ErrorCode.invalid_record),  # more records than there are
-        (61, b"\x08", ErrorCode.invalid_record),  # a record's length
-        (22, b"\x02", ErrorCode.unknown_server_error),  # no snappy
+        (57, (2).to_bytes(4, "big"), ErrorCode.invalid_record),  # the count exceeds the number of records
+        (61, b"\x08", ErrorCode.invalid_record),  # the length of a record
+        (22, b"\x02", ErrorCode.unknown_server_error),  # not snappy data
     ],
 )
-def test_a_batch_that_is_not_what_it_says_is_refused(client, batch, at, value, code):
+def test_an_inconsistent_batch_is_refused(client, batch, at, value, code):
     it = client()
     assert it.produce(changed(batch(), at, value)).error_code is code
     assert it.cluster.read_log("t") == []
@@ -125,11 +125,11 @@ def test_a_broken_crc_is_refused(client, batch):
 
 
 @pytest.mark.parametrize("acks", [2, -2, 7])
-def test_acks_are_0_1_or_all(client, batch, acks):
+def test_acks_other_than_0_1_and_all_are_refused(client, batch, acks):
     assert client().produce(batch(), acks=acks).error_code is ErrorCode.invalid_required_acks
 
 
-def test_the_size_of_the_whole_batch_counts(client, batch):
+def test_the_size_limit_applies_to_the_whole_batch(client, batch):
     data = batch()
     it = client(config={"max.message.bytes": str(len(data))})
     assert it.produce(data).error_code is ErrorCode.none
@@ -139,7 +139,7 @@ def test_the_size_of_the_whole_batch_counts(client, batch):
     assert it.produce(data).error_code is ErrorCode.record_list_too_large
 
 
-def test_a_compacted_topic_needs_keys_and_says_which_records_have_none(client, batch):
+def test_a_compacted_topic_refuses_records_without_a_key(client, batch):
     it = client(config={"cleanup.policy": "compact"})
     answer = it.produce(batch(2, key=None))
     assert answer.error_code is ErrorCode.invalid_record
@@ -157,15 +157,15 @@ def test_a_compacted_topic_needs_keys_and_says_which_records_have_none(client, b
         ({"message.timestamp.type": "LogAppendTime"}, 2**50, ErrorCode.none),
     ],
 )
-def test_timestamps_have_bounds(client, batch, config, timestamp_ms, code):
+def test_timestamps_out_of_bounds_are_refused(client, batch, config, timestamp_ms, code):
     assert client(config=config).produce(batch(timestamp_ms=timestamp_ms)).error_code is code
 
 
-def test_in_3_9_a_timestamp_may_be_any(client, batch):
+def test_kafka_3_9_accepts_any_timestamp(client, batch):
     assert client(version="3.9.2").produce(batch(timestamp_ms=2**50), version=11).error_code is ErrorCode.none
 
 
-def test_log_append_time_is_the_brokers(client, batch):
+def test_log_append_time_is_that_of_the_broker(client, batch):
     it = client(config={"message.timestamp.type": "LogAppendTime"})
     it.now_ns = 5_000_000
     answer = it.produce(batch(2, timestamp_ms=1))
@@ -176,13 +176,13 @@ def test_log_append_time_is_the_brokers(client, batch):
     assert stored.header.timestamp_type == "LogAppendTime"
 
 
-def test_a_duplicate_is_answered_with_its_own_time(client, batch):
+def test_the_answer_to_a_duplicate_has_the_time_of_its_batch(client, batch):
     it = client()
     assert it.produce(batch(1, (7, 0, 0))).log_append_time is None
     assert it.produce(batch(1, (7, 0, 0))).log_append_time.timestamp() * 1000 == NOW_MS
 
 
-def test_topics_that_are_not_there(client, batch):
+def test_unknown_and_internal_topics_are_refused(client, batch):
     it = client()
     assert it.produce(batch(), topic="u").error_code is ErrorCode.unknown_topic_or_partition
     assert it.produce(batch(), topic=UUID(int=5), version=13).error_code is ErrorCode.unknown_topic_id
@@ -190,7 +190,7 @@ def test_topics_that_are_not_there(client, batch):
     assert it.produce(batch(), topic="__consumer_offsets").error_code is ErrorCode.invalid_topic_exception
 
 
-def test_a_recreated_topic_has_another_id_and_an_empty_log(client, batch):
+def test_a_recreated_topic_has_a_new_id_and_an_empty_log(client, batch):
     it = client()
     old = topic_of(it, 13)
     it.produce(batch(2))
@@ -200,7 +200,7 @@ def test_a_recreated_topic_has_another_id_and_an_empty_log(client, batch):
     assert [row.offset for row in it.cluster.read_log("t", deleted=True)] == [0, 1, 0]
 
 
-def test_who_does_not_lead_says_who_does(client, batch):
+def test_a_follower_names_the_leader(client, batch):
     it = client(nodes=2)
     it.cluster.move_leader("t", 0, 2, 0)
     for version in VERSIONS:
@@ -213,7 +213,7 @@ def test_who_does_not_lead_says_who_does(client, batch):
     assert it.cluster.read_log("t") == []
 
 
-def test_too_few_in_sync_replicas_refuse_acks_all_alone(client, batch):
+def test_too_few_in_sync_replicas_refuse_only_acks_all(client, batch):
     it = client(nodes=2)
     it.cluster.drop_from_isr(2)
     assert it.produce(batch()).error_code is ErrorCode.not_enough_replicas
@@ -245,7 +245,7 @@ def test_acks_0_has_no_answer_and_an_error_closes_the_connection(client, batch):
     assert "unknown_topic_or_partition" in it.cluster.closed[0][2]
 
 
-def test_a_denied_topic_and_transactions_nobody_opened(client, batch):
+def test_denied_topics_and_unopened_transactions_are_refused(client, batch):
     it = client()
     it.cluster.settings.denied_topics.add("t")
     assert it.produce(batch()).error_code is ErrorCode.topic_authorization_failed
@@ -257,7 +257,7 @@ def test_a_denied_topic_and_transactions_nobody_opened(client, batch):
 
 @pytest.mark.parametrize("after_append", [False, True])
 @pytest.mark.parametrize("code", sorted(ErrorCode))
-def test_any_error_code_can_be_asked_for(client, batch, code, after_append):
+def test_any_error_code_can_be_injected(client, batch, code, after_append):
     if code is ErrorCode.none:
         return
     it = client()
@@ -267,7 +267,7 @@ def test_any_error_code_can_be_asked_for(client, batch, code, after_append):
     assert len([row for row in it.cluster.read_log("t") if row.partition == 1]) == (3 if after_append else 1)
 
 
-def test_a_throttled_answer_comes_at_once_and_the_next_request_waits(client, batch):
+def test_throttling_delays_the_next_request_and_not_the_answer(client, batch):
     it = client()
     it.cluster.set_throttle_ms(Api.PRODUCE, 250)
     first = it.produce_many([(0, batch())])

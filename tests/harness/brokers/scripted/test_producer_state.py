@@ -1,7 +1,7 @@
-"""What a partition accepts of idempotent producers, held against a model written from the requirements.
+"""Idempotent producers: a partition accepts and refuses the same batches as a model of the requirements.
 
-PRD-IDM-05: the last five batches of a producer are known again. PRD-IDM-14: an older epoch is refused, a new one begins
-at sequence 0. PRD-IDM-15: of a producer that was forgotten any sequence is accepted.
+PRD-IDM-05: the last five batches of a producer are recognised as duplicates. PRD-IDM-14: an older epoch is
+refused, and a new one begins at sequence 0. PRD-IDM-15: a forgotten producer may begin with any sequence.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ OK, OUT_OF_ORDER, OLD_EPOCH = (
 
 
 class Model:
-    """A log as a list of batches, and the rules as sentences: nothing of the code's own bookkeeping."""
+    """A model that shares no code with the broker:
+
+    the log as a list of batches, and the rules applied to it.
+    """
 
     def __init__(self) -> None:
         self.log: list[tuple[int, int, int, int, int]] = []  # producer id, epoch, first, count, offset
@@ -55,7 +58,7 @@ class Model:
 
 
 class ProducerStates(RuleBasedStateMachine):
-    """Any mixture of next batches, repeats, gaps, old and new epochs, forgetting, leader moves and trims."""
+    """Any mixture of next batches, repeats, gaps, old and new epochs, expired producers, leader moves and trims."""
 
     def __init__(self, client: Any, batch: Any) -> None:
         super().__init__()
@@ -122,7 +125,7 @@ def test_a_partition_accepts_what_the_model_accepts(client, batch):
     )
 
 
-def test_the_sixth_batch_back_is_out_of_order(client, batch):
+def test_the_sixth_last_batch_is_out_of_order(client, batch):
     it = client()
     for first in range(6):
         assert it.produce(batch(1, (7, 0, first))).error_code is OK
@@ -130,21 +133,21 @@ def test_the_sixth_batch_back_is_out_of_order(client, batch):
     assert it.produce(batch(1, (7, 0, 0))).error_code is OUT_OF_ORDER
 
 
-def test_batches_of_an_epoch_that_is_over_are_not_known_again(client, batch):
+def test_batches_of_an_earlier_epoch_are_not_duplicates(client, batch):
     it = client()
     for epoch in (0, 1):
         answers = [it.produce(batch(1, (7, epoch, first))) for first in range(3)]
         assert [answer.base_offset for answer in answers] == [3 * epoch + first for first in range(3)]
 
 
-def test_sequences_wrap_to_zero(client, batch):
+def test_sequences_wrap_around_to_zero(client, batch):
     it = client()
     assert it.produce(batch(2, (7, 0, MAX_SEQUENCE - 2))).error_code is OK
     assert it.produce(batch(1, (7, 0, 0))).error_code is OK
     assert it.produce(batch(2, (7, 0, MAX_SEQUENCE - 2))).base_offset == 0
 
 
-def test_an_idle_producer_is_forgotten_when_its_time_is_over(client, batch):
+def test_an_idle_producer_is_forgotten_after_its_expiration(client, batch):
     it = client()
     expiration_ms = it.cluster.settings.producer_id_expiration_ms
     assert it.produce(batch(1, (7, 0, 0))).error_code is OK
@@ -155,7 +158,7 @@ def test_an_idle_producer_is_forgotten_when_its_time_is_over(client, batch):
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 40)), max_size=30))
-def test_memory_never_holds_more_than_five_batches(offers):
+def test_at_most_five_batches_per_producer_are_remembered(offers):
     manager = ProducerStateManager(1_000, {})
     for producer_id, now_ms in offers:
         manager.entry(producer_id, now_ms)
@@ -163,7 +166,7 @@ def test_memory_never_holds_more_than_five_batches(offers):
 
 
 @pytest.mark.parametrize("acks", [0, 1, -1])
-def test_a_duplicate_is_not_stored_again_whatever_the_acks(client, batch, acks):
+def test_a_duplicate_is_never_stored_again(client, batch, acks):
     it = client()
     for _ in range(3):
         it.produce_many([(0, batch(2, (7, 0, 0)))], acks=acks)

@@ -1,4 +1,4 @@
-"""The scan that makes no records says the same of bytes as the reader that makes them; and logs stay readable."""
+"""The record scan agrees with the record reader, and every accepted batch can be read from the log."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ record = st.tuples(st.integers(-70, 9000), st.integers(0, 3), data, data, header
 
 @st.composite
 def sections(draw: st.DrawFn) -> tuple[bytes, int]:
-    """The records of a batch, right ones or with a few bytes changed, and how many they claim to be."""
+    """Draw the records of a batch, valid or with a few bytes changed, and their claimed number."""
     made = draw(st.lists(record, min_size=1, max_size=4))
     plain = bytearray(b"".join(write_record(*each) for each in made))
     for at, byte in draw(
@@ -68,7 +68,7 @@ def test_scan_and_reader_agree(section: tuple[bytes, int]) -> None:
 
 
 @given(sections(), st.sampled_from(Codec), st.booleans())
-def test_whatever_is_taken_can_be_read(section: tuple[bytes, int], codec: Codec, is_compacted: bool) -> None:
+def test_an_accepted_batch_can_be_read(section: tuple[bytes, int], codec: Codec, is_compacted: bool) -> None:
     plain, count = section
     builder = BatchBuilder(codec)
     for _ in range(max(count, 1)):
@@ -83,12 +83,12 @@ def test_whatever_is_taken_can_be_read(section: tuple[bytes, int], codec: Codec,
     except RequestRefused as refused:
         assert refused.code in (ErrorCode.invalid_record, ErrorCode.unknown_server_error)
         return
-    # All of them: uncompressed, a record may claim an offset before its batch, and so before the log.
+    # Deleted rows too: uncompressed, a record may claim an offset before its batch, and so before the log.
     assert len(list(log.rows("t", 0, deleted=True))) == max(count, 1)
 
 
 @pytest.mark.parametrize("claimed_ms", [NOW_MS - 5, NOW_MS + 500_000, -1])
-def test_the_greatest_timestamp_is_found_not_believed(claimed_ms: int) -> None:
+def test_the_greatest_timestamp_is_computed_from_the_records(claimed_ms: int) -> None:
     builder = BatchBuilder()
     builder.append(NOW_MS, b"k", b"v")
     builder.append(NOW_MS + 7, b"k", b"v")

@@ -1,4 +1,4 @@
-"""``kafka-trial baseline``: what is added, what goes, what is told, and what is refused."""
+"""``kafka-trial baseline``: what it adds, removes, reports and refuses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def file(tmp_path):
     return tmp_path / "known.toml"
 
 
-def test_update_adds_what_fails_and_check_is_then_content(run_of, verdict, file, capsys) -> None:
+def test_update_adds_all_failures(run_of, verdict, file, capsys) -> None:
     run = run_of(
         "r",
         verdict("lost"),
@@ -39,14 +39,14 @@ def test_update_adds_what_fails_and_check_is_then_content(run_of, verdict, file,
     assert json.loads(capsys.readouterr().out) == {"file": str(file), "added": []}
 
 
-def test_a_file_that_is_not_there_yet_is_begun(run_of, verdict, file) -> None:
+def test_update_creates_a_missing_file(run_of, verdict, file) -> None:
     run = run_of("r", verdict("lost"))
     assert call(["baseline", "update", str(run), "--file", str(file)]) == 0
     assert file.read_text().startswith("# Known failures")
     assert call(["baseline", "check", str(run), "--file", str(file)]) == 0
 
 
-def test_prune_removes_what_nothing_needed_and_keeps_the_rest(run_of, verdict, file) -> None:
+def test_prune_removes_unneeded_entries_only(run_of, verdict, file) -> None:
     gone = '# fixed?\n[[known]]\nclient = "c@1"\nanomaly = "duplicate"\nreason = "so"\n'
     file.write_text(f"{OURS}\n{gone}")
     run = run_of("r", verdict("lost"))
@@ -55,7 +55,7 @@ def test_prune_removes_what_nothing_needed_and_keeps_the_rest(run_of, verdict, f
 
 
 @pytest.mark.parametrize("command", ["update", "prune"])
-def test_part_of_a_run_changes_no_list(run_of, verdict, file, capsys, command) -> None:
+def test_an_incomplete_run_is_refused(run_of, verdict, file, capsys, command) -> None:
     file.write_text(OURS)
     run = run_of("r", verdict("lost"), lacking=1)
     assert call(["baseline", command, str(run), "--file", str(file)]) == 2
@@ -63,7 +63,7 @@ def test_part_of_a_run_changes_no_list(run_of, verdict, file, capsys, command) -
     assert file.read_text() == OURS
 
 
-def test_check_says_each_thing_in_one_line(run_of, verdict, file, capsys) -> None:
+def test_check_reports_each_difference_in_one_line(run_of, verdict, file, capsys) -> None:
     file.write_text(
         OURS + '\n[[known]]\nclient = "c@1"\nanomaly = "duplicate"\nreason = "so"\n'
         '\n[[known]]\nclient = "c@1"\nanomaly = "lost"\nscenario = "frame/*"\nreason = "so"\nexpires = 2020-01-31\n'
@@ -82,13 +82,13 @@ def test_check_says_each_thing_in_one_line(run_of, verdict, file, capsys) -> Non
     )
 
 
-def test_a_run_that_was_judged_with_another_list_is_taken_as_it_was_without(run_of, verdict, file) -> None:
+def test_expectations_of_another_list_are_ignored(run_of, verdict, file) -> None:
     file.write_text(OURS)
     run = run_of("r", apply(verdict("lost"), [KnownFailure("c@1", "so", anomaly="lost")]))
     assert call(["baseline", "check", str(run), "--file", str(file)]) == 1
 
 
-def test_errors_are_one_sentence(run_of, verdict, file, tmp_path, capsys) -> None:
+def test_errors_have_codes_and_no_traceback(run_of, verdict, file, tmp_path, capsys) -> None:
     run = run_of("r", verdict("lost"))
     assert call(["baseline", "check", str(run), "--file", str(file)]) == 2
     file.write_text(OURS.replace("lost", "losst"))

@@ -178,7 +178,10 @@ def test_two_parts_of_one_run_are_compared(run_of, trial, capsys, sides, where):
     assert call(["diff", str(folder), *between]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("clearly worse: ") and where in lines[0]
-    assert "0% -> 10.0% (+10.0%, 95% interval +10.0% to +10.0%), worse in 8 of 8 pairs" in "\n".join(lines)
+    assert (
+        "0% -> 10.0% (+10.0 points, 95% interval +10.0 to +10.0 points), worse in 8 of 8 pairs"
+        in "\n".join(lines)
+    )
     assert lines[-1] == "outcomes: 8 pairs of trials compared, 2 clear changes"
     assert call(["diff", str(folder), *between, "--strict"]) == 1
     assert call(["diff", str(folder), *between[:1], *between[:0:-1], "--strict"]) == 0

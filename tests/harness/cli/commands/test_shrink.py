@@ -1,9 +1,10 @@
-"""``shrink`` in virtual time: what it says, what it writes, how it ends."""
+"""``shrink`` in virtual time: its output, its files and its exit codes."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,7 +22,7 @@ MUTANT = "mutant-gives_up_on_disconnect"
 
 
 def spec(client: str, count: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    """A trial with so many faults: one that drops answers in the middle, the others only slow things down."""
+    """Write and return a trial with ``count`` faults: the middle one drops answers, the others only add latency."""
     argv = ["run", "produce/dropped-response", "-c", client, "-g", "at-least-once", "--dry-run", "--json"]
     assert call(argv) == 0
     [made] = json.loads(capsys.readouterr().out)["trials"]
@@ -43,7 +44,7 @@ def shrink(tmp_path: Path, capsys: pytest.CaptureFixture[str], *argv: str) -> tu
 
 
 @pytest.mark.long("shrinks simulated trials")
-def test_twelve_faults_with_one_culprit_become_that_one(tmp_path: Path, capsys) -> None:
+def test_twelve_faults_are_shrunk_to_the_culprit(tmp_path: Path, capsys) -> None:
     spec(MUTANT, 12, tmp_path, capsys)
     code, document, err = shrink(tmp_path, capsys, str(tmp_path / "spec.json"))
     assert code == 0 and document["complete"]
@@ -53,8 +54,8 @@ def test_twelve_faults_with_one_culprit_become_that_one(tmp_path: Path, capsys) 
     assert minimal["faults"] == 1 and minimal["one_minimal"]
     assert [fault["kind"] for fault in minimal["spec"]["faults"]] == ["dropped_response"]
     assert minimal["spec"]["workload"]["records"] < 300
-    assert f"12 faults to 1 in {document['trials']} trials over {document['rounds']} rounds" in err
-    assert "1-minimal: without any one of its faults it did not fail in 1 attempt" in err
+    assert re.search(rf"\b12\b.*\b1\b.*\b{document['trials']}\b.*\b{document['rounds']}\b", err)
+    assert "1-minimal: " in err
     assert f"replay: kafka-trial replay {minimal['file']}" in err
     store = RunStore.open(tmp_path / "runs")
     assert store.record.stop_reason == "completed"
@@ -63,7 +64,7 @@ def test_twelve_faults_with_one_culprit_become_that_one(tmp_path: Path, capsys) 
 
 
 @pytest.mark.long("shrinks simulated trials")
-def test_what_is_minimal_stays_as_it_is(tmp_path: Path, capsys) -> None:
+def test_a_minimal_trial_is_unchanged(tmp_path: Path, capsys) -> None:
     spec(MUTANT, 3, tmp_path, capsys)
     _, document, _ = shrink(tmp_path, capsys, str(tmp_path / "spec.json"))
     code, again, _ = shrink(tmp_path, capsys, document["minimal"]["file"])
@@ -71,7 +72,7 @@ def test_what_is_minimal_stays_as_it_is(tmp_path: Path, capsys) -> None:
 
 
 @pytest.mark.long("shrinks simulated trials")
-def test_a_trial_of_a_run_is_named_by_its_id(tmp_path: Path, capsys) -> None:
+def test_a_trial_is_found_by_its_id(tmp_path: Path, capsys) -> None:
     spec(MUTANT, 2, tmp_path, capsys)
     out = ["--out-dir", str(tmp_path / "runs")]
     assert call(["replay", str(tmp_path / "spec.json"), *out]) == 1
@@ -80,22 +81,22 @@ def test_a_trial_of_a_run_is_named_by_its_id(tmp_path: Path, capsys) -> None:
     assert shrink(tmp_path, capsys, "a-dozen", "--anomaly", "gave-up")[0] == 0
 
 
-def test_a_failure_that_does_not_come_is_told(tmp_path: Path, capsys) -> None:
+def test_a_failure_that_does_not_recur_is_inconclusive(tmp_path: Path, capsys) -> None:
     spec("reference", 2, tmp_path, capsys)
-    code, document, err = shrink(tmp_path, capsys, str(tmp_path / "spec.json"))
+    code, document, _ = shrink(tmp_path, capsys, str(tmp_path / "spec.json"))
     assert code == 4 and document["minimal"] is None and document["anomaly"] is None
-    assert "the failure did not occur again in 1 attempt" in err
+    assert document["original"]["failed"] == 0
     assert not list((tmp_path / "runs").glob("*/minimal.json"))
 
 
-def test_another_failure_is_not_the_one_that_is_asked_for(tmp_path: Path, capsys) -> None:
+def test_another_anomaly_is_not_the_requested_one(tmp_path: Path, capsys) -> None:
     spec(MUTANT, 2, tmp_path, capsys)
     code, document, err = shrink(tmp_path, capsys, str(tmp_path / "spec.json"), "--anomaly", "lost")
     assert code == 4 and document["minimal"] is None
-    assert "it found gave-up" in err
+    assert "gave-up" in err and "--anomaly" in err
 
 
-def test_a_trial_that_did_not_fail_has_nothing_to_shrink(tmp_path: Path, capsys) -> None:
+def test_a_trial_that_did_not_fail_is_refused(tmp_path: Path, capsys) -> None:
     spec("reference", 1, tmp_path, capsys)
     call(["replay", str(tmp_path / "spec.json"), "--out-dir", str(tmp_path / "runs")])
     code, document, err = shrink(tmp_path, capsys, "a-dozen")
@@ -111,21 +112,21 @@ def test_a_trial_that_did_not_fail_has_nothing_to_shrink(tmp_path: Path, capsys)
         (["--max-time", "5"], ("not-a-duration", "'5'")),
     ],
 )
-def test_what_makes_no_sense_is_a_usage_error(tmp_path: Path, capsys, argv: list[str], sentence: str) -> None:
+def test_invalid_options_are_usage_errors(tmp_path: Path, capsys, argv: list[str], sentence: str) -> None:
     spec(MUTANT, 1, tmp_path, capsys)
     code, _, err = shrink(tmp_path, capsys, str(tmp_path / "spec.json"), *argv)
     assert code == 2 and has_error(err, *sentence)
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_plan_of_two_is_not_one_trial(tmp_path: Path, capsys) -> None:
+def test_a_plan_of_two_trials_is_refused(tmp_path: Path, capsys) -> None:
     made = spec(MUTANT, 1, tmp_path, capsys)
     (tmp_path / "plan.json").write_text(json.dumps({"seed": 1, "trials": [made, made | {"trial": "other"}]}))
     code, _, err = shrink(tmp_path, capsys, str(tmp_path / "plan.json"))
     assert code == 2 and has_error(err, "not-one-trial")
 
 
-def test_when_its_time_is_used_up_nothing_is_claimed(tmp_path: Path, capsys) -> None:
+def test_a_search_out_of_time_claims_no_minimum(tmp_path: Path, capsys) -> None:
     spec(MUTANT, 12, tmp_path, capsys)
     code, document, err = shrink(tmp_path, capsys, str(tmp_path / "spec.json"), "--max-time", "0s")
     assert code == 4 and not document["complete"] and "1-minimal" not in err
@@ -133,7 +134,9 @@ def test_when_its_time_is_used_up_nothing_is_claimed(tmp_path: Path, capsys) -> 
 
 @pytest.mark.long("shrinks simulated trials")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_it_keeps_the_smallest_so_far(tmp_path: Path, capsys, number: signal.Signals) -> None:
+def test_an_interrupted_search_keeps_the_smallest_trial_so_far(
+    tmp_path: Path, capsys, number: signal.Signals
+) -> None:
     spec(MUTANT, 30, tmp_path, capsys)
     script = Path(sys.executable).with_name("kafka-trial")
     started = subprocess.Popen(
@@ -141,7 +144,7 @@ def test_interrupted_it_keeps_the_smallest_so_far(tmp_path: Path, capsys, number
         stderr=subprocess.PIPE,
         text=True,
         process_group=0,
-        # Whoever runs in the background has SIGINT ignored, and hands that down.
+        # A background shell ignores SIGINT, and its children inherit that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert started.stderr is not None
@@ -151,7 +154,7 @@ def test_interrupted_it_keeps_the_smallest_so_far(tmp_path: Path, capsys, number
     os.killpg(started.pid, number)
     said = started.communicate()[1]
     assert started.returncode == 128 + number, said
-    assert "Traceback" not in said and "interrupted: it may get smaller" in said
+    assert "Traceback" not in said and "interrupted: " in said
     [minimal] = (tmp_path / "runs").glob("*/minimal.json")
     assert len(json.loads(minimal.read_text())["faults"]) < 30
     assert RunStore.open(tmp_path / "runs").record.stop_reason == "interrupted"

@@ -1,4 +1,4 @@
-"""A whole trial lacks nothing; where log, faults, trace, phases or the client's name are wrong, it is seen."""
+"""A complete trial lacks nothing; gaps in log, faults, trace and phases, and a wrong client, are detected."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from tests.harness.judging.completeness.whole_trial import (
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_whole_trial_lacks_nothing(seed):
+def test_a_complete_trial_lacks_nothing(seed):
     assert lacking(whole(seed)) is None
 
 
 @given(st.sampled_from(SEEDS), st.data())
-def test_any_record_that_is_missing_from_the_log_is_seen(seed, data):
+def test_a_record_missing_from_the_log_is_detected(seed, data):
     log = whole(seed).log
     at = data.draw(st.integers(0, len(log) - 1))
     after = [row for row in log if row.partition == log[at].partition and row.offset > log[at].offset]
     seen = code_of(replace(whole(seed), log=without(log, at)))
-    # The last record of a batch at the very end could be a batch of one less: the answer tells its base alone.
+    # The last batch may lose its last records unnoticed, because its answer contains only the base offset.
     assert seen == "log-incomplete" or (not after and log[at].offset > log[at].base_offset)
 
 
-def test_a_log_that_is_gone_accuses_nobody():
+def test_a_missing_log_is_a_harness_error():
     evidence = replace(whole(), log=())
     assert code_of(evidence) == "log-incomplete"
     verdict = judge(evidence, registry.scenario(ANY), registry.checks())
@@ -48,7 +48,7 @@ def test_a_log_that_is_gone_accuses_nobody():
 
 
 @given(st.sampled_from(SEEDS), st.data())
-def test_any_fault_without_its_row_is_seen(seed, data):
+def test_a_missing_fault_row_is_detected(seed, data):
     faults = whole(seed).faults
     at = data.draw(st.integers(0, len(faults) - 1))
     assert code_of(replace(whole(seed), faults=without(faults, at))) == "faults-incomplete"
@@ -56,9 +56,9 @@ def test_any_fault_without_its_row_is_seen(seed, data):
 
 @pytest.mark.parametrize("keep", [0, 10])
 @pytest.mark.parametrize("as_fields", [False, True])
-def test_a_trace_that_is_gone_or_cut_is_seen(keep, as_fields):
+def test_a_missing_or_truncated_trace_is_detected(keep, as_fields):
     trace = whole().trace
-    if as_fields:  # as a live client's is read
+    if as_fields:  # the form in which a live client's trace is read
         trace = tuple({"event": each.__struct_config__.tag, **asdict(each)} for each in trace)
     assert lacking(replace(whole(), trace=trace)) is None
     assert code_of(replace(whole(), trace=trace[:keep])) == "trace-incomplete"
@@ -67,7 +67,7 @@ def test_a_trace_that_is_gone_or_cut_is_seen(keep, as_fields):
 
 
 @pytest.mark.parametrize("keep", [0, 10])
-def test_the_trace_of_a_client_that_was_killed_tells_all_that_was_seen(keep):
+def test_the_trace_of_a_killed_client_covers_all_its_requests(keep):
     killed = killed_in_close(whole())
     assert lacking(killed) is None
     assert lacking(replace(killed, trace=killed.trace[:-1])) is None
@@ -77,7 +77,7 @@ def test_the_trace_of_a_client_that_was_killed_tells_all_that_was_seen(keep):
     )
 
 
-def test_a_trace_that_is_there_is_whole_whatever_the_client_says_of_it():
+def test_a_trace_must_be_complete_even_if_it_is_not_announced():
     told = whole().record.client | {"features": ["producer"]}
     assert lacking(with_record(whole(), client=told)) is None
     cut = replace(whole(), trace=whole().trace[:10])
@@ -89,14 +89,14 @@ def test_a_client_without_a_trace_needs_none():
     assert lacking(with_record(replace(whole(), trace=()), client=told | {"features": ["producer"]})) is None
 
 
-def test_phases_are_all_there_and_in_order():
+def test_missing_and_swapped_phases_are_detected():
     phases = whole().record.phases
     assert code_of(with_record(whole(), phases=restruct(phases, final_ns=None))) == "phases-incomplete"
     turned = restruct(phases, load_ns=phases.heal_ns, heal_ns=phases.load_ns)
     assert code_of(with_record(whole(), phases=turned)) == "phases-incomplete"
 
 
-def test_the_client_is_the_one_that_was_asked_for():
+def test_another_client_version_is_detected():
     told = whole().record.client | {"client_version": "9.9"}
     assert code_of(with_record(whole(), client=told)) == "other-client"
     spec = whole().record.spec

@@ -1,4 +1,4 @@
-"""The frames of a whole trial: each connection has its ends, each request its answer, each stored batch a request."""
+"""The frames of a complete trial: missing ends of connections, requests and answers are detected."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tests.harness.judging.completeness.whole_trial import SEEDS, code_of, rows_
 
 
 @given(st.sampled_from(SEEDS), st.data())
-def test_any_end_or_beginning_that_is_missing_from_the_frames_is_seen(seed, data):
-    """But for a cut between two connections, which leaves whole ones: then what they did is looked for elsewhere."""
+def test_truncated_frames_are_detected(seed, data):
+    """Only a cut between two connections is not detected here, because both parts are complete."""
     rows = rows_of(whole(seed))
     at = data.draw(st.integers(1, len(rows) - 1))
     goes_through = {row.conn for row in rows[:at]} & {row.conn for row in rows[at:]}
@@ -24,7 +24,7 @@ def test_any_end_or_beginning_that_is_missing_from_the_frames_is_seen(seed, data
         assert seen == "frames-incomplete" if goes_through else seen in (None, "frames-incomplete")
 
 
-def test_an_answer_needs_its_request_unless_a_rule_made_it():
+def test_an_answer_without_a_request_is_detected_unless_a_rule_made_it():
     rows = [*rows_of(whole())]
     at = next(at for at, row in enumerate(rows) if row.kind is FrameKind.RESPONSE and row.fault is None)
     rows[at] = restruct(rows[at], correlation_id=-7)
@@ -34,7 +34,7 @@ def test_an_answer_needs_its_request_unless_a_rule_made_it():
 
 
 def exchanged(evidence):
-    """The answered requests that no rule touched: by connection, in order."""
+    """Return the answered requests that no rule touched, by connection and in order."""
     rows = [row for row in rows_of(evidence) if row.fault is None]
     answered = {(row.conn, row.correlation_id) for row in rows if row.kind is FrameKind.RESPONSE}
     asked = defaultdict(list)
@@ -45,7 +45,7 @@ def exchanged(evidence):
 
 
 def an_answer(data, seed, *, last=False):
-    """The place of an answer among the rows, of one behind which its connection went on, or of any."""
+    """Draw the index of an answer; if not ``last``, of one that another answer of its connection follows."""
     asked = exchanged(whole(seed))
     conns = sorted(conn for conn, ids in asked.items() if last or len(ids) > 1)
     conn = data.draw(st.sampled_from(conns))
@@ -57,8 +57,8 @@ def an_answer(data, seed, *, last=False):
 
 
 @given(st.sampled_from(SEEDS), st.data())
-def test_any_answer_that_is_missing_before_another_is_seen(seed, data):
-    """A broker answers in order: only the last may never have come."""
+def test_a_missing_answer_before_another_is_detected(seed, data):
+    """A broker answers in order, so that only the last answer of a connection can be missing."""
     rows = rows_of(whole(seed))
     at = an_answer(data, seed)
     found = lacking(with_rows(whole(seed), without(rows, at)))
@@ -71,8 +71,8 @@ def test_any_answer_that_is_missing_before_another_is_seen(seed, data):
     assert lacking(with_rows(whole(seed), other_id)) is None
 
 
-def test_an_answer_with_another_id_stands_for_no_other_that_is_missing():
-    """The first answer is missing; the last has another id, and came too late to be it."""
+def test_an_answer_with_a_wrong_id_does_not_replace_an_earlier_one():
+    """The first answer is missing, and the last one, with a wrong id, is too late to be it."""
     rows = rows_of(whole())
     conn = next(conn for conn, ids in exchanged(whole()).items() if len(ids) > 2)
     answers = [at for at, row in enumerate(rows) if row.kind is FrameKind.RESPONSE and row.conn == conn]
@@ -84,14 +84,14 @@ def test_an_answer_with_another_id_stands_for_no_other_that_is_missing():
 
 
 @given(st.sampled_from(SEEDS), st.data())
-def test_any_answer_that_is_there_twice_is_seen(seed, data):
+def test_a_duplicated_answer_is_detected(seed, data):
     rows = rows_of(whole(seed))
     at = an_answer(data, seed, last=True)
     again = lacking(with_rows(whole(seed), [*rows[: at + 1], rows[at], *rows[at + 1 :]]))
     assert again.params == {"lack": "request-of-answer", "count": 1}
 
 
-def test_a_request_that_a_rule_stopped_or_that_asks_for_no_answer_has_none():
+def test_a_stopped_or_acks_0_request_needs_no_answer():
     rows = [*rows_of(whole())]
     early = {(conn, id) for conn, ids in exchanged(whole()).items() for id in ids[:-1]}
     at = next(
@@ -107,7 +107,7 @@ def test_a_request_that_a_rule_stopped_or_that_asks_for_no_answer_has_none():
 
 
 def a_stored_batch(evidence):
-    """The place of a Produce request whose batch is in the log, and which was sent only once."""
+    """Return the index of a Produce request whose batch is in the log and was sent once."""
     rows = rows_of(evidence)
     sent = Counter((part.partition, part.crc) for row in rows for part in row.produce if part.crc is not None)
     log = {(record.partition, record.batch_crc) for record in evidence.log}
@@ -120,8 +120,8 @@ def a_stored_batch(evidence):
     )
 
 
-def test_the_request_of_another_batch_brought_none_into_the_log():
-    """However many more records were sent in all: those of attempts that were not stored are not it."""
+def test_a_stored_batch_without_its_request_is_detected():
+    """The number of records in other requests does not matter."""
     rows = [*rows_of(whole())]
     at = a_stored_batch(whole())
     part = rows[at].produce[0]
@@ -130,7 +130,7 @@ def test_the_request_of_another_batch_brought_none_into_the_log():
     assert found.params == {"lack": "request-of-record", "count": part.records}
 
 
-def test_bytes_that_cannot_be_read_excuse_a_batch_without_a_request_unless_they_end_a_connection():
+def test_unread_bytes_explain_a_missing_request():
     rows = [*rows_of(whole())]
     at = a_stored_batch(whole())
     part = rows[at].produce[0]
@@ -144,7 +144,7 @@ def test_bytes_that_cannot_be_read_excuse_a_batch_without_a_request_unless_they_
     assert lacking(with_rows(whole(), [*rows[:close], unread, *rows[close:]])) is None
 
 
-def test_records_in_the_log_that_no_request_had():
+def test_records_in_the_log_without_a_request_are_detected():
     rows = [
         restruct(row, produce=tuple(restruct(part, records=0) for part in row.produce))
         if row.kind is FrameKind.REQUEST

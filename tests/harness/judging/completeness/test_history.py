@@ -1,4 +1,4 @@
-"""The history of a whole trial: an event that is missing, doubled or contradictory is seen, wherever it is."""
+"""The history of a complete trial: missing, duplicated and contradictory events are detected everywhere."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.harness.judging.completeness.whole_trial import (
 
 
 @given(st.sampled_from(SEEDS), st.data())
-def test_any_event_that_is_there_twice_is_seen(seed, data):
+def test_a_duplicated_event_is_detected(seed, data):
     history = whole(seed).history
     at = data.draw(st.integers(0, len(history) - 1))
     to = data.draw(st.integers(at, len(history)))
@@ -33,8 +33,8 @@ def test_any_event_that_is_there_twice_is_seen(seed, data):
 
 
 @given(st.sampled_from(SEEDS), st.data())
-def test_events_that_change_places_are_seen_though_they_are_numbered_anew(seed, data):
-    """A result before its call, a configuration after it, a time that goes back: as the contract has it."""
+def test_swapped_events_are_detected_after_renumbering(seed, data):
+    """The order violates the contract: a result before its call, or a time that decreases."""
     history = whole(seed).history
     one, other = sorted(data.draw(st.sets(st.integers(0, len(history) - 1), min_size=2, max_size=2)))
     assume(history[one].mono_ns < history[other].mono_ns)
@@ -45,7 +45,7 @@ def test_events_that_change_places_are_seen_though_they_are_numbered_anew(seed, 
 
 
 def as_upstream(evidence):
-    """Its results one for each record, without number and wall clock, as Kafka's own verifiable clients tell them."""
+    """Return the evidence with one event per result, unnumbered, as Kafka's verifiable clients write them."""
     told = []
     for event in evidence.history:
         if isinstance(event, OpComplete) and event.op == "send":
@@ -64,7 +64,7 @@ def of_rows(event):
 
 
 @given(st.sampled_from(SEEDS), st.data())
-def test_only_results_without_a_number_have_that_of_the_event_before(seed, data):
+def test_only_unnumbered_results_may_repeat_a_number(seed, data):
     evidence = as_upstream(whole(seed))
     assert len(evidence.history) > len(whole(seed).history)
     assert lacking(evidence) is None
@@ -74,7 +74,7 @@ def test_only_results_without_a_number_have_that_of_the_event_before(seed, data)
 
 
 @given(st.sampled_from(SEEDS), st.data())
-def test_a_result_of_a_record_that_was_never_handed_over_is_seen(seed, data):
+def test_a_result_of_an_unsent_record_is_detected(seed, data):
     history = whole(seed).history
     results = [at for at, event in enumerate(history) if isinstance(event, OpComplete) and event.op == "send"]
     at = data.draw(st.sampled_from(results))
@@ -87,7 +87,7 @@ def test_a_result_of_a_record_that_was_never_handed_over_is_seen(seed, data):
     assert f"record {records[row]}, " in found.message
 
 
-def test_a_record_beyond_those_of_the_plan_was_never_asked_for():
+def test_a_call_beyond_the_planned_records_is_detected():
     history = whole().history
     at = next(at for at, event in enumerate(history) if isinstance(event, OpInvoke) and event.op == "send")
     far = restruct(history[at], count=10**12)
@@ -95,14 +95,14 @@ def test_a_record_beyond_those_of_the_plan_was_never_asked_for():
 
 
 @given(st.sampled_from(SEEDS), st.data())
-def test_any_event_that_is_missing_from_the_history_is_seen(seed, data):
+def test_a_missing_event_is_detected(seed, data):
     history = whole(seed).history
     at = data.draw(st.integers(0, len(history) - 1))
     assert code_of(replace(whole(seed), history=without(history, at))) == "history-incomplete"
     assert code_of(replace(whole(seed), history=history[:at])) == "history-incomplete"
 
 
-def test_events_that_the_contract_does_not_know_leave_gaps_that_are_counted():
+def test_gaps_must_match_the_number_of_unknown_events():
     beats = [at for at, event in enumerate(whole().history) if isinstance(event, Stats)]
     gappy = replace(whole(), history=without(whole().history, beats[2]))
     assert lacking(with_record(gappy, left_out=1)) is None
@@ -110,7 +110,7 @@ def test_events_that_the_contract_does_not_know_leave_gaps_that_are_counted():
     assert code_of(with_record(whole(), left_out=1)) == "history-incomplete"
 
 
-def test_a_process_that_ended_itself_or_was_killed_has_no_last_word():
+def test_a_crashed_or_killed_client_needs_no_last_event():
     history = whole().history
     crash = Fatal(seq=len(history) - 1, mono_ns=history[-1].mono_ns, wall_ns=0, error=CRASHED, message="boom")
     assert lacking(replace(whole(), history=(*history[:-1], crash))) is None
@@ -119,7 +119,7 @@ def test_a_process_that_ended_itself_or_was_killed_has_no_last_word():
     assert code_of(killed_in_close(whole(), end_ns=end_ns)) == "history-incomplete"
 
 
-def test_a_client_that_closed_in_time_has_a_last_word_however_long_collecting_took():
+def test_a_client_that_closed_in_time_needs_its_last_event():
     history, phases = whole().history, whole().record.phases
     closed = next(event for event in history if isinstance(event, OpComplete) and event.op == "close")
     late = with_record(whole(), phases=restruct(phases, end_ns=phases.final_ns + 10 * CLOSE_NS))

@@ -1,6 +1,6 @@
-"""Simulated trials of the reference client, which leave everything that a live one does, and ways to damage them.
+"""Simulated trials of the reference client with the evidence of a live one, and ways to damage them.
 
-Only one channel changes at a time; that the others then contradict it is what tests of wholeness look for.
+Each test damages one channel only, and the completeness check must find that the others contradict it.
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ CLOSE_NS = CLOSE_TIMEOUT_MS * NS_PER_MS
 
 @cache
 def whole(seed: int = 1) -> Evidence:
-    """The evidence of a trial as it was left."""
+    """Return the evidence of a trial, undamaged."""
     ref = ClientRef("reference", registry.client("reference").default_version)
     return SimulatedTrial(spec_of(registry.scenario(ANY), ref, seed), RUN_ID).run()
 
 
 def rows_of(evidence):
-    """All rows of the witness in order of time, also of frames that a rule stopped."""
+    """Return all rows of the witness in order of time, including those of stopped frames."""
     return sorted((*evidence.frames, *evidence.blocked_frames), key=lambda row: row.t_ns)
 
 
 def with_rows(evidence, rows):
-    """The evidence with these rows of the witness."""
+    """Return the evidence with these rows of the witness."""
     frames, stopped = passed_and_stopped(rows)
     return replace(evidence, frames=frames, blocked_frames=stopped)
 
 
 def code_of(evidence):
-    """The code of what the evidence lacks, None if it is whole."""
+    """Return the code of what the evidence lacks, or None if it is complete."""
     reason = lacking(evidence)
     return reason and reason.code
 
 
 def without(rows, at):
-    """The rows without one."""
+    """Return the rows without the one at ``at``."""
     return (*rows[:at], *rows[at + 1 :])
 
 
 def produce_told(evidence):
-    """The indexes of Produce requests in the trace."""
+    """Return the indexes of Produce requests in the trace."""
     return [
         at
         for at, each in enumerate(evidence.trace)
@@ -66,7 +66,7 @@ def produce_told(evidence):
 
 
 def killed_in_close(evidence, **phases):
-    """The evidence of a process that did not close in time and was killed."""
+    """Return the evidence of a process that did not close in time and was killed."""
     history = evidence.history
     at = next(at for at, event in enumerate(history) if isinstance(event, OpInvoke) and event.op == "close")
     now = evidence.record.phases

@@ -1,4 +1,4 @@
-"""Record batches: what is written is read again, and restamped, and appended; sequences and control records."""
+"""Record batches: building, reading, restamping and offsets; sequences and control records."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def sample(codec: Codec = Codec.NONE) -> bytes:
 
 
 @given(rows, codecs, producers, offsets, int32s, st.booleans())
-def test_round_trip(
+def test_a_built_batch_is_read_back(
     rows_: list[Any],
     codec: Codec,
     producer: tuple[int, int, int],
@@ -78,7 +78,7 @@ def test_round_trip(
         assert builder.size_bytes == len(built)
 
 
-#: Where a varint gets another byte, each side.
+#: The values at which a varint becomes one byte longer, on both sides.
 BORDERS = [0, 1, 63, 64, 8191, 8192, 1048575, 1048576]
 sizes_bytes = st.none() | st.sampled_from(BORDERS)
 deltas_ms = st.sampled_from([sign * border for sign in (1, -1) for border in (*BORDERS, 2**31, 2**62)])
@@ -86,7 +86,7 @@ deltas_ms = st.sampled_from([sign * border for sign in (1, -1) for border in (*B
 
 @given(st.lists(st.tuples(deltas_ms, sizes_bytes, sizes_bytes, headers), min_size=1, max_size=3))
 @settings(max_examples=50)
-def test_lengths_and_deltas_of_every_width(shapes: list[Any]) -> None:
+def test_lengths_and_deltas_of_every_width_are_read_back(shapes: list[Any]) -> None:
     builder = BatchBuilder(base_timestamp_ms=0)
     expected = []
     for index, (delta_ms, key_bytes, value_bytes, headers_) in enumerate(shapes):
@@ -100,7 +100,7 @@ def test_lengths_and_deltas_of_every_width(shapes: list[Any]) -> None:
     assert batch.records == tuple(expected)
 
 
-def test_indices_of_every_width() -> None:
+def test_offsets_of_every_width_are_read_back() -> None:
     builder = BatchBuilder()
     for _ in range(8200):
         builder.append(0, None, b"")
@@ -109,7 +109,7 @@ def test_indices_of_every_width() -> None:
 
 
 @pytest.mark.parametrize("level", [None, 1, 9])
-def test_the_level_is_the_codecs(level: int | None) -> None:
+def test_the_compression_level_is_passed_to_the_codec(level: int | None) -> None:
     rows_ = [(0, None, b"".join(b"word%d " % (i * i % 997) for i in range(3000)), ())]
     builder = BatchBuilder(Codec.GZIP, level=level)
     builder.append(*rows_[0])
@@ -118,7 +118,7 @@ def test_the_level_is_the_codecs(level: int | None) -> None:
 
 
 @given(rows, codecs, producers, producers)
-def test_restamping_is_building_anew(
+def test_restamping_equals_building_again(
     rows_: list[Any], codec: Codec, before: tuple[int, int, int], after: tuple[int, int, int]
 ) -> None:
     builder = fill(rows_, codec)
@@ -126,7 +126,7 @@ def test_restamping_is_building_anew(
 
 
 @given(rows, codecs, offsets, int32s)
-def test_assigning_an_offset_is_building_anew(
+def test_assigning_an_offset_equals_building_again(
     rows_: list[Any], codec: Codec, offset: int, epoch: int
 ) -> None:
     builder = fill(rows_, codec)
@@ -135,14 +135,14 @@ def test_assigning_an_offset_is_building_anew(
 
 
 @pytest.mark.parametrize("damaged", [b"", sample()[:-1], sample() + b"x", sample() + sample(), bytes(80)])
-def test_only_one_whole_batch_can_be_restamped(damaged: bytes) -> None:
+def test_only_one_complete_batch_can_be_restamped(damaged: bytes) -> None:
     with pytest.raises(WireError):
         restamp(damaged, 1, 2, 3)
     with pytest.raises(WireError):
         assign_offset(damaged, 1)
 
 
-def test_fields_out_of_range() -> None:
+def test_fields_out_of_range_are_refused() -> None:
     with raises_code(WireError, "batch-field-range"):
         restamp(sample(), 1, 2**15, 3)
     with raises_code(WireError, "batch-field-range"):
@@ -152,12 +152,12 @@ def test_fields_out_of_range() -> None:
         builder.build(base_sequence=2**31)
 
 
-def test_a_batch_without_records() -> None:
+def test_a_batch_without_records_is_refused() -> None:
     with raises_code(WireError, "batch-empty"):
         BatchBuilder(base_timestamp_ms=5).build()
 
 
-def test_timestamps_relative_to_a_given_base() -> None:
+def test_timestamps_can_be_relative_to_a_given_base() -> None:
     builder = BatchBuilder(base_timestamp_ms=5_000)
     builder.append(4_000, None, b"v")
     (batch,) = read_batches(builder.build())
@@ -165,27 +165,27 @@ def test_timestamps_relative_to_a_given_base() -> None:
     assert batch.records[0].timestamp_ms == 4_000
 
 
-def test_a_batch_without_a_sequence() -> None:
+def test_a_batch_has_no_sequence_by_default() -> None:
     (header,) = read_headers(fill([(0, None, None), (0, None, None)]).build())
     assert (header.producer_id, header.producer_epoch, header.base_sequence) == (-1, -1, -1)
     assert header.last_sequence == -1
 
 
 @given(st.integers(0, 2**31 - 1), st.integers(0, 2**31 - 1))
-def test_sequences_count_round(sequence: int, increment: int) -> None:
+def test_sequences_wrap_around(sequence: int, increment: int) -> None:
     later = increment_sequence(sequence, increment)
     assert 0 <= later < 2**31
     assert (later - sequence - increment) % 2**31 == 0
     assert increment_sequence(later, -increment) == sequence
 
 
-def test_after_the_last_sequence_comes_zero() -> None:
+def test_zero_follows_the_last_sequence() -> None:
     assert increment_sequence(2**31 - 1, 1) == 0
     assert increment_sequence(0, -1) == 2**31 - 1
 
 
 @pytest.mark.parametrize(("kind", "number"), [("ABORT", 0), ("COMMIT", 1)])
-def test_transaction_markers(kind: Any, number: int) -> None:
+def test_a_transaction_marker_is_a_control_batch(kind: Any, number: int) -> None:
     marker = end_transaction_marker(kind, 7, 2, 1_000, coordinator_epoch=3, base_offset=9)
     (batch,) = read_batches(marker)
     header = batch.header
@@ -197,7 +197,7 @@ def test_transaction_markers(kind: Any, number: int) -> None:
     assert control_type(record) == kind
 
 
-def test_control_records_of_other_kinds() -> None:
+def test_other_control_records_are_named_or_refused() -> None:
     assert control_type(Record(0, 0, bytes.fromhex("0000 0002"), b"")) == "LEADER_CHANGE"
     assert control_type(Record(0, 0, bytes.fromhex("0000 0063"), b"")) == "UNKNOWN"
     for key in (None, b"", b"\x00\x00\x00", bytes.fromhex("ffff 0001")):
@@ -206,13 +206,13 @@ def test_control_records_of_other_kinds() -> None:
         assert refused.value.params["offset"] == 4
 
 
-def test_values_are_values() -> None:
+def test_records_are_immutable() -> None:
     (batch,) = read_batches(sample())
     with pytest.raises(dataclasses.FrozenInstanceError):
         batch.records[0].offset = 5  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("stamps", [(2**63 - 1, -(2**63)), (-(2**63), 2**63 - 1), (2**62, -(2**62) - 5)])
-def test_timestamps_too_far_apart_for_a_delta_wrap_as_in_java(stamps: tuple[int, int]) -> None:
+def test_timestamp_deltas_wrap_as_in_java(stamps: tuple[int, int]) -> None:
     (batch,) = read_batches(fill([(stamp, None, None) for stamp in stamps]).build())
     assert tuple(record.timestamp_ms for record in batch.records) == stamps

@@ -1,4 +1,4 @@
-"""Codecs: round trips, the Java client's framings, broken data, and data that is too much."""
+"""Codecs: round trips, the Java client's formats, damaged data, and oversized data."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ plain = st.binary(max_size=2000) | st.builds(
 
 @pytest.mark.parametrize("codec", list(Codec))
 @given(data=plain)
-def test_round_trip(codec: Codec, data: bytes) -> None:
+def test_compressed_data_is_read_back(codec: Codec, data: bytes) -> None:
     assert decompress(codec, compress(codec, data), LIMIT) == data
 
 
 @pytest.mark.parametrize("codec", list(Codec))
-def test_many_blocks_that_do_not_compress(codec: Codec) -> None:
+def test_incompressible_data_of_many_blocks_is_read_back(codec: Codec) -> None:
     data = random.Random(7).randbytes(300_000)
     packed = compress(codec, data)
     assert decompress(codec, packed, LIMIT) == data
@@ -57,14 +57,16 @@ def test_a_bomb_is_refused(codec: Codec) -> None:
 
 @pytest.mark.parametrize("codec", PACKING)
 @given(garbage=st.binary(max_size=100))
-def test_garbage_is_a_wire_error(codec: Codec, garbage: bytes) -> None:
+def test_garbage_raises_nothing_but_a_wire_error(codec: Codec, garbage: bytes) -> None:
     with suppress(WireError):
         decompress(codec, garbage, LIMIT)
 
 
 @pytest.mark.parametrize("codec", PACKING)
 @given(data=st.binary(min_size=1, max_size=300), where=st.data())
-def test_damage_never_raises_anything_else(codec: Codec, data: bytes, where: st.DataObject) -> None:
+def test_damaged_data_raises_nothing_but_a_wire_error(
+    codec: Codec, data: bytes, where: st.DataObject
+) -> None:
     packed = bytearray(compress(codec, data))
     at = where.draw(st.integers(0, len(packed) - 1))
     packed[at] ^= where.draw(st.integers(1, 255))
@@ -75,14 +77,14 @@ def test_damage_never_raises_anything_else(codec: Codec, data: bytes, where: st.
 @pytest.mark.parametrize("codec", PACKING)
 def test_every_cut_is_refused(codec: Codec) -> None:
     packed = compress(codec, b"kafka " * 50)
-    # A xerial stream has no end mark: cut between two blocks it is a whole, shorter one.
+    # A xerial stream has no end mark, so that a cut between two blocks gives a valid, shorter stream.
     whole = {16} if codec is Codec.SNAPPY else set()
     for end in set(range(len(packed))) - whole:
         with pytest.raises(WireError):
             decompress(codec, packed[:end], LIMIT)
 
 
-def test_gzip_is_gzip() -> None:
+def test_gzip_is_compatible_with_python() -> None:
     assert gzip.decompress(compress(Codec.GZIP, b"kafka")) == b"kafka"
     assert decompress(Codec.GZIP, gzip.compress(b"kafka"), LIMIT) == b"kafka"
 
@@ -97,11 +99,11 @@ def test_snappy_is_written_in_xerial_blocks() -> None:
 
 
 @given(plain)
-def test_bare_snappy_is_read_too(data: bytes) -> None:
+def test_raw_snappy_is_read(data: bytes) -> None:
     assert decompress(Codec.SNAPPY, bytes(cramjam.snappy.compress_raw(data)), LIMIT) == data
 
 
-def test_snappy_that_claims_four_gigabytes() -> None:
+def test_snappy_with_a_claimed_size_of_four_gigabytes_is_refused() -> None:
     with raises_code(WireError, "decompressed-too-large"):
         decompress(Codec.SNAPPY, b"\xff\xff\xff\xff\x0f123", LIMIT)
 
@@ -135,14 +137,14 @@ def test_every_level_is_read_back(codec: Codec, level: int) -> None:
 
 
 @pytest.mark.parametrize("codec", LEVELS)
-def test_levels_compress_differently_and_none_is_the_default(codec: Codec) -> None:
+def test_levels_differ_and_the_default_level_is_used(codec: Codec) -> None:
     data = text(5_000)
     low, *_, high = (len(compress(codec, data, level)) for level in LEVELS[codec] if level >= 1)
     assert high < low
     assert compress(codec, data) == compress(codec, data, DEFAULT_LEVEL[codec])
 
 
-def test_lz4_at_its_default_is_the_fast_compressor_and_at_any_other_level_the_high_one() -> None:
+def test_only_the_default_level_of_lz4_is_the_fast_compressor() -> None:
     data = text(5_000)
     fast = compress(Codec.LZ4, data)
     assert all(len(compress(Codec.LZ4, data, level)) < len(fast) for level in range(1, 18) if level != 9)
@@ -159,11 +161,11 @@ def test_lz4_at_its_default_is_the_fast_compressor_and_at_any_other_level_the_hi
         (Codec.ZSTD, -131073),
     ],
 )
-def test_levels_that_do_not_exist(codec: Codec, level: int) -> None:
+def test_unknown_levels_are_refused(codec: Codec, level: int) -> None:
     with raises_code(WireError, "compression-level", level=level):
         compress(codec, b"kafka", level)
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.SNAPPY])
-def test_codecs_without_levels_take_any(codec: Codec) -> None:
+def test_codecs_without_levels_ignore_the_level(codec: Codec) -> None:
     assert compress(codec, b"kafka", 99) == compress(codec, b"kafka")

@@ -1,4 +1,4 @@
-"""Zigzag varints and single records: golden bytes, limits, and kio's varints as a witness."""
+"""Zigzag varints and single records: golden bytes, limits, and a comparison with kio's varints."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ header_lists = st.lists(st.tuples(names, contents), max_size=4)
         (-(2**63), "ffffffffffffffffff01"),
     ],
 )
-def test_golden_varints(value: int, golden: str) -> None:
+def test_varints_match_golden_bytes(value: int, golden: str) -> None:
     assert write_varint(value) == bytes.fromhex(golden)
     assert read_varint(bytes.fromhex(golden), 0, MAX_VARLONG_BYTES) == (value, len(golden) // 2)
 
 
 @given(int32s, st.binary(max_size=4))
-def test_varints_of_32_bits(value: int, tail: bytes) -> None:
+def test_varints_of_32_bits_match_kio(value: int, tail: bytes) -> None:
     written = write_varint(value)
     assert read_varint(written + tail, 0) == (value, len(written))
     assert readers.read_signed_varint(written, 0) == (value, len(written))
@@ -54,7 +54,7 @@ def test_varints_of_32_bits(value: int, tail: bytes) -> None:
 
 
 @given(int64s, st.binary(max_size=4))
-def test_varints_of_64_bits(value: int, tail: bytes) -> None:
+def test_varints_of_64_bits_match_kio(value: int, tail: bytes) -> None:
     written = write_varint(value)
     assert read_varint(written + tail, 0, MAX_VARLONG_BYTES) == (value, len(written))
     assert readers.read_signed_varlong(written, 0) == (value, len(written))
@@ -69,21 +69,21 @@ def test_a_difference_of_timestamps_wraps_as_in_java(later: int, earlier: int) -
     assert (earlier + delta - later) % 2**64 == 0
 
 
-def test_a_varint_that_never_ends() -> None:
+def test_an_endless_varint_is_refused() -> None:
     with raises_code(WireError, "varint-range", max_bytes=5):
         read_varint(b"\xff" * 20, 0)
     with raises_code(WireError, "varint-range", max_bytes=10):
         read_varint(b"\xff" * 20, 0, MAX_VARLONG_BYTES)
 
 
-def test_a_golden_record() -> None:
+def test_a_record_matches_golden_bytes() -> None:
     written = write_record(-1, 3, b"k", None, (("h", b""), ("", None)))
     #        length 12, attributes, timestamp, offset, key, null, 2 headers: "h" and empty, "" and null
     assert written == bytes.fromhex("18 00 01 06 02 6b 01 04 02 68 00 00 01")
 
 
 @given(int64s, int32s, contents, contents, header_lists)
-def test_the_size_is_an_upper_bound(
+def test_the_estimated_size_is_an_upper_bound(
     delta_ms: int,
     index: int,
     key: bytes | None,
@@ -96,7 +96,7 @@ def test_the_size_is_an_upper_bound(
 
 
 @pytest.mark.parametrize("size", [0, 63, 64, 8100, 8191, 8192, 100_000])
-def test_null_and_empty_are_different_beside_any_length(size: int) -> None:
+def test_null_and_empty_are_encoded_differently(size: int) -> None:
     def varints(*values: int) -> bytes:
         return b"".join(map(write_varint, values))
 

@@ -1,4 +1,4 @@
-"""Record batches that are cut off, flipped, claimed to be what they are not, or garbage."""
+"""Record batches that are truncated, damaged, inconsistent, or garbage."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def with_fresh_crc(batch: bytes) -> bytes:
 
 
 def with_field(batch: bytes, at: int, layout: str, value: int) -> bytes:
-    """The batch with one header field overwritten, and a CRC that fits."""
+    """Return the batch with one header field overwritten and a matching CRC."""
     changed = bytearray(batch)
     struct.pack_into(layout, changed, at, value)
     return with_fresh_crc(bytes(changed))
 
 
 @pytest.mark.parametrize("codec", list(Codec))
-def test_every_flipped_bit_behind_the_crc_is_noticed(codec: Codec) -> None:
+def test_every_flipped_bit_covered_by_the_crc_is_detected(codec: Codec) -> None:
     good = sample(codec)
     for at in range(17, len(good)):
         for bit in range(8):
@@ -60,7 +60,7 @@ def test_every_flipped_bit_behind_the_crc_is_noticed(codec: Codec) -> None:
 
 
 @given(st.lists(codecs, max_size=4), st.data())
-def test_a_batch_that_is_cut_off_is_left_out(chosen: list[Codec], data: st.DataObject) -> None:
+def test_a_truncated_batch_is_ignored(chosen: list[Codec], data: st.DataObject) -> None:
     batches = [assign_offset(sample(codec), 10 * i) for i, codec in enumerate(chosen)]
     whole = b"".join(batches)
     end = data.draw(st.integers(0, len(whole)))
@@ -71,13 +71,13 @@ def test_a_batch_that_is_cut_off_is_left_out(chosen: list[Codec], data: st.DataO
         assert list(read_headers(view)) == [batch.header for batch in read]
 
 
-def test_headers_need_neither_crc_nor_codec() -> None:
+def test_headers_are_read_without_crc_and_codec() -> None:
     broken = sample(Codec.ZSTD)[:-4] + b"oops"
     (header,) = read_headers(broken)
     assert (header.producer_id, header.record_count, header.codec) == (7, 3, Codec.ZSTD)
 
 
-def test_log_append_time_is_every_records_timestamp() -> None:
+def test_log_append_time_applies_to_every_record() -> None:
     (batch,) = read_batches(with_field(sample(), 21, ">h", 0x08))
     assert batch.header.timestamp_type == "LogAppendTime"
     assert {record.timestamp_ms for record in batch.records} == {5_000}
@@ -97,12 +97,12 @@ def test_log_append_time_is_every_records_timestamp() -> None:
         (with_field(sample(), 21, ">h", 4), coded("compressed-data-broken", codec="zstd")),
     ],
 )
-def test_broken_in_spite_of_its_crc(batch: bytes, sentence: str) -> None:
+def test_a_broken_batch_with_a_valid_crc_is_a_wire_error(batch: bytes, sentence: str) -> None:
     with raises_code(WireError, sentence):
         list(read_batches(batch))
 
 
-def test_what_came_before_a_broken_batch_is_given_out() -> None:
+def test_batches_before_a_broken_one_are_returned() -> None:
     reading = read_batches(sample() + with_field(sample(), 57, ">i", 2))
     assert next(reading).crc_ok
     with pytest.raises(WireError):
@@ -120,7 +120,7 @@ def test_a_bomb_is_refused(codec: Codec) -> None:
 
 @given(st.binary(max_size=120), st.sampled_from([0, 1, 2, 3, 4, 8]), int32s | st.integers(0, 3))
 @settings(max_examples=300)
-def test_garbage_behind_a_good_crc_is_records_or_a_wire_error(
+def test_garbage_with_a_valid_crc_is_records_or_a_wire_error(
     section: bytes, attributes: int, count: int
 ) -> None:
     batch = sample()[:BATCH_OVERHEAD_BYTES] + section
@@ -134,7 +134,7 @@ def test_garbage_behind_a_good_crc_is_records_or_a_wire_error(
 
 
 def plain_varint(data: bytes, at: int, bits: int) -> tuple[int, int]:
-    """By the book: at most as many bytes as the bits need, what goes beyond them is lost."""
+    """Read a zigzag varint by its definition: as many bytes as the bits need, without the bits beyond them."""
     folded = 0
     for index in range(-(-bits // 7)):
         folded |= (data[at + index] & 0x7F) << 7 * index
@@ -152,7 +152,7 @@ def plain_bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
 
 
 def plain_record(data: bytes, at: int) -> tuple[tuple[Any, ...], int]:
-    """Offset delta, timestamp delta, key, value and headers of a record, read with no regard to speed."""
+    """Return offset delta, timestamp delta, key, value and headers of a record; simple and slow."""
     length, at = plain_varint(data, at, 32)
     end = at + length
     delta_ms, at = plain_varint(data, at + 1, 64)
@@ -173,7 +173,7 @@ def plain_record(data: bytes, at: int) -> tuple[tuple[Any, ...], int]:
 
 
 def plain_records(data: bytes) -> list[tuple[Any, ...]] | None:
-    """All records, or None if they are broken."""
+    """Return all records, or None if they are broken."""
     records = []
     at = 0
     try:
@@ -197,7 +197,7 @@ good_rows = st.tuples(
 @pytest.mark.long("many broken batches")
 @given(st.lists(good_rows, min_size=1, max_size=3), st.data())
 @settings(max_examples=300)
-def test_damaged_records_are_read_as_by_the_book(rows_: list[Any], data: st.DataObject) -> None:
+def test_damaged_records_are_read_as_by_the_simple_reader(rows_: list[Any], data: st.DataObject) -> None:
     builder = BatchBuilder(base_timestamp_ms=0)
     for row in rows_:
         builder.append(*row)
@@ -218,7 +218,7 @@ def test_damaged_records_are_read_as_by_the_book(rows_: list[Any], data: st.Data
 
 
 @given(st.binary(max_size=200))
-def test_garbage_is_nothing_or_a_wire_error(garbage: bytes) -> None:
+def test_garbage_is_no_batch_or_a_wire_error(garbage: bytes) -> None:
     for read in (read_batches, read_headers):
         try:
             assert sum(item is not None for item in read(garbage)) <= len(garbage) // BATCH_OVERHEAD_BYTES
@@ -227,7 +227,7 @@ def test_garbage_is_nothing_or_a_wire_error(garbage: bytes) -> None:
 
 
 @given(codecs, st.integers(0, 10_000), st.integers(1, 255))
-def test_one_damaged_byte_in_the_records_never_raises_anything_else(
+def test_a_damaged_byte_in_the_records_raises_nothing_but_a_wire_error(
     codec: Codec, where: int, mask: int
 ) -> None:
     good = sample(codec)
@@ -240,7 +240,7 @@ def test_one_damaged_byte_in_the_records_never_raises_anything_else(
     assert len(batch.records) == 3
 
 
-def test_a_header_name_that_is_no_text_does_not_hide_the_record() -> None:
+def test_a_header_name_with_invalid_utf_8_is_read_with_replacement() -> None:
     builder = fill([(0, None, None, (("ab", b""),))])
     raw = builder.build().replace(b"\x04ab", b"\x04a\xff")
     (batch,) = read_batches(with_fresh_crc(raw))
@@ -259,7 +259,7 @@ def test_a_header_name_that_is_no_text_does_not_hide_the_record() -> None:
         ("06 00 00 80", coded("varint-cut-off", at=3)),
     ],
 )
-def test_what_is_said_of_broken_records(section: str, sentence: str) -> None:
+def test_a_broken_record_is_refused_with_its_code(section: str, sentence: str) -> None:
     batch = sample()[:BATCH_OVERHEAD_BYTES] + bytes.fromhex(section)
     batch = with_field(with_field(batch, 8, ">i", len(batch) - 12), 57, ">i", 1)
     with raises_code(WireError, sentence):

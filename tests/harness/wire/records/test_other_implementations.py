@@ -1,4 +1,4 @@
-"""Record batches held against other hands than ours: bytes made by hand, the Java client, and kio."""
+"""Record batches compared with other implementations: bytes made by hand, the Java client, and kio."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def fill(rows_: list[Any], codec: Codec = Codec.NONE) -> BatchBuilder:
 
 
 def slow_crc32c(data: bytes) -> int:
-    """The Castagnoli polynomial, a bit at a time."""
+    """Return the CRC by the Castagnoli polynomial, computed bit by bit."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc ^= byte
@@ -49,7 +49,7 @@ def slow_crc32c(data: bytes) -> int:
     return crc ^ 0xFFFFFFFF
 
 
-def test_a_golden_batch() -> None:
+def test_a_batch_matches_golden_bytes() -> None:
     covered = bytes.fromhex(
         "0010"  # attributes: transactional, not compressed, CreateTime
         "00000001"  # last offset delta
@@ -112,7 +112,7 @@ JAVA = {
         "0200c03e0400f0016b61666b61200001007e49cb13010000"
     ),
 }
-#: Its commit marker: producer 77, epoch 3, coordinator epoch 4, at offset 9.
+#: A commit marker of the Java broker: producer 77, epoch 3, coordinator epoch 4, at offset 9.
 JAVA_COMMIT = (
     "0000000000000009000000420000000502244dacce00300000000000000000000004d200000000000004d20000000000"
     "00004d0003ffffffff000000012000000008000000010c00000000000400"
@@ -125,7 +125,7 @@ JAVA_ROWS = [
 
 
 @pytest.mark.parametrize("codec", list(Codec))
-def test_batches_of_the_java_client(codec: Codec) -> None:
+def test_batches_of_the_java_client_are_read(codec: Codec) -> None:
     golden = bytes.fromhex(JAVA[codec])
     (batch,) = read_batches(golden)
     assert batch.crc_ok
@@ -137,18 +137,18 @@ def test_batches_of_the_java_client(codec: Codec) -> None:
     ours = fill(JAVA_ROWS, codec).build(
         77, 3, 2**31 - 2, base_offset=100, partition_leader_epoch=9, transactional=True
     )
-    if codec in (Codec.NONE, Codec.SNAPPY):  # the other compressors have their own tastes
+    if codec in (Codec.NONE, Codec.SNAPPY):  # the other compressors may give different bytes
         assert ours == golden
 
 
-def test_the_transaction_marker_of_the_java_broker() -> None:
+def test_a_commit_marker_matches_that_of_the_java_broker() -> None:
     marker = end_transaction_marker(
         "COMMIT", 77, 3, 1_234, coordinator_epoch=4, base_offset=9, partition_leader_epoch=5
     )
     assert marker.hex() == JAVA_COMMIT
 
 
-# kio has record batches too (uncompressed, whole seconds): written and read by other hands than ours.
+# kio has an independent implementation of record batches (uncompressed, with timestamps in whole seconds).
 kio_rows = st.lists(
     st.tuples(st.integers(0, 2**31).map(lambda s: 1000 * s), contents, contents, headers),
     min_size=1,

@@ -1,4 +1,4 @@
-"""The workload as commands: every record once, in order, with its key, its value and its time."""
+"""The workload as commands: every record once, in order, with its key, value and time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_every_record_is_sent_once_in_order_and_within_the_load(workload):
 
 
 @given(WORKLOADS)
-def test_every_value_testifies_for_itself_and_every_key_follows_from_the_number(workload):
+def test_every_value_has_its_identity_and_every_key_follows_from_the_number(workload):
     for _, numbers in paced(workload):
         command = produce(spec(workload), "run", "topic", numbers)
         assert (command.first, command.count) == (numbers.start, len(numbers))

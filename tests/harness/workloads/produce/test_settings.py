@@ -1,4 +1,4 @@
-"""The settings that a campaign may vary are those of Java's producer, and are refused as it would refuse them."""
+"""The settings that a campaign may vary are those of Java's producer, with the same restrictions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from harness.provision.kafka import kafka_jars
 from harness.workloads.produce.profile import PROFILE
 from harness.workloads.produce.settings import SETTINGS, refused
 
-#: What is not varied: whom a producer belongs to and talks to, how it is secured, and what is of a language.
+#: Not varied: identity, connection, security, and settings that only exist in one language.
 NOT_VARIED = re.compile(
     r"bootstrap\.servers|client\.id|transaction.*|config\.providers|security\..*|(ssl|sasl)\..*"
     r"|.*\.(serializer|class|classes|reporters)|metrics\..*"
@@ -36,7 +36,7 @@ RULED = {
 
 @given(st.fixed_dictionaries(RULED))
 @example({name: PROFILE.get(name, True) for name in RULED})
-def test_what_is_refused_is_what_the_reference_producer_refuses(settings):
+def test_a_combination_is_refused_if_the_reference_producer_refuses_it(settings):
     given = {"bootstrap.servers": "127.0.0.1:1", **PROFILE, **settings}
     try:
         ProducerConfig.from_mapping(given)
@@ -47,7 +47,7 @@ def test_what_is_refused_is_what_the_reference_producer_refuses(settings):
 
 
 def values_of(name: str) -> list[object]:
-    """Values at the ends of what a setting takes."""
+    """Return values at both ends of the range of a setting."""
     match SETTINGS[name]:
         case None:
             return [True, False]
@@ -58,14 +58,14 @@ def values_of(name: str) -> list[object]:
 
 
 @pytest.mark.parametrize("name", [name for name in SETTINGS if name in KEYS])
-def test_the_reference_producer_takes_what_is_accepted(name):
+def test_the_reference_producer_accepts_every_accepted_value(name):
     for value in values_of(name):
         assert accepted(name, value) == value
         KEYS[name].read(name, value)
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_what_is_beyond_is_refused(name):
+def test_values_out_of_range_are_refused(name):
     numbers = SETTINGS[name]
     beyond = [numbers[0] - 1, numbers[-1] + 1] if isinstance(numbers, range) else []
     for value in (*beyond, None, 1.5, [], {}, "", "nonsense"):
@@ -75,8 +75,8 @@ def test_what_is_beyond_is_refused(name):
 
 
 @pytest.mark.jvm
-def test_they_are_those_of_kafka():
-    """Kafka's own table of them, as its main program prints it: name, type, and what it takes."""
+def test_the_settings_match_those_of_kafka():
+    """The table that Kafka's main program prints lists names, types and valid values."""
     jars = kafka_jars("4.3.1")
     program = [find_java().path, "-cp", jars.classpath, "org.apache.kafka.clients.producer.ProducerConfig"]
     page = subprocess.run(program, capture_output=True, text=True, check=True).stdout

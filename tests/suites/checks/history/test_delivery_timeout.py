@@ -1,4 +1,4 @@
-"""Results that come later than the delivery timeout allows."""
+"""Results that arrive later than the delivery timeout allows."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ def answered(told, after_ms):
     return told
 
 
-def test_the_limit_counts_the_call_the_delivery_and_the_slack(story):
+def test_limit_includes_the_call_the_delivery_and_the_slack(story):
     assert delivery_timeout.CHECK.run(answered(story(), LIMIT_MS).evidence()) == []
 
     (finding,) = delivery_timeout.CHECK.run(answered(story(), LIMIT_MS + 1).evidence())
     assert finding.count == 1
 
 
-def test_the_limit_follows_the_settings(story):
+def test_limit_follows_the_settings(story):
     config = {"delivery.timeout.ms": 4_000, "max.block.ms": 1_000}
 
     assert delivery_timeout.CHECK.run(answered(story(config=config), 10_000).evidence()) == []
     assert delivery_timeout.CHECK.run(answered(story(config=config), 10_001).evidence())
 
 
-def test_a_client_that_stood_still_is_not_accused_of_being_late(story):
+def test_stalled_client_is_not_accused(story):
     told = answered(story(), LIMIT_MS + 1)
     told.beat(0, *range(10_000, LIMIT_MS + 2, 1_000))
 
@@ -36,7 +36,7 @@ def test_a_client_that_stood_still_is_not_accused_of_being_late(story):
         delivery_timeout.CHECK.run(told.evidence())
 
 
-def test_a_client_that_cannot_set_the_limit_does_not_claim_it(story):
+def test_client_without_the_setting_is_not_judged(story):
     told = answered(story(not_set={"delivery.timeout.ms": "it counts retries"}), LIMIT_MS + 1)
 
     with raises_code(Unsupported, "setting-not-offered"):

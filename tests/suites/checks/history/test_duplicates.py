@@ -1,4 +1,4 @@
-"""Duplicates: forbidden to an idempotent client, and to the others unless the witness can explain them."""
+"""Duplicates: forbidden for idempotent clients, and for others unless the witness explains them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from suites.checks.history.duplicate import CHECK
 from tests.suites.twice import AVOIDABLE, NOTHING_WRONG, reasons, twice
 
 
-def test_an_idempotent_client_has_no_excuse(story):
+def test_idempotent_client_has_no_excuse(story):
     told = twice(story(Guarantee.IDEMPOTENT), again_ms=80, answered=False)
     told.close(1, at_ms=12)
 
@@ -19,14 +19,14 @@ def test_an_idempotent_client_has_no_excuse(story):
     assert finding.samples[0] == {"n": 0, "copies": 2, "places": "0/0, 0/1"}
 
 
-def test_the_connection_ended_before_the_broker_answered(story):
+def test_disconnect_before_the_response_explains(story):
     told = twice(story(), again_ms=80, answered=False)
     told.close(1, at_ms=12)
 
     assert reasons(told) == []
 
 
-def test_the_answer_was_on_its_way_when_the_connection_ended(story):
+def test_disconnect_during_the_response_explains(story):
     told = twice(story(), again_ms=80)
     told.fault("disconnect", 11, 13)
     told.close(1, at_ms=12)
@@ -34,7 +34,7 @@ def test_the_answer_was_on_its_way_when_the_connection_ended(story):
     assert reasons(told) == []
 
 
-def test_a_client_that_hangs_up_in_peace_has_no_reason_to_send_again(story):
+def test_disconnect_without_a_fault_does_not_explain(story):
     told = twice(story(), again_ms=80)
     told.close(1, at_ms=12)
 
@@ -45,10 +45,8 @@ def test_a_client_that_hangs_up_in_peace_has_no_reason_to_send_again(story):
     ("ended_ms", "closed_ms", "excused"),
     [(-700, 10.5, True), (-700, 12, False), (-4_000, 10.5, False), (None, 10.5, False)],
 )
-def test_who_still_recovers_from_a_fault_may_hang_up_before_the_answer_comes(
-    story, ended_ms, closed_ms, excused
-):
-    """Behind an answer that came it may not, nor when the fault is long over, nor where there was none."""
+def test_disconnect_while_recovering_from_a_fault_explains(story, ended_ms, closed_ms, excused):
+    """It does not explain after a received response, long after the fault, or without a fault."""
     told = story(config={"request.timeout.ms": 2_000})
     if ended_ms is not None:
         told.fault("dropped_response", -5_000, ended_ms)
@@ -58,7 +56,7 @@ def test_who_still_recovers_from_a_fault_may_hang_up_before_the_answer_comes(
     assert (reasons(told) == []) == excused
 
 
-def test_the_answer_was_swallowed_by_a_fault(story):
+def test_response_dropped_by_a_fault_explains(story):
     told = twice(story(), again_ms=1_600)
     told.fault("dropped_response", 5, 1_500)
     told.close(1, at_ms=1_500)
@@ -67,7 +65,7 @@ def test_the_answer_was_swallowed_by_a_fault(story):
 
 
 def held_and_sent_again(told, kind):
-    """Both requests come at 3,000 ms, where the fault ends: the client may have waited long for the first."""
+    """Both requests arrive at 3,000 ms, when the fault ends. The client may have waited long for the first."""
     told.call(0)
     told.fault(kind, 5, 3_000, **({"upstream_bytes_per_s": 1_000} if kind == "bandwidth" else {}))
     told.deliver([0], partition=0, at_ms=3_000)
@@ -76,28 +74,28 @@ def held_and_sent_again(told, kind):
 
 
 @pytest.mark.parametrize("kind", ["delayed_past_disconnect", "bandwidth", "slicer"])
-def test_what_a_fault_keeps_on_its_way_may_have_timed_out_before_anybody_saw_it(story, kind):
-    """The retry may go by the same connection: a client need not close it over a timeout."""
+def test_request_held_by_a_fault_may_have_timed_out(story, kind):
+    """The retry may use the same connection, because a client need not close it after a timeout."""
     told = held_and_sent_again(story(config={"request.timeout.ms": 2_000}), kind)
 
     assert reasons(told) == []
 
 
 @pytest.mark.parametrize(("kind", "timeout_ms"), [("latency", 2_000), ("delayed_past_disconnect", 5_000)])
-def test_what_cannot_have_waited_so_long_has_not_timed_out(story, kind, timeout_ms):
+def test_request_held_too_briefly_has_not_timed_out(story, kind, timeout_ms):
     told = held_and_sent_again(story(config={"request.timeout.ms": timeout_ms}), kind)
 
     assert reasons(told) == [NOTHING_WRONG]
 
 
-def test_a_connection_that_ended_after_the_retry_is_no_cause(story):
+def test_disconnect_after_the_retry_does_not_explain(story):
     told = twice(story(), again_ms=80, answered=False)
     told.close(1, at_ms=2_000)
 
     assert reasons(told) == [NOTHING_WRONG]
 
 
-def test_latency_gives_an_answer_longer_to_arrive(story):
+def test_latency_delays_a_response(story):
     told = twice(story(), again_ms=1_600)
     told.fault("latency", 0, 2_000, upstream_ms=0, downstream_ms=1_400)
     told.close(1, at_ms=1_500)
@@ -105,7 +103,7 @@ def test_latency_gives_an_answer_longer_to_arrive(story):
     assert reasons(told) == []
 
 
-def test_the_broker_answered_with_an_error_after_appending(story):
+def test_error_response_after_appending_explains(story):
     told = story()
     told.call(0)
     told.request([0], partition=0, at_ms=10)
@@ -116,23 +114,23 @@ def test_the_broker_answered_with_an_error_after_appending(story):
     assert reasons(told) == []
 
 
-def test_a_request_without_an_answer_times_out(story):
+def test_request_without_a_response_times_out(story):
     assert reasons(twice(story(), again_ms=3_010, conn=1, answered=False)) == []
 
 
-def test_nothing_was_wrong_and_yet_it_was_sent_again(story):
+def test_retry_without_a_failure_is_unexplained(story):
     told = twice(story(), again_ms=80, conn=1)
 
     assert reasons(told) == [NOTHING_WRONG]
 
 
-def test_a_second_request_while_the_first_is_under_way_is_not_a_retry(story):
+def test_second_request_during_the_first_is_unexplained(story):
     told = twice(story(), again_ms=30, conn=1, answered=False)
 
     assert reasons(told) == [NOTHING_WRONG]
 
 
-def test_sent_again_after_it_had_been_reported_as_written(story):
+def test_retry_after_the_acknowledgement_is_unexplained(story):
     told = story()
     told.call(0)
     told.deliver([0], partition=0, at_ms=10)
@@ -144,7 +142,7 @@ def test_sent_again_after_it_had_been_reported_as_written(story):
     assert reasons(told) == ["it was sent again after it had been reported as written"]
 
 
-def test_twice_in_one_request(story):
+def test_record_twice_in_one_request_is_unexplained(story):
     told = story()
     told.call(0)
     told.deliver([0, 0], partition=0, at_ms=10)
@@ -152,7 +150,7 @@ def test_twice_in_one_request(story):
     assert reasons(told) == ["it was twice in one request"]
 
 
-def test_a_copy_that_no_request_brought(story):
+def test_copy_without_a_request_is_unexplained(story):
     told = story()
     told.call(0)
     told.deliver([0], partition=0, at_ms=10)
@@ -161,7 +159,7 @@ def test_a_copy_that_no_request_brought(story):
     assert reasons(told) == ["no Produce request that the witness saw put it there"]
 
 
-def test_a_client_may_make_new_batches_of_what_it_retries(story):
+def test_retry_may_be_batched_differently(story):
     told = story()
     told.call(0, 1, 2)
     for numbers, at_ms in (([0], 10), ([1, 2], 11)):
@@ -173,7 +171,7 @@ def test_a_client_may_make_new_batches_of_what_it_retries(story):
     assert reasons(told) == []
 
 
-def test_bytes_held_back_on_a_dead_connection_may_pass_after_the_retry(story):
+def test_held_bytes_of_a_dead_connection_may_arrive_after_the_retry(story):
     told = story()
     told.call(0)
     told.fault("latency", 0, 1_000, upstream_ms=200, downstream_ms=0)
@@ -185,7 +183,7 @@ def test_bytes_held_back_on_a_dead_connection_may_pass_after_the_retry(story):
     assert reasons(told) == []
 
 
-def test_a_request_that_was_kept_for_long_was_sent_before_its_retry(story):
+def test_long_held_request_was_sent_before_its_retry(story):
     told = story()
     told.call(0)
     told.request([0], partition=0, at_ms=6_000)
@@ -198,8 +196,8 @@ def test_a_request_that_was_kept_for_long_was_sent_before_its_retry(story):
 
 
 @pytest.mark.parametrize(("begin_ms", "found"), [(5, []), (2_400, [NOTHING_WRONG])])
-def test_a_latency_holds_nothing_that_was_sent_before_it_began(story, begin_ms, found):
-    """The request comes at 2,500 ms: by 2,000 ms too late if the latency was there by then."""
+def test_latency_does_not_delay_earlier_requests(story, begin_ms, found):
+    """The request arrives at 2,500 ms, too late if the latency was in effect at 2,000 ms."""
     told = story(config={"request.timeout.ms": 2_000})
     told.call(0)
     told.fault("latency", begin_ms, 4_000, upstream_ms=2_000, downstream_ms=0)
@@ -209,7 +207,7 @@ def test_a_latency_holds_nothing_that_was_sent_before_it_began(story, begin_ms, 
     assert reasons(told) == found
 
 
-def test_an_error_that_comes_when_the_client_has_hung_up_over_a_timeout_is_not_awaited(story):
+def test_client_does_not_receive_an_error_after_disconnecting(story):
     told = story(config={"request.timeout.ms": 2_000})
     told.call(0)
     told.request([0], partition=0, at_ms=10)
@@ -224,12 +222,12 @@ def test_an_error_that_comes_when_the_client_has_hung_up_over_a_timeout_is_not_a
 @pytest.mark.parametrize(
     ("fault_ms", "told_of", "found"),
     [
-        (80, 1, []),  # the second one was told: the first may have been lost
-        (350, 1, [NOTHING_WRONG]),  # nothing had happened when it was sent again
-        (80, 0, [AVOIDABLE]),  # the first was told: it was not lost
+        (80, 1, []),  # the client received the second response, but the first may have been lost
+        (350, 1, [NOTHING_WRONG]),  # nothing had failed when it was sent again
+        (80, 0, [AVOIDABLE]),  # the client received the first response, so it was not lost
     ],
 )
-def test_a_connection_is_lost_no_sooner_than_what_cuts_it(story, fault_ms, told_of, found):
+def test_connection_is_lost_no_earlier_than_its_cut(story, fault_ms, told_of, found):
     told = story()
     told.call(0)
     bases = []
@@ -245,8 +243,8 @@ def test_a_connection_is_lost_no_sooner_than_what_cuts_it(story, fault_ms, told_
 
 
 @pytest.mark.parametrize(("answered", "found"), [(False, []), (True, [AVOIDABLE])])
-def test_a_record_may_be_there_a_thousand_times(story, answered, found):
-    """Each attempt fails by a cut; the last one but one, in the second case, does not."""
+def test_a_thousand_copies_can_be_explained(story, answered, found):
+    """Each attempt fails by a cut, except for the last but one in the second case."""
     told, count = story(), 1_100
     told.call(0)
     for at in range(count):

@@ -1,4 +1,4 @@
-"""Duplicates that were avoidable: something failed, but beside the request that brought the record."""
+"""Avoidable duplicates: something failed, but not the request with the record."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from harness.model.rows import FrameKind
 from tests.suites.twice import AVOIDABLE, NOTHING_WRONG, reasons, twice
 
 
-def test_an_answer_that_had_a_second_to_arrive_was_not_lost_with_its_connection(story):
-    """But others on that connection may have been."""
+def test_connection_lost_a_second_after_the_response_is_avoidable(story):
+    """Other responses on that connection may have been lost."""
     told = twice(story(), again_ms=1_600)
     told.fault("disconnect", 1_500, 1_500)
     told.close(1, at_ms=1_500)
@@ -18,7 +18,7 @@ def test_an_answer_that_had_a_second_to_arrive_was_not_lost_with_its_connection(
     assert reasons(told) == [AVOIDABLE]
 
 
-def test_a_cut_withholds_nothing_from_a_connection_that_lives_on(story):
+def test_cut_does_not_affect_a_surviving_connection(story):
     told = twice(story(), again_ms=3_100)
     told.fault("close_at_frame", 5, 20)
     told.close(1, at_ms=3_000)
@@ -27,7 +27,7 @@ def test_a_cut_withholds_nothing_from_a_connection_that_lives_on(story):
 
 
 @pytest.mark.parametrize("kind", ["disconnect", "reset", "refuse"])
-def test_who_may_have_tried_to_connect_in_vain_sends_again_for_a_reason_beside_it(story, kind):
+def test_failed_connection_attempt_makes_a_duplicate_avoidable(story, kind):
     told = twice(story(), again_ms=3_100)
     told.fault(kind, 5, 20)
     told.close(1, at_ms=3_000)
@@ -36,7 +36,7 @@ def test_who_may_have_tried_to_connect_in_vain_sends_again_for_a_reason_beside_i
 
 
 @pytest.mark.parametrize(("begin_ms", "found"), [(60, AVOIDABLE), (90, NOTHING_WRONG), (400, NOTHING_WRONG)])
-def test_a_fault_excuses_nothing_that_went_before_it_began(story, begin_ms, found):
+def test_fault_explains_nothing_before_it(story, begin_ms, found):
     told = twice(story(), again_ms=80, conn=1)
     told.fault("refuse", begin_ms, 1_500)
 
@@ -44,7 +44,7 @@ def test_a_fault_excuses_nothing_that_went_before_it_began(story, begin_ms, foun
 
 
 @pytest.mark.parametrize(("sent_ms", "found"), [(3_000, AVOIDABLE), (4_600, NOTHING_WRONG)])
-def test_what_failed_long_before_a_batch_was_sent_is_no_reason_to_send_it_again(story, sent_ms, found):
+def test_failure_long_before_a_batch_is_unexplained(story, sent_ms, found):
     told = story(config={"request.timeout.ms": 3_000})
     told.call(0)
     told.fault("refuse", 5, 1_000)
@@ -57,7 +57,7 @@ def test_what_failed_long_before_a_batch_was_sent_is_no_reason_to_send_it_again(
 @pytest.mark.parametrize(
     ("partition", "conn", "found"), [(0, 9, AVOIDABLE), (1, 1, AVOIDABLE), (1, 9, NOTHING_WRONG)]
 )
-def test_a_request_beside_it_failed_on_its_connection_or_in_its_partition(story, partition, conn, found):
+def test_failure_on_the_same_connection_or_partition_is_avoidable(story, partition, conn, found):
     told = story()
     told.call(0, 1)
     told.deliver([0], partition=0, at_ms=10)
@@ -72,8 +72,8 @@ def test_a_request_beside_it_failed_on_its_connection_or_in_its_partition(story,
 @pytest.mark.parametrize(
     ("waits_ms", "ended_ms", "excused"), [(2_100, 2_105, True), (900, 2_105, False), (2_100, 1_000, False)]
 )
-def test_who_gives_one_request_up_may_hang_up_on_all_connections(story, api, waits_ms, ended_ms, excused):
-    """Another request waits on a connection of its own, which ends shortly before, or long before."""
+def test_client_that_times_out_may_close_all_connections(story, api, waits_ms, ended_ms, excused):
+    """Another request waits on its own connection, which ends shortly before or long before."""
     told = story(config={"request.timeout.ms": 2_000})
     told.call(0, at_ms=5)
     told.call(1)
@@ -96,12 +96,12 @@ def test_who_gives_one_request_up_may_hang_up_on_all_connections(story, api, wai
         (3_100, 12, [AVOIDABLE]),
         (3_100, -50, [AVOIDABLE]),
         (2_000, 12, [NOTHING_WRONG]),  # not overdue yet
-        (3_100, 700, [NOTHING_WRONG]),  # it had its answer by then
+        (3_100, 700, [NOTHING_WRONG]),  # it had its response by then
         (3_100, -900, [NOTHING_WRONG]),  # that connection had ended
     ],
 )
-def test_who_stumbles_over_an_answer_may_lose_those_of_other_connections(story, again_ms, disorder_ms, found):
-    """As Java does: the exception ends the round in which it read them all."""
+def test_parse_error_may_lose_responses_of_other_connections(story, again_ms, disorder_ms, found):
+    """Java behaves so: the exception ends the round in which it read all of them."""
     told = story(config={"request.timeout.ms": 3_000})
     twice(told, again_ms=again_ms)
     told.other(FrameKind.OPEN, disorder_ms - 2, conn=9)

@@ -1,4 +1,4 @@
-"""Duplicates of which nothing is certain: what nobody could read, and who stood still."""
+"""Duplicates without a certain judgement, because of unreadable bytes or a stall."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.suites.twice import NOTHING_WRONG, reasons, twice
     ],
     ids=["there and then", "long after", "another broker", "half a frame"],
 )
-def test_unread_bytes_excuse_what_can_have_been_in_them(story, at_ms, broker, note, doubted):
+def test_unread_bytes_excuse_what_they_may_contain(story, at_ms, broker, note, doubted):
     told = twice(story(), again_ms=80, conn=1)
     told.frames.append(
         Frame(t_ns=ns(at_ms), lane=0, broker=broker, conn=9, kind=FrameKind.OPAQUE, size_bytes=3, note=note)
@@ -39,7 +39,7 @@ def test_unread_bytes_excuse_what_can_have_been_in_them(story, at_ms, broker, no
     [(3_200, (0, 4_000), True), (80, (0, 4_000), False), (3_200, (0, 1_000, 2_000, 3_000, 9_000), False)],
     ids=["a timeout later", "at once", "stood still elsewhere"],
 )
-def test_a_client_that_stood_still_may_find_its_clock_run_out(story, again_ms, beats_ms, doubted):
+def test_stalled_client_may_have_timed_out(story, again_ms, beats_ms, doubted):
     told = twice(story(), again_ms=again_ms, conn=1)
     told.beat(*beats_ms)
     if not doubted:
@@ -53,8 +53,8 @@ def test_a_client_that_stood_still_may_find_its_clock_run_out(story, again_ms, b
     ("stall_ms", "doubted"),
     [((20, 700), True), ((20, 400), False), ((-900, -100), False), ((700, 1_900), False)],
 )
-def test_where_the_harness_did_not_keep_time_nothing_is_certain(story, stall_ms, doubted):
-    """The record lives from 0 to its second request at 800 ms; half a second is slack in any case."""
+def test_stalled_harness_makes_a_duplicate_doubtful(story, stall_ms, doubted):
+    """The record exists from 0 to its second request at 800 ms. The slack is half a second in any case."""
     evidence = twice(story(), again_ms=800).evidence()
     disturbed = stalled(evidence, *stall_ms)
     if doubted:
@@ -73,10 +73,10 @@ def test_where_the_harness_did_not_keep_time_nothing_is_certain(story, stall_ms,
         ((1_210, 1_900), 1_200, False),
     ],
 )
-def test_a_stall_explains_a_record_sent_after_it_was_reported_only_if_it_hid_the_request_till_then(
+def test_stall_excuses_a_retry_after_the_result_only_if_it_hid_the_request(
     story, stall_ms, again_ms, doubted
 ):
-    """The record is reported as written at 12 ms; two moments of different connections have half a second of slack."""
+    """The record is reported as written at 12 ms. Two times of different connections have half a second of slack."""
     told = story()
     told.call(0)
     told.deliver([0], partition=0, at_ms=10)

@@ -1,4 +1,4 @@
-"""Acknowledgements are the broker's word: never before its answer, for whichever copy."""
+"""Acknowledgements must not precede the broker's response for at least one copy."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ def acked(story, at_ms, **more):
     return told
 
 
-def test_after_the_answer_is_right(story):
+def test_acknowledgement_after_the_response_passes(story):
     assert early_ack.CHECK.run(acked(story, 102).evidence()) == []
 
 
-def test_before_the_answer_is_wrong_even_if_the_record_arrives(story):
+def test_acknowledgement_before_the_response_is_early_even_if_stored(story):
     (finding,) = early_ack.CHECK.run(acked(story, 50).evidence())
     assert finding.message == "1 record acknowledged before the broker had answered"
 
 
-def test_one_answer_of_several_copies_is_enough(story):
+def test_response_for_one_copy_is_enough(story):
     told = acked(story, 102)
     told.deliver([0], partition=0, at_ms=500)
     assert early_ack.CHECK.run(told.evidence()) == []
 
 
 @pytest.mark.parametrize(("at_ms", "doubted"), [(20, True), (5_000, False)])
-def test_what_passed_unread_in_time_may_have_been_the_answer(story, at_ms, doubted):
+def test_unread_bytes_may_contain_the_response(story, at_ms, doubted):
     told = acked(story, 50)
     told.frames.append(Frame(t_ns=ns(at_ms), lane=0, broker=1, conn=9, kind=FrameKind.OPAQUE))
     if not doubted:
@@ -51,7 +51,7 @@ def test_what_passed_unread_in_time_may_have_been_the_answer(story, at_ms, doubt
     [((7, 0, 0), 40, False), ((7, 0, 0), 90, True), ((7, 0, 5), 40, True), ((7, 1, 0), 40, True)],
     ids=["its batch", "too late", "another batch", "another epoch"],
 )
-def test_a_duplicate_sequence_says_that_its_own_batch_is_written(story, sequence, at_ms, accused):
+def test_duplicate_sequence_error_acknowledges_its_own_batch(story, sequence, at_ms, accused):
     told = story(Guarantee.IDEMPOTENT)
     told.call(0, 1)
     told.request([0, 1], partition=0, at_ms=10, sequence=(7, 0, 0))
@@ -64,6 +64,6 @@ def test_a_duplicate_sequence_says_that_its_own_batch_is_written(story, sequence
     assert [finding.count for finding in early_ack.CHECK.run(told.evidence())] == [2] * accused
 
 
-def test_without_acks_all_it_is_not_claimed(story):
+def test_without_acks_all_the_check_does_not_apply(story):
     with raises_code(Unsupported, "acks-not-all", acks=1):
         early_ack.CHECK.run(acked(story, 50, config={"acks": 1}).evidence())

@@ -1,4 +1,4 @@
-"""Recorded accusations of correct clients, reduced to the rows that matter; and what lies just beyond each excuse."""
+"""Recorded false accusations, reduced to the relevant rows, and the cases just beyond each excuse."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def codes(told):
 
 
 def trickled(told, *, slow=True, left=True, called_ms=5_000):
-    """A request trickles out of connection 1 behind its retry on connection 2, which was acknowledged."""
+    """A request trickles on connection 1 after its acknowledged retry on connection 2."""
     if slow:
         told.fault("bandwidth", 1_000, 13_000, upstream_bytes_per_s=4_000)
     told.open(1, at_ms=-200)
@@ -29,12 +29,12 @@ def trickled(told, *, slow=True, left=True, called_ms=5_000):
     return told
 
 
-def test_bytes_of_a_connection_that_was_left_are_an_earlier_attempt(story):
+def test_bytes_of_an_abandoned_connection_are_an_earlier_attempt(story):
     assert codes(trickled(story())) == []
 
 
 @pytest.mark.parametrize("beyond", [{"slow": False}, {"left": False, "called_ms": 9_900}])
-def test_nothing_was_held_or_nobody_had_left(story, beyond):
+def test_without_held_bytes_or_a_disconnect_there_is_no_excuse(story, beyond):
     assert codes(trickled(story(), **beyond)) == ["unexplained-duplicate"]
 
 
@@ -54,19 +54,19 @@ def out_of_turn(told, *, is_broken=True):
     return told
 
 
-def test_who_reads_a_wrong_answer_hangs_up_and_sends_all_again(story):
+def test_wrong_response_justifies_resending_all(story):
     assert codes(out_of_turn(story())) == []
 
 
-def test_who_reads_none_has_no_reason_to(story):
+def test_correct_response_does_not_justify_resending(story):
     assert "unexplained-reorder" in codes(out_of_turn(story(), is_broken=False))
 
 
 @pytest.mark.parametrize(
     ("called_ms", "found"), [(500, "avoidable-duplicate"), (2_900, "unexplained-duplicate")]
 )
-def test_a_batch_goes_again_because_the_one_before_it_had_failed(story, called_ms, found):
-    """Batch 0 was thrown away in front of the witness; batch 1 is sent, stored and answered, and sent again."""
+def test_batch_may_be_resent_after_the_previous_one_failed(story, called_ms, found):
+    """Batch 0 was dropped before the witness. Batch 1 is sent, stored and answered, and then sent again."""
     told = story()
     told.fault("partition", 400, 2_000)
     told.call(0, at_ms=450)
@@ -82,7 +82,7 @@ def test_a_batch_goes_again_because_the_one_before_it_had_failed(story, called_m
     ("error_code", "found"), [(NOT_LEADER, "avoidable-duplicate"), (0, "unexplained-duplicate")]
 )
 @pytest.mark.parametrize("is_told", [False, True])
-def test_a_request_of_which_one_partition_failed_goes_again_whole(story, error_code, found, is_told):
+def test_request_with_one_failed_partition_may_be_resent_whole(story, error_code, found, is_told):
     told = story()
     told.call(0, 1)
     base = told.append([1], 1)
@@ -101,8 +101,8 @@ def test_a_request_of_which_one_partition_failed_goes_again_whole(story, error_c
 
 
 @pytest.mark.parametrize(("ahead_ms", "found"), [(14, "unexplained-duplicate"), (11, "avoidable-duplicate")])
-def test_what_went_ahead_on_a_connection_was_handed_over_before_what_follows(story, ahead_ms, found):
-    """A copy 100 ms after its acknowledgement, at 12 ms, while a connection fails: too close to tell by the witness."""
+def test_request_was_passed_on_before_the_next_of_its_connection(story, ahead_ms, found):
+    """A copy 100 ms after its acknowledgement at 12 ms, while a connection fails: too close to order."""
     told = story()
     told.fault("disconnect", 5, 8)
     told.call(0)

@@ -1,4 +1,4 @@
-"""Lost, unexpected and corrupted records, by example: what is forbidden and what is not."""
+"""Lost, unexpected and corrupted records: forbidden and allowed examples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def found(check, told):
 
 
 @pytest.mark.parametrize("outcome", ["fail", "info"])
-def test_what_was_not_acknowledged_may_be_missing(story, outcome):
+def test_unacknowledged_record_may_be_missing(story, outcome):
     told = story()
     told.call(0)
     told.result(0, at_ms=5, outcome=outcome, error="E")
@@ -23,7 +23,7 @@ def test_what_was_not_acknowledged_may_be_missing(story, outcome):
     assert found(lost, told) == []
 
 
-def test_an_acknowledged_record_must_be_there(story):
+def test_missing_acknowledged_record_is_lost(story):
     told = story()
     told.call(0, 1)
     told.result(0, at_ms=5, offset=0)
@@ -32,12 +32,12 @@ def test_an_acknowledged_record_must_be_there(story):
     assert found(lost, told) == [("1 acknowledged record not in the log", 1)]
 
 
-def test_without_acks_all_nothing_is_promised(story):
+def test_without_acks_all_records_may_be_missing(story):
     with raises_code(Unsupported, "acks-not-all", acks=1):
         lost.CHECK.run(story(config={"acks": 1}).evidence())
 
 
-def test_an_unknown_result_may_turn_up_and_a_definite_failure_may_not(story):
+def test_unknown_result_may_be_stored_and_definite_failure_may_not(story):
     told = story()
     told.call(0, 1)
     told.deliver([0, 1], partition=0, at_ms=3)
@@ -47,7 +47,7 @@ def test_an_unknown_result_may_turn_up_and_a_definite_failure_may_not(story):
     assert found(unexpected_record, told) == [("1 log record was reported as certainly not written", 1)]
 
 
-def test_somebody_elses_record_is_an_unexpected_record_and_not_corrupted(story):
+def test_foreign_record_is_unexpected_and_not_corrupted(story):
     told = story()
     told.log.append(told.record(0, 0, value=encode(Identity("other", "t", "p1", 0), 60)))
 
@@ -55,14 +55,14 @@ def test_somebody_elses_record_is_an_unexpected_record_and_not_corrupted(story):
     assert found(corrupted, told) == []
 
 
-def test_control_records_are_no_records(story):
+def test_control_records_are_ignored(story):
     told = story()
     told.log.append(told.record(0, 0, value=None, key=None, control=True))
 
     assert found(unexpected_record, told) == found(corrupted, told) == []
 
 
-def test_an_acknowledgement_must_name_a_place_of_its_record(story):
+def test_acknowledged_offset_must_be_one_of_the_record(story):
     told = story()
     told.call(0, 1, 2)
     told.deliver([0, 1, 2], partition=0, at_ms=3)
@@ -74,7 +74,7 @@ def test_an_acknowledgement_must_name_a_place_of_its_record(story):
     assert found(corrupted, told) == [("1 place: a record was acknowledged where it is not", 1)]
 
 
-def test_two_records_cannot_be_acknowledged_at_one_place(story):
+def test_two_records_cannot_share_an_offset(story):
     told = story()
     told.call(0, 1)
     told.deliver([0], partition=0, at_ms=3)
@@ -85,7 +85,7 @@ def test_two_records_cannot_be_acknowledged_at_one_place(story):
     assert found(lost, told) == [("1 acknowledged record not in the log", 1)]
 
 
-def test_a_topic_that_was_created_again_gives_its_places_once_more(story):
+def test_recreated_topic_reuses_offsets(story):
     told = story()
     told.call(0, 1, 2)
     told.fault("topic_recreate", 100, 1_100)
@@ -97,7 +97,7 @@ def test_a_topic_that_was_created_again_gives_its_places_once_more(story):
     assert found(corrupted, told) == [("1 place: two records were acknowledged at one place", 1)]
 
 
-def test_samples_are_trimmed_and_counts_are_not(story):
+def test_samples_are_limited_and_counts_are_not(story):
     told = story()
     told.call(*range(40))
     for n in range(40):

@@ -1,4 +1,4 @@
-"""Reordering: forbidden to an idempotent client and to one request in flight, else to be explained."""
+"""Reordering: forbidden for idempotent clients and with one request in flight, otherwise to be explained."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def codes(told):
 
 
 def overtaken(told):
-    """Record 1 comes into the log before record 0; both are acknowledged."""
+    """Record 1 is stored before record 0. Both are acknowledged."""
     told.call(0, 1)
     told.result(1, at_ms=20, offset=told.deliver([1], partition=0, at_ms=15))
     told.result(0, at_ms=120, offset=told.deliver([0], partition=0, at_ms=115, conn=2))
     return told
 
 
-def test_without_a_failure_nothing_may_overtake(story):
+def test_reordering_without_a_failure_is_found(story):
     (finding,) = CHECK.run(overtaken(story()).evidence())
 
     assert (finding.anomaly, finding.count) == ("unexplained-reorder", 1)
@@ -44,8 +44,8 @@ def test_without_a_failure_nothing_may_overtake(story):
 @pytest.mark.parametrize(
     ("stall_ms", "doubted"), [((200, 900), True), ((200, 600), False), ((1_200, 2_000), False)]
 )
-def test_a_stall_longer_than_the_slack_may_hide_why_a_record_was_overtaken(story, stall_ms, doubted):
-    """The record that was overtaken lives from 0 to 1,120 ms."""
+def test_stall_longer_than_the_slack_makes_reordering_doubtful(story, stall_ms, doubted):
+    """The overtaken record exists from 0 to 1,120 ms."""
     told = story()
     told.call(0, 1)
     told.result(1, at_ms=20, offset=told.deliver([1], partition=0, at_ms=15))
@@ -57,7 +57,7 @@ def test_a_stall_longer_than_the_slack_may_hide_why_a_record_was_overtaken(story
 
 
 @pytest.mark.parametrize("failure", ["connection", "error", "timeout"])
-def test_a_retry_may_be_overtaken(story, failure):
+def test_retry_may_be_overtaken(story, failure):
     told = story(config={"request.timeout.ms": 50} if failure == "timeout" else {})
     if failure == "connection":
         told.fault("disconnect", 29, 31)
@@ -70,7 +70,7 @@ def test_a_retry_may_be_overtaken(story, failure):
     assert CHECK.run(overtaken(told).evidence()) == []
 
 
-def test_who_hangs_up_in_peace_has_lost_nothing(story):
+def test_disconnect_without_a_fault_explains_nothing(story):
     told = story()
     told.close(1, at_ms=30)
 
@@ -81,7 +81,7 @@ def test_who_hangs_up_in_peace_has_lost_nothing(story):
     ("kind", "found"),
     [("bandwidth", []), ("late_response", ["unexplained-reorder"]), (None, ["unexplained-reorder"])],
 )
-def test_an_end_that_waits_behind_held_bytes_was_earlier_for_the_client(story, kind, found):
+def test_disconnect_held_by_a_fault_was_earlier_for_the_client(story, kind, found):
     told = story()
     if kind:
         told.fault(kind, 0, 2_000, upstream_bytes_per_s=1_000)
@@ -100,18 +100,18 @@ def test_an_end_that_waits_behind_held_bytes_was_earlier_for_the_client(story, k
         ),
     ],
 )
-def test_an_attempt_that_nobody_let_in_is_seen_by_nobody(story, kind, count):
+def test_rejected_connection_attempt_is_invisible(story, kind, count):
     told = overtaken(story())
     told.fault(kind, 10, 100)
 
     assert len(CHECK.run(told.evidence())) == count
 
 
-def test_of_each_fault_it_is_known_what_it_can_do_unseen():
+def test_each_fault_lists_its_invisible_effects():
     assert registry.table("faults").keys() == EFFECTS.keys()
 
 
-def test_a_request_that_a_rule_stopped_times_out(story):
+def test_request_stopped_by_a_rule_times_out(story):
     told = story(config={"request.timeout.ms": 50})
     told.request([0], partition=0, at_ms=10)
     told.frames[-1] = restruct(told.frames[-1], disposition=Disposition.BLOCKED)
@@ -123,8 +123,8 @@ def test_a_request_that_a_rule_stopped_times_out(story):
 
 
 @pytest.mark.parametrize(("called_ms", "found"), [(2_900, []), (3_400, ["avoidable-reorder"])])
-def test_what_was_handed_over_after_a_cut_was_kept_out_by_none(story, called_ms, found):
-    """A reset is over at 3,000 ms; what failed in it may still be handled when the records come."""
+def test_cut_excuses_only_earlier_calls(story, called_ms, found):
+    """A reset ends at 3,000 ms. The client may still be handling its failures when the records are called."""
     told = story()
     told.fault("reset", 1_000, 3_000)
     told.open(5, 3_100)
@@ -135,14 +135,14 @@ def test_what_was_handed_over_after_a_cut_was_kept_out_by_none(story, called_ms,
     assert codes(told) == found
 
 
-def test_who_connects_for_the_first_time_has_lost_nothing(story):
+def test_first_connection_has_lost_nothing(story):
     told = story()
     told.open(1, at_ms=5)
 
     assert len(CHECK.run(overtaken(told).evidence())) == 1
 
 
-def test_a_failure_that_came_later_explains_nothing(story):
+def test_later_failure_explains_nothing(story):
     told = overtaken(story())
     told.close(1, at_ms=5_000)
 
@@ -152,7 +152,7 @@ def test_a_failure_that_came_later_explains_nothing(story):
 @pytest.mark.parametrize(
     ("guarantee", "config"), [(Guarantee.IDEMPOTENT, {}), (Guarantee.AT_LEAST_ONCE, ONE_IN_FLIGHT)]
 )
-def test_with_sequences_or_one_in_flight_nothing_explains(story, guarantee, config):
+def test_sequences_or_one_in_flight_leave_no_explanation(story, guarantee, config):
     told = overtaken(story(guarantee, config))
     told.close(1, at_ms=30)
 
@@ -160,7 +160,7 @@ def test_with_sequences_or_one_in_flight_nothing_explains(story, guarantee, conf
     assert finding.anomaly == "reordered"
 
 
-def test_everyone_behind_the_one_that_came_too_early_is_counted(story):
+def test_every_overtaken_record_is_counted(story):
     told = story(Guarantee.IDEMPOTENT)
     told.call(0, 1, 2, 3)
     for n in (0, 3, 1, 2):
@@ -170,7 +170,7 @@ def test_everyone_behind_the_one_that_came_too_early_is_counted(story):
     assert [sample["n"] for sample in finding.samples] == [1, 2]
 
 
-def test_other_partitions_and_late_duplicates_are_no_reordering(story):
+def test_other_partitions_and_late_duplicates_are_not_reordering(story):
     told = story(Guarantee.IDEMPOTENT)
     told.call(0, 1, 2)
     for n, partition in ((1, 1), (0, 0), (2, 0)):
@@ -180,7 +180,7 @@ def test_other_partitions_and_late_duplicates_are_no_reordering(story):
     assert CHECK.run(told.evidence()) == []
 
 
-def test_an_unacknowledged_record_may_lie_anywhere(story):
+def test_unacknowledged_record_may_be_anywhere(story):
     told = story(Guarantee.IDEMPOTENT)
     told.call(0, 1)
     told.result(1, at_ms=20, offset=told.deliver([1], partition=0, at_ms=15))
@@ -193,7 +193,7 @@ def test_an_unacknowledged_record_may_lie_anywhere(story):
 @pytest.mark.parametrize(
     ("has_failed", "found"), [(True, "avoidable-reorder"), (False, "unexplained-reorder")]
 )
-def test_no_failure_turns_a_batch_round(story, has_failed, found):
+def test_failure_does_not_explain_a_reversed_batch(story, has_failed, found):
     told = story()
     told.call(0, 1)
     if has_failed:
@@ -206,8 +206,8 @@ def test_no_failure_turns_a_batch_round(story, has_failed, found):
     assert codes(told) == [found]
 
 
-def test_a_failure_beside_it_makes_an_overtaking_avoidable(story):
-    """A batch of another partition was refused on the same connection."""
+def test_failure_on_the_connection_makes_reordering_avoidable(story):
+    """A batch of another partition was rejected on the same connection."""
     told = story()
     told.call(0, 1, 2)
     told.request([2], partition=1, at_ms=10)
@@ -216,7 +216,7 @@ def test_a_failure_beside_it_makes_an_overtaking_avoidable(story):
     assert codes(overtaken(told)) == ["avoidable-reorder"]
 
 
-def test_a_failure_on_the_way_to_another_broker_explains_nothing(story):
+def test_failure_on_another_broker_explains_nothing(story):
     told = story()
     told.fault("disconnect", 29, 31)
     told.faults[0] = restruct(told.faults[0], spec=restruct(told.faults[0].spec, brokers=(2,)))
@@ -227,8 +227,8 @@ def test_a_failure_on_the_way_to_another_broker_explains_nothing(story):
 
 
 @pytest.mark.parametrize(("refused_ms", "found"), [(100, []), (118, ["unexplained-reorder"])])
-def test_what_fails_after_the_request_went_did_not_hold_it_up(story, refused_ms, found):
-    """The request of record 0 goes at 115 ms and is answered at 120 ms."""
+def test_failure_after_the_request_did_not_delay_it(story, refused_ms, found):
+    """The request of record 0 leaves at 115 ms and is answered at 120 ms."""
     told = story()
     told.call(0, 1)
     told.result(1, at_ms=20, offset=told.deliver([1], partition=0, at_ms=15))
@@ -242,7 +242,7 @@ def test_what_fails_after_the_request_went_did_not_hold_it_up(story, refused_ms,
 
 
 @pytest.mark.parametrize(("failed", "found"), [(0, []), (1, ["avoidable-reorder"])])
-def test_the_failed_attempt_of_another_batch_makes_an_overtaking_avoidable(story, failed, found):
+def test_failed_attempt_of_another_batch_makes_reordering_avoidable(story, failed, found):
     told = story()
     told.call(0, 1)
     told.request([failed], partition=0, at_ms=10)
@@ -253,7 +253,7 @@ def test_the_failed_attempt_of_another_batch_makes_an_overtaking_avoidable(story
     assert codes(told) == found
 
 
-def test_a_connection_that_ends_in_a_fault_excuses_nothing_from_before_that_fault(story):
+def test_disconnect_in_a_fault_explains_nothing_before_the_fault(story):
     told = overtaken(story())
     told.fault("disconnect", 150, 160)
     told.close(1, at_ms=155)
@@ -262,8 +262,8 @@ def test_a_connection_that_ends_in_a_fault_excuses_nothing_from_before_that_faul
 
 
 @pytest.mark.parametrize(("kept_ms", "found"), [(4_000, []), (0, ["unexplained-reorder"])])
-def test_a_request_that_was_kept_for_long_may_be_overtaken_when_it_has_timed_out(story, kept_ms, found):
-    """A rule keeps the request of record 0 until 4,015 ms; the client gives it up at 2,015 ms, and goes on."""
+def test_long_held_request_may_be_overtaken_after_its_timeout(story, kept_ms, found):
+    """A rule holds the request of record 0 until 4,015 ms. The client gives it up at 2,015 ms, and continues."""
     told = story(config={"request.timeout.ms": 2_000})
     told.call(0)
     told.call(1, at_ms=2_500)

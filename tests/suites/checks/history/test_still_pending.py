@@ -1,4 +1,4 @@
-"""Results that never come, and the cases in which that is nobody's fault."""
+"""Results that never arrive, and the cases in which the client is not to blame."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.suites.story import LIMIT_MS, ns
 
 
 @pytest.mark.parametrize("op", ["flush", "close"])
-def test_an_operation_that_succeeds_leaves_nothing_pending(story, op):
+def test_completed_operation_leaves_nothing_pending(story, op):
     told = story(end_ms=100)
     told.call(0)
     told.finished(op, at_ms=50)
@@ -24,7 +24,7 @@ def test_an_operation_that_succeeds_leaves_nothing_pending(story, op):
     assert finding.message == f"1 record never got a result, though {op} succeeded"
 
 
-def test_a_record_that_outlived_its_limit_is_pending(story):
+def test_record_past_its_limit_is_pending(story):
     told = story(end_ms=LIMIT_MS)
     told.call(0, 1)
     told.result(1, at_ms=5)
@@ -34,7 +34,7 @@ def test_a_record_that_outlived_its_limit_is_pending(story):
     assert (finding.count, finding.samples[0]["n"]) == (1, 0)
 
 
-def test_a_trial_that_ended_too_early_cannot_tell(story):
+def test_trial_that_ended_too_early_is_inconclusive(story):
     told = story(end_ms=LIMIT_MS - 100)
     told.call(0)
 
@@ -42,7 +42,7 @@ def test_a_trial_that_ended_too_early_cannot_tell(story):
         still_pending.CHECK.run(told.evidence())
 
 
-def test_a_flush_that_gave_up_promises_nothing(story):
+def test_failed_flush_promises_nothing(story):
     told = story(end_ms=LIMIT_MS - 100)
     told.call(0)
     told.finished("flush", at_ms=40_000, outcome="info")
@@ -51,7 +51,7 @@ def test_a_flush_that_gave_up_promises_nothing(story):
         still_pending.CHECK.run(told.evidence())
 
 
-def test_a_flush_before_the_call_promises_nothing(story):
+def test_flush_before_the_call_promises_nothing(story):
     told = story(end_ms=LIMIT_MS - 100)
     told.finished("flush", at_ms=10)
     told.call(0, at_ms=50)
@@ -60,7 +60,7 @@ def test_a_flush_before_the_call_promises_nothing(story):
         still_pending.CHECK.run(told.evidence())
 
 
-def test_without_a_limit_of_its_own_a_client_is_not_overdue(story):
+def test_client_without_a_limit_is_not_overdue(story):
     told = story(end_ms=LIMIT_MS, not_set={"delivery.timeout.ms": "none"})
     told.call(0)
 
@@ -68,8 +68,8 @@ def test_without_a_limit_of_its_own_a_client_is_not_overdue(story):
         still_pending.CHECK.run(told.evidence())
 
 
-def test_a_client_that_ends_its_own_process_is_told_at_once(story):
-    """Long before its delivery timeout: nobody is left who could give a result."""
+def test_client_that_ends_its_own_process_is_reported_at_once(story):
+    """Before its delivery timeout: an ended process can give no result."""
     told = story()
     told.call(0, 1)
     told.result(0, at_ms=5, offset=told.deliver([0], 0, at_ms=1))
@@ -79,10 +79,10 @@ def test_a_client_that_ends_its_own_process_is_told_at_once(story):
     )
     (finding,) = still_pending.CHECK.run(replace(evidence, history=(*evidence.history, crash)))
     assert (finding.anomaly, finding.count) == ("crashed", 1)
-    assert "out of bounds" in finding.message
+    assert crash.message in finding.message
 
 
-def test_a_process_that_stood_still_to_the_end_is_seen(story):
+def test_process_stalled_to_the_end_is_detected(story):
     told = story(shuts_down=False)
     told.call(0)
     told.beat(0, 1_000)
@@ -91,7 +91,7 @@ def test_a_process_that_stood_still_to_the_end_is_seen(story):
         still_pending.CHECK.run(told.evidence())
 
 
-def test_what_stalled_before_a_record_was_handed_over_says_nothing_of_it(story):
+def test_stall_before_the_call_does_not_excuse(story):
     told = story()
     told.beat(0, 4_000, 5_000, 6_000, 7_000)
     told.call(0, at_ms=5_500)
@@ -107,7 +107,7 @@ def test_what_stalled_before_a_record_was_handed_over_says_nothing_of_it(story):
 @pytest.mark.parametrize(
     ("beats", "is_doubted"), [((0, 4_000, 5_000, 6_000, 6_900), False), ((0, 1_000), True)]
 )
-def test_what_stalled_before_a_call_says_nothing_of_it_unless_it_stalled_to_the_end(story, beats, is_doubted):
+def test_earlier_stall_excuses_only_if_it_lasted_to_the_end(story, beats, is_doubted):
     told = story(shuts_down=False)
     told.call(0)
     told.beat(*beats)
@@ -118,7 +118,7 @@ def test_what_stalled_before_a_call_says_nothing_of_it_unless_it_stalled_to_the_
         assert finding.anomaly == "hung-call"
 
 
-def test_a_broker_that_stood_still_is_no_excuse_for_saying_that_all_is_done(story):
+def test_stalled_broker_does_not_excuse_a_completed_flush(story):
     told = story()
     told.call(0)
     told.request([1], partition=0, at_ms=100)
@@ -128,7 +128,7 @@ def test_a_broker_that_stood_still_is_no_excuse_for_saying_that_all_is_done(stor
     assert finding.message == "1 record never got a result, though flush succeeded"
 
 
-def test_a_flush_that_says_done_before_the_result_is_a_lie(story):
+def test_flush_completed_before_the_result_is_found(story):
     told = story()
     told.call(0)
     told.finished("flush", at_ms=50)
@@ -138,7 +138,7 @@ def test_a_flush_that_says_done_before_the_result_is_a_lie(story):
 
 
 @pytest.mark.parametrize("op", ["flush", "close"])
-def test_a_call_that_never_comes_back_hangs(story, op):
+def test_call_that_never_returns_hangs(story, op):
     told = story()
     told.call(0)
     told.result(0, at_ms=5)

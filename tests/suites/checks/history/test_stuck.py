@@ -1,4 +1,4 @@
-"""Who is stuck: no progress with records pending, for longer than any timeout of the client's own, in its own time."""
+"""Stuck clients: no progress with records pending, for longer than all of the client's timeouts, in its own time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.suites.story import stalled as disturbed
 
 pytestmark = pytest.mark.long("simulated trials that stall")
 
-#: What the profile's largest timeout, of thirty seconds, allows.
+#: The limit for the profile's largest timeout, thirty seconds.
 BOUND_MS = 30_000 + SLACK_MS
 HEAL_MS = 6_000
 TIMED_OUT = ("delivery.timeout.ms", "max.block.ms")
@@ -33,7 +33,7 @@ TIMED_OUT = ("delivery.timeout.ms", "max.block.ms")
 
 @pytest.fixture
 def stalled(story):
-    """Record 0 is delivered, records 1 and 2 are called and never heard of again; closed at ``final_ms``."""
+    """Record 0 is delivered, records 1 and 2 are called and get no result. The client is closed at ``final_ms``."""
 
     def told(final_ms: float = HEAL_MS + BOUND_MS + 1, **fields):
         one = story(final_ms=final_ms, end_ms=final_ms + 10_000, **fields)
@@ -45,7 +45,7 @@ def stalled(story):
     return told
 
 
-def test_no_progress_for_longer_than_the_bound(stalled):
+def test_no_progress_beyond_the_limit_is_stuck(stalled):
     (finding,) = CHECK.run(stalled().evidence())
     assert (finding.anomaly, finding.count) == ("stuck", 2)
     assert finding.params == {"idle_ms": BOUND_MS + 1, "bound_ms": BOUND_MS}
@@ -53,20 +53,20 @@ def test_no_progress_for_longer_than_the_bound(stalled):
     assert CHECK.run(stalled(HEAL_MS + BOUND_MS).evidence()) == []
 
 
-def test_whichever_settings_it_lacks(stalled):
+def test_limit_needs_no_particular_setting(stalled):
     without = dict.fromkeys(producer_config(Guarantee.AT_LEAST_ONCE, {}), "it has none")
     (finding,) = CHECK.run(stalled(not_set=without).evidence())
     assert finding.params["bound_ms"] == NOT_GIVEN_MS + SLACK_MS
 
 
-def test_the_network_has_to_have_healed(stalled):
+def test_network_must_have_healed(stalled):
     told = stalled()
     told.fault("latency", 2_000, HEAL_MS + 2)
     assert CHECK.run(told.evidence()) == []
 
 
-def test_what_is_no_progress(stalled):
-    """Metadata, connections, and records that fail."""
+def test_events_that_are_not_progress(stalled):
+    """Metadata, connections, and failed records."""
     told = stalled()
     told.other(FrameKind.REQUEST, 20_000)
     told.other(FrameKind.RESPONSE, 20_001)
@@ -77,7 +77,7 @@ def test_what_is_no_progress(stalled):
 
 
 @pytest.mark.parametrize("progress", ["request", "answer", "hold back", "acknowledged"])
-def test_what_is_progress(stalled, progress):
+def test_events_that_are_progress(stalled, progress):
     told = stalled()
     match progress:
         case "request":
@@ -93,7 +93,7 @@ def test_what_is_progress(stalled, progress):
 
 
 def goes_round(told, times=40, error_code=0, late_ms=1, throttle_ms=0):
-    """Every second the pending records are sent and answered; as written, if there is no error."""
+    """Every second the pending records are sent and answered, by default without an error."""
     for at_ms in range(HEAL_MS + 1, HEAL_MS + 1 + 1_000 * times, 1_000):
         told.request([1, 2], 0, at_ms=at_ms)
         base = -1 if error_code else told.append([1, 2], 0)
@@ -102,7 +102,7 @@ def goes_round(told, times=40, error_code=0, late_ms=1, throttle_ms=0):
     return told
 
 
-def test_who_sends_for_ever_and_has_no_result_is_in_a_livelock(stalled):
+def test_endless_sending_without_results_is_a_livelock(stalled):
     (finding,) = CHECK.run(goes_round(stalled()).evidence())
     assert (finding.anomaly, finding.count) == ("livelock", 2)
     assert finding.params == {"idle_ms": BOUND_MS + 1, "bound_ms": BOUND_MS}
@@ -120,23 +120,23 @@ def test_who_sends_for_ever_and_has_no_result_is_in_a_livelock(stalled):
     ],
     ids=["a few rounds", "one more", "the brokers store nothing", "answered late"],
 )
-def test_what_is_a_livelock(stalled, rounds, accused):
+def test_number_of_rounds_that_are_a_livelock(stalled, rounds, accused):
     assert bool(CHECK.run(goes_round(stalled(), **rounds).evidence())) == accused
 
 
-def test_answers_behind_the_request_timeout_are_none(stalled):
+def test_response_after_the_request_timeout_does_not_count(stalled):
     told = goes_round(stalled(config={"request.timeout.ms": 50}), late_ms=60)
     assert CHECK.run(told.evidence()) == []
 
 
 @pytest.mark.parametrize("outcome", ["ok", "fail", "info"])
-def test_a_result_of_any_kind_ends_a_livelock(stalled, outcome):
+def test_any_result_ends_a_livelock(stalled, outcome):
     told = goes_round(stalled())
     told.result(1, 20_000, outcome=outcome, error="" if outcome == "ok" else "gave up")
     assert CHECK.run(told.evidence()) == []
 
 
-def test_a_shorter_time_without_results_is_judged_beside_a_longer_one_with_few_rounds(stalled):
+def test_shorter_livelock_is_judged_despite_a_longer_pause(stalled):
     told = goes_round(stalled(HEAL_MS + 3 * BOUND_MS))
     told.result(1, HEAL_MS + BOUND_MS + 500, outcome="fail", error="gave up")
     for at_ms in range(HEAL_MS + BOUND_MS, HEAL_MS + 3 * BOUND_MS, 10_000):
@@ -147,54 +147,54 @@ def test_a_shorter_time_without_results_is_judged_beside_a_longer_one_with_few_r
 
 
 @pytest.mark.parametrize(("throttle_ms", "accused"), [(1, False), (0, True)])
-def test_for_as_long_as_an_answer_says_the_client_holds_back(stalled, throttle_ms, accused):
-    """The time for which it does is taken off: forty milliseconds here, and one too much without them."""
+def test_throttle_time_is_subtracted(stalled, throttle_ms, accused):
+    """Forty milliseconds are subtracted here, and without them the limit is exceeded by one."""
     assert bool(CHECK.run(goes_round(stalled(), throttle_ms=throttle_ms).evidence())) == accused
     later = stalled(HEAL_MS + BOUND_MS + 1_000)
     assert CHECK.run(goes_round(later, throttle_ms=throttle_ms).evidence())
 
 
-def test_who_holds_back_for_longer_than_the_bound_is_not_stuck(stalled):
+def test_long_throttling_is_not_stuck(stalled):
     told = stalled(HEAL_MS + 2 * BOUND_MS)
     told.answer(0, -1, at_ms=HEAL_MS - 1, error_code=6)
     told.frames[-1] = restruct(told.frames[-1], throttle_ms=BOUND_MS + 5_000)
     assert CHECK.run(told.evidence()) == []
 
 
-def test_what_the_harness_stalled_is_taken_off(stalled):
+def test_harness_stall_is_subtracted(stalled):
     told = goes_round(stalled(HEAL_MS + BOUND_MS + 3_000))
     with raises_code(Inconclusive, "harness-stalled", of="livelock", stalled_ms=4000):
         CHECK.run(disturbed(told.evidence(), 20_000, 24_000))
     assert CHECK.run(disturbed(told.evidence(), 1_000, 5_000))
 
 
-def test_one_stall_that_two_have_seen_is_taken_off_once(stalled):
+def test_stall_seen_twice_is_subtracted_once(stalled):
     told = beats(goes_round(stalled(HEAL_MS + BOUND_MS + 5_500)), but_for=(20_000, 25_000))
     assert CHECK.run(disturbed(told.evidence(), 20_000, 25_000))
 
 
-def test_a_doubtful_end_hides_no_livelock_before_it(stalled):
-    """Records go round for a minute and are then left alone, in a time in which the harness stalls."""
+def test_doubtful_end_does_not_hide_an_earlier_livelock(stalled):
+    """Records circulate for a minute and are then left alone, while the harness stalls."""
     told = goes_round(stalled(HEAL_MS + 60_000 + BOUND_MS + 3_000), times=60)
     (finding,) = CHECK.run(disturbed(told.evidence(), 80_000, 84_000))
     assert finding.anomaly == "livelock"
 
 
-def test_the_client_may_stall_twice_and_the_longer_time_counts(stalled):
+def test_longer_of_two_stalls_counts(stalled):
     told = stalled(HEAL_MS + 3 * BOUND_MS)
     told.request([1], 0, at_ms=HEAL_MS + 5_000)
     (finding,) = CHECK.run(told.evidence())
     assert finding.params["idle_ms"] == 3 * BOUND_MS - 5_000
 
 
-def test_nothing_pending_is_no_stall(stalled):
+def test_no_pending_record_means_not_stuck(stalled):
     told = stalled()
     for n in (1, 2):
         told.result(n, 5_000, outcome="fail", error="gave up")
     assert CHECK.run(told.evidence()) == []
 
 
-def test_a_process_that_ended_itself_is_not_stuck(stalled):
+def test_ended_process_is_not_stuck(stalled):
     evidence = stalled().evidence()
     crash = Fatal(seq=9, mono_ns=evidence.history[-1].mono_ns, wall_ns=0, error=CRASHED, message="boom")
     assert CHECK.run(replace(evidence, history=(*evidence.history, crash))) == []
@@ -206,16 +206,16 @@ def beats(told, *, but_for: tuple[int, int] = (0, 0)):
     return told
 
 
-def test_a_client_that_was_not_running_meanwhile_is_not_judged(stalled):
+def test_suspended_client_is_not_judged(stalled):
     with raises_code(Inconclusive, "client-stalled", stalled_ms=8000):
         CHECK.run(beats(stalled(), but_for=(10_000, 18_000)).evidence())
 
 
-def test_what_stalled_at_another_time_excuses_nothing(stalled):
+def test_stall_at_another_time_does_not_excuse(stalled):
     assert CHECK.run(beats(stalled(), but_for=(0, 5_000)).evidence())
 
 
-def test_a_stall_that_leaves_more_than_the_bound_excuses_nothing(stalled):
+def test_stall_leaving_more_than_the_limit_does_not_excuse(stalled):
     told = stalled(HEAL_MS + BOUND_MS + 8_001)
     assert CHECK.run(beats(told, but_for=(10_000, 18_000)).evidence())
     told = stalled(HEAL_MS + BOUND_MS + 8_000)
@@ -223,7 +223,7 @@ def test_a_stall_that_leaves_more_than_the_bound_excuses_nothing(stalled):
         CHECK.run(beats(told, but_for=(10_000, 18_000)).evidence())
 
 
-def test_a_broker_that_left_a_request_unanswered_meanwhile(stalled):
+def test_unanswered_request_excuses(stalled):
     told = stalled()
     told.other(FrameKind.REQUEST, 10_000)
     told.other(FrameKind.RESPONSE, 16_000)
@@ -231,7 +231,7 @@ def test_a_broker_that_left_a_request_unanswered_meanwhile(stalled):
         CHECK.run(told.evidence())
 
 
-def test_a_client_that_waits_for_an_answer_beyond_its_own_bound_is_not_excused_by_the_broker(stalled):
+def test_wait_beyond_the_clients_own_timeout_is_not_excused(stalled):
     def awaits_for(ms, **fields):
         told = stalled(HEAL_MS + BOUND_MS + 10_000, **fields)
         told.other(FrameKind.REQUEST, HEAL_MS + 1)
@@ -245,7 +245,7 @@ def test_a_client_that_waits_for_an_answer_beyond_its_own_bound_is_not_excused_b
         CHECK.run(awaits_for(BOUND_MS + 1, not_set={"request.timeout.ms": "it has none"}))
 
 
-def test_stalls_that_overlap_count_once(stalled):
+def test_overlapping_stalls_count_once(stalled):
     told = stalled(HEAL_MS + BOUND_MS + 6_001)
     for conn in (1, 2):
         told.other(FrameKind.REQUEST, 10_000, conn)
@@ -253,7 +253,7 @@ def test_stalls_that_overlap_count_once(stalled):
     assert CHECK.run(told.evidence())
 
 
-def test_it_arises_where_a_record_waited_when_the_last_fault_was_over(stalled, story):
+def test_situation_arises_if_a_record_waited_after_the_last_fault(stalled, story):
     assert waiting_when_healed(stalled().evidence()) == 2
     calm = story()
     calm.call(0, at_ms=10)
@@ -263,7 +263,7 @@ def test_it_arises_where_a_record_waited_when_the_last_fault_was_over(stalled, s
 @given(
     st.dictionaries(st.sampled_from(TIMED_OUT), st.integers(1, 100_000)), st.sets(st.sampled_from(TIMED_OUT))
 )
-def test_the_bound_is_no_shorter_than_any_timeout_of_the_clients(config, not_set):
+def test_limit_is_at_least_the_largest_timeout(config, not_set):
     lacking = dict.fromkeys(not_set, "")
     bound = bound_ms(config, lacking)
     for name in config:
@@ -272,7 +272,7 @@ def test_the_bound_is_no_shorter_than_any_timeout_of_the_clients(config, not_set
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_mutant_that_stalls_is_stuck_in_virtual_time(seed):
+def test_stalling_mutant_is_stuck_in_virtual_time(seed):
     scenario = registry.scenario("network/reset")
 
     def verdict_of(name):
@@ -284,8 +284,8 @@ def test_a_mutant_that_stalls_is_stuck_in_virtual_time(seed):
     assert verdict_of("reference").verdict == "pass"
 
 
-def test_what_never_ends_follows_from_it_where_it_was_there_before_it_was_over(stalled):
-    """Record 3 is handed over when the client has come back, and has no result either: a cause of its own."""
+def test_pending_records_follow_from_being_stuck(stalled):
+    """Record 3 is called after the client has recovered, and has no result either: a separate cause."""
     told = stalled(HEAL_MS + BOUND_MS + 5_000)
     (finding,) = CHECK.run(told.evidence())
     assert finding.explains == ("still-pending", "hung-call")

@@ -1,4 +1,4 @@
-"""The check of deadlines: to the millisecond, what may not be early, what may not be late, and who is to blame."""
+"""The check of deadlines, to the millisecond: what is too early, what is too late, and who is to blame."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def goes(at_ms, attempt=1, batch=B):
 
 
 def went_along():
-    """A batch takes another one along, which is not due yet."""
+    """A batch is sent together with another one, which is not due yet."""
     return [created(), created(-60, "t-1#2"), closed(5, "along"), goes(5), goes(5, batch="t-1#2")]
 
 
@@ -150,7 +150,7 @@ def unblocked(at_ms, what="metadata", error="", send=1):
 TIMED_OUT = "REQUEST_TIMED_OUT"
 THROTTLED = [*ready(), asks(0), asks(0, 2), answers(5, throttle_ms=300)]
 
-#: Each row: the behaviour, a trace that is right, and the same one where something is one step too early or too late.
+#: Each row: the behaviour, a correct trace, and the same one with an event one step too early or too late.
 PAIRS = {
     "request early": ("NET-TMO-01", [*ready(), asks(0), *ends(1_001, "REQUEST_TIMEOUT")], 1_000),
     "request late": ("NET-TMO-01", [*ready(), asks(0), answers(1_003)], 1_004),
@@ -221,7 +221,7 @@ PAIRS = {
 
 
 def at(events, at_ms):
-    """The same events, the last of them (or of those that share its moment) at another time."""
+    """Move the last event, or all events of its time, to another time."""
     last_ms = max(event.at_ms for event in events)
     return [replace(event, at_ms=at_ms) if event.at_ms == last_ms else event for event in events]
 
@@ -272,7 +272,7 @@ def test_parts_are_as_old_as_the_whole():
         ),
     ],
 )
-def test_what_is_not_as_it_says(rule, events):
+def test_early_or_late_events_are_found(rule, events):
     assert rule in rules(events)
 
 
@@ -283,14 +283,14 @@ def test_what_is_not_as_it_says(rule, events):
         [created(), life(1, "close", "CLOSING"), closed(5, "closing")],
         [created(), created(3, "t-0#2"), closed(5, "queued")],
         went_along(),
-        [  # what went along once goes again for itself
+        [  # a batch sent with another one before is now sent alone
             *went_along(),
             retried(6, 100),
             BatchEnded(at_ms=6, batch="t-1#2", record_count=1),
             LeadershipUpdated(at_ms=6, partition="t-0", leader=1, epoch=2),
             goes(6, 2),
         ],
-        [  # what went along once takes another one along when leaders have changed
+        [  # a batch sent with another one before now takes one along, after a change of leaders
             *went_along(),
             BatchEnded(at_ms=6, batch="t-1#2", record_count=1),
             retried(6, 100),
@@ -316,11 +316,11 @@ def test_what_is_not_as_it_says(rule, events):
         ],
     ],
 )
-def test_what_has_a_reason_is_right(events):
+def test_justified_events_pass(events):
     assert rules(events) == []
 
 
-def test_growth_is_bounded_as_in_kafka():
+def test_backoff_growth_is_limited_as_in_kafka():
     assert [growing_ms(100, 1_000, earlier) for earlier in (0, 1, 3, 9)] == [
         (80, 120),
         (160, 240),
@@ -336,7 +336,7 @@ def trial():
 
 
 @pytest.mark.parametrize("scenario", [ANY_SCENARIO, NETWORK_SCENARIO])
-def test_the_true_client_is_not_accused(scenario):
+def test_reference_client_is_not_accused(scenario):
     for seed in range(20, 26):
         evidence = SimulatedTrial(spec_of(scenario, ClientRef("reference", "0"), seed), "test").run()
         assert CHECK.run(evidence) == []
@@ -351,15 +351,15 @@ def told(trial, events, *, live=False):
     )
 
 
-def test_the_live_world_has_more_slack(trial):
+def test_live_trials_have_more_slack(trial):
     late = [blocked(0), unblocked(deadlines.limits_of(trial).max_block_ms + 1_400)]
     assert CHECK.run(told(trial, late))
     assert CHECK.run(told(trial, late, live=True)) == []
 
 
 @pytest.mark.parametrize(("stalled_ms", "is_doubted"), [((9_000, 12_000), True), ((3_000, 6_500), False)])
-def test_lateness_is_doubted_where_something_stalled_before_it(trial, stalled_ms, is_doubted):
-    """What came too early is the client's own fault."""
+def test_lateness_after_a_stall_is_doubtful(trial, stalled_ms, is_doubted):
+    """An early event remains the client's fault."""
     late_ms = deadlines.limits_of(trial).max_block_ms + 2_000
     assert late_ms == 12_000
     stalls = (tuple(at_ms * 1_000_000 for at_ms in stalled_ms),)

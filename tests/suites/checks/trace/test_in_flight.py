@@ -1,4 +1,4 @@
-"""What connections went through, as little stories: good ones pass, of the others the broken rule is named."""
+"""Short traces of connections: correct ones pass, and others report the broken rule."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ UP = [
         ("NET-CON-05", {}, [*UP, *ends(), *attempt(80), *ends("CONNECTING", at_ms=90), *attempt(249)]),
     ],
 )
-def test_in_flight(rule, limits, events):
+def test_in_flight_rules(rule, limits, events):
     assert rules(queues(**limits).watch(events)) == ([] if rule is None else [rule])
 
 

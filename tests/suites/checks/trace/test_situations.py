@@ -1,4 +1,4 @@
-"""A behaviour is held where its situation arose: not in a calm trial, and somewhere in the generated ones."""
+"""A behaviour is verified only if its situation arose: never in a calm trial, and in some generated trial."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from suites.checks.trace.situations import situations
 from suites.checks.trace.traced import TRACED
 
 REFERENCE = ClientRef("reference", registry.client("reference").default_version)
-#: What a trial without any fault is about, of all that the trace checks judge.
+#: The behaviours of the trace checks that a trial without faults can verify.
 CALM = {
     "MET-11",
     "NET-CON-01",
@@ -44,7 +44,7 @@ def held(verdict: TrialVerdict) -> set[str]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_in_a_calm_trial_nothing_about_faults_is_held(seed: int) -> None:
+def test_calm_trial_verifies_no_fault_behaviour(seed: int) -> None:
     verdict = tried("produce/calm", seed)
     assert verdict.verdict == "pass"
     assert held(verdict) & (set(TRACED) | {"PRD-ACC-12", "PRD-EXP-01", "PRD-IDM-12"}) <= CALM
@@ -52,7 +52,7 @@ def test_in_a_calm_trial_nothing_about_faults_is_held(seed: int) -> None:
     assert {"PRD-SPL-01", "PRD-EXP-01", "NET-CON-05", "NET-CON-12", "NET-INF-06", "PRD-SND-02"} <= absent
 
 
-#: Generated trials in which, together, all of them arise that can.
+#: Generated trials in which, together, every possible situation arises.
 ARISE_IN = (
     ("generated/any", 464),
     ("generated/any", 273),
@@ -63,7 +63,7 @@ ARISE_IN = (
 
 
 def throttled() -> TrialSpec:
-    """One that is too rare at random: a broker asks for a pause while requests wait on the same connection."""
+    """A situation that is too rare at random: a throttled broker with requests in flight on the same connection."""
     spec = spec_of(registry.scenario("generated/any"), REFERENCE, 0, "scripted:4.3.1x1")
     load = Workload(records=600, records_per_command=60, interval_ms=100, partitions=3, value_bytes=160)
     settings = {"linger.ms": 0, "batch.size": 512, "max.in.flight.requests.per.connection": 5}
@@ -73,19 +73,19 @@ def throttled() -> TrialSpec:
 
 @cache
 def arisen() -> frozenset[str]:
-    """The behaviours whose situation arose in one of these trials."""
+    """Return the behaviours whose situation arose in one of these trials."""
     specs = [spec_of(registry.scenario(name), REFERENCE, seed) for name, seed in ARISE_IN]
     found = [situations(try_spec(spec)[0]) for spec in (*specs, throttled())]
     return frozenset(id for counted in found for id, count in counted.items() if count)
 
 
-def test_every_situation_arises_somewhere_or_is_listed_with_the_reason() -> None:
+def test_every_situation_arises_or_is_listed_with_a_reason() -> None:
     assert not set(NEVER) - set(TRACED)
     assert set(TRACED) - set(NEVER) <= arisen()
     assert not arisen() & set(NEVER)
 
 
-def test_only_after_an_attempt_that_failed_are_bytes_still_to_be_kept(story) -> None:
+def test_bytes_must_be_kept_only_after_a_failed_attempt(story) -> None:
     tale = story()
     tale.deliver([0], partition=0, at_ms=10)
     assert met.attempts_without_success(tale.evidence()) == 0
@@ -95,7 +95,7 @@ def test_only_after_an_attempt_that_failed_are_bytes_still_to_be_kept(story) -> 
     assert met.attempts_without_success(tale.evidence()) == 1
 
 
-def test_an_offset_that_is_told_can_be_wrong(story) -> None:
+def test_reported_offset_can_be_wrong(story) -> None:
     tale = story()
     tale.call(0, 1)
     tale.result(0, at_ms=10, offset=3)

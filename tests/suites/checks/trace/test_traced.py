@@ -1,4 +1,4 @@
-"""Checks of the client's own trace, on simulated trials: the true client is never accused, a breach is found."""
+"""Checks of the client's trace, on simulated trials: the reference client passes, and a breach is found."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCENARIOS = (ANY_SCENARIO, NETWORK_SCENARIO)
 
 @pytest.fixture(scope="module")
 def trials():
-    """Simulated trials of the true client, under each guarantee."""
+    """Return simulated trials of the reference client, under each guarantee."""
     return [
         SimulatedTrial(spec_of(scenario, REFERENCE, seed), "test").run()
         for seed in range(3)
@@ -38,14 +38,14 @@ def asked(evidence):
     return [check for check in TRACE_CHECKS if evidence.record.spec.guarantee in check.guarantees]
 
 
-def test_the_true_client_is_not_accused(trials):
+def test_reference_client_is_not_accused(trials):
     assert {each.record.spec.guarantee for each in trials} >= {Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT}
     for evidence in trials:
         assert evidence.trace
         assert [check.run(evidence) for check in asked(evidence)] == [[] for _ in asked(evidence)]
 
 
-def test_a_trace_from_a_file_is_the_trace(trials):
+def test_trace_from_a_file_is_the_trace(trials):
     for evidence in trials:
         rows = tuple(msgspec.json.decode(msgspec.json.encode(event)) for event in evidence.trace)
         read = trace_model.events_of(
@@ -58,7 +58,7 @@ def with_trace(evidence, trace):
     return dataclasses.replace(evidence, trace=tuple(trace))
 
 
-def test_who_tells_no_trace_is_not_asked(trials):
+def test_client_without_a_trace_is_not_judged(trials):
     [evidence] = [each for each in trials if each.record.spec.guarantee is Guarantee.IDEMPOTENT][:1]
     client = evidence.record.client | {"features": ["producer", "idempotence"]}
     silent = msgspec.structs.replace(evidence.record, client=client)
@@ -74,7 +74,7 @@ def test_who_tells_no_trace_is_not_asked(trials):
     assert set(TRACED) <= with_one.keys()
 
 
-def test_a_finding_counts_and_names_the_first(trials):
+def test_finding_has_a_count_and_the_first_event(trials):
     [evidence] = [each for each in trials if each.record.spec.guarantee is Guarantee.IDEMPOTENT][:1]
     twice = [event for event in evidence.trace for _ in range(1 + isinstance(event, BatchEnded))]
     [finding] = TRACE_CHECKS[0].run(with_trace(evidence, twice))
@@ -83,7 +83,7 @@ def test_a_finding_counts_and_names_the_first(trials):
     assert finding.requirement == "PRD-FIN-01"
 
 
-def test_any_attempt_under_other_numbers_is_found(trials):
+def test_attempt_with_other_numbers_is_found(trials):
     for evidence in trials:
         if evidence.record.spec.guarantee is Guarantee.IDEMPOTENT:
             places = [i for i, event in enumerate(evidence.trace) if isinstance(event, BatchSent)]

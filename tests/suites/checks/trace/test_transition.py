@@ -1,4 +1,4 @@
-"""What batches went through, as little stories: good ones pass, of the others the broken rule is named."""
+"""Short traces of batches: correct ones pass, and others report the broken rule."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def moved(machine, subject, before, cause, after, at_ms=0):
 
 
 def life(name, *moves, at_ms=0):
-    """A batch's moves, from where it stands: "CLOSED drain IN_FLIGHT"."""
+    """Return a batch's transitions, such as "CLOSED drain IN_FLIGHT"."""
     return [moved("batch", name, *move.split(), at_ms=at_ms) for move in moves]
 
 
@@ -139,7 +139,7 @@ def books(**limits):
         (None, [moved("of a later release", "", "A", "b", "C")]),
     ],
 )
-def test_transitions(rule, events):
+def test_transition_rules(rule, events):
     assert rules(Transitions().watch(events)) == ([] if rule is None else [rule])
 
 
@@ -196,11 +196,11 @@ def test_transitions(rule, events):
         ("PRD-ACC-08", {"one_in_flight": True, "answers": False}, [*made(A), *made(B), *sent(A), *sent(B)]),
     ],
 )
-def test_bookkeeping(rule, limits, events):
+def test_bookkeeping_rules(rule, limits, events):
     assert rules(books(**limits).watch(events)) == ([] if rule is None else [rule])
 
 
-def test_one_in_flight_waits_for_the_answer_even_where_the_batch_has_expired():
+def test_one_in_flight_waits_for_the_response_of_an_expired_batch():
     asks = RequestSent(at_ms=0, node=1, api="Produce", version=9, correlation_id=1, size_bytes=1)
     answers = ResponseReceived(at_ms=0, node=1, api="Produce", correlation_id=1, latency_ms=1)
     first = [*made(A), *made(B), asks, *sent(A), *badly(A)]
@@ -256,17 +256,17 @@ def test_one_in_flight_waits_for_the_answer_even_where_the_batch_has_expired():
         ("PRD-IDM-03", [*assigned(), *sent(A), *split(A, 2, 3), *sent(f"{A}.1", 5, count=2)]),
     ],
 )
-def test_sequences(rule, events):
+def test_sequence_rules(rule, events):
     assert rules(Sequences().watch(events)) == ([] if rule is None else [rule])
 
 
-def test_six_batches_are_too_many():
+def test_six_batches_in_flight_are_too_many():
     many = [event for n in range(6) for event in sent(f"t-0#{n}", 5 * n)]
     assert rules(Sequences().watch([*assigned(), *many[:-2]])) == []
     assert rules(Sequences().watch([*assigned(), *many])) == ["PRD-IDM-04"]
 
 
-def test_sequences_go_round():
+def test_sequences_wrap():
     last = 2**31 - 5
     monitor = Sequences()
     monitor.watch([*assigned(), *sent(A)])

@@ -1,4 +1,4 @@
-"""The check ``transition`` on every move of every machine: the legal ones pass, any other one is found and judged."""
+"""The check ``transition`` on every transition of every machine: legal ones pass, and others are found and judged."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PAIRS = [
 
 
 def way_to(oracle, state):
-    """The shortest legal way from the initial state."""
+    """Return the shortest legal path from the initial state."""
     ways = {oracle.initial: []}
     while state not in ways:
         known = dict(ways)
@@ -45,7 +45,7 @@ def told(oracle, moves):
 
 
 @pytest.mark.parametrize(("oracle", "state", "event"), PAIRS)
-def test_every_pair(oracle, state, event):
+def test_every_pair_of_states(oracle, state, event):
     for after in oracle.states:
         events = told(oracle, [*way_to(oracle, state), (state, event, after)])
         breaches = Transitions().watch(events)
@@ -58,7 +58,7 @@ def test_every_pair(oracle, state, event):
 
 
 @pytest.mark.parametrize("oracle", MACHINES.values(), ids=lambda oracle: oracle.name)
-def test_a_move_from_another_state_than_the_last_one_reached_is_found(oracle):
+def test_transition_from_another_state_than_the_last_is_found(oracle):
     for move in oracle.moves:
         for state in oracle.states:
             if state == move.before or (oracle.name == "connection" and move.event == "connect"):
@@ -78,8 +78,8 @@ def trial():
 
 
 @pytest.mark.parametrize("oracle", MACHINES.values(), ids=lambda oracle: oracle.name)
-def test_an_illegal_move_of_every_machine_is_judged(trial, oracle):
-    """Each requirement that the check names is one that it judges. Otherwise the trial would be a harness-error."""
+def test_illegal_transition_of_every_machine_is_judged(trial, oracle):
+    """The check must judge each requirement that it names, or the trial would be a harness error."""
     [verdict] = [judge(trial, ANY_SCENARIO, registry.checks())]
     assert verdict.verdict is Verdict.PASS
     wrong = told(oracle, [(oracle.initial, "wish", oracle.states[-1])])

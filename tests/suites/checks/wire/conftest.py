@@ -1,4 +1,4 @@
-"""Stories of an idempotent producer, which is given its producer id on the wire."""
+"""Stories of an idempotent producer, which gets its producer id on the wire."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GUARANTEES = st.sampled_from([Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT])
 
 
 def give_id(told, at_ms=-90, conn=1, error_codes=()):
-    """InitProducerId is asked and answered."""
+    """Add an InitProducerId request and its response."""
     for kind, codes in ((FrameKind.REQUEST, ()), (FrameKind.RESPONSE, error_codes)):
         told.correlation += kind is FrameKind.REQUEST
         told.frames.append(
@@ -33,13 +33,13 @@ def give_id(told, at_ms=-90, conn=1, error_codes=()):
 
 @pytest.fixture(scope="session")
 def given_id():
-    """Tells that the producer is given a producer id."""
+    """Return a function that gives the producer a producer id."""
     return give_id
 
 
 @pytest.fixture(scope="session")
 def numbered(story):
-    """The builder of stories of an idempotent producer with a producer id."""
+    """Return the builder of stories of an idempotent producer with a producer id."""
 
     def begin(**changes):
         told = story(Guarantee.IDEMPOTENT, **changes)
@@ -51,7 +51,7 @@ def numbered(story):
 
 @pytest.fixture(scope="session")
 def changed_last():
-    """Changes the batch of the last Produce request of a story."""
+    """Return a function that changes the batch of a story's last Produce request."""
 
     def change(told, **changes):
         at = max(i for i, frame in enumerate(told.frames) if frame.kind is FrameKind.REQUEST)
@@ -63,7 +63,7 @@ def changed_last():
 
 @pytest.fixture(scope="session")
 def faithful_numbered(faithful):
-    """The strategy of correct stories of an idempotent producer."""
+    """Return the strategy of correct stories of an idempotent producer."""
 
     @st.composite
     def stories(draw):

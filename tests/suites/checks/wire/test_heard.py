@@ -1,4 +1,4 @@
-"""That a client had an answer: by the results that it gave, and the dates of what it sent afterwards."""
+"""Whether a client received a response: shown by its results, and by the timestamps of its later batches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from suites.checks.wire.heard import made_after, read_by_ns
 
 MS = 1_000_000
 T0 = 5_000_000 * MS
-#: The wall clock at the moment at which load begins, which is moment 0 of a story.
+#: The wall clock at moment 0 of a story, when load begins.
 WALL_MS = 1_795_370_000_000
 ANSWERED_MS, TOLD_MS = 11, 20
 
@@ -39,14 +39,14 @@ def read_ms(told):
         ({}, [TOLD_MS]),
         ({"outcome": "info"}, []),
         ({"told_ms": ANSWERED_MS + 1}, [ANSWERED_MS + 1]),
-        ({"told_ms": ANSWERED_MS - 1}, []),  # the client had it from elsewhere, or made it up
+        ({"told_ms": ANSWERED_MS - 1}, []),  # the client got the offset elsewhere, or invented it
     ],
 )
-def test_an_acknowledgement_is_an_answer_that_was_read(story, changes, read):
+def test_acknowledgement_shows_that_a_response_was_read(story, changes, read):
     assert read_ms(answered(story, **changes)) == read
 
 
-def test_of_two_answers_with_one_place_nobody_knows_which_was_read(story):
+def test_two_responses_with_one_offset_are_ambiguous(story):
     told = answered(story)
     told.request([0, 1], 0, at_ms=12)
     told.answer(0, 0, at_ms=13)
@@ -54,7 +54,7 @@ def test_of_two_answers_with_one_place_nobody_knows_which_was_read(story):
 
 
 @pytest.mark.parametrize(("dated_ms", "after"), [(20, False), (21, True), (None, False)])
-def test_what_is_dated_later_was_made_later(story, changed_last, dated_ms, after):
+def test_later_timestamp_shows_a_later_creation(story, changed_last, dated_ms, after):
     told = answered(story)
     told.request([2], 0, at_ms=30)
     changed_last(told, max_timestamp_ms=None if dated_ms is None else WALL_MS + dated_ms)
@@ -67,10 +67,10 @@ def test_what_is_dated_later_was_made_later(story, changed_last, dated_ms, after
     [(21, 60, 1), (19, 60, 0), (None, 60, 0), (None, 1_200, 1), (19, 1_200, 1), (21, 2_995, 0)],
 )
 @pytest.mark.parametrize("kind", ["bandwidth", "half_open", None])
-def test_a_record_that_is_younger_than_the_result_was_sent_too_early(
+def test_record_younger_than_the_result_was_sent_too_early(
     story, changed_last, kind, dated_ms, at_ms, accused
 ):
-    """Whatever a fault can do: it makes no record younger."""
+    """No fault can make a record younger."""
     told = answered(story, throttle_ms=3_000)
     told.request([2], 0, at_ms=at_ms)
     changed_last(told, max_timestamp_ms=None if dated_ms is None else WALL_MS + dated_ms)

@@ -1,4 +1,4 @@
-"""acks, codec, timestamps and offsets, as the client says that it applied its settings."""
+"""acks, codec, timestamps and offsets, compared with the settings that the client reports as applied."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def found(told):
 
 
 def as_sent(told, at_ms=10, **changes):
-    """Every Produce request has acks=all, and its batch the codec none and the time of its sending."""
+    """Every Produce request has acks=all, and its batch has no codec and the time of its sending."""
     told.history.append(Stats(seq=0, mono_ns=T0_MS * 1_000_000, wall_ns=WALL_NS, sent=0, completed=0))
     for index, frame in enumerate(told.frames):
         if frame.produce and frame.kind is FrameKind.REQUEST:
@@ -47,7 +47,7 @@ def one(story, **changes):
 
 
 @given(data=st.data(), guarantee=st.sampled_from([Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT]))
-def test_a_faithful_trial_is_never_accused(faithful, data, guarantee):
+def test_faithful_trial_is_never_accused(faithful, data, guarantee):
     assert found(as_sent(data.draw(faithful(guarantee)))) == []
 
 
@@ -65,22 +65,22 @@ def test_a_faithful_trial_is_never_accused(faithful, data, guarantee):
         ({"acks": None, "compression": None, "first_timestamp_ms": None, "max_timestamp_ms": None}, []),
     ],
 )
-def test_what_is_sent_is_as_it_was_set(story, changes, accused):
+def test_traffic_must_match_the_settings(story, changes, accused):
     assert found(as_sent(one(story), **changes)) == accused
 
 
-def test_what_could_not_be_set_is_not_judged(story):
+def test_setting_that_was_not_applied_is_not_judged(story):
     not_set = {"acks": "always all", "compression.type": "none"}
 
     assert found(as_sent(one(story, not_set=not_set), acks=1, compression="gzip")) == []
 
 
 @pytest.mark.parametrize(("acks", "wire"), [("all", -1), ("-1", -1), ("1", 1), ("0", 0)])
-def test_acks_by_its_names(story, acks, wire):
+def test_names_of_acks(story, acks, wire):
     assert found(as_sent(one(story, config={"acks": acks}), acks=wire)) == []
 
 
-def test_a_clock_that_is_not_told_says_nothing(story):
+def test_unknown_clock_is_not_judged(story):
     told = as_sent(one(story), max_timestamp_ms=0)
     told.history = [event for event in told.history if not event.wall_ns]
     arises = {requirement.id: requirement.arises(told.evidence()) for requirement in CHECK.requirements}
@@ -110,13 +110,13 @@ MISSING = [("offset-missing", "PRD-SND-01", "SHOULD")]
         ([(-1, -1), (-1, -1)], MISSING),
     ],
 )
-def test_who_asks_for_an_answer_is_told_an_offset(story, places, accused):
+def test_acks_requires_a_reported_offset(story, places, accused):
     assert found(acknowledged(story, *places)) == accused
 
 
 @pytest.mark.parametrize(("acks", "found_of"), [("all", []), ("1", MISSING)])
-def test_what_is_lost_has_no_offset(story, acks, found_of):
-    """Where a loss is judged, it tells of the record; where it is not, the offset is missing."""
+def test_lost_record_has_no_offset(story, acks, found_of):
+    """If losses are judged, the record counts as lost. Otherwise its offset counts as missing."""
     told = acknowledged(story, (0, 0), config={"acks": acks})
     if acks == "1":
         told.frames = [replace(frame, acks=1) if frame.acks == -1 else frame for frame in told.frames]
@@ -133,7 +133,7 @@ def test_without_acks_there_is_no_offset(story):
     assert found(told) == []
 
 
-def test_a_duplicate_has_no_offset(story):
+def test_duplicate_sequence_has_no_offset(story):
     told = acknowledged(story, (0, -1))
     told.answer(0, -1, at_ms=50, error_code=46)
     assert found(told) == MISSING
@@ -162,7 +162,7 @@ def test_a_duplicate_has_no_offset(story):
         (["producer", "unplaced"], [(-1, -1), (-1, -1)], True),
     ],
 )
-def test_only_an_adapter_that_says_so_leaves_some_records_without_a_place(story, features, places, accused):
+def test_only_an_adapter_that_says_so_may_omit_offsets(story, features, places, accused):
     told = story()
     for n, (partition, offset) in enumerate(places):
         told.call(n)

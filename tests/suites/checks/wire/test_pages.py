@@ -1,4 +1,4 @@
-"""Every wire check is a page, names a mutant that names it, and needs no trace."""
+"""Every wire check has a page, names a mutant that names it, and needs no trace."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CHECKS = [
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
-def test_a_check_is_a_page(check):
+def test_check_has_a_page(check):
     page = __import__(check.run.__module__, fromlist=["_"]).__doc__
 
     assert page.startswith(f"# {check.name}\n")
@@ -30,7 +30,7 @@ def test_a_check_is_a_page(check):
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
-def test_nothing_arises_where_nothing_was_sent(check, story):
+def test_no_situation_arises_without_traffic(check, story):
     evidence = story().evidence()
 
     assert check.run(evidence) == []

@@ -23,7 +23,7 @@ def found(told):
 
 
 @given(data=st.data(), guarantee=st.sampled_from(BOTH))
-def test_a_faithful_trial_is_never_accused(faithful, data, guarantee):
+def test_faithful_trial_is_never_accused(faithful, data, guarantee):
     """Stories choose partitions at random, so their records have no keys."""
     told = data.draw(faithful(guarantee))
     told.workload = replace(told.workload, keys=0)
@@ -33,7 +33,7 @@ def test_a_faithful_trial_is_never_accused(faithful, data, guarantee):
 
 
 @pytest.mark.parametrize("guarantee", BOTH)
-def test_a_batch_sent_again_to_another_partition(story, changed_last, guarantee):
+def test_batch_resent_to_another_partition_is_found(story, changed_last, guarantee):
     told = story(guarantee, workload=Workload(partitions=2, keys=0, value_bytes=60))
     told.call(0)
     told.request([0], 0, at_ms=10)
@@ -49,7 +49,7 @@ def test_a_batch_sent_again_to_another_partition(story, changed_last, guarantee)
 
 
 @pytest.mark.parametrize("field", ["crc", "records", "first_timestamp_ms", "max_timestamp_ms"])
-def test_batches_that_differ_are_different(story, changed_last, field):
+def test_different_batches_are_not_confused(story, changed_last, field):
     same = {"crc": 5, "records": 1, "first_timestamp_ms": 1, "max_timestamp_ms": 2}
     told = story(workload=Workload(partitions=2, keys=0, value_bytes=60))
     told.call(0, 1)
@@ -61,7 +61,7 @@ def test_batches_that_differ_are_different(story, changed_last, field):
     assert found(told) == []
 
 
-def test_a_record_in_two_partitions(story):
+def test_record_in_two_partitions_is_found(story):
     told = story(workload=Workload(partitions=2, keys=0, value_bytes=60))
     told.call(0)
     told.append([0], 0)
@@ -71,7 +71,7 @@ def test_a_record_in_two_partitions(story):
 
 
 def keys_in(story, *partitions, open_until_ms=5, every_ms=100):
-    """Record after record of one key, each in the next of these partitions."""
+    """Add records of one key, each to the next of these partitions."""
     told = story(workload=Workload(partitions=3, keys=1, value_bytes=60))
     for n, partition in enumerate(partitions):
         at_ms = n * every_ms
@@ -81,12 +81,12 @@ def keys_in(story, *partitions, open_until_ms=5, every_ms=100):
     return told
 
 
-def test_a_key_in_two_partitions(story):
+def test_key_in_two_partitions_is_found(story):
     assert found(keys_in(story, 0, 0)) == []
     assert found(keys_in(story, 0, 0, 1, 1)) == [("key-moved", "PRD-ISP-06", "SHOULD", 1)]
 
 
-def test_a_record_without_a_key_goes_anywhere(story):
+def test_record_without_a_key_may_go_anywhere(story):
     told = keys_in(story, 0, 1)
     told.workload = replace(told.workload, keys=0)
 
@@ -97,12 +97,12 @@ def test_a_record_without_a_key_goes_anywhere(story):
     ("partitions", "grows_ms", "count"),
     [
         ((0, 0, 1, 1), 150, 0),
-        ((0, 0, 1, 1), 350, 1),  # before there was another partition
+        ((0, 0, 1, 1), 350, 1),  # before the partition was added
         ((0, 1, 2, 2), 50, 1),  # twice
         ((0, 1, 0, 1), 350, 1),
     ],
 )
-def test_a_key_moves_when_the_topic_grows(story, partitions, grows_ms, count):
+def test_key_may_move_when_the_topic_grows(story, partitions, grows_ms, count):
     told = keys_in(story, *partitions)
     told.fault("topic_growth", grows_ms, grows_ms + 50)
 
@@ -114,11 +114,11 @@ def test_a_key_moves_when_the_topic_grows(story, partitions, grows_ms, count):
     [
         ((0, 1, 1, 1), 1, 0),
         ((0, 1, 0, 0), 1, 1),  # and back
-        ((0, 1, 0, 0), 2, 0),  # as a hash may with one partition more, and another
+        ((0, 1, 0, 0), 2, 0),  # as hashing allows with one more partition, twice
         ((0, 1, 0, 1), 2, 1),
     ],
 )
-def test_a_key_moves_once_for_each_time(story, partitions, growths, count):
+def test_key_moves_once_per_growth(story, partitions, growths, count):
     told = keys_in(story, *partitions, every_ms=2_000)
     for _ in range(growths):
         told.fault("topic_growth", 1_000, 1_010)
@@ -126,7 +126,7 @@ def test_a_key_moves_once_for_each_time(story, partitions, growths, count):
     assert sum(each[3] for each in found(told)) == count
 
 
-def test_a_record_that_is_open_when_the_topic_grows_may_be_in_two_partitions(story):
+def test_pending_record_may_be_in_two_partitions_when_the_topic_grows(story):
     told = story(workload=Workload(partitions=2, keys=0, value_bytes=60))
     told.call(0)
     told.append([0], 0)
@@ -140,7 +140,7 @@ def test_a_record_that_is_open_when_the_topic_grows_may_be_in_two_partitions(sto
     assert len(found(told)) == 1
 
 
-def test_situations(story):
+def test_situations_that_arise(story):
     told = keys_in(story, 0, 0)
     arises = {requirement.id: requirement.arises(told.evidence()) for requirement in CHECK.requirements}
     assert arises == {"E2E-DEL-02": 0, "PRD-SND-02": 0, "PRD-ISP-06": 1}

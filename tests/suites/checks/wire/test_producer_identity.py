@@ -1,4 +1,4 @@
-"""Producer id, epoch and sequence: in every batch, given by a broker, and kept while nothing fails."""
+"""Producer id, epoch and sequence: in every batch, assigned by a broker, and kept while nothing fails."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def deliver(told, n, at_ms, sequence, conn=1):
 
 
 @given(data=st.data())
-def test_a_faithful_trial_is_never_accused(faithful_numbered, data):
+def test_faithful_trial_is_never_accused(faithful_numbered, data):
     assert found(data.draw(faithful_numbered)) == []
 
 
 @pytest.mark.parametrize("field", ["producer_id", "producer_epoch", "base_sequence"])
-def test_each_number_must_be_there(numbered, changed_last, field):
+def test_missing_number_is_found(numbered, changed_last, field):
     told = numbered()
     deliver(told, 0, 10, (7, 0, 0))
     deliver(told, 1, 20, (7, 0, 1))
@@ -43,7 +43,7 @@ def test_each_number_must_be_there(numbered, changed_last, field):
     assert found(told) == [("identity-missing", 1)]
 
 
-def test_a_batch_that_nobody_could_read_is_not_judged(numbered, changed_last):
+def test_unreadable_batch_is_not_judged(numbered, changed_last):
     told = numbered()
     deliver(told, 0, 10, (7, 0, 0))
     changed_last(told, producer_id=None, producer_epoch=None, base_sequence=None, records=None, crc=None)
@@ -53,7 +53,7 @@ def test_a_batch_that_nobody_could_read_is_not_judged(numbered, changed_last):
     assert requirement.arises(told.evidence()) == 0
 
 
-def test_a_producer_id_is_given_by_a_broker(story, given_id):
+def test_producer_id_must_come_from_a_broker(story, given_id):
     told = story(Guarantee.IDEMPOTENT)
     deliver(told, 0, 10, (7, 0, 0))
     assert found(told) == [("identity-invented", 1)]
@@ -66,7 +66,7 @@ def test_a_producer_id_is_given_by_a_broker(story, given_id):
 
 
 @pytest.mark.parametrize("identity", [(7, 1, 0), (8, 0, 0)])
-def test_an_identity_does_not_change_for_no_reason(numbered, given_id, identity):
+def test_identity_change_without_a_reason_is_found(numbered, given_id, identity):
     told = numbered()
     given_id(told)
     deliver(told, 0, 10, (7, 0, 0))
@@ -76,7 +76,7 @@ def test_an_identity_does_not_change_for_no_reason(numbered, given_id, identity)
 
 
 @pytest.mark.parametrize("failure", ["close", "error", "silence", "lateness", "result", "fault"])
-def test_a_failure_is_a_reason(numbered, failure):
+def test_failure_justifies_a_change(numbered, failure):
     told = numbered()
     deliver(told, 0, 10, (7, 0, 0))
     told.call(5, at_ms=10)
@@ -97,8 +97,8 @@ def test_a_failure_is_a_reason(numbered, failure):
 
 
 @pytest.mark.parametrize(("last_ms", "accused"), [(5_000, []), (9_000, [("identity-changed", 1)])])
-def test_a_failure_is_no_reason_for_ever(numbered, last_ms, accused):
-    """The identity is still used when the failure is long past; then it changes."""
+def test_old_failure_does_not_justify_a_change(numbered, last_ms, accused):
+    """The identity is still used long after the failure, and changes then."""
     told = numbered()
     deliver(told, 0, 10, (7, 0, 0))
     told.close(1, at_ms=20)
@@ -108,7 +108,7 @@ def test_a_failure_is_no_reason_for_ever(numbered, last_ms, accused):
     assert found(told) == accused
 
 
-def test_a_failure_after_the_change_is_no_reason(numbered):
+def test_later_failure_does_not_justify_a_change(numbered):
     told = numbered()
     deliver(told, 0, 10, (7, 0, 0))
     deliver(told, 1, 20, (7, 1, 0))
@@ -117,7 +117,7 @@ def test_a_failure_after_the_change_is_no_reason(numbered):
     assert found(told) == [("identity-changed", 1)]
 
 
-def test_a_connection_that_its_client_leaves_and_that_carried_nothing_is_no_reason(numbered):
+def test_unused_connection_closed_by_the_client_does_not_justify_a_change(numbered):
     told = numbered()
     deliver(told, 0, 10, (7, 0, 0))
     told.open(3, at_ms=11)
@@ -127,7 +127,7 @@ def test_a_connection_that_its_client_leaves_and_that_carried_nothing_is_no_reas
     assert found(told) == [("identity-changed", 1)]
 
 
-def test_the_last_epoch_is_no_reason_for_another_one_of_the_same_producer_id(numbered):
+def test_last_epoch_does_not_justify_another_epoch_of_the_same_id(numbered):
     told = numbered()
     deliver(told, 0, 10, (7, 32_767, 0))
     deliver(told, 1, 20, (7, 0, 0))
@@ -135,7 +135,7 @@ def test_the_last_epoch_is_no_reason_for_another_one_of_the_same_producer_id(num
     assert found(told) == [("identity-changed", 1)]
 
 
-def test_a_producer_id_is_given_before_it_is_used(numbered, given_id):
+def test_producer_id_must_be_assigned_before_its_use(numbered, given_id):
     told = numbered()
     deliver(told, 0, 10, (7, 0, 0))
     deliver(told, 1, 20, (8, 0, 0))
@@ -145,7 +145,7 @@ def test_a_producer_id_is_given_before_it_is_used(numbered, given_id):
 
 
 @pytest.mark.parametrize(("unread_ms", "is_doubted"), [(15, True), (25, False)])
-def test_what_passed_unread_may_have_given_a_producer_id_that_is_used_later(numbered, unread_ms, is_doubted):
+def test_unread_bytes_may_have_assigned_an_id_used_later(numbered, unread_ms, is_doubted):
     told = numbered()
     deliver(told, 0, 10, (7, 0, 0))
     deliver(told, 1, 20, (8, 0, 0))
@@ -155,7 +155,7 @@ def test_what_passed_unread_may_have_given_a_producer_id_that_is_used_later(numb
         assert found(told) == [("identity-invented", 1), ("identity-changed", 1)]
 
 
-def test_after_the_last_epoch_comes_another_producer_id(numbered, given_id):
+def test_last_epoch_is_followed_by_another_producer_id(numbered, given_id):
     told = numbered()
     given_id(told)
     deliver(told, 0, 10, (7, 32_767, 0))
@@ -164,7 +164,7 @@ def test_after_the_last_epoch_comes_another_producer_id(numbered, given_id):
     assert found(told) == []
 
 
-def test_a_new_id_for_every_request_is_found(numbered, given_id):
+def test_new_id_for_every_request_is_found(numbered, given_id):
     told = numbered()
     for n in range(5):
         given_id(told)
@@ -174,8 +174,8 @@ def test_a_new_id_for_every_request_is_found(numbered, given_id):
 
 
 @pytest.mark.parametrize(("stall_ms", "is_doubted"), [((4_000, 7_000), True), ((9_000, 12_000), False)])
-def test_a_change_behind_a_stall_is_doubted(numbered, given_id, stall_ms, is_doubted):
-    """What was answered late may have been given up; what stalled after the change is no reason for it."""
+def test_change_after_a_stall_is_doubtful(numbered, given_id, stall_ms, is_doubted):
+    """A late response may have timed out. A stall after the change does not justify it."""
     told = numbered()
     given_id(told)
     deliver(told, 0, 5_500, (7, 0, 0))
@@ -186,10 +186,8 @@ def test_a_change_behind_a_stall_is_doubted(numbered, given_id, stall_ms, is_dou
 
 
 @pytest.mark.parametrize(("answers_ms", "is_doubted"), [(900, True), (100, False)])
-def test_a_change_over_records_that_waited_behind_requests_is_doubted(
-    numbered, given_id, answers_ms, is_doubted
-):
-    """A client may have timed out over a request that waited for its turn."""
+def test_change_with_records_waiting_behind_requests_is_doubtful(numbered, given_id, answers_ms, is_doubted):
+    """A request that waited for its turn may have timed out."""
     told = numbered(config={"request.timeout.ms": 3_000})
     given_id(told)
     told.call(9, at_ms=-10)

@@ -1,4 +1,4 @@
-"""Pauses between attempts, storms, throttles, connections: what a broker has to bear."""
+"""Backoff, request storms, throttling and connections: the load on a broker."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def found(check, told):
 
 
 @given(data=st.data(), guarantee=BOTH)
-def test_a_faithful_trial_is_never_accused(faithful, data, guarantee):
+def test_faithful_trial_is_never_accused(faithful, data, guarantee):
     evidence = data.draw(faithful(guarantee)).evidence()
 
     assert [check.run(evidence) for check in CHECKS] == [[]] * len(CHECKS)
 
 
 @given(moments=st.lists(st.integers(0, 5_000), max_size=40))
-def test_the_busiest_second_is_that_in_which_most_moments_lie(moments):
+def test_busiest_second_contains_most_moments(moments):
     counts = [sum(0 <= end - at <= 1_000 for at in moments) for end in moments]
 
     assert busiest_second(at * MS for at in moments).times == max(counts, default=0)
@@ -63,11 +63,11 @@ def retried(story, *pauses_ms, error_code=6, **changes):
 
 
 @pytest.mark.parametrize(("pause_ms", "accused"), [(78, [("retry-too-soon", 1)]), (79, []), (500, [])])
-def test_a_retry_waits_its_backoff(story, pause_ms, accused):
+def test_retry_waits_for_its_backoff(story, pause_ms, accused):
     assert found(retry_spacing.CHECK, retried(story, pause_ms)) == accused
 
 
-def test_a_client_without_the_setting_is_judged_for_storms_alone(story):
+def test_client_without_a_backoff_setting_is_judged_for_storms_only(story):
     not_set = {"retry.backoff.ms": "it has none"}
     assert found(retry_spacing.CHECK, retried(story, 5, 5, not_set=not_set)) == []
 
@@ -75,8 +75,8 @@ def test_a_client_without_the_setting_is_judged_for_storms_alone(story):
     assert found(retry_spacing.CHECK, told) == [("retry-storm", 1)]
 
 
-def test_a_storm_is_twice_what_the_backoff_allows(story):
-    """10 ms of backoff, 20 % less, are 125 a second."""
+def test_storm_is_twice_what_the_backoff_allows(story):
+    """A backoff of 10 ms, less 20 %, allows 125 per second."""
     config = {"retry.backoff.ms": 10}
     assert found(retry_spacing.CHECK, retried(story, *[8] * 300, config=config)) == []
     assert found(retry_spacing.CHECK, retried(story, *[2] * 300, config=config)) == [
@@ -85,7 +85,7 @@ def test_a_storm_is_twice_what_the_backoff_allows(story):
     ]
 
 
-def test_after_a_lost_connection_only_storms_are_judged(story):
+def test_lost_connection_requires_no_backoff(story):
     told = story()
     told.call(0)
     for n in range(3):
@@ -98,13 +98,13 @@ def test_after_a_lost_connection_only_storms_are_judged(story):
 @pytest.mark.parametrize(
     ("closed_ms", "fault_ms", "accused"),
     [
-        (10.5, None, []),  # before the answer: the client never heard it
+        (10.5, None, []),  # before the response: the client never received it
         (12, None, [("retry-too-soon", 1)]),
         (12, (5, 15), []),
         (12, (20, 30), [("retry-too-soon", 1)]),
     ],
 )
-def test_an_answer_that_the_client_may_not_have_heard_asks_for_no_pause(story, closed_ms, fault_ms, accused):
+def test_unreceived_response_requires_no_backoff(story, closed_ms, fault_ms, accused):
     told = story()
     told.call(0)
     told.request([0], 0, at_ms=10)
@@ -117,12 +117,12 @@ def test_an_answer_that_the_client_may_not_have_heard_asks_for_no_pause(story, c
     assert found(retry_spacing.CHECK, told) == accused
 
 
-def test_a_batch_that_was_too_large_may_be_split_and_sent_at_once(story):
+def test_oversized_batch_may_be_split_and_sent_at_once(story):
     assert found(retry_spacing.CHECK, retried(story, 5, error_code=10)) == []
 
 
 @pytest.mark.parametrize(("error_code", "accused"), [(6, []), (19, [("retry-too-soon", 1)])])
-def test_a_new_leader_may_be_asked_at_once(story, error_code, accused):
+def test_new_leader_may_be_asked_at_once(story, error_code, accused):
     told = retried(story, 5, error_code=error_code)
     told.frames.append(replace(frame(3, conn=9), broker=2))
 
@@ -130,7 +130,7 @@ def test_a_new_leader_may_be_asked_at_once(story, error_code, accused):
 
 
 @pytest.mark.parametrize(("kind", "accused"), [("broker_pause", []), ("latency", [("retry-too-soon", 1)])])
-def test_a_broker_that_was_away_may_lead_in_a_new_epoch(story, kind, accused):
+def test_restarted_broker_may_lead_in_a_new_epoch(story, kind, accused):
     told = retried(story, 5)
     told.fault(kind, -900, -600)
 
@@ -138,8 +138,8 @@ def test_a_broker_that_was_away_may_lead_in_a_new_epoch(story, kind, accused):
 
 
 @pytest.mark.parametrize(("asked_ms", "accused"), [(-2_989.5, []), (-2_000, [("retry-too-soon", 1)])])
-def test_a_request_that_may_have_timed_out_asks_for_no_pause(story, asked_ms, accused):
-    """The client hangs up over its timeout while the answer is on its way."""
+def test_request_that_may_have_timed_out_requires_no_backoff(story, asked_ms, accused):
+    """The client disconnects after its timeout while the response is in flight."""
     told = story(config={"request.timeout.ms": 3_000})
     told.call(0, at_ms=-2_995)
     told.request([0], 0, at_ms=asked_ms)
@@ -150,7 +150,7 @@ def test_a_request_that_may_have_timed_out_asks_for_no_pause(story, asked_ms, ac
     assert found(retry_spacing.CHECK, told) == accused
 
 
-def test_who_learns_of_a_new_leader_meanwhile_waits_for_nothing(story):
+def test_new_leader_ends_the_backoff(story):
     told = retried(story, 5, error_code=19)
     assert found(retry_spacing.CHECK, told) == [("retry-too-soon", 1)]
 
@@ -158,7 +158,7 @@ def test_who_learns_of_a_new_leader_meanwhile_waits_for_nothing(story):
     assert found(retry_spacing.CHECK, told) == []
 
 
-def test_a_batch_that_is_not_the_same_is_no_retry(story, changed_last):
+def test_different_batch_is_not_a_retry(story, changed_last):
     told = retried(story, 5)
     changed_last(told, crc=1)
 
@@ -180,16 +180,16 @@ def asking(story, times, every_ms, **changes):
     ("times", "every_ms", "accused"),
     [(2_000, 0.5, True), (200, 1, True), (125, 1, False), (1_000, 80, False), (1_000, 10, False)],
 )
-def test_metadata_is_not_asked_for_all_the_time(story, times, every_ms, accused):
+def test_frequent_metadata_requests_are_found(story, times, every_ms, accused):
     assert bool(found(metadata_storm.CHECK, asking(story, times, every_ms))) == accused
 
 
-def test_who_may_ask_more_often_may_ask_more_often(story):
+def test_configured_interval_allows_more_metadata_requests(story):
     assert not found(metadata_storm.CHECK, asking(story, 1_000, 2, config={"retry.backoff.ms": 10}))
     assert found(metadata_storm.CHECK, asking(story, 1_000, 2, not_set={"retry.backoff.ms": "none"}))
 
 
-def test_errors_and_connections_are_reasons_to_ask(story):
+def test_errors_and_connections_justify_metadata_requests(story):
     told = asking(story, 140, 1)
     assert found(metadata_storm.CHECK, told)
 
@@ -227,11 +227,11 @@ def throttled(story, *at_ms, throttle_ms=10_000, version=8, conn=1):
     ("at_ms", "accused"),
     [(101, 0), (1_099, 0), (1_101, 1), (5_000, 1), (10_070, 1), (10_090, 0), (10_200, 0)],
 )
-def test_a_throttled_connection_is_left_alone(story, at_ms, accused):
+def test_request_on_a_throttled_connection_is_found(story, at_ms, accused):
     assert len(found(throttle_ignored.CHECK, throttled(story, at_ms))) == accused
 
 
-def test_what_must_not_be_throttled_is_not(story):
+def test_throttling_ends_or_does_not_apply(story):
     check = throttle_ignored.CHECK
     assert found(check, throttled(story, 5_000, 5_001)) == [("throttle-ignored", 2)]
     assert found(check, throttled(story, 5_000, conn=2)) == []
@@ -258,7 +258,7 @@ DOWN, UP = {"downstream_bytes_per_s": 2_000}, {"upstream_bytes_per_s": 2_000}
         ("throttle", 200, {}, 1),
     ],
 )
-def test_a_fault_excuses_what_it_can_have_kept_and_nothing_else(story, kind, end_ms, params, accused):
+def test_fault_excuses_only_what_it_may_have_held(story, kind, end_ms, params, accused):
     told = throttled(story, 5_000)
     brokers = params.get("brokers", ())
     told.fault(kind, 0, end_ms, **{name: value for name, value in params.items() if name != "brokers"})
@@ -267,13 +267,13 @@ def test_a_fault_excuses_what_it_can_have_kept_and_nothing_else(story, kind, end
     assert len(found(throttle_ignored.CHECK, told)) == accused
 
 
-def test_an_answer_out_of_turn_asks_for_nothing(story):
+def test_out_of_order_response_requires_nothing(story):
     told = throttled(story, 5_000)
     told.frames[0] = replace(told.frames[0], correlation_id=999)
     assert found(throttle_ignored.CHECK, told) == []
 
 
-def test_a_throttle_that_is_too_short_is_no_situation(story):
+def test_short_throttle_is_not_a_situation(story):
     (requirement,) = throttle_ignored.CHECK.requirements
     assert requirement.arises(throttled(story, throttle_ms=900).evidence()) == 0
     assert requirement.arises(throttled(story).evidence()) == 1
@@ -301,11 +301,11 @@ def connected(story, count, begin_ms=10, ends_ms=None, broker=1):
         (500, 100, [("connections-open", 100)]),
     ],
 )
-def test_connections_are_bounded(story, count, ends_ms, accused):
+def test_too_many_connections_are_found(story, count, ends_ms, accused):
     assert found(connections_leaked.CHECK, connected(story, count, ends_ms=ends_ms)) == accused
 
 
-def test_in_a_fault_connections_may_end_out_of_sight_but_they_end(story):
+def test_connection_may_end_unseen_during_a_fault(story):
     told = connected(story, 500, ends_ms=5_000)
     told.fault("accept_then_close", 0, 600)
     assert found(connections_leaked.CHECK, told) == []
@@ -316,14 +316,14 @@ def test_in_a_fault_connections_may_end_out_of_sight_but_they_end(story):
 
 
 @pytest.mark.parametrize("kind", ["swapped_responses", "unsupported_version", "throttle", "error_response"])
-def test_a_rule_for_single_frames_hides_no_end(story, kind):
+def test_frame_rule_does_not_hide_a_disconnect(story, kind):
     told = connected(story, 500, ends_ms=5_000)
     told.fault(kind, 0, 600)
 
     assert found(connections_leaked.CHECK, told) == [("connections-open", 500)]
 
 
-def test_connections_to_several_brokers_are_counted_apart(story):
+def test_connections_are_counted_per_broker(story):
     told = connected(story, 15)
     told.frames += [replace(each, broker=2, conn=each.conn + 100) for each in told.frames]
 
@@ -333,7 +333,7 @@ def test_connections_to_several_brokers_are_counted_apart(story):
 # the first request
 
 
-def test_a_connection_begins_with_api_versions(story):
+def test_connection_begins_with_api_versions(story):
     told = story()
     told.frames = [
         frame(1, api="SaslHandshake", conn=1),

@@ -1,4 +1,4 @@
-"""The timestamps of single records in the log, held against the time in which the client had them."""
+"""Timestamps of single records in the log, compared with the time in which the client had them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from harness.model.contract import Stats
 from harness.model.verdicts import Guarantee
 from suites.checks.wire.record_timestamps import CHECK
 
-#: The wall clock at the moment at which load begins, which is moment 0 of a story.
+#: The wall clock at moment 0 of a story, when load begins.
 WALL_MS = 1_795_370_000_000
 T0_MS = 5_000_000
 CALL_MS, SENT_MS, AGAIN_MS = 0, 10, 40_000
 
 
 def clocked(told):
-    """The client tells its wall clock, and each record is dated by it when it is called, unless it has a time."""
+    """The client reports its wall clock, and each record has the time of its call unless a time is given."""
     told.history.append(
         Stats(seq=0, mono_ns=T0_MS * 1_000_000, wall_ns=WALL_MS * 1_000_000, sent=0, completed=0)
     )
@@ -29,7 +29,7 @@ def clocked(told):
 
 
 def dated(story, *at_ms):
-    """Records 0, 1, ... of one batch, dated so long after load began; the batch is sent at 10 ms."""
+    """Records 0, 1, ... of one batch, with timestamps this long after load began. The batch is sent at 10 ms."""
     told = story()
     numbers = list(range(len(at_ms)))
     told.call(*numbers)
@@ -47,7 +47,7 @@ def found(told):
 
 
 @given(data=st.data(), guarantee=st.sampled_from([Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT]))
-def test_a_faithful_trial_is_never_accused(faithful, data, guarantee):
+def test_faithful_trial_is_never_accused(faithful, data, guarantee):
     told = data.draw(faithful(guarantee))
     called_ms = [int(told.called_ms.get(n, 0)) for n in told.evidence().numbers]
     told.log = [
@@ -61,19 +61,19 @@ def test_a_faithful_trial_is_never_accused(faithful, data, guarantee):
     ("at_ms", "most_ms"),
     [(-5_001, 5_001), (-5_000, None), (0, None), (5_010, None), (5_011, 5_001), (-86_400_000, 86_400_000)],
 )
-def test_a_record_is_dated_between_its_call_and_its_last_attempt(story, at_ms, most_ms):
+def test_timestamp_is_between_the_call_and_the_last_attempt(story, at_ms, most_ms):
     told = dated(story, 0, at_ms, 0)
     assert found(told) == ([] if most_ms is None else [("record-misdated", 1, most_ms)])
 
 
-def test_a_later_attempt_may_have_been_dated_later(story):
+def test_later_attempt_may_have_a_later_timestamp(story):
     told = dated(story, 30_000)
     assert found(told) == [("record-misdated", 1, 30_000 - SENT_MS)]
     told.request([0], 0, at_ms=AGAIN_MS)
     assert found(told) == []
 
 
-def test_where_no_request_was_seen_the_end_of_the_client_is_the_bound(story):
+def test_without_a_request_the_end_of_the_client_is_the_limit(story):
     told = dated(story, 30_000)
     told.frames = []
     assert found(told) == [("record-misdated", 1, 30_000 - SENT_MS - 2)]
@@ -81,7 +81,7 @@ def test_where_no_request_was_seen_the_end_of_the_client_is_the_bound(story):
     assert found(told) == []
 
 
-def test_a_client_without_a_clock_and_records_of_others_are_not_judged(story):
+def test_client_without_a_clock_and_foreign_records_are_not_judged(story):
     told = dated(story, -86_400_000)
     told.history = [event for event in told.history if not event.wall_ns]
     (requirement,) = CHECK.requirements

@@ -1,4 +1,4 @@
-"""Batches that brokers refuse: for their size, which clients may split, and for a sequence that was the next one."""
+"""Batches that brokers reject: for their size, which clients may split, and for a correct sequence."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def found(check, told):
 
 
 @pytest.mark.parametrize("outcome", ["fail", "info"])
-def test_a_batch_that_fails_whole_is_unsplit_and_was_not_given_up(story, outcome):
+def test_batch_that_fails_whole_is_unsplit_and_not_given_up(story, outcome):
     told = refused(story(), [0, 1, 2], outcome=outcome)
     assert found(oversized_batch_not_split, told) == [("oversized-batch-not-split", 3)]
     assert found(gave_up, told) == []
 
 
-def test_a_batch_that_goes_in_parts_is_split(story):
+def test_batch_resent_in_parts_is_split(story):
     told = story()
     told.call(0, 1)
     told.request([0, 1], partition=0, at_ms=10)
@@ -44,12 +44,12 @@ def test_a_batch_that_goes_in_parts_is_split(story):
     assert found(oversized_batch_not_split, told) == found(gave_up, told) == []
 
 
-def test_a_record_that_is_too_large_alone_cannot_be_split(story):
+def test_oversized_single_record_cannot_be_split(story):
     told = refused(story(), [0])
     assert found(oversized_batch_not_split, told) == found(gave_up, told) == []
 
 
-def test_where_single_records_are_too_large_nobody_knows_which_would_have_fitted(story):
+def test_batch_with_oversized_records_is_not_judged(story):
     told = refused(refused(story(), [0, 1]), [2], at_ms=50, failed_ms=52)
     assert found(oversized_batch_not_split, told) == found(gave_up, told) == []
 
@@ -72,10 +72,10 @@ def test_only_as_many_records_as_the_batch_had_failed_for_its_size(story):
         (0, 0, 12, "CLOSED", Level.MUST),
     ],
 )
-def test_records_behind_a_batch_that_was_too_large_may_fail_with_it(
+def test_records_after_an_oversized_batch_may_fail_with_it(
     story, partition, called_ms, failed_ms, error, level
 ):
-    """As franz-go does to keep the order: in its partition, in its moment, called before, and with its error."""
+    """franz-go does this to keep the order: same partition, time and error, and called before."""
     told = refused(story(), [0, 1])
     told.call(2, at_ms=called_ms)
     told.result(2, at_ms=failed_ms, partition=partition, outcome="info", error=error)
@@ -83,7 +83,7 @@ def test_records_behind_a_batch_that_was_too_large_may_fail_with_it(
     assert (finding.count, finding.level) == (1, level)
 
 
-def test_what_failed_of_something_else_did_not_fail_for_its_size(story):
+def test_other_errors_did_not_fail_for_the_size(story):
     told = refused(story(), [0, 1])
     told.call(2)
     told.result(2, at_ms=12, outcome="info", error="_TRANSPORT")
@@ -91,11 +91,11 @@ def test_what_failed_of_something_else_did_not_fail_for_its_size(story):
 
 
 @pytest.mark.parametrize("failed_ms", [1_500, 29_500], ids=["much later", "with its time"])
-def test_what_fails_later_is_another_matter(story, failed_ms):
+def test_later_failure_is_separate(story, failed_ms):
     assert found(oversized_batch_not_split, refused(story(), [0, 1], failed_ms=failed_ms)) == []
 
 
-def test_a_batch_whose_time_is_over_need_not_be_split(story):
+def test_expired_batch_need_not_be_split(story):
     told = refused(story(), [0, 1], at_ms=29_500, failed_ms=29_502)
     assert found(oversized_batch_not_split, told) == []
 
@@ -103,7 +103,7 @@ def test_a_batch_whose_time_is_over_need_not_be_split(story):
 def test_records_of_another_partition_were_not_in_the_batch(story):
     told = story()
     told.call(0, 1, 4, 5)
-    told.deliver([4], partition=1, at_ms=5)  # keys go round: record 4 has the key of record 0
+    told.deliver([4], partition=1, at_ms=5)  # keys repeat: record 4 has the key of record 0
     told.result(4, at_ms=6, offset=0, partition=1)
     told.request([1, 5], partition=0, at_ms=10)
     told.answer(0, -1, at_ms=11, error_code=TOO_LARGE)
@@ -113,13 +113,13 @@ def test_records_of_another_partition_were_not_in_the_batch(story):
     assert found(gave_up, told) == [("gave-up", 1)]
 
 
-def test_with_few_retries_parts_may_fail_too(story):
+def test_parts_may_fail_if_retries_are_few(story):
     with raises_code(Unsupported, "retries-limited", retries=2):
         oversized_batch_not_split.CHECK.run(refused(story(config={"retries": 2}), [0, 1]).evidence())
 
 
 def contradicted(story, code=OUT_OF_ORDER, base=1):
-    """Record 0 is stored under sequence 0; of record 1, under the next one, the broker says that it is not."""
+    """Record 0 is stored under sequence 0. The broker rejects record 1, with the next sequence, as out of order."""
     told = story(Guarantee.IDEMPOTENT)
     told.call(0, 1)
     told.request([0], partition=0, at_ms=5, sequence=(7, 0, 0))
@@ -131,14 +131,14 @@ def contradicted(story, code=OUT_OF_ORDER, base=1):
 
 
 @pytest.mark.parametrize("code", [OUT_OF_ORDER, UNKNOWN_PRODUCER])
-def test_who_ends_over_the_next_sequence_is_unmended_and_did_not_give_up(story, code):
+def test_ending_after_a_correct_sequence_is_unrepaired_and_not_giving_up(story, code):
     told = contradicted(story, code)
     told.result(1, at_ms=12, outcome="info", error="_FATAL")
     assert found(sequence_not_recovered, told) == [("sequence-not-recovered", 1)]
     assert found(gave_up, told) == []
 
 
-def test_who_begins_anew_has_mended_it(story):
+def test_new_epoch_repairs_the_sequence(story):
     told = contradicted(story)
     told.request([1], partition=0, at_ms=20, sequence=(7, 1, 0))
     told.answer(0, told.append([1], partition=0, producer_id=7, producer_epoch=1, sequence=0), at_ms=21)
@@ -146,14 +146,14 @@ def test_who_begins_anew_has_mended_it(story):
     assert found(sequence_not_recovered, told) == found(gave_up, told) == []
 
 
-def test_who_leaves_a_gap_is_rightly_refused_and_gives_up(story):
+def test_sequence_gap_is_rejected_correctly_and_is_giving_up(story):
     told = contradicted(story, base=5)
     told.result(1, at_ms=12, outcome="info", error="OUT_OF_ORDER_SEQUENCE_NUMBER")
     assert found(sequence_not_recovered, told) == []
     assert found(gave_up, told) == [("gave-up", 1)]
 
 
-def test_what_failed_before_failed_of_something_else(story):
+def test_earlier_failure_has_another_cause(story):
     told = contradicted(story)
     told.call(2, at_ms=-200)
     told.result(2, at_ms=-100, outcome="info", error="_TRANSPORT")
@@ -164,7 +164,7 @@ def test_what_failed_before_failed_of_something_else(story):
     )
 
 
-def test_without_sequences_there_is_nothing_to_mend(story):
+def test_without_sequences_nothing_needs_repair(story):
     told = story()
     told.call(0)
     told.request([0], partition=0, at_ms=10)
@@ -174,8 +174,11 @@ def test_without_sequences_there_is_nothing_to_mend(story):
     assert found(gave_up, told) == [("gave-up", 1)]
 
 
-def test_a_producer_that_goes_on_failed_what_it_was_handed_before_alone(story):
-    """Record 5 is of the refused partition, handed over later; record 2 is of another one; record 6 is acknowledged."""
+def test_continuing_producer_failed_only_what_it_had_then(story):
+    """Record 5 is of the rejected partition and called later. Record 2 is of another one.
+
+    Record 6 is acknowledged.
+    """
     told = contradicted(story)
     told.result(1, at_ms=12, outcome="info", error="_FATAL", partition=0)
     told.call(2, 5, 6, at_ms=100)
@@ -188,7 +191,7 @@ def test_a_producer_that_goes_on_failed_what_it_was_handed_before_alone(story):
     )
 
 
-def test_a_producer_that_ends_fails_all_that_it_has(story):
+def test_ended_producer_fails_all_records(story):
     told = contradicted(story)
     told.result(1, at_ms=12, outcome="info", error="_FATAL", partition=0)
     told.call(2, at_ms=100)
@@ -200,8 +203,8 @@ def test_a_producer_that_ends_fails_all_that_it_has(story):
 
 
 @pytest.mark.parametrize(("acked_ms", "has_ended"), [(300, True), (900, False)])
-def test_a_producer_that_acknowledges_records_much_later_has_not_ended(story, acked_ms, has_ended):
-    """Nothing is handed over after the refusal; record 2 is acknowledged in another partition."""
+def test_much_later_acknowledgement_shows_that_the_producer_continues(story, acked_ms, has_ended):
+    """Nothing is called after the rejection. Record 2 is acknowledged in another partition."""
     told = contradicted(story)
     told.call(2, 3)
     told.result(1, at_ms=12, outcome="info", error="_FATAL", partition=0)
@@ -216,8 +219,8 @@ def test_a_producer_that_acknowledges_records_much_later_has_not_ended(story, ac
 
 
 @pytest.mark.parametrize("is_lost", [True, False])
-def test_a_batch_that_a_broker_has_forgotten_fails_over_a_right_sequence(story, is_lost):
-    """Answers to later batches come, and that to the first one does not, or does; then it is sent again and refused."""
+def test_forgotten_batch_fails_despite_its_correct_sequence(story, is_lost):
+    """Later batches get responses. The first one gets none, or gets one and is resent and rejected."""
     told = story(Guarantee.IDEMPOTENT)
     told.call(*range(7))
     for n in range(7):
@@ -236,7 +239,7 @@ def test_a_batch_that_a_broker_has_forgotten_fails_over_a_right_sequence(story, 
     assert (found(sequence_not_recovered, told), found(gave_up, told)) == expected
 
 
-def test_a_limit_that_fits_nothing_says_nothing_of_another_time(story):
+def test_size_limit_at_another_time_does_not_apply(story):
     told = story()
     told.fault("message_size_limit", 0, 40, bytes=100)
     told.fault("message_size_limit", 1_000, 1_040, bytes=900)

@@ -1,4 +1,4 @@
-"""Requests in flight: a lower bound of what the client had out, held against what it was told."""
+"""Requests in flight: a lower bound of the client's requests, compared with its limit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WALL_NS = 1_795_370_000_000_000_000
 
 
 def dated(told, age_ms=1):
-    """Every batch is so old when it is sent, the client tells its wall clock, and asks for answers."""
+    """Give every batch this age when it is sent, a client that reports its wall clock, and acks."""
     told.history.append(Stats(seq=0, mono_ns=0, wall_ns=WALL_NS, sent=0, completed=0))
     for at, frame in enumerate(told.frames):
         made_ms = (frame.t_ns + WALL_NS) // 1_000_000 - age_ms
@@ -29,7 +29,7 @@ def dated(told, age_ms=1):
 
 
 def burst(told, count, partition=None, first_ms=10, sequenced=False):
-    """Requests one after the other, and then their answers."""
+    """Add requests one after the other, and then their responses."""
     before = told.correlation
     for n in range(count):
         place = n % 2 if partition is None else partition
@@ -56,12 +56,12 @@ def arises(told):
 
 
 @given(data=st.data(), guarantee=BOTH)
-def test_a_faithful_trial_is_never_accused(faithful, data, guarantee):
+def test_faithful_trial_is_never_accused(faithful, data, guarantee):
     assert found(dated(data.draw(faithful(guarantee)))) == []
 
 
 @given(limit=st.integers(1, 4), count=st.integers(1, 9))
-def test_what_is_beyond_the_limit_is_counted(story, limit, count):
+def test_requests_beyond_the_limit_are_counted(story, limit, count):
     told = dated(burst(story(config={LIMIT: limit}), count))
     over = max(0, count - limit)
 
@@ -71,14 +71,14 @@ def test_what_is_beyond_the_limit_is_counted(story, limit, count):
     assert found(told) == accused
 
 
-def test_a_client_that_has_no_such_setting_is_not_judged_by_it(story):
+def test_client_without_the_setting_is_not_judged_by_it(story):
     told = dated(burst(story(config={LIMIT: 1}, not_set={LIMIT: "it is always 1"}), 4))
 
     assert found(told) == []
     assert arises(told)["NET-INF-03"] == arises(told)["PRD-ACC-08"] == 0
 
 
-def test_a_broker_remembers_five_batches(numbered):
+def test_broker_remembers_five_batches(numbered):
     config = {LIMIT: 10}
     assert found(dated(burst(numbered(config=config), 5, partition=0, sequenced=True))) == []
 
@@ -87,17 +87,17 @@ def test_a_broker_remembers_five_batches(numbered):
     assert arises(told)["PRD-IDM-04"] == 6
 
 
-def test_batches_of_several_partitions_are_counted_apart(numbered):
+def test_batches_of_several_partitions_are_counted_separately(numbered):
     assert found(dated(burst(numbered(config={LIMIT: 10}), 10, sequenced=True))) == []
 
 
-def test_what_is_older_than_the_timeout_may_be_given_up(story):
+def test_request_older_than_the_timeout_may_be_given_up(story):
     limited = {LIMIT: 1, "request.timeout.ms": 3_000}
     assert found(dated(burst(story(config=limited), 2), age_ms=2_990)) != []
     assert found(dated(burst(story(config=limited), 2), age_ms=3_000)) == []
 
 
-def test_requests_on_two_connections_are_no_pair(story):
+def test_requests_on_two_connections_do_not_add_up(story):
     told = story(config={LIMIT: 1})
     told.call(0, 1)
     told.request([0], 0, at_ms=10, conn=1)
@@ -107,7 +107,7 @@ def test_requests_on_two_connections_are_no_pair(story):
 
 
 @pytest.mark.parametrize("acks", [0, None])
-def test_without_answers_nothing_is_in_flight(story, acks):
+def test_without_acks_nothing_is_in_flight(story, acks):
     told = dated(burst(story(config={LIMIT: 1}), 4))
     told.frames = [replace(frame, acks=acks) for frame in told.frames]
 
@@ -122,7 +122,7 @@ def test_rows_without_timestamps_show_nothing(story):
 
 
 def in_turn(story, gap_ms, **latency):
-    """Each request comes to the witness so long after the answer to the one before it."""
+    """Each request reaches the witness this long after the response to the previous one."""
     told = story(config={LIMIT: 1})
     for n in range(10):
         at_ms = n * (gap_ms + 1)
@@ -134,8 +134,8 @@ def in_turn(story, gap_ms, **latency):
     return dated(told)
 
 
-def test_latency_is_part_of_the_way(story):
-    """An answer takes 100 ms to the client, and the next request 100 ms to the witness."""
+def test_latency_is_part_of_the_round_trip(story):
+    """A response takes 100 ms to the client, and the next request 100 ms to the witness."""
     delays = {"upstream_ms": 100, "downstream_ms": 100}
     assert found(in_turn(story, 150)) == []
     assert found(in_turn(story, 250, **delays)) == []
@@ -155,8 +155,8 @@ def test_latency_counts_only_while_it_is_certain(story):
 
 
 @pytest.mark.parametrize("edge_ms", [0, 1])
-def test_a_fault_that_begins_or_ends_beside_latency_lets_go_of_what_that_holds(story, edge_ms):
-    """As Toxiproxy's stages do: nothing is certain of what was on its way then."""
+def test_fault_that_begins_or_ends_releases_bytes_held_by_latency(story, edge_ms):
+    """Toxiproxy's stages do this, so the time of traffic in flight is uncertain."""
     told = in_turn(story, 150, upstream_ms=100, downstream_ms=100)
     assert ("NET-INF-03", "SHOULD", 9, 2) in found(told)
 
@@ -166,7 +166,7 @@ def test_a_fault_that_begins_or_ends_beside_latency_lets_go_of_what_that_holds(s
     assert 0 < count < 9
 
 
-def test_after_an_answer_that_came_twice_nothing_counts(story):
+def test_nothing_counts_after_a_duplicated_response(story):
     told = dated(burst(story(config={LIMIT: 1}), 4, first_ms=100))
     told.call(99)
     told.deliver([99], 0, at_ms=10)

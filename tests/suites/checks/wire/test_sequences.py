@@ -1,4 +1,4 @@
-"""Sequences: one for each batch, counted on from 0, kept by a retry."""
+"""Sequences: one per batch, consecutive from 0, kept by a retry."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def reused(told):
 
 
 def lost_behind_a_reuse(told):
-    """Batch 0, 1 is stored, its answer is lost; 2, 3 gets its sequence and its offsets, and is stored nowhere."""
+    """Batch 0, 1 is stored, and its response is lost. Batch 2, 3 gets its sequence and offsets, and is not stored."""
     told.call(0, 1)
     told.request([0, 1], 0, at_ms=10, sequence=at(0))
     told.append([0, 1], 0, producer_id=7, producer_epoch=0, sequence=0)
@@ -51,13 +51,13 @@ def stored_again(told):
 
 
 @given(data=st.data())
-def test_a_faithful_trial_is_never_accused(faithful_numbered, data):
+def test_faithful_trial_is_never_accused(faithful_numbered, data):
     evidence = data.draw(faithful_numbered).evidence()
 
     assert REUSED.run(evidence) == CHAIN.run(evidence) == []
 
 
-def test_a_sequence_of_two_batches_is_reused(numbered):
+def test_sequence_of_two_batches_is_reused(numbered):
     (finding,) = REUSED.run(stored_again(lost_behind_a_reuse(numbered())).evidence())
 
     assert (finding.anomaly, finding.count, finding.level) == ("sequence-reused", 1, "MUST")
@@ -65,7 +65,7 @@ def test_a_sequence_of_two_batches_is_reused(numbered):
     assert finding.samples[0]["how"] == "records are acknowledged where the log has others"
 
 
-def test_what_follows_from_a_reuse_is_told_with_it(numbered):
+def test_consequences_of_a_reuse_are_reported_with_it(numbered):
     (finding,) = REUSED.run(stored_again(lost_behind_a_reuse(numbered())).evidence())
 
     assert finding.explains == ("duplicate", "lost", "sequence-changed")
@@ -75,8 +75,8 @@ def test_what_follows_from_a_reuse_is_told_with_it(numbered):
     ("partition", "identity", "explained"),
     [(0, (7, 1, 0), True), (0, (7, 0, 2), True), (0, (8, 0, 0), False), (1, (7, 1, 0), False)],
 )
-def test_what_is_stored_again_in_a_later_epoch_follows_from_a_reuse(numbered, partition, identity, explained):
-    """The chain is broken by it, and begins again."""
+def test_second_copy_in_a_later_epoch_follows_from_a_reuse(numbered, partition, identity, explained):
+    """The reuse breaks the sequence, which starts again."""
     told = lost_behind_a_reuse(numbered())
     for n in (20, 21):
         told.call(n, at_ms=35)
@@ -91,8 +91,8 @@ def test_what_is_stored_again_in_a_later_epoch_follows_from_a_reuse(numbered, pa
 @pytest.mark.parametrize(
     ("partition", "spoilt", "explained"), [(0, "", True), (1, "", False), (0, "x", False)]
 )
-def test_places_that_were_told_wrong_follow_from_a_reuse(numbered, partition, spoilt, explained):
-    """The broker answers with the place of the earlier batch; that a value is damaged is another cause."""
+def test_wrong_offsets_follow_from_a_reuse(numbered, partition, spoilt, explained):
+    """The broker responds with the offset of the earlier batch. A damaged value is a separate cause."""
     told = lost_behind_a_reuse(numbered())
     told.call(20, at_ms=35)
     told.append([20], partition, producer_id=9, producer_epoch=0, sequence=0)
@@ -104,7 +104,7 @@ def test_places_that_were_told_wrong_follow_from_a_reuse(numbered, partition, sp
     assert ("corrupted" in finding.explains) == explained
 
 
-def test_a_reuse_explains_nothing_in_another_partition(numbered):
+def test_reuse_explains_nothing_in_another_partition(numbered):
     told = lost_behind_a_reuse(numbered())
     told.call(9, at_ms=50)
     told.result(9, at_ms=60, partition=1, offset=0)
@@ -113,7 +113,7 @@ def test_a_reuse_explains_nothing_in_another_partition(numbered):
     assert finding.explains == ()
 
 
-def test_a_reuse_explains_nothing_that_was_before_it(numbered):
+def test_reuse_explains_nothing_before_it(numbered):
     told = numbered()
     told.call(8)
     told.result(8, at_ms=5, offset=40)
@@ -122,7 +122,7 @@ def test_a_reuse_explains_nothing_that_was_before_it(numbered):
     assert finding.explains == ()
 
 
-def test_a_batch_that_is_encoded_again_is_the_same_batch(numbered, changed_last):
+def test_batch_that_is_encoded_again_is_the_same_batch(numbered, changed_last):
     told = numbered()
     told.call(0, 1)
     told.request([0, 1], 0, at_ms=10, sequence=at(0))
@@ -137,7 +137,7 @@ def test_a_batch_that_is_encoded_again_is_the_same_batch(numbered, changed_last)
     assert reused(told) == []
 
 
-def test_a_batch_of_another_size_is_another_batch(numbered):
+def test_batch_of_another_size_is_another_batch(numbered):
     told = numbered()
     told.call(0, 1, 2)
     told.request([0, 1], 0, at_ms=10, sequence=at(0))
@@ -146,7 +146,7 @@ def test_a_batch_of_another_size_is_another_batch(numbered):
     assert reused(told) == [1]
 
 
-def test_sequences_that_overlap_are_reused(numbered):
+def test_overlapping_sequences_are_reused(numbered):
     told = numbered()
     told.call(0, 1, 2, 3)
     told.request([0, 1], 0, at_ms=10, sequence=at(0))
@@ -155,8 +155,8 @@ def test_sequences_that_overlap_are_reused(numbered):
     assert reused(told) == [1]
 
 
-def test_a_batch_with_younger_records_is_another_batch(numbered):
-    """The first never reached the log; the one that did has a record that was not there when the first was sent."""
+def test_batch_with_younger_records_is_another_batch(numbered):
+    """The first never reached the log. The one in the log has a record that was created after the first was sent."""
     told = numbered()
     told.call(0)
     told.request([0], 0, at_ms=10, sequence=at(0))
@@ -167,7 +167,7 @@ def test_a_batch_with_younger_records_is_another_batch(numbered):
     assert reused(told) == [1]
 
 
-def test_a_request_that_was_stopped_had_its_sequence(numbered):
+def test_stopped_request_had_its_sequence(numbered):
     told = numbered()
     told.call(0, 1, 2)
     told.request([0, 1], 0, at_ms=10, sequence=at(0))
@@ -187,7 +187,7 @@ def vars_of(evidence):
 
 
 @pytest.mark.parametrize(("error_code", "count"), [(NOT_ENOUGH_REPLICAS, []), (TIMED_OUT, [1]), (0, [1])])
-def test_what_was_refused_for_certain_leaves_its_sequence(numbered, error_code, count):
+def test_definitely_rejected_batch_frees_its_sequence(numbered, error_code, count):
     told = numbered()
     told.call(0, 1, 2)
     told.request([0, 1], 0, at_ms=10, sequence=at(0))
@@ -197,7 +197,7 @@ def test_what_was_refused_for_certain_leaves_its_sequence(numbered, error_code, 
     assert reused(told) == count
 
 
-def test_a_refusal_that_comes_later_allows_nothing(numbered):
+def test_later_rejection_frees_nothing(numbered):
     told = numbered()
     told.call(0, 1, 2)
     told.request([0, 1], 0, at_ms=10, sequence=at(0))
@@ -208,7 +208,7 @@ def test_a_refusal_that_comes_later_allows_nothing(numbered):
     assert reused(told) == [1]
 
 
-def test_the_parts_of_a_split_batch_have_its_sequences(numbered):
+def test_parts_of_a_split_batch_have_its_sequences(numbered):
     told = numbered()
     told.call(0, 1, 2, 3)
     told.request([0, 1, 2, 3], 0, at_ms=10, sequence=at(0))
@@ -222,8 +222,8 @@ def test_the_parts_of_a_split_batch_have_its_sequences(numbered):
     assert CHAIN.run(told.evidence()) == []
 
 
-def test_the_parts_of_a_batch_go_when_it_was_refused(numbered):
-    """What goes before the client can know that the batch is too large is no part of it."""
+def test_parts_are_sent_after_the_rejection(numbered):
+    """A batch sent before the client knows of the rejection cannot be one of its parts."""
     told = numbered()
     told.call(0, 1, 2, 3)
     told.request([0, 1, 2, 3], 0, at_ms=10, sequence=at(0))
@@ -235,7 +235,7 @@ def test_the_parts_of_a_batch_go_when_it_was_refused(numbered):
     assert reused(told) == [1]
 
 
-def test_a_new_epoch_begins_at_0(numbered):
+def test_new_epoch_begins_at_0(numbered):
     told = numbered()
     told.call(0, 1)
     told.request([0], 0, at_ms=10, sequence=at(0))
@@ -273,11 +273,11 @@ def answered(told, *numbers):
     return told
 
 
-def test_numbers_that_no_batch_had_are_missing(numbered):
+def test_skipped_numbers_are_missing(numbered):
     assert chain_of(answered(skipping(numbered()), 0, 1, 2)) == [("sequence-gap", "PRD-IDM-02", 2)]
 
 
-def test_a_chain_that_does_not_begin_at_0_lacks_its_begin(numbered):
+def test_sequence_that_does_not_begin_at_0_is_found(numbered):
     told = numbered()
     told.call(0)
     told.request([0], 0, at_ms=10, sequence=at(4))
@@ -300,10 +300,8 @@ LEFT_OUT = [("sequence-gap", "PRD-IDM-02", 1)]
     ],
     ids=["overlap", "gap", "the rest came later", "refused otherwise", "next"],
 )
-def test_a_batch_that_leaves_numbers_out_and_is_refused_shows_it_by_what_has_them_then(
-    numbered, code, first, then, found
-):
-    """Two records go under ``first``, are refused, and go under ``then``, where 1 is the next number."""
+def test_rejected_batch_with_a_gap_shows_the_records_that_get_the_numbers(numbered, code, first, then, found):
+    """Two records are sent under ``first``, rejected, and sent under ``then``. The next number is 1."""
     told = numbered()
     told.call(0, 1, 2)
     told.request([0], 0, at_ms=10, sequence=at(0))
@@ -333,7 +331,7 @@ def test_records_of_another_partition_explain_no_gap(numbered):
     assert chain_of(told) == [("sequence-gap", "PRD-IDM-02", 2)]
 
 
-def test_records_that_were_handed_over_later_explain_no_gap(numbered):
+def test_records_called_later_explain_no_gap(numbered):
     told = answered(skipping(numbered()), 0, 1, 2)
     told.call(10, 11, at_ms=60)
     for n in (10, 11):
@@ -342,14 +340,14 @@ def test_records_that_were_handed_over_later_explain_no_gap(numbered):
     assert chain_of(told) == [("sequence-gap", "PRD-IDM-02", 2)]
 
 
-def test_what_passed_unread_to_another_broker_explains_no_gap(numbered):
+def test_unread_bytes_to_another_broker_explain_no_gap(numbered):
     told = answered(skipping(numbered()), 0, 1, 2)
     told.frames.append(Frame(t_ns=ns(45), lane=0, broker=2, conn=1, kind=FrameKind.OPAQUE))
 
     assert chain_of(told) == [("sequence-gap", "PRD-IDM-02", 2)]
 
 
-def test_a_frame_that_cannot_be_read_may_have_had_the_numbers(numbered):
+def test_unreadable_frame_may_have_had_the_numbers(numbered):
     told = answered(skipping(numbered()), 0, 1, 2)
     told.frames.append(Frame(t_ns=5_000_020_000_000, lane=0, broker=1, conn=1, kind=FrameKind.OPAQUE))
 
@@ -357,15 +355,15 @@ def test_a_frame_that_cannot_be_read_may_have_had_the_numbers(numbered):
         CHAIN.run(told.evidence())
 
 
-def test_a_retry_that_is_numbered_anew_is_stored_twice(numbered):
+def test_renumbered_retry_is_stored_twice(numbered):
     told = stored_again(lost_behind_a_reuse(numbered()))
 
     assert chain_of(told) == [("sequence-changed", "PRD-IDM-03", 2)]
 
 
 @given(data=st.data())
-def test_one_batch_that_takes_the_sequence_of_another_is_found(faithful_numbered, data, changed_last):
-    """Batches of two sizes, of which the later takes the number of the earlier."""
+def test_sequence_taken_from_another_batch_is_found(faithful_numbered, data, changed_last):
+    """Batches of two sizes. The later one takes the number of the earlier one."""
     told = data.draw(faithful_numbered)
     requests = [frame for frame in told.frames if frame.produce and frame.kind is FrameKind.REQUEST]
     first = data.draw(st.sampled_from(requests)).produce[0]

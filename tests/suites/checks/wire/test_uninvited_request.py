@@ -1,4 +1,4 @@
-"""Produce requests that no application asked for: to another topic, or after the client was closed."""
+"""Produce requests that the application did not request: to another topic, or after the client was closed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def one(story):
 
 
 @given(data=st.data(), guarantee=BOTH)
-def test_a_faithful_trial_is_never_accused(faithful, data, guarantee):
+def test_faithful_trial_is_never_accused(faithful, data, guarantee):
     told = data.draw(faithful(guarantee))
     told.finished("close", at_ms=told.end_ms)
 
@@ -43,7 +43,7 @@ def test_a_faithful_trial_is_never_accused(faithful, data, guarantee):
 
 
 @pytest.mark.parametrize(("topic", "is_strange"), [("run-0", False), ("run-0-other", True), ("", True)])
-def test_a_batch_goes_to_the_topic_of_its_records(story, changed_last, topic, is_strange):
+def test_batch_to_another_topic_is_found(story, changed_last, topic, is_strange):
     told = one(story)
     changed_last(told, topic=topic)
 
@@ -51,7 +51,7 @@ def test_a_batch_goes_to_the_topic_of_its_records(story, changed_last, topic, is
     assert arises(told)["E2E-DEL-06"] == 1
 
 
-def test_a_topic_of_which_only_the_id_is_known_is_not_judged(story, changed_last):
+def test_unknown_topic_id_is_not_judged(story, changed_last):
     told = one(story)
     changed_last(told, topic=str(uuid4()))
 
@@ -62,7 +62,7 @@ def test_a_topic_of_which_only_the_id_is_known_is_not_judged(story, changed_last
 
 
 def late(story, after_ms, outcome="ok", **changes):
-    """Closed at 8 s, and a request so long afterwards."""
+    """Closed at 8 s, with a request this long afterwards."""
     told = one(story)
     for name, value in changes.items():
         setattr(told, name, value)
@@ -77,12 +77,12 @@ AFTER_CLOSE = [("sent-after-close", "PRD-CLS-03", "MUST", 1)]
 @pytest.mark.parametrize(
     ("after_ms", "accused"), [(-1, []), (499, []), (501, AFTER_CLOSE), (20_000, AFTER_CLOSE)]
 )
-def test_who_is_closed_sends_nothing(story, after_ms, accused):
+def test_request_after_close_is_found(story, after_ms, accused):
     assert found(late(story, after_ms)) == accused
 
 
 @pytest.mark.parametrize(("shuts_down", "accused"), [(True, AFTER_CLOSE), (False, [])])
-def test_who_did_not_close_well_is_closed_when_it_shuts_down(story, shuts_down, accused):
+def test_client_with_a_failed_close_is_closed_at_shutdown(story, shuts_down, accused):
     told = late(story, 20_000, outcome="info", shuts_down=shuts_down)
 
     assert found(told) == accused
@@ -100,14 +100,14 @@ def test_who_did_not_close_well_is_closed_when_it_shuts_down(story, shuts_down, 
         ("broker_pause", CLOSED_MS + 1_000, {}, AFTER_CLOSE),
     ],
 )
-def test_what_a_fault_may_have_held_was_sent_before(story, kind, end_ms, params, accused):
+def test_request_held_by_a_fault_was_sent_before(story, kind, end_ms, params, accused):
     told = late(story, 2_000)
     told.fault(kind, 1_000, end_ms, **params)
 
     assert found(told) == accused
 
 
-def test_what_asks_for_no_answer_may_wait_in_a_buffer(story):
+def test_request_without_acks_may_have_waited_in_a_buffer(story):
     told = late(story, 20_000)
     told.frames[-1] = replace(told.frames[-1], acks=0)
     assert found(told) == []

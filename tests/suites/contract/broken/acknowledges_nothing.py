@@ -1,4 +1,4 @@
-"""Acknowledges records that nobody received."""
+"""Acknowledges records that no broker received."""
 
 from __future__ import annotations
 

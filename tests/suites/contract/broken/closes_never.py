@@ -1,4 +1,4 @@
-"""Never ends its close."""
+"""Never completes its close."""
 
 from __future__ import annotations
 

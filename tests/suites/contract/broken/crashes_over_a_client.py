@@ -1,4 +1,4 @@
-"""Its client library throws where nobody can catch it: the contract has a name for that."""
+"""Its client library throws where the exception cannot be caught. The contract has a name for that."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from verifiable import run
 
 
 class ClientCrashed(Exception):
-    """Its class is what the contract calls it."""
+    """The class name is the one in the contract."""
 
 
 class Broken(Polite):

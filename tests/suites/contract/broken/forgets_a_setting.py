@@ -1,4 +1,4 @@
-"""Says nothing of one of the settings."""
+"""Does not report one of the settings."""
 
 from __future__ import annotations
 

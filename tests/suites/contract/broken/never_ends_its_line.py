@@ -1,4 +1,4 @@
-"""Writes one line and does not end it."""
+"""Writes one line without a line break."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A client without fault, and without Kafka: it gives up on every record when it is flushed or closed.
+"""A correct client without Kafka: it fails every record when it is flushed or closed.
 
-The broken clients beside it differ from it in one thing each.
+Each of the broken clients in this folder differs from it in one respect.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lets a line slip into stdout that is no event."""
+"""Writes a line to stdout that is not an event."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from polite import Polite
 from verifiable import run
 
-STDOUT = os.dup(1)  # before the library takes it
+STDOUT = os.dup(1)  # before the library takes over stdout
 
 
 class Broken(Polite):

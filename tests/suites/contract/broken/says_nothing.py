@@ -1,4 +1,4 @@
-"""Says nothing at all."""
+"""Writes no event."""
 
 from __future__ import annotations
 

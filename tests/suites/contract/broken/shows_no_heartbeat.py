@@ -1,4 +1,4 @@
-"""Sends no stats."""
+"""Sends no ``stats`` event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Skips a seq."""
+"""Skips a ``seq`` number."""
 
 from __future__ import annotations
 

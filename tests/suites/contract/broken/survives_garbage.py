@@ -1,4 +1,4 @@
-"""Takes a garbage line for a reason to leave quietly."""
+"""Ends without an error after a malformed line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes a value that makes no sense."""
+"""Accepts an invalid value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stamps with the wall clock."""
+"""Uses the wall clock for its timestamps."""
 
 from __future__ import annotations
 

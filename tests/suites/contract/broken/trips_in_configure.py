@@ -1,4 +1,4 @@
-"""Has a defect of its own in its configuration."""
+"""Has a defect in its configuration."""
 
 from __future__ import annotations
 
