@@ -21,6 +21,7 @@ from harness.judging.fingerprint import causes, line, replay
 from harness.model.rows import TrialVerdict
 from harness.model.verdicts import GLYPHS, Verdict
 from harness.text.escaping import for_logs, safe_line
+from harness.text.version_order import by_version
 
 
 class _Stderr:
@@ -108,7 +109,7 @@ def matrix(verdicts: Sequence[TrialVerdict]) -> Table:
 
     Several seeds or brokers in a cell are counted; their share is the median, with the range if they differ.
     """
-    clients = sorted({verdict.client for verdict in verdicts})
+    clients = sorted({verdict.client for verdict in verdicts}, key=by_version)
     # Names with the same beginning must not be cut to the same few letters.
     columns = (Column(_in_two_lines(client), overflow="fold") for client in clients)
     table = Table("scenario", "guarantee", *columns, box=None, pad_edge=False)

@@ -6,7 +6,7 @@ command.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -17,6 +17,7 @@ import typer
 from harness.files import must_be_file
 from harness.model.errors import UsageError
 from harness.model.units import duration_s
+from harness.outcomes.thresholds import parsed
 from harness.system import needs
 from harness.system.machine import this_machine
 from harness.system.needs import MAX_JOBS
@@ -64,6 +65,13 @@ ClientEnv = Annotated[
     typer.Option(metavar="NAME", help="Also pass this environment variable to clients; repeatable."),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if a client differs, as for a failure.")]
+Threshold = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="'METRIC < VALUE'",
+        help="Exit with 1 if an outcome misses this, such as 'given_up < 0.1%' or 'recovery_p95 < 5s'; repeatable.",
+    ),
+]
 JUnit = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write JUnit XML to this file.")]
 Summary = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Also write the Markdown summary to this file.")
@@ -91,12 +99,13 @@ class Options:
     partial: bool = False
     strict: bool = False
     client_env: tuple[str, ...] = ()
+    thresholds: tuple[str, ...] = ()
 
     @property
     def changes_the_plan(self) -> bool:
         """True if the options ask for other trials, evidence or known failures than an existing run has."""
         sizes = self.repeat > 1 or self.deflake > 1 or self.shard is not None
-        return sizes or self.dry_run or self.capture or self.baseline is not None
+        return sizes or self.dry_run or self.capture or self.baseline is not None or bool(self.thresholds)
 
 
 @dataclass(frozen=True)
@@ -120,6 +129,7 @@ class Given:
     quiet: Quiet = False
     strict: Strict = False
     client_env: ClientEnv = None
+    threshold: Threshold = None
 
     def options(
         self,
@@ -128,6 +138,7 @@ class Given:
         max_time_s: float | None = None,
         max_failures: int | None = None,
         partial: bool = False,
+        thresholds: Sequence[str] = (),
     ) -> Options:
         """Return the parsed options; the arguments are defaults for what was not typed.
 
@@ -154,6 +165,7 @@ class Given:
             partial=partial,
             strict=self.strict,
             client_env=tuple(self.client_env or ()),
+            thresholds=tuple(each.text for each in map(parsed, (*thresholds, *(self.threshold or ())))),
         )
 
 

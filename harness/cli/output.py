@@ -7,14 +7,15 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import msgspec
 
+from harness.exports import outcomes
 from harness.judging.fingerprint import causes, document
 from harness.model.errors import EnvironmentProblem
 from harness.model.rows import TrialVerdict
+from harness.storage.run_store import RunRecord
 from harness.text.escaping import for_json
 
 
@@ -45,36 +46,18 @@ def put(data: bytes) -> None:
         ) from error
 
 
-def run_document(folder: Path, seed: int, verdicts: Sequence[TrialVerdict]) -> dict[str, Any]:
-    """Return the run's folder, counts by verdict, findings by cause, and the verdicts as in ``verdict.json``.
+def run_document(folder: Path, record: RunRecord, verdicts: Sequence[TrialVerdict]) -> dict[str, Any]:
+    """Return the run's folder, counts by verdict, findings by cause, outcomes, and the verdicts of ``verdict.json``.
 
-    ``availability`` has, for each client and guarantee, the share of a trial's load that succeeded, such as records
-    that were acknowledged: the median, the lowest and the highest.
+    ``outcomes`` and ``thresholds`` are those of ``outcomes.json``.
     """
+    told = outcomes.document(record, verdicts)
     return {
         "run": str(folder),
-        "seed": seed,
+        "seed": record.plan.seed,
         "counts": dict(sorted(Counter(verdict.verdict for verdict in verdicts).items())),
         "findings": [document(cause, folder) for cause in causes(verdicts)],
-        "availability": _availability(verdicts),
+        "outcomes": told["rows"],
+        "thresholds": told["thresholds"],
         "verdicts": list(verdicts),
     }
-
-
-def _availability(verdicts: Sequence[TrialVerdict]) -> list[dict[str, Any]]:
-    rows = []
-    for client, guarantee in sorted({(verdict.client, verdict.guarantee) for verdict in verdicts}):
-        mine = [each for each in verdicts if (each.client, each.guarantee) == (client, guarantee)]
-        shares = sorted(each.availability.share for each in mine if each.availability.offered)
-        rows.append(
-            {
-                "client": client,
-                "guarantee": guarantee,
-                "trials": len(mine),
-                "counts": dict(sorted(Counter(each.verdict for each in mine).items())),
-                "median": median(shares) if shares else None,
-                "lowest": shares[0] if shares else None,
-                "highest": shares[-1] if shares else None,
-            }
-        )
-    return rows

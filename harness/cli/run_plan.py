@@ -15,6 +15,7 @@ from harness.cli.console import answer, say, summary
 from harness.cli.interrupts import until_signal
 from harness.cli.live_table import LiveTable
 from harness.cli.options import Options
+from harness.cli.outcome_table import tell_outcomes, tell_thresholds
 from harness.cli.output import print_json, run_document
 from harness.files import write_named
 from harness.judging import repeats
@@ -23,6 +24,7 @@ from harness.model.mode import Mode
 from harness.model.rows import TrialVerdict
 from harness.model.spec import Plan, TrialSpec
 from harness.model.verdicts import Verdict, exit_code
+from harness.outcomes import thresholds
 from harness.planning import estimate, own_commands, selection, typed_settings, unavailable, validate_plan
 from harness.running.budget import FAILURES, Budget
 from harness.running.campaign import Campaign
@@ -78,6 +80,7 @@ def new_record(plan: Plan, options: Options, known: tuple[baseline.KnownFailure,
         capture=options.capture,
         baseline=known,
         deflake=options.deflake,
+        thresholds=options.thresholds,
     )
 
 
@@ -102,12 +105,13 @@ def publish(store: RunStore, reason: str, options: Options) -> list[TrialVerdict
     verdicts = list(store.verdicts())
     store.stop(reason)
     summary(verdicts, store.folder)
+    tell_outcomes(verdicts)
     exports.write(store, verdicts)
     for path, name in ((options.junit, exports.JUNIT), (options.summary, exports.SUMMARY)):
         if path is not None:
             write_named(path, store.export(name))
     if options.as_json:
-        print_json(run_document(store.folder, store.record.plan.seed, verdicts))
+        print_json(run_document(store.folder, store.record, verdicts))
     return verdicts
 
 
@@ -167,7 +171,12 @@ def _conclude(
         lacks = 3
     elif len(verdicts) < planned and not (options.partial or reason == FAILURES):
         lacks = 4
-    code = exit_code((Verdict(verdict.verdict) for verdict in verdicts), lacks, strict=options.strict)
+    demanded = tell_thresholds(store.record.thresholds, verdicts)
+    code = exit_code(
+        (Verdict(verdict.verdict) for verdict in verdicts),
+        (lacks, thresholds.exit_code(demanded)),
+        strict=options.strict,
+    )
     say(f"seed {store.record.plan.seed}; report: kafka-trial report {store.folder}; exit {code}")
     return code
 

@@ -1,4 +1,5 @@
-"""The results of a run for other programs: JSON lines, JUnit for CI, Markdown for a pull request, findings by cause.
+"""The results of a run for other programs: JSON lines, JUnit for CI, Markdown for a pull request, findings by cause,
+outcomes.
 
 All of them contain the same results in different formats. They are made from the verdicts alone, quickly, and can be
 made again at any time.
@@ -9,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.exports import jsonl, junit, markdown
+from harness.exports import jsonl, junit, markdown, outcomes
 from harness.files import write_whole
 from harness.model.errors import UsageError
 from harness.model.rows import TrialVerdict
 from harness.storage.run_store import RunStore
 
 RESULTS, JUNIT, SUMMARY, FINDINGS = "results.jsonl", "junit.xml", "summary.md", "findings.json"
+OUTCOMES = "outcomes.json"
 
 
 def write(
@@ -28,6 +30,7 @@ def write(
     into, record = folder or store.folder, store.record
     write_whole(into / RESULTS, jsonl.results(verdicts))
     write_whole(into / FINDINGS, jsonl.findings(record, verdicts, store.folder))
+    write_whole(into / OUTCOMES, outcomes.encoded(record, verdicts))
     write_whole(into / JUNIT, junit.junit(record, verdicts, store.folder, _seconds(store, verdicts)))
     write_whole(into / SUMMARY, markdown.summary(record, verdicts, store.folder, agreement).encode())
 

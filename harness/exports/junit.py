@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from msgspec.structs import asdict
-
 from harness.judging.availability import share_told
 from harness.judging.fingerprint import Cause, causes, decisive, findings, replay, same_trial
 from harness.model.rows import TrialVerdict
 from harness.model.verdicts import Verdict
+from harness.outcomes.metrics import metrics
+from harness.outcomes.thresholds import Evaluation, Met, evaluated
 from harness.storage.run_store import RunRecord
 from harness.text.escaping import log_line
 
@@ -33,6 +33,8 @@ ELEMENTS = {
     Verdict.NOT_EXERCISED: "skipped",
     Verdict.UNSUPPORTED: "skipped",
 }
+#: The same for thresholds.
+THRESHOLDS = {Met.MISSED: "failure", Met.NOT_EVALUATED: "skipped"}
 COUNTED = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 RERUNS = {"failure": "rerunFailure", "error": "rerunError"}
 
@@ -64,14 +66,34 @@ def junit(
     record: RunRecord, verdicts: Iterable[TrialVerdict], run: Path, seconds: Mapping[str, float]
 ) -> bytes:
     """Return the run as JUnit XML. ``seconds`` has the durations of trials, and ``run`` is the folder for replays."""
-    cases = _cases(list(verdicts), seconds)
-    root = ET.Element("testsuites", name=_text(record.run_id), tests=str(len(cases)))
+    verdicts = list(verdicts)
+    cases, demanded = _cases(verdicts, seconds), evaluated(record.thresholds, verdicts)
+    root = ET.Element("testsuites", name=_text(record.run_id), tests=str(len(cases) + len(demanded)))
     for attribute in ("failures", "errors"):
-        root.set(attribute, str(sum(case.element == COUNTED[attribute] for case in cases)))
+        elements = [case.element for case in cases] + [THRESHOLDS.get(each.result) for each in demanded]
+        root.set(attribute, str(elements.count(COUNTED[attribute])))
     root.set("time", f"{sum(case.seconds for case in cases):.3f}")
     for case in cases:
         _suite(root, case, run)
+    if demanded:
+        _thresholds(root, demanded)
     return bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
+
+
+def _thresholds(root: ET.Element, demanded: Sequence[Evaluation]) -> None:
+    """Add a suite with a case for each threshold in each row of the outcome table."""
+    suite = ET.SubElement(root, "testsuite", name="thresholds", tests=str(len(demanded)))
+    elements = [THRESHOLDS.get(each.result) for each in demanded]
+    for attribute, counted in COUNTED.items():
+        suite.set(attribute, str(elements.count(counted)))
+    suite.set("time", "0.000")
+    for each, element in zip(demanded, elements, strict=True):
+        name = _text(f"{each.threshold}: {each.where}")
+        case = ET.SubElement(suite, "testcase", name=name, classname="thresholds", time="0.000")
+        if element is not None:
+            told = ET.SubElement(case, element, message=_text(each.sentence))
+            if element in RERUNS:  # Surefire's skipped has no type.
+                told.set("type", each.result.value)
 
 
 def _cases(verdicts: Sequence[TrialVerdict], seconds: Mapping[str, float]) -> list[_Case]:
@@ -114,9 +136,9 @@ def _properties(case: _Case, run: Path) -> dict[str, str]:
     properties["differs"] = "true" if told.verdict == Verdict.DIFFERS else ""
     properties["availability"] = share_told([told.availability])
     properties |= {
-        f"availability.{name}": "" if value is None else str(value)
-        for name, value in asdict(told.availability).items()
-        if told.availability.offered
+        f"outcome.{name}": f"{value:.10g}"
+        for name, metric in metrics().items()
+        if told.availability.offered and (value := metric.value(told)) is not None
     }
     properties["attempts"] = str(len(case.attempts))
     properties["level"] = next((cause.level for cause in case.causes), "")

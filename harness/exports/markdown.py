@@ -13,13 +13,20 @@ from harness.judging.cells import counted
 from harness.judging.fingerprint import Cause, causes, often, replay, what
 from harness.model.rows import TrialVerdict
 from harness.model.verdicts import GLYPHS, SEVERITY, Verdict
+from harness.outcomes import words
+from harness.outcomes.cells import Row, table
+from harness.outcomes.thresholds import Evaluation, Met, evaluated
 from harness.storage.run_store import RunRecord
 from harness.text.escaping import for_markdown, in_code_span
+from harness.text.version_order import by_version
 
 MAX_CAUSES = 50
 MAX_ROWS = 200
 #: Far below the limit, whatever the other parts need.
 MAX_BYTES = 500_000
+
+#: The results of thresholds, in the order of their table.
+RESULTS = (Met.MISSED, Met.NOT_EVALUATED, Met.MET)
 
 SECTIONS = {
     "Findings": (Verdict.FAIL, Verdict.UNEXPECTED_PASS),
@@ -32,6 +39,12 @@ SECTIONS = {
 CELLS = (
     "A cell has its verdicts, and the share of the load that succeeded, such as records that were acknowledged: for "
     "several trials the median, with the range if they differ."
+)
+#: Explains the table of outcomes.
+OUTCOMES = (
+    "Shares are of the records that were offered; they are over all trials of a row, with the range of single trials. "
+    "Other values are the median, with the range. Trials that were disturbed, or whose faults had no effect, are left "
+    "out. `outcomes.json` has confidence intervals, and the meaning of each column."
 )
 NEXT = {
     Verdict.FAIL: "Reproduce one with its replay command. Failures that the client documents belong in a list of "
@@ -51,7 +64,10 @@ def summary(record: RunRecord, verdicts: Sequence[TrialVerdict], run: Path, agre
     for title, members in SECTIONS.items():
         if of_them := [cause for cause in found if cause.verdict in members]:
             lines += [f"## {title}", "", *_listed(of_them, run), ""]
+    if demanded := evaluated(record.thresholds, verdicts):
+        lines += ["## Thresholds", "", *_thresholds(demanded), ""]
     lines += ["## Clients", "", *_clients(verdicts), "", CELLS, ""]
+    lines += ["## Outcomes", "", *outcomes(table(verdicts)), "", OUTCOMES, ""]
     lines += ["## Matrix", "", *_matrix(verdicts), "", "## Next", "", *_next(verdicts, run)]
     return _bounded(lines)
 
@@ -64,6 +80,24 @@ def shown(verdict: str) -> str:
 def row(cells: Iterable[str]) -> str:
     """Return one line of a table."""
     return f"| {' | '.join(cells)} |"
+
+
+def outcomes(rows: Sequence[Row]) -> list[str]:
+    """Return the table of outcomes."""
+    names = words.headings(rows)
+    lines = [row(names), "|" + " --- |" * len(names)]
+    lines += [row(map(for_markdown, cells)) for cells in words.lines(rows[:MAX_ROWS])]
+    return lines if len(rows) <= MAX_ROWS else [*lines, "", f"and {len(rows) - MAX_ROWS} more rows"]
+
+
+def _thresholds(evaluations: Sequence[Evaluation]) -> list[str]:
+    told = sorted(evaluations, key=lambda each: (RESULTS.index(each.result), each.cell))
+    lines = [row(["result", "threshold", "where", "observed"]), "|" + " --- |" * 4]
+    lines += [
+        row(map(for_markdown, (each.result, each.threshold, each.where, each.observed or "none")))
+        for each in told[:MAX_ROWS]
+    ]
+    return lines if len(told) <= MAX_ROWS else [*lines, "", f"and {len(told) - MAX_ROWS} more"]
 
 
 def _opening(record: RunRecord, verdicts: Sequence[TrialVerdict], agreement: str) -> str:
@@ -89,7 +123,7 @@ def _listed(found: Sequence[Cause], run: Path) -> list[str]:
 
 
 def _matrix(verdicts: Sequence[TrialVerdict]) -> list[str]:
-    clients = sorted({verdict.client for verdict in verdicts})
+    clients = sorted({verdict.client for verdict in verdicts}, key=by_version)
     cells: dict[tuple[str, str, str], dict[str, list[TrialVerdict]]] = {}
     for verdict in verdicts:
         here = cells.setdefault((verdict.broker, verdict.scenario, verdict.guarantee), {})
@@ -112,7 +146,7 @@ def _clients(verdicts: Sequence[TrialVerdict]) -> list[str]:
     """Return a row per client and a column per guarantee, with the verdicts of all situations and the availability."""
     guarantees = sorted({verdict.guarantee for verdict in verdicts})
     lines = [row(["client", *map(for_markdown, guarantees)]), "|" + " --- |" * (1 + len(guarantees))]
-    for client in sorted({verdict.client for verdict in verdicts}):
+    for client in sorted({verdict.client for verdict in verdicts}, key=by_version):
         mine = [verdict for verdict in verdicts if verdict.client == client]
         cells = ([each for each in mine if each.guarantee == guarantee] for guarantee in guarantees)
         lines.append(row([for_markdown(client), *map(_cell, cells)]))

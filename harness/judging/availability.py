@@ -2,11 +2,6 @@
 
 It counts elements of the load, such as records; one with the outcome ok is *acknowledged*.
 
-A record *waits* from its call to its result; one without a result waits until the client was told to close. A *gap* is
-a stretch of time in which some record waits at every moment and none is acknowledged: it begins with an
-acknowledgement, or with a call while no other record waits, and ends with the next acknowledgement, or as soon as no
-record waits. Results other than an acknowledgement end no gap, unless no record waits after them.
-
 A record *waits* from its call to its result. A record without a result waits until the client was told to close. A
 *gap* is a period in which some record waits at every moment and none is acknowledged. It begins with an
 acknowledgement, or with a call while no other record waits. It ends with the next acknowledgement, or as soon as no
@@ -16,7 +11,12 @@ Recovery counts from the end of the last fault, which is the latest end of an ef
 window has no recovery. The *first* acknowledgement is the earliest at or after that moment. The *steady* one is the
 earliest at or after it such that every gap that begins with it or later is at most ``steady_gap_ms`` long: one second,
 plus linger.ms, which every record may spend in its client. Neither depends on the client's performance before the
-faults. One more acknowledgement never makes a gap longer or recovery later.
+faults. One more acknowledgement never makes a gap longer or recovery later. A client that had work after the last fault
+and no steady acknowledgement did not *recover*.
+
+The *latency* of a record is the time from its call to its result, whatever the result is. Its percentiles are nearest
+ranks: one of the latencies, without interpolation. *Requests* are those of the API that carries the load, as the
+witness saw them. Those that a fault kept from passing count too, since the client sent them.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ from statistics import median
 from typing import NamedTuple
 
 from harness.model.evidence import Evidence
-from harness.model.rows import Availability
+from harness.model.rows import Availability, FrameKind
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Outcome
+from harness.outcomes.statistics import quantile
 from harness.plugins import registry
 
 STEADY_MS = 1_000
@@ -58,16 +59,18 @@ def availability(evidence: Evidence) -> Availability:
     outcomes = [send.outcome for send in sends]
     acks = sorted(send.complete_ns for send in evidence.acknowledged.values() if send.complete_ns is not None)
     until_ns = observed_until_ns(evidence)
-    found = gaps(
-        (Span(send.invoke_ns, until_ns if send.complete_ns is None else send.complete_ns) for send in sends),
-        acks,
-    )
+    waits = [
+        Span(send.invoke_ns, until_ns if send.complete_ns is None else send.complete_ns) for send in sends
+    ]
+    found = gaps(waits, acks)
     after_ns = last_fault_end_ns(evidence)
     first_ns, steady_ns = (
         (None, None)
         if after_ns is None
         else recovery(acks, found, after_ns, steady_gap_ms(evidence) * NS_PER_MS)
     )
+    latencies_ns = [send.complete_ns - send.invoke_ns for send in sends if send.complete_ns is not None]
+    sizes = _request_sizes(evidence)
     return Availability(
         offered=len(outcomes),
         acked=outcomes.count(Outcome.OK),
@@ -76,7 +79,27 @@ def availability(evidence: Evidence) -> Availability:
         longest_gap_ms=max((gap.length_ms for gap in found), default=None),
         first_ack_ms=_since(after_ns, first_ns),
         steady_ack_ms=_since(after_ns, steady_ns),
+        recovered=None if not _waited(waits, after_ns) else steady_ns is not None,
+        p50_ns=int(quantile(latencies_ns, 0.50)) if latencies_ns else None,
+        p99_ns=int(quantile(latencies_ns, 0.99)) if latencies_ns else None,
+        requests=len(sizes),
+        request_bytes=sum(sizes),
     )
+
+
+def _waited(waits: Iterable[Span], after_ns: int | None) -> bool:
+    """Return True if a fault ended and some record waited then or later."""
+    return after_ns is not None and any(wait.end_ns >= after_ns for wait in waits)
+
+
+def _request_sizes(evidence: Evidence) -> list[int]:
+    """Return the sizes in bytes of the requests that carry the load."""
+    api = registry.workload(evidence.record.spec.workload.kind).api
+    return [
+        frame.size_bytes
+        for frame in (*evidence.frames, *evidence.blocked_frames)
+        if frame.kind is FrameKind.REQUEST and frame.api == api
+    ]
 
 
 def steady_gap_ms(evidence: Evidence) -> int:

@@ -1,4 +1,4 @@
-"""Compare two runs trial by trial: what got worse, what got better, and what cannot be compared. Pure.
+"""Compare two runs, or two parts of one, trial by trial: what got worse or better, and what is not comparable. Pure.
 
 Trials are the same if they have the same client, scenario, guarantee, variant, seed and broker. All attempts at one
 trial count together. The client's version matters only if a run has several versions of the client; this allows two
@@ -9,9 +9,8 @@ some seeds and attempts of both runs, and about equally often, the difference in
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from math import sqrt
 from typing import NamedTuple
 
 import msgspec
@@ -20,14 +19,14 @@ from harness.judging.fingerprint import decisive, findings, kind_of
 from harness.model.rows import TrialVerdict
 from harness.model.spec import TrialSpec
 from harness.model.verdicts import Verdict
+from harness.outcomes.statistics import wilson
+from harness.text.version_order import by_version
 
 FAILED = frozenset({Verdict.FAIL, Verdict.EXPECTED_FAIL})
 #: Verdicts whose reasons are findings.
 ACCUSED = FAILED | {Verdict.DIFFERS}
 #: Verdicts that break no promise.
 PASSED = frozenset({Verdict.PASS, Verdict.DIFFERS, Verdict.UNEXPECTED_PASS})
-#: The confidence with which two rates must differ: 1.96 standard deviations are 95 %.
-DEVIATIONS = 1.96
 
 
 class VerdictChange(StrEnum):
@@ -44,6 +43,14 @@ class VerdictChange(StrEnum):
     DISAPPEARED = "disappeared"
     NOT_COMPARABLE = "not-comparable"
     SAME = "same"
+
+
+class Across(StrEnum):
+    """What the two sides are: two runs, two clients or versions of one, or two configurations."""
+
+    RUNS = "runs"
+    CLIENTS = "clients"
+    VARIANTS = "configurations"
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -88,8 +95,8 @@ class Side(NamedTuple):
     verdicts: Sequence[TrialVerdict]
 
 
-class _Key(NamedTuple):
-    """A trial independent of its run. ``client`` is a name, or name@version if a run has several versions."""
+class Key(NamedTuple):
+    """A trial independent of its side. ``client`` is a name, or name@version if a side has several versions."""
 
     client: str
     scenario: str
@@ -99,7 +106,7 @@ class _Key(NamedTuple):
 
 
 _Attempts = list[TrialVerdict]
-_Tried = dict[_Key, dict[str, _Attempts]]
+_Tried = dict[Key, dict[str, _Attempts]]
 _Reasons = dict[tuple[object, ...], set[str]]
 
 
@@ -108,19 +115,24 @@ def side(trials: Iterable[TrialSpec], verdicts: Iterable[TrialVerdict]) -> Side:
     return Side({spec.trial: spec for spec in trials}, list(verdicts))
 
 
-def compare(old: Side, new: Side) -> list[Difference]:
-    """Compare every trial that is in either run, the worst change first."""
-    several = {name for one in (old, new) for name, versions in versions_of(one).items() if len(versions) > 1}
-    before, after = _tried(old, several), _tried(new, several)
+def compare(old: Side, new: Side, across: Across = Across.RUNS) -> list[Difference]:
+    """Compare every trial that is in either side, the worst change first."""
+    several = several_versions(old, new)
+    before, after = _tried(old, several, across), _tried(new, several, across)
     chance = _by_chance(before, after)
     found = [
         difference
         for key in before.keys() | after.keys()
-        for difference in _differences(key, before.get(key, {}), after.get(key, {}), old, new, chance)
+        for difference in _differences(key, before.get(key, {}), after.get(key, {}), old, new, chance, across)
     ]
     return sorted(
         found, key=lambda each: (list(VerdictChange).index(VerdictChange(each.change)), _place(each))
     )
+
+
+def several_versions(*sides: Side) -> set[str]:
+    """Return the clients of which a side has several versions, so that the version is part of the trial."""
+    return {name for one in sides for name, versions in versions_of(one).items() if len(versions) > 1}
 
 
 def versions_of(one: Side) -> dict[str, list[str]]:
@@ -128,30 +140,44 @@ def versions_of(one: Side) -> dict[str, list[str]]:
     found: dict[str, set[str]] = defaultdict(set)
     for spec in one.specs.values():
         found[spec.client.name].add(spec.client.version)
-    return {name: sorted(versions) for name, versions in sorted(found.items())}
+    return {name: sorted(versions, key=by_version) for name, versions in sorted(found.items())}
 
 
-def _tried(one: Side, several: set[str]) -> _Tried:
+def key_of(one: Side, verdict: TrialVerdict, several: Collection[str], across: Across) -> Key:
+    """Return what identifies a trial on both sides. What the sides differ in is empty."""
+    ref = one.specs[verdict.trial].client
+    client = str(ref) if ref.name in several else ref.name
+    return Key(
+        "" if across is Across.CLIENTS else client,
+        verdict.scenario,
+        verdict.guarantee,
+        "" if across is Across.VARIANTS else verdict.variant,
+        verdict.seed,
+    )
+
+
+def _tried(one: Side, several: Collection[str], across: Across) -> _Tried:
     tried: _Tried = defaultdict(lambda: defaultdict(list))
     for verdict in one.verdicts:
-        ref = one.specs[verdict.trial].client
-        client = str(ref) if ref.name in several else ref.name
-        key = _Key(client, verdict.scenario, verdict.guarantee, verdict.variant, verdict.seed)
-        tried[key][verdict.broker].append(verdict)
+        tried[key_of(one, verdict, several, across)][verdict.broker].append(verdict)
     return tried
 
 
 def _differences(
-    key: _Key,
+    key: Key,
     before: Mapping[str, _Attempts],
     after: Mapping[str, _Attempts],
     old: Side,
     new: Side,
-    chance: set[tuple[_Key, str]],
+    chance: set[tuple[Key, str]],
+    across: Across,
 ) -> Iterator[Difference]:
     for broker in before.keys() & after.keys():
         was, now = before[broker], after[broker]
-        change, why = _change(was, now), _incomparable(old.specs[was[0].trial], new.specs[now[0].trial])
+        change, why = (
+            _change(was, now),
+            incomparable(old.specs[was[0].trial], new.specs[now[0].trial], across),
+        )
         if why:
             change = VerdictChange.NOT_COMPARABLE
         elif _failed(was) != _failed(now) and (key._replace(seed=0), broker) in chance:
@@ -168,10 +194,10 @@ def _differences(
         yield Difference(VerdictChange.APPEARED.value, *key, broker, None, _result(after[broker]))
 
 
-def _incomparable(old: TrialSpec, new: TrialSpec) -> str:
+def incomparable(old: TrialSpec, new: TrialSpec, across: Across) -> str:
     """Return in what the two trials differ, or "" if they are comparable."""
     parts = {"faults": old.faults == new.faults, "workload": old.workload == new.workload}
-    parts["configuration"] = old.config == new.config
+    parts["configuration"] = across is Across.VARIANTS or old.config == new.config
     other = [name for name, same in parts.items() if not same]
     return f"not with the same {' and '.join(other)}" if other else ""
 
@@ -219,20 +245,20 @@ def _result(attempts: _Attempts) -> Result:
     return Result(told.client, told.verdict, told.reason, alike, len(attempts), told.trial)
 
 
-def _by_chance(before: _Tried, after: _Tried) -> set[tuple[_Key, str]]:
+def _by_chance(before: _Tried, after: _Tried) -> set[tuple[Key, str]]:
     """Return what fails sometimes in both runs, and about equally often: keys without their seed, and the broker."""
     old, new = _rates(before), _rates(after)
     return {
         place
         for place in old.keys() & new.keys()
         if all(0 < failed < of for failed, of in (old[place], new[place]))
-        if _overlap(_interval(*old[place]), _interval(*new[place]))
+        if wilson(*old[place]).overlaps(wilson(*new[place]))
     }
 
 
-def _rates(tried: _Tried) -> dict[tuple[_Key, str], tuple[int, int]]:
+def _rates(tried: _Tried) -> dict[tuple[Key, str], tuple[int, int]]:
     """Return the number of failures, and of attempts with a clear result."""
-    found: dict[tuple[_Key, str], tuple[int, int]] = {}
+    found: dict[tuple[Key, str], tuple[int, int]] = {}
     for key, brokers in tried.items():
         for broker, attempts in brokers.items():
             failed, of = found.get((key._replace(seed=0), broker), (0, 0))
@@ -240,18 +266,6 @@ def _rates(tried: _Tried) -> dict[tuple[_Key, str], tuple[int, int]]:
             of += sum(attempt.verdict in FAILED | PASSED for attempt in attempts)
             found[key._replace(seed=0), broker] = failed, of
     return found
-
-
-def _interval(failed: int, of: int) -> tuple[float, float]:
-    """Return Wilson's interval for the true failure rate."""
-    z2 = DEVIATIONS**2
-    middle = (failed + z2 / 2) / (of + z2)
-    half = DEVIATIONS / (of + z2) * sqrt(failed * (of - failed) / of + z2 / 4)
-    return middle - half, middle + half
-
-
-def _overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    return one[0] <= other[1] and other[0] <= one[1]
 
 
 def _place(difference: Difference) -> tuple[str | int, ...]:

@@ -275,7 +275,12 @@ class Availability(msgspec.Struct, frozen=True):
     ``longest_gap_ms`` is the longest time without an acknowledgement while elements waited. ``first_ack_ms`` and
     ``steady_ack_ms`` count from the end of the last fault: to the first acknowledgement, and to the first
     acknowledgement after which no gap was too long (:mod:`harness.judging.availability`). They are null if there was
-    none.
+    none. ``recovered`` is whether there was a steady one; null if no fault took effect, or if no element waited after
+    the last fault.
+
+    Of the elements with a result, 50 % and 99 % had it at most ``p50_ns`` and ``p99_ns`` after their call. ``requests``
+    and ``request_bytes`` are those of the API that carries the load, as they passed the witness. These are null in a
+    verdict of an earlier version.
     """
 
     offered: Int64 = 0
@@ -285,6 +290,11 @@ class Availability(msgspec.Struct, frozen=True):
     longest_gap_ms: Int64 | None = None
     first_ack_ms: Int64 | None = None
     steady_ack_ms: Int64 | None = None
+    recovered: bool | None = None
+    p50_ns: Int64 | None = None
+    p99_ns: Int64 | None = None
+    requests: Int64 | None = None
+    request_bytes: Int64 | None = None
 
     @property
     def share(self) -> float:

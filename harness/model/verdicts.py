@@ -82,14 +82,14 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
     return min(verdicts, key=SEVERITY.index, default=Verdict.NOT_EXERCISED)
 
 
-def exit_code(verdicts: Iterable[Verdict], lacks: int = 0, *, strict: bool = False) -> int:
+def exit_code(verdicts: Iterable[Verdict], others: Iterable[int] = (), *, strict: bool = False) -> int:
     """Return the exit code of a run with these trial verdicts: 3 before 1 before 4, and 5 if there are no trials.
 
-    ``lacks`` is the exit code for an incomplete run (0 if it is complete). With ``strict``, a difference counts as a
-    failure.
+    ``others`` are exit codes for other reasons, such as an incomplete run or a missed threshold; 0 is none. With
+    ``strict``, a difference counts as a failure.
     """
     table = EXIT_CODES | ({Verdict.DIFFERS: 1} if strict else {})
-    codes = {table[verdict] for verdict in verdicts} | ({lacks} - {0})
+    codes = {table[verdict] for verdict in verdicts} | (set(others) - {0})
     return next((code for code in (3, 1, 4, 0) if code in codes), 5)
 
 

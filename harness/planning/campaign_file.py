@@ -104,6 +104,10 @@ class CampaignFile(msgspec.Struct, frozen=True):
         Spending, Meta(description="The limits of the run; when one is reached, no further trial starts.")
     ] = Spending()
     jobs: Annotated[int | str | None, Meta(description="Trials at a time, or auto.")] = None
+    thresholds: Annotated[
+        tuple[str, ...],
+        Meta(description="What outcomes must meet, such as 'given_up < 0.1%'; a missed one is exit code 1."),
+    ] = ()
 
 
 def load(path: Path) -> CampaignFile:

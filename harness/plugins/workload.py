@@ -103,7 +103,8 @@ class WorkloadKind:
     as there are some. ``apis`` are the other APIs that clients ask; faults may act on frames of all of them.
     ``role`` is what a client is configured as. ``done`` is what messages call an element whose outcome is ok.
 
-    ``counts`` are the numbers that a verdict publishes, and ``meaning`` describes each of them. ``recounted`` is True
+    ``counts`` are the numbers that a verdict publishes, and ``meaning`` describes each of them. ``outcomes`` are those
+    that tell a user what happened to the data: each counts elements, and fewer are better. ``recounted`` is True
     if the report's second judgement counts them too. ``shown`` returns what pages show of a trial's load: heading ->
     text.
     """
@@ -127,6 +128,7 @@ class WorkloadKind:
     shown: Callable[[TrialSpec], Mapping[str, str]] = size
     params: tuple[Param, ...] = ()
     tables: Mapping[str, Table] = field(default_factory=dict)
+    outcomes: tuple[str, ...] = ()
     recounted: bool = False
     needed: tuple[str, ...] = ()
 

@@ -19,6 +19,8 @@ from harness.model.mode import Mode
 from harness.model.rows import TrialVerdict
 from harness.model.spec import ClientRef, FaultSpec, Plan, TrialSpec, Workload
 from harness.model.verdicts import Verdict
+from harness.outcomes.metrics import metrics
+from harness.outcomes.thresholds import Met, evaluated
 from harness.planning import selection, validate_plan
 from harness.planning.plan import make_plan
 from harness.plugins import registry
@@ -53,6 +55,13 @@ class TrialResult:
     folder: Path
     session: ClusterSession
     strict: bool = False
+    thresholds: tuple[str, ...] = ()
+
+    @property
+    def outcomes(self) -> dict[str, float]:
+        """Each metric of the trial by name: shares from 0 to 1, times in milliseconds."""
+        found = {name: metric.value(self.verdict) for name, metric in metrics().items()}
+        return {name: value for name, value in found.items() if value is not None}
 
     @property
     def passed(self) -> bool:
@@ -69,7 +78,8 @@ class TrialResult:
 
         Skip it if the client does not offer the guarantee.
 
-        If ``strict``, a client that differs fails it too. Raise TrialInconclusive for a trial that proves nothing.
+        If ``strict``, a client that differs fails it too. Raise TrialInconclusive for a trial that proves nothing. The
+        thresholds of the options must be met as well.
         """
         self.require_verdict()
         said = Verdict(self.verdict.verdict)
@@ -79,6 +89,19 @@ class TrialResult:
             pytest.xfail(log_line(self.verdict.reason))
         if not self.passed:
             raise TrialFailed(self.report(), sentence(self.verdict))
+        self.must_meet(*self.thresholds)
+
+    def must_meet(self, *thresholds: str) -> None:
+        """Fail the test if an outcome misses one of these thresholds, such as ``given_up < 0.1%``.
+
+        Raise TrialInconclusive if the trial has no such outcome, and UsageError for an invalid threshold.
+        """
+        found = evaluated(thresholds, [self.verdict])
+        if missed := [log_line(each.sentence) for each in found if each.result is Met.MISSED]:
+            told = log_line(replay_line(self.folder))
+            raise TrialFailed("\n".join([*missed, told]), missed[0])
+        if unknown := [each for each in found if each.result is Met.NOT_EVALUATED]:
+            raise TrialInconclusive(f"{log_line(unknown[0].sentence)} ({replay_line(self.folder)})")
 
     def require_verdict(self) -> None:
         """Raise TrialInconclusive if the trial says nothing about the client."""
@@ -100,6 +123,7 @@ class Trials:
     client: ClientRef
     seed: int
     strict: bool = False
+    thresholds: tuple[str, ...] = ()
 
     def __call__(
         self,
@@ -130,9 +154,8 @@ class Trials:
     def tried(self, spec: TrialSpec) -> TrialResult:
         """Run one spec, or wait for its result if it was submitted before."""
         validate_plan.check(Plan(spec.seed, (spec,)), Mode.LIVE)
-        return TrialResult(
-            self.session.submit(spec).result(), self.session.folder(spec), self.session, self.strict
-        )
+        verdict = self.session.submit(spec).result()
+        return TrialResult(verdict, self.session.folder(spec), self.session, self.strict, self.thresholds)
 
 
 def spec_of(scenario: str, guarantee: str | None, client: ClientRef, broker: str, seed: int) -> TrialSpec:

@@ -57,6 +57,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     strict = "a client that differs from what it should do fails the test"
     group.addoption("--kafka-strict", action="store_true", help=strict)
     parser.addini("kafka_strict", strict, type="bool", default=False)
+    demanded = "what the outcomes of each trial must meet, such as 'given_up < 0.1%%'"
+    group.addoption("--kafka-threshold", action="append", metavar="THRESHOLD", help=f"{demanded}; repeatable")
+    parser.addini("kafka_thresholds", demanded.replace("%%", "%"), type="linelist", default=[])
     for name, (default, what) in OPTIONS.items():
         group.addoption(f"--kafka-{name}", metavar=name.upper(), help=f"{what} [{default or 'none'}]")
         parser.addini(f"kafka_{name.replace('-', '_')}", what)
@@ -150,6 +153,19 @@ def is_strict(config: pytest.Config) -> bool:
     return bool(config.getoption("--kafka-strict") or (env != "0" if env else config.getini("kafka_strict")))
 
 
+def thresholds(config: pytest.Config) -> tuple[str, ...]:
+    """Return the thresholds of the command line and the ini file. Raise pytest.UsageError for an invalid one."""
+    from harness.model.errors import KafkaTrialError
+    from harness.outcomes.thresholds import parsed
+    from harness.text.escaping import log_line
+
+    given = (*config.getini("kafka_thresholds"), *(config.getoption("--kafka-threshold") or ()))
+    try:
+        return tuple(parsed(text).text for text in given)
+    except KafkaTrialError as error:
+        raise pytest.UsageError(log_line(f"[{error.code}] {error}")) from None
+
+
 def clients(config: pytest.Config) -> list[ClientRef]:
     """Return the clients under test. Raise pytest.UsageError, with a suggestion, for an unknown one."""
     import shlex
@@ -222,7 +238,8 @@ def kafka_trial(
     """Call it to run a trial of the client under test: see :class:`harness.pytest_support.fixtures.Trials`."""
     from harness.pytest_support.fixtures import Trials
 
-    return Trials(kafka_cluster, kafka_client, number(request.config, "seed"), is_strict(request.config))
+    config = request.config
+    return Trials(kafka_cluster, kafka_client, number(config, "seed"), is_strict(config), thresholds(config))
 
 
 def is_worker(config: pytest.Config) -> bool:

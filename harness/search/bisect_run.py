@@ -16,7 +16,8 @@ from harness.model.rows import TrialVerdict
 from harness.model.spec import ClientRef, TrialSpec
 from harness.plugins.client import InstalledClient
 from harness.running.install import installed
-from harness.search.bisect_search import VersionState, bracket, next_to_try, seeds_for, state_of
+from harness.search.bisect_search import VersionState, bracket, next_to_try
+from harness.search.criteria import Criterion
 from harness.search.trial_batches import BudgetUsedUp, GrowingRun, anomalies
 
 
@@ -31,7 +32,7 @@ class Bisection:
     versions: Sequence[str]
     trials_of: Callable[[str, int], Sequence[TrialSpec]]
     seeds: int
-    anomaly: str | None
+    criterion: Criterion
     is_mended: bool
     clients: dict[ClientRef, InstalledClient]
     say: Callable[[str], None] = lambda _: None
@@ -47,7 +48,7 @@ class Bisection:
         try:
             good, bad = self.versions[0], self.versions[-1]
             await self._try(run, [good, bad])
-            if self.is_as_said and (seeds := seeds_for(self.verdicts[bad], self.anomaly)) > self.seeds:
+            if self.is_as_said and (seeds := self.criterion.seeds(self.verdicts[bad])) > self.seeds:
                 self.say(
                     f"{bad} does not always fail: using {seeds} seeds each, so that a similar version is not missed"
                 )
@@ -81,7 +82,8 @@ class Bisection:
     def failing(self) -> TrialVerdict:
         """A trial of the first bad version that shows the failure."""
         _, bad = self.bracket
-        return next(each for each in self.verdicts[bad] if state_of([each], self.anomaly) is VersionState.BAD)
+        shows = (each for each in self.verdicts[bad] if self.criterion.state([each]) is VersionState.BAD)
+        return next(shows, self.verdicts[bad][0])
 
     async def _is_installed(self, version: str) -> bool:
         ref = ClientRef(self.name, version)
@@ -94,6 +96,7 @@ class Bisection:
         return True
 
     async def _try(self, run: GrowingRun, versions: Sequence[str]) -> None:
+        first, last = self.versions[0], self.versions[-1]
         asked_for = {version: self.trials_of(version, self.seeds) for version in versions}
         new = [spec for specs in asked_for.values() for spec in specs if run.verdict(spec) is None]
         await run.extend(new)
@@ -102,8 +105,14 @@ class Bisection:
             if len(verdicts) < len(specs):
                 raise BudgetUsedUp
             self.verdicts[version] = verdicts
-            self.seen[version] = state_of(verdicts, self.anomaly)
-            self.say(f"{version}: {self.seen[version]}: {_counts(verdicts)}")
+        if {first, last} <= self.verdicts.keys():
+            self.criterion.learn(self.verdicts[first], self.verdicts[last])
+        for version in asked_for:
+            told, verdicts = self.criterion.seen(self.verdicts[version]), self.verdicts[version]
+            self.seen[version] = self.criterion.state(verdicts)
+            self.say(
+                f"{version}: {', '.join(filter(None, (str(self.seen[version]), told)))}: {_counts(verdicts)}"
+            )
 
 
 def _counts(verdicts: Sequence[TrialVerdict]) -> str:

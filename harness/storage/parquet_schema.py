@@ -15,6 +15,24 @@ from harness.model.errors import KafkaTrialError
 from harness.plugins import registry
 from harness.plugins.workload import Columns
 
+#: A verdict's outcomes as columns (:class:`harness.model.rows.Availability`).
+OUTCOMES: Columns = MappingProxyType(
+    {
+        "offered": "long",
+        "acked": "long",
+        "failed": "long",
+        "unknown": "long",
+        "longest_gap_ms": "long?",
+        "first_ack_ms": "long?",
+        "steady_ack_ms": "long?",
+        "recovered": "bool?",
+        "p50_ns": "long?",
+        "p99_ns": "long?",
+        "requests": "long?",
+        "request_bytes": "long?",
+    }
+)
+
 #: The tables of every trial.
 TABLES: Mapping[str, Columns] = MappingProxyType(
     {
@@ -49,12 +67,15 @@ TABLES: Mapping[str, Columns] = MappingProxyType(
             "max_in_flight": "long?",
             "delivery_timeout_ms": "long?",
             "request_timeout_ms": "long?",
+            "linger_ms": "long?",
+            "load_api": "string",
             "load_ns": "long?",
             "heal_ns": "long?",
             "final_ns": "long?",
             "end_ns": "long?",
         },
         "counts": {"trial": "string", "name": "string", "value": "long"},
+        "outcomes": {"trial": "string", **OUTCOMES},
         "requirements": {
             "trial": "string",
             "id": "string",
@@ -121,6 +142,7 @@ TABLES: Mapping[str, Columns] = MappingProxyType(
             "acks": "long?",
             "timeout_ms": "long?",
         },
+        "blocked_requests": {"trial": "string", "t_ns": "long", "api": "string?", "size_bytes": "long"},
         "tcp": {
             "trial": "string",
             "t_ns": "long",

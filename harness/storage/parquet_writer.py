@@ -170,6 +170,8 @@ def _trials(trial: PackedTrial) -> ColumnData:
         max_in_flight=spec.config.get("max.in.flight.requests.per.connection"),
         delivery_timeout_ms=spec.config.get("delivery.timeout.ms"),
         request_timeout_ms=spec.config.get("request.timeout.ms"),
+        linger_ms=spec.config.get("linger.ms"),
+        load_api=registry.workload(spec.workload.kind).api,
         **msgspec.structs.asdict(phases),
     )
 
@@ -177,6 +179,15 @@ def _trials(trial: PackedTrial) -> ColumnData:
 def _counts(trial: PackedTrial) -> ColumnData:
     counts = trial.verdict.counts
     return {"name": list(counts), "value": list(counts.values())}
+
+
+def _outcomes(trial: PackedTrial) -> ColumnData:
+    return _one_row(**msgspec.structs.asdict(trial.verdict.availability))
+
+
+def _blocked_requests(trial: PackedTrial) -> ColumnData:
+    blocked = [frame for frame in trial.evidence.blocked_frames if frame.kind is FrameKind.REQUEST]
+    return _fields(blocked, ("t_ns", "api", "size_bytes"))
 
 
 def _events(trial: PackedTrial) -> ColumnData:
@@ -269,11 +280,13 @@ def _faults(trial: PackedTrial) -> ColumnData:
 COLUMNS: Mapping[str, Callable[[PackedTrial], ColumnData]] = {
     "trials": _trials,
     "counts": _counts,
+    "outcomes": _outcomes,
     "events": _events,
     "requirements": _requirements,
     "findings": _findings,
     "log_records": _log_records,
     "frames": _frames,
+    "blocked_requests": _blocked_requests,
     "tcp": _tcp,
     "produce_parts": _produce_parts,
     "faults": _faults,

@@ -33,11 +33,10 @@ from harness.model.tcp_facts import TcpFact
 from harness.model.verdicts import Verdict
 from harness.planning import own_commands, typed_settings, validate_plan
 from harness.storage import unreadable
+from harness.storage.latest import newest, resolved
 from harness.text.escaping import is_text, safe_line
 
 T = TypeVar("T")
-
-_NAME_BYTES = 1_024
 
 
 class RunRecord(msgspec.Struct, frozen=True):
@@ -55,6 +54,8 @@ class RunRecord(msgspec.Struct, frozen=True):
     baseline: tuple[KnownFailure, ...] = ()
     #: Failing trials are repeated until they have this number of attempts.
     deflake: int = 1
+    #: What the user demands of the outcomes (:mod:`harness.outcomes.thresholds`).
+    thresholds: tuple[str, ...] = ()
     schema_version: int = SCHEMA_VERSION
 
 
@@ -98,12 +99,13 @@ class RunStore:
 
     @classmethod
     def open(cls, path: Path) -> RunStore:
-        """Open the run at ``path``: its folder, or a folder of runs (its ``latest``).
+        """Open the run at ``path``: its folder, ``runs/latest``, or a folder of runs (its newest one).
 
         Raise UsageError for anything else.
         """
         _assert_text(path)
         with looking(path):
+            path = resolved(path)
             if not path.is_dir():
                 raise UsageError(
                     "not-a-run",
@@ -112,16 +114,7 @@ class RunStore:
                     path=path,
                 )
             if not files.present(path / RUN) and files.present(path / LATEST):
-                name = files.read_stored(path / LATEST, most_bytes=_NAME_BYTES).decode(errors="replace")
-                path, runs = path / folder_name(name.strip(), "run"), path
-                # The user named the folder of runs, but not what a link in it points to.
-                if not files.present(path / RUN, runs):
-                    raise UsageError(
-                        "latest-run-missing",
-                        "{latest} names {name}, and there is no such run",
-                        latest=runs / LATEST,
-                        name=path.name,
-                    )
+                path = newest(path)
             if not files.present(path / RUN):
                 raise UsageError(
                     "not-a-run",

@@ -26,6 +26,7 @@ from reports.spark.transforms import (
     latency,
     matrix,
     measurements,
+    outcomes,
     wire,
 )
 from reports.spark.transforms.stored import stored as stored_records
@@ -68,7 +69,13 @@ def results(tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
     stored = stored_records(trials, operations, tables["log_records"]).cache()
     wrong = anomalies.anomalies(operations, stored, tables["events"], faults).cache()
     recomputed = delivery.delivery(trials, operations, stored, wrong).cache()
-    disagreements = agreement.disagreements(trials, tables["delivery"], recomputed).cache()
+    requests = outcomes.load_requests(trials, tables["frames"], tables["blocked_requests"])
+    again = outcomes.outcomes(trials, operations, tables["events"], faults, requests).cache()
+    disagreements = (
+        agreement.disagreements(trials, tables["delivery"], recomputed)
+        .union(agreement.outcomes(trials, tables["outcomes"], again))
+        .cache()
+    )
     identities = agreement.identities(agreement.matched(trials, tables["anomalies"], wrong)).cache()
     doubted = disagreements.select("trial").union(identities.filter("differing > 0").select("trial"))
     published = matrix.published(trials, doubted)
@@ -80,6 +87,7 @@ def results(tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
     sends = latency.classified(trials, operations, faults)
     return {
         "delivery": recomputed,
+        "outcomes": again,
         "disagreements": disagreements,
         "identities": identities,
         "explanations": explained.explanations(trials, twice, tables["anomalies"]),

@@ -17,7 +17,7 @@ from harness.model.verdicts import Level
 from harness.plugins import registry
 from harness.plugins.scenario import Scenario
 from harness.pytest_support.fixtures import TrialInconclusive, TrialResult, Trials, spec_of
-from harness.pytest_support.plugin import clients, is_strict, is_worker, number, setting
+from harness.pytest_support.plugin import clients, is_strict, is_worker, number, setting, thresholds
 from harness.running.cluster_session import ClusterSession
 from harness.text.escaping import log_line
 
@@ -87,7 +87,8 @@ def kafka_verdict(
     kafka_cases: list[TrialSpec],
 ) -> TrialResult:
     """Return the verdict of the item's trial. An item whose trial proves nothing ends here, as an error."""
-    trials = Trials(kafka_cluster, kafka_case.client, kafka_case.seed, is_strict(request.config))
+    config = request.config
+    trials = Trials(kafka_cluster, kafka_case.client, kafka_case.seed, is_strict(config), thresholds(config))
     try:
         if kafka_case in kafka_cases:
             at = kafka_cases.index(kafka_case)

@@ -24,6 +24,7 @@ from harness.planning.plan import make_plan
 from harness.plugins import registry
 from harness.running.install import install
 from harness.search.bisect_run import Bisection
+from harness.search.criteria import criterion
 from harness.storage.run_store import RunStore
 
 
@@ -46,6 +47,13 @@ def bisect(
     anomaly: Annotated[
         str | None, typer.Option(help="A version is bad if it fails with this anomaly; default: any failure.")
     ] = None,
+    on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OUTCOME",
+            help="Bisect on an outcome instead: given_up finds where it changed, 'given_up < 1%' where that is missed.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="The first seed.")] = 1,
     seeds: Annotated[int, typer.Option(min=1, help="The number of seeds for each version.")] = 1,
     jobs: shared.Jobs = shared.AUTO,
@@ -55,6 +63,7 @@ def bisect(
     quiet: shared.Quiet = False,
 ) -> int:
     """Find the first bad version of a client between a good and a bad one, or the version that fixed it."""
+    bad_if = criterion(on, anomaly)
     versions, is_mended = _versions(client, good, bad)
     scenarios = selection.scenarios(scenario, guarantee or ())
     brokers = selection.brokers(broker or ())
@@ -72,7 +81,7 @@ def bisect(
         max_time_s=shared.max_time_of(max_time),
     )
     clients = install([ClientRef(client, good), ClientRef(client, bad)])
-    bisection = Bisection(client, versions, trials_of, seeds, anomaly, is_mended, clients, say)
+    bisection = Bisection(client, versions, trials_of, seeds, bad_if, is_mended, clients, say)
     store = RunStore.create(out_dir, new_record(Plan(seed, ()), options))
     say(
         f"run {store.folder}: {len(versions)} versions of {client}, {some(len(each), 'trial')} each, "

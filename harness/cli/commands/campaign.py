@@ -10,6 +10,7 @@ import typer
 
 from harness.cli import campaign_plan, run_plan
 from harness.cli.options import MAX_SEED, Given, jobs_of, max_time_of, with_given
+from harness.outcomes.thresholds import parsed
 from harness.planning import campaign_file, selection
 from harness.planning.campaign_file import CampaignFile
 from harness.planning.strict_toml import at
@@ -41,6 +42,7 @@ def campaign(
         max_time_s=_max_time_s(told, file),
         max_failures=told.budget.max_failures,
         partial=True,
+        thresholds=_thresholds(told, file),
     )
     chosen = selection.clients(client or (), shlex.split(command or "")) if client or command else ()
     with at(str(file)):
@@ -56,6 +58,11 @@ def _seeds(first: int | None, count: int | None, file: CampaignFile) -> list[int
         return numbers
     begin = numbers[0] if first is None else first
     return list(range(begin, begin + (count or len(numbers))))
+
+
+def _thresholds(file: CampaignFile, path: Path) -> list[str]:
+    with at(f"{path}: thresholds"):
+        return [parsed(text).text for text in file.thresholds]
 
 
 def _jobs(file: CampaignFile, path: Path) -> int | None:

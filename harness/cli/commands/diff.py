@@ -1,20 +1,24 @@
-"""``kafka-trial diff``: how each trial changed between two runs, of two versions of a client or of the same one."""
+"""``kafka-trial diff``: how trials and outcomes changed between two runs, or two clients or configurations of one."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from harness.cli import outcome_changes as changed
 from harness.cli.console import answer, say
 from harness.cli.output import print_json
 from harness.exports import markdown
-from harness.judging.compare import Difference, Side, VerdictChange, compare, side, versions_of
-from harness.model.errors import NothingSelected
+from harness.judging.compare import Across, Difference, Side, VerdictChange, compare, side, versions_of
+from harness.judging.outcome_changes import DEFAULT, outcome_changes
+from harness.model.errors import NothingSelected, UsageError, unknown
+from harness.model.rows import TrialVerdict
+from harness.outcomes.pairs import Direction
 from harness.storage.run_store import RunStore
 from harness.text.escaping import for_markdown
 
@@ -37,33 +41,93 @@ def register(app: typer.Typer) -> None:
 
 def diff(
     old: Annotated[Path, typer.Argument(help="The earlier run's folder, or a folder of runs (its latest).")],
-    new: Annotated[Path, typer.Argument(help="The later run's folder, or a folder of runs (its latest).")],
+    new: Annotated[
+        Path | None, typer.Argument(help="The later run's folder; with --between, default: the same run.")
+    ] = None,
+    between: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            metavar="OLD NEW",
+            help="Compare two clients, versions (NAME@VERSION) or configurations of the runs; the one without "
+            "settings of its own is 'default'.",
+        ),
+    ] = None,
     form: Annotated[
         Format, typer.Option("--format", help="For a terminal, a pull request, or a program.")
     ] = (Format.TEXT),
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 if an outcome is clearly worse.")
+    ] = False,
 ) -> int:
-    """Compare two runs trial by trial; exit 1 if a trial fails now that did not fail before."""
-    stores = RunStore.open(old), RunStore.open(new)
-    before, after = (side(store.record.plan.trials, store.verdicts()) for store in stores)
+    """Compare two runs, or two parts of one, trial by trial and by outcome; exit 1 if a trial fails only now."""
+    stores = _stores(old, new, between)
+    across, before, after = sides(*stores, between)
     for store, one in zip(stores, (before, after), strict=True):
         if not one.verdicts:
             raise NothingSelected("no-finished-trial", "{path} has no finished trial", path=store.folder)
-    differences = compare(before, after)
+    differences = compare(before, after, across)
+    outcomes = outcome_changes(before, after, across)
     told = [each for each in differences if each.change != VerdictChange.SAME]
     counts = Counter(each.change for each in differences)
-    folders = [str(store.folder) for store in stores]
+    names = list(between or (str(store.folder) for store in stores))
     summary = f"{_counted(counts)}{_versions(before, after)}"
     if as_json or form is Format.JSON:
-        print_json(_document(folders, before, after, counts, told))
+        print_json(_document(names, before, after, counts, told) | {"outcomes": changed.document(outcomes)})
     elif form is Format.MD:
-        for row in _markdown(folders, summary, told):
+        for row in (*_markdown(names, summary, told), "", *changed.markdown(outcomes)):
             answer(row)
     else:
         for change, client, where, was, now, reason in map(_cells, told):
             answer(f"{change}: {client} {where}: {was} -> {now}: {reason}")
+        for line in changed.lines(outcomes):
+            answer(line)
     say(summary)
-    return 1 if VerdictChange.REGRESSION in counts else 0
+    worse = strict and any(each.clear and each.direction == Direction.WORSE for each in outcomes.by_client)
+    return 1 if worse or VerdictChange.REGRESSION in counts else 0
+
+
+def _stores(old: Path, new: Path | None, between: tuple[str, str] | None) -> tuple[RunStore, RunStore]:
+    if new is None and between is None:
+        raise UsageError(
+            "one-side",
+            "diff needs a second run, or --between OLD NEW to compare two parts of {path}",
+            path=old,
+        )
+    first = RunStore.open(old)
+    return first, first if new is None else RunStore.open(new)
+
+
+def sides(old: RunStore, new: RunStore, between: tuple[str, str] | None) -> tuple[Across, Side, Side]:
+    """Return what is compared, and its two sides. Raise UsageError for a name that its run does not have."""
+    before, after = (side(store.record.plan.trials, store.verdicts()) for store in (old, new))
+    if between is None:
+        return Across.RUNS, before, after
+    for across, name_of in NAMES.items():
+        parts = [_part(one, name, name_of) for one, name in zip((before, after), between, strict=True)]
+        if all(part.verdicts for part in parts):
+            return across, parts[0], parts[1]
+    for one, name in zip((before, after), between, strict=True):
+        known = sorted({name_of(verdict) for verdict in one.verdicts for name_of in NAMES.values()})
+        if name not in known:
+            raise unknown("client or configuration of the run", name, known)
+    raise UsageError(
+        "unlike-sides",
+        "{old} and {new} must both be clients, or both configurations",
+        old=between[0],
+        new=between[1],
+    )
+
+
+#: How to read the name of a trial's side. Several sides may have the same trial otherwise.
+NAMES: Mapping[Across, Callable[[TrialVerdict], str]] = {
+    Across.CLIENTS: lambda verdict: verdict.client,
+    Across.VARIANTS: lambda verdict: verdict.variant or DEFAULT,
+}
+
+
+def _part(one: Side, name: str, name_of: Callable[[TrialVerdict], str]) -> Side:
+    return Side(one.specs, [verdict for verdict in one.verdicts if name_of(verdict) == name])
 
 
 def _counted(counts: Counter[str]) -> str:

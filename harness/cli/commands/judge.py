@@ -10,9 +10,12 @@ import typer
 from harness import exports
 from harness.cli.console import summary
 from harness.cli.options import Strict
+from harness.cli.outcome_table import tell_outcomes, tell_thresholds
 from harness.cli.output import print_json, run_document
 from harness.model.errors import NothingSelected
 from harness.model.verdicts import Verdict, exit_code
+from harness.outcomes import thresholds
+from harness.outcomes.thresholds import parsed
 from harness.running.trial_runner import rejudge
 from harness.storage.run_store import RunStore
 
@@ -31,11 +34,15 @@ def judge(
 ) -> int:
     """Judge the stored evidence of a run again, and replace its verdicts."""
     store = RunStore.open(run)
+    for text in store.record.thresholds:
+        parsed(text)  # Before verdicts are replaced: a metric may belong to a package that is not installed.
     verdicts = rejudge(store)
     if not verdicts:
         raise NothingSelected("no-finished-trial", "{path} has no finished trial", path=store.folder)
     summary(verdicts, store.folder)
+    tell_outcomes(verdicts)
     exports.write(store, verdicts)
     if as_json:
-        print_json(run_document(store.folder, store.record.plan.seed, verdicts))
-    return exit_code((Verdict(verdict.verdict) for verdict in verdicts), strict=strict)
+        print_json(run_document(store.folder, store.record, verdicts))
+    missed = thresholds.exit_code(tell_thresholds(store.record.thresholds, verdicts))
+    return exit_code((Verdict(verdict.verdict) for verdict in verdicts), (missed,), strict=strict)

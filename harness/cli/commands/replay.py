@@ -33,6 +33,7 @@ from harness.search.trial_batches import simulate
 from harness.simulated.judged import is_simulated
 from harness.simulated.selection import assert_simulated
 from harness.simulated.trial import broker_of
+from harness.storage.latest import resolved
 from harness.storage.run_store import RunStore
 
 Trial = Annotated[
@@ -95,7 +96,7 @@ def replay(
 def located(trial: str, out_dir: Path) -> Path:
     """Return the file that the user named: a trial's folder, a file, - for stdin, or a trial by its id."""
     try:
-        return _located(trial, Path(trial), out_dir)
+        return _located(trial, resolved(Path(trial)), out_dir)
     except OSError as error:
         raise UsageError(
             "cannot-read", "cannot look for trial {path}: {why}", why=error.strerror or error, path=trial

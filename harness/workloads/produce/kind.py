@@ -56,6 +56,7 @@ WORKLOAD: Final = WorkloadKind(
     essential=essential,
     counts=count,
     meaning=MEANING,
+    outcomes=("lost", "duplicated", "reordered"),
     api="Produce",
     apis=APIS,
     role="producer",

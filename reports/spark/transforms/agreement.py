@@ -12,6 +12,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from harness.storage.parquet_schema import OUTCOMES
 from harness.workloads.produce.tables import ANOMALIES, DELIVERY
 from reports.spark.transforms.anomalies import IDENTITY
 
@@ -29,6 +30,27 @@ def disagreements(trials: DataFrame, judged: DataFrame, recomputed: DataFrame) -
         sides[0]
         .join(sides[1], ["trial", "count"], how="full")
         .join(trials.filter("counted"), "trial", how="left_semi")
+        .filter(~F.col("judged").eqNullSafe(F.col("recomputed")))
+        .select("trial", "count", "judged", "recomputed")
+    )
+
+
+def outcomes(trials: DataFrame, judged: DataFrame, recomputed: DataFrame) -> DataFrame:
+    """Return ``trial, count, judged, recomputed`` of outcomes that differ.
+
+    A verdict of an earlier version has fewer outcomes; those are not compared.
+    """
+    sides = [
+        side.withColumn("recovered", F.col("recovered").cast("long")).unpivot(
+            "trial", list(OUTCOMES), "count", name
+        )
+        for side, name in ((judged, "judged"), (recomputed, "recomputed"))
+    ]
+    whole = judged.filter(F.col("requests").isNotNull()).select("trial")
+    return (
+        sides[0]
+        .join(sides[1], ["trial", "count"], how="full")
+        .join(trials.filter("counted").select("trial").intersect(whole), "trial", how="left_semi")
         .filter(~F.col("judged").eqNullSafe(F.col("recomputed")))
         .select("trial", "count", "judged", "recomputed")
     )

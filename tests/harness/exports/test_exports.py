@@ -35,7 +35,8 @@ def listed(text: str) -> list[str]:
 def test_any_text_leaves_tables_and_lists_intact(verdict, words) -> None:
     text = summary(RECORD, [verdict("lost", client=words, reason=words, message=words)], RUN)
     rows = [line for line in text.split("\n") if line.startswith("|")]
-    assert [row.count("|") for row in rows] == [3, 3, 3, 5, 5, 5]
+    outcomes = 6 if words else 5
+    assert [row.count("|") for row in rows] == [*[3] * 3, *[outcomes] * 3, *[5] * 3]
 
 
 def test_causes_are_listed_from_the_worst_with_their_replay_commands(verdict) -> None:
@@ -55,6 +56,7 @@ def test_causes_are_listed_from_the_worst_with_their_replay_commands(verdict) ->
         "## Nothing proven",
         "## Known failures",
         "## Clients",
+        "## Outcomes",
         "## Matrix",
         "## Next",
     ]
@@ -110,7 +112,9 @@ def test_json_exports_have_the_verdicts_and_findings(verdict) -> None:
     assert msgspec.json.Decoder(TrialVerdict).decode_lines(jsonl.results(verdicts)) == verdicts
     told = json.loads(jsonl.findings(RECORD, verdicts, RUN))
     assert [each["anomaly"] for each in told["findings"]] == ["lost"]
-    assert json.loads(msgspec.json.encode(run_document(RUN, 7, verdicts)))["findings"] == told["findings"]
+    assert (
+        json.loads(msgspec.json.encode(run_document(RUN, RECORD, verdicts)))["findings"] == told["findings"]
+    )
 
 
 @pytest.fixture
@@ -141,7 +145,7 @@ def test_all_exports_are_written_into_the_run_or_a_given_folder(store, tmp_path)
     verdicts = list(store.verdicts())
     exports.write(store, verdicts)
     exports.write(store, verdicts, tmp_path / "else", "All agree.")
-    names = {exports.RESULTS, exports.JUNIT, exports.SUMMARY, exports.FINDINGS}
+    names = {exports.RESULTS, exports.JUNIT, exports.SUMMARY, exports.FINDINGS, exports.OUTCOMES}
     assert names <= {path.name for path in store.folder.iterdir()}
     assert names == {path.name for path in (tmp_path / "else").iterdir()}
     assert "All agree." in (tmp_path / "else" / exports.SUMMARY).read_text()

@@ -98,9 +98,12 @@ def breaches(element: ET.Element, schema: Mapping[str, Element]) -> list[str]:
     ]
 
 
-def written(*verdicts: TrialVerdict, seconds: Mapping[str, float] | None = None) -> ET.Element:
+def written(
+    *verdicts: TrialVerdict, seconds: Mapping[str, float] | None = None, thresholds: tuple[str, ...] = ()
+) -> ET.Element:
     """Return the exported document after validating it by both schemas."""
-    root = ET.fromstring(junit(RECORD, verdicts, Path("runs/run-1"), seconds or {}))
+    record = replace(RECORD, thresholds=thresholds)
+    root = ET.fromstring(junit(record, verdicts, Path("runs/run-1"), seconds or {}))
     assert breaches(root, JENKINS) == []
     assert [breach for suite in root for breach in breaches(suite, SUREFIRE)] == []
     return root
@@ -216,6 +219,24 @@ def test_a_known_flaky_failure_is_not_a_failure(verdict) -> None:
     assert results(root) == [("flakyFailure", "attempt 2: expected-fail: known: so")]
     assert [root[0].get(key) for key in ("failures", "errors", "skipped")] == ["0", "0", "0"]
     assert results(written(known)) == [("skipped", "xfail: known: so")]
+
+
+@given(
+    st.lists(
+        st.sampled_from(["offered < 1", "offered > 1", "recovery < 5s", "lost{client=x} < 1"]), max_size=4
+    )
+)
+def test_thresholds_hold_both_schemas_and_are_counted(verdict, thresholds) -> None:
+    """Without thresholds there is no suite of them. The schemas are checked in ``written``."""
+    root = written(verdict(sent=5), thresholds=tuple(thresholds))
+    suites = [suite for suite in root if suite.get("name") == "thresholds"]
+    assert len(suites) == bool(thresholds)
+    assert [suite.get("tests") for suite in suites] == [str(len(thresholds))] * len(suites)
+    assert root.get("tests") == str(1 + len(thresholds)) == str(len(list(root.iter("testcase"))))
+    assert (
+        root.get("failures") == str(thresholds.count("offered < 1")) == str(len(list(root.iter("failure"))))
+    )
+    assert root.get("errors") == str(len(list(root.iter("error"))))
 
 
 ATTEMPTS = st.lists(

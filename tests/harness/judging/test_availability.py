@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace as restruct
 
 from harness.judging.availability import STEADY_MS, Span, availability, gaps, recovery
-from harness.model.rows import Availability
+from harness.model.rows import Availability, Disposition, FrameKind
 
 MS = 1_000_000
 moments = st.integers(0, 40)
@@ -95,6 +95,11 @@ def test_the_availability_of_an_outage(story):
         longest_gap_ms=2_200,
         first_ack_ms=200,
         steady_ack_ms=None,  # two records wait until the close
+        recovered=False,
+        p50_ns=2_723 * MS,  # of record 23, the fourteenth of 28
+        p99_ns=3_911 * MS,  # of record 11, the slowest
+        requests=0,
+        request_bytes=0,
     )
 
 
@@ -105,11 +110,12 @@ def test_a_steady_recovery_allows_gaps_of_a_second_and_linger(story, gap_ms, ste
         told.result(n, 5_025 + gap_ms, outcome="fail")
     found = availability(told.evidence())
     assert (found.first_ack_ms, found.steady_ack_ms) == (200, steady_ack_ms)
+    assert found.recovered is (steady_ack_ms is not None)
 
 
 def test_no_recovery_without_faults_and_no_gap_without_records(story):
     told = story()
-    assert availability(told.evidence()) == Availability()
+    assert availability(told.evidence()) == Availability(requests=0, request_bytes=0)
     told.call(0, at_ms=0)
     told.result(0, 20)
     found = availability(told.evidence())
@@ -132,3 +138,64 @@ def test_a_record_without_a_result_is_a_gap_until_the_close_or_the_end(story):
     phases = restruct(evidence.record.phases, final_ns=None)
     cut_off = replace(evidence, record=restruct(evidence.record, phases=phases))
     assert availability(cut_off).longest_gap_ms == 59_000
+
+
+def one_record(story, fault, *, call_ms=500, result_ms=2_500, outcome="ok"):
+    """Return the availability of a trial with one record and this fault; None for no fault or no result."""
+    told = story(final_ms=7_000)
+    told.call(0, at_ms=call_ms)
+    if result_ms is not None:
+        told.result(0, result_ms, outcome=outcome)
+    if fault is not None:
+        told.fault("latency", *fault)
+    return availability(told.evidence())
+
+
+@pytest.mark.parametrize(
+    ("fault", "more", "recovered"),
+    [
+        (None, {}, None),
+        ((None,), {}, None),  # it never took effect
+        ((1_000, 3_000), {}, None),  # the only record had its result before the fault ended
+        ((1_000, 2_500), {}, True),  # it had its result at that moment
+        ((1_000, 2_499), {}, True),
+        ((1_000, 2_000), {"call_ms": 2_400}, True),
+        ((1_000, 2_000), {"outcome": "fail"}, False),
+        ((1_000, 2_000), {"outcome": "info"}, False),
+        ((1_000, 2_000), {"result_ms": None}, False),
+    ],
+)
+def test_it_recovered_if_work_after_the_last_fault_was_acknowledged(story, fault, more, recovered):
+    found = one_record(story, fault, **more)
+    assert found.recovered is recovered
+    assert (found.steady_ack_ms is not None) is (recovered is True)
+
+
+@given(st.lists(st.tuples(st.integers(0, 6_000), st.sampled_from(["ok", "fail", "info"])), max_size=20))
+def test_latencies_are_those_of_all_results_and_the_nearest_rank(story, results):
+    told = story()
+    told.call(*range(len(results) + 1), at_ms=0)
+    for number, (after_ms, outcome) in enumerate(results):
+        told.result(number, after_ms, outcome=outcome)
+    found = availability(told.evidence())
+    ordered = sorted(after_ms * MS for after_ms, _ in results)
+    assert (found.p50_ns, found.p99_ns) == (
+        (ordered[(len(ordered) + 1) // 2 - 1], ordered[-1]) if ordered else (None, None)
+    )
+
+
+def test_requests_are_those_of_the_load_and_blocked_ones_count(story):
+    told = story()
+    told.call(0, at_ms=0)
+    for at_ms in (1, 2, 3):
+        told.request([0], 0, at_ms)
+        told.answer(0, 0, at_ms + 0.5)
+    told.other(FrameKind.REQUEST, 4, size_bytes=1_000)
+    sized = [restruct(each, size_bytes=10 + at) for at, each in enumerate(told.frames)]
+    told.frames = sized
+    evidence = told.evidence()
+    assert (availability(evidence).requests, availability(evidence).request_bytes) == (3, 10 + 12 + 14)
+    blocked = restruct(sized[0], disposition=Disposition.BLOCKED, size_bytes=7)
+    metadata = restruct(sized[-1], disposition=Disposition.BLOCKED)
+    more = availability(replace(evidence, blocked_frames=(blocked, metadata)))
+    assert (more.requests, more.request_bytes) == (4, 10 + 12 + 14 + 7)

@@ -237,7 +237,8 @@ def test_diff_exits_with_1_on_a_regression(run_of, verdict, capsys) -> None:
     assert call(["diff", str(old), str(new)]) == 1
     out, err = capsys.readouterr()
     assert out.splitlines() == [
-        "regression: c@1 -> c@2 produce/calm[idempotent] local:4.3.1x1 seed 1: pass -> fail: lost: 3 records"
+        "regression: c@1 -> c@2 produce/calm[idempotent] local:4.3.1x1 seed 1: pass -> fail: lost: 3 records",
+        "outcomes: 0 pairs of trials compared, 0 clear changes",
     ]
     assert err.splitlines() == ["regression 1, same 1; compared: c 1 with 2"]
     assert call(["diff", str(new), str(old)]) == 0

@@ -18,6 +18,7 @@ from harness.model.verdicts import Guarantee, Verdict
 from harness.plugins.client import InstalledClient, Launch
 from harness.search.bisect_run import Bisection
 from harness.search.bisect_search import VersionState
+from harness.search.criteria import ByFailure
 from harness.search.trial_batches import GrowingRun
 from harness.storage.run_store import RunStore
 from testkit.codes import has_error
@@ -65,7 +66,8 @@ def bisected(
             raise EnvironmentProblem("made-up", "{ref} does not compile", ref=ref)
         return InstalledClient(ref, Launch((), {}))
 
-    found = Bisection("c", versions, trials_of, seeds, None, False, {}, install=installed)
+    failure = ByFailure()
+    found = Bisection("c", versions, trials_of, seeds, failure, False, {}, install=installed)
     asyncio.run(found.run(world.run))
     return found
 

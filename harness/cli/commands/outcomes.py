@@ -1,0 +1,70 @@
+"""``kafka-trial outcomes``: what happened to the data in a run, in numbers, and whether it meets thresholds."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.console import answer
+from harness.cli.options import AsJson, Threshold
+from harness.cli.outcome_table import drawn, tell_thresholds
+from harness.cli.output import print_json
+from harness.exports import markdown
+from harness.exports import outcomes as exported
+from harness.model.errors import NothingSelected
+from harness.outcomes.cells import by_client, cell_of, table
+from harness.outcomes.thresholds import exit_code, parsed
+from harness.storage.run_store import RunStore
+
+
+class Form(StrEnum):
+    """The output format."""
+
+    TEXT = "text"
+    MD = "md"
+    JSON = "json"
+
+
+class By(StrEnum):
+    """What a row of the table is."""
+
+    CELL = "cell"
+    CLIENT = "client"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("outcomes")(outcomes)
+
+
+def outcomes(
+    run: Annotated[Path, typer.Argument(help="A run's folder, or a folder of runs (its latest).")] = Path(
+        "runs"
+    ),
+    by: Annotated[
+        By, typer.Option(help="A row per scenario and guarantee of each client, or per client.")
+    ] = (By.CELL),
+    threshold: Threshold = None,
+    form: Annotated[Form, typer.Option("--format", help="For a terminal, a pull request, or a program.")] = (
+        Form.TEXT
+    ),
+    as_json: AsJson = False,
+) -> int:
+    """Show what happened to the data in a run; exit 1 if a threshold is missed."""
+    store = RunStore.open(run)
+    verdicts = list(store.verdicts())
+    if not verdicts:
+        raise NothingSelected("no-finished-trial", "{path} has no finished trial", path=store.folder)
+    demanded = (*store.record.thresholds, *(parsed(text).text for text in threshold or ()))
+    rows = table(verdicts, by_client if by is By.CLIENT else cell_of)
+    if as_json or form is Form.JSON:
+        print_json(exported.document(store.record, verdicts, demanded))
+    elif form is Form.MD:
+        for line in markdown.outcomes(rows):
+            answer(line)
+    else:
+        answer(drawn(rows))
+    return exit_code(tell_thresholds(demanded, verdicts))
