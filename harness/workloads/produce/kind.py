@@ -62,6 +62,7 @@ WORKLOAD: Final = WorkloadKind(
     shown=shown,
     refused=settings.refused,
     settings=settings.SETTINGS,
+    withheld=settings.WITHHELD,
     tables=TABLES,
     recounted=True,
     needed=settings.NEEDED,
