@@ -118,6 +118,7 @@ def _properties(case: _Case, run: Path) -> dict[str, str]:
         for name, value in asdict(told.availability).items()
         if told.availability.offered
     }
+    properties |= {f"not_set.{name}": why for name, why in told.not_set.items()}
     properties["attempts"] = str(len(case.attempts))
     properties["level"] = next((cause.level for cause in case.causes), "")
     properties["fingerprint"] = " ".join(cause.fingerprint for cause in case.causes)
