@@ -26,6 +26,10 @@ from harness.plugins.scenario import Config, Scenario
 from harness.plugins.workload import WorkloadKind
 
 
+class SettingsConflict(UsageError):
+    """The settings that the user chose are impossible in every trial that was asked for."""
+
+
 class Cell(NamedTuple):
     """One value of each axis, by name. A situation is a scenario, or a schedule that a campaign file generates."""
 
@@ -127,7 +131,7 @@ def chosen_plan(axes: Axes, seeds: Sequence[int]) -> Plan:
     """Return the plan with all cells. Raise UsageError if the user's settings leave none."""
     cells, left_out = axes.cells(), axes.left_out()
     if left_out and not cells:
-        raise UsageError(
+        raise SettingsConflict(
             "settings-conflict",
             "no trial is possible with {settings}: {why}",
             settings=" ".join(f"-X {each}" for each in axes.user.options()),
@@ -223,7 +227,7 @@ def with_settings(spec: TrialSpec, user: UserSettings) -> TrialSpec:
     config = kind.config(spec.guarantee, spec.config | user.java)
     conflict = conflict_of(scenario, spec.guarantee, user.java) or kind.refused(config)
     if conflict is not None:
-        raise UsageError(
+        raise SettingsConflict(
             "settings-conflict",
             "no trial is possible with {settings}: {why}",
             settings=" ".join(f"-X {each}" for each in user.options()),

@@ -39,6 +39,12 @@ class UserSettings:
         """The name of the configuration: its settings in order of their names, shortened if they are many."""
         return shortened(",".join(self.options()), MOST_CHARS)
 
+    def overridden(self, by: UserSettings) -> UserSettings:
+        """Return these settings, with others that take precedence."""
+        clients = dict.fromkeys((*self.own, *by.own))
+        own = {client: {**self.own.get(client, {}), **by.own.get(client, {})} for client in clients}
+        return UserSettings(self.java | by.java, own)
+
     def options(self) -> list[str]:
         """Return the settings as a command line gives them, without secrets."""
         given = {own_name(client, key): text for client, keys in self.own.items() for key, text in keys.items()}
