@@ -29,7 +29,9 @@ LIBRDKAFKA: Final[Mapping[str, str]] = {
     "bootstrap.servers": ADDRESS,
     "metadata.broker.list": ADDRESS,
     "client.id": NAME,
-    **dict.fromkeys(("security.*", "sasl.*", "ssl.*", "ssl_*", "enable.sasl.*", "enable.ssl.*", "https.*"), PLAIN),
+    **dict.fromkeys(
+        ("security.*", "sasl.*", "ssl.*", "ssl_*", "enable.sasl.*", "enable.ssl.*", "https.*"), PLAIN
+    ),
     **dict.fromkeys(("*_cb", "*.cb", "opaque", "plugin.*", "interceptors", "partitioner_cb", "logger"), HOOK),
     **dict.fromkeys(("delivery.report.only.error", "enabled_events", "go.*", "key.serializer"), HOOK),
     **dict.fromkeys(("transactional.id", "transaction.timeout.ms"), TRANSACTIONS),
@@ -58,8 +60,12 @@ NODE: Final[Mapping[str, str]] = {
     "clientId": NAME,
     **dict.fromkeys(("ssl", "ssl.*", "tls", "tls.*", "sasl", "sasl.*"), PLAIN),
     **dict.fromkeys(("logCreator", "socketFactory", "producer.createPartitioner", "partitioner"), HOOK),
-    **dict.fromkeys(("serializers", "serializers.*", "hooks", "*.registry", "send.messages", "send.topic"), HOOK),
-    **dict.fromkeys(("producer.transactional*", "transactional*", "producer.transactionTimeout"), TRANSACTIONS),
+    **dict.fromkeys(
+        ("serializers", "serializers.*", "hooks", "*.registry", "send.messages", "send.topic"), HOOK
+    ),
+    **dict.fromkeys(
+        ("producer.transactional*", "transactional*", "producer.transactionTimeout"), TRANSACTIONS
+    ),
     **dict.fromkeys(("producer.idempotent", "idempotent"), "the guarantee sets it"),
 }
 

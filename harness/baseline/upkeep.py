@@ -17,7 +17,6 @@ from harness.model.rows import TrialVerdict
 from harness.model.verdicts import Verdict
 from harness.text.globs import matches
 
-
 ANY = "*"
 
 

@@ -168,7 +168,9 @@ class TrialSpec(msgspec.Struct, frozen=True):
     @property
     def chosen(self) -> dict[str, str | int | bool]:
         """The settings that the user chose, a client's own with its name before them: ``CLIENT:KEY``."""
-        of_user = {name: value for name, value in self.config.items() if self.origins.get(name) == Origin.USER}
+        of_user = {
+            name: value for name, value in self.config.items() if self.origins.get(name) == Origin.USER
+        }
         return of_user | {own_name(self.client.name, key): value for key, value in self.client_config.items()}
 
 

@@ -20,7 +20,7 @@ from harness.model.spec import ClientRef, Origin, Plan, TrialSpec
 from harness.model.verdicts import Guarantee
 from harness.planning.setting_values import takes
 from harness.planning.unavailable import IN_FLIGHT
-from harness.planning.user_settings import MOST_CHARS, UserSettings, written
+from harness.planning.user_settings import MOST_CHARS, NONE, UserSettings, written
 from harness.plugins import registry
 from harness.plugins.scenario import Config, Scenario
 from harness.plugins.workload import WorkloadKind
@@ -66,7 +66,7 @@ class Axes:
     brokers: Sequence[str]
     generated: Mapping[str, Scenario] = field(default_factory=dict)
     configurations: Mapping[str, Config] = field(default_factory=lambda: {"": {}})
-    user: UserSettings = UserSettings()
+    user: UserSettings = NONE
 
     @property
     def situations(self) -> dict[str, tuple[str, Scenario]]:
@@ -118,7 +118,7 @@ def make_plan(
     clients: Sequence[ClientRef],
     brokers: Sequence[str],
     seeds: Sequence[int],
-    user: UserSettings = UserSettings(),
+    user: UserSettings = NONE,
 ) -> Plan:
     """Return a plan with every client on every broker in every scenario under each of its guarantees, once per seed.
 

@@ -11,7 +11,17 @@ from harness.planning.plan import make_plan
 from harness.planning.user_settings import UserSettings, parsed, written
 
 #: The fields of a spec that decide what happens in the trial.
-DECISIVE = ("client", "broker", "scenario", "guarantee", "seed", "workload", "faults", "config", "client_config")
+DECISIVE = (
+    "client",
+    "broker",
+    "scenario",
+    "guarantee",
+    "seed",
+    "workload",
+    "faults",
+    "config",
+    "client_config",
+)
 
 
 def run_command(spec: TrialSpec) -> str | None:

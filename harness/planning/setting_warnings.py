@@ -47,6 +47,8 @@ def drawn(specs: Iterable[TrialSpec]) -> Iterator[str]:
                 value = written(spec.config[name])
                 values[name][value] = values[name].get(value, 0) + 1
     for name, counts in sorted(values.items()):
-        shown = ", ".join(f"{value} in {some(count, 'trial')}" for value, count in list(counts.items())[:SHOWN])
+        shown = ", ".join(
+            f"{value} in {some(count, 'trial')}" for value, count in list(counts.items())[:SHOWN]
+        )
         more = f" and {len(counts) - SHOWN} other values" if len(counts) > SHOWN else ""
         yield f"the seed draws {name}: {shown}{more}; -X {name}=VALUE fixes it"

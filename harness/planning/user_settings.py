@@ -47,9 +47,15 @@ class UserSettings:
 
     def options(self) -> list[str]:
         """Return the settings as a command line gives them, without secrets."""
-        given = {own_name(client, key): text for client, keys in self.own.items() for key, text in keys.items()}
+        given = {
+            own_name(client, key): text for client, keys in self.own.items() for key, text in keys.items()
+        }
         parts = (redaction.settings(self.java), redaction.settings(given))
         return [f"{name}={written(value)}" for part in parts for name, value in sorted(part.items())]
+
+
+#: No settings: the client gets those of the plan.
+NONE: Final = UserSettings()
 
 
 def written(value: Setting) -> str:
@@ -86,7 +92,9 @@ def _adding(found: UserSettings, clients: Sequence[str]) -> Callable[[str], None
     def add(text: str) -> None:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise UsageError("setting-form", "-X takes KEY=VALUE or CLIENT:KEY=VALUE, not {text!r}", text=text)
+            raise UsageError(
+                "setting-form", "-X takes KEY=VALUE or CLIENT:KEY=VALUE, not {text!r}", text=text
+            )
         client, colon, key = name.partition(":")
         if name in found.java or key in own.get(client, {}):
             raise UsageError("setting-twice", "-X gives {name} twice", name=name)

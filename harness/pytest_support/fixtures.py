@@ -21,7 +21,7 @@ from harness.model.spec import ClientRef, FaultSpec, Origin, Plan, TrialSpec, Wo
 from harness.model.verdicts import Verdict
 from harness.planning import selection, validate_plan
 from harness.planning.plan import SettingsConflict, make_plan
-from harness.planning.user_settings import UserSettings
+from harness.planning.user_settings import NONE, UserSettings
 from harness.plugins import registry
 from harness.running.cluster_session import ClusterSession
 from harness.text.escaping import log_line
@@ -101,7 +101,7 @@ class Trials:
     client: ClientRef
     seed: int
     strict: bool = False
-    settings: UserSettings = UserSettings()
+    settings: UserSettings = NONE
 
     def __call__(
         self,
@@ -148,7 +148,7 @@ def spec_of(
     client: ClientRef,
     broker: str,
     seed: int,
-    settings: UserSettings = UserSettings(),
+    settings: UserSettings = NONE,
 ) -> TrialSpec:
     """Return the trial of a scenario by name.
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from harness.model.dice import Dice
 from harness.model.spec import ClientRef, TrialSpec
 from harness.planning.plan import Axes, chosen_plan, make_plan
-from harness.planning.user_settings import UserSettings
+from harness.planning.user_settings import NONE, UserSettings
 from harness.plugins.scenario import Scenario
 
 BROKER_VERSION = "4.3.1"
@@ -38,7 +38,7 @@ def spec_of(
     client: ClientRef,
     seed: int,
     broker: str | None = None,
-    user: UserSettings = UserSettings(),
+    user: UserSettings = NONE,
 ) -> TrialSpec:
     """Return the trial of a seed.
 
@@ -57,7 +57,7 @@ def specs(
     clients: Sequence[ClientRef],
     seeds: Sequence[int],
     broker: str | None = None,
-    user: UserSettings = UserSettings(),
+    user: UserSettings = NONE,
 ) -> Iterator[TrialSpec]:
     """Return the trials of several seeds, the same one for every client."""
     return (spec_of(scenario, client, seed, broker, user) for seed in seeds for client in clients)

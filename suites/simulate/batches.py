@@ -18,7 +18,7 @@ from harness.model.evidence import Evidence
 from harness.model.rows import TrialVerdict
 from harness.model.spec import ClientRef, TrialSpec
 from harness.model.verdicts import EXIT_CODES, Guarantee, Verdict
-from harness.planning.user_settings import UserSettings
+from harness.planning.user_settings import NONE, UserSettings
 from harness.plugins import registry
 from harness.simulated.generated import specs
 from harness.simulated.judged import try_spec
@@ -58,7 +58,7 @@ class Job(NamedTuple):
     broker: str | None
     keep: Keep
     folder: Path
-    user: UserSettings = UserSettings()
+    user: UserSettings = NONE
 
 
 class Tried(NamedTuple):

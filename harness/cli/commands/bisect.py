@@ -64,7 +64,9 @@ def bisect(
     user = user_settings.parsed(setting or (), [ClientRef(client, good)])
 
     def trials_of(version: str, seeds: int) -> tuple[TrialSpec, ...]:
-        return make_plan(scenarios, [ClientRef(client, version)], brokers, range(seed, seed + seeds), user).trials
+        return make_plan(
+            scenarios, [ClientRef(client, version)], brokers, range(seed, seed + seeds), user
+        ).trials
 
     each = trials_of(good, seeds)
     _tell_settings(scenarios, user, [*each, *trials_of(bad, seeds)])

@@ -66,7 +66,9 @@ def run(
     argv = shlex.split(command or "")
     chosen = any((scenario, client, broker, guarantee))
     if resume is not None:
-        _assert_no_plan_beside_resume(bool(given.setting) or chosen or rerun_failed is not None or options.changes_the_plan)
+        _assert_no_plan_beside_resume(
+            bool(given.setting) or chosen or rerun_failed is not None or options.changes_the_plan
+        )
         store = RunStore.open(resume)
         _with_commands(store.record.plan, argv, allow_command)
         return run_plan.go_on(store, given.options(jobs=store.record.jobs))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from harness.model.errors import UsageError
 from harness.model.path_names import shortened
@@ -105,9 +106,7 @@ def test_a_guarantee_that_conflicts_is_left_out_with_its_cause():
     user = parsed(["acks=1"], CLIENTS)
     axes = Axes(selection.scenarios(["produce/calm"], ()), CLIENTS, ["local:4.3.1x1"], user=user)
     assert {cell.guarantee for cell in axes.cells()} == {"at-least-once"}
-    assert list(excluded(axes.left_out())) == [
-        "produce/calm idempotent (idempotence needs acks=all, not 1)"
-    ]
+    assert list(excluded(axes.left_out())) == ["produce/calm idempotent (idempotence needs acks=all, not 1)"]
 
 
 def test_settings_that_leave_no_trial_are_an_error():
@@ -128,11 +127,16 @@ def test_each_setting_has_its_origin():
     assert origins["compression.type"] == Origin.SEED
     assert origins["enable.idempotence"] == Origin.GUARANTEE
     assert "batch.size" not in origins
-    assert trials(UserSettings(), "broker/paused-too-long")[0].origins["delivery.timeout.ms"] == Origin.SCENARIO
+    assert (
+        trials(UserSettings(), "broker/paused-too-long")[0].origins["delivery.timeout.ms"] == Origin.SCENARIO
+    )
 
 
 def test_what_the_seed_draws_is_told_until_the_user_fixes_it():
-    assert any("compression.type" in each and "-X compression.type=" in each for each in drawn(trials(UserSettings())))
+    assert any(
+        "compression.type" in each and "-X compression.type=" in each
+        for each in drawn(trials(UserSettings()))
+    )
     assert not list(drawn(trials(parsed(["compression.type=none"], CLIENTS))))
 
 
@@ -157,8 +161,6 @@ def test_a_trial_that_no_command_gives_has_none():
     spec = trials(UserSettings(), "produce/dropped-response")[0]
     assert run_command(spec) is not None
     assert run_command(with_settings(spec, parsed(["retries=1"], CLIENTS))) is not None
-    from msgspec.structs import replace
-
     assert run_command(replace(spec, faults=())) is None
 
 

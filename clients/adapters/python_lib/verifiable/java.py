@@ -51,7 +51,9 @@ def applied(own: Own, not_set: NotSet) -> Applied:
     }
 
 
-def own_arguments(given: Mapping[str, str], known: Collection[str], own: Own, not_set: NotSet) -> dict[str, Any]:
+def own_arguments(
+    given: Mapping[str, str], known: Collection[str], own: Own, not_set: NotSet
+) -> dict[str, Any]:
     """Return the client's own settings as arguments: each text as the Python literal that it is, else as text.
 
     Names that the client does not have or that ``own`` already sets go to ``not_set``.
