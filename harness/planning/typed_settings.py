@@ -95,8 +95,9 @@ def stored_spec(spec: TrialSpec) -> TrialSpec:
     own = redaction.settings(spec.client_config, secrets)
     if stored == spec.config and own == spec.client_config:
         return spec
-    kept: dict[str, str | int | bool] = stored | own
-    for name, value in (spec.config | spec.client_config).items():
+    kept: dict[str, str | int | bool] = {**stored, **own}
+    given: dict[str, str | int | bool] = {**spec.config, **spec.client_config}
+    for name, value in given.items():
         if kept[name] != value:
             _settings.setdefault((name, str(kept[name])), set()).add(value)
     redaction.remember(secrets)
@@ -121,7 +122,7 @@ def texts(config: Mapping[str, str]) -> dict[str, str]:
 def assert_known(specs: Iterable[TrialSpec]) -> None:
     """Raise UsageError for a plan with a redacted setting, before anything starts."""
     for spec in specs:
-        settings(spec.config | spec.client_config)
+        settings({**spec.config, **spec.client_config})
 
 
 def _setting(name: str, value: str | int | bool) -> str | int | bool:
