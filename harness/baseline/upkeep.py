@@ -140,10 +140,10 @@ def _patterns(cell: _Cell) -> Iterator[_Cell]:
     return (_Cell(*parts) for parts in product(clients, scenarios, (cell.guarantee, ""), variants))
 
 
-def _width(pattern: _Cell) -> tuple[int, int]:
+def _width(pattern: _Cell) -> tuple[int, int, bool]:
     """Return a sort key for how much more than one cell a pattern may cover."""
     wild = sum("*" in part for part in (pattern.client, pattern.scenario)) + (not pattern.guarantee)
-    return wild, -len(pattern.scenario)
+    return wild, -len(pattern.scenario), pattern.variant != ANY
 
 
 def _failed(trials: Iterable[TrialVerdict]) -> list[TrialVerdict]:
