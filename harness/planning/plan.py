@@ -238,6 +238,6 @@ def with_settings(spec: TrialSpec, user: UserSettings) -> TrialSpec:
         trial=made_of(f"{spec.trial}+{user.name}"),
         config=config,
         variant="+".join(filter(None, (spec.variant, user.name))),
-        client_config=spec.client_config | user.own.get(spec.client.name, {}),
+        client_config={**spec.client_config, **user.own.get(spec.client.name, {})},
         origins=dict(sorted((spec.origins | dict.fromkeys(user.java, Origin.USER.value)).items())),
     )

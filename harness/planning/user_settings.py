@@ -65,7 +65,8 @@ def written(value: Setting) -> str:
 
 def parsed(texts: Sequence[str], clients: Iterable[ClientRef]) -> UserSettings:
     """Return the settings of several options, for these clients. Raise UsageError with everything that is wrong."""
-    found, errors = UserSettings({}, {}), []
+    found = UserSettings({}, {})
+    errors: list[KafkaTrialError] = []
     names = list(dict.fromkeys(ref.name for ref in clients))
     add = _adding(found, names)
     for text in texts:
@@ -80,14 +81,15 @@ def parsed(texts: Sequence[str], clients: Iterable[ClientRef]) -> UserSettings:
             told=some(len(errors), "setting"),
             why="; ".join(f"[{error.code}] {error}" for error in errors),
         )
-    for error in errors:
-        raise error
+    if errors:
+        raise errors[0]
     return found
 
 
 def _adding(found: UserSettings, clients: Sequence[str]) -> Callable[[str], None]:
     own: dict[str, dict[str, str]] = {}
     assert isinstance(found.own, dict)
+    given: dict[str, Mapping[str, str]] = found.own
 
     def add(text: str) -> None:
         name, equals, value = text.partition("=")
@@ -103,7 +105,7 @@ def _adding(found: UserSettings, clients: Sequence[str]) -> Callable[[str], None
             return
         _check_own(client, key, clients)
         own.setdefault(client, {})[key] = value
-        found.own[client] = own[client]
+        given[client] = own[client]
 
     return add
 
