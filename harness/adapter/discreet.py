@@ -26,7 +26,8 @@ def discreet(event: AnyEvent) -> AnyEvent:
                 for name, (own, value) in event.applied.items()
             }
             not_set = {name: redaction.text(why) for name, why in event.not_set.items()}
-            return replace(event, applied=applied, not_set=not_set)
+            own = {name: redaction.text(why) for name, why in event.client_not_set.items()}
+            return replace(event, applied=applied, not_set=not_set, client_not_set=own)
         case Fatal():
             return replace(event, error=redaction.text(event.error), message=redaction.text(event.message))
         case StartupComplete():

@@ -247,6 +247,12 @@ class ProtocolRules:
                 "expected every setting once, in applied or in not_set; not so {odd}",
                 odd=tuple(odd),
             )
+        if strange := sorted(set(event.client_not_set) - set(command.client_config)):
+            raise RuleBroken(
+                "settings-not-answered",
+                "client_not_set names settings that client_config did not have: {odd}",
+                odd=tuple(strange),
+            )
 
     def _unsupported(self, event: UnknownCommand) -> None:
         command = self._commands.get(event.id)

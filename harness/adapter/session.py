@@ -16,7 +16,7 @@ import time
 from asyncio import Future
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 import msgspec
@@ -132,11 +132,16 @@ class Conversation:
         config: Mapping[str, Setting],
         *,
         role: str = "producer",
+        own: Mapping[str, str] = MappingProxyType({}),
         timeout_s: float = CONFIGURE_TIMEOUT_S,
     ) -> Configured:
-        """Make the client build itself from settings with Java names. Raise ConfigRefused if it reports an error."""
+        """Make the client build itself from settings with Java names, and ``own`` under its own names.
+
+        Raise ConfigRefused if it reports an error.
+        """
         self._configuring = self._next_id
-        event = await self._ask(Configure(self._id(), run_id, instance, role, dict(config)), timeout_s)
+        command = Configure(self._id(), run_id, instance, role, dict(config), dict(own))
+        event = await self._ask(command, timeout_s)
         self._configuring = None
         if isinstance(event, Configured):
             return event

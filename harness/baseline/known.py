@@ -19,7 +19,8 @@ from harness.text.globs import matches
 class KnownFailure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """``client`` (a glob over name@version) fails in ``scenario`` (a glob) by ``anomaly``, ``requirement``, or both.
 
-    ``guarantee`` and ``level`` narrow it down. It covers nothing after ``expires``. If it is ``flaky``, a pass is
+    ``guarantee``, ``level`` and ``variant`` (a glob over names of configurations; empty for trials without one) narrow
+    it down. It covers nothing after ``expires``. If it is ``flaky``, a pass is
     allowed too.
     """
 
@@ -33,11 +34,13 @@ class KnownFailure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     url: str | None = None
     expires: date | None = None
     flaky: bool = False
+    variant: str | None = None
 
     def __str__(self) -> str:
         what = " ".join(filter(None, (self.anomaly, self.requirement)))
         under = f" under {self.guarantee}" if self.guarantee else ""
-        return f"{self.client} {what} in {self.scenario}{under}"
+        with_it = "" if self.variant is None else f" with {self.variant or 'the common settings'}"
+        return f"{self.client} {what} in {self.scenario}{under}{with_it}"
 
     @property
     def told(self) -> str:
@@ -55,7 +58,13 @@ def concerns(known: KnownFailure, trial: TrialVerdict) -> bool:
         matches(trial.client, known.client)
         and matches(trial.scenario, known.scenario)
         and known.guarantee in (None, trial.guarantee)
+        and is_of_variant(trial.variant, known.variant)
     )
+
+
+def is_of_variant(variant: str, pattern: str | None) -> bool:
+    """Return True if the configuration of a trial is the one that an entry names, or matches its glob."""
+    return pattern in (None, variant) or (bool(pattern) and matches(variant, str(pattern)))
 
 
 def covers(known: KnownFailure, trial: TrialVerdict, found: Found) -> bool:

@@ -17,6 +17,8 @@ from harness.model.rows import TrialVerdict
 from harness.model.verdicts import Verdict
 from harness.text.globs import matches
 
+ANY = "*"
+
 
 class _What(NamedTuple):
     """What fails. The requirement is empty unless the anomaly does not have a check's name."""
@@ -26,11 +28,12 @@ class _What(NamedTuple):
 
 
 class _Cell(NamedTuple):
-    """Where it fails: names, or patterns of names. An empty guarantee means any."""
+    """Where it fails: names, or patterns of names. An empty guarantee means any, and so does the variant ANY."""
 
     client: str
     scenario: str
     guarantee: str
+    variant: str
 
     def fits(self, cell: _Cell) -> bool:
         """Return True if this pattern covers that cell."""
@@ -38,6 +41,7 @@ class _Cell(NamedTuple):
             matches(cell.client, self.client)
             and matches(cell.scenario, self.scenario)
             and self.guarantee in ("", cell.guarantee)
+            and self.variant in (ANY, cell.variant)
         )
 
 
@@ -121,7 +125,8 @@ def _stands_for(pattern: _Cell, failed: set[_Cell], passed: set[_Cell]) -> set[_
     named = {cell for cell in failed | passed if pattern.fits(cell)}
     alike = named <= failed and (named <= passed or named.isdisjoint(passed))
     several = all(
-        part in names or len(set(names)) > 1
+        # Without a configuration a client has the common settings, which stand for any.
+        part in names or len(set(names)) > 1 or (part == ANY and "" in names)
         for part, names in zip(pattern, zip(*named, strict=True), strict=True)
     )
     return named if alike and several else set()
@@ -131,13 +136,14 @@ def _patterns(cell: _Cell) -> Iterator[_Cell]:
     name, family = cell.client.rpartition("@")[0], cell.scenario.partition("/")[0]
     clients = (cell.client, f"{name}@*")
     scenarios = (cell.scenario, f"{family}/*", "*")
-    return (_Cell(*parts) for parts in product(clients, scenarios, (cell.guarantee, "")))
+    variants = dict.fromkeys((ANY, cell.variant))
+    return (_Cell(*parts) for parts in product(clients, scenarios, (cell.guarantee, ""), variants))
 
 
-def _width(pattern: _Cell) -> tuple[int, int]:
+def _width(pattern: _Cell) -> tuple[int, int, bool]:
     """Return a sort key for how much more than one cell a pattern may cover."""
-    wild = sum("*" in part for part in pattern) + (not pattern.guarantee)
-    return wild, -len(pattern.scenario)
+    wild = sum("*" in part for part in (pattern.client, pattern.scenario)) + (not pattern.guarantee)
+    return wild, -len(pattern.scenario), pattern.variant != ANY
 
 
 def _failed(trials: Iterable[TrialVerdict]) -> list[TrialVerdict]:
@@ -149,7 +155,7 @@ def _covers_some(entry: KnownFailure, trial: TrialVerdict) -> bool:
 
 
 def _cell(trial: TrialVerdict) -> _Cell:
-    return _Cell(trial.client, trial.scenario, trial.guarantee)
+    return _Cell(trial.client, trial.scenario, trial.guarantee, trial.variant)
 
 
 def _what(found: Found) -> _What:
@@ -168,4 +174,5 @@ def _entry(what: _What, cell: _Cell, reason: str = "", flaky: bool = False) -> K
         scenario=cell.scenario,
         guarantee=cell.guarantee or None,
         flaky=flaky,
+        variant=None if cell.variant == ANY else cell.variant,
     )

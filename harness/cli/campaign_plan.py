@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from harness.model.errors import NothingSelected, UsageError
 from harness.model.spec import ClientRef, Plan
-from harness.planning import own_commands, selection
+from harness.planning import own_commands, selection, user_settings
 from harness.planning.campaign_file import SCENARIO, CampaignFile, Client, Combine, configurations, generated
 from harness.planning.fault_strategies import DrawnScenario
 from harness.planning.pairwise import met, pairwise
-from harness.planning.plan import Axes, Cell, Together, plan_of
+from harness.planning.plan import Axes, Cell, excluded, plan_of
 from harness.planning.strict_toml import at
 from harness.plugins import registry
 from harness.plugins.scenario import Scenario
@@ -29,15 +29,22 @@ class Expanded:
     about: tuple[str, ...]
 
 
-def expanded(file: CampaignFile, seeds: Sequence[int], clients: Sequence[ClientRef] = ()) -> Expanded:
-    """Return the plan of a file. ``clients`` replace those of the file. Raise UsageError for an unknown name in it."""
+def expanded(
+    file: CampaignFile, seeds: Sequence[int], clients: Sequence[ClientRef] = (), given: Sequence[str] = ()
+) -> Expanded:
+    """Return the plan of a file. ``clients`` replace those of the file, and ``given`` are settings of a command line.
+
+    Raise UsageError for an unknown name in it.
+    """
     brokers = _brokers(file)
+    clients = clients or list(dict.fromkeys(_clients(file)))
     axes = Axes(
         _scenarios(file),
-        clients or list(dict.fromkeys(_clients(file))),
+        clients,
         brokers,
         _generated(file, brokers),
         configurations(file),
+        user_settings.parsed(given, clients),
     )
     cells = axes.cells()
     _check_configurations(axes, cells)
@@ -128,13 +135,4 @@ def _about(axes: Axes, cells: Sequence[Cell], chosen: Sequence[Cell], seeds: int
     if chosen is not cells:
         told = f"covers all {len(met(cells))} pairs with {len(chosen)} of {len(cells)} combinations"
     yield f"{told}, each with {seeds} seed{'s' if seeds > 1 else ''}"
-    for configuration, conflict, situations in _by_conflict(axes.left_out()):
-        yield f"left out: {configuration} with {', '.join(situations)} ({conflict})"
-
-
-def _by_conflict(left_out: Sequence[Together]) -> Iterator[tuple[str, str, list[str]]]:
-    grouped: dict[tuple[str, str], dict[str, None]] = {}
-    for each in left_out:
-        grouped.setdefault((each.configuration, each.conflict or ""), {})[each.situation] = None
-    for (configuration, conflict), situations in grouped.items():
-        yield configuration, conflict, list(situations)
+    yield from (f"left out: {sentence}" for sentence in excluded(axes.left_out()))

@@ -19,6 +19,7 @@ from harness.judging.availability import share_told, words
 from harness.judging.cells import counted
 from harness.judging.fingerprint import causes, line, replay
 from harness.model.rows import TrialVerdict
+from harness.model.spec import TrialSpec
 from harness.model.verdicts import GLYPHS, Verdict
 from harness.text.escaping import for_logs, safe_line
 from harness.text.version_order import by_version
@@ -69,6 +70,9 @@ if not console.is_terminal:
 #: The maximum length of a name in a table.
 CELL_CHARS = 200
 
+#: The columns of a matrix before the clients, if no trial has a configuration.
+HEADS = ("scenario", "guarantee")
+
 #: The maximum number of causes on a screen; the run's summary.md has all of them.
 MAX_CAUSES = 40
 
@@ -104,24 +108,28 @@ def shown(verdict: str) -> str:
     return f"[{style}]{glyph} {verdict}[/]"
 
 
+def situation(trial: TrialVerdict | TrialSpec) -> str:
+    """Return the scenario, the guarantee and the configuration of a trial."""
+    return " ".join(filter(None, (trial.scenario, trial.guarantee, trial.variant)))
+
+
 def matrix(verdicts: Sequence[TrialVerdict]) -> Table:
-    """Return a table of scenarios and guarantees by client, with the share of its load that succeeded in each cell.
+    """Return a table of situations by client, with the share of its load that succeeded in each cell.
 
     Several seeds or brokers in a cell are counted; their share is the median, with the range if they differ.
     """
     clients = sorted({verdict.client for verdict in verdicts}, key=by_version)
     # Names with the same beginning must not be cut to the same few letters.
     columns = (Column(_in_two_lines(client), overflow="fold") for client in clients)
-    table = Table("scenario", "guarantee", *columns, box=None, pad_edge=False)
-    cells = sorted({(verdict.scenario, verdict.guarantee) for verdict in verdicts})
-    for scenario, guarantee in cells:
-        row = []
-        for client in clients:
-            here = [
-                v for v in verdicts if (v.scenario, v.guarantee, v.client) == (scenario, guarantee, client)
-            ]
-            row.append(counted(here, shown))
-        table.add_row(cell(scenario), cell(guarantee), *row)
+    cells: dict[tuple[str, ...], dict[str, list[TrialVerdict]]] = {}
+    for each in verdicts:
+        here = cells.setdefault((each.scenario, each.guarantee, each.variant), {})
+        here.setdefault(each.client, []).append(each)
+    heads = ("scenario", "guarantee", "configuration") if any(place[2] for place in cells) else HEADS
+    table = Table(*heads, *columns, box=None, pad_edge=False)
+    for place in sorted(cells):
+        row = (counted(cells[place].get(client, []), shown) for client in clients)
+        table.add_row(*map(cell, place[: len(heads)]), *row)
     return table
 
 

@@ -18,7 +18,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from harness.cli.console import cell, console, say, shown
+from harness.cli.console import cell, console, say, shown, situation
 from harness.judging.availability import share_told, words
 from harness.model.rows import TrialVerdict
 from harness.model.spec import Plan, TrialSpec
@@ -92,7 +92,7 @@ class LiveTable:
         _, word = words([verdict.scenario])
         share = f", {share_told([offered])} {word}" if offered.share < 1 else ""
         say(
-            f"[{done}/{total}] {verdict.verdict}: {verdict.scenario} {verdict.guarantee} {verdict.client} "
+            f"[{done}/{total}] {verdict.verdict}: {situation(verdict)} {verdict.client} "
             f"seed {verdict.seed}{share}{reason}"
         )
         now = time.monotonic()
@@ -129,7 +129,7 @@ class LiveTable:
         for spec, since_s in longest:
             rows.add_row(
                 f"{now - since_s:4.0f} s",
-                cell(f"{spec.scenario} {spec.guarantee}"),
+                cell(situation(spec)),
                 cell(str(spec.client)),
                 f"seed {spec.seed}",
                 self._doing(spec.trial),

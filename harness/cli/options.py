@@ -64,6 +64,15 @@ ClientEnv = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME", help="Also pass this environment variable to clients; repeatable."),
 ]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-X",
+        "--setting",
+        metavar="KEY=VALUE",
+        help="A setting of the client, by its Java name, or CLIENT:KEY=VALUE for a client's own; repeatable.",
+    ),
+]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if a client differs, as for a failure.")]
 Threshold = Annotated[
     list[str] | None,
@@ -130,6 +139,7 @@ class Given:
     strict: Strict = False
     client_env: ClientEnv = None
     threshold: Threshold = None
+    setting: Settings = None
 
     def options(
         self,

@@ -23,9 +23,18 @@ from harness.model.errors import KafkaTrialError, NothingSelected
 from harness.model.mode import Mode
 from harness.model.rows import TrialVerdict
 from harness.model.spec import Plan, TrialSpec
+from harness.model.units import some
 from harness.model.verdicts import Verdict, exit_code
 from harness.outcomes import thresholds
-from harness.planning import estimate, own_commands, selection, typed_settings, unavailable, validate_plan
+from harness.planning import (
+    estimate,
+    own_commands,
+    selection,
+    setting_warnings,
+    typed_settings,
+    unavailable,
+    validate_plan,
+)
 from harness.running.budget import FAILURES, Budget
 from harness.running.campaign import Campaign
 from harness.running.install import Installed, install_what_can_be
@@ -46,6 +55,7 @@ def start(plan: Plan, options: Options, about: Sequence[str] = ()) -> int:
     if not plan.trials:
         raise NothingSelected("empty-plan", "the plan is empty")
     validate_plan.check(plan, Mode.LIVE)
+    about = [*about, *setting_warnings.drawn(plan.trials), *setting_warnings.known_before(plan.trials)]
     for sentence in about:
         say(sentence)
     known = baseline.load(options.baseline) if options.baseline else ()
@@ -210,5 +220,5 @@ def _tell(plan: Plan, options: Options, about: Sequence[str]) -> int:
         why = f" (unsupported: {lacking[spec.trial]})" if spec.trial in lacking else ""
         answer(f"{spec.trial}: {faults}{why}")
     unsupported = f", {len(lacking)} of them unsupported" if lacking else ""
-    answer(f"{len(plan.trials)} trials{unsupported}, seed {plan.seed}, {told.sentence}")
+    answer(f"{some(len(plan.trials), 'trial')}{unsupported}, seed {plan.seed}, {told.sentence}")
     return 0

@@ -140,6 +140,7 @@ def _properties(case: _Case, run: Path) -> dict[str, str]:
         for name, metric in metrics().items()
         if told.availability.offered and (value := metric.value(told)) is not None
     }
+    properties |= {f"not_set.{name}": why for name, why in told.not_set.items()}
     properties["attempts"] = str(len(case.attempts))
     properties["level"] = next((cause.level for cause in case.causes), "")
     properties["fingerprint"] = " ".join(cause.fingerprint for cause in case.causes)

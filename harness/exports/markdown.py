@@ -66,6 +66,8 @@ def summary(record: RunRecord, verdicts: Sequence[TrialVerdict], run: Path, agre
             lines += [f"## {title}", "", *_listed(of_them, run), ""]
     if demanded := evaluated(record.thresholds, verdicts):
         lines += ["## Thresholds", "", *_thresholds(demanded), ""]
+    if ignored := _ignored(verdicts):
+        lines += ["## Settings that were not applied", "", *ignored, ""]
     lines += ["## Clients", "", *_clients(verdicts), "", CELLS, ""]
     lines += ["## Outcomes", "", *outcomes(table(verdicts)), "", OUTCOMES, ""]
     lines += ["## Matrix", "", *_matrix(verdicts), "", "## Next", "", *_next(verdicts, run)]
@@ -124,14 +126,18 @@ def _listed(found: Sequence[Cause], run: Path) -> list[str]:
 
 def _matrix(verdicts: Sequence[TrialVerdict]) -> list[str]:
     clients = sorted({verdict.client for verdict in verdicts}, key=by_version)
-    cells: dict[tuple[str, str, str], dict[str, list[TrialVerdict]]] = {}
+    cells: dict[tuple[str, ...], dict[str, list[TrialVerdict]]] = {}
+    heads = ["broker", "scenario", "guarantee"]
+    if any(verdict.variant for verdict in verdicts):
+        heads.append("configuration")
     for verdict in verdicts:
-        here = cells.setdefault((verdict.broker, verdict.scenario, verdict.guarantee), {})
+        place = (verdict.broker, verdict.scenario, verdict.guarantee, verdict.variant)[: len(heads)]
+        here = cells.setdefault(place, {})
         here.setdefault(verdict.client, []).append(verdict)
     ranked = sorted(cells, key=lambda place: (_worst(cells[place]), place))
     lines = [
-        row(["broker", "scenario", "guarantee", *map(for_markdown, clients)]),
-        "|" + " --- |" * (3 + len(clients)),
+        row([*heads, *map(for_markdown, clients)]),
+        "|" + " --- |" * (len(heads) + len(clients)),
     ]
     for place in sorted(ranked[:MAX_ROWS]):
         lines.append(
@@ -151,6 +157,15 @@ def _clients(verdicts: Sequence[TrialVerdict]) -> list[str]:
         cells = ([each for each in mine if each.guarantee == guarantee] for guarantee in guarantees)
         lines.append(row([for_markdown(client), *map(_cell, cells)]))
     return lines
+
+
+def _ignored(verdicts: Sequence[TrialVerdict]) -> list[str]:
+    """Return a line for each setting that a client could not apply although the user chose it."""
+    lacking = {(each.client, name): why for each in verdicts for name, why in each.not_set.items()}
+    return [
+        f"- {for_markdown(client)} does not get `{in_code_span(name)}`: {for_markdown(why)}"
+        for (client, name), why in sorted(lacking.items())
+    ]
 
 
 def _worst(here: dict[str, list[TrialVerdict]]) -> int:

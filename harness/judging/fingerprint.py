@@ -53,6 +53,7 @@ class Cause(msgspec.Struct, frozen=True):
     smallest: str
     code: str = ""
     explains: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
 
 
 class Found(NamedTuple):
@@ -148,6 +149,8 @@ def what(cause: Cause) -> str:
 def often(cause: Cause) -> str:
     """Return the number of trials and scenarios with the cause, and of all attempts at them."""
     told = f"{some(len(cause.trials), 'trial')}, {some(len(cause.scenarios), 'scenario')}"
+    if any(cause.variants):
+        told += f", with {_listed(variant or 'the common settings' for variant in cause.variants)}"
     return f"{told}; in {len(cause.trials)} of {cause.attempts} attempts" if cause.repeated else told
 
 
@@ -247,6 +250,7 @@ def _cause(name: str, symptoms: Sequence[_Symptom], tried: Counter[tuple[str, ..
         level=min((each.level for each in requirements), key=_norm, default=""),
         scenarios=_distinct(trial.scenario for trial in trials),
         guarantees=_distinct(trial.guarantee for trial in trials),
+        variants=_distinct(trial.variant for trial in trials),
         trials=_distinct(trial.trial for trial in trials),
         attempts=sum(tried[trial] for trial in same),
         repeated=any(tried[trial] > 1 for trial in same),

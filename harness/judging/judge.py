@@ -37,10 +37,14 @@ from harness.model.verdicts import Guarantee, Level, Verdict, worst
 from harness.plugins import registry
 from harness.plugins.check import Check, Inconclusive, Requirement, Unsupported
 from harness.plugins.scenario import Scenario
+from harness.text import redaction
 
+#: The code of a trial whose client rejected its settings.
+REFUSED_CODE = "config-refused"
 ENDINGS = {Ending.UNSUPPORTED: Verdict.UNSUPPORTED, Ending.HARNESS_ERROR: Verdict.HARNESS_ERROR}
 
 NOT_COLLECTED = ReasonKind("not-collected", "collecting ended as {ending}")
+CHOICE_REFUSED = ReasonKind("chosen-settings-refused", "{why} (with the chosen settings {settings})")
 TORN_LOG = ReasonKind("log-torn", "{count} batches in the broker's log do not match their CRC")
 OBSERVERS_DISAGREE = ReasonKind("observers-disagree", "witness and capture disagree: {told}")
 NOT_OFFERED = ReasonKind("setting-not-offered", "the client cannot set {setting}: {told}")
@@ -138,6 +142,10 @@ def _not_judged(evidence: Evidence) -> CheckResult | None:
     record = evidence.record
     if record.ending is not Ending.COMPLETE:
         ended = NOT_COLLECTED.reason(ending=record.ending.value)
+        if record.code == REFUSED_CODE and (chosen := record.spec.chosen):
+            told = ", ".join(f"{name}={value}" for name, value in redaction.settings(chosen).items())
+            refused = CHOICE_REFUSED.reason(settings=told, why=record.reason)
+            return CheckResult(Verdict.NOT_EXERCISED, refused)
         why = Reason(record.code or ended.code, ended.params, record.reason or ended.message)
         return CheckResult(ENDINGS[record.ending], why)
     if (lack := lacking(evidence)) is not None:
@@ -275,6 +283,7 @@ def _verdict(
     counts: Mapping[str, int] | None = None,
     available: Availability | None = None,
 ) -> TrialVerdict:
+    record = evidence.record
     return replace(
         TrialVerdict.of(evidence.record.spec, decided.verdict, decided.reason or Reason("")),
         requirements=tuple(
@@ -291,6 +300,7 @@ def _verdict(
         ),
         faults=_accounts(evidence) if faults is None else faults,
         counts=dict(counts or {}),
+        not_set={name: why for name, why in record.not_set.items() if name in record.spec.chosen},
         availability=available or Availability(),
     )
 

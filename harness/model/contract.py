@@ -29,6 +29,9 @@ TRACE_ENV = "KAFKA_TRIAL_TRACE"
 #: is written immediately, since the process may be killed. A trace that lacks any of this is not evidence.
 TRACE_FEATURE = "trace"
 
+#: The feature of a client that takes settings under its own names, in ``client_config`` of ``configure``.
+CLIENT_CONFIG_FEATURE = "client_config"
+
 CONTRACT_VERSION = 2
 
 #: The errors of a ``fatal`` that the adapter did not cause.
@@ -37,14 +40,19 @@ REFUSED, CRASHED = "ConfigRefused", "ClientCrashed"
 Setting = str | int | bool
 
 
-class Configure(msgspec.Struct, frozen=True, tag="configure", tag_field="cmd"):
-    """Build the client. ``config`` uses the Java names; the client maps, applies and reports each setting."""
+class Configure(msgspec.Struct, frozen=True, tag="configure", tag_field="cmd", omit_defaults=True):
+    """Build the client. ``config`` uses the Java names; the client maps, applies and reports each setting.
+
+    ``client_config`` has settings under the client's own names, which it passes on unchanged. It is present only if
+    there are such settings and the client has the feature CLIENT_CONFIG_FEATURE.
+    """
 
     id: int
     run_id: str
     instance: str
     role: str
     config: dict[str, Setting]
+    client_config: dict[str, str] = {}
 
 
 class LoadCommand(msgspec.Struct, frozen=True, tag_field="cmd"):
@@ -102,8 +110,9 @@ class StartupComplete(Event, frozen=True, kw_only=True, tag="startup_complete"):
 
     ``client_version`` is the version that actually runs, and ``library_version`` that of a wrapped library, if there is
     one. ``features`` lists ``producer``, ``idempotence`` and ``transactions`` as far as the client supports them,
-    ``trace`` for a client that writes its decisions to the file named by ``KAFKA_TRIAL_TRACE``, and ``unplaced`` for a
-    client whose application cannot always know where a record was written.
+    ``trace`` for a client that writes its decisions to the file named by ``KAFKA_TRIAL_TRACE``, ``unplaced`` for a
+    client whose application cannot always know where a record was written, and ``client_config`` for a program that
+    takes settings under the client's own names.
     """
 
     client: str
@@ -115,11 +124,15 @@ class StartupComplete(Event, frozen=True, kw_only=True, tag="startup_complete"):
 
 
 class Configured(Event, frozen=True, kw_only=True, tag="configured"):
-    """The client is built. ``applied``: Java name -> [own name, value]; ``not_set``: Java name -> why."""
+    """The client is built. ``applied``: Java name -> [own name, value]; ``not_set``: Java name -> why.
+
+    ``client_not_set``: name in ``client_config`` -> why. The others of them are applied.
+    """
 
     id: Int64
     applied: dict[str, tuple[str, Setting]]
     not_set: dict[str, str]
+    client_not_set: dict[str, str] = {}
 
 
 class OpInvoke(Event, frozen=True, kw_only=True, tag="op_invoke"):

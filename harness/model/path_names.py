@@ -6,12 +6,25 @@ A new name has plain characters only. An existing folder may have any name that 
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 
 from harness.model.errors import UsageError
 
 #: The maximum length of a path component in most file systems.
 LONGEST = 255
 _STRANGE = re.compile(r"[^A-Za-z0-9._@+-]")
+
+
+#: The length of the hash that ends a shortened name.
+DIGEST_CHARS = 8
+
+
+def shortened(text: str, most: int) -> str:
+    """Return ``text`` if it has at most ``most`` characters, else its beginning and a hash of the whole."""
+    if len(text) <= most:
+        return text
+    digest = sha256(text.encode()).hexdigest()[:DIGEST_CHARS]
+    return f"{text[: most - DIGEST_CHARS - 1]}-{digest}"
 
 
 def component(name: str, what: str) -> str:

@@ -305,7 +305,8 @@ class Availability(msgspec.Struct, frozen=True):
 class TrialVerdict(msgspec.Struct, frozen=True):
     """``verdict.json``: the judgement of one trial. ``reason`` is the sentence of ``code`` and ``params``.
 
-    ``counts`` are those of its workload; empty if nothing was counted.
+    ``counts`` are those of its workload; empty if nothing was counted. ``not_set`` are the settings that the user chose
+    and the client could not apply, with the reasons.
     """
 
     trial: str
@@ -324,6 +325,7 @@ class TrialVerdict(msgspec.Struct, frozen=True):
     code: str = ""
     params: dict[str, Param] = {}
     availability: Availability = Availability()
+    not_set: dict[str, str] = {}
     schema_version: int = SCHEMA_VERSION
 
     @classmethod

@@ -6,6 +6,8 @@ compared, generated and shrunk without importing any of it.
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 import msgspec
 
 from harness.model.verdicts import Guarantee
@@ -124,11 +126,28 @@ class ClientRef(msgspec.Struct, frozen=True):
         return f"{self.name}@{self.version}"
 
 
+class Origin(StrEnum):
+    """Where the value of a setting comes from."""
+
+    PROFILE = "profile"
+    SCENARIO = "scenario"
+    SEED = "seed"
+    GUARANTEE = "guarantee"
+    USER = "user"
+
+
+def own_name(client: str, key: str) -> str:
+    """Return the name of a client's own setting beside those in the Java names."""
+    return f"{client}:{key}"
+
+
 class TrialSpec(msgspec.Struct, frozen=True):
     """One client@version x one broker x one scenario x one guarantee x one seed.
 
-    ``variant`` names what a campaign file adds to the scenario (a configuration, a generated schedule); empty means
-    nothing. ``attempt`` numbers repetitions of the same trial from 1.
+    ``variant`` names what the user adds to the scenario (a generated schedule, a configuration, settings); empty means
+    nothing. ``attempt`` numbers repetitions of the same trial from 1. ``config`` holds the settings in the Java names,
+    ``client_config`` those of this client alone, under its own names and as text. ``origins`` says where a setting of
+    ``config`` comes from (:class:`Origin`); those that it lacks are of the common profile.
     """
 
     trial: str
@@ -143,6 +162,16 @@ class TrialSpec(msgspec.Struct, frozen=True):
     exclusive_cluster: bool = False
     variant: str = ""
     attempt: int = 1
+    client_config: dict[str, str] = {}
+    origins: dict[str, str] = {}
+
+    @property
+    def chosen(self) -> dict[str, str | int | bool]:
+        """The settings that the user chose, a client's own with its name before them: ``CLIENT:KEY``."""
+        of_user = {
+            name: value for name, value in self.config.items() if self.origins.get(name) == Origin.USER
+        }
+        return of_user | {own_name(self.client.name, key): value for key, value in self.client_config.items()}
 
 
 class Plan(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from harness.model.errors import UsageError, unknown
 from harness.plugins import registry
 from harness.plugins.workload import Setting, Values
+from harness.text.globs import matches
 
 
 def known() -> Mapping[str, Sequence[Values]]:
@@ -20,8 +21,19 @@ def known() -> Mapping[str, Sequence[Values]]:
     return found
 
 
+def withheld(name: str) -> str | None:
+    """Return why no campaign may vary this setting of Java's client, or None if it may or if it is unknown."""
+    for kind in registry.table("workloads").values():
+        for pattern, why in kind.withheld.items():
+            if matches(name, pattern):
+                return str(why)
+    return None
+
+
 def accepted(name: str, value: object) -> Setting:
     """Return the value as a plan has it. Raise UsageError for a setting or a value that no workload knows."""
+    if (why := withheld(name)) is not None:
+        raise UsageError("setting-withheld", "{name} cannot be set: {why}", name=name, why=why)
     if name not in (settings := known()):
         raise unknown("setting of a client", name, settings)
     for values in settings[name]:

@@ -92,13 +92,16 @@ def stored_spec(spec: TrialSpec) -> TrialSpec:
     """Return the spec as it may be written to a file."""
     secrets: set[str] = set()
     stored = redaction.settings(spec.config, secrets)
-    if stored == spec.config:
+    own = redaction.settings(spec.client_config, secrets)
+    if stored == spec.config and own == spec.client_config:
         return spec
-    for name, value in spec.config.items():
-        if stored[name] != value:
-            _settings.setdefault((name, str(stored[name])), set()).add(value)
+    kept: dict[str, str | int | bool] = {**stored, **own}
+    given: dict[str, str | int | bool] = {**spec.config, **spec.client_config}
+    for name, value in given.items():
+        if kept[name] != value:
+            _settings.setdefault((name, str(kept[name])), set()).add(value)
     redaction.remember(secrets)
-    return replace(spec, config=stored)
+    return replace(spec, config=stored, client_config=own)
 
 
 def stored_plan(plan: Plan) -> Plan:
@@ -111,10 +114,15 @@ def settings(config: Config) -> dict[str, str | int | bool]:
     return {name: _setting(name, value) for name, value in config.items()}
 
 
+def texts(config: Mapping[str, str]) -> dict[str, str]:
+    """Return a client's own true settings. Raise UsageError as :func:`settings` does."""
+    return {name: str(value) for name, value in settings(config).items()}
+
+
 def assert_known(specs: Iterable[TrialSpec]) -> None:
     """Raise UsageError for a plan with a redacted setting, before anything starts."""
     for spec in specs:
-        settings(spec.config)
+        settings({**spec.config, **spec.client_config})
 
 
 def _setting(name: str, value: str | int | bool) -> str | int | bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from harness.model.spec import ClientRef
+from harness.text.globs import matches
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,46 @@ class ClientKind(Protocol):
 
         Raises EnvironmentProblem if the registry cannot be reached.
         """
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a version of a client was seen to do with the settings of the common profile, in the Java names.
+
+    ``applied``: name -> the client's own names for it. ``not_set``: name -> why the client cannot be given it.
+    ``takes_own`` is True if it takes settings under its own names.
+    """
+
+    applied: Mapping[str, tuple[str, ...]]
+    not_set: Mapping[str, str]
+    takes_own: bool
+
+
+@runtime_checkable
+class KnownSettings(Protocol):
+    """What a client kind may also have: the settings that are known before it runs.
+
+    ``reserved`` has patterns of the client's own settings that a user cannot give, each with the reason.
+    """
+
+    reserved: Mapping[str, str]
+
+    def capabilities(self, version: str) -> Capabilities | None:
+        """Return what is known of a version, or None if it was not tried."""
+
+
+def reserved(kind: ClientKind, key: str) -> str | None:
+    """Return why the user cannot give this setting of a client's own, or None if nothing is known against it."""
+    if not isinstance(kind, KnownSettings):
+        return None
+    for pattern, why in kind.reserved.items():
+        if matches(key, pattern):
+            return why
+    seen = kind.capabilities(kind.default_version)
+    for java, names in (seen.applied if seen else {}).items():
+        if key in names:
+            return f"it is the client's name for {java}; use -X {java}=VALUE"
+    return None
 
 
 @dataclass(frozen=True)

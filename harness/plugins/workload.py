@@ -95,9 +95,9 @@ class WorkloadKind:
 
     ``config`` returns the Java-named settings that make a client promise a guarantee, given those that override them;
     ``drawn`` returns those that the seed decides. ``refused`` says why the Java client would refuse some settings.
-    ``settings`` are those that a campaign may vary. ``needed`` are those that checks calculate with: every plan must
-    give each of them as a whole number. ``essential`` are those of a guarantee: a client that cannot set one of them
-    does not offer the guarantee.
+    ``settings`` are those that a campaign may vary, and ``withheld`` the others: a pattern of names -> why not.
+    ``needed`` are those that checks calculate with: every plan must give each of them as a whole number. ``essential``
+    are those of a guarantee: a client that cannot set one of them does not offer the guarantee.
 
     A request of ``api`` shows that the client is working: generated faults start with one, and the runner waits as long
     as there are some. ``apis`` are the other APIs that clients ask; faults may act on frames of all of them.
@@ -120,6 +120,7 @@ class WorkloadKind:
     api: str
     refused: Callable[[Mapping[str, Setting]], str | None] = never_refused
     settings: Mapping[str, Values] = field(default_factory=dict)
+    withheld: Mapping[str, str] = field(default_factory=dict)
     drawn: Callable[[Dice], Config] = nothing_drawn
     essential: Callable[[Guarantee], tuple[str, ...]] = nothing_essential
     apis: tuple[str, ...] = ("ApiVersions", "Metadata")

@@ -17,12 +17,13 @@ from harness.judging.failure_report import failure_text, replay_line, sentence
 from harness.model.errors import UsageError
 from harness.model.mode import Mode
 from harness.model.rows import TrialVerdict
-from harness.model.spec import ClientRef, FaultSpec, Plan, TrialSpec, Workload
+from harness.model.spec import ClientRef, FaultSpec, Origin, Plan, TrialSpec, Workload
 from harness.model.verdicts import Verdict
 from harness.outcomes.metrics import metrics
 from harness.outcomes.thresholds import Met, evaluated
 from harness.planning import selection, validate_plan
-from harness.planning.plan import make_plan
+from harness.planning.plan import SettingsConflict, make_plan
+from harness.planning.user_settings import NONE, UserSettings
 from harness.plugins import registry
 from harness.running.cluster_session import ClusterSession
 from harness.text.escaping import log_line
@@ -124,6 +125,7 @@ class Trials:
     seed: int
     strict: bool = False
     thresholds: tuple[str, ...] = ()
+    settings: UserSettings = NONE
 
     def __call__(
         self,
@@ -137,18 +139,23 @@ class Trials:
     ) -> TrialResult:
         """Run a scenario and judge it.
 
-        ``faults`` and ``workload`` replace the scenario's, and ``config`` overrides settings.
+        ``faults`` and ``workload`` replace the scenario's, and ``config`` overrides settings. The test is skipped if
+        the settings that the user chose are impossible for it.
 
         Without a guarantee, the strongest one of the scenario is used. Raise UsageError for an impossible combination.
         """
-        spec = spec_of(
-            scenario, guarantee, self.client, self.session.broker, self.seed if seed is None else seed
-        )
+        number = self.seed if seed is None else seed
+        try:
+            spec = spec_of(scenario, guarantee, self.client, self.session.broker, number, self.settings)
+        except SettingsConflict as conflict:
+            pytest.skip(log_line(str(conflict)))
         if faults is not None:
             spec = replace(spec, faults=tuple(faults))
         if workload is not None:
             spec = replace(spec, workload=workload)
-        spec = replace(spec, config=spec.config | dict(config or {}))
+        chosen = dict(config or {})
+        origins = spec.origins | dict.fromkeys(chosen, Origin.USER.value)
+        spec = replace(spec, config=spec.config | chosen, origins=origins)
         return self.tried(self.session.named_anew(spec))
 
     def tried(self, spec: TrialSpec) -> TrialResult:
@@ -158,8 +165,18 @@ class Trials:
         return TrialResult(verdict, self.session.folder(spec), self.session, self.strict, self.thresholds)
 
 
-def spec_of(scenario: str, guarantee: str | None, client: ClientRef, broker: str, seed: int) -> TrialSpec:
-    """Return the trial of a scenario by name. Raise UsageError, with a suggestion, for an unknown name."""
+def spec_of(
+    scenario: str,
+    guarantee: str | None,
+    client: ClientRef,
+    broker: str,
+    seed: int,
+    settings: UserSettings = NONE,
+) -> TrialSpec:
+    """Return the trial of a scenario by name.
+
+    Raise UsageError, with a suggestion, for an unknown name, and SettingsConflict if the settings are impossible.
+    """
     known = registry.scenario(scenario)
     if guarantee is None:
         guarantee = known.guarantees[-1]
@@ -172,5 +189,5 @@ def spec_of(scenario: str, guarantee: str | None, client: ClientRef, broker: str
             guarantee=guarantee,
         )
     [chosen] = selection.scenarios([scenario], [guarantee])
-    [spec] = make_plan([chosen], [client], [broker], [seed]).trials
+    [spec] = make_plan([chosen], [client], [broker], [seed], settings).trials
     return spec

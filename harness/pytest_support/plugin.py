@@ -10,7 +10,7 @@ own brokers. ``-p no:kafka-trial`` disables the plugin.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ import pytest
 
 if TYPE_CHECKING:
     from harness.model.spec import ClientRef
+    from harness.planning.user_settings import UserSettings
     from harness.pytest_support.fixtures import Trials
     from harness.running.cluster_session import ClusterSession
     from harness.running.lane_handle import LaneHandle
@@ -38,6 +39,7 @@ MARKERS = (
     "must: judged by a protocol rule or a promise of safety",
     "should: judged by what the Java client does",
     "fault(kind): a kind of fault that the test throws in",
+    "kafka_settings(*settings): settings of the clients in it, KEY=VALUE or CLIENT:KEY=VALUE",
     "guarantee(name): what the client's settings promise in it",
 )
 SESSION = pytest.StashKey["ClusterSession"]()
@@ -54,6 +56,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--kafka-command", metavar="COMMAND", help="your own adapter, as a command line")
     parser.addini("kafka_clients", "the clients under test", type="args", default=[])
+    chosen = "a setting of the clients, KEY=VALUE or CLIENT:KEY=VALUE"
+    group.addoption(
+        "--kafka-setting",
+        action="append",
+        metavar="KEY=VALUE",
+        help=f"{chosen}; repeatable (ini kafka_settings, env KAFKA_TRIAL_SETTINGS)",
+    )
+    parser.addini("kafka_settings", f"{chosen}, one a line", type="linelist", default=[])
     strict = "a client that differs from what it should do fails the test"
     group.addoption("--kafka-strict", action="store_true", help=strict)
     parser.addini("kafka_strict", strict, type="bool", default=False)
@@ -183,6 +193,29 @@ def clients(config: pytest.Config) -> list[ClientRef]:
         raise pytest.UsageError(log_line(f"[{error.code}] {error}")) from None
 
 
+def settings(config: pytest.Config, more: Sequence[str] = ()) -> UserSettings:
+    """Return the settings of the clients that the user chose, and ``more`` of a test, which override them.
+
+    Raise pytest.UsageError, with one sentence, if they cannot be used.
+    """
+    import shlex
+
+    from harness.model.errors import KafkaTrialError
+    from harness.planning.user_settings import parsed
+    from harness.text.escaping import log_line
+
+    given = (
+        config.getoption("--kafka-setting")
+        or shlex.split(os.environ.get("KAFKA_TRIAL_SETTINGS", ""))
+        or list(config.getini("kafka_settings"))
+    )
+    refs = clients(config)
+    try:
+        return parsed(given, refs).overridden(parsed(more, refs))
+    except KafkaTrialError as error:
+        raise pytest.UsageError(log_line(f"[{error.code}] {error}")) from None
+
+
 @pytest.fixture(scope="session")
 def kafka_cluster(
     request: pytest.FixtureRequest, record_testsuite_property: Callable[[str, object], None]
@@ -239,7 +272,11 @@ def kafka_trial(
     from harness.pytest_support.fixtures import Trials
 
     config = request.config
-    return Trials(kafka_cluster, kafka_client, number(config, "seed"), is_strict(config), thresholds(config))
+    of_test = [text for mark in request.node.iter_markers("kafka_settings") for text in mark.args]
+    chosen = settings(config, of_test)
+    return Trials(
+        kafka_cluster, kafka_client, number(config, "seed"), is_strict(config), thresholds(config), chosen
+    )
 
 
 def is_worker(config: pytest.Config) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +30,7 @@ from harness.model.evidence import PRODUCER, Evidence, passed_and_stopped
 from harness.model.rows import Ending, Frame, FrameKind, LogRecord, Phases, TrialRecord
 from harness.model.run_files import TRACE
 from harness.model.spec import TrialSpec
-from harness.planning import typed_settings, unavailable
+from harness.planning import client_settings, typed_settings, unavailable
 from harness.planning.unavailable import NotOffered
 from harness.plugins import registry
 from harness.plugins.client import InstalledClient
@@ -93,6 +93,7 @@ class LiveTrial:
         lane: Lane,
         client: InstalledClient,
         folder: Path,
+        tell_not_set: Callable[[Mapping[str, str]], None] = lambda _: None,
     ) -> None:
         self._spec, self._run_id, self._topic = spec, run_id, topic
         self._cluster, self._lane, self._client, self._folder = cluster, lane, client, folder
@@ -107,6 +108,7 @@ class LiveTrial:
         self._phase_ns = 0
         self._startup: StartupComplete | None = None
         self._not_set: dict[str, str] = {}
+        self._tell_not_set = tell_not_set
         self._left_out = 0
         self._pulse = Pulse()
         self._trace: tuple[Any, ...] = ()
@@ -165,8 +167,12 @@ class LiveTrial:
                 await self._injector.startup()
                 bootstrap = {"bootstrap.servers": self._lane.bootstrap, "client.id": PRODUCER}
                 config = typed_settings.settings(self._spec.config) | bootstrap
-                configured = await client.configure(self._run_id, PRODUCER, config, role=self._kind.role)
-                self._not_set = configured.not_set
+                own = client_settings.given(self._spec, self._startup.features)
+                configured = await client.configure(
+                    self._run_id, PRODUCER, config, role=self._kind.role, own=own
+                )
+                self._not_set = client_settings.not_set(self._spec, own, configured)
+                self._tell_not_set(client_settings.ignored(self._spec, self._not_set))
                 _assert_met(unavailable.in_flight(self._spec, self._not_set))
                 await self._play(load_script(self._spec.workload), client, faults)
             await self._play(heal_script(flush_timeout_ms(self._spec.config)), client, faults)

@@ -17,7 +17,7 @@ from harness.model.errors import EnvironmentProblem
 from harness.model.evidence import Evidence
 from harness.model.rows import CaptureRecord, Ending, Phases, TrialRecord, TrialVerdict
 from harness.model.spec import ClientRef, TrialSpec
-from harness.planning import validate_plan
+from harness.planning import setting_warnings, validate_plan
 from harness.plugins import registry
 from harness.plugins.client import InstalledClient
 from harness.plugins.cluster import Cluster
@@ -52,6 +52,7 @@ class Execution:
             lane=lane,
             client=self.clients[spec.client],
             folder=self.store.trial_folder(spec.trial),
+            tell_not_set=lambda not_set: self._warn(spec, not_set),
         )
         try:
             self.store.begin(spec.trial)
@@ -101,9 +102,16 @@ class Execution:
             doubt = f"the capture of {spec.trial} is incomplete, so nothing is compared with it: {lost}"
         else:
             return
-        if doubt not in self._said:
-            self._said.add(doubt)
-            self.say(doubt)
+        self._say_once(doubt)
+
+    def _warn(self, spec: TrialSpec, not_set: Mapping[str, str]) -> None:
+        for name, why in not_set.items():
+            self._say_once(setting_warnings.sentence(spec.client, name, why))
+
+    def _say_once(self, sentence: str) -> None:
+        if sentence not in self._said:
+            self._said.add(sentence)
+            self.say(sentence)
 
     def conclude(self, evidence: Evidence) -> TrialVerdict:
         """Judge and store.

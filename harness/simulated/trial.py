@@ -31,7 +31,7 @@ from harness.model.evidence import PRODUCER, Evidence, passed_and_stopped
 from harness.model.mode import Mode
 from harness.model.rows import Ending, FaultRow, LogRecord, Phases, TrialRecord
 from harness.model.spec import TrialSpec
-from harness.planning import typed_settings, unavailable, validate_faults
+from harness.planning import client_settings, typed_settings, unavailable, validate_faults
 from harness.planning.unavailable import NotOffered
 from harness.plugins import registry
 from harness.plugins.registry import client as client_kind
@@ -322,7 +322,9 @@ class SimulatedTrial:
     def _not_set(self) -> dict[str, str]:
         """Return the settings that the client could not apply, each with the reason."""
         configured = next((event for event in self._history if isinstance(event, Configured)), None)
-        return {} if configured is None else configured.not_set
+        if configured is None:
+            return {}
+        return client_settings.not_set(self._spec, {}, configured)
 
     def _mark(self, **moments: int) -> None:
         self._phases = Phases(**(asdict(self._phases) | moments))

@@ -14,9 +14,12 @@ from harness.judging.frame_excerpt import WireLine, origin_ns, wire_lines
 from harness.model.contract import Configured
 from harness.model.evidence import Evidence
 from harness.model.rows import RequirementVerdict, TrialVerdict
-from harness.model.spec import TrialSpec
+from harness.model.spec import Origin, TrialSpec, own_name
+from harness.planning.run_command import run_command
+from harness.planning.user_settings import written
 from harness.plugins import registry
 from harness.plugins.workload import WorkloadKind
+from harness.text import redaction
 from reports.doubts import Doubt
 from reports.pages.log_order import log_order
 from reports.pages.tcp_lines import TcpLine, tcp_lines, tcp_notes
@@ -71,6 +74,7 @@ class TrialPage:
     tcp: Sequence[TcpLine]
     applied: Sequence[tuple[str, str, str]]
     not_set: Sequence[tuple[str, str]]
+    settings: Sequence[tuple[str, str, str]]
     files: Sequence[str]
 
 
@@ -105,18 +109,24 @@ def trial_page(evidence: Evidence, verdict: TrialVerdict, rows: TrialRows, folde
         tcp=tcp_lines(evidence),
         applied=_applied(evidence),
         not_set=sorted(record.not_set.items()),
+        settings=_settings(record.spec),
         files=_files(folder),
     )
 
 
 def reproduce(spec: TrialSpec) -> str:
-    """Return the command that runs this trial again."""
-    options = ["--seed", str(spec.seed), "--guarantee", spec.guarantee.value]
-    if spec.client.command:
-        argv = ["kafka-trial", "run", spec.scenario, "-b", spec.broker, *options, "--", *spec.client.command]
-    else:
-        argv = ["kafka-trial", "run", spec.scenario, "-c", str(spec.client), "-b", spec.broker, *options]
-    return shlex.join(argv)
+    """Return the command that runs exactly this trial again: from its names, or else from its stored spec."""
+    return run_command(spec) or shlex.join(["kafka-trial", "replay", spec.trial])
+
+
+def _settings(spec: TrialSpec) -> list[tuple[str, str, str]]:
+    """Return (name, value, origin) of every setting of the trial, a client's own last."""
+    java = [
+        (name, written(value), spec.origins.get(name, Origin.PROFILE))
+        for name, value in redaction.settings(spec.config).items()
+    ]
+    own = redaction.settings(spec.client_config)
+    return java + [(own_name(spec.client.name, key), value, Origin.USER) for key, value in own.items()]
 
 
 def _faults(evidence: Evidence, recovery: Sequence[Row]) -> list[dict[str, Any]]:

@@ -81,6 +81,10 @@ An adapter reports exactly what its client reports. The verdicts depend on that:
   against the client. But without `acks`, or under the idempotent guarantee without `enable.idempotence`, the trial
   is unsupported. `fatal` with the error `ConfigRefused` means that the client itself refuses the settings; the
   trial is then unsupported too.
+- **The client's own settings.** An adapter with the feature `client_config` may get `client_config` in `configure`:
+  settings under the client's own names, as text. It passes them on unchanged, except those that would override what
+  a Java name has set. Those, and names that the client does not have, belong in `client_not_set` of `configured`,
+  with the reason. An adapter without the feature never gets the field.
 - **Results.** Each record has exactly one. `ok`: the client says that it was written; the offset is -1 if the client
   does not report it. `fail`: it was not written and never will be, which is only true if it was refused before the
   client accepted it. `info`: everything else, where the outcome is unknown. A timeout is `info`, and so is any error

@@ -58,10 +58,7 @@ BETTER = {Better.LOWER: "lower", Better.HIGHER: "higher", Better.NEITHER: "–"}
 def pages() -> dict[str, str]:
     """Return the text of ``outcomes.md``, by that name."""
     rows = (_row(each) for each in metrics().values())
-    units = (
-        (UNITS_OF[unit], ", ".join(code(name) if name else "none" for name in names))
-        for unit, names in UNITS.items()
-    )
+    units = {UNITS_OF[unit]: ", ".join(map(_unit, names)) for unit, names in UNITS.items()}
     fields = ", ".join(code(name) for name in Cell._fields)
     parts = ["# Outcomes and thresholds\n", NOTE, ABOUT, "## Metrics\n"]
     parts += [table(("metric", "in tables", "measured as", "better", "meaning"), rows), WHAT_OF]

@@ -14,10 +14,11 @@ from harness.model.errors import KafkaTrialError
 from harness.model.mode import Mode
 from harness.model.spec import ClientRef, TrialSpec
 from harness.model.verdicts import Level
+from harness.planning.plan import conflict_of
 from harness.plugins import registry
 from harness.plugins.scenario import Scenario
 from harness.pytest_support.fixtures import TrialInconclusive, TrialResult, Trials, spec_of
-from harness.pytest_support.plugin import clients, is_strict, is_worker, number, setting, thresholds
+from harness.pytest_support.plugin import clients, is_strict, is_worker, number, setting, settings, thresholds
 from harness.running.cluster_session import ClusterSession
 from harness.text.escaping import log_line
 
@@ -27,17 +28,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "kafka_case" not in metafunc.fixturenames:
         return
     config = metafunc.config
-    first, broker = number(config, "seed"), setting(config, "broker")
+    first, broker, chosen = number(config, "seed"), setting(config, "broker"), settings(config)
     wanted = _live(setting(config, "scenario"))
     cases = [
         pytest.param(
-            spec := spec_of(name, guarantee, client, broker, seed),
+            spec := spec_of(name, guarantee, client, broker, seed, chosen),
             id=f"{name}-{guarantee}-{client}-s{seed}",
             marks=_marks(scenario, spec),
         )
         for seed in range(first, first + number(config, "seeds"))
         for name, scenario in wanted.items()
         for guarantee in scenario.guarantees
+        if conflict_of(scenario, guarantee, chosen.java) is None
         for client in clients(config)
     ]
     metafunc.parametrize("kafka_case", cases)

@@ -18,6 +18,7 @@ from harness.model.evidence import Evidence
 from harness.model.rows import TrialVerdict
 from harness.model.spec import ClientRef, TrialSpec
 from harness.model.verdicts import EXIT_CODES, Guarantee, Verdict
+from harness.planning.user_settings import NONE, UserSettings
 from harness.plugins import registry
 from harness.simulated.generated import specs
 from harness.simulated.judged import try_spec
@@ -49,7 +50,7 @@ class Keep(StrEnum):
 
 
 class Job(NamedTuple):
-    """What to run: seeds of a scenario, for each client, and where kept evidence goes."""
+    """What to run: seeds of a scenario, for each client with the user's settings, and where kept evidence goes."""
 
     scenario: str
     guarantees: tuple[Guarantee, ...]
@@ -57,6 +58,7 @@ class Job(NamedTuple):
     broker: str | None
     keep: Keep
     folder: Path
+    user: UserSettings = NONE
 
 
 class Tried(NamedTuple):
@@ -71,7 +73,7 @@ def tried(job: Job, seeds: Sequence[int]) -> list[Tried]:
     """Run the trials of these seeds, one after the other."""
     collect_rarely()
     scenario = replace(registry.scenario(job.scenario), guarantees=job.guarantees)
-    return [_one(job, spec) for spec in specs(scenario, job.clients, seeds, job.broker)]
+    return [_one(job, spec) for spec in specs(scenario, job.clients, seeds, job.broker, job.user)]
 
 
 @cache

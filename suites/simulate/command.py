@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from harness.cli.console import say, summary
-from harness.cli.options import Options, Strict
+from harness.cli.options import Options, Settings, Strict
 from harness.cli.output import print_json
 from harness.cli.run_plan import new_record
 from harness.model.errors import unknown
@@ -23,8 +23,9 @@ from harness.model.mode import Mode
 from harness.model.rows import TrialVerdict
 from harness.model.spec import ClientRef, Plan, TrialSpec
 from harness.model.verdicts import Verdict, exit_code
-from harness.planning import selection
+from harness.planning import selection, user_settings
 from harness.plugins import registry
+from harness.simulated.generated import possible
 from harness.simulated.selection import assert_simulated
 from harness.simulated.trial import broker_of
 from harness.storage.run_store import RunStore
@@ -87,6 +88,7 @@ def simulate(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
     strict: Strict = False,
+    setting: Settings = None,
 ) -> int:
     """Run generated trials in virtual time and judge them."""
     if scenario not in registry.names("scenarios"):
@@ -95,8 +97,10 @@ def simulate(
     refs = tuple(_client(name) for name in client or ("reference",))
     if broker is not None:
         broker_of(broker)
+    user = user_settings.parsed(setting or (), refs)
+    chosen = possible(chosen, user)
     store = RunStore.create(out_dir, new_record(Plan(seed, ()), Options(jobs)))
-    job = Job(chosen.name, chosen.guarantees, refs, broker, keep, store.folder)
+    job = Job(chosen.name, chosen.guarantees, refs, broker, keep, store.folder, user)
     say(f"run {store.folder}: {trials} seeds from {seed} of {chosen.name}, {jobs} processes")
     tally, began = VerdictCounts(), time.monotonic()
     with store.claimed():

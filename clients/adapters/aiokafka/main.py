@@ -8,6 +8,7 @@ then. An error from the future is ``info``: it belongs to the last attempt, and 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -44,16 +45,18 @@ class Aiokafka(AsyncAdapter):
 
     client = "aiokafka"
     client_version = aiokafka.__version__
-    features = ("producer", "idempotence")
+    features = ("producer", "idempotence", "client_config")
 
     async def on_configure(self, config: Mapping[str, Any]) -> tuple[Applied, NotSet]:
         own, not_set = java.translate(config, NAMES, codecs(), WHY_NOT)
         give_way(own, not_set, self.client_version)
         self._max_block_s = int(config.get("max.block.ms", MAX_BLOCK_MS)) / 1000
         self._starting: asyncio.Task[None] | None = None
+        known = inspect.signature(aiokafka.AIOKafkaProducer).parameters
+        more = java.own_arguments(self.own, known, own, self.own_not_set)
         try:
-            self._producer = aiokafka.AIOKafkaProducer(**java.arguments(own))
-        except (ValueError, RuntimeError) as error:
+            self._producer = aiokafka.AIOKafkaProducer(**more, **java.arguments(own))
+        except (ValueError, TypeError, RuntimeError) as error:
             raise ConfigRefused(str(error)) from error
         try:
             await self._started()

@@ -17,11 +17,11 @@ import confluent_kafka  # type: ignore[import-not-found]
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from clients.adapters.confluent_kafka.settings import translate, unknown_property
+    from clients.adapters.confluent_kafka.settings import ALIASES, translate, unknown_property
     from clients.adapters.python_lib.verifiable import Adapter, ConfigRefused, Result, run
     from clients.adapters.python_lib.verifiable.adapter import Applied, NotSet
 else:
-    from settings import translate, unknown_property
+    from settings import ALIASES, translate, unknown_property
     from verifiable import Adapter, ConfigRefused, run
 
 UNKNOWN_OFFSET = -1
@@ -42,27 +42,40 @@ class ConfluentKafka(Adapter):
     client_version = first_text(confluent_kafka.version())
     library_version = first_text(confluent_kafka.libversion())
     language = "python/c"
-    features = ("producer", "idempotence")
+    features = ("producer", "idempotence", "client_config")
     polls = True
 
     def configure(self, config: Mapping[str, Any]) -> tuple[Applied, NotSet]:
         wanted, not_set = translate(config)
         self._max_block_s = int(config.get("max.block.ms", MAX_BLOCK_MS)) / 1000
+        given = dict(self.own)
         while True:
             own = {name: value for group in wanted.values() for name, value in group.items()}
+            self._keep_apart(given, own)
             try:
-                self._producer = confluent_kafka.Producer(own)
+                self._producer = confluent_kafka.Producer(given | own)
                 break
             except confluent_kafka.KafkaException as error:
                 name = unknown_property(error.args[0].str())
+                why = f"librdkafka {self.library_version} has no property {name!r}"
                 owner = next((java for java, group in wanted.items() if name in group), None)
-                if owner is None:
+                if owner is not None:
+                    del wanted[owner]
+                    not_set[owner] = why
+                elif name in given:
+                    del given[name]
+                    self.own_not_set[name] = why
+                else:
                     raise ConfigRefused(error.args[0].str()) from error
-                del wanted[owner]
-                not_set[owner] = f"librdkafka {self.library_version} has no property {name!r}"
         return {
             java: (", ".join(group), next(iter(group.values()))) for java, group in wanted.items()
         }, not_set
+
+    def _keep_apart(self, given: dict[str, str], own: Mapping[str, str]) -> None:
+        """Remove from ``given`` what the harness sets itself, under the same name or an older one."""
+        for name in [name for name in given if ALIASES.get(name, name) in own]:
+            del given[name]
+            self.own_not_set[name] = "the harness sets it"
 
     def send(self, topic: str, key: str | None, value: str, partition: int | None, result: Result) -> None:
         def delivered(error: Any, message: Any) -> None:

@@ -29,6 +29,17 @@ ABSENT = {
     "max.block.ms": "produce() of librdkafka never blocks; the adapter retries a full local queue for this long",
 }
 
+#: librdkafka's other names for its properties.
+ALIASES = {
+    "compression.codec": "compression.type",
+    "max.in.flight": "max.in.flight.requests.per.connection",
+    "message.send.max.retries": "retries",
+    "message.timeout.ms": "delivery.timeout.ms",
+    "metadata.broker.list": "bootstrap.servers",
+    "queue.buffering.max.ms": "linger.ms",
+    "request.required.acks": "acks",
+}
+
 _UNKNOWN = re.compile(r'No such configuration property: "([^"]+)"')
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from clients.adapters.go_lib import GoClient
+from clients.known_settings import LIBRDKAFKA
 
 _MODULE = "github.com/confluentinc/confluent-kafka-go"
 
@@ -17,4 +18,5 @@ CLIENT = GoClient(
     modules=((_MODULE, "1.0.0"), (f"{_MODULE}/v2", "2.0.0")),
     cgo=True,
     language="go/c",
+    reserved=LIBRDKAFKA,
 )

@@ -29,7 +29,10 @@ func main() { verifiable.Run(&adapter{}) }
 type adapter struct {
 	producer *kafka.Producer
 	maxBlock time.Duration
+	own      map[string]string
 }
+
+func (a *adapter) TakeOwn(own map[string]string) { a.own = own }
 
 func (a *adapter) About() verifiable.About {
 	_, librdkafka := kafka.LibraryVersion()
@@ -38,7 +41,7 @@ func (a *adapter) About() verifiable.About {
 		ClientVersion:  verifiable.ModuleVersion("github.com/confluentinc/confluent-kafka-go/v2"),
 		LibraryVersion: librdkafka,
 		Language:       "go/c",
-		Features:       []string{"producer", "idempotence"},
+		Features:       []string{"producer", "idempotence", "client_config"},
 	}
 }
 
@@ -49,19 +52,34 @@ func (a *adapter) Configure(config verifiable.Config) (verifiable.Told, error) {
 	}
 	wanted := properties{}
 	told := wanted.translate(config)
+	given := kafka.ConfigMap{}
+	told = told.Own(a.own, func(name, value string) error {
+		if wanted.has(newest(name)) {
+			return errors.New("the harness sets it")
+		}
+		given[name] = value
+		return nil
+	})
 	for {
-		producer, err := kafka.NewProducer(wanted.all())
+		producer, err := kafka.NewProducer(wanted.all(given))
 		if err == nil {
 			a.producer = producer
 			go a.serve(producer.Events())
 			return told, nil
 		}
-		java, own, ok := wanted.unknown(err)
+		own, ok := unknown(err)
+		why := fmt.Sprintf("this librdkafka has no property %q", own)
+		if _, is := given[own]; ok && is {
+			delete(given, own)
+			told.ClientNotSet[own] = why
+			continue
+		}
+		java, ok := wanted.owner(own)
 		if !ok {
 			return told, verifiable.Refused(err)
 		}
 		delete(wanted, java)
-		told.NotAsAsked(java, fmt.Sprintf("this librdkafka has no property %q", own))
+		told.NotAsAsked(java, why)
 	}
 }
 

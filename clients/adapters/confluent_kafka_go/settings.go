@@ -60,8 +60,12 @@ func (p properties) give(java, value string) (own, given string) {
 	return strings.Join(names, ", "), value
 }
 
-func (p properties) all() *kafka.ConfigMap {
+// all returns every property, with those of the user that the harness does not set.
+func (p properties) all(given kafka.ConfigMap) *kafka.ConfigMap {
 	every := kafka.ConfigMap{}
+	for name, value := range given {
+		every[name] = value
+	}
 	for _, group := range p {
 		for name, value := range group {
 			every[name] = value
@@ -70,18 +74,44 @@ func (p properties) all() *kafka.ConfigMap {
 	return &every
 }
 
-// unknown returns the property that librdkafka rejected as unknown, and its Java name.
-func (p properties) unknown(refusal error) (java, own string, ok bool) {
+// unknown returns the property that librdkafka rejected as unknown.
+func unknown(refusal error) (own string, ok bool) {
 	var told kafka.Error
 	if !errors.As(refusal, &told) {
-		return "", "", false
+		return "", false
 	}
 	_, quoted, found := strings.Cut(told.String(), "No such configuration property: ")
-	own = strings.Trim(quoted, `"`)
+	return strings.Trim(quoted, `"`), found
+}
+
+// owner returns the Java name that requests a property.
+func (p properties) owner(own string) (java string, ok bool) {
 	for java, group := range p {
-		if _, has := group[own]; has && found {
-			return java, own, true
+		if _, has := group[own]; has {
+			return java, true
 		}
 	}
-	return "", "", false
+	return "", false
+}
+
+func (p properties) has(own string) bool {
+	_, ok := p.owner(own)
+	return ok
+}
+
+// newest returns librdkafka's newer name for one of its properties.
+func newest(own string) string {
+	newer, older := map[string]string{
+		"compression.codec":        "compression.type",
+		"max.in.flight":            "max.in.flight.requests.per.connection",
+		"message.send.max.retries": "retries",
+		"message.timeout.ms":       "delivery.timeout.ms",
+		"metadata.broker.list":     "bootstrap.servers",
+		"queue.buffering.max.ms":   "linger.ms",
+		"request.required.acks":    "acks",
+	}[own]
+	if older {
+		return newer
+	}
+	return own
 }

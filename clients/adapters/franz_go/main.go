@@ -28,19 +28,29 @@ func main() { verifiable.Run(&franzGo{}) }
 type franzGo struct {
 	client      *kgo.Client
 	withoutAcks bool
+	own         map[string]string
 }
+
+func (f *franzGo) TakeOwn(own map[string]string) { f.own = own }
 
 func (f *franzGo) About() verifiable.About {
 	return verifiable.About{
 		Client:        "franz-go",
 		ClientVersion: verifiable.ModuleVersion("github.com/twmb/franz-go"),
 		Language:      "go",
-		Features:      []string{"producer", "idempotence"},
+		Features:      []string{"producer", "idempotence", "client_config"},
 	}
 }
 
 func (f *franzGo) Configure(config verifiable.Config) (verifiable.Told, error) {
 	options, told := translate(config)
+	told = told.Own(f.own, func(name, value string) error {
+		option, err := ownOption(name, value)
+		if err == nil {
+			options = append(options, option)
+		}
+		return err
+	})
 	f.withoutAcks = config["acks"] == "0"
 	client, err := kgo.NewClient(options...)
 	if err != nil {

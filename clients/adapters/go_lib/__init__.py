@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from packaging.version import Version
 
+from clients.known_settings import GO, AdapterSettings
 from harness.model.errors import UsageError
 from harness.plugins.client import Launch
 from harness.provision.go_programs import LOCK, GoProgram, built, published, write_lock
@@ -21,7 +23,7 @@ _WHOLE = re.compile(r"\d+\.\d+\.\d+(-(alpha|beta|rc)[.\d]*)?")
 
 
 @dataclass(frozen=True)
-class GoClient:
+class GoClient(AdapterSettings):
     """A client kind in Go. Its program is the ``.go`` files in ``folder``.
 
     ``modules`` are the paths that its module has had, each with the first version under it, oldest first. ``since``
@@ -38,6 +40,7 @@ class GoClient:
     since: tuple[str, ...] = ()
     cgo: bool = False
     language: str = "go"
+    reserved: Mapping[str, str] = field(default_factory=lambda: GO)
 
     def install(self, version: str) -> Launch:
         """Return the program, built with that version of the client. See :class:`harness.plugins.client.ClientKind`."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from clients.known_settings import JAVA, AdapterSettings
 from harness.plugins.client import Launch
 from harness.provision.jars import Module, published
 from harness.provision.java_programs import java_program, write_lock
@@ -38,7 +39,7 @@ JVM_OPTIONS = (
 )
 
 
-class KafkaClients:
+class KafkaClients(AdapterSettings):
     """The client kind ``java``. Its program is in ``kafkaclients`` in this folder."""
 
     name = "java"
@@ -46,6 +47,7 @@ class KafkaClients:
     language = "java"
     default_version = "4.3.1"
     locks = HERE / "locks"
+    reserved = JAVA
     versions = ("2.1.1", "2.8.2", "3.4.1", "3.9.2", "4.3.1")
 
     def install(self, version: str) -> Launch:

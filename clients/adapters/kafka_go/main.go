@@ -24,7 +24,10 @@ func main() { verifiable.Run(&adapter{}) }
 type adapter struct {
 	writer   *kafka.Writer
 	maxBlock time.Duration
+	own      map[string]string
 }
+
+func (a *adapter) TakeOwn(own map[string]string) { a.own = own }
 
 // sending is the data that a message carries through the writer.
 type sending struct {
@@ -37,7 +40,7 @@ func (a *adapter) About() verifiable.About {
 		Client:        "kafka-go",
 		ClientVersion: verifiable.ModuleVersion("github.com/segmentio/kafka-go"),
 		Language:      "go",
-		Features:      []string{"producer"},
+		Features:      []string{"producer", "client_config"},
 	}
 }
 
@@ -49,7 +52,14 @@ func (a *adapter) Configure(config verifiable.Config) (verifiable.Told, error) {
 		Transport:   &kafka.Transport{},
 	}
 	a.writer.Completion = a.complete
-	return translate(config, a), nil
+	told := translate(config, a)
+	parts := &struct {
+		Writer    *kafka.Writer
+		Transport *kafka.Transport
+	}{a.writer, a.writer.Transport.(*kafka.Transport)}
+	return told.Own(a.own, func(path, value string) error {
+		return verifiable.SetField(parts, path, value)
+	}), nil
 }
 
 func (a *adapter) Send(record verifiable.Record, result *verifiable.Result) {

@@ -61,12 +61,13 @@ class KafkaPython(Adapter):
 
     client = "kafka-python"
     client_version = kafka.__version__
-    features = ("producer", "idempotence") if "enable_idempotence" in DEFAULTS else ("producer",)
+    features = ("producer", *(["idempotence"] if "enable_idempotence" in DEFAULTS else []), "client_config")
 
     def configure(self, config: Mapping[str, Any]) -> tuple[Applied, NotSet]:
         own, not_set = java.translate(config, names(DEFAULTS), codecs(), WHY_NOT)
         give_way(own, not_set, self.client_version)
-        self._arguments = java.arguments(own)
+        more = java.own_arguments(self.own, DEFAULTS, own, self.own_not_set)
+        self._arguments = more | java.arguments(own)
         self._knows_offsets = self._arguments.get("acks", DEFAULTS["acks"]) != 0
         self._producer: Any = None
         try:
@@ -75,7 +76,7 @@ class KafkaPython(Adapter):
             raise ConfigRefused(str(error)) from error
         except errors.KafkaError as error:
             logging.warning("no producer yet: %r", error)
-        except (AssertionError, ValueError, RuntimeError) as error:
+        except (AssertionError, TypeError, ValueError, RuntimeError) as error:
             raise ConfigRefused(str(error)) from error
         return java.applied(own, not_set), not_set
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from clients.known_settings import NODE, AdapterSettings
 from harness.plugins.client import Launch
 from harness.provision import npm_packages
 from harness.provision.locks import lock_of
@@ -17,7 +18,7 @@ OLDEST_NODE = (20, 0, 0)
 SNAPPY = "kafkajs-snappy@1.1.0"
 
 
-class KafkaJs:
+class KafkaJs(AdapterSettings):
     """The client kind ``kafkajs``. Its program is ``main.mjs`` in this folder."""
 
     name = "kafkajs"
@@ -25,6 +26,7 @@ class KafkaJs:
     language = "javascript"
     default_version = "2.2.4"
     locks = HERE / "locks"
+    reserved = NODE
     versions = ("1.15.0", "1.16.0", "2.0.2", "2.2.4")
 
     def install(self, version: str) -> Launch:

@@ -47,17 +47,18 @@ class Sent {
 class KafkaJs extends PromisingAdapter {
   client = "kafkajs";
   clientVersion = require("kafkajs/package.json").version;
-  features = ["producer", "idempotence"];
+  features = ["producer", "idempotence", "client_config"];
   #producer;
   #connected;
   #sendOptions;
   /** @type {WeakMap<object, Sent>} */
   #sentAs = new WeakMap();
 
-  async configure(config) {
-    const { client, producer, send, applied, notSet } = kafkajsOptions(
+  async configure(config, clientConfig) {
+    const { client, producer, send, ...told } = kafkajsOptions(
       config,
       CompressionTypes,
+      clientConfig,
     );
     try {
       // before 2.0, requests have a timeout only with enforceRequestTimeout
@@ -70,7 +71,7 @@ class KafkaJs extends PromisingAdapter {
     this.#sendOptions = send;
     this.#connected = this.#producer.connect();
     this.#connected.catch((error) => console.error(error)); // each send reports it too
-    return { applied, notSet };
+    return told;
   }
 
   #listeningPartitioner() {

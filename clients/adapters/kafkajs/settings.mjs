@@ -7,6 +7,7 @@
 
 import {
   acks,
+  addOwn,
   CannotSet,
   list,
   text,
@@ -37,13 +38,39 @@ export const ABSENT = new Map([
   ["reconnect.backoff.ms", ONE_POLICY],
 ]);
 
+/** The options of kafkajs that take data, by their path: without a group those of `new Kafka()`. */
+export const OWN = [
+  "authenticationTimeout",
+  "connectionTimeout",
+  "enforceRequestTimeout",
+  "logLevel",
+  "producer.allowAutoTopicCreation",
+  "producer.maxInFlightRequests",
+  "producer.metadataMaxAge",
+  ...["", "producer."].flatMap((group) =>
+    [
+      "factor",
+      "initialRetryTime",
+      "maxRetryTime",
+      "multiplier",
+      "retries",
+    ].map((name) => `${group}retry.${name}`),
+  ),
+  "reauthenticationThreshold",
+  "requestTimeout",
+  "send.acks",
+  "send.compression",
+  "send.timeout",
+];
+
 /**
  * Return the options for `new Kafka()`, with those for `producer()` and `send()` as groups, and what is applied or not.
  *
  * @param {Record<string, string | number | boolean>} config
  * @param {Record<string, number>} compressionTypes kafkajs's own numbers
+ * @param {Record<string, string>} clientConfig settings under kafkajs's own names
  */
-export function kafkajsOptions(config, compressionTypes) {
+export function kafkajsOptions(config, compressionTypes, clientConfig = {}) {
   const { None, GZIP, Snappy } = compressionTypes;
   const codecs = { none: None, gzip: GZIP, snappy: Snappy };
   const codec = (value) => {
@@ -67,9 +94,10 @@ export function kafkajsOptions(config, compressionTypes) {
     ["socket.connection.setup.timeout.ms", ["connectionTimeout", whole]],
   ]);
   const { own, applied, notSet } = translate(config, options, ABSENT);
+  const clientNotSet = addOwn(own, clientConfig, OWN);
   const { producer = {}, send = {}, ...client } = own;
   if (producer.idempotent) limitInFlight(producer, applied, notSet);
-  return { client, producer, send, applied, notSet };
+  return { client, producer, send, applied, notSet, clientNotSet };
 }
 
 /** Its documentation requires one request in flight if each record is to be written exactly once. */

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from clients.known_settings import NODE, AdapterSettings
 from harness.plugins.client import Launch
 from harness.provision import npm_packages
 from harness.provision.locks import lock_of
@@ -17,7 +18,7 @@ PACKAGE = "@platformatic/kafka"
 OLDEST_NODE = (22, 22, 0)
 
 
-class PlatformaticKafka:
+class PlatformaticKafka(AdapterSettings):
     """The client kind ``platformatic-kafka``. Its program is ``main.mjs`` in this folder."""
 
     name = "platformatic-kafka"
@@ -25,6 +26,7 @@ class PlatformaticKafka:
     language = "javascript"
     default_version = "2.12.1"
     locks = HERE / "locks"
+    reserved = NODE
     versions = ("1.16.0", "1.22.0", "1.35.0", "2.4.0", "2.12.1")
 
     def install(self, version: str) -> Launch:

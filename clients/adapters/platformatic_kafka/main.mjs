@@ -32,17 +32,18 @@ function installedVersion() {
 class PlatformaticKafka extends PromisingAdapter {
   client = "platformatic-kafka";
   clientVersion = installedVersion();
-  features = ["producer", "idempotence", "unplaced"];
+  features = ["producer", "idempotence", "unplaced", "client_config"];
   #producer;
   #sendOptions;
   /** By topic: the number of partitions that the client last knew. */
   #counts = new Map();
 
-  async configure(config) {
-    const { producer, send, applied, notSet } = producerOptions(
+  async configure(config, clientConfig) {
+    const { producer, send, ...told } = producerOptions(
       config,
       compressionsAlgorithms,
       this.clientVersion,
+      clientConfig,
     );
     const serializers = stringSerializers;
     try {
@@ -51,7 +52,7 @@ class PlatformaticKafka extends PromisingAdapter {
       throw new ConfigRefused(error.message);
     }
     this.#sendOptions = send;
-    return { applied, notSet };
+    return told;
   }
 
   async deliver(topic, records) {

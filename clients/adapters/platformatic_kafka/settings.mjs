@@ -7,6 +7,7 @@
 
 import {
   acks,
+  addOwn,
   CannotSet,
   isBefore,
   list,
@@ -33,6 +34,26 @@ export const ABSENT = new Map([
   ["retry.backoff.max.ms", "retryDelay is the same before every retry"],
 ]);
 
+/** The options that take data, by their path: without a group those of `new Producer()`. */
+export const OWN = [
+  "autocreateTopics",
+  "clientRack",
+  "connectTimeout",
+  "handleBackPressure",
+  "maxInflights",
+  "metadataMaxAge",
+  "repeatOnStaleMetadata",
+  "requestTimeout",
+  "retries",
+  "retryDelay",
+  "send.acks",
+  "send.autocreateTopics",
+  "send.compression",
+  "send.repeatOnStaleMetadata",
+  "strict",
+  "timeout",
+];
+
 /** Before this version a request waits for its response without a timeout. */
 const FIRST_WITH_REQUEST_TIMEOUT = [1, 23];
 
@@ -42,8 +63,9 @@ const FIRST_WITH_REQUEST_TIMEOUT = [1, 23];
  * @param {Record<string, string | number | boolean>} config
  * @param {Record<string, { available?: boolean }>} algorithms its codecs
  * @param {string} version its version
+ * @param {Record<string, string>} clientConfig settings under its own names
  */
-export function producerOptions(config, algorithms, version) {
+export function producerOptions(config, algorithms, version, clientConfig = {}) {
   const codec = (value) => {
     if (!Object.hasOwn(algorithms, value))
       throw new CannotSet(`the client has no codec ${JSON.stringify(value)}`);
@@ -70,9 +92,10 @@ export function producerOptions(config, algorithms, version) {
     absent.set("request.timeout.ms", `${version} waits for a response without a timeout`);
   }
   const { own, applied, notSet } = translate(config, options, absent);
+  const clientNotSet = addOwn(own, clientConfig, OWN);
   const { send = {}, ...producer } = own;
   if (producer.idempotent) tellWhatIsForced(producer, applied, notSet);
-  return { producer, send, applied, notSet };
+  return { producer, send, applied, notSet, clientNotSet };
 }
 
 /** Report the settings that the constructor overrides because they conflict with idempotence. */

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from clients.known_settings import PYTHON, AdapterSettings
 from harness.plugins.client import Launch
 from harness.provision import pypi
 from harness.provision.locks import lock_of
@@ -21,7 +22,7 @@ def _alone(_version: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class PyPIClient:
+class PyPIClient(AdapterSettings):
     """A :class:`harness.plugins.client.ClientKind` with the name of its package. ``program`` implements the contract.
 
     ``beside`` returns what else is installed with a version, as its users do: mostly codecs.
@@ -34,6 +35,7 @@ class PyPIClient:
     versions: tuple[str, ...]
     program: Path
     beside: Callable[[str], tuple[str, ...]] = _alone
+    reserved: Mapping[str, str] = field(default_factory=lambda: PYTHON)
 
     def install(self, version: str) -> Launch:
         """Return the program, in a cached environment with that version."""

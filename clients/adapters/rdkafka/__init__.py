@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from clients.known_settings import LIBRDKAFKA, AdapterSettings
 from harness.plugins.client import Launch
 from harness.provision import cargo_programs
 from harness.provision.cargo_programs import LOCK, CargoProgram, built, write_lock
@@ -16,7 +17,7 @@ from harness.provision.versions import plain_version
 HERE = Path(__file__).parent
 
 
-class Rdkafka:
+class Rdkafka(AdapterSettings):
     """The client kind ``rdkafka``. Its program is the package in this folder."""
 
     name = "rdkafka"
@@ -24,6 +25,7 @@ class Rdkafka:
     language = "rust/c"
     default_version = "0.39.0"
     locks = HERE / "locks"
+    reserved = LIBRDKAFKA
     versions = ("0.26.0", "0.29.0", "0.36.2", "0.39.0")
 
     def install(self, version: str) -> Launch:

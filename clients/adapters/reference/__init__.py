@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from clients.known_settings import AdapterSettings
 from harness.model.errors import UsageError
 from harness.plugins.client import Launch
 
@@ -27,10 +29,11 @@ def project_version() -> str:
         return "0.1.0"  # a source tree on the path that is not installed
 
 
-class Reference:
+class Reference(AdapterSettings):
     """The client kind ``reference``, or ``mutant-<name>`` with a ``mutant``. Default lists do not include mutants."""
 
     language = "python"
+    reserved = MappingProxyType({"*": "the reference client has only Java's settings"})
 
     def __init__(self, mutant: str = "", defect: str = "") -> None:
         self.mutant = bool(mutant)

@@ -29,8 +29,11 @@ type adapter struct {
 	producer    sarama.AsyncProducer
 	unbuilt     error // why there is no producer
 	withoutAcks bool
+	own         map[string]string
 	drained     chan struct{} // closed once the producer has closed both of its channels
 }
+
+func (a *adapter) TakeOwn(own map[string]string) { a.own = own }
 
 // sending is the metadata that a message carries through the producer.
 type sending struct {
@@ -43,12 +46,13 @@ func (a *adapter) About() verifiable.About {
 		Client:        "sarama",
 		ClientVersion: verifiable.ModuleVersion("github.com/IBM/sarama"),
 		Language:      "go",
-		Features:      []string{"producer", "idempotence"},
+		Features:      []string{"producer", "idempotence", "client_config"},
 	}
 }
 
 func (a *adapter) Configure(config verifiable.Config) (verifiable.Told, error) {
 	addresses, own, told := translate(config)
+	told = told.Own(a.own, func(path, value string) error { return verifiable.SetField(own, path, value) })
 	a.withoutAcks = own.Producer.RequiredAcks == sarama.NoResponse
 	if err := own.Validate(); err != nil {
 		return told, verifiable.Refused(err)

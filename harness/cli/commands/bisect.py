@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -19,9 +19,11 @@ from harness.model.errors import UsageError, unknown
 from harness.model.mode import Mode
 from harness.model.spec import ClientRef, Plan, TrialSpec
 from harness.model.units import some
-from harness.planning import selection, validate_plan
-from harness.planning.plan import make_plan
+from harness.planning import selection, setting_warnings, user_settings, validate_plan
+from harness.planning.plan import Axes, excluded, make_plan
+from harness.planning.user_settings import UserSettings
 from harness.plugins import registry
+from harness.plugins.scenario import Scenario
 from harness.running.install import install
 from harness.search.bisect_run import Bisection
 from harness.search.criteria import criterion
@@ -56,6 +58,7 @@ def bisect(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="The first seed.")] = 1,
     seeds: Annotated[int, typer.Option(min=1, help="The number of seeds for each version.")] = 1,
+    setting: shared.Settings = None,
     jobs: shared.Jobs = shared.AUTO,
     max_time: shared.MaxTime = None,
     out_dir: shared.OutDir = shared.DEFAULT_OUT,
@@ -67,11 +70,15 @@ def bisect(
     versions, is_mended = _versions(client, good, bad)
     scenarios = selection.scenarios(scenario, guarantee or ())
     brokers = selection.brokers(broker or ())
+    user = user_settings.parsed(setting or (), [ClientRef(client, good)])
 
     def trials_of(version: str, seeds: int) -> tuple[TrialSpec, ...]:
-        return make_plan(scenarios, [ClientRef(client, version)], brokers, range(seed, seed + seeds)).trials
+        return make_plan(
+            scenarios, [ClientRef(client, version)], brokers, range(seed, seed + seeds), user
+        ).trials
 
     each = trials_of(good, seeds)
+    _tell_settings(scenarios, user, [*each, *trials_of(bad, seeds)])
     validate_plan.check(Plan(seed, each), Mode.LIVE)
     options = Options(
         shared.jobs_of(jobs),
@@ -90,6 +97,13 @@ def bisect(
     with live_run(store, clients, options) as run:
         stopped_by = carry_out(run, bisection.run(run))
     return _conclude(bisection, store, options, stopped_by)
+
+
+def _tell_settings(scenarios: Sequence[Scenario], user: UserSettings, trials: Sequence[TrialSpec]) -> None:
+    for sentence in excluded(Axes(scenarios, (), (), user=user).left_out()):
+        say(f"left out: {sentence}")
+    for sentence in (*setting_warnings.drawn(trials), *setting_warnings.known_before(trials)):
+        say(sentence)
 
 
 def _versions(client: str, good: str, bad: str) -> tuple[list[str], bool]:

@@ -15,8 +15,8 @@ from harness.judging.repeats import attempt_of
 from harness.model.errors import NothingSelected, UsageError
 from harness.model.spec import Plan
 from harness.model.verdicts import EXIT_CODES, Verdict
-from harness.planning import own_commands, selection, typed_settings
-from harness.planning.plan import make_plan
+from harness.planning import own_commands, selection, typed_settings, user_settings
+from harness.planning.plan import Axes, chosen_plan, excluded
 from harness.storage.run_store import RunStore
 
 
@@ -66,12 +66,14 @@ def run(
     argv = shlex.split(command or "")
     chosen = any((scenario, client, broker, guarantee))
     if resume is not None:
-        _assert_no_plan_beside_resume(chosen or rerun_failed is not None or options.changes_the_plan)
+        _assert_no_plan_beside_resume(
+            bool(given.setting) or chosen or rerun_failed is not None or options.changes_the_plan
+        )
         store = RunStore.open(resume)
         _with_commands(store.record.plan, argv, allow_command)
         return run_plan.go_on(store, given.options(jobs=store.record.jobs))
     if rerun_failed is not None:
-        if chosen:
+        if chosen or given.setting:
             raise UsageError(
                 "option-beside-rerun-failed",
                 "--rerun-failed takes its trials from that run; do not select scenarios, clients or brokers",
@@ -79,13 +81,15 @@ def run(
         again = _with_commands(_not_allowed(RunStore.open(rerun_failed)), argv, allow_command)
         selection.brokers([spec.broker for spec in again.trials])
         return run_plan.start(again, options)
-    plan = make_plan(
+    clients = selection.clients(client or (), argv)
+    axes = Axes(
         selection.scenarios(scenario or (), guarantee or ()),
-        selection.clients(client or (), argv),
+        clients,
         selection.brokers(broker or ()),
-        range(seed, seed + seeds),
+        user=user_settings.parsed(given.setting or (), clients),
     )
-    return run_plan.start(plan, options)
+    plan = chosen_plan(axes, range(seed, seed + seeds))
+    return run_plan.start(plan, options, [f"left out: {each}" for each in excluded(axes.left_out())])
 
 
 def _assert_no_plan_beside_resume(given: bool) -> None:

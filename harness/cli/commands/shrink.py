@@ -27,7 +27,8 @@ from harness.model.rows import TrialVerdict
 from harness.model.run_files import TRIAL, VERDICT
 from harness.model.spec import AtTime, FaultSpec, OnClientEvent, OnFrame, OnPhase, Plan, TrialSpec, Trigger
 from harness.model.units import some
-from harness.planning import own_commands, typed_settings, validate_plan
+from harness.planning import own_commands, setting_warnings, typed_settings, user_settings, validate_plan
+from harness.planning.plan import with_settings
 from harness.plugins import registry
 from harness.running.install import install
 from harness.search.shrink_passes import TIERS, Allowed
@@ -59,6 +60,7 @@ def shrink(
     faults_only: Annotated[
         bool, typer.Option("--faults-only", help="Only remove faults; do not simplify those that remain.")
     ] = False,
+    setting: shared.Settings = None,
     jobs: shared.Jobs = shared.AUTO,
     max_time: shared.MaxTime = None,
     out_dir: shared.OutDir = shared.DEFAULT_OUT,
@@ -84,6 +86,10 @@ def shrink(
             count=len(plan.trials),
         )
     [spec] = plan.trials
+    spec = with_settings(spec, user_settings.parsed(setting or (), [spec.client]))
+    plan = Plan(plan.seed, (spec,))
+    for sentence in setting_warnings.known_before(plan.trials):
+        say(sentence)
     typed_settings.again(shlex.split(command or ""), plan)
     validate_plan.check(plan, mode)
     own_commands.allow((spec.client for spec in plan.trials), allow_command, say)

@@ -95,7 +95,8 @@ def _commands(evidence: Evidence) -> Iterator[Command | Unknown]:
                 yield Close(event.id, 0)
             case Configured():
                 names = dict.fromkeys((*event.applied, *event.not_set), "")
-                yield Configure(event.id, evidence.record.run_id, PRODUCER, workload.role, dict(names))
+                own = dict.fromkeys(event.client_not_set, "")
+                yield Configure(event.id, evidence.record.run_id, PRODUCER, workload.role, dict(names), own)
             case UnknownCommand():
                 yield Unknown(event.cmd, event.id)
     # At most as many as the plan has, whatever the events claim.

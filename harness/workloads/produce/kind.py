@@ -63,6 +63,7 @@ WORKLOAD: Final = WorkloadKind(
     shown=shown,
     refused=settings.refused,
     settings=settings.SETTINGS,
+    withheld=settings.WITHHELD,
     tables=TABLES,
     recounted=True,
     needed=settings.NEEDED,

@@ -1,7 +1,6 @@
 """The settings of Java's producer that a campaign may vary, by name, with the values that Java accepts (Kafka 4.3).
 
-The settings that the harness decides are not included: broker addresses, client ids, serializers, security (the brokers
-of a trial use PLAINTEXT), and plug-ins, which depend on a client's language.
+``WITHHELD`` has those that it may not vary, each with the reason. Together they are all settings of ``ProducerConfig``.
 """
 
 from __future__ import annotations
@@ -49,6 +48,9 @@ SETTINGS: Final[Mapping[str, Values]] = {
     "metadata.max.idle.ms": range(5_000, 2**63),
     "metadata.recovery.rebootstrap.trigger.ms": _LONG,
     "metadata.recovery.strategy": ("rebootstrap", "none"),
+    "metrics.num.samples": range(1, 2**31),
+    "metrics.recording.level": ("INFO", "DEBUG", "TRACE"),
+    "metrics.sample.window.ms": _LONG,
     "partitioner.adaptive.partitioning.enable": None,
     "partitioner.availability.timeout.ms": _LONG,
     "partitioner.ignore.keys": None,
@@ -62,6 +64,31 @@ SETTINGS: Final[Mapping[str, Values]] = {
     "send.buffer.bytes": _WINDOW,
     "socket.connection.setup.timeout.max.ms": _LONG,
     "socket.connection.setup.timeout.ms": _LONG,
+}
+
+_PLAIN: Final = "the brokers of a trial speak PLAINTEXT, so security is not on trial"
+_LANGUAGE: Final = "it names a class, which only a Java client has"
+_TRANSACTIONS: Final = "transactions are not on trial"
+_TEXT: Final = "the harness sends text and compares it with the broker's log"
+
+#: Settings of Java's producer that stay as they are: name -> why.
+WITHHELD: Final[Mapping[str, str]] = {
+    "auto.include.jmx.reporter": _LANGUAGE,
+    "bootstrap.servers": "each trial has an address of its own, of the proxy between client and broker",
+    "client.id": "the harness recognizes the client's requests by it",
+    "config.providers": _LANGUAGE,
+    "interceptor.classes": _LANGUAGE,
+    "key.serializer": _TEXT,
+    "metric.reporters": _LANGUAGE,
+    "partitioner.class": _LANGUAGE,
+    "sasl.*": _PLAIN,
+    "security.protocol": _PLAIN,
+    "security.providers": _PLAIN,
+    "ssl.*": _PLAIN,
+    "transaction.timeout.ms": _TRANSACTIONS,
+    "transaction.two.phase.commit.enable": _TRANSACTIONS,
+    "transactional.id": _TRANSACTIONS,
+    "value.serializer": _TEXT,
 }
 
 

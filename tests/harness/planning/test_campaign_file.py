@@ -114,9 +114,10 @@ def test_left_out_combinations_are_reported(made):
         enable.idempotence = true
     """
     assert made(text).about[1:] == (
-        "left out: patient with broker/paused-too-long (the scenario sets delivery.timeout.ms to 8000 itself)",
-        "left out: once with broker/paused-too-long, produce/calm "
-        "(at-least-once sets enable.idempotence to False)",
+        "left out: patient with broker/paused-too-long at-least-once, broker/paused-too-long idempotent "
+        "(the scenario sets delivery.timeout.ms to 8000 itself)",
+        "left out: once with broker/paused-too-long at-least-once, produce/calm at-least-once "
+        "(at-least-once sets enable.idempotence to false)",
     )
 
 

@@ -90,7 +90,7 @@ def test_unknown_names_are_refused(made, text, said):
         ("acks = 2", ("setting-value-refused", "acks", "all, -1, 0, 1", "2")),
         ("acks = true", ("setting-value-refused", "acks", "all, -1, 0, 1", "True")),
         ("enable.idempotence = 1", ("setting-value-refused", "enable.idempotence", "1")),
-        ('client.id = "me"', ("unknown-name", "'client.id'")),
+        ('client.id = "me"', ("setting-withheld", "client.id")),
         (
             "request.timeout.ms = 40000",
             ("configuration-conflict", "configurations.mine", "produce/calm"),

@@ -158,8 +158,8 @@ def test_the_schedule_of_a_table_depends_on_its_name_only():
     ("chosen", "tried_under", "why"),
     [
         ({"linger.ms": 3}, {"at-most-once", "at-least-once", "idempotent"}, None),
-        ({"enable.idempotence": True}, {"idempotent"}, "sets enable.idempotence to False"),
-        ({"enable.idempotence": False}, {"at-most-once", "at-least-once"}, "sets enable.idempotence to True"),
+        ({"enable.idempotence": True}, {"idempotent"}, "sets enable.idempotence to false"),
+        ({"enable.idempotence": False}, {"at-most-once", "at-least-once"}, "sets enable.idempotence to true"),
         ({"retries": 5}, {"at-least-once", "idempotent"}, "at-most-once sets retries to 0"),
         ({"retries": 0}, {"at-most-once", "at-least-once"}, "idempotence needs retries"),
         ({"acks": "1"}, {"at-most-once", "at-least-once"}, "idempotence needs acks=all, not 1"),

@@ -43,6 +43,13 @@ type Adapter interface {
 	Close(ctx context.Context) bool
 }
 
+// OwnTaker is an adapter that takes settings under the client's own names. It declares the feature client_config, and
+// reports those that it does not apply in ClientNotSet of [Told].
+type OwnTaker interface {
+	// TakeOwn is called before Configure.
+	TakeOwn(own map[string]string)
+}
+
 // Flusher is an adapter whose client can flush. For other clients a flush waits until every record has its result.
 type Flusher interface {
 	// Flush flushes the client until ctx is done. It returns true if the client reports that it is done. The answer is

@@ -15,15 +15,16 @@ var fields = map[string][]string{
 }
 
 type command struct {
-	Cmd        string    `json:"cmd"`
-	ID         int       `json:"id"`
-	Config     Config    `json:"config"`
-	Topic      string    `json:"topic"`
-	First      int       `json:"first"`
-	Keys       []*string `json:"keys"`
-	Values     []string  `json:"values"`
-	Partitions []int32   `json:"partitions"`
-	TimeoutMs  int       `json:"timeout_ms"`
+	Cmd          string            `json:"cmd"`
+	ID           int               `json:"id"`
+	Config       Config            `json:"config"`
+	ClientConfig map[string]string `json:"client_config"`
+	Topic        string            `json:"topic"`
+	First        int               `json:"first"`
+	Keys         []*string         `json:"keys"`
+	Values       []string          `json:"values"`
+	Partitions   []int32           `json:"partitions"`
+	TimeoutMs    int               `json:"timeout_ms"`
 }
 
 // parse returns the command in a line. It returns false if there is none, or if a known one lacks a field.

@@ -97,6 +97,9 @@ func (p *program) configure(asked command) {
 	if p.configured {
 		p.fatal("AdapterError", "configured twice", 1)
 	}
+	if taker, can := p.adapter.(OwnTaker); can {
+		taker.TakeOwn(asked.ClientConfig)
+	}
 	told, err := p.adapter.Configure(asked.Config)
 	if isRefused(err) {
 		p.fatal("ConfigRefused", err.Error(), 1)
@@ -105,7 +108,11 @@ func (p *program) configure(asked command) {
 		p.fatal("AdapterError", err.Error(), 1)
 	}
 	p.configured = true
-	p.output.event("configured", map[string]any{"id": asked.ID, "applied": told.Applied, "not_set": told.NotSet})
+	fields := map[string]any{"id": asked.ID, "applied": told.Applied, "not_set": told.NotSet}
+	if told.ClientNotSet != nil {
+		fields["client_not_set"] = told.ClientNotSet
+	}
+	p.output.event("configured", fields)
 }
 
 func (p *program) produce(asked command) {

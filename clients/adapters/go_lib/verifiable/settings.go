@@ -54,9 +54,40 @@ func (v Value) Duration() (time.Duration, error) {
 func (v Value) List() []string { return strings.Split(string(v), ",") }
 
 // Told reports every setting: Applied has the client's own name and value for it, NotSet the reason if it is not set.
+// ClientNotSet has the reason for a setting under one of the client's own names.
 type Told struct {
-	Applied map[string][2]any
-	NotSet  map[string]string
+	Applied      map[string][2]any
+	NotSet       map[string]string
+	ClientNotSet map[string]string
+}
+
+// takenByHarness is why a setting under one of the client's own names is not applied.
+const takenByHarness = "the harness sets it"
+
+// IsApplied returns whether a setting in the Java names has set the client's own setting.
+func (t Told) IsApplied(own string) bool {
+	for _, applied := range t.Applied {
+		for _, name := range strings.Split(fmt.Sprint(applied[0]), ", ") {
+			if name == own {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Own gives settings under the client's own names to set, unless a setting in the Java names has set them, and returns
+// the reported settings with the reason for each that is not applied.
+func (t Told) Own(own map[string]string, set func(name, value string) error) Told {
+	t.ClientNotSet = map[string]string{}
+	for name, value := range own {
+		if t.IsApplied(name) {
+			t.ClientNotSet[name] = takenByHarness
+		} else if err := set(name, value); err != nil {
+			t.ClientNotSet[name] = err.Error()
+		}
+	}
+	return t
 }
 
 // NotAsAsked withdraws an applied setting: the client has another value than requested, or another meaning.

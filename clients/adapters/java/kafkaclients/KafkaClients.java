@@ -38,12 +38,21 @@ public final class KafkaClients implements Adapter {
     public About about() {
         boolean idempotence = known.contains("enable.idempotence"); // from 0.11 on
         List<String> features =
-                idempotence ? List.of("producer", "idempotence") : List.of("producer");
+                idempotence
+                        ? List.of("producer", "idempotence", "client_config")
+                        : List.of("producer", "client_config");
         return new About("java", version, null, "java", features);
     }
 
     @Override
     public Configured configure(Map<String, Object> config) throws ConfigRefused {
+        return configure(config, Map.of(), new TreeMap<>());
+    }
+
+    @Override
+    public Configured configure(
+            Map<String, Object> config, Map<String, String> given, Map<String, String> ownNotSet)
+            throws ConfigRefused {
         String unknown = "kafka-clients " + version + " has no setting of this name";
         Map<String, Applied> applied = new TreeMap<>();
         Map<String, String> notSet = new TreeMap<>();
@@ -55,6 +64,16 @@ public final class KafkaClients implements Adapter {
                         applied.put(name, new Applied(name, value.toString()));
                     } else {
                         notSet.put(name, unknown);
+                    }
+                });
+        given.forEach(
+                (name, value) -> {
+                    if (own.containsKey(name)) {
+                        ownNotSet.put(name, "the harness sets it");
+                    } else if (!known.contains(name)) {
+                        ownNotSet.put(name, unknown);
+                    } else {
+                        own.setProperty(name, value);
                     }
                 });
         try {

@@ -23,6 +23,19 @@ public interface Adapter {
     Configured configure(Map<String, Object> config) throws ConfigRefused;
 
     /**
+     * Build the client from settings in the Java names, and from others under the client's own
+     * names. It is called instead of {@link #configure(Map)}. An adapter that implements it
+     * declares the feature {@code client_config}.
+     *
+     * @param ownNotSet receives the names in {@code own} that are not applied, each with a reason
+     */
+    default Configured configure(
+            Map<String, Object> config, Map<String, String> own, Map<String, String> ownNotSet)
+            throws ConfigRefused {
+        return configure(config);
+    }
+
+    /**
      * Pass one record to the client. Call {@code result} once, now or later, on any thread.
      *
      * @param key null for none

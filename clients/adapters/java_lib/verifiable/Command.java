@@ -8,8 +8,9 @@ sealed interface Command {
     /** The number that its response repeats. */
     long id();
 
-    /** Build the client. */
-    record Configure(long id, Map<String, Object> config) implements Command {}
+    /** Build the client. {@code own} has settings under its own names. */
+    record Configure(long id, Map<String, Object> config, Map<String, Object> own)
+            implements Command {}
 
     /** Send records, numbered from {@code first}. Without partitions, the client chooses. */
     record Produce(

@@ -28,12 +28,18 @@ final class CommandLine {
     private Command command() throws BadCommand {
         String name = field("cmd", String.class);
         return switch (name) {
-            case "configure" -> new Command.Configure(id(), object("config"));
+            case "configure" -> configure();
             case "produce" -> produce();
             case "flush" -> new Command.Flush(id(), field("timeout_ms", Long.class));
             case "close" -> new Command.Close(id(), field("timeout_ms", Long.class));
             default -> new Command.Unknown(fields.containsKey("id") ? id() : -1, name);
         };
+    }
+
+    private Command configure() throws BadCommand {
+        boolean has = fields.get("client_config") != null;
+        return new Command.Configure(
+                id(), object("config"), has ? object("client_config") : Map.of());
     }
 
     private Command produce() throws BadCommand {

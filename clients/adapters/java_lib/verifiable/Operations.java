@@ -56,12 +56,16 @@ final class Operations {
         if (configured) {
             throw new IllegalStateException("configured twice");
         }
-        Adapter.Configured told = adapter.configure(command.config());
+        Map<String, String> given = new LinkedHashMap<>();
+        command.own().forEach((name, value) -> given.put(name, value.toString()));
+        Map<String, String> notSet = new LinkedHashMap<>();
+        Adapter.Configured told = adapter.configure(command.config(), given, notSet);
         configured = true;
         Map<String, Object> applied = new LinkedHashMap<>();
         told.applied().forEach((name, own) -> applied.put(name, List.of(own.name(), own.value())));
         Fields fields = new Fields().with("id", command.id());
-        output.event("configured", fields.with("applied", applied).with("not_set", told.notSet()));
+        fields.with("applied", applied).with("not_set", told.notSet());
+        output.event("configured", fields.with("client_not_set", notSet));
     }
 
     void produce(Command.Produce command) {

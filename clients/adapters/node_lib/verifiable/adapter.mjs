@@ -30,9 +30,14 @@ export class Adapter {
    * Returns `{ applied, notSet }`: Java name -> [own name, value], and Java name -> why it cannot be set. Every
    * name is in one of them. Throws ConfigRefused if the client rejects them. No other error counts as a rejection.
    *
+   * An adapter with the feature `client_config` also gets settings under the client's own names, and returns
+   * `clientNotSet`: such a name -> why it is not applied.
+   *
    * @param {Record<string, string | number | boolean>} config
+   * @param {Record<string, string>} clientConfig
+   * @returns {Promise<{ applied: object, notSet: object, clientNotSet?: object }>}
    */
-  async configure(config) {
+  async configure(config, clientConfig) {
     throw new Error("not implemented");
   }
 

@@ -12,6 +12,7 @@ export { PromisingAdapter } from "./promising.mjs";
 export { run } from "./program.mjs";
 export {
   acks,
+  addOwn,
   CannotSet,
   isBefore,
   list,

@@ -104,12 +104,16 @@ class Program {
 
   async #configure(command) {
     if (this.#configured) throw new Error("configured twice");
-    const { applied, notSet } = await this.#adapter.configure(command.config);
+    const { applied, notSet, clientNotSet } = await this.#adapter.configure(
+      command.config,
+      command.client_config ?? {},
+    );
     this.#configured = true;
     this.#output.event("configured", {
       id: command.id,
       applied,
       not_set: notSet,
+      client_not_set: clientNotSet ?? {},
     });
   }
 

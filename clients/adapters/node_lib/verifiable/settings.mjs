@@ -66,6 +66,41 @@ export function isBefore(version, [major, minor]) {
   return itsMajor < major || (itsMajor === major && itsMinor < minor);
 }
 
+/**
+ * Add settings under the client's own names to its options. A value is read as JSON, or else as text.
+ *
+ * Returns the names that are not applied, with the reason: the harness sets them, or the client does not have them.
+ *
+ * @param {object} own the options, with groups
+ * @param {Record<string, string>} given path -> text
+ * @param {string[]} known the paths that the client has
+ */
+export function addOwn(own, given, known) {
+  const clientNotSet = {};
+  for (const [path, value] of Object.entries(given)) {
+    if (!known.includes(path)) {
+      clientNotSet[path] = "the client has no such option";
+    } else if (at(own, path) !== undefined) {
+      clientNotSet[path] = "the harness sets it";
+    } else {
+      put(own, path, literal(value));
+    }
+  }
+  return clientNotSet;
+}
+
+function literal(value) {
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
+
+function at(own, path) {
+  return path.split(".").reduce((within, name) => within?.[name], own);
+}
+
 function put(own, path, value) {
   const groups = path.split(".");
   const last = groups.pop();

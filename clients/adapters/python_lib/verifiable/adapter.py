@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,6 +29,11 @@ class Adapter:
 
     #: True if the client runs its callbacks only inside :meth:`poll`. A separate thread then calls it.
     polls = False
+
+    #: Settings under the client's own names, as text, and why some of them are not applied. An adapter that declares
+    #: the feature ``client_config`` reads the former and fills the latter.
+    own: Mapping[str, str] = MappingProxyType({})
+    own_not_set: NotSet
 
     def configure(self, config: Mapping[str, Any]) -> tuple[Applied, NotSet]:
         """Build the client from settings in the Java names.

@@ -5,10 +5,11 @@ An invalid value is not passed to the client, because many clients accept any va
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from .adapter import Applied, NotSet
 
@@ -48,6 +49,32 @@ def applied(own: Own, not_set: NotSet) -> Applied:
         for java, (names, value) in own.items()
         if java not in not_set
     }
+
+
+def own_arguments(
+    given: Mapping[str, str], known: Collection[str], own: Own, not_set: NotSet
+) -> dict[str, Any]:
+    """Return the client's own settings as arguments: each text as the Python literal that it is, else as text.
+
+    Names that the client does not have or that ``own`` already sets go to ``not_set``.
+    """
+    taken = arguments(own)
+    found: dict[str, Any] = {}
+    for name, text in given.items():
+        if name in taken:
+            not_set[name] = "the harness sets it"
+        elif name not in known:
+            not_set[name] = "there is no such argument"
+        else:
+            found[name] = _literal(text)
+    return found
+
+
+def _literal(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return {"true": True, "false": False, "null": None}.get(text, text)
 
 
 def _value(java: str, value: Any, codecs: Sequence[str]) -> Any:

@@ -83,9 +83,14 @@ class Program:
     def _configure(self, command: dict[str, Any]) -> None:
         if self._configured:
             raise RuntimeError("configured twice")
+        self._adapter.own = own = command.get("client_config", {})
+        self._adapter.own_not_set = {}
         applied, not_set = self._adapter.configure(command["config"])
         self._configured = True
-        self._output.event("configured", {"id": command["id"], "applied": applied, "not_set": not_set})
+        told = {"id": command["id"], "applied": applied, "not_set": not_set}
+        if own:
+            told["client_not_set"] = self._adapter.own_not_set
+        self._output.event("configured", told)
         if self._adapter.polls:
             self._polling.start(self._guarded)
 

@@ -22,7 +22,7 @@ use rdkafka::util::get_rdkafka_version;
 use serde_json::{Map, Value};
 use verifiable::{About, Adapter, ConfigRefused, RecordResult, Settings};
 
-use crate::settings::{translate, Properties};
+use crate::settings::{apart, translate, Properties};
 
 const UNKNOWN_OFFSET: i64 = -1;
 const MAX_BLOCK_MS: u64 = 60_000; // Java's default
@@ -64,14 +64,22 @@ impl Adapter for Rdkafka {
             client_version: env!("RDKAFKA_VERSION").to_owned(),
             library_version: Some(get_rdkafka_version().1),
             language: "rust/c",
-            features: &["producer", "idempotence"],
+            features: &["producer", "idempotence", "client_config"],
         }
     }
 
     fn configure(config: &Map<String, Value>) -> Result<(Self, Settings), ConfigRefused> {
+        Self::configure_with(config, &BTreeMap::new())
+    }
+
+    fn configure_with(
+        config: &Map<String, Value>,
+        own: &BTreeMap<String, String>,
+    ) -> Result<(Self, Settings), ConfigRefused> {
         let (mut wanted, mut not_set) = translate(config);
+        let (mut given, mut client_not_set) = apart(own, &wanted);
         let producer = loop {
-            let unknown = match client_config(&wanted).create_with_context(Deliveries) {
+            let unknown = match client_config(&wanted, &given).create_with_context(Deliveries) {
                 Ok(producer) => break producer,
                 Err(KafkaError::ClientConfig(
                     RDKafkaConfRes::RD_KAFKA_CONF_UNKNOWN,
@@ -81,6 +89,12 @@ impl Adapter for Rdkafka {
                 )) => unknown,
                 Err(refusal) => return Err(ConfigRefused(refusal.to_string())),
             };
+            if given.remove(&unknown).is_some() {
+                let (_, version) = get_rdkafka_version();
+                let why = format!("librdkafka {version} has no property {unknown}");
+                client_not_set.insert(unknown, why);
+                continue;
+            }
             wanted.retain(|java, properties| {
                 let known = properties.iter().all(|(own, _)| *own != unknown);
                 if !known {
@@ -97,7 +111,12 @@ impl Adapter for Rdkafka {
             max_block: Duration::from_millis(max_block_ms.unwrap_or(MAX_BLOCK_MS)),
         };
         let applied = wanted.into_iter().map(told).collect();
-        Ok((client, Settings { applied, not_set }))
+        let settings = Settings {
+            applied,
+            not_set,
+            client_not_set,
+        };
+        Ok((client, settings))
     }
 
     fn send(
@@ -137,9 +156,15 @@ impl Adapter for Rdkafka {
     }
 }
 
-fn client_config(wanted: &BTreeMap<String, Properties>) -> ClientConfig {
+fn client_config(
+    wanted: &BTreeMap<String, Properties>,
+    given: &BTreeMap<String, String>,
+) -> ClientConfig {
     let mut config = ClientConfig::new();
     config.set_log_level(RDKafkaLogLevel::Info); // librdkafka's default, as the crate's own logs little
+    for (own, value) in given {
+        config.set(own.as_str(), value.as_str());
+    }
     for (own, value) in wanted.values().flatten() {
         config.set(own.as_str(), value.as_str());
     }

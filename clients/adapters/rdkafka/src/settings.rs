@@ -27,6 +27,37 @@ pub fn translate(
     (wanted, not_set)
 }
 
+/// Return librdkafka's newer name for one of its properties.
+fn newest(own: &str) -> &str {
+    match own {
+        "compression.codec" => "compression.type",
+        "max.in.flight" => "max.in.flight.requests.per.connection",
+        "message.send.max.retries" => "retries",
+        "message.timeout.ms" => "delivery.timeout.ms",
+        "metadata.broker.list" => "bootstrap.servers",
+        "queue.buffering.max.ms" => "linger.ms",
+        "request.required.acks" => "acks",
+        same => same,
+    }
+}
+
+/// Divide librdkafka's own properties into those to give it, and those that the harness sets.
+pub fn apart(
+    own: &BTreeMap<String, String>,
+    wanted: &BTreeMap<String, Properties>,
+) -> (BTreeMap<String, String>, BTreeMap<String, String>) {
+    let (mut given, mut not_set) = (BTreeMap::new(), BTreeMap::new());
+    for (name, value) in own {
+        let mut set = wanted.values().flatten();
+        if set.any(|(property, _)| property == newest(name)) {
+            not_set.insert(name.clone(), "the harness sets it".to_owned());
+        } else {
+            given.insert(name.clone(), value.clone());
+        }
+    }
+    (given, not_set)
+}
+
 /// Return librdkafka's names for a Java setting.
 ///
 /// Its `request.timeout.ms` is only the time that the broker waits for acknowledgements. The client waits for a

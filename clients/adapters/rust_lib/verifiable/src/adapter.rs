@@ -23,6 +23,8 @@ pub struct Settings {
     pub applied: BTreeMap<String, (String, Value)>,
     /// Why it is not set as requested.
     pub not_set: BTreeMap<String, String>,
+    /// Why a setting under one of the client's own names is not applied.
+    pub client_not_set: BTreeMap<String, String>,
 }
 
 /// The client itself rejects the settings, with this message.
@@ -35,6 +37,16 @@ pub trait Adapter: Sized {
 
     /// Build the client from settings in the Java names.
     fn configure(config: &Map<String, Value>) -> Result<(Self, Settings), ConfigRefused>;
+
+    /// Build the client from settings in the Java names, and from others under its own names.
+    ///
+    /// It is called instead of `configure`. An adapter that implements it declares the feature `client_config`.
+    fn configure_with(
+        config: &Map<String, Value>,
+        _own: &BTreeMap<String, String>,
+    ) -> Result<(Self, Settings), ConfigRefused> {
+        Self::configure(config)
+    }
 
     /// Pass one record to the client. Give `result` now or later, on any thread.
     fn send(

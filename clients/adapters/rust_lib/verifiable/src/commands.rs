@@ -1,5 +1,6 @@
 //! The input: parses lines as commands.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{from_slice, from_value, Map, Value};
@@ -12,6 +13,7 @@ pub(crate) enum Command {
     Configure {
         id: i64,
         config: Map<String, Value>,
+        own: BTreeMap<String, String>,
     },
     Produce(Produce),
     Flush {
@@ -55,6 +57,10 @@ impl Command {
             "configure" => Command::Configure {
                 id: number(&fields, "id")?,
                 config: fields.get("config")?.as_object()?.clone(),
+                own: match fields.get("client_config") {
+                    Some(own) => from_value(own.clone()).ok()?,
+                    None => BTreeMap::new(),
+                },
             },
             "produce" => Command::Produce(Produce::parse(fields)?),
             "flush" => Command::Flush {

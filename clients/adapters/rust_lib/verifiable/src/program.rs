@@ -4,6 +4,7 @@
 //! adapter), and one writes results and the heartbeat, so that a client stuck in a call still sends it. A defect of the
 //! program itself ends the process with a `fatal` event: exit code 2 for a line that is not a command, else 1.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -116,22 +117,25 @@ impl<A: Adapter> Program<A> {
                 }
                 Command::Close { id, timeout } => return self.close(id, timeout),
                 _ if self.hurried.load(Ordering::Relaxed) => {}
-                Command::Configure { id, config } => self.configure(id, &config),
+                Command::Configure { id, config, own } => self.configure(id, &config, &own),
                 Command::Produce(produce) => self.produce(&produce),
                 Command::Flush { id, timeout } => self.flush(id, timeout),
             }
         }
     }
 
-    fn configure(&mut self, id: i64, config: &Map<String, Value>) {
+    fn configure(&mut self, id: i64, config: &Map<String, Value>, own: &BTreeMap<String, String>) {
         if self.adapter.is_some() {
             self.output.fatal("OutOfOrder", "configured twice", 1);
         }
-        match A::configure(config) {
+        match A::configure_with(config, own) {
             Ok((adapter, settings)) => {
                 self.adapter = Some(adapter);
                 let (applied, not_set) = (settings.applied, settings.not_set);
-                let fields = json!({"id": id, "applied": applied, "not_set": not_set});
+                let fields = json!({
+                    "id": id, "applied": applied, "not_set": not_set,
+                    "client_not_set": settings.client_not_set,
+                });
                 self.output.event("configured", fields);
             }
             Err(ConfigRefused(why)) => self.output.fatal("ConfigRefused", &why, 1),
