@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
+from harness.cli import completion
 from harness.files import must_be_file
 from harness.model.errors import UsageError
 from harness.model.units import duration_s
@@ -24,7 +25,6 @@ from harness.system.needs import MAX_JOBS
 
 DEFAULT_OUT = Path("runs")
 AUTO = "auto"
-MAX_SEED = 2**62
 
 Jobs = Annotated[
     str,
@@ -78,6 +78,7 @@ Threshold = Annotated[
     list[str] | None,
     typer.Option(
         metavar="'METRIC < VALUE'",
+        autocompletion=completion.outcomes,
         help="Exit with 1 if an outcome misses this, such as 'given_up < 0.1%' or 'recovery_p95 < 5s'; repeatable.",
     ),
 ]

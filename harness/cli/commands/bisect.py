@@ -8,12 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
+from harness.cli import completion
 from harness.cli import options as shared
 from harness.cli.console import say
-from harness.cli.options import MAX_SEED, Options
+from harness.cli.options import Options
 from harness.cli.output import print_json
 from harness.cli.run_plan import new_record
 from harness.cli.search_session import carry_out, live_run
+from harness.cli.selecting import Brokers, Guarantees, Seed, Seeds
 from harness.judging.fingerprint import replay
 from harness.model.errors import UsageError, unknown
 from harness.model.mode import Mode
@@ -36,16 +38,18 @@ def register(app: typer.Typer) -> None:
 
 
 def bisect(
-    client: Annotated[str, typer.Argument(help="The client, without a version.")],
+    client: Annotated[
+        str, typer.Argument(help="The client, without a version.", autocompletion=completion.names("clients"))
+    ],
     good: Annotated[
         str, typer.Argument(help="A version without the failure; older or newer than the bad one.")
     ],
     bad: Annotated[str, typer.Argument(help="A version with the failure.")],
-    scenario: Annotated[list[str], typer.Argument(help="Names or globs.")],
-    guarantee: Annotated[
-        list[str] | None, typer.Option("-g", "--guarantee", help="Only these guarantees; repeatable.")
-    ] = None,
-    broker: Annotated[list[str] | None, typer.Option("-b", "--broker", help="KIND:ID; repeatable.")] = None,
+    scenario: Annotated[
+        list[str], typer.Argument(help="Names or globs.", autocompletion=completion.names("scenarios"))
+    ],
+    guarantee: Guarantees = None,
+    broker: Brokers = None,
     anomaly: Annotated[
         str | None, typer.Option(help="A version is bad if it fails with this anomaly; default: any failure.")
     ] = None,
@@ -54,10 +58,11 @@ def bisect(
         typer.Option(
             metavar="OUTCOME",
             help="Bisect on an outcome instead: given_up finds where it changed, 'given_up < 1%' where that is missed.",
+            autocompletion=completion.outcomes,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="The first seed.")] = 1,
-    seeds: Annotated[int, typer.Option(min=1, help="The number of seeds for each version.")] = 1,
+    seed: Seed = 1,
+    seeds: Seeds = 1,
     setting: shared.Settings = None,
     jobs: shared.Jobs = shared.AUTO,
     max_time: shared.MaxTime = None,

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from harness.cli import campaign_plan, run_plan
-from harness.cli.options import MAX_SEED, Given, jobs_of, max_time_of, with_given
+from harness.cli.options import Given, jobs_of, max_time_of, with_given
+from harness.cli.selecting import MAX_SEED, Clients, OwnCommand
 from harness.outcomes.thresholds import parsed
 from harness.planning import campaign_file, selection
 from harness.planning.campaign_file import CampaignFile
@@ -26,12 +27,10 @@ def campaign(
         Path,
         typer.Argument(metavar="FILE", help="A TOML file; kafka-trial schema campaign prints its schema."),
     ],
-    client: Annotated[
-        list[str] | None, typer.Option("-c", "--client", help="NAME or NAME@VERSION; repeatable.")
-    ] = None,
+    client: Clients = None,
     seed: Annotated[int | None, typer.Option(min=0, max=MAX_SEED, help="The first seed.")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="The number of consecutive seeds.")] = None,
-    command: Annotated[str | None, typer.Option(hidden=True)] = None,
+    command: OwnCommand = None,
     *,
     given: Given,
 ) -> int:

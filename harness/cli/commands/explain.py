@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from harness.cli import error_codes
+from harness.cli import completion, error_codes
 from harness.cli.output import print_json, put
 from harness.judging import availability
 from harness.judging.judge import relevant
@@ -45,7 +45,9 @@ def explain(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="ID", help="A name from `list`, a requirement id, a verdict, or the code of an error."
+            metavar="ID",
+            help="A name from `list`, a requirement id, a verdict, or the code of an error.",
+            autocompletion=completion.names(*completion.SELECTABLE),
         ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,

@@ -10,7 +10,8 @@ import typer
 
 from harness.cli import run_plan
 from harness.cli.console import say
-from harness.cli.options import MAX_SEED, AllowCommand, Given, with_given
+from harness.cli.options import AllowCommand, Given, with_given
+from harness.cli.selecting import Brokers, Clients, Guarantees, OwnCommand, Scenarios, Seed, Seeds
 from harness.judging.repeats import attempt_of
 from harness.model.errors import NothingSelected, UsageError
 from harness.model.spec import Plan
@@ -29,23 +30,12 @@ def register(app: typer.Typer) -> None:
 
 
 def run(
-    scenario: Annotated[
-        list[str] | None, typer.Argument(help="Names or globs; default: all except generated scenarios.")
-    ] = None,
-    client: Annotated[
-        list[str] | None, typer.Option("-c", "--client", help="NAME or NAME@VERSION; repeatable.")
-    ] = None,
-    broker: Annotated[list[str] | None, typer.Option("-b", "--broker", help="KIND:ID; repeatable.")] = None,
-    guarantee: Annotated[
-        list[str] | None, typer.Option("-g", "--guarantee", help="Only these guarantees; repeatable.")
-    ] = None,
-    seed: Annotated[
-        int,
-        typer.Option(min=0, max=MAX_SEED, help="The seed of the plan; it determines every random choice."),
-    ] = 1,
-    seeds: Annotated[
-        int, typer.Option(min=1, help="The number of consecutive seeds, starting with --seed.")
-    ] = 1,
+    scenario: Scenarios = None,
+    client: Clients = None,
+    broker: Brokers = None,
+    guarantee: Guarantees = None,
+    seed: Seed = 1,
+    seeds: Seeds = 1,
     resume: Annotated[
         Path | None,
         typer.Option(metavar="RUN", help="Continue this run with its trials that have no verdict."),
@@ -57,7 +47,7 @@ def run(
         ),
     ] = None,
     allow_command: AllowCommand = False,
-    command: Annotated[str | None, typer.Option(hidden=True)] = None,
+    command: OwnCommand = None,
     *,
     given: Given,
 ) -> int:

@@ -85,14 +85,13 @@ def shrink(
             trial=trial,
             count=len(plan.trials),
         )
-    [spec] = plan.trials
-    spec = with_settings(spec, user_settings.parsed(setting or (), [spec.client]))
+    spec = with_settings(plan.trials[0], user_settings.parsed(setting or (), [plan.trials[0].client]))
     plan = Plan(plan.seed, (spec,))
     for sentence in setting_warnings.known_before(plan.trials):
         say(sentence)
     typed_settings.again(shlex.split(command or ""), plan)
     validate_plan.check(plan, mode)
-    own_commands.allow((spec.client for spec in plan.trials), allow_command, say)
+    own_commands.allow([spec.client], allow_command, say)
     wanted = _wanted(path, anomaly)
     # Install before the folder is created: an unknown version should leave nothing on disk.
     clients = install([spec.client]) if mode == Mode.LIVE else {}
