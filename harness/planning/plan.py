@@ -15,6 +15,7 @@ from harness.model.dice import Dice
 from harness.model.path_names import made_of
 from harness.model.spec import ClientRef, Plan, TrialSpec
 from harness.model.verdicts import Guarantee
+from harness.planning.own_load import with_draw
 from harness.planning.setting_values import takes
 from harness.plugins import registry
 from harness.plugins.scenario import Config, Scenario
@@ -132,7 +133,7 @@ def _trial(table: str, scenario: Scenario, cell: Cell, chosen: Config, seed: int
         scenario=scenario.name,
         guarantee=cell.guarantee,
         seed=seed,
-        workload=workload,
+        workload=with_draw(workload, seed),
         faults=scenario.schedule(Dice(seed, f"{stream}/schedule")),
         config=kind.config(cell.guarantee, by_seed | scenario.config | drawn | chosen),
         exclusive_cluster=scenario.exclusive_cluster,

@@ -72,7 +72,7 @@ def _check_told(trigger: OnClientEvent, spec: FaultSpec, trial: TrialSpec) -> No
     load = trial.workload
     # The records of the warm-up have their results before load begins, unless a fault began before them.
     early = any(each.start == OnPhase("startup") for each in trial.faults)
-    records = load.records - (0 if early else min(load.records_per_command, load.records))
+    records = load.records - (0 if early else load.warm_up)
     if trigger.nth > records:
         raise UsageError(
             "fault-record-beyond-load",

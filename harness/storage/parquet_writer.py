@@ -207,13 +207,17 @@ def _findings(trial: PackedTrial) -> ColumnData:
 def _log_records(trial: PackedTrial) -> ColumnData:
     log, identities = trial.evidence.log, trial.evidence.identities
     return _fields(log, _shared(LogRecord, "log_records")) | {
-        "value_bytes": [None if row.value is None else len(row.value.encode()) for row in log],
+        "value_bytes": [_value_bytes(row) for row in log],
         "intact": [identity is not None for identity in identities],
         "identity_run": [identity and identity.run for identity in identities],
         "identity_trial": [identity and identity.trial for identity in identities],
         "identity_producer": [identity and identity.producer for identity in identities],
         "identity_n": [None if identity is None else identity.n for identity in identities],
     }
+
+
+def _value_bytes(row: LogRecord) -> int | None:
+    return len(row.value.encode()) if row.value_bytes is None and row.value is not None else row.value_bytes
 
 
 def _frames(trial: PackedTrial) -> ColumnData:

@@ -10,12 +10,12 @@ import typer
 
 from harness.cli import run_plan
 from harness.cli.console import say
-from harness.cli.options import MAX_SEED, AllowCommand, Given, with_given
+from harness.cli.options import MAX_SEED, AllowCommand, Given, Load, with_given
 from harness.judging.repeats import attempt_of
 from harness.model.errors import NothingSelected, UsageError
 from harness.model.spec import Plan
 from harness.model.verdicts import EXIT_CODES, Verdict
-from harness.planning import own_commands, selection, typed_settings
+from harness.planning import own_commands, own_load, selection, typed_settings
 from harness.planning.plan import make_plan
 from harness.storage.run_store import RunStore
 
@@ -46,6 +46,7 @@ def run(
     seeds: Annotated[
         int, typer.Option(min=1, help="The number of consecutive seeds, starting with --seed.")
     ] = 1,
+    load: Load = None,
     resume: Annotated[
         Path | None,
         typer.Option(metavar="RUN", help="Continue this run with its trials that have no verdict."),
@@ -64,7 +65,7 @@ def run(
     """Run a finite plan and judge every trial of it."""
     options = given.options()
     argv = shlex.split(command or "")
-    chosen = any((scenario, client, broker, guarantee))
+    chosen = any((scenario, client, broker, guarantee, load))
     if resume is not None:
         _assert_no_plan_beside_resume(chosen or rerun_failed is not None or options.changes_the_plan)
         store = RunStore.open(resume)
@@ -80,7 +81,7 @@ def run(
         selection.brokers([spec.broker for spec in again.trials])
         return run_plan.start(again, options)
     plan = make_plan(
-        selection.scenarios(scenario or (), guarantee or ()),
+        selection.loaded(selection.scenarios(scenario or (), guarantee or ()), own_load.parsed(load or ())),
         selection.clients(client or (), argv),
         selection.brokers(broker or ()),
         range(seed, seed + seeds),
