@@ -142,9 +142,7 @@ def log_records(topic: str, partition: int, batch: RecordBatch) -> list[LogRecor
     """
     header = batch.header
 
-    def row(
-        record: Record, key: str | None, value: str | None, value_bytes: int | None = None
-    ) -> LogRecord:
+    def row(record: Record, key: str | None, value: str | None, value_bytes: int | None = None) -> LogRecord:
         return LogRecord(
             topic=topic,
             partition=partition,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from harness.model.errors import NothingSelected, UsageError
 from harness.model.spec import ClientRef, Plan
@@ -29,14 +30,19 @@ class Expanded:
     about: tuple[str, ...]
 
 
-def expanded(file: CampaignFile, seeds: Sequence[int], clients: Sequence[ClientRef] = ()) -> Expanded:
-    """Return the plan of a file. ``clients`` replace those of the file. Raise UsageError for an unknown name in it."""
+def expanded(
+    file: CampaignFile, seeds: Sequence[int], clients: Sequence[ClientRef] = (), folder: Path = Path()
+) -> Expanded:
+    """Return the plan of a file. ``clients`` replace those of the file, and ``folder`` is where its paths begin.
+
+    Raise UsageError for an unknown name in it.
+    """
     brokers = _brokers(file)
     axes = Axes(
-        _scenarios(file),
+        _loaded(file, _scenarios(file), folder),
         clients or list(dict.fromkeys(_clients(file))),
         brokers,
-        _generated(file, brokers),
+        _generated(file, brokers, folder),
         configurations(file),
     )
     cells = axes.cells()
@@ -99,12 +105,19 @@ def _scenarios(file: CampaignFile) -> list[Scenario]:
         return selection.scenarios(file.scenarios or (), file.guarantees)
 
 
-def _generated(file: CampaignFile, brokers: Sequence[str]) -> dict[str, DrawnScenario]:
+def _loaded(file: CampaignFile, chosen: Sequence[Scenario], folder: Path) -> list[Scenario]:
+    with at("load"):
+        return selection.loaded(chosen, file.load, folder)
+
+
+def _generated(file: CampaignFile, brokers: Sequence[str], folder: Path) -> dict[str, Scenario]:
     if not file.generated:
         return {}
     [behind] = selection.scenarios([SCENARIO], file.guarantees)
     assert isinstance(behind, DrawnScenario)
-    return generated(file, behind, brokers)
+    made = generated(file, behind, brokers)
+    loaded = _loaded(file, list(made.values()), folder)
+    return dict(zip(made, loaded, strict=True))
 
 
 def _check_configurations(axes: Axes, cells: Sequence[Cell]) -> None:

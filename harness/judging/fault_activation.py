@@ -6,11 +6,14 @@ evidence without the fault. A trial whose faults had no effect never passes. Pur
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from harness.model.anomaly import ReasonKind
 from harness.model.errors import UsageError
 from harness.model.evidence import Evidence, view
+from harness.model.parts import parts
 from harness.model.rows import FaultRow, FaultVerdict, Reason
 from harness.model.verdicts import Verdict
 from harness.plugins.fault import touched
@@ -60,7 +63,7 @@ def activation(evidence: Evidence, scenario: Scenario) -> Activation:
     lacks_a_kind = scenario.require_all_faults and bitten != {spec.kind for spec in specs}
     if idle and (lacks_a_kind or len(idle) == len(specs)):
         return Activation(Verdict.NOT_EXERCISED, _together(idle), accounts)
-    seen = scenario.consequence(evidence)
+    seen = _over_parts(evidence, scenario.consequence)
     verdict = Verdict.PASS if seen.count > 0 else Verdict.NOT_EXERCISED
     named = "".join(f"; {reason.message}" for reason in idle)
     reason = CONSEQUENCE.reason(count=seen.count, told=seen.what)
@@ -82,8 +85,19 @@ def _effect(row: FaultRow, evidence: Evidence) -> Consequence:
         told = getattr(fault(row.spec.kind), "effect", None)
     except UsageError:
         told = None
-    seen: Consequence = touched(row) if told is None else told(row, evidence)
-    return seen
+    return touched(row) if told is None else _over_parts(evidence, partial(told, row))
+
+
+def _over_parts(evidence: Evidence, count: Callable[[Evidence], Consequence]) -> Consequence:
+    """Return what is counted in the whole evidence, or in its parts if that is more.
+
+    Records are counted in parts. Connections without a request, such as refused ones, belong to no part.
+    """
+    whole = count(evidence)
+    if (divided := parts(evidence)) == [evidence]:
+        return whole
+    together = sum(count(part).count for part in divided)
+    return whole if whole.count >= together else Consequence(together, whole.what)
 
 
 def _idle(index: int, kind: str, rows: dict[int, FaultRow], shown: dict[int, Consequence]) -> Reason | None:

@@ -51,7 +51,7 @@ ROWS: Final = Limit("frames", "frames and connections on its lane", 400_000, 100
 EVIDENCE: Final = Limit(
     "evidence",
     "bytes of memory for the evidence of a trial, as estimated when it is stored and read",
-    384 * MIB,
+    8192 * MIB,
 )
 REQUEST_BYTES: Final = Limit("requests", "bytes in its requests, values aside", 256 * MIB, 8_192)
 

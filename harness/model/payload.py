@@ -1,8 +1,8 @@
 """Record values that identify themselves: run, trial, producer, number, padding, checksum.
 
 A value read back from a log shows who wrote it and whether it is intact, without any other table. Its text is
-``kt1|run|trial|producer|n|body|crc``, where ``crc`` is the CRC-32C of all preceding text in eight hex digits. The body is
-padding, or text that the user chose, which may contain the separator.
+``kt1|run|trial|producer|n|body|crc``, where ``crc`` is the CRC-32C of all preceding text in eight hex digits. The body
+is padding, or text that the user chose, which may contain the separator.
 """
 
 from __future__ import annotations

@@ -115,8 +115,8 @@ class FaultRow(msgspec.Struct, frozen=True):
 class LogRecord(msgspec.Struct, frozen=True, gc=False):
     """One record of the partition's log, read back over INTERNAL; ``value`` is null for control records.
 
-    ``headers`` is the number of record headers; null if the reader does not report it. ``value_bytes`` is the size of the
-    value in the log if ``value`` is its short form: the same identity without its body.
+    ``headers`` is the number of record headers; null if the reader does not report it. ``value_bytes`` is the size of
+    the value in the log if ``value`` is its short form: the same identity without its body.
     """
 
     topic: str

@@ -88,6 +88,8 @@ class FaultSpec(msgspec.Struct, frozen=True):
 _PLAIN = Load()
 #: The room for the identity in a value: marks, names, a number and a checksum.
 IDENTITY_BYTES = 128
+#: The largest load of the user's own that is traced.
+TRACED_RECORDS = 20_000
 
 
 class Workload(msgspec.Struct, frozen=True):
@@ -112,6 +114,11 @@ class Workload(msgspec.Struct, frozen=True):
     def shape(self) -> Load:
         """The load, with the defaults of a workload that has none."""
         return self.load or _PLAIN
+
+    @property
+    def is_traced(self) -> bool:
+        """True if clients write their decisions: those about a large load are too many, and none are told by topic."""
+        return self.load is None or (self.load.topics == 1 and self.records <= TRACED_RECORDS)
 
     @property
     def load_ms(self) -> int:

@@ -1,4 +1,4 @@
-"""The user's own load: ``--load`` and a campaign file's ``[load]`` table become a workload, or a sentence that says why not.
+"""The user's own load: ``--load`` and a campaign file's ``[load]`` table become a workload, or an error says why not.
 
 Both have the same keys. What is not given stays as the scenario has it, except that a rate replaces the interval.
 """
@@ -104,9 +104,7 @@ def applied(own: OwnLoad, scenario: Scenario, folder: Path = Path()) -> Scenario
     if scenario.draw_workload is None:
         return replace(scenario, workload=workload)
     draw: Callable[[Dice], Workload] = scenario.draw_workload
-    return replace(
-        scenario, workload=workload, draw_workload=lambda dice: loaded(own, draw(dice), lines)
-    )
+    return replace(scenario, workload=workload, draw_workload=lambda dice: loaded(own, draw(dice), lines))
 
 
 def loaded(own: OwnLoad, base: Workload, lines: tuple[str, ...] = ()) -> Workload:

@@ -111,7 +111,7 @@ class LiveTrial:
         self._startup: StartupComplete | None = None
         self._not_set: dict[str, str] = {}
         self._left_out: dict[str, int] = {}
-        self._names = spec.workload.shape.names
+        self._names, self._is_traced = spec.workload.shape.names, spec.workload.is_traced
         self._pulse = Pulse()
         self._trace: tuple[Any, ...] = ()
         self._observation = Observation(
@@ -177,15 +177,13 @@ class LiveTrial:
         await self._witnessed_to_the_end()
         await self._lane.assert_pristine()
         self._assert_nobody_came_around()
-        self._log = [
-            row for topic in topics for row in await self._cluster.read_log(topic, self._meter)
-        ]
+        self._log = [row for topic in topics for row in await self._cluster.read_log(topic, self._meter)]
 
     def _conversations(self, own: Path) -> dict[str, Conversation]:
         """Return the conversation with each producer. The first one has the trial's usual files."""
         launch, found = self._client.launch, {}
         for name in self._names:
-            trace = {TRACE_ENV: str((own / _named(TRACE, name)).resolve())}
+            trace = {TRACE_ENV: str((own / _named(TRACE, name)).resolve())} if self._is_traced else {}
             found[name] = Conversation(
                 replace(launch, env={**launch.env, **trace}),
                 self._folder / _named(LOG_OF_CLIENT, name),

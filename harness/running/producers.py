@@ -49,9 +49,7 @@ class Producers:
         """Wait until all processes have started."""
         return await self._all(lambda each: each.startup(timeout_s))
 
-    async def configure(
-        self, run_id: str, config: Mapping[str, Setting], *, role: str
-    ) -> list[Configured]:
+    async def configure(self, run_id: str, config: Mapping[str, Setting], *, role: str) -> list[Configured]:
         """Configure each producer with these settings and its name as its client id."""
         return await asyncio.gather(
             *(
@@ -109,8 +107,6 @@ class Producers:
         return [each for each in told if not isinstance(each, BaseException)]
 
 
-def heard_as(
-    names: Sequence[str], name: str, hear: Callable[[AnyEvent], None]
-) -> Callable[[AnyEvent], None]:
+def heard_as(names: Sequence[str], name: str, hear: Callable[[AnyEvent], None]) -> Callable[[AnyEvent], None]:
     """Return a function that passes a producer's events on, with its name if there are several producers."""
     return hear if len(names) == 1 else lambda event: hear(replace(event, producer=name))

@@ -114,6 +114,8 @@ def _batches(trial: PackedTrial) -> dict[str, pa.RecordBatch]:
 def _found(evidence: Evidence, finders: Mapping[str, Finder]) -> dict[str, Iterable[AnomalyRow]]:
     if evidence.record.ending is not Ending.COMPLETE:
         return {}
+    if evidence.record.spec.workload.shape.is_split:
+        return {}
     told = {kind: find(evidence) for kind, find in finders.items()}
     return {kind: found for kind, found in told.items() if found is not None}
 
@@ -160,10 +162,12 @@ def _trials(trial: PackedTrial) -> ColumnData:
         topic=record.topic,
         lane=record.lane,
         counted=trial.counted and registry.workload(spec.workload.kind).recounted,
-        explains=UNEXPLAINED in trial.found,
+        explains=UNEXPLAINED in trial.found and not spec.workload.shape.is_split,
         records=spec.workload.records,
         partitions=spec.workload.partitions,
         keys=spec.workload.keys,
+        producers=spec.workload.shape.producers,
+        topics=spec.workload.shape.topics,
         codec=_text(spec.config.get("compression.type")),
         acks=_text(spec.config.get("acks")),
         idempotent=spec.config.get("enable.idempotence"),

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from harness.cli.console import say, summary
-from harness.cli.options import Options, Strict
+from harness.cli.options import Load, Options, Strict
 from harness.cli.output import print_json
 from harness.cli.run_plan import new_record
 from harness.model.errors import unknown
@@ -23,7 +23,7 @@ from harness.model.mode import Mode
 from harness.model.rows import TrialVerdict
 from harness.model.spec import ClientRef, Plan, TrialSpec
 from harness.model.verdicts import Verdict, exit_code
-from harness.planning import selection
+from harness.planning import own_load, selection
 from harness.plugins import registry
 from harness.simulated.selection import assert_simulated
 from harness.simulated.trial import broker_of
@@ -68,6 +68,7 @@ def simulate(
     guarantee: Annotated[
         list[str] | None, typer.Option("-g", "--guarantee", help="Only these guarantees; repeatable.")
     ] = None,
+    load: Load = None,
     broker: Annotated[
         str | None,
         typer.Option(
@@ -95,8 +96,10 @@ def simulate(
     refs = tuple(_client(name) for name in client or ("reference",))
     if broker is not None:
         broker_of(broker)
+    own = own_load.parsed(load or ())
+    selection.loaded([chosen], own)
     store = RunStore.create(out_dir, new_record(Plan(seed, ()), Options(jobs)))
-    job = Job(chosen.name, chosen.guarantees, refs, broker, keep, store.folder)
+    job = Job(chosen.name, chosen.guarantees, refs, broker, keep, store.folder, own)
     say(f"run {store.folder}: {trials} seeds from {seed} of {chosen.name}, {jobs} processes")
     tally, began = VerdictCounts(), time.monotonic()
     with store.claimed():

@@ -95,7 +95,9 @@ def _commands(evidence: Evidence) -> Iterator[Command | Unknown]:
                 yield Close(event.id, 0)
             case Configured():
                 names = dict.fromkeys((*event.applied, *event.not_set), "")
-                yield Configure(event.id, evidence.record.run_id, evidence.producer, workload.role, dict(names))
+                yield Configure(
+                    event.id, evidence.record.run_id, evidence.producer, workload.role, dict(names)
+                )
             case UnknownCommand():
                 yield Unknown(event.cmd, event.id)
     # At most as many as the plan has, whatever the events claim.
