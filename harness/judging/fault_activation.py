@@ -22,6 +22,11 @@ from harness.plugins.scenario import Consequence, Scenario
 
 NO_ROW = ReasonKind("fault-without-trace", "fault {index} ({fault}) left no trace")
 NO_EFFECT = ReasonKind("fault-never-effective", "fault {index} ({fault}) never took effect")
+LOAD_OVER = ReasonKind(
+    "load-without-fault",
+    "fault {index} ({fault}) never took effect in a load of {records:record} and {load_ms} ms: what it waits for did "
+    "not happen",
+)
 NOT_SHOWN = ReasonKind("fault-without-effect", "fault {index} ({fault}) had no effect: 0 {told}")
 CONSEQUENCE = ReasonKind("consequence", "{count} {told}")
 
@@ -57,7 +62,7 @@ def activation(evidence: Evidence, scenario: Scenario) -> Activation:
     idle = [
         reason
         for index, spec in enumerate(specs)
-        if (reason := _idle(index, spec.kind, rows, shown)) is not None
+        if (reason := _idle(evidence, index, spec.kind, rows, shown)) is not None
     ]
     bitten = {spec.kind for index, spec in enumerate(specs) if index in shown and shown[index].count > 0}
     lacks_a_kind = scenario.require_all_faults and bitten != {spec.kind for spec in specs}
@@ -100,11 +105,16 @@ def _over_parts(evidence: Evidence, count: Callable[[Evidence], Consequence]) ->
     return whole if whole.count >= together else Consequence(together, whole.what)
 
 
-def _idle(index: int, kind: str, rows: dict[int, FaultRow], shown: dict[int, Consequence]) -> Reason | None:
+def _idle(
+    evidence: Evidence, index: int, kind: str, rows: dict[int, FaultRow], shown: dict[int, Consequence]
+) -> Reason | None:
     row = rows.get(index)
     if row is None:
         return NO_ROW.reason(index=index, fault=kind)
     if row.effective_ns is None:
+        load = evidence.record.spec.workload
+        if load.load is not None:
+            return LOAD_OVER.reason(index=index, fault=kind, records=load.records, load_ms=load.load_ms)
         return NO_EFFECT.reason(index=index, fault=kind)
     if shown[index].count > 0:
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 
 from harness.limits import memory
-from harness.limits.meter import EVIDENCE
+from harness.limits.meter import evidence_limit
 from harness.model.errors import UsageError
 from harness.model.mode import Mode
 from harness.model.path_names import folder_name
@@ -31,6 +31,8 @@ BOUNDS = {
 }
 #: Kafka's default for the largest request of a producer; brokers accept a batch of about the same size.
 MAX_REQUEST_SIZE = 1_048_576
+#: The fastest load that the harness hands over. What a client or a broker can take is less.
+MOST_BYTES_PER_S = 100 * 2**20
 #: What a batch with one record adds to its value.
 OVERHEAD_BYTES = 256
 #: The evidence of a successful record besides its value: a row of the log, and its place in the history.
@@ -80,14 +82,15 @@ def check_workload(spec: TrialSpec) -> None:
     workload(load.kind).values(load.params)
     _check_load(spec)
     kept_bytes = min(load.mean_bytes, SHORT_BYTES)
-    if (needed := load.records * (A_RECORD + memory.A_BYTE * kept_bytes)) > EVIDENCE.base:
+    most = evidence_limit(load).base
+    if (needed := load.records * (A_RECORD + memory.A_BYTE * kept_bytes)) > most:
         raise UsageError(
             "evidence-too-large",
             "the evidence of trial {trial!r} would take {needed:,} bytes of memory; the limit is {most:,}: use fewer "
             "or smaller elements",
             trial=trial,
             needed=needed,
-            most=EVIDENCE.base,
+            most=most,
         )
     if load.load_ms > validate_faults.LONGEST_MS:
         raise UsageError(
@@ -125,6 +128,14 @@ def _check_load(spec: TrialSpec) -> None:
                 value=value,
             )
     own_load.check_sizes(load, spec.trial)
+    if (bytes_per_s := load.rate * spec.workload.mean_bytes) > MOST_BYTES_PER_S:
+        raise UsageError(
+            "load-too-fast",
+            "the load of trial {trial!r} has {rate:,} bytes a second on average; the limit is {most:,}",
+            trial=spec.trial,
+            rate=bytes_per_s,
+            most=MOST_BYTES_PER_S,
+        )
     most = int(spec.config.get("max.request.size", MAX_REQUEST_SIZE))
     if (largest := spec.workload.largest_bytes + OVERHEAD_BYTES) > most:
         raise UsageError(

@@ -70,9 +70,7 @@ def _in_other_topic(evidence: Evidence, home: Home) -> Evidence:
             return frame
         return changed(frame, produce=tuple(there(part) for part in frame.produce))
 
-    new = [
-        changed(row, topic=other, base_offset=end, offset=end + row.offset - base) for row in moved
-    ]
+    new = [changed(row, topic=other, base_offset=end, offset=end + row.offset - base) for row in moved]
     left = [row for row in evidence.log if (row.topic, row.partition, row.base_offset) != home]
     return replace(evidence, frames=tuple(map(of_frame, evidence.frames)), log=(*left, *new))
 

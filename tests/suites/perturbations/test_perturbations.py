@@ -38,7 +38,10 @@ PASSED_ONCE = {
 }
 #: Needs what no simulated trial of one broker leaves.
 LIVE = {
-    *("in-another-topic", "of-another-producer"),  # of a load with several producers and topics: see test_loads
+    *(
+        "in-another-topic",
+        "of-another-producer",
+    ),  # of a load with several producers and topics: see test_loads
     "added-header",
     "frame-unseen",
     "one-in-flight-too-many",
