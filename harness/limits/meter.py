@@ -57,7 +57,7 @@ EVIDENCE: Final = Limit(
 EVIDENCE_OF_LOAD: Final = Limit(
     "evidence-of-load",
     "bytes of memory for the evidence of a trial with the user's own load, estimated in the same way",
-    1_024 * MIB,
+    1_536 * MIB,
 )
 REQUEST_BYTES: Final = Limit("requests", "bytes in its requests, values aside", 256 * MIB, 8_192)
 

@@ -92,13 +92,13 @@ WHOLE_OPS = ("flush", "close")
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="name"):
     """The fields of every event: its number (from 0, without gaps in a process) and when it was written.
 
-    ``producer`` is set by the harness, in a trial with several producers, to the name of the event's process.
+    In a trial with several producers, the harness sets ``producer`` to the name of the event's process.
     """
 
     seq: Int64
     mono_ns: Int64
     wall_ns: Int64
-    producer: str = ""
+    producer: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class StartupComplete(Event, frozen=True, kw_only=True, tag="startup_complete"):

@@ -39,7 +39,7 @@ class Disposition(StrEnum):
     ANNOTATED = "annotated"
 
 
-class ProducePart(msgspec.Struct, frozen=True, gc=False):
+class ProducePart(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One partition of a Produce request or of its response.
 
     In a request ``base_offset`` and ``error_code`` are null; in a response the batch fields are null. The timestamps
@@ -60,7 +60,7 @@ class ProducePart(msgspec.Struct, frozen=True, gc=False):
     max_timestamp_ms: int | None = None
 
 
-class Frame(msgspec.Struct, frozen=True, gc=False):
+class Frame(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One frame (or one end of a connection) as it passed the witness at ``t_ns``.
 
     ``conn`` numbers the connections of a lane from 1 in order of arrival. ``error_codes`` are the non-zero codes of a

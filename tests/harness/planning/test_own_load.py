@@ -91,7 +91,7 @@ def test_a_duration_and_a_rate_give_the_records():
         ("duration=5s,rate=10,records=3", "load-duration"),
         ("payloads=/nowhere/at/all", "payloads-unreadable"),
         ("size=2000000", "load-larger-than-request"),
-        ("records=3000000", "evidence-too-large"),
+        ("records=400000,rate=5000", "evidence-too-large"),
         ("rate=50000,size=20000,records=100000", "load-too-fast"),
         ("records=5000,rate=1", "load-too-long"),
     ],
@@ -109,7 +109,7 @@ def test_an_unknown_key_is_refused():
 
 def test_a_fault_after_the_end_of_the_load_is_refused():
     with raises_code(UsageError, "fault-starts-after-load"):
-        validate_plan.check(plan("records=60,rate=6000"), Mode.LIVE)
+        validate_plan.check(plan("records=60,rate=6000", "network/bandwidth"), Mode.LIVE)
 
 
 def test_payloads_are_the_bodies_of_the_values_in_turn(tmp_path):
