@@ -127,3 +127,23 @@ def test_a_load_of_a_drawn_workload_is_kept_in_every_trial():
     trials = make_plan([chosen], selection.clients(["reference"], ()), ["local:4.3.1x1"], range(5)).trials
     assert {spec.workload.records for spec in trials} == {77}
     assert {spec.workload.shape.draw for spec in trials} == set(range(5))
+
+
+def test_a_load_is_shown_in_words():
+    kind = registry.workload("produce")
+    told = kind.shown(checked(f"{MUST_SHOW},skew=1.1"))["workload"]
+    for part in (
+        "100,000 records",
+        "20 to 20,000 bytes",
+        "5,000 a second",
+        "3 producers, 2 topics",
+        "skew 1.1",
+    ):
+        assert part in told
+    assert "a second" not in kind.shown(plan_without())["workload"]
+
+
+def plan_without():
+    """The trial of a scenario with its own load."""
+    [chosen] = selection.scenarios(["network/reset"], ["idempotent"])
+    return make_plan([chosen], selection.clients(["reference"], ()), ["local:4.3.1x1"], [7]).trials[0]
