@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from msgspec.structs import replace as changed
 
 from harness.judging.completeness import lacking
 from harness.model.verdicts import Guarantee, Verdict
@@ -48,9 +49,18 @@ def test_a_defect_that_fits_a_load_is_found(kind, load):
     places = drawn(kind, evidence, seed=1, tries=3)
     assert bool(places) == (needs in load)
     for place in places:
-        changed = kind.apply(evidence, place)
-        assert lacking(changed) is None
-        verdict = judged(changed)
+        defective = kind.apply(evidence, place)
+        assert lacking(defective) is None
+        verdict = judged(defective)
         found = {each.anomaly for one in verdict.requirements for each in one.findings}
         assert verdict.verdict == Verdict.FAIL
         assert found & set(kind.caught_by)
+
+
+def test_requests_of_no_known_producer_are_not_judged():
+    evidence = trial(LOADS["producers"])
+    strange = tuple(
+        changed(frame, client_id="somebody") if frame.client_id else frame for frame in evidence.frames
+    )
+    verdict = judged(replace(evidence, frames=strange))
+    assert (verdict.verdict, verdict.code) == (Verdict.NOT_EXERCISED, "producers-not-told-apart")
