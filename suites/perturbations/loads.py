@@ -12,8 +12,9 @@ from harness.model.evidence import Evidence, view
 from harness.model.load import topic_names
 from harness.model.payload import decode, encode
 from harness.model.rows import Frame, FrameKind, LogRecord, ProducePart
+from harness.plugins.perturbation import Perturbation
 from suites.analysis.promises import DURABLE
-from suites.perturbations.perturbation import Perturbation, channels
+from suites.perturbations.perturbation import channels
 
 #: A batch: topic, partition and base offset.
 Home = tuple[str, int, int]
