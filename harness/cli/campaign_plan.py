@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from harness.model.errors import NothingSelected, UsageError
 from harness.model.spec import ClientRef, Plan
@@ -30,19 +31,25 @@ class Expanded:
 
 
 def expanded(
-    file: CampaignFile, seeds: Sequence[int], clients: Sequence[ClientRef] = (), given: Sequence[str] = ()
+    file: CampaignFile,
+    seeds: Sequence[int],
+    clients: Sequence[ClientRef] = (),
+    given: Sequence[str] = (),
+    folder: Path = Path(),
 ) -> Expanded:
     """Return the plan of a file. ``clients`` replace those of the file, and ``given`` are settings of a command line.
+
+    Paths in the file begin at ``folder``.
 
     Raise UsageError for an unknown name in it.
     """
     brokers = _brokers(file)
     clients = clients or list(dict.fromkeys(_clients(file)))
     axes = Axes(
-        _scenarios(file),
+        _loaded(file, _scenarios(file), folder),
         clients,
         brokers,
-        _generated(file, brokers),
+        _generated(file, brokers, folder),
         configurations(file),
         user_settings.parsed(given, clients),
     )
@@ -106,12 +113,19 @@ def _scenarios(file: CampaignFile) -> list[Scenario]:
         return selection.scenarios(file.scenarios or (), file.guarantees)
 
 
-def _generated(file: CampaignFile, brokers: Sequence[str]) -> dict[str, DrawnScenario]:
+def _loaded(file: CampaignFile, chosen: Sequence[Scenario], folder: Path) -> list[Scenario]:
+    with at("load"):
+        return selection.loaded(chosen, file.load, folder)
+
+
+def _generated(file: CampaignFile, brokers: Sequence[str], folder: Path) -> dict[str, Scenario]:
     if not file.generated:
         return {}
     [behind] = selection.scenarios([SCENARIO], file.guarantees)
     assert isinstance(behind, DrawnScenario)
-    return generated(file, behind, brokers)
+    made = generated(file, behind, brokers)
+    loaded = _loaded(file, list(made.values()), folder)
+    return dict(zip(made, loaded, strict=True))
 
 
 def _check_configurations(axes: Axes, cells: Sequence[Cell]) -> None:

@@ -56,6 +56,15 @@ Baseline = Annotated[
     str | None,
     typer.Option(metavar="FILE|known", help="The list of known failures, which are expected to fail."),
 ]
+Load = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--load",
+        metavar="KEY=VALUE,...",
+        help="What clients send: records, size, rate, burst, duration, keys, skew, partitions, topics, producers, "
+        "payloads; such as records=100000,size=20..20000,rate=5000,burst=1000/1s; repeatable.",
+    ),
+]
 AllowCommand = Annotated[
     bool,
     typer.Option("--allow-command", help="Run the client commands in a stored plan."),

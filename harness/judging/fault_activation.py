@@ -6,11 +6,14 @@ evidence without the fault. A trial whose faults had no effect never passes. Pur
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from harness.model.anomaly import ReasonKind
 from harness.model.errors import UsageError
 from harness.model.evidence import Evidence, view
+from harness.model.parts import parts
 from harness.model.rows import FaultRow, FaultVerdict, Reason
 from harness.model.verdicts import Verdict
 from harness.plugins.fault import touched
@@ -19,6 +22,11 @@ from harness.plugins.scenario import Consequence, Scenario
 
 NO_ROW = ReasonKind("fault-without-trace", "fault {index} ({fault}) left no trace")
 NO_EFFECT = ReasonKind("fault-never-effective", "fault {index} ({fault}) never took effect")
+LOAD_OVER = ReasonKind(
+    "load-without-fault",
+    "fault {index} ({fault}) never took effect in a load of {records:record} and {load_ms} ms: what it waits for did "
+    "not happen",
+)
 NOT_SHOWN = ReasonKind("fault-without-effect", "fault {index} ({fault}) had no effect: 0 {told}")
 CONSEQUENCE = ReasonKind("consequence", "{count} {told}")
 
@@ -54,13 +62,13 @@ def activation(evidence: Evidence, scenario: Scenario) -> Activation:
     idle = [
         reason
         for index, spec in enumerate(specs)
-        if (reason := _idle(index, spec.kind, rows, shown)) is not None
+        if (reason := _idle(evidence, index, spec.kind, rows, shown)) is not None
     ]
     bitten = {spec.kind for index, spec in enumerate(specs) if index in shown and shown[index].count > 0}
     lacks_a_kind = scenario.require_all_faults and bitten != {spec.kind for spec in specs}
     if idle and (lacks_a_kind or len(idle) == len(specs)):
         return Activation(Verdict.NOT_EXERCISED, _together(idle), accounts)
-    seen = scenario.consequence(evidence)
+    seen = _over_parts(evidence, scenario.consequence)
     verdict = Verdict.PASS if seen.count > 0 else Verdict.NOT_EXERCISED
     named = "".join(f"; {reason.message}" for reason in idle)
     reason = CONSEQUENCE.reason(count=seen.count, told=seen.what)
@@ -82,15 +90,31 @@ def _effect(row: FaultRow, evidence: Evidence) -> Consequence:
         told = getattr(fault(row.spec.kind), "effect", None)
     except UsageError:
         told = None
-    seen: Consequence = touched(row) if told is None else told(row, evidence)
-    return seen
+    return touched(row) if told is None else _over_parts(evidence, partial(told, row))
 
 
-def _idle(index: int, kind: str, rows: dict[int, FaultRow], shown: dict[int, Consequence]) -> Reason | None:
+def _over_parts(evidence: Evidence, count: Callable[[Evidence], Consequence]) -> Consequence:
+    """Return what is counted in the whole evidence, or in its parts if that is more.
+
+    Records are counted in parts. Connections without a request, such as refused ones, belong to no part.
+    """
+    whole = count(evidence)
+    if (divided := parts(evidence)) == [evidence]:
+        return whole
+    together = sum(count(part).count for part in divided)
+    return whole if whole.count >= together else Consequence(together, whole.what)
+
+
+def _idle(
+    evidence: Evidence, index: int, kind: str, rows: dict[int, FaultRow], shown: dict[int, Consequence]
+) -> Reason | None:
     row = rows.get(index)
     if row is None:
         return NO_ROW.reason(index=index, fault=kind)
     if row.effective_ns is None:
+        load = evidence.record.spec.workload
+        if load.load is not None:
+            return LOAD_OVER.reason(index=index, fault=kind, records=load.records, load_ms=load.load_ms)
         return NO_EFFECT.reason(index=index, fault=kind)
     if shown[index].count > 0:
         return None

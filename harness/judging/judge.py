@@ -23,6 +23,7 @@ from harness.judging.crosscheck import crosscheck
 from harness.judging.fault_activation import Activation, activation
 from harness.model.anomaly import ReasonKind
 from harness.model.evidence import Evidence
+from harness.model.parts import parts, strangers
 from harness.model.rows import (
     Availability,
     Ending,
@@ -37,6 +38,7 @@ from harness.model.verdicts import Guarantee, Level, Verdict, worst
 from harness.plugins import registry
 from harness.plugins.check import Check, Inconclusive, Requirement, Unsupported
 from harness.plugins.scenario import Scenario
+from harness.plugins.workload import WorkloadKind
 from harness.text import redaction
 
 #: The code of a trial whose client rejected its settings.
@@ -49,6 +51,10 @@ TORN_LOG = ReasonKind("log-torn", "{count} batches in the broker's log do not ma
 OBSERVERS_DISAGREE = ReasonKind("observers-disagree", "witness and capture disagree: {told}")
 NOT_OFFERED = ReasonKind("setting-not-offered", "the client cannot set {setting}: {told}")
 NOT_ACCOUNTED = ReasonKind("evidence-unaccountable", "the evidence cannot be evaluated: {error}: {told}")
+NOT_ATTRIBUTED = ReasonKind(
+    "producers-not-told-apart",
+    "{count:request} on connections whose client id names none of the trial's producers",
+)
 CHECK_CRASHED = ReasonKind("check-crashed", "{check}: the check crashed: {error}: {told}")
 FOREIGN_FINDING = ReasonKind(
     "foreign-finding", "{check}: the check found something about {requirement}, which it does not judge"
@@ -111,7 +117,7 @@ def judge(evidence: Evidence, scenario: Scenario, checks: Mapping[str, Check]) -
     try:
         bitten = activation(evidence, scenario)
         kind = registry.workload(evidence.record.spec.workload.kind)
-        counts, available = kind.counts(evidence), availability(evidence)
+        counts, available = _counts(kind, evidence), availability(evidence)
     except Exception as error:
         return _verdict(evidence, CheckResult(Verdict.HARNESS_ERROR, _error(NOT_ACCOUNTED, error)))
     basis = _basis(evidence, bitten, available)
@@ -157,6 +163,8 @@ def _not_judged(evidence: Evidence) -> CheckResult | None:
         more = f", and {len(disagreements) - 1} more" if len(disagreements) > 1 else ""
         told = f"{disagreements[0]}{more}"
         return CheckResult(Verdict.HARNESS_ERROR, OBSERVERS_DISAGREE.reason(told=told))
+    if unknown := strangers(evidence, registry.workload(record.spec.workload.kind).api):
+        return CheckResult(Verdict.NOT_EXERCISED, NOT_ATTRIBUTED.reason(count=unknown))
     for setting in registry.workload(record.spec.workload.kind).essential(record.spec.guarantee):
         if setting in record.not_set:
             why = NOT_OFFERED.reason(setting=setting, told=record.not_set[setting])
@@ -211,20 +219,38 @@ def _results(
     asked: dict[str, _Asked] = {}
     spec = evidence.record.spec
     for _, check in sorted(checks.items()):
-        if "trace" in check.requires and not evidence.trace:
-            continue
-        if requirements := relevant(check, spec.guarantee, spec.workload.kind):
-            said = _ask(check, evidence)
-            for requirement in requirements:
-                entry = asked.setdefault(requirement.id, _Asked(requirement, [], [], []))
-                entry.checks.append(check.name)
-                opinion, arose = said.of(requirement), True
-                if opinion is _PASS:
-                    opinion, arose = _situation(check, requirement, evidence)
-                entry.arose.append(arose)
-                if opinion is not _PASS:
-                    entry.objections.append(opinion)
+        for part in parts(evidence):
+            if "trace" in check.requires and not part.trace:
+                continue
+            if requirements := relevant(check, spec.guarantee, spec.workload.kind):
+                _enter(asked, check, requirements, part)
     return tuple([_result(entry, basis) for _, entry in sorted(asked.items())])
+
+
+def _enter(
+    asked: dict[str, _Asked], check: Check, requirements: Iterable[Requirement], part: Evidence
+) -> None:
+    """Enter what a check says about one part of the evidence."""
+    said = _ask(check, part)
+    for requirement in requirements:
+        entry = asked.setdefault(requirement.id, _Asked(requirement, [], [], []))
+        if check.name not in entry.checks:
+            entry.checks.append(check.name)
+        opinion, arose = said.of(requirement), True
+        if opinion is _PASS:
+            opinion, arose = _situation(check, requirement, part)
+        entry.arose.append(arose)
+        if opinion is not _PASS and opinion not in entry.objections:
+            entry.objections.append(opinion)
+
+
+def _counts(kind: WorkloadKind, evidence: Evidence) -> dict[str, int]:
+    """Return the counts of a trial: those of its parts, added up."""
+    total: dict[str, int] = {}
+    for part in parts(evidence):
+        for name, count in kind.counts(part).items():
+            total[name] = total.get(name, 0) + count
+    return total
 
 
 def _situation(check: Check, requirement: Requirement, evidence: Evidence) -> tuple[CheckResult, bool]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness.model.errors import ClientBroken
+from harness.model.spec import Workload
 
 MIB: Final = 2**20
 
@@ -53,6 +54,11 @@ EVIDENCE: Final = Limit(
     "bytes of memory for the evidence of a trial, as estimated when it is stored and read",
     384 * MIB,
 )
+EVIDENCE_OF_LOAD: Final = Limit(
+    "evidence-of-load",
+    "bytes of memory for the evidence of a trial with the user's own load, estimated in the same way",
+    1_536 * MIB,
+)
 REQUEST_BYTES: Final = Limit("requests", "bytes in its requests, values aside", 256 * MIB, 8_192)
 
 #: A broker reserves the claimed size of a request before it arrives: eight times 100 MiB crash its JVM.
@@ -77,9 +83,15 @@ LIMITS: Final = (
     ROWS,
     REQUEST_BYTES,
     EVIDENCE,
+    EVIDENCE_OF_LOAD,
     BEGUN_BYTES,
     CONNECTIONS,
 )
+
+
+def evidence_limit(workload: Workload) -> Limit:
+    """Return the limit for the evidence of a trial: a load of the user's own may be larger than any other."""
+    return EVIDENCE if workload.load is None else EVIDENCE_OF_LOAD
 
 
 class OverLimit(ClientBroken):

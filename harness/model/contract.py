@@ -98,11 +98,15 @@ WHOLE_OPS = ("flush", "close")
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="name"):
-    """The fields of every event: its number (from 0, without gaps in a process) and when it was written."""
+    """The fields of every event: its number (from 0, without gaps in a process) and when it was written.
+
+    In a trial with several producers, the harness sets ``producer`` to the name of the event's process.
+    """
 
     seq: Int64
     mono_ns: Int64
     wall_ns: Int64
+    producer: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class StartupComplete(Event, frozen=True, kw_only=True, tag="startup_complete"):

@@ -14,12 +14,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from harness.model.contract import WHOLE_OPS, AnyEvent, OpComplete, OpInvoke
+from harness.model.load import FIRST
 from harness.model.payload import Identity, decode
 from harness.model.rows import Disposition, FaultRow, Frame, LogRecord, TrialRecord
 from harness.model.tcp_facts import TcpFact
 from harness.model.verdicts import Outcome
 
-PRODUCER = "p1"
+PRODUCER = FIRST
 Seen = TypeVar("Seen")
 _OUTCOMES: dict[str, Outcome] = {outcome.value: outcome for outcome in Outcome}
 
@@ -61,6 +62,8 @@ class Evidence:
     blocked_frames: tuple[Frame, ...] = ()
     #: The packet capture's facts about the client's side; empty without a capture.
     tcp: tuple[TcpFact, ...] = ()
+    #: The producer that this evidence is about (:mod:`harness.model.parts`).
+    producer: str = PRODUCER
 
     @cached_property
     def operations(self) -> dict[int, Operation]:
@@ -92,11 +95,11 @@ class Evidence:
     @cached_property
     def numbers(self) -> tuple[int | None, ...]:
         """The number of each record of ``log``; None if the record is not from this trial."""
-        run_id, topic, _ = self.own
+        run_id, topic, producer = self.own
         return tuple(
             [
                 each[3]
-                if each is not None and each[0] == run_id and each[1] == topic and each[2] == PRODUCER
+                if each is not None and each[0] == run_id and each[1] == topic and each[2] == producer
                 else None
                 for each in self.identities
             ]
@@ -123,7 +126,7 @@ class Evidence:
     @cached_property
     def own(self) -> tuple[str, str, str]:
         """The run, trial and producer with which the identity of each of this trial's records begins."""
-        return self.record.run_id, self.record.topic, PRODUCER
+        return self.record.run_id, self.record.topic, self.producer
 
     @cached_property
     def views(self) -> dict[Callable[..., Any], Any]:

@@ -1,7 +1,8 @@
 """Record values that identify themselves: run, trial, producer, number, padding, checksum.
 
 A value read back from a log shows who wrote it and whether it is intact, without any other table. Its text is
-``kt1|run|trial|producer|n|padding|crc``, where ``crc`` is the CRC-32C of all preceding text in eight hex digits.
+``kt1|run|trial|producer|n|body|crc``, where ``crc`` is the CRC-32C of all preceding text in eight hex digits. The body
+is padding, or text that the user chose, which may contain the separator.
 """
 
 from __future__ import annotations
@@ -12,6 +13,10 @@ from typing import NamedTuple
 import crc32c
 
 MAGIC = "kt1"
+
+
+#: Evidence keeps a value up to this size whole, and of a longer one its identity and its size.
+SHORT_BYTES = 1_024
 
 
 class Identity(NamedTuple):
@@ -32,11 +37,19 @@ REMEMBERED = 4_096
 _REMEMBERED_CHARS = 4_096
 
 
+def encode(identity: Identity, size_bytes: int, chosen: str = "") -> str:
+    """Return the value for ``identity``, padded with dots to ``size_bytes`` if the parts are shorter.
+
+    With a ``chosen`` body, there is no padding.
+    """
+    is_short = size_bytes <= _REMEMBERED_CHARS and len(chosen) <= _REMEMBERED_CHARS
+    return (_encode if is_short else _encode.__wrapped__)(identity, size_bytes, chosen)
+
+
 @lru_cache(REMEMBERED)
-def encode(identity: Identity, size_bytes: int) -> str:
-    """Return the value for ``identity``, padded with dots to ``size_bytes`` if the parts are shorter."""
+def _encode(identity: Identity, size_bytes: int, chosen: str) -> str:
     head = "|".join((MAGIC, identity.run, identity.trial, identity.producer, str(identity.n)))
-    body = f"{head}|{'.' * max(0, size_bytes - len(head) - 10)}|"
+    body = f"{head}|{chosen or '.' * max(0, size_bytes - len(head) - 10)}|"
     return f"{body}{crc32c.crc32c(body.encode()):08x}"
 
 
@@ -47,10 +60,10 @@ def decode(value: str | None) -> Identity | None:
 
 @lru_cache(REMEMBERED)
 def _decode(value: str | None) -> Identity | None:
-    parts = (value or "").split("|", 7)
-    if len(parts) != 7 or parts[0] != MAGIC or not parts[4].isdecimal() or len(parts[4]) > _MOST_DIGITS:
+    body, _, crc = (value or "").rpartition("|")
+    parts = body.split("|", 5)
+    if len(parts) != 6 or parts[0] != MAGIC or not parts[4].isdecimal() or len(parts[4]) > _MOST_DIGITS:
         return None
-    body = (value or "")[:-8]
-    if f"{crc32c.crc32c(body.encode()):08x}" != parts[6]:
+    if f"{crc32c.crc32c(f'{body}|'.encode()):08x}" != crc:
         return None
     return Identity(parts[1], parts[2], parts[3], int(parts[4]))

@@ -39,7 +39,7 @@ class Disposition(StrEnum):
     ANNOTATED = "annotated"
 
 
-class ProducePart(msgspec.Struct, frozen=True, gc=False):
+class ProducePart(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One partition of a Produce request or of its response.
 
     In a request ``base_offset`` and ``error_code`` are null; in a response the batch fields are null. The timestamps
@@ -60,7 +60,7 @@ class ProducePart(msgspec.Struct, frozen=True, gc=False):
     max_timestamp_ms: int | None = None
 
 
-class Frame(msgspec.Struct, frozen=True, gc=False):
+class Frame(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One frame (or one end of a connection) as it passed the witness at ``t_ns``.
 
     ``conn`` numbers the connections of a lane from 1 in order of arrival. ``error_codes`` are the non-zero codes of a
@@ -115,7 +115,8 @@ class FaultRow(msgspec.Struct, frozen=True):
 class LogRecord(msgspec.Struct, frozen=True, gc=False):
     """One record of the partition's log, read back over INTERNAL; ``value`` is null for control records.
 
-    ``headers`` is the number of record headers; null if the reader does not report it.
+    ``headers`` is the number of record headers; null if the reader does not report it. ``value_bytes`` is the size of
+    the value in the log if ``value`` is its short form: the same identity without its body.
     """
 
     topic: str
@@ -133,6 +134,7 @@ class LogRecord(msgspec.Struct, frozen=True, gc=False):
     batch_crc: int | None = None
     compression: str | None = None
     headers: int | None = None
+    value_bytes: int | None = None
 
 
 class Phases(msgspec.Struct, frozen=True):
@@ -197,6 +199,8 @@ class TrialRecord(msgspec.Struct, frozen=True):
     reason: str = ""
     code: str = ""
     left_out: int = 0
+    #: The same for each producer, if there are several.
+    left_outs: dict[str, int] = {}
     client: dict[str, str | int | bool | list[str] | None] = {}
     not_set: dict[str, str] = {}
     #: Null if no capture was requested.

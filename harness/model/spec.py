@@ -10,6 +10,7 @@ from enum import StrEnum
 
 import msgspec
 
+from harness.model.load import Load, bounds, drawn_size, due_ms, mean_bytes
 from harness.model.verdicts import Guarantee
 
 #: The version of a client that is given as a command.
@@ -86,11 +87,19 @@ class FaultSpec(msgspec.Struct, frozen=True):
     until: Trigger | None = None
 
 
+_PLAIN = Load()
+#: The room for the identity in a value: marks, names, a number and a checksum.
+IDENTITY_BYTES = 128
+#: The largest load of the user's own that is traced.
+TRACED_RECORDS = 20_000
+
+
 class Workload(msgspec.Struct, frozen=True):
     """What the client does during load: ``records`` in commands of ``records_per_command`` every ``interval_ms``.
 
     ``kind`` names the workload (:class:`harness.plugins.workload.WorkloadKind`), and ``params`` are its own parameters,
     as whole numbers named with their unit. For a workload that does not send records, ``records`` counts its elements.
+    ``load`` has what the user chose besides: sizes, rate, bursts, skew, producers, topics.
     """
 
     records: int = 2_400
@@ -101,11 +110,71 @@ class Workload(msgspec.Struct, frozen=True):
     value_bytes: int = 160
     kind: str = "produce"
     params: dict[str, int] = {}
+    load: Load | None = None
+
+    @property
+    def shape(self) -> Load:
+        """The load, with the defaults of a workload that has none."""
+        return self.load or _PLAIN
+
+    @property
+    def is_traced(self) -> bool:
+        """True if clients write their decisions: those about a large load are too many, and none are told by topic."""
+        return self.load is None or (self.load.topics == 1 and self.records <= TRACED_RECORDS)
 
     @property
     def load_ms(self) -> int:
         """The planned duration of the load phase."""
+        if self.shape.rate:
+            return -(-self.records * 1_000 // self.shape.rate)
         return -(-self.records // self.records_per_command) * self.interval_ms
+
+    @property
+    def warm_up(self) -> int:
+        """The number of records before the load phase: the first command of each producer."""
+        return min(self.records, self.records_per_command * self.shape.producers)
+
+    @property
+    def largest_bytes(self) -> int:
+        """The size of the largest value that the load may have."""
+        body = max((len(line.encode()) for line in self.shape.payloads), default=0)
+        drawn = self.value_bytes if self.shape.sizes is None else bounds(self.shape.sizes)[1]
+        return body + IDENTITY_BYTES if body else drawn
+
+    @property
+    def mean_bytes(self) -> int:
+        """The mean size of a value."""
+        if lines := self.shape.payloads:
+            return sum(len(line.encode()) for line in lines) // len(lines) + IDENTITY_BYTES
+        return self.value_bytes if self.shape.sizes is None else mean_bytes(self.shape.sizes)
+
+    def turn_of(self, n: int) -> int:
+        """Return the number of the command that hands over record ``n``, from 0."""
+        return n // self.records_per_command
+
+    def at_ms(self, turn: int) -> int:
+        """Return when a command is due, in milliseconds since the load began."""
+        if self.shape.rate:
+            return due_ms(self.shape, turn * self.records_per_command)
+        return turn * self.interval_ms
+
+    def producer_of(self, n: int) -> str:
+        """Return the name of the producer of record ``n``. Commands go to the producers in turn."""
+        return f"p{self.turn_of(n) % self.shape.producers + 1}"
+
+    def topic_of(self, n: int) -> int:
+        """Return the index of the topic of record ``n``. Each producer sends its commands to the topics in turn."""
+        return self.turn_of(n) // self.shape.producers % self.shape.topics
+
+    def size_of(self, n: int) -> int:
+        """Return the size of the value of record ``n``, unless its identity alone is larger."""
+        sizes = self.shape.sizes
+        return self.value_bytes if sizes is None else drawn_size(sizes, self.shape.draw, n)
+
+    def body_of(self, n: int) -> str | None:
+        """Return the body of the value of record ``n``, or None if it is padding."""
+        lines = self.shape.payloads
+        return lines[n % len(lines)] if lines else None
 
 
 class ClientRef(msgspec.Struct, frozen=True):

@@ -19,6 +19,7 @@ from harness.model.errors import UsageError
 from harness.model.verdicts import Guarantee
 from harness.planning.fault_strategies import DrawnScenario
 from harness.planning.fault_tables import Generated, scenario_of
+from harness.planning.own_load import OwnLoad
 from harness.planning.setting_values import accepted
 from harness.planning.strict_toml import at, below, read
 from harness.plugins.scenario import Config
@@ -93,6 +94,10 @@ class CampaignFile(msgspec.Struct, frozen=True):
         dict[str, Generated],
         Meta(description="Tables of faults, by name; each seed draws a schedule from each."),
     ] = {}
+    load: Annotated[
+        OwnLoad | None,
+        Meta(description="What clients send in all scenarios, instead of each one's own load."),
+    ] = None
     combine: Annotated[
         Combine, Meta(description="All combinations, or few in which every two values occur together.")
     ] = Combine.PRODUCT

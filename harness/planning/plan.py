@@ -18,6 +18,7 @@ from harness.model.errors import UsageError
 from harness.model.path_names import LONGEST, made_of, shortened
 from harness.model.spec import ClientRef, Origin, Plan, TrialSpec
 from harness.model.verdicts import Guarantee
+from harness.planning.own_load import with_draw
 from harness.planning.setting_values import takes
 from harness.planning.unavailable import IN_FLIGHT
 from harness.planning.user_settings import MOST_CHARS, NONE, UserSettings, written
@@ -197,7 +198,7 @@ def _trial(
         scenario=scenario.name,
         guarantee=cell.guarantee,
         seed=seed,
-        workload=workload,
+        workload=with_draw(workload, seed),
         faults=scenario.schedule(Dice(seed, f"{stream}/schedule")),
         config=config,
         exclusive_cluster=scenario.exclusive_cluster,

@@ -8,12 +8,14 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from harness.model.errors import NothingSelected, UsageError, unknown
 from harness.model.mode import Mode
 from harness.model.spec import ClientRef
 from harness.model.verdicts import Guarantee
 from harness.planning import own_commands
+from harness.planning.own_load import OwnLoad, applied
 from harness.plugins import registry
 from harness.plugins.scenario import Scenario
 from harness.text.globs import matches
@@ -50,6 +52,11 @@ def scenarios(patterns: Sequence[str], guarantees: Sequence[str], mode: Mode = M
             "no-scenario", "none of these scenarios has the guarantee {wanted}", wanted=tuple(sorted(wanted))
         )
     return chosen
+
+
+def loaded(chosen: Sequence[Scenario], own: OwnLoad | None, folder: Path = Path()) -> list[Scenario]:
+    """Return the scenarios with the user's own load, if there is one."""
+    return list(chosen) if own is None else [applied(own, scenario, folder) for scenario in chosen]
 
 
 def _guarantee(name: str) -> Guarantee:

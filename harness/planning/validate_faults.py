@@ -9,7 +9,7 @@ from harness.model.mode import Mode
 from harness.model.spec import AtTime, FaultSpec, OnClientEvent, OnFrame, OnPhase, TrialSpec, Trigger
 from harness.model.verdicts import Outcome
 from harness.planning import validate_frames
-from harness.plugins.registry import fault
+from harness.plugins.registry import fault, workload
 from harness.trial.script import CATCH_UP_MS
 
 #: What a client reports about a record: that it is about to send it, and the result.
@@ -58,6 +58,7 @@ def _check_trigger(trigger: Trigger | None, spec: FaultSpec, trial: TrialSpec) -
             _within(0, LONGEST_MS, spec, ms=trigger.ms)
         case OnFrame():
             validate_frames.check_frames(trigger, spec, trial)
+            _check_requests(trigger, spec, trial)
         case OnClientEvent():
             validate_frames.one_of(TOLD, trigger.what, f"event of a client, for fault {spec.kind!r}")
             _check_told(trigger, spec, trial)
@@ -72,12 +73,27 @@ def _check_told(trigger: OnClientEvent, spec: FaultSpec, trial: TrialSpec) -> No
     load = trial.workload
     # The records of the warm-up have their results before load begins, unless a fault began before them.
     early = any(each.start == OnPhase("startup") for each in trial.faults)
-    records = load.records - (0 if early else min(load.records_per_command, load.records))
+    records = load.records - (0 if early else load.warm_up)
     if trigger.nth > records:
         raise UsageError(
             "fault-record-beyond-load",
             "fault {fault!r} waits for record {nth} of the load, which has {records} after its warm-up",
             fault=spec.kind,
+            nth=trigger.nth,
+            records=records,
+        )
+
+
+def _check_requests(trigger: OnFrame, spec: FaultSpec, trial: TrialSpec) -> None:
+    """Raise UsageError for a request that the user's own load is too small to need."""
+    load = trial.workload
+    records = load.records - load.warm_up
+    if load.load is not None and trigger.api == workload(load.kind).api and trigger.nth > records:
+        raise UsageError(
+            "fault-request-beyond-load",
+            "fault {fault!r} waits for {api} {nth} of the load, which has {records} records after its warm-up",
+            fault=spec.kind,
+            api=trigger.api,
             nth=trigger.nth,
             records=records,
         )

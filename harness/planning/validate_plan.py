@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections import Counter
 
 from harness.limits import memory
-from harness.limits.meter import EVIDENCE
+from harness.limits.meter import evidence_limit
 from harness.model.errors import UsageError
 from harness.model.mode import Mode
 from harness.model.path_names import folder_name
+from harness.model.payload import SHORT_BYTES
 from harness.model.spec import Plan, TrialSpec
-from harness.planning import own_commands, typed_settings, validate_faults
+from harness.planning import own_commands, own_load, typed_settings, validate_faults
 from harness.plugins.registry import scenario, workload
 
 #: Kafka's own bound for an ``int`` setting.
@@ -28,6 +29,12 @@ BOUNDS = {
     "keys": (0, 1_000_000),
     "value_bytes": (0, 2**24),
 }
+#: Kafka's default for the largest request of a producer; brokers accept a batch of about the same size.
+MAX_REQUEST_SIZE = 1_048_576
+#: The fastest load that the harness hands over. What a client or a broker can take is less.
+MOST_BYTES_PER_S = 100 * 2**20
+#: What a batch with one record adds to its value.
+OVERHEAD_BYTES = 256
 #: The evidence of a successful record besides its value: a row of the log, and its place in the history.
 A_RECORD = 25 * memory.A_VALUE + 300 * memory.A_BYTE
 
@@ -73,14 +80,17 @@ def check_workload(spec: TrialSpec) -> None:
                 value=value,
             )
     workload(load.kind).values(load.params)
-    if (needed := load.records * (A_RECORD + memory.A_BYTE * load.value_bytes)) > EVIDENCE.base:
+    _check_load(spec)
+    kept_bytes = min(load.mean_bytes, SHORT_BYTES)
+    most = evidence_limit(load).base
+    if (needed := load.records * (A_RECORD + memory.A_BYTE * kept_bytes)) > most:
         raise UsageError(
             "evidence-too-large",
             "the evidence of trial {trial!r} would take {needed:,} bytes of memory; the limit is {most:,}: use fewer "
             "or smaller elements",
             trial=trial,
             needed=needed,
-            most=EVIDENCE.base,
+            most=most,
         )
     if load.load_ms > validate_faults.LONGEST_MS:
         raise UsageError(
@@ -90,6 +100,51 @@ def check_workload(spec: TrialSpec) -> None:
             trial=trial,
             load_ms=load.load_ms,
             most_ms=validate_faults.LONGEST_MS,
+        )
+
+
+def _check_load(spec: TrialSpec) -> None:
+    """Raise UsageError for a load that no client could send, in a plan or in a stored trial."""
+    load = spec.workload.load
+    if load is None:
+        return
+    numbers = {
+        "rate": (load.rate, 0, own_load.MOST_RATE),
+        "burst_every_ms": (load.burst_every_ms, 1, validate_faults.LONGEST_MS),
+        "burst": (load.burst, 0, load.rate * load.burst_every_ms // 1_000),
+        "skew_percent": (load.skew_percent, 0, int(own_load.MOST_SKEW * 100)),
+        "producers": (load.producers, 1, own_load.MOST_PRODUCERS),
+        "topics": (load.topics, 1, own_load.MOST_TOPICS),
+    }
+    for name, (value, low, high) in numbers.items():
+        if not low <= value <= high:
+            raise UsageError(
+                "workload-value-range",
+                "{name} of the workload of trial {trial!r} must be {low} to {high}, not {value}",
+                name=name,
+                trial=spec.trial,
+                low=low,
+                high=high,
+                value=value,
+            )
+    own_load.check_sizes(load, spec.trial)
+    if (bytes_per_s := load.rate * spec.workload.mean_bytes) > MOST_BYTES_PER_S:
+        raise UsageError(
+            "load-too-fast",
+            "the load of trial {trial!r} has {rate:,} bytes a second on average; the limit is {most:,}",
+            trial=spec.trial,
+            rate=bytes_per_s,
+            most=MOST_BYTES_PER_S,
+        )
+    most = int(spec.config.get("max.request.size", MAX_REQUEST_SIZE))
+    if (largest := spec.workload.largest_bytes + OVERHEAD_BYTES) > most:
+        raise UsageError(
+            "load-larger-than-request",
+            "the load of trial {trial!r} has records of up to {largest:,} bytes with their overhead, and "
+            "max.request.size and message.max.bytes allow {most:,}",
+            trial=spec.trial,
+            largest=largest,
+            most=most,
         )
 
 

@@ -27,6 +27,8 @@ from harness.limits.meter import REQUEST_BYTES, ROWS, Meter, OverLimit
 from harness.model.contract import TRACE_ENV, AnyEvent, StartupComplete
 from harness.model.errors import ClientCrashed, KafkaTrialError, first_of
 from harness.model.evidence import PRODUCER, Evidence, passed_and_stopped
+from harness.model.load import topic_names
+from harness.model.parts import BY
 from harness.model.rows import Ending, Frame, FrameKind, LogRecord, Phases, TrialRecord
 from harness.model.run_files import TRACE
 from harness.model.spec import TrialSpec
@@ -40,6 +42,7 @@ from harness.running import defects
 from harness.running.injector import Injector, sleep_until
 from harness.running.lane import Lane
 from harness.running.observation import Observation
+from harness.running.producers import Producers, heard_as
 from harness.system.pulse import Pulse
 from harness.text import redaction
 from harness.trial.patience import Patience, flush_timeout_ms
@@ -101,7 +104,7 @@ class LiveTrial:
         self._history: list[AnyEvent] = []
         self._frames: list[Frame] = []
         self._log: list[LogRecord] = []
-        self._meter = Meter(str(spec.client), spec.workload.records, spec.workload.value_bytes)
+        self._meter = Meter(str(spec.client), spec.workload.records, spec.workload.largest_bytes)
         mine = LiveLane(lane.proxies, lane.witness, cluster, topic, spec.workload.partitions)
         self._injector = Injector(spec.faults, mine)
         self._phases = Phases()
@@ -109,7 +112,8 @@ class LiveTrial:
         self._startup: StartupComplete | None = None
         self._not_set: dict[str, str] = {}
         self._tell_not_set = tell_not_set
-        self._left_out = 0
+        self._left_out: dict[str, int] = {}
+        self._names, self._is_traced = spec.workload.shape.names, spec.workload.is_traced
         self._pulse = Pulse()
         self._trace: tuple[Any, ...] = ()
         self._observation = Observation(
@@ -152,36 +156,55 @@ class LiveTrial:
         _assert_met(unavailable.on_brokers(self._spec, len(self._cluster.node_ids)))
         await self._lane.assert_pristine()
         self._came_around()  # Forget connections from before this trial.
-        await self._cluster.create_topic(self._topic, self._spec.workload.partitions)
-        trace = self._own_folder() / TRACE
-        launch = self._client.launch
-        launch = replace(launch, env={**launch.env, TRACE_ENV: str(trace.resolve())})
-        async with (
-            self._faults_prepared(),
-            Conversation(launch, self._folder / LOG_OF_CLIENT, self._hear, meter=self._meter) as client,
-        ):
-            self._startup = await client.startup(STARTUP_TIMEOUT_S)
-            self._assert_as_asked(self._startup)
+        topics = topic_names(self._spec.workload.shape, self._topic)
+        for topic in topics:
+            await self._cluster.create_topic(topic, self._spec.workload.partitions)
+        own = self._own_folder()
+        async with self._faults_prepared(), Producers(self._conversations(own)) as client:
+            for told in await client.startup(STARTUP_TIMEOUT_S):
+                self._startup = self._startup or told
+                self._assert_as_asked(told)
             async with asyncio.TaskGroup() as group:
                 faults = group.create_task(self._injector.run())
                 await self._injector.startup()
-                bootstrap = {"bootstrap.servers": self._lane.bootstrap, "client.id": PRODUCER}
+                bootstrap = {"bootstrap.servers": self._lane.bootstrap}
                 config = typed_settings.settings(self._spec.config) | bootstrap
-                own = client_settings.given(self._spec, self._startup.features)
-                configured = await client.configure(
-                    self._run_id, PRODUCER, config, role=self._kind.role, own=own
-                )
-                self._not_set = client_settings.not_set(self._spec, own, configured)
+                assert self._startup is not None  # each producer has reported its startup
+                named = client_settings.given(self._spec, self._startup.features)
+                for configured in await client.configure(
+                    self._run_id, config, role=self._kind.role, own=named
+                ):
+                    self._not_set |= client_settings.not_set(self._spec, named, configured)
                 self._tell_not_set(client_settings.ignored(self._spec, self._not_set))
                 _assert_met(unavailable.in_flight(self._spec, self._not_set))
                 await self._play(load_script(self._spec.workload), client, faults)
             await self._play(heal_script(flush_timeout_ms(self._spec.config)), client, faults)
             self._left_out = client.left_out
-        self._trace = await asyncio.to_thread(read_trace, trace, self._meter)
+        self._trace = await asyncio.to_thread(self._traces, own)
         await self._witnessed_to_the_end()
         await self._lane.assert_pristine()
         self._assert_nobody_came_around()
-        self._log = await self._cluster.read_log(self._topic, self._meter)
+        self._log = [row for topic in topics for row in await self._cluster.read_log(topic, self._meter)]
+
+    def _conversations(self, own: Path) -> dict[str, Conversation]:
+        """Return the conversation with each producer. The first one has the trial's usual files."""
+        launch, found = self._client.launch, {}
+        for name in self._names:
+            trace = {TRACE_ENV: str((own / _named(TRACE, name)).resolve())} if self._is_traced else {}
+            found[name] = Conversation(
+                replace(launch, env={**launch.env, **trace}),
+                self._folder / _named(LOG_OF_CLIENT, name),
+                heard_as(self._names, name, self._hear),
+                meter=self._meter,
+            )
+        return found
+
+    def _traces(self, own: Path) -> tuple[Any, ...]:
+        """Return the traces of all producers, with the name of each but the first in its rows."""
+        found = {name: read_trace(own / _named(TRACE, name), self._meter) for name in self._names}
+        return tuple(
+            row if name == PRODUCER else {**row, BY: name} for name, rows in found.items() for row in rows
+        )
 
     def _own_folder(self) -> Path:
         own = self._folder / OWN
@@ -212,7 +235,7 @@ class LiveTrial:
         self._history.append(event)
         self._injector.heard(event)
 
-    async def _play(self, script: Script, client: Conversation, faults: asyncio.Task[None]) -> None:
+    async def _play(self, script: Script, client: Producers, faults: asyncio.Task[None]) -> None:
         """Do the script's steps. After a crash, the client's records are in the log, and its events in the history."""
         step = next(script, None)
         while step is not None:
@@ -224,7 +247,7 @@ class LiveTrial:
             facts = Facts(
                 now_ns=time.monotonic_ns(),
                 phase_ns=self._phase_ns,
-                settled=client.settled.is_set(),
+                settled=client.settled,
                 crashed=crashed,
                 faults_active=bool(self._injector.active),
                 faults_pending=not faults.done(),
@@ -234,14 +257,13 @@ class LiveTrial:
                 continue
             return
 
-    async def _do(self, step: Step, client: Conversation, faults: asyncio.Task[None]) -> None:
+    async def _do(self, step: Step, client: Producers, faults: asyncio.Task[None]) -> None:
         match step:
             case HandOver(numbers):
                 await self._hand_over(client, numbers)
             case AwaitResults(timeout_ms):
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(timeout_ms / 1000):
-                        await client.settled.wait()
+                    await client.settle(timeout_ms / 1000)
             case Begin(phase):
                 await self._begin(phase)
             case SleepUntil(at_ns):
@@ -266,20 +288,18 @@ class LiveTrial:
         if phase is Phase.LOAD:
             self._injector.load_began(self._phase_ns)
 
-    async def _await_pending(self, client: Conversation) -> None:
+    async def _await_pending(self, client: Producers) -> None:
         patience = Patience(self._spec.config, self._not_set, self._phase_ns, self._kind.api)
         await client.until(
-            lambda: (
-                client.settled.is_set() or patience.is_over(self._history, self._frames, time.monotonic_ns())
-            ),
+            lambda: patience.is_over(self._history, self._frames, time.monotonic_ns()),
             patience.longest_ms / 1000,
         )
 
-    async def _hand_over(self, client: Conversation, numbers: range) -> None:
+    async def _hand_over(self, client: Producers, numbers: range) -> None:
         command = self._kind.command(self._spec, self._run_id, self._topic, numbers)
         try:
             async with asyncio.timeout(HAND_OVER_S):
-                await client.load(command)
+                await client.load(self._spec.workload.producer_of(numbers.start), command)
         except TimeoutError:
             raise breaches.takes_no_command(str(self._spec.client), HAND_OVER_S) from None
 
@@ -335,7 +355,8 @@ class LiveTrial:
             reason=reason,
             client=_about(self._startup),
             not_set=self._not_set,
-            left_out=self._left_out,
+            left_out=sum(self._left_out.values()),
+            left_outs=self._left_out if len(self._names) > 1 else {},
             harness_stalls=tuple(self._pulse.stalls),
         )
         return Evidence(
@@ -347,6 +368,12 @@ class LiveTrial:
             self._trace,
             stopped,
         )
+
+
+def _named(file: str, producer: str) -> str:
+    """Return the file's name for this producer: that of the first one is unchanged."""
+    stem, _, kind = file.rpartition(".")
+    return file if producer == PRODUCER else f"{stem}-{producer}.{kind}"
 
 
 def _about(startup: StartupComplete | None) -> dict[str, str | int | bool | list[str] | None]:

@@ -7,6 +7,7 @@ more can happen or because far too much does, is a harness-error that says so.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -28,6 +29,7 @@ from harness.model.contract import (
 from harness.model.dice import Dice
 from harness.model.errors import ClientBroken, KafkaTrialError, UsageError
 from harness.model.evidence import PRODUCER, Evidence, passed_and_stopped
+from harness.model.load import topic_names
 from harness.model.mode import Mode
 from harness.model.rows import Ending, FaultRow, LogRecord, Phases, TrialRecord
 from harness.model.spec import TrialSpec
@@ -35,10 +37,12 @@ from harness.planning import client_settings, typed_settings, unavailable, valid
 from harness.planning.unavailable import NotOffered
 from harness.plugins import registry
 from harness.plugins.registry import client as client_kind
+from harness.plugins.workload import Config
 from harness.simulated.injection import SimulatedInjector
 from harness.simulated.lane import SimulatedLane
 from harness.simulated.network import LANE, Network
 from harness.simulated.ports import SimulatedClient, SimulatedClientKind
+from harness.simulated.producers import SimulatedProducers, heard_as
 from harness.simulated.scheduler import NS_PER_MS, WALL_MS_AT_ZERO, Scheduler
 from harness.trial import script
 from harness.trial.patience import Patience, flush_timeout_ms
@@ -93,12 +97,13 @@ class SimulatedTrial:
         self._history: list[AnyEvent] = []
         self._phases = Phases()
         self._log: Sequence[LogRecord] = ()
-        self._client: SimulatedClient | None = None
+        self._client: SimulatedProducers | None = None
+        self._names = spec.workload.shape.names
         self._client_ns: int | None = None
         self._injector: SimulatedInjector | None = None
         self._asked = 0
         self._settled = 0
-        self._answered: set[int] = set()
+        self._answered: Counter[int] = Counter()
         self._next_id = 1
         self._steps = 0
         self._fatal: Fatal | None = None
@@ -132,7 +137,9 @@ class SimulatedTrial:
         network = self._network = Network(self._scheduler, cluster, addresses)
         lane = SimulatedLane(network.proxies, cluster, self._topic, self._scheduler, network.rules)
         injector = self._injector = SimulatedInjector(spec.faults, lane, network)
-        cluster.create_topic(self._topic, spec.workload.partitions)
+        topics = topic_names(spec.workload.shape, self._topic)
+        for topic in topics:
+            cluster.create_topic(topic, spec.workload.partitions)
         injector.startup()
         self._start(network, ",".join(f"{host}:{port}" for host, port in addresses.values()))
         self._lane = lane
@@ -140,14 +147,11 @@ class SimulatedTrial:
         self._play(heal_script(flush_timeout_ms(spec.config)))
         self._client_ns = None
         self._until(lambda: not any(proxy.connections for proxy in network.proxies), LAST_ROWS_MS)
-        self._log = cluster.read_log(self._topic)
+        self._log = [row for topic in topics for row in cluster.read_log(topic)]
 
     def _start(self, network: Network, bootstrap: str) -> None:
         spec = self._spec
-        config = typed_settings.settings(spec.config) | {
-            "bootstrap.servers": bootstrap,
-            "client.id": PRODUCER,
-        }
+        config = typed_settings.settings(spec.config) | {"bootstrap.servers": bootstrap}
         kind = self._kind or client_kind(spec.client.name)
         if not isinstance(kind, SimulatedClientKind):
             raise UsageError(
@@ -155,21 +159,34 @@ class SimulatedTrial:
                 "client {client!r} cannot run in simulated mode",
                 client=spec.client.name,
             )
-        configure = Configure(self._id(), self._run_id, PRODUCER, self._workload.role, config)
-        dice = Dice(spec.seed, f"{spec.scenario}/client")
-        self._client = kind.simulated(configure, network, self._clock, dice, self._hear)
-        if self._client is None:
+        self._client = SimulatedProducers(
+            network,
+            {name: self._started(kind, name, config, network) for name in self._names},
+        )
+        needed = self._workload.features.get(spec.guarantee, str(spec.guarantee))
+        told = next((event for event in self._history if isinstance(event, StartupComplete)), None)
+        if told is not None and needed not in told.features:
+            raise unavailable.feature(spec.client, needed)
+        self._client_ns = self._scheduler.now_ns
+
+    def _started(
+        self, kind: SimulatedClientKind, name: str, config: Config, network: Network
+    ) -> SimulatedClient:
+        """Start and configure one producer."""
+        spec = self._spec
+        own = {**config, "client.id": name}
+        configure = Configure(self._id(), self._run_id, name, self._workload.role, own)
+        dice = Dice(spec.seed, f"{spec.scenario}/client" + ("" if name == PRODUCER else f"/{name}"))
+        hear = heard_as(self._names, name, self._hear)
+        client = kind.simulated(configure, network, self._clock, dice, hear)
+        if client is None:
             raise ConfigNotAccepted(
                 "config-refused",
                 "{client} refuses its configuration: {message}",
                 client=spec.client,
                 message=self._fatal and self._fatal.message,
             )
-        needed = self._workload.features.get(spec.guarantee, str(spec.guarantee))
-        told = next((event for event in self._history if isinstance(event, StartupComplete)), None)
-        if told is not None and needed not in told.features:
-            raise unavailable.feature(spec.client, needed)
-        self._client_ns = self._scheduler.now_ns
+        return client
 
     def _play(self, steps: Script) -> None:
         step = next(steps, None)
@@ -246,7 +263,8 @@ class SimulatedTrial:
         assert self._client is not None
         command = self._workload.command(self._spec, self._run_id, self._topic, numbers)
         self._asked += command.count
-        self._client.load(replace(command, id=self._id()))
+        producer = self._spec.workload.producer_of(numbers.start)
+        self._client.load(producer, replace(command, id=self._id()))
         self._client_ns = self._scheduler.now_ns
 
     def _op(self, command: Flush | Close) -> None:
@@ -257,7 +275,8 @@ class SimulatedTrial:
         else:
             self._client.close(command)
         self._client_ns = self._scheduler.now_ns
-        self._until(lambda: command.id in self._answered, command.timeout_ms + GRACE_MS)
+        everyone = len(self._names)
+        self._until(lambda: self._answered[command.id] >= everyone, command.timeout_ms + GRACE_MS)
 
     def _hear(self, event: AnyEvent) -> None:
         self._history.append(event)
@@ -267,7 +286,7 @@ class SimulatedTrial:
             case OpComplete() if event.op not in WHOLE_OPS:
                 self._settled += len(event.records)
             case OpComplete():
-                self._answered.add(event.id)
+                self._answered[event.id] += 1
             case Fatal():
                 self._fatal = event
 
@@ -344,8 +363,11 @@ class SimulatedTrial:
             reason=reason,
             client=_about(self._history),
             not_set=self._not_set,
+            left_outs=dict.fromkeys(self._names, 0) if len(self._names) > 1 else {},
         )
-        trace: tuple[Any, ...] = () if self._client is None else tuple(self._client.trace)
+        trace: tuple[Any, ...] = (
+            () if self._client is None or not self._spec.workload.is_traced else tuple(self._client.trace)
+        )
         return Evidence(record, tuple(self._history), frames, faults, tuple(self._log), trace, stopped)
 
 

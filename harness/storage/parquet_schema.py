@@ -61,6 +61,8 @@ TABLES: Mapping[str, Columns] = MappingProxyType(
             "records": "long",
             "partitions": "long",
             "keys": "long",
+            "producers": "long",
+            "topics": "long",
             "codec": "string?",
             "acks": "string?",
             "idempotent": "bool?",

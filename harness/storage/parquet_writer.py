@@ -114,6 +114,8 @@ def _batches(trial: PackedTrial) -> dict[str, pa.RecordBatch]:
 def _found(evidence: Evidence, finders: Mapping[str, Finder]) -> dict[str, Iterable[AnomalyRow]]:
     if evidence.record.ending is not Ending.COMPLETE:
         return {}
+    if evidence.record.spec.workload.shape.is_split:
+        return {}
     told = {kind: find(evidence) for kind, find in finders.items()}
     return {kind: found for kind, found in told.items() if found is not None}
 
@@ -160,10 +162,12 @@ def _trials(trial: PackedTrial) -> ColumnData:
         topic=record.topic,
         lane=record.lane,
         counted=trial.counted and registry.workload(spec.workload.kind).recounted,
-        explains=UNEXPLAINED in trial.found,
+        explains=UNEXPLAINED in trial.found and not spec.workload.shape.is_split,
         records=spec.workload.records,
         partitions=spec.workload.partitions,
         keys=spec.workload.keys,
+        producers=spec.workload.shape.producers,
+        topics=spec.workload.shape.topics,
         codec=_text(spec.config.get("compression.type")),
         acks=_text(spec.config.get("acks")),
         idempotent=spec.config.get("enable.idempotence"),
@@ -218,13 +222,17 @@ def _findings(trial: PackedTrial) -> ColumnData:
 def _log_records(trial: PackedTrial) -> ColumnData:
     log, identities = trial.evidence.log, trial.evidence.identities
     return _fields(log, _shared(LogRecord, "log_records")) | {
-        "value_bytes": [None if row.value is None else len(row.value.encode()) for row in log],
+        "value_bytes": [_value_bytes(row) for row in log],
         "intact": [identity is not None for identity in identities],
         "identity_run": [identity and identity.run for identity in identities],
         "identity_trial": [identity and identity.trial for identity in identities],
         "identity_producer": [identity and identity.producer for identity in identities],
         "identity_n": [None if identity is None else identity.n for identity in identities],
     }
+
+
+def _value_bytes(row: LogRecord) -> int | None:
+    return len(row.value.encode()) if row.value_bytes is None and row.value is not None else row.value_bytes
 
 
 def _frames(trial: PackedTrial) -> ColumnData:

@@ -21,7 +21,7 @@ from harness import files
 from harness.baseline import KnownFailure
 from harness.files.row_files import at_rest, encoded, looking, read_json, read_rows, write_json, write_lines
 from harness.limits.memory import A_VERDICT, PLAN_BYTES, VERDICTS_BYTES, Room, needed
-from harness.limits.meter import EVIDENCE, Limit, Meter
+from harness.limits.meter import EVIDENCE, Limit, Meter, evidence_limit
 from harness.model.contract import AnyEvent
 from harness.model.errors import UsageError
 from harness.model.evidence import Evidence, passed_and_stopped
@@ -201,11 +201,15 @@ class RunStore:
         }
         lines = {name: encoded(some) for name, some in rows.items() if some or name not in (TRACE, TCP)}
         meter = Meter(str(planned.client), planned.workload.records)
-        meter.hold(self._evidence_limit, sum(map(needed, lines.values())))
+        meter.hold(self._limit(planned), sum(map(needed, lines.values())))
         for name, data in lines.items():
             write_lines(folder / name, data, self.folder)
         spec = typed_settings.stored_spec(planned)
         write_json(folder / TRIAL, msgspec.structs.replace(evidence.record, spec=spec), self.folder)
+
+    def _limit(self, spec: TrialSpec) -> Limit:
+        own = self._evidence_limit
+        return evidence_limit(spec.workload) if own is EVIDENCE else own
 
     def trial_record(self, trial: str) -> TrialRecord:
         """Return the spec of a trial, and how it ended."""
@@ -223,7 +227,7 @@ class RunStore:
         folder = self.trial_folder(trial)
         record = self.trial_record(trial)
         validate_plan.check_workload(record.spec)
-        room = Room()
+        room = Room(evidence_limit(record.spec.workload).base)
         captured = record.capture is not None and record.capture.unavailable_reason is None
         frames, stopped = passed_and_stopped(read_rows(folder / FRAMES, Frame, self.folder, room))
         with looking(folder):

@@ -10,4 +10,4 @@ from harness.model.spec import Workload
 def paced(load: Workload) -> Iterator[tuple[int, range]]:
     """Yield ``(at_ms since the load began, numbers of its elements)`` for each command, in order of time."""
     for turn, first in enumerate(range(0, load.records, load.records_per_command)):
-        yield turn * load.interval_ms, range(first, min(first + load.records_per_command, load.records))
+        yield load.at_ms(turn), range(first, min(first + load.records_per_command, load.records))

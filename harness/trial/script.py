@@ -117,8 +117,10 @@ Script = Generator[Step, Facts, None]
 
 def load_script(load: Workload) -> Script:
     """The script from the first command until no fault may begin any more."""
-    (_, first), *rest = paced(load)
-    facts = yield HandOver(first)
+    commands = list(paced(load))
+    first, rest = commands[: load.shape.producers], commands[load.shape.producers :]
+    for _, numbers in first:
+        facts = yield HandOver(numbers)
     if not facts.crashed:
         facts = yield from _work(load, rest)
     give_up_ns = facts.now_ns + CATCH_UP_MS * NS_PER_MS

@@ -29,6 +29,8 @@ from harness.workloads.produce.commands import Produce
 from pages.markdown import NOTE, code, table
 from suites.contract import CASES
 
+#: A client writes no such field.
+SET_BY_THE_HARNESS = ("producer",)
 #: The commands of every trial, and those of the workloads.
 COMMANDS = (
     Configure,
@@ -125,7 +127,7 @@ def pages() -> dict[str, str]:
         "### Commands\n",
         table(("`cmd`", "fields", "what"), _messages(COMMANDS)),
         "### Events\n",
-        f"Each also has {_fields(Event, ())}. Events with other names are noted and left out.\n",
+        f"Each also has {_fields(Event, SET_BY_THE_HARNESS)}. Events with other names are noted and left out.\n",
         table(("`name`", "fields", "what"), _messages(AnyEvent.__args__, Event.__struct_fields__)),
         "### The order of events\n",
         table(("while it is", "these may follow, with the next state"), _life()),

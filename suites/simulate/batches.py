@@ -18,6 +18,8 @@ from harness.model.evidence import Evidence
 from harness.model.rows import TrialVerdict
 from harness.model.spec import ClientRef, TrialSpec
 from harness.model.verdicts import EXIT_CODES, Guarantee, Verdict
+from harness.planning import selection
+from harness.planning.own_load import OwnLoad
 from harness.planning.user_settings import NONE, UserSettings
 from harness.plugins import registry
 from harness.simulated.generated import specs
@@ -59,6 +61,7 @@ class Job(NamedTuple):
     keep: Keep
     folder: Path
     user: UserSettings = NONE
+    load: OwnLoad | None = None
 
 
 class Tried(NamedTuple):
@@ -72,7 +75,8 @@ class Tried(NamedTuple):
 def tried(job: Job, seeds: Sequence[int]) -> list[Tried]:
     """Run the trials of these seeds, one after the other."""
     collect_rarely()
-    scenario = replace(registry.scenario(job.scenario), guarantees=job.guarantees)
+    [loaded] = selection.loaded([registry.scenario(job.scenario)], job.load)
+    scenario = replace(loaded, guarantees=job.guarantees)
     return [_one(job, spec) for spec in specs(scenario, job.clients, seeds, job.broker, job.user)]
 
 

@@ -8,22 +8,34 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
 
 import typer
 
+from harness.cli import completion
 from harness.cli.console import say, summary
-from harness.cli.options import Options, Settings, Strict
+from harness.cli.options import (
+    DEFAULT_OUT,
+    AsJson,
+    Load,
+    MaxTime,
+    Options,
+    OutDir,
+    Quiet,
+    Settings,
+    Strict,
+    max_time_of,
+)
 from harness.cli.output import print_json
 from harness.cli.run_plan import new_record
+from harness.cli.selecting import MAX_SEED, Guarantees
 from harness.model.errors import unknown
 from harness.model.mode import Mode
 from harness.model.rows import TrialVerdict
 from harness.model.spec import ClientRef, Plan, TrialSpec
 from harness.model.verdicts import Verdict, exit_code
-from harness.planning import selection, user_settings
+from harness.planning import own_load, selection, user_settings
 from harness.plugins import registry
 from harness.simulated.generated import possible
 from harness.simulated.selection import assert_simulated
@@ -33,7 +45,6 @@ from suites.simulate.batches import Job, Keep, Tried, in_batches
 
 DEFAULT_SCENARIO = "generated/any"
 PROGRESS_S = 2.0
-MAX_SEED = 2**62
 #: How many kept trials are printed one by one. The folder has them all.
 SHOWN = 20
 
@@ -63,12 +74,19 @@ class VerdictCounts:
 
 def simulate(
     client: Annotated[
-        list[str] | None, typer.Option("-c", "--client", help="reference or mutant-NAME; repeatable.")
+        list[str] | None,
+        typer.Option(
+            "-c",
+            "--client",
+            help="reference or mutant-NAME; repeatable.",
+            autocompletion=completion.clients,
+        ),
     ] = None,
-    scenario: Annotated[str, typer.Option(help="Which situation.")] = DEFAULT_SCENARIO,
-    guarantee: Annotated[
-        list[str] | None, typer.Option("-g", "--guarantee", help="Only these guarantees; repeatable.")
-    ] = None,
+    scenario: Annotated[
+        str, typer.Option(help="Which situation.", autocompletion=completion.names("scenarios"))
+    ] = DEFAULT_SCENARIO,
+    guarantee: Guarantees = None,
+    load: Load = None,
     broker: Annotated[
         str | None,
         typer.Option(
@@ -79,14 +97,14 @@ def simulate(
         int, typer.Option(min=0, max=MAX_SEED, help="The first seed; each trial takes the next.")
     ] = 1,
     trials: Annotated[int, typer.Option(min=1, help="How many seeds; each runs once per client.")] = 1_000,
-    max_time: Annotated[float | None, typer.Option(min=0, help="Stop after this many seconds.")] = None,
+    max_time: MaxTime = None,
     keep: Annotated[
         Keep, typer.Option(help="Which trials keep their evidence in the run's folder.")
     ] = Keep.FAILED,
     jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, max=64, help="Processes.")] = 1,
-    out_dir: Annotated[Path, typer.Option(help="Where runs are kept.")] = Path("runs"),
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
+    out_dir: OutDir = DEFAULT_OUT,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
     strict: Strict = False,
     setting: Settings = None,
 ) -> int:
@@ -97,15 +115,16 @@ def simulate(
     refs = tuple(_client(name) for name in client or ("reference",))
     if broker is not None:
         broker_of(broker)
-    user = user_settings.parsed(setting or (), refs)
+    user, own = user_settings.parsed(setting or (), refs), own_load.parsed(load or ())
     chosen = possible(chosen, user)
+    selection.loaded([chosen], own)
     store = RunStore.create(out_dir, new_record(Plan(seed, ()), Options(jobs)))
-    job = Job(chosen.name, chosen.guarantees, refs, broker, keep, store.folder, user)
+    job = Job(chosen.name, chosen.guarantees, refs, broker, keep, store.folder, user, own)
     say(f"run {store.folder}: {trials} seeds from {seed} of {chosen.name}, {jobs} processes")
     tally, began = VerdictCounts(), time.monotonic()
     with store.claimed():
         with signals_as_interrupts() as received:
-            stopped = _carry_out(job, range(seed, seed + trials), jobs, tally, max_time, quiet)
+            stopped = _carry_out(job, range(seed, seed + trials), jobs, tally, max_time_of(max_time), quiet)
         seconds = time.monotonic() - began
         _conclude(store, seed, tally, stopped)
     if as_json:

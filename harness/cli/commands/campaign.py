@@ -45,7 +45,9 @@ def campaign(
     )
     chosen = selection.clients(client or (), shlex.split(command or "")) if client or command else ()
     with at(str(file)):
-        made = campaign_plan.expanded(told, _seeds(seed, seeds, told), chosen, given.setting or ())
+        made = campaign_plan.expanded(
+            told, _seeds(seed, seeds, told), chosen, given.setting or (), file.parent
+        )
     counted = campaign_plan.counts(made.plan) if options.dry_run else ()
     return run_plan.start(made.plan, options, [*made.about, *counted])
 

@@ -10,13 +10,13 @@ import typer
 
 from harness.cli import run_plan
 from harness.cli.console import say
-from harness.cli.options import AllowCommand, Given, with_given
+from harness.cli.options import AllowCommand, Given, Load, with_given
 from harness.cli.selecting import Brokers, Clients, Guarantees, OwnCommand, Scenarios, Seed, Seeds
 from harness.judging.repeats import attempt_of
 from harness.model.errors import NothingSelected, UsageError
 from harness.model.spec import Plan
 from harness.model.verdicts import EXIT_CODES, Verdict
-from harness.planning import own_commands, selection, typed_settings, user_settings
+from harness.planning import own_commands, own_load, selection, typed_settings, user_settings
 from harness.planning.plan import Axes, chosen_plan, excluded
 from harness.storage.run_store import RunStore
 
@@ -36,6 +36,7 @@ def run(
     guarantee: Guarantees = None,
     seed: Seed = 1,
     seeds: Seeds = 1,
+    load: Load = None,
     resume: Annotated[
         Path | None,
         typer.Option(metavar="RUN", help="Continue this run with its trials that have no verdict."),
@@ -54,7 +55,7 @@ def run(
     """Run a finite plan and judge every trial of it."""
     options = given.options()
     argv = shlex.split(command or "")
-    chosen = any((scenario, client, broker, guarantee))
+    chosen = any((scenario, client, broker, guarantee, load))
     if resume is not None:
         _assert_no_plan_beside_resume(
             bool(given.setting) or chosen or rerun_failed is not None or options.changes_the_plan
@@ -73,7 +74,7 @@ def run(
         return run_plan.start(again, options)
     clients = selection.clients(client or (), argv)
     axes = Axes(
-        selection.scenarios(scenario or (), guarantee or ()),
+        selection.loaded(selection.scenarios(scenario or (), guarantee or ()), own_load.parsed(load or ())),
         clients,
         selection.brokers(broker or ()),
         user=user_settings.parsed(given.setting or (), clients),

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from harness.judging.completeness import frames, history, log, trace
 from harness.model.anomaly import ReasonKind
 from harness.model.evidence import Evidence
+from harness.model.parts import producers, topics
 from harness.model.rows import Reason
 
 PHASES_LACK = ReasonKind("phases-incomplete", "the trial's phases are incomplete or out of order")
@@ -50,17 +51,26 @@ def _faults(evidence: Evidence) -> Reason | None:
     return None if asked == found else FAULTS_LACK.reason(asked=len(asked), found=len(found))
 
 
+def _of_each(divided: Callable[[Evidence], list[Evidence]], rule: Rule) -> Rule:
+    """Return a rule that holds if ``rule`` holds for each part of the evidence."""
+
+    def each(evidence: Evidence) -> Reason | None:
+        return next((reason for part in divided(evidence) if (reason := rule(part)) is not None), None)
+
+    return each
+
+
 RULES: tuple[Rule, ...] = (
     _phases,
     _client,
     _faults,
-    history.numbered,
-    history.kept_the_contract,
-    history.ended,
+    _of_each(producers, history.numbered),
+    _of_each(producers, history.kept_the_contract),
+    _of_each(producers, history.ended),
     frames.connections,
     frames.exchanges,
-    log.offsets,
-    log.answered,
-    frames.requests,
-    trace.told,
+    _of_each(topics, log.offsets),
+    _of_each(topics, log.answered),
+    _of_each(topics, frames.requests),
+    _of_each(producers, trace.told),
 )

@@ -29,7 +29,7 @@ from harness.model.contract import (
     StartupComplete,
     UnknownCommand,
 )
-from harness.model.evidence import PRODUCER, Evidence
+from harness.model.evidence import Evidence
 from harness.model.rows import Reason
 from harness.model.units import NS_PER_MS
 from harness.plugins import registry
@@ -96,7 +96,9 @@ def _commands(evidence: Evidence) -> Iterator[Command | Unknown]:
             case Configured():
                 names = dict.fromkeys((*event.applied, *event.not_set), "")
                 own = dict.fromkeys(event.client_not_set, "")
-                yield Configure(event.id, evidence.record.run_id, PRODUCER, workload.role, dict(names), own)
+                yield Configure(
+                    event.id, evidence.record.run_id, evidence.producer, workload.role, dict(names), own
+                )
             case UnknownCommand():
                 yield Unknown(event.cmd, event.id)
     # At most as many as the plan has, whatever the events claim.

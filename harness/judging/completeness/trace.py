@@ -22,6 +22,8 @@ PRODUCE = "Produce"
 
 def told(evidence: Evidence) -> Reason | None:
     """Check the trace of a client that declares or wrote one. If the client was killed, the end may be missing."""
+    if not evidence.record.spec.workload.is_traced:
+        return None
     features = evidence.record.client.get("features")
     says_so = isinstance(features, list | tuple) and TRACE_FEATURE in features
     if not says_so and not evidence.trace:

@@ -26,9 +26,10 @@ from operator import itemgetter
 
 from harness.model.evidence import Evidence, Operation, view
 from harness.model.rows import LogRecord
+from harness.model.spec import Workload
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Outcome
-from harness.workloads.produce.commands import keys_in_turn
+from harness.workloads.produce.commands import key_of, value_of
 
 #: How much of a damaged value is shown.
 SHOWN = 80
@@ -74,6 +75,7 @@ class Wrong(StrEnum):
 
     CRC = "the batch does not match its CRC"
     VALUE = "the value is not intact"
+    SIZE = "the value has another size than the one that was sent"
     KEY = "the key is not the one that was sent"
     HEADERS = "the record has headers that were not sent"
     ELSEWHERE = "a record was acknowledged where it is not"
@@ -225,7 +227,7 @@ def count(evidence: Evidence) -> dict[str, int]:
 
 
 def _altered(evidence: Evidence) -> Iterator[Corruption]:
-    keys = keys_in_turn(evidence.record.spec.workload.keys)
+    workload = evidence.record.spec.workload
     for at, (record, n) in enumerate(zip(evidence.log, evidence.numbers, strict=True)):
         if not record.crc_ok:
             yield Corruption(Wrong.CRC, *place(record), n)
@@ -236,11 +238,22 @@ def _altered(evidence: Evidence) -> Iterator[Corruption]:
                 found = (record.value or "")[:SHOWN]
                 yield Corruption(Wrong.VALUE, *place(record), found=found)
             continue
-        if record.key != (key := keys[n % len(keys)]):
+        if record.key != (key := key_of(workload, n)):
             yield Corruption(Wrong.KEY, *place(record), n, key, record.key)
+        if (sizes := _sizes(workload, record, n, evidence)) is not None:
+            yield Corruption(Wrong.SIZE, *place(record), n, *sizes)
         if record.headers:
             found = str(record.headers)
             yield Corruption(Wrong.HEADERS, *place(record), n, "0", found)
+
+
+def _sizes(workload: Workload, record: LogRecord, n: int, evidence: Evidence) -> tuple[str, str] | None:
+    """Return the size that a value should have and the one that it has, if they differ."""
+    found = len((record.value or "").encode()) if record.value_bytes is None else record.value_bytes
+    if workload.load is None and found == workload.value_bytes:
+        return None
+    wanted = len(value_of(workload, evidence.record.run_id, evidence.record.topic, n).encode())
+    return None if found == wanted else (str(wanted), str(found))
 
 
 def _misplaced(evidence: Evidence) -> Iterator[Corruption]:

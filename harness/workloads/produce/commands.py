@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from harness.model.contract import LoadCommand
-from harness.model.evidence import PRODUCER
+from harness.model.load import drawn_key, topic_names
 from harness.model.payload import Identity, encode
 from harness.model.spec import TrialSpec, Workload
 
@@ -35,24 +35,37 @@ class Produce(LoadCommand, frozen=True, tag="produce"):
 #: Trials of one plan have the same keys. Those of a third-party plan may each have a million others.
 @lru_cache(maxsize=2)
 def keys_in_turn(keys: int) -> tuple[str | None, ...]:
-    """Return the keys of a workload with this number of them, in the order of its records, which repeats."""
+    """Return the keys of a workload with this number of them; without skew, records have them in this order."""
     return tuple(f"k{n}" for n in range(keys)) or (None,)
 
 
 def key_of(workload: Workload, n: int) -> str | None:
     """Return the key of record ``n``, or None for a workload without keys."""
     in_turn = keys_in_turn(workload.keys)
+    if workload.load is not None and workload.keys:
+        return in_turn[drawn_key(workload.keys, workload.load, n)]
     return in_turn[n % len(in_turn)]
 
 
+def value_of(workload: Workload, run_id: str, topic: str, n: int) -> str:
+    """Return the value of record ``n``, which is sent to ``topic``."""
+    identity = Identity(run_id, topic, workload.producer_of(n), n)
+    if workload.load is None:
+        return encode(identity, workload.value_bytes)
+    return encode(identity, workload.size_of(n), workload.body_of(n) or "")
+
+
 def produce(spec: TrialSpec, run_id: str, topic: str, numbers: range) -> Produce:
-    """Return the command to send the records of these numbers. The client chooses the partitions."""
-    load = spec.workload
-    keys = keys_in_turn(load.keys)
+    """Return the command to send the records of these numbers. The client chooses the partitions.
+
+    ``topic`` is the trial's first topic; that of the records depends on their numbers.
+    """
+    workload = spec.workload
+    topic = topic_names(workload.shape, topic)[workload.topic_of(numbers.start)]
     return Produce(
         id=0,
         topic=topic,
         first=numbers.start,
-        keys=[keys[n % len(keys)] for n in numbers],
-        values=[encode(Identity(run_id, topic, PRODUCER, n), load.value_bytes) for n in numbers],
+        keys=[key_of(workload, n) for n in numbers],
+        values=[value_of(workload, run_id, topic, n) for n in numbers],
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
-from harness.model.spec import TrialSpec
+from harness.model.load import bounds
+from harness.model.spec import TrialSpec, Workload
 from harness.model.verdicts import Guarantee
 from harness.plugins.workload import WorkloadKind
 from harness.workloads.produce import settings
@@ -34,10 +36,30 @@ def shown(spec: TrialSpec) -> dict[str, str]:
     """Return the load and the codec, in words."""
     load = spec.workload
     return {
-        "workload": f"{load.records:,} records × {load.value_bytes:,} bytes, {load.partitions:,} partitions, "
-        f"{load.keys:,} keys",
+        "workload": f"{load.records:,} records × {_sizes(load)} bytes, {load.partitions:,} partitions, "
+        f"{load.keys:,} keys{''.join(_chosen(load))}",
         "codec": str(spec.config.get("compression.type", "–")),
     }
+
+
+def _sizes(load: Workload) -> str:
+    low, high = (load.value_bytes,) * 2 if load.shape.sizes is None else bounds(load.shape.sizes)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _chosen(load: Workload) -> Iterator[str]:
+    """Yield what the user chose besides, in words."""
+    shape = load.shape
+    if shape.rate:
+        yield f", {shape.rate:,} a second"
+    if shape.burst:
+        yield f" with {shape.burst:,} at once every {shape.burst_every_ms:,} ms"
+    if shape.skew_percent:
+        yield f", skew {shape.skew_percent / 100:g}"
+    if shape.payloads:
+        yield f", {len(shape.payloads):,} payloads"
+    if shape.is_split:
+        yield f", {shape.producers} producers, {shape.topics} topics"
 
 
 WORKLOAD: Final = WorkloadKind(

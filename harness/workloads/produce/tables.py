@@ -7,6 +7,8 @@ from itertools import chain
 from types import MappingProxyType
 
 from harness.model.anomaly_row import AnomalyRow
+from harness.model.load import topic_names
+from harness.model.parts import parts
 from harness.plugins.workload import ColumnData, Columns, PackedTrial, Table
 from harness.workloads.produce.anomaly_rows import anomaly_rows
 from harness.workloads.produce.commands import key_of
@@ -37,7 +39,12 @@ def _delivery(trial: PackedTrial) -> ColumnData:
 
 def _anomalies(trial: PackedTrial) -> ColumnData:
     rows: list[AnomalyRow] = (
-        [*anomaly_rows(trial.evidence), *chain.from_iterable(trial.found.values())] if trial.counted else []
+        [
+            *chain.from_iterable(map(anomaly_rows, parts(trial.evidence))),
+            *chain.from_iterable(trial.found.values()),
+        ]
+        if trial.counted
+        else []
     )
     return {name: [getattr(row, name) for row in rows] for name in AnomalyRow._fields}
 
@@ -45,9 +52,12 @@ def _anomalies(trial: PackedTrial) -> ColumnData:
 def _operations(trial: PackedTrial) -> ColumnData:
     done = list(trial.evidence.operations.values())
     workload = trial.evidence.record.spec.workload
+    topics = topic_names(workload.shape, trial.evidence.record.topic)
     return {
         name: [getattr(each, name) for each in done] for name in ("n", "invoke_ns", "complete_ns", "error")
     } | {
+        "producer": [workload.producer_of(each.n) for each in done],
+        "topic": [topics[workload.topic_of(each.n)] for each in done],
         "key": [key_of(workload, each.n) for each in done],
         "outcome": [each.outcome.value for each in done],
         "partition": [each.partition if each.partition >= 0 else None for each in done],
@@ -73,6 +83,8 @@ TABLES: Mapping[str, Table] = MappingProxyType(
             {
                 "trial": "string",
                 "n": "long",
+                "producer": "string",
+                "topic": "string",
                 "key": "string?",
                 "invoke_ns": "long",
                 "complete_ns": "long?",

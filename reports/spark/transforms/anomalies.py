@@ -11,10 +11,12 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from reports.spark.transforms.stored import outcome_is
+from reports.spark.transforms.stored import RECORD, outcome_is
 
 #: The columns by which two anomalies of one trial are the same.
 IDENTITY = ("kind", "n", "partition", "offset", "detail")
+#: What one producer wrote to one partition.
+_LOG = ("trial", "producer", "topic", "partition")
 #: The tolerance for timestamps before the client's first event or after its last.
 SLACK_MS = 5_000
 
@@ -34,16 +36,16 @@ def anomalies(operations: DataFrame, stored: DataFrame, events: DataFrame, fault
 
 def lost(operations: DataFrame, stored: DataFrame) -> DataFrame:
     """Return the acknowledged records without a copy."""
-    copies = stored.filter(F.col("n").isNotNull()).select("trial", "n")
+    copies = stored.filter(F.col("n").isNotNull()).select(*RECORD)
     return _rows(
-        operations.filter(outcome_is("ok")).join(copies, ["trial", "n"], how="left_anti"),
+        operations.filter(outcome_is("ok")).join(copies, list(RECORD), how="left_anti"),
         "lost",
     )
 
 
 def duplicated(stored: DataFrame) -> DataFrame:
     """Return the copies of each record after its first."""
-    copies = Window.partitionBy("trial", "n").orderBy("partition", "offset")
+    copies = Window.partitionBy(*RECORD).orderBy("partition", "offset")
     numbered = stored.filter(F.col("n").isNotNull()).withColumn("copy", F.row_number().over(copies))
     return _rows(numbered.filter(F.col("copy") > 1), "duplicated")
 
@@ -53,10 +55,8 @@ def reordered(stored: DataFrame) -> DataFrame:
 
     ``detail`` is the latest-sent such record.
     """
-    before = (
-        Window.partitionBy("trial", "partition").orderBy("offset").rowsBetween(Window.unboundedPreceding, -1)
-    )
-    firsts = stored.filter(outcome_is("ok")).groupBy("trial", "partition", "n")
+    before = Window.partitionBy(*_LOG).orderBy("offset").rowsBetween(Window.unboundedPreceding, -1)
+    firsts = stored.filter(outcome_is("ok")).groupBy(*_LOG, "n")
     placed = firsts.agg(F.min("offset").alias("offset")).withColumn("furthest", F.max("n").over(before))
     return _rows(placed.filter(F.col("n") < F.col("furthest")), "reordered", F.col("furthest"))
 
@@ -78,7 +78,7 @@ def moved_keys(stored: DataFrame, faults: DataFrame) -> DataFrame:
     growths = faults.filter(has_grown).groupBy("trial").agg(F.count("*").alias("growths"))
     places = (
         stored.filter(F.col("n").isNotNull() & F.col("key").isNotNull())
-        .groupBy("trial", "key")
+        .groupBy("trial", "producer", "topic", "key")
         .agg(F.collect_set("partition").alias("partitions"))
         .join(growths, "trial", how="left")
     )

@@ -9,10 +9,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from harness.model.evidence import PRODUCER
-
+#: The columns that identify a record. Its number alone does, unless a client mixes up producers or topics.
+RECORD = ("trial", "producer", "topic", "n")
 _AS_THEY_ARE = (
     "trial",
+    "topic",
     "partition",
     "offset",
     "base_offset",
@@ -36,16 +37,22 @@ def stored(trials: DataFrame, operations: DataFrame, log_records: DataFrame) -> 
 
     ``n`` is null for a record that is not a copy of the trial's records, ``outcome`` for a record that was not sent.
     """
-    names = trials.select("trial", F.col("run").alias("own_run"), F.col("topic").alias("own_topic"))
+    names = trials.select("trial", F.col("run").alias("own_run"), "producers")
+    # The producers are p1, p2 and so on. A value names the topic that it was sent to.
+    number = F.regexp_extract("identity_producer", "^p([1-9][0-9]{0,5})$", 1)
     own = (
         F.col("intact")
         & (F.col("identity_run") == F.col("own_run"))
-        & (F.col("identity_trial") == F.col("own_topic"))
-        & (F.col("identity_producer") == PRODUCER)
+        & (F.col("identity_trial") == F.col("topic"))
+        & F.coalesce(number.try_cast("int") <= F.col("producers"), F.lit(False))
     )
     return (
         log_records.filter(~F.col("control"))
         .join(names, "trial", how="inner")
-        .select(*_AS_THEY_ARE, F.when(own, F.col("identity_n")).alias("n"))
-        .join(operations.select("trial", "n", "outcome"), ["trial", "n"], how="left")
+        .select(
+            *_AS_THEY_ARE,
+            F.when(own, F.col("identity_n")).alias("n"),
+            F.when(own, F.col("identity_producer")).alias("producer"),
+        )
+        .join(operations.select(*RECORD, "outcome"), list(RECORD), how="left")
     )

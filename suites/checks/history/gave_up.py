@@ -60,17 +60,20 @@ gives up like this: "Unable to reconstruct MessageSet", issue 4736, which names 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
-from harness.model.anomaly import Anomaly
+from harness.judging.availability import Span, merged
+from harness.model.anomaly import Anomaly, ReasonKind
 from harness.model.evidence import Evidence, Operation
 from harness.model.rows import Finding
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Level, Outcome
 from harness.plugins.check import Check, Inconclusive, Requirement
 from suites.analysis.attempts import Attempt, attempts, batch_place, origins, sent_again
+from suites.analysis.backlog import was_queued
 from suites.analysis.contradicted import failed_over_it
 from suites.analysis.disturbance import (
     HARNESS_STALLED,
@@ -108,6 +111,11 @@ BEHIND = Anomaly(
     "{count:record} failed together with the batch before them, which alone was too large ({errors})",
     Level.SHOULD,
 )
+OVERLOADED = ReasonKind(
+    "load-beyond-client",
+    "{count:record} reached the delivery timeout behind others that the client was delivering: the load is more than it"
+    " can deliver",
+)
 TIMEOUT = "delivery.timeout.ms"
 LIMITS = ("retries", TIMEOUT)
 #: A client may start its delivery timeout slightly before the call, or round it down.
@@ -139,6 +147,8 @@ def run(evidence: Evidence) -> list[Finding]:
     given_up = [
         send for send in failed if limits.in_time(send) or (send.n not in stranded and limits.in_peace(send))
     ]
+    queued = [send for send in given_up if limits.queued(send)]
+    given_up = [send for send in given_up if not limits.queued(send)]
     behind = _behind(evidence, given_up) if given_up else set()
     found = []
     if accused := [send for send in given_up if send.n not in behind]:
@@ -149,6 +159,9 @@ def run(evidence: Evidence) -> list[Finding]:
         return found
     if left := [send for send in failed if send.n in stranded and limits.in_peace(send)]:
         return [STRANDED.found(len(left), map(of_send, left), errors=listed_errors(left))]
+    if queued:
+        told = OVERLOADED.reason(count=len(queued), of=GAVE_UP.code)
+        raise Inconclusive(told)
     if doubted := next((send for send in failed if limits.in_peace(send, but_for_stalls=True)), None):
         raise _doubt(evidence, doubted)
     return []
@@ -176,6 +189,7 @@ class _Limits:
     """The limits that the client was given, and which records ended before them."""
 
     evidence: Evidence
+    _merged: dict[tuple[int | None, bool], _Spans] = field(default_factory=dict)
 
     @cached_property
     def _config(self) -> Mapping[str, str | int | bool]:
@@ -198,12 +212,28 @@ class _Limits:
     @grants("network-was-not-free", "process-stalled")
     def in_peace(self, send: Operation, *, but_for_stalls: bool = False) -> bool:
         """True if the record failed although its path was free for long enough. ``but_for_stalls`` ignores stalls."""
-        spans = self._troubles(home(self.evidence, send))
-        if not but_for_stalls:
-            stalls = (client_stalls, broker_stalls, late_harness)
-            spans = [*spans, *(span for told in stalls for span in told(self.evidence))]
-        end_ns = send.complete_ns or send.invoke_ns
-        return _longest_peace_ns(send.invoke_ns, end_ns, spans) >= self._recovery_ns
+        partition, end_ns = home(self.evidence, send), send.complete_ns or send.invoke_ns
+        spans = self._not_free(partition, but_for_stalls)
+        # Of merged spans, only those that reach into the record's life matter.
+        first = max(0, bisect_left(spans, (send.invoke_ns, 0)) - 1)
+        inside = spans[first : bisect_left(spans, (end_ns, 0))]
+        return _longest_peace_ns(send.invoke_ns, end_ns, inside) >= self._recovery_ns
+
+    def queued(self, send: Operation) -> bool:
+        """True if the record reached its delivery timeout behind others that the client was delivering."""
+        return _took_ns(send) >= self.delivery_ns and was_queued(self.evidence, send, self._recovery_ns)
+
+    def _not_free(self, partition: int | None, but_for_stalls: bool) -> _Spans:
+        """Return when the path to a partition was not free, merged and in order. Many records have the same path."""
+        known = self._merged.get((partition, but_for_stalls))
+        if known is None:
+            spans = [Span(*span) for span in self._troubles(partition)]
+            if not but_for_stalls:
+                stalls = (client_stalls, broker_stalls, late_harness)
+                spans += [span for told in stalls for span in told(self.evidence)]
+            known = [(span.begin_ns, span.end_ns) for span in merged(spans)]
+            self._merged[partition, but_for_stalls] = known
+        return known
 
     @grants("blocked-call")
     def _blocked(self, send: Operation) -> bool:

@@ -38,6 +38,10 @@ PASSED_ONCE = {
 }
 #: They need events that no simulated trial of one broker has.
 LIVE = {
+    *(
+        "in-another-topic",
+        "of-another-producer",
+    ),  # of a load with several producers and topics: see test_loads
     "added-header",
     "frame-unseen",
     "one-in-flight-too-many",
