@@ -43,7 +43,8 @@ def _anomalies(trial: PackedTrial) -> ColumnData:
 
 
 def _operations(trial: PackedTrial) -> ColumnData:
-    done = list(trial.evidence.operations.values())
+    # Spark reads them in this order, and does not sort them again.
+    done = sorted(trial.evidence.operations.values(), key=lambda each: each.n)
     workload = trial.evidence.record.spec.workload
     return {
         name: [getattr(each, name) for each in done] for name in ("n", "invoke_ns", "complete_ns", "error")
