@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import zlib
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
@@ -77,6 +79,7 @@ def templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters["url"] = url
+    environment.filters["deflated"] = deflated
     environment.filters["ms"] = _ms
     environment.filters["share"] = lambda availability: share_told([availability])
     environment.filters["thousands"] = lambda number: "–" if number is None else f"{number:,}"
@@ -92,6 +95,11 @@ def url(path: str) -> str:
 def _shown(value: Any) -> Any:
     """Return the text for an expression in a template, before it is escaped."""
     return safe_line(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def deflated(figure: Mapping[str, Any]) -> str:
+    """Return a figure as compressed JSON in base64, which has no character that HTML interprets."""
+    return b64encode(zlib.compress(msgspec.json.encode(figure), 9)).decode()
 
 
 def _ms(value: float | None) -> str:

@@ -94,7 +94,7 @@ class _Site:
                 pq.write_table(table, file, compression="zstd")
         agreement = agreement_sentence(self._analysis)
         exports.write(self._store, self._verdicts, self._place.building, agreement)
-        write_kept(self._place, self._tables.parts, pages, STATED)
+        write_kept(self._place, self._tables.parts, pages, STATED & self._analysis.tables.keys())
         return self._index(agreement)
 
     def _trials(self, earlier: Earlier | None, work: Work) -> dict[str, str]:

@@ -25,10 +25,10 @@ from reports.spark.transforms.stored import stored as stored_records
 Row = dict[str, Any]
 
 #: The results that Spark computes, by trial, and the tables that are read as they were packed.
-STATED = (
+STATED = frozenset({
     "delivery", "identities", "explanations", "latency", "latency_windows", "recovery", "resent", "traffic",
     "trials", "requirements", "judged",
-)  # fmt: skip
+})  # fmt: skip
 
 
 @dataclass(frozen=True)

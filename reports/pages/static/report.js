@@ -2,11 +2,18 @@
 // The address's fragment stores the state of the filter, so that a link shows the same view (also from file://).
 "use strict";
 
-function drawFigures() {
+// A figure is JSON, compressed and in base64, so that a page with some thousand points stays small.
+async function figureOf(id) {
+  const data = Uint8Array.from(atob(document.getElementById(id).textContent), (char) => char.charCodeAt(0));
+  const stream = new Blob([data]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).json();
+}
+
+async function drawFigures() {
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const axis = { gridcolor: colour("--grid"), linecolor: colour("--line"), zerolinecolor: colour("--line") };
   for (const holder of document.querySelectorAll("[data-figure]")) {
-    const figure = JSON.parse(document.getElementById(holder.dataset.figure).textContent);
+    const figure = await figureOf(holder.dataset.figure);
     const layout = { ...figure.layout, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)" };
     layout.modebar = { bgcolor: "rgba(0,0,0,0)", color: colour("--line"), activecolor: colour("--soft") };
     layout.font = { family: "system-ui, sans-serif", size: 12, color: colour("--ink") };

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import zlib
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -21,10 +23,11 @@ from harness.model.rows import CaptureRecord, Finding, RequirementVerdict, Trial
 from harness.model.spec import ClientRef
 from harness.model.tcp_facts import By, TcpFact, What
 from harness.storage.run_store import RunStore
-from reports.pages.site import Texts, write_site
+from reports.pages.rendering import Texts
+from reports.pages.site import write_site
 from reports.pages.trial_page import reproduce
 from reports.spark.analysis import Analysis, Row
-from reports.spark.transforms.matrix import CELL
+from reports.spark.derived import CELL
 from testkit.codes import raises_code
 
 pytestmark = pytest.mark.long("writes a whole site for each test")
@@ -59,11 +62,11 @@ class Page(HTMLParser):
         self.tags.append(tag)
         self.attributes.update(named)
         self.links += [value for name in ("href", "src") if (value := named.get(name))]
-        self._figure = named.get("id") if named.get("type") == "application/json" else None
+        self._figure = named.get("id") if named.get("type") == "text/plain" else None
 
     def handle_data(self, data: str) -> None:
         if self._figure:
-            self.figures[self._figure] = self.figures.get(self._figure, "") + data
+            self.figures[self._figure] = zlib.decompress(b64decode(data)).decode()
         self.text += data
 
     def handle_endtag(self, tag: str) -> None:
