@@ -79,6 +79,7 @@ def templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters["url"] = url
+    environment.filters["spread"] = _spread
     environment.filters["deflated"] = deflated
     environment.filters["ms"] = _ms
     environment.filters["share"] = lambda availability: share_told([availability])
@@ -97,9 +98,17 @@ def _shown(value: Any) -> Any:
     return safe_line(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def deflated(figure: Mapping[str, Any]) -> str:
+def _spread(times: tuple[float, float, float] | None) -> str:
+    """Return a median and the range around it."""
+    if times is None:
+        return "–"
+    middle, least, most = map(_ms, times)
+    return middle if least == most else f"{middle} ({least} to {most})"
+
+
+def deflated(figure: Mapping[str, Any]) -> Markup:
     """Return a figure as compressed JSON in base64, which has no character that HTML interprets."""
-    return b64encode(zlib.compress(msgspec.json.encode(figure), 9)).decode()
+    return Markup(b64encode(zlib.compress(msgspec.json.encode(figure), 9)).decode())
 
 
 def _ms(value: float | None) -> str:

@@ -16,6 +16,7 @@ from types import MappingProxyType
 import pyarrow.parquet as pq
 
 from harness import exports, files
+from harness.judging.fingerprint import causes
 from harness.model.units import some
 from harness.storage import unreadable
 from harness.storage.parquet_writer import Packed
@@ -24,7 +25,7 @@ from harness.system.workers import Work, in_this_process
 from reports.doubts import contested, doubts
 from reports.earlier import Earlier
 from reports.earlier import write as write_kept
-from reports.pages import overview
+from reports.pages import outcomes, overview
 from reports.pages.rendering import Shared, Texts, render
 from reports.pages.trial_page import TrialRows
 from reports.pages.words import PHASES
@@ -115,6 +116,11 @@ class _Site:
         return found
 
     def _index(self, agreement: str) -> Path:
+        clients = sorted({verdict.client for verdict in self._verdicts}, key=overview.by_version)
+        overviews = sorted(
+            outcomes.clients(self._verdicts),
+            key=lambda row: (clients.index(row.client), row.guarantee, row.variant),
+        )
         return render(
             Shared(self._place, self._store.folder, self._run, self._texts),
             "index.html",
@@ -122,10 +128,15 @@ class _Site:
             record=self._record,
             strip=overview.strip(self._record, self._analysis),
             counts=overview.counts(self._verdicts),
+            left_out=outcomes.left_out(self._verdicts),
+            causes=causes(self._verdicts),
+            overviews=overviews,
+            varied=any(row.variant for row in overviews),
+            ids={client: f"client-{number}" for number, client in enumerate(clients)},
             matrices=overview.matrices(self._analysis, self._verdicts),
             requirements=overview.requirements(self._analysis),
             measured=overview.measured(self._analysis),
-            clients=sorted({verdict.client for verdict in self._verdicts}, key=overview.by_version),
+            clients=clients,
             wrong=overview.wrong(self._verdicts),
             agreement=agreement,
             doubts=self._doubts,

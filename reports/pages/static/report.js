@@ -42,6 +42,9 @@ function filterMatrix(form) {
       row.hidden = !named || (verdicts.size > 0 && !shown.some(has));
     }
   }
+  const rows = [...document.querySelectorAll("table.cells tbody tr")];
+  const shown = document.getElementById("shown");
+  shown.textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows`;
   const state = new URLSearchParams([...chosen].filter(([, value]) => value !== ""));
   if (location.hash.slice(1) !== state.toString()) {
     history.replaceState(null, "", "#" + state);
@@ -49,6 +52,9 @@ function filterMatrix(form) {
 }
 
 function restoreFilter(form) {
+  const rows = [...document.querySelectorAll("table.cells tbody tr")];
+  const shown = document.getElementById("shown");
+  shown.textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows`;
   const state = new URLSearchParams(location.hash.slice(1));
   form.elements.cell.value = state.get("cell") || "";
   form.elements.client.value = state.get("client") || "";
@@ -60,7 +66,7 @@ function restoreFilter(form) {
 
 document.addEventListener("DOMContentLoaded", () => {
   if (window.Plotly) {
-    drawFigures();
+    window.drawn = drawFigures();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawFigures);
   }
   const form = document.getElementById("filters");
