@@ -34,12 +34,13 @@ class Browser:
     def __init__(self, commands: int, answers: int) -> None:
         self._commands, self._answers, self._left, self._number = commands, answers, b"", 0
         self._session: str | None = None
-        self._loaded = False
+        self._loaded: set[str] = set()
         self.said: list[str] = []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
             self.call(f"{domain}.enable")
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
 
     def open(self, path: Path, width: int, height: int = 900, fragment: str = "") -> None:
         """Show a file at this size, and wait until it is loaded and its figures are drawn."""
@@ -47,9 +48,8 @@ class Browser:
         self.call("Emulation.setDeviceMetricsOverride", **size)
         # An address that differs only in its fragment would load nothing, so an empty page comes first.
         for address in ("about:blank", path.as_uri() + fragment):
-            self._loaded = False
-            self.call("Page.navigate", url=address)
-            while not self._loaded:
+            loader = self.call("Page.navigate", url=address)["loaderId"]
+            while loader not in self._loaded:
                 self._read()
         self.value("window.drawn")
 
@@ -88,8 +88,8 @@ class Browser:
         return told
 
     def _note(self, event: str, params: dict[str, Any]) -> None:
-        if event == "Page.loadEventFired":
-            self._loaded = True
+        if event == "Page.lifecycleEvent" and params["name"] == "load":
+            self._loaded.add(params["loaderId"])
         elif event == "Runtime.exceptionThrown":
             self.said.append(str(params["exceptionDetails"]))
         elif event == "Log.entryAdded" and params["entry"]["level"] == "error":
