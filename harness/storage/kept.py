@@ -73,7 +73,7 @@ class Kept(Generic[T]):
 
 
 def read(path: Path, root: Path, code: str, kind: type[T]) -> Kept[T] | None:
-    """Return what :func:`write` wrote at ``path``, or None if there is nothing of this user and this code."""
+    """Return what :func:`write` wrote at ``path``, or None if this user and this code wrote no such list."""
     with suppress(OSError, Crowded, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         data = files.read_stored(path, root)
         Room(PLAN_BYTES).take(data)
