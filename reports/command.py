@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,13 +16,21 @@ from harness.model.errors import NothingSelected
 from harness.plugins import registry
 from harness.storage.run_store import RunStore
 from harness.system import extras
+from harness.system.workers import workers
 from reports.place import report_place
+from reports.stages import Stages
 
 if TYPE_CHECKING:
-    from reports.pages.site import Texts
+    from reports.pages.rendering import Texts
     from reports.spark.analysis import Row
 
 EXTRA = "report"
+
+#: A pool of processes costs more than it saves for fewer trials.
+TRIALS_FOR_PROCESSES = 64
+MOST_PROCESSES = 4
+#: The modules that all of them import, once.
+PRELOADED = ("reports.pages.writing", "harness.storage.parquet_writer")
 
 
 @dataclass(frozen=True)
@@ -38,6 +47,8 @@ class ReportResult:
     contested: Sequence[Row] = ()
     #: Trials that become harness-errors, with the reason.
     spoiled: Mapping[str, str] = field(default_factory=dict)
+    #: How long each stage took, in seconds.
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def agreed(self) -> bool:
@@ -55,19 +66,23 @@ def build_report(run: Path, master: str | None = None, out: Path | None = None) 
     with extras.needed(EXTRA, "report"):
         from harness.storage.parquet_writer import packed
         from reports.doubts import contested, strays
+        from reports.earlier import Earlier
         from reports.pages.site import agreement_sentence, fill
-        from reports.spark.analysis import analyse
-        from reports.spark.session import spark_session
+        from reports.second import second_judgement
 
     store = RunStore.open(run.resolve())
     finished = sum(store.finished(spec.trial) for spec in store.record.plan.trials)
     if not finished:
         raise NothingSelected("no-finished-trial", "{path} has no finished trial", path=store.folder)
+    stages = Stages()
     # The place is checked first, so that an unwritable one is reported before the long computation.
-    with report_place(store, out) as place:
-        with packed(store, registry.table("anomalies")) as tables, spark_session(master, finished) as spark:
-            analysis = analyse(spark, tables.folder.as_uri())
-        path = fill(place, store, analysis, _texts(), tables.spoiled)
+    with report_place(store, out) as place, workers(processes_for(finished), PRELOADED) as work:
+        earlier = Earlier(place)
+        with packed(store, registry.table("anomalies"), work) as tables:
+            stages.ended("packing")
+            analysis = second_judgement(tables, earlier, master, stages)
+        path = fill(place, store, analysis, _texts(), tables, earlier, work)
+    stages.ended("pages")
     return ReportResult(
         path,
         analysis.compared,
@@ -77,6 +92,7 @@ def build_report(run: Path, master: str | None = None, out: Path | None = None) 
         strays(analysis),
         contested(analysis),
         tables.spoiled,
+        stages.seconds,
     )
 
 
@@ -110,6 +126,11 @@ def report(
     return 0 if result.agreed and not result.spoiled else 3
 
 
+def processes_for(trials: int) -> int:
+    """Return the number of processes that pack this number of trials and write their pages."""
+    return min(os.cpu_count() or 1, MOST_PROCESSES) if trials >= TRIALS_FOR_PROCESSES else 1
+
+
 def document(result: ReportResult) -> dict[str, Any]:
     """Return the document that ``--json`` prints."""
     agreement = {
@@ -119,11 +140,11 @@ def document(result: ReportResult) -> dict[str, Any]:
         "identity_disagreements": result.strays,
         "explanation_disagreements": result.contested,
     }
-    return {"report": str(result.path), "agreement": agreement}
+    return {"report": str(result.path), "agreement": agreement, "seconds": dict(result.seconds)}
 
 
 def _texts() -> Texts:
-    from reports.pages.site import Texts
+    from reports.pages.rendering import Texts
 
     requirements: dict[str, list[str]] = {}
     for check in registry.checks().values():

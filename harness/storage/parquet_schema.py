@@ -50,6 +50,7 @@ TABLES: Mapping[str, Columns] = MappingProxyType(
             "scenario": "string",
             "workload": "string",
             "guarantee": "string",
+            "variant": "string",
             "seed": "long",
             "verdict": "string",
             "reason": "string",

@@ -1,33 +1,41 @@
 """Pack a run: the folders of its finished trials become one Parquet data set per table, for Spark.
 
-Trials are processed one at a time, with one row group each, so the largest trial limits memory. Packing is
-deterministic (the same folders give the same bytes) and replaces the previous tables in one rename: a run has all of
-its tables or none. The columns are those of :mod:`harness.storage.parquet_schema`.
+A *part* is a set of trials that were packed together. Its trials are spread over buckets, one file per table and
+bucket, by the hash that Spark uses, so that Spark joins and groups by trial without moving any row. Packing a run again
+keeps the parts whose trials have not changed, and packs only the others. Whether a trial has changed is decided by the
+content of its files, and kept files are only used if this user's key signed their list (:mod:`harness.storage.kept`).
+
+Within a bucket trials are processed one at a time, in the order of their names, so the largest trial limits memory.
+Packing is deterministic (the same folders give the same bytes) and replaces the previous tables in one rename: a run
+has all of its tables or none. The columns are those of :mod:`harness.storage.parquet_schema`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness import files
-from harness.model.anomaly_row import UNEXPLAINED, AnomalyRow, Finder
+from harness.model.anomaly_row import AnomalyRow, Finder
 from harness.model.errors import KafkaTrialError
 from harness.model.evidence import Evidence
-from harness.model.rows import SCHEMA_VERSION, Ending, Frame, FrameKind, LogRecord, ProducePart
-from harness.model.tcp_facts import TcpFact
+from harness.model.rows import SCHEMA_VERSION, Ending, TrialVerdict
 from harness.plugins import registry
 from harness.plugins.workload import ColumnData, Columns, PackedTrial, Table
+from harness.storage import kept
 from harness.storage import unreadable as spoiled
-from harness.storage.parquet_schema import TABLES, all_tables
+from harness.storage.buckets import bucket_of, buckets_for
+from harness.storage.parquet_rows import COLUMNS
+from harness.storage.parquet_schema import all_tables
 from harness.storage.run_store import RunStore
+from harness.system.workers import Work, in_this_process
 
 ARROW_TYPES: Mapping[str, pa.DataType] = {
     "string": pa.string(),
@@ -37,8 +45,53 @@ ARROW_TYPES: Mapping[str, pa.DataType] = {
 }
 
 TABLES_FOLDER = "tables"
+#: More parts than this are packed again as one: each part is a computation of its own.
+MOST_PARTS = 12
+#: The rows of several trials share a row group up to this number.
+ROWS_PER_GROUP = 65_536
+PARTS = "parts.json"
 
 _NO_FINDERS: Mapping[str, Finder] = MappingProxyType({})
+
+
+class Part(msgspec.Struct, frozen=True):
+    """Trials that were packed together: each with the digest of its files; the unreadable ones with the reason."""
+
+    number: int
+    buckets: int
+    trials: dict[str, str]
+    spoiled: dict[str, str] = {}
+
+    def file(self, table: str, bucket: int) -> str:
+        """Return the path of one file below the tables. Spark reads the bucket from the end of the name."""
+        return f"{table}/{self.folder}/rows_{bucket:05}.parquet"
+
+    @property
+    def folder(self) -> str:
+        return f"part-{self.number:03}"
+
+    @property
+    def names(self) -> list[str]:
+        return [self.file(table, bucket) for table in all_tables() for bucket in range(self.buckets)]
+
+
+class Packed(NamedTuple):
+    """The path of the tables, ``runs/<run>/tables``, the trials packed as harness-errors with the reason, the parts."""
+
+    folder: Path
+    spoiled: Mapping[str, str]
+    parts: Sequence[Part]
+
+
+class _Bucket(NamedTuple):
+    """What one process packs."""
+
+    store: RunStore
+    folder: Path
+    part: Part
+    bucket: int
+    verdicts: Sequence[TrialVerdict]
+    finders: Mapping[str, Finder]
 
 
 def arrow_schema(columns: Columns) -> pa.Schema:
@@ -55,46 +108,100 @@ def schemas() -> dict[str, pa.Schema]:
     return {table: arrow_schema(columns) for table, columns in all_tables().items()}
 
 
-class Packed(NamedTuple):
-    """The path of the tables, ``runs/<run>/tables``, and the trials packed as harness-errors, each with the reason."""
-
-    folder: Path
-    spoiled: Mapping[str, str]
-
-
 def pack(store: RunStore, finders: Mapping[str, Finder] = _NO_FINDERS) -> Packed:
     """Pack every finished trial of ``store``. See :func:`packed`."""
     with packed(store, finders) as tables:
         pass
-    return Packed(store.folder / TABLES_FOLDER, tables.spoiled)
+    return tables._replace(folder=store.folder / TABLES_FOLDER)
 
 
 @contextmanager
-def packed(store: RunStore, finders: Mapping[str, Finder] = _NO_FINDERS) -> Iterator[Packed]:
+def packed(
+    store: RunStore, finders: Mapping[str, Finder] = _NO_FINDERS, work: Work = in_this_process
+) -> Iterator[Packed]:
     """Yield the tables of every finished trial of ``store``. At the end of the block they become ``runs/<run>/tables``.
 
     Until then no other process replaces them. ``finders``: kind of anomaly -> a function that finds those unknown to
     :mod:`harness.workloads.produce.accounting`. A trial whose files are not valid evidence, or whose rows do not fit
-    the columns, is packed as a harness-error. Raise EnvironmentProblem if the folder cannot be written.
+    the columns, is packed as a harness-error. ``work`` calls a function for each bucket. Raise EnvironmentProblem if
+    the folder cannot be written.
     """
     with files.built(store.folder / TABLES_FOLDER, store.folder) as folder:
-        yield Packed(folder, _write(store, folder, finders))
+        parts = _write(store, folder, finders, work)
+        told = {trial: why for part in parts for trial, why in part.spoiled.items()}
+        yield Packed(folder, told, parts)
+        kept.write(
+            folder / PARTS, folder, _code(finders), {each.number: each for each in parts}, _names(parts)
+        )
 
 
-def _write(store: RunStore, folder: Path, finders: Mapping[str, Finder]) -> dict[str, str]:
-    """Write the tables. Return trial -> why its evidence could not be packed."""
-    record, spoilt = store.record, {}
+def _folders(folder: Path, part: Part) -> None:
+    for table in all_tables():
+        files.make_folder(folder / table / part.folder, folder)
+
+
+def _names(parts: Iterable[Part]) -> list[str]:
+    return [name for part in parts for name in part.names]
+
+
+def _code(finders: Mapping[str, Finder]) -> str:
+    """Return a digest of the code that determines the content of the tables."""
+    return kept.code_digest(
+        "harness", *sorted({find.__module__.partition(".")[0] for find in finders.values()})
+    )
+
+
+def _write(store: RunStore, folder: Path, finders: Mapping[str, Finder], work: Work) -> list[Part]:
+    """Write the tables: keep the parts that can stay, and pack the other trials as one more part."""
+    verdicts = {verdict.trial: verdict for verdict in store.verdicts()}
+    digests = {trial: kept.folder_digest(store.trial_folder(trial), store.folder) for trial in verdicts}
+    parts = _kept(store, folder, digests, _code(finders))
+    done = {trial for part in parts for trial in part.trials}
+    left = sorted(verdicts.keys() - done, key=str.encode)
+    if left or not parts:
+        number = max((part.number for part in parts), default=-1) + 1
+        part = Part(number, buckets_for(len(left)), {trial: digests[trial] for trial in left})
+        inside: list[list[TrialVerdict]] = [[] for _ in range(part.buckets)]
+        for trial in left:
+            inside[bucket_of(trial, part.buckets)].append(verdicts[trial])
+        _folders(folder, part)
+        each = [_Bucket(store, folder, part, at, some, finders) for at, some in enumerate(inside)]
+        told = {trial: why for found in work(_packed, each) for trial, why in found.items()}
+        parts.append(msgspec.structs.replace(part, spoiled=told))
+    return parts
+
+
+def _kept(store: RunStore, folder: Path, digests: Mapping[str, str], code: str) -> list[Part]:
+    """Copy the parts of the present tables that can stay, and return them: all, or none if any trial changed."""
+    tables = store.folder / TABLES_FOLDER
+    parts = kept.read(tables / PARTS, store.folder, code, dict[int, Part])
+    if parts is None or len(parts.about) >= MOST_PARTS:
+        return []
+    known = {trial: digest for part in parts.about.values() for trial, digest in part.trials.items()}
+    if any(digests.get(trial) != digest for trial, digest in known.items()):
+        return []
+    found = list(parts.about.values())
+    for part in found:
+        _folders(folder, part)
+    return found if parts.copy(_names(found), folder) else []
+
+
+def _packed(asked: _Bucket) -> dict[str, str]:
+    """Write the files of one bucket. Return trial -> why its evidence could not be packed."""
+    store, spoilt = asked.store, {}
+    record = store.record
     specs = {spec.trial: spec for spec in record.plan.trials}
     with ExitStack() as stack:
         writers = {}
         for table, schema in schemas().items():
-            files.make_folder(folder / table, folder)
-            file = stack.enter_context(files.create(folder / table / "part-0.parquet"))
-            writers[table] = stack.enter_context(pq.ParquetWriter(file, schema, compression="zstd"))
-        for verdict in store.verdicts():
+            file = stack.enter_context(files.create(asked.folder / asked.part.file(table, asked.bucket)))
+            writers[table] = stack.enter_context(_Writer(file, schema))
+        for verdict in asked.verdicts:
             try:
                 evidence = store.read_evidence(verdict.trial)
-                trial = PackedTrial(evidence.record.run_id, evidence, verdict, _found(evidence, finders))
+                trial = PackedTrial(
+                    evidence.record.run_id, evidence, verdict, _found(evidence, asked.finders)
+                )
                 batches = _batches(trial)
             except Exception as error:
                 spec, why = specs[verdict.trial], spoiled.why(error)
@@ -102,8 +209,43 @@ def _write(store: RunStore, folder: Path, finders: Mapping[str, Finder]) -> dict
                 left = spoiled.evidence(spec, record.run_id, why)
                 batches = _batches(PackedTrial(record.run_id, left, spoiled.verdict(spec, why), {}))
             for table, writer in writers.items():
-                writer.write_batch(batches[table])
+                writer.add(batches[table])
     return spoilt
+
+
+class _Writer:
+    """Writes the batches of a table, several per row group. Numbers are stored as differences, which are small."""
+
+    def __init__(self, file: object, schema: pa.Schema) -> None:
+        strings = [field.name for field in schema if not pa.types.is_int64(field.type)]
+        numbers = [field.name for field in schema if pa.types.is_int64(field.type)]
+        self._writer = pq.ParquetWriter(
+            file,
+            schema,
+            compression="zstd",
+            use_dictionary=[name for name in strings if not pa.types.is_boolean(schema.field(name).type)],
+            column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
+        )
+        self._schema, self._waiting, self._rows = schema, list[pa.RecordBatch](), 0
+
+    def __enter__(self) -> _Writer:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            self._flush()
+        self._writer.close()
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        if self._rows and self._rows + batch.num_rows > ROWS_PER_GROUP:
+            self._flush()
+        self._waiting.append(batch)
+        self._rows += batch.num_rows
+
+    def _flush(self) -> None:
+        if self._rows:
+            self._writer.write_table(pa.Table.from_batches(self._waiting, self._schema), ROWS_PER_GROUP)
+        self._waiting, self._rows = [], 0
 
 
 def _batches(trial: PackedTrial) -> dict[str, pa.RecordBatch]:
@@ -137,187 +279,3 @@ def _batch(table: str, schema: pa.Schema, trial: PackedTrial, own: Mapping[str, 
             trial=trial.verdict.trial,
             why=error,
         ) from error
-
-
-def _trials(trial: PackedTrial) -> ColumnData:
-    record, verdict = trial.evidence.record, trial.verdict
-    spec, phases = record.spec, record.phases
-    return _one_row(
-        schema_version=SCHEMA_VERSION,
-        run=trial.run,
-        client=str(spec.client),
-        client_name=spec.client.name,
-        client_version=spec.client.version,
-        reported_version=_text(record.client.get("client_version")),
-        library_version=_text(record.client.get("library_version")),
-        language=_text(record.client.get("language")),
-        broker=spec.broker,
-        scenario=spec.scenario,
-        workload=spec.workload.kind,
-        guarantee=spec.guarantee.value,
-        seed=spec.seed,
-        verdict=verdict.verdict,
-        reason=verdict.reason,
-        ending=record.ending.value,
-        topic=record.topic,
-        lane=record.lane,
-        counted=trial.counted and registry.workload(spec.workload.kind).recounted,
-        explains=UNEXPLAINED in trial.found and not spec.workload.shape.is_split,
-        records=spec.workload.records,
-        partitions=spec.workload.partitions,
-        keys=spec.workload.keys,
-        producers=spec.workload.shape.producers,
-        topics=spec.workload.shape.topics,
-        codec=_text(spec.config.get("compression.type")),
-        acks=_text(spec.config.get("acks")),
-        idempotent=spec.config.get("enable.idempotence"),
-        max_in_flight=spec.config.get("max.in.flight.requests.per.connection"),
-        delivery_timeout_ms=spec.config.get("delivery.timeout.ms"),
-        request_timeout_ms=spec.config.get("request.timeout.ms"),
-        linger_ms=spec.config.get("linger.ms"),
-        load_api=registry.workload(spec.workload.kind).api,
-        **msgspec.structs.asdict(phases),
-    )
-
-
-def _counts(trial: PackedTrial) -> ColumnData:
-    counts = trial.verdict.counts
-    return {"name": list(counts), "value": list(counts.values())}
-
-
-def _outcomes(trial: PackedTrial) -> ColumnData:
-    return _one_row(**msgspec.structs.asdict(trial.verdict.availability))
-
-
-def _blocked_requests(trial: PackedTrial) -> ColumnData:
-    blocked = [frame for frame in trial.evidence.blocked_frames if frame.kind is FrameKind.REQUEST]
-    return _fields(blocked, ("t_ns", "api", "size_bytes"))
-
-
-def _events(trial: PackedTrial) -> ColumnData:
-    rows = trial.evidence.history
-    return _fields(rows, ("seq", "mono_ns", "wall_ns")) | {
-        "event": [row.__struct_config__.tag for row in rows]
-    }
-
-
-def _requirements(trial: PackedTrial) -> ColumnData:
-    rows = trial.verdict.requirements
-    return _fields(rows, ("id", "level", "verdict")) | {
-        "findings": [sum(finding.count for finding in row.findings) for row in rows],
-        "first_message": [row.findings[0].message if row.findings else None for row in rows],
-    }
-
-
-def _findings(trial: PackedTrial) -> ColumnData:
-    rows = [(row.id, finding) for row in trial.verdict.requirements for finding in row.findings]
-    return {
-        "requirement": [requirement for requirement, _ in rows],
-        **_fields([finding for _, finding in rows], ("anomaly", "message", "count", "level")),
-        "params_json": [_json(finding.params) for _, finding in rows],
-        "samples_json": [_json(finding.samples) for _, finding in rows],
-    }
-
-
-def _log_records(trial: PackedTrial) -> ColumnData:
-    log, identities = trial.evidence.log, trial.evidence.identities
-    return _fields(log, _shared(LogRecord, "log_records")) | {
-        "value_bytes": [_value_bytes(row) for row in log],
-        "intact": [identity is not None for identity in identities],
-        "identity_run": [identity and identity.run for identity in identities],
-        "identity_trial": [identity and identity.trial for identity in identities],
-        "identity_producer": [identity and identity.producer for identity in identities],
-        "identity_n": [None if identity is None else identity.n for identity in identities],
-    }
-
-
-def _value_bytes(row: LogRecord) -> int | None:
-    return len(row.value.encode()) if row.value_bytes is None and row.value is not None else row.value_bytes
-
-
-def _frames(trial: PackedTrial) -> ColumnData:
-    frames = trial.evidence.frames
-    return _fields(frames, _shared(Frame, "frames")) | {
-        "frame": list(range(len(frames))),
-        "kind": [frame.kind.value for frame in frames],
-    }
-
-
-def _tcp(trial: PackedTrial) -> ColumnData:
-    rows = trial.evidence.tcp
-    return _fields(rows, _shared(TcpFact, "tcp")) | {
-        "what": [row.what.value for row in rows],
-        "by": [row.by.value for row in rows],
-    }
-
-
-def _produce_parts(trial: PackedTrial) -> ColumnData:
-    rows = [
-        (number, frame, part)
-        for number, frame in enumerate(trial.evidence.frames)
-        if frame.kind in (FrameKind.REQUEST, FrameKind.RESPONSE)
-        for part in frame.produce
-    ]
-    of_frame = ("t_ns", "broker", "conn", "correlation_id", "received_ns")
-    return {
-        **_fields([frame for _, frame, _ in rows], of_frame),
-        **_fields([part for _, _, part in rows], _shared(ProducePart, "produce_parts")),
-        "frame": [number for number, _, _ in rows],
-        "kind": [frame.kind.value for _, frame, _ in rows],
-    }
-
-
-def _faults(trial: PackedTrial) -> ColumnData:
-    rows = trial.evidence.faults
-    windows = {
-        f"{window}_{end}_ns": [
-            span and span[place] for span in (getattr(row, f"{window}_ns") for row in rows)
-        ]
-        for window in ("requested", "effective")
-        for place, end in enumerate(("start", "end"))
-    }
-    return _fields(rows, ("index", "hits")) | {
-        "kind": [row.spec.kind for row in rows],
-        "start_json": [_json(row.spec.start) for row in rows],
-        "params_json": [_json(row.spec.params) for row in rows],
-        "duration_ms": [row.spec.duration_ms for row in rows],
-        **windows,
-    }
-
-
-COLUMNS: Mapping[str, Callable[[PackedTrial], ColumnData]] = {
-    "trials": _trials,
-    "counts": _counts,
-    "outcomes": _outcomes,
-    "events": _events,
-    "requirements": _requirements,
-    "findings": _findings,
-    "log_records": _log_records,
-    "frames": _frames,
-    "blocked_requests": _blocked_requests,
-    "tcp": _tcp,
-    "produce_parts": _produce_parts,
-    "faults": _faults,
-}
-
-
-def _shared(struct: type[msgspec.Struct], table: str) -> list[str]:
-    """Return the fields that are columns of the same name."""
-    return [name for name in struct.__struct_fields__ if name in TABLES[table]]
-
-
-def _fields(rows: Iterable[Any], names: Iterable[str]) -> ColumnData:
-    rows = list(rows)
-    return {name: [getattr(row, name) for row in rows] for name in names}
-
-
-def _one_row(**values: Any) -> ColumnData:
-    return {name: [value] for name, value in values.items()}
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value, order="deterministic").decode()

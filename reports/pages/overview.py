@@ -16,6 +16,7 @@ from harness.storage.run_store import RunRecord
 from harness.workloads.produce.tables import DELIVERY
 from reports.pages.words import SECOND
 from reports.spark.analysis import Analysis, Row
+from reports.spark.derived import CELL
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class MatrixRow:
-    """One scenario under one guarantee: client -> its cell. A client without a cell was not run.
+    """One scenario under one guarantee and in one variant: client -> its cell. A client without a cell was not run.
 
     ``element`` and ``done`` are what its workload calls an element of the load, and one that succeeded.
     """
 
     scenario: str
     guarantee: str
+    variant: str
     element: str
     done: str
     cells: Mapping[str, Cell]
@@ -49,6 +51,11 @@ class Matrix:
     clients: Sequence[str]
     rows: Sequence[MatrixRow]
 
+    @property
+    def varied(self) -> bool:
+        """True if a variant has to be shown."""
+        return any(row.variant for row in self.rows)
+
 
 def matrices(analysis: Analysis, verdicts: Iterable[TrialVerdict]) -> list[Matrix]:
     """Return one matrix per broker. The columns are clients, sorted by name and then by version as numbers."""
@@ -57,10 +64,10 @@ def matrices(analysis: Analysis, verdicts: Iterable[TrialVerdict]) -> list[Matri
     clients = sorted({row["client"] for row in rows}, key=by_version)
     found = []
     for broker in sorted({row["broker"] for row in rows}):
-        cells: dict[tuple[str, str], dict[str, Cell]] = {}
+        cells: dict[tuple[str, str, str], dict[str, Cell]] = {}
         for row in rows:
             if row["broker"] == broker:
-                here = cells.setdefault((row["scenario"], row["guarantee"]), {})
+                here = cells.setdefault((row["scenario"], row["guarantee"], row["variant"]), {})
                 share = share_told(available[trial["trial"]] for trial in row["trials"])
                 here[row["client"]] = Cell(row["verdict"], row["trials"], share)
         found.append(
@@ -163,7 +170,7 @@ def measured(analysis: Analysis) -> list[Row]:
         latencies.setdefault(_cell(row), {})[row["phase"]] = row
     rows = []
     for row in sorted(
-        analysis.rows("measurements"), key=lambda row: (*_cell(row)[:3], by_version(row["client"]))
+        analysis.rows("measurements"), key=lambda row: (*_cell(row)[:4], by_version(row["client"]))
     ):
         phases = latencies.get(_cell(row), {})
         rows.append(
@@ -178,7 +185,7 @@ def command_line(argv: Sequence[str]) -> str:
 
 
 def _cell(row: Row) -> tuple[Any, ...]:
-    return tuple(row[name] for name in ("broker", "scenario", "guarantee", "client"))
+    return tuple(row[name] for name in CELL)
 
 
 def _span(trials: Sequence[Row]) -> str:

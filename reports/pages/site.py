@@ -8,44 +8,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files as resources
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
-from urllib.parse import quote
 
-import jinja2
 import pyarrow.parquet as pq
-from markupsafe import Markup
 
 from harness import exports, files
-from harness.judging.availability import share_told
-from harness.model.evidence import Evidence
-from harness.model.rows import SCHEMA_VERSION, TrialVerdict
+from harness.judging.fingerprint import causes
 from harness.model.units import some
 from harness.storage import unreadable
+from harness.storage.parquet_writer import Packed
 from harness.storage.run_store import RunStore
-from harness.text.escaping import safe_line
-from harness.workloads.produce.tables import MEANING
+from harness.system.workers import Work, in_this_process
 from reports.doubts import contested, doubts
-from reports.pages import overview
-from reports.pages.trial_page import TrialPage, TrialRows, trial_page
-from reports.pages.words import BADGES, GUARANTEES, PHASES
+from reports.earlier import Earlier
+from reports.earlier import write as write_kept
+from reports.pages import outcomes, overview
+from reports.pages.rendering import Shared, Texts, render
+from reports.pages.trial_page import TrialRows
+from reports.pages.words import PHASES
+from reports.pages.writing import AskedPage, Sibling, write_pages
 from reports.place import Place, report_place
 from reports.published import published
-from reports.spark.analysis import Analysis, Row
+from reports.spark.analysis import STATED, Analysis, Row
 
 ASSETS = ("style.css", "report.js")
-
-
-@dataclass(frozen=True)
-class Texts:
-    """Texts of the registered parts: requirement id -> what it forbids, check and scenario -> summary."""
-
-    requirements: Mapping[str, str]
-    checks: Mapping[str, str]
-    scenarios: Mapping[str, str]
+PAGES_AT_A_TIME = 20
 
 
 def write_site(
@@ -60,7 +50,7 @@ def write_site(
     ``spoilt``: trials whose evidence cannot be read, and the reason.
     """
     with report_place(store, out) as place:
-        return fill(place, store, analysis, texts, spoilt)
+        return fill(place, store, analysis, texts, Packed(store.folder, spoilt, ()))
 
 
 def fill(
@@ -68,20 +58,25 @@ def fill(
     store: RunStore,
     analysis: Analysis,
     texts: Texts,
-    spoilt: Mapping[str, str] = MappingProxyType({}),
+    tables: Packed,
+    earlier: Earlier | None = None,
+    work: Work = in_this_process,
 ) -> Path:
-    """Write the whole report and return the path of its first page. Raises OSError and EnvironmentProblem."""
-    return _Site(store, analysis, texts, place, spoilt).write()
+    """Write the whole report and return the path of its first page. Raises OSError and EnvironmentProblem.
+
+    ``earlier``: the report whose pages may be kept. ``work`` calls a function for each group of pages.
+    """
+    return _Site(store, analysis, texts, place, tables).write(earlier, work)
 
 
 class _Site:
     def __init__(
-        self, store: RunStore, analysis: Analysis, texts: Texts, place: Place, spoilt: Mapping[str, str]
+        self, store: RunStore, analysis: Analysis, texts: Texts, place: Place, tables: Packed
     ) -> None:
         self._store, self._analysis, self._texts, self._place = store, analysis, texts, place
         self._record, self._run = store.record, os.path.realpath(store.folder)
         self._doubts = doubts(analysis)
-        self._spoilt = spoilt
+        self._tables, spoilt = tables, tables.spoiled
         self._specs = {spec.trial: spec for spec in self._record.plan.trials}
         self._verdicts = [
             unreadable.verdict(self._specs[verdict.trial], spoilt[verdict.trial])
@@ -89,34 +84,59 @@ class _Site:
             else published(verdict, self._doubts)
             for verdict in store.verdicts()
         ]
-        self._templates = _templates()
 
-    def write(self) -> Path:
+    def write(self, earlier: Earlier | None, work: Work) -> Path:
         for folder in ("assets", "trials", "tables"):
             self._place.folder(folder)
         self._assets()
-        for verdict, page in self._pages():
-            self._render(
-                "trial.html", f"trials/{verdict.trial}.html", page=page, siblings=self._siblings(verdict)
-            )
+        pages = self._trials(earlier, work)
         for name, table in self._analysis.tables.items():
             with files.create(self._place.building / "tables" / f"{name}.parquet") as file:
-                pq.write_table(table, file)
+                pq.write_table(table, file, compression="zstd")
         agreement = agreement_sentence(self._analysis)
         exports.write(self._store, self._verdicts, self._place.building, agreement)
+        write_kept(self._place, self._tables.parts, pages, STATED & self._analysis.tables.keys())
         return self._index(agreement)
 
+    def _trials(self, earlier: Earlier | None, work: Work) -> dict[str, str]:
+        """Write the page of each trial, or keep it. Return page -> the digest of everything that it shows."""
+        digests = {trial: digest for part in self._tables.parts for trial, digest in part.trials.items()}
+        shared = Shared(self._place, self._store.folder, self._run, self._texts)
+        found, left = {}, list[AskedPage]()
+        for asked in self._asked():
+            path = f"trials/{asked.verdict.trial}.html"
+            found[path] = asked.digest(digests.get(asked.verdict.trial, "") + shared.digest)
+            page = earlier.page(path, found[path]) if earlier else None
+            if page is None:
+                left.append(asked)
+            else:
+                self._place.write(path, page)
+        groups = [left[at : at + PAGES_AT_A_TIME] for at in range(0, len(left), PAGES_AT_A_TIME)]
+        work(partial(write_pages, shared), groups)
+        return found
+
     def _index(self, agreement: str) -> Path:
-        return self._render(
+        clients = sorted({verdict.client for verdict in self._verdicts}, key=overview.by_version)
+        overviews = sorted(
+            outcomes.clients(self._verdicts),
+            key=lambda row: (clients.index(row.client), row.guarantee, row.variant),
+        )
+        return render(
+            Shared(self._place, self._store.folder, self._run, self._texts),
             "index.html",
             "index.html",
             record=self._record,
             strip=overview.strip(self._record, self._analysis),
             counts=overview.counts(self._verdicts),
+            left_out=outcomes.left_out(self._verdicts),
+            causes=causes(self._verdicts),
+            overviews=overviews,
+            varied=any(row.variant for row in overviews),
+            ids={client: f"client-{number}" for number, client in enumerate(clients)},
             matrices=overview.matrices(self._analysis, self._verdicts),
             requirements=overview.requirements(self._analysis),
             measured=overview.measured(self._analysis),
-            clients=sorted({verdict.client for verdict in self._verdicts}, key=overview.by_version),
+            clients=clients,
             wrong=overview.wrong(self._verdicts),
             agreement=agreement,
             doubts=self._doubts,
@@ -125,8 +145,8 @@ class _Site:
             command=overview.command_line(self._record.command),
         )
 
-    def _pages(self) -> Iterator[tuple[TrialVerdict, TrialPage]]:
-        """Yield each verdict with its page. Only one trial's evidence is in memory at a time."""
+    def _asked(self) -> Iterator[AskedPage]:
+        """Yield what the page of each trial is made from, apart from its evidence."""
         tables = {
             name: self._analysis.by_trial(name)
             for name in (
@@ -139,6 +159,10 @@ class _Site:
                 "explanations",
             )
         }
+        same: dict[tuple[str, str, int], list[Sibling]] = {}
+        for verdict in self._verdicts:
+            faults = (verdict.broker, verdict.scenario, verdict.seed)
+            same.setdefault(faults, []).append(Sibling.of(verdict))
         for verdict in self._verdicts:
             rows = TrialRows(
                 delivery=_only(tables["delivery"], verdict.trial),
@@ -150,29 +174,13 @@ class _Site:
                 resent=tables["resent"].get(verdict.trial, []),
                 traffic=_only(tables["traffic"], verdict.trial),
             )
-            folder = self._store.trial_folder(verdict.trial)
-            yield verdict, trial_page(self._evidence(verdict.trial), verdict, rows, folder)
-
-    def _evidence(self, trial: str) -> Evidence:
-        if (why := self._spoilt.get(trial)) is not None:
-            return unreadable.evidence(self._specs[trial], self._record.run_id, why)
-        return self._store.read_evidence(trial)
-
-    def _siblings(self, verdict: TrialVerdict) -> list[TrialVerdict]:
-        """Return the trials with exactly the same faults."""
-        same = (verdict.broker, verdict.scenario, verdict.seed)
-        return [other for other in self._verdicts if (other.broker, other.scenario, other.seed) == same]
-
-    def _render(self, template: str, path: str, **values: Any) -> Path:
-        up = "../" * path.count("/")
-        text = self._templates.get_template(template).render(
-            up=up,
-            run_folder=_url(os.path.relpath(self._run, (self._place.final / path).parent)),
-            texts=self._texts,
-            schema_version=SCHEMA_VERSION,
-            **values,
-        )
-        return self._place.write(path, text.encode())
+            why = self._tables.spoiled.get(verdict.trial)
+            left = (
+                None
+                if why is None
+                else unreadable.evidence(self._specs[verdict.trial], self._record.run_id, why)
+            )
+            yield AskedPage(verdict, rows, same[verdict.broker, verdict.scenario, verdict.seed], left)
 
     def _assets(self) -> None:
         static = resources("reports.pages") / "static"
@@ -195,40 +203,6 @@ def agreement_sentence(analysis: Analysis) -> str:
     return (
         f"{counted}: all agree with the online checks." if trials else "No trial had delivery to recompute."
     )
-
-
-def _templates() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("reports.pages"),
-        autoescape=True,
-        finalize=_shown,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["url"] = _url
-    environment.filters["ms"] = _ms
-    environment.filters["share"] = lambda availability: share_told([availability])
-    environment.filters["thousands"] = lambda number: "–" if number is None else f"{number:,}"
-    environment.globals.update(badges=BADGES, guarantees=GUARANTEES, counts_meaning=MEANING, phases=PHASES)
-    return environment
-
-
-def _url(path: str) -> str:
-    # As bytes, because a file may have any name; colons are escaped, because a folder may be named javascript:.
-    return quote(os.fsencode(path), safe="/@+,=")
-
-
-def _shown(value: Any) -> Any:
-    """Return the text for an expression in a template, before it is escaped."""
-    return safe_line(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _ms(value: float | None) -> str:
-    """Return milliseconds with three significant digits."""
-    if value is None:
-        return "–"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def _only(rows: Mapping[str, list[Row]], trial: str) -> Row | None:

@@ -1,37 +1,43 @@
 """All of Spark's computations on a run: the transforms, chained, and their results as plain rows.
 
-All results are small (per trial, not per record). They leave Spark as Arrow tables, so that they can be written beside
-the report and plotted without Spark.
+All results are small (per trial, not per record), and each concerns one trial, so parts of a run can be analysed apart.
+They leave Spark in one job as Arrow tables, so that they can be written beside the report and plotted without Spark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 
 from harness.model.errors import UsageError
 from harness.model.rows import SCHEMA_VERSION
-from reports.spark.load import load
+from reports.spark.derived import derived
+from reports.spark.load import Part, load, parts
 from reports.spark.transforms import (
     agreement,
     anomalies,
     attempts,
-    coverage,
     delivery,
     explained,
     latency,
-    matrix,
-    measurements,
     outcomes,
     wire,
 )
 from reports.spark.transforms.stored import stored as stored_records
 
 Row = dict[str, Any]
+
+#: The results that Spark computes, by trial, and the tables that are read as they were packed.
+STATED = frozenset({
+    "delivery", "identities", "explanations", "latency", "latency_windows", "recovery", "resent", "traffic",
+    "outcomes", "trials", "requirements", "judged", "judged_outcomes",
+})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -64,43 +70,25 @@ class Analysis:
 
 
 def results(tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
-    """Return result table -> DataFrame, computed from the packed tables."""
+    """Return result table -> DataFrame, computed from the packed tables. Every result has the column ``trial``."""
     trials, operations, faults = tables["trials"], tables["operations"], tables["faults"]
     stored = stored_records(trials, operations, tables["log_records"]).cache()
     wrong = anomalies.anomalies(operations, stored, tables["events"], faults).cache()
-    recomputed = delivery.delivery(trials, operations, stored, wrong).cache()
+    recomputed = delivery.delivery(trials, operations, stored, wrong)
     requests = outcomes.load_requests(trials, tables["frames"], tables["blocked_requests"])
-    again = outcomes.outcomes(trials, operations, tables["events"], faults, requests).cache()
-    disagreements = (
-        agreement.disagreements(trials, tables["delivery"], recomputed)
-        .union(agreement.outcomes(trials, tables["outcomes"], again))
-        .cache()
-    )
-    identities = agreement.identities(agreement.matched(trials, tables["anomalies"], wrong)).cache()
-    doubted = disagreements.select("trial").union(identities.filter("differing > 0").select("trial"))
-    published = matrix.published(trials, doubted)
     made = attempts.attempts(trials, tables["frames"], tables["produce_parts"], faults)
     twice = explained.duplicates(trials, stored, attempts.origins(made, stored))
-    resent = wire.resent(tables["produce_parts"], stored).cache()
-    traffic = wire.traffic(tables["frames"], resent)
-    recovery = latency.recovery(operations, faults)
-    sends = latency.classified(trials, operations, faults)
+    resent = wire.resent(tables["produce_parts"], stored)
     return {
         "delivery": recomputed,
-        "outcomes": again,
-        "disagreements": disagreements,
-        "identities": identities,
+        "outcomes": outcomes.outcomes(trials, operations, tables["events"], faults, requests),
+        "identities": agreement.identities(agreement.matched(trials, tables["anomalies"], wrong)),
         "explanations": explained.explanations(trials, twice, tables["anomalies"]),
-        "trials": published,
-        "matrix": matrix.matrix(published),
-        "coverage": coverage.coverage(trials, matrix.published(tables["requirements"], doubted)),
-        "latency": latency.phases(sends),
-        "latency_cells": latency.cells(trials, sends),
+        "latency": latency.phases(latency.classified(trials, operations, faults)),
         "latency_windows": latency.windows(trials, operations),
-        "recovery": recovery,
+        "recovery": latency.recovery(operations, faults),
         "resent": resent,
-        "traffic": traffic,
-        "measurements": measurements.measurements(trials, recomputed, traffic, recovery),
+        "traffic": wire.traffic(tables["frames"]),
     }
 
 
@@ -109,17 +97,73 @@ def analyse(spark: SparkSession, base: str) -> Analysis:
 
     Raises UsageError if the tables are of another version.
     """
-    arrow = {name: in_order(frame.toArrow()) for name, frame in results(load(spark, base)).items()}
-    versions = set(arrow["trials"]["schema_version"].to_pylist()) - {SCHEMA_VERSION}
+    return Analysis(derived(merged(analysed(spark, base))))
+
+
+def analysed(
+    spark: SparkSession, base: str, only: Collection[str] | None = None
+) -> list[dict[str, pa.Table]]:
+    """Return the results of each part of the tables packed at ``base``, or of those whose folders are ``only``.
+
+    Raises UsageError if the tables are of another version.
+    """
+    return [_part(spark, part) for part in parts(base) if only is None or part.folder in only]
+
+
+def merged(found: Iterable[Mapping[str, pa.Table]]) -> dict[str, pa.Table]:
+    """Return the rows of several analyses of different trials, table by table."""
+    found = list(found)
+    return {name: in_order(pa.concat_tables(each[name] for each in found)) for name in STATED}
+
+
+def _part(spark: SparkSession, part: Part) -> dict[str, pa.Table]:
+    tables = load(spark, part)
+    stated = {name: part.read(name) for name in ("trials", "requirements", "delivery", "outcomes")}
+    versions = set(stated["trials"]["schema_version"].to_pylist()) - {SCHEMA_VERSION}
     if versions:
         raise UsageError(
             "schema-version",
             "{path} has rows of schema version {found}; this version reads {schema_version}",
-            path=base,
+            path=part.base,
             found=min(versions),
             schema_version=SCHEMA_VERSION,
         )
-    return Analysis(arrow)
+    found = in_one_job(results(tables))
+    spark.catalog.clearCache()
+    return {
+        **found,
+        "trials": stated["trials"].replace_schema_metadata(None),
+        "requirements": stated["requirements"].replace_schema_metadata(None),
+        "judged": stated["delivery"].replace_schema_metadata(None),
+        "judged_outcomes": stated["outcomes"].replace_schema_metadata(None),
+    }
+
+
+def in_one_job(frames: Mapping[str, DataFrame]) -> dict[str, pa.Table]:
+    """Compute several results in one job: the union of their rows, each in a column of its own."""
+    types = {
+        name: f"struct<{', '.join(f'`{field.name}`: {field.dataType.simpleString()}' for field in frame.schema)}>"
+        for name, frame in frames.items()
+    }
+    rows = [
+        frame.select(
+            *(
+                F.struct(*frame.columns).alias(each)
+                if each == name
+                else F.lit(None).cast(types[each]).alias(each)
+                for each in frames
+            )
+        )
+        for name, frame in frames.items()
+    ]
+    together = reduce(DataFrame.unionAll, rows).toArrow()
+    return {name: _rows_of(together[name].combine_chunks()) for name in frames}
+
+
+def _rows_of(column: Any) -> pa.Table:
+    chunk = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
+    rows = chunk.filter(chunk.is_valid())
+    return pa.Table.from_arrays(rows.flatten(), names=[field.name for field in rows.type])
 
 
 def in_order(table: pa.Table) -> pa.Table:

@@ -1,41 +1,117 @@
-"""Load packed tables as DataFrames, from any path that Hadoop's file systems support."""
+"""Load packed tables as DataFrames, from any path that Arrow and Hadoop's file systems support.
+
+Each part of the tables is a set of tables of its own, in buckets of ``trial`` that are sorted by it. Spark needs no
+shuffle and no sort to join or group them by trial, and a part is read by as many tasks as it has buckets.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count
 
-from pyspark.errors import AnalysisException
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import fs
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
 
 from harness.model.errors import UsageError
-from reports.spark.schema import schemas
+from harness.storage.parquet_schema import all_tables
+from harness.storage.parquet_writer import arrow_schema
+from reports.spark.schema import SORTED_BY, spark_schema
+
+_numbers = count()
 
 
-def load(spark: SparkSession, base: str) -> Mapping[str, DataFrame]:
-    """Return table name -> DataFrame of ``base/<table>``.
+@dataclass(frozen=True)
+class Part:
+    """One part of packed tables at ``base``: its folder in every table, and the number of its buckets."""
+
+    base: str
+    folder: str
+    buckets: int
+
+    def files(self, table: str) -> Iterator[str]:
+        """Return the addresses of a table's files."""
+        return (
+            f"{self.base}/{table}/{self.folder}/rows_{bucket:05}.parquet" for bucket in range(self.buckets)
+        )
+
+    def read(self, table: str) -> pa.Table:
+        """Return a whole table without Spark, for those that have a few rows per trial."""
+        return pa.concat_tables(pq.read_table(file) for file in self.files(table))
+
+
+def parts(base: str) -> list[Part]:
+    """Return the parts of the tables at ``base``. Raises UsageError if there are none."""
+    system, path = _located(base)
+    selector = fs.FileSelector(f"{path}/trials", recursive=True, allow_not_found=True)
+    found: dict[str, int] = {}
+    for file in system.get_file_info(selector):
+        if file.is_file and file.extension == "parquet":
+            folder = file.path.rsplit("/", 2)[1]
+            found[folder] = found.get(folder, 0) + 1
+    if not found:
+        raise UsageError(
+            "not-a-table", "{path} is not a packed table: {why}", path=f"{base}/trials", why="it has no rows"
+        )
+    return [Part(base, folder, buckets) for folder, buckets in sorted(found.items())]
+
+
+def load(spark: SparkSession, part: Part) -> Mapping[str, DataFrame]:
+    """Return table name -> DataFrame of one part.
 
     Raises UsageError if a table is missing, or if its columns differ because another version packed it.
     """
-    return {table: _read(spark, f"{base}/{table}", schema) for table, schema in schemas().items()}
+    return {table: _read(spark, part, table) for table in all_tables()}
 
 
-def _read(spark: SparkSession, path: str, expected: StructType) -> DataFrame:
-    try:
-        frame = spark.read.parquet(path)
-    except AnalysisException as error:
-        raise UsageError(
-            "not-a-table", "{path} is not a packed table: {why}", path=path, why=str(error).splitlines()[0]
-        ) from error
-    found = {field.name: field.dataType for field in frame.schema}
-    wanted = {field.name: field.dataType for field in expected}
-    if found != wanted:
-        odd = sorted(name for name in found.keys() | wanted.keys() if found.get(name) != wanted.get(name))
-        raise UsageError(
-            "table-of-another-version",
-            "{path} was packed by another version of kafka-trial: column {columns} differs",
-            hint="kafka-trial report RUN packs the run again",
-            path=path,
-            columns=tuple(odd),
-        )
-    return frame.select(*wanted)
+def _read(spark: SparkSession, part: Part, table: str) -> DataFrame:
+    _check(part, table)
+    name = f"part_{next(_numbers)}"
+    columns = ", ".join(
+        f"`{field.name}` {field.dataType.simpleString()}" for field in spark_schema(all_tables()[table])
+    )
+    address = f"{part.base}/{table}/{part.folder}".replace("'", "\\'")
+    spark.sql(
+        f"CREATE TABLE {name} ({columns}) USING parquet CLUSTERED BY (trial) "
+        f"SORTED BY ({SORTED_BY.get(table, 'trial')}) INTO {part.buckets} BUCKETS LOCATION '{address}'"
+    )
+    return spark.table(name)
+
+
+def _check(part: Part, table: str) -> None:
+    wanted = arrow_schema(all_tables()[table])
+    for file in part.files(table):
+        system, path = _located(file)
+        try:
+            found = pq.read_schema(path, filesystem=system)
+        except (OSError, pa.ArrowException) as error:
+            raise UsageError(
+                "not-a-table",
+                "{path} is not a packed table: {why}",
+                path=file,
+                why=str(error).splitlines()[0],
+            ) from error
+        odd = [
+            name
+            for name in sorted({*found.names, *wanted.names})
+            if name not in found.names
+            or name not in wanted.names
+            or found.field(name).type != wanted.field(name).type
+        ]
+        if odd:
+            raise UsageError(
+                "table-of-another-version",
+                "{path} was packed by another version of kafka-trial: column {columns} differs",
+                hint="kafka-trial report RUN packs the run again",
+                path=file,
+                columns=tuple(odd),
+            )
+
+
+def _located(address: str) -> tuple[fs.FileSystem, str]:
+    if "://" not in address:
+        return fs.LocalFileSystem(), address
+    system, path = fs.FileSystem.from_uri(address)
+    return system, path

@@ -9,6 +9,9 @@ from pyspark.sql.types import ArrayType, BooleanType, DataType, LongType, String
 from harness.plugins.workload import Columns
 from harness.storage.parquet_schema import all_tables
 
+#: The order of rows in each bucket, if it is more than the trial.
+SORTED_BY: Mapping[str, str] = {"operations": "trial, n"}
+
 SPARK_TYPES: Mapping[str, DataType] = {
     "string": StringType(),
     "long": LongType(),

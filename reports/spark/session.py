@@ -24,12 +24,11 @@ from pyspark.sql import SparkSession
 
 from harness.model.errors import EnvironmentProblem
 from harness.provision.java import find_java
+from harness.storage.buckets import buckets_for
 from harness.system.processes import owner_env, scratch_dir
 
 LOCAL = "local[*]"
 
-#: The number of trials per shuffle task: enough to be worth a task, few enough for its memory.
-TRIALS_PER_PARTITION = 16
 
 #: A small report is finished before a second compiler or a parallel collector would pay off.
 SMALL_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -53,7 +52,7 @@ def settings(master: str, trials: int, scratch: Path) -> dict[str, str]:
     would double the time of a small report.
     """
     address = os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")
-    partitions = max(2, trials // TRIALS_PER_PARTITION)
+    partitions = buckets_for(trials)
     jvm = SMALL_JVM if partitions <= SMALL_PARTITIONS else ""
     return {
         "spark.app.name": "kafka-trial report",
@@ -65,6 +64,11 @@ def settings(master: str, trials: int, scratch: Path) -> dict[str, str]:
         ),
         "spark.local.dir": str(scratch / "local"),
         "spark.sql.adaptive.enabled": "false",
+        # Tables in buckets of ``trial`` are joined and grouped by it, and by more, where they are.
+        "spark.sql.autoBroadcastJoinThreshold": "-1",
+        "spark.sql.requireAllClusterKeysForCoPartition": "false",
+        "spark.sql.legacy.bucketedTableScan.outputOrdering": "true",
+        "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": str(partitions),

@@ -22,9 +22,9 @@ from harness.planning import validate_plan
 from harness.plugins import registry
 from harness.plugins.perturbation import Perturbation
 from harness.storage.run_store import RunStore
+from harness.system.workers import prepare_processes
 from suites.perturbations.table import NOT_JUDGED, perturbations
 from suites.perturbations.trying import PASSING, EditStats, Result, Trying, tallies, try_trial
-from suites.simulate.batches import prepare_processes
 
 #: The workload whose defects :data:`NOT_JUDGED` lists.
 PRODUCE = "produce"

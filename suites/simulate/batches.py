@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import gc
-import os
-import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import replace
 from enum import StrEnum
 from functools import cache
-from multiprocessing import forkserver, get_context, resource_tracker
+from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,7 +24,7 @@ from harness.simulated.generated import specs
 from harness.simulated.judged import try_spec
 from harness.storage.run_store import RunStore
 from harness.system.interpreter import freeze_loaded
-from harness.system.processes import owner_env
+from harness.system.workers import prepare_processes
 
 #: How many seeds a process gets at a time: enough to outweigh the transfer, few enough for visible progress.
 BATCH = 50
@@ -113,23 +111,6 @@ def in_batches(job: Job, seeds: range, processes: int) -> Iterator[list[Tried]]:
                     yield future.result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
-
-
-def prepare_processes() -> None:
-    """Mark the worker processes as ours, so that none outlives us, and block signals in them.
-
-    A signal to the whole group (Ctrl-C) would interrupt a worker in a batch. The signals are blocked here, and workers
-    inherit that.
-    """
-    os.environ.update(owner_env())
-    stops = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, stops)
-    try:
-        resource_tracker.ensure_running()
-        signal.pthread_sigmask(signal.SIG_BLOCK, stops)  # the tracker's start has unblocked two of them
-        forkserver.ensure_running()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _one(job: Job, spec: TrialSpec) -> Tried:

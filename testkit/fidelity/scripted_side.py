@@ -73,7 +73,7 @@ class ScriptedSide:
 
     def _trim(self, topic: str, fault: s.Trim) -> None:
         """Apply DeleteRecords, which is rejected for a topic that is only compacted, and beyond the high watermark."""
-        found = self.cluster._state.topics[topic]
+        found = self.cluster.state.topics[topic]
         log = found.partitions[fault.partition].log
         if (
             "delete" in found.settings.get("cleanup.policy", "delete")
@@ -91,11 +91,11 @@ class ScriptedSide:
 
     async def topic_id(self, topic: str) -> UUID:
         """Return the id of an existing topic."""
-        return self.cluster._state.topics[topic].topic_id
+        return self.cluster.state.topics[topic].topic_id
 
     async def coordinator(self, transactional_id: str) -> int:
         """Return the node that coordinates a transactional id."""
-        return coordinator(self.cluster._state, transactional_id)
+        return coordinator(self.cluster.state, transactional_id)
 
     async def any_node(self) -> int:
         """Return the first node that is up."""
@@ -103,7 +103,7 @@ class ScriptedSide:
 
     async def log(self, topic: str, partition: int) -> tuple[int, bytes]:
         """Return (log start offset, the stored batches from there on)."""
-        start = self.cluster._state.topics[topic].partitions[partition].log.log_start_offset
+        start = self.cluster.state.topics[topic].partitions[partition].log.log_start_offset
         self.cluster.read_log(topic)  # checks that all appended records can be read
         return start, b"".join(self.cluster.log_batches(topic, partition))
 

@@ -92,7 +92,7 @@ def spec(kind, brokers=(), **params):
 
 def state(cluster):
     """Return all state of a cluster that a fault can change."""
-    inner = cluster._state
+    inner = cluster.state
     return (
         [(n.is_alive, n.paused_until_ns) for n in inner.nodes.values()],
         {name: (t.settings, len(t.partitions)) for name, t in inner.topics.items()},

@@ -71,7 +71,7 @@ HOLDS: dict[str, tuple[dict[str, int], Callable[[Scripted], bool]]] = {
         lambda it: it.told().error_code is ErrorCode(41),
     ),
     "message_size_limit": ({"bytes": 99}, lambda it: it.cluster.config("t") == {"max.message.bytes": "99"}),
-    "min_isr": ({}, lambda it: 2 not in it.cluster._state.topics["t"].partitions[0].isr),
+    "min_isr": ({}, lambda it: 2 not in it.cluster.state.topics["t"].partitions[0].isr),
     "throttle": ({"api": VERSIONS, "throttle_ms": 7}, lambda it: bool(it.told().throttle_time)),
     "topic_recreate": ({}, lambda it: not it.cluster.has_topic("t")),
 }

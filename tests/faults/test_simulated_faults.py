@@ -177,11 +177,11 @@ def test_every_key_gets_another_coordinator() -> None:
     cluster = ScriptedCluster("4.3.1", {n: ("b", n) for n in (1, 2, 3)}, Dice(1, "c"))
     lane = SimulatedLane((), cluster, "t", Scheduler(0), FrameRules())
     fault, spec = registry.fault("coordinator_move"), FaultSpec("coordinator_move", AtTime(0), 1_000)
-    before = {key: coordinator(cluster._state, key) for key in ("a", "b", "c", "d")}
+    before = {key: coordinator(cluster.state, key) for key in ("a", "b", "c", "d")}
     assert isinstance(fault, CoordinatorMove)
     fault.inject_sim(spec, lane)
     fault.heal_sim(spec, lane)
-    after = {key: coordinator(cluster._state, key) for key in before}
+    after = {key: coordinator(cluster.state, key) for key in before}
     assert all(before[key] != after[key] for key in before)
 
 

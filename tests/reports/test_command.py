@@ -82,6 +82,7 @@ def test_agreement_is_reported_and_exits_0(
     assert json.loads(out) == {
         "report": str(result.path),
         "agreement": {"trials": 2, "identities": 0, **nothing},
+        "seconds": {},
     }
     assert err.splitlines() == ["all agree", f"report: {result.path}"]
     assert command.report(tmp_path, quiet=True) == 0

@@ -33,12 +33,14 @@ from harness.model.rows import (
 from harness.model.run_files import LOG, TRIAL, VERDICT
 from harness.model.tcp_facts import By, TcpFact, What
 from harness.storage.parquet_schema import TABLES, all_tables
-from harness.storage.parquet_writer import pack, schemas
+from harness.storage.parquet_writer import PARTS, pack, schemas
 from harness.storage.run_store import RunStore
 from reports.spark import schema
 from testkit.codes import raises_code
 
 pytestmark = pytest.mark.long("packs a run for each test")
+
+ROWS = "part-000/rows_00000.parquet"
 
 Stories = Callable[..., Any]
 Runs = Callable[..., RunStore]
@@ -185,7 +187,7 @@ def test_packing_again_gives_the_same_bytes(any_story: Stories, run_of: Runs) ->
     first = packed()
     (store.folder / "tables" / "operations" / "stale.parquet").write_bytes(b"")
     assert packed() == first
-    assert sorted(first) == sorted(f"{table}/part-0.parquet" for table in all_tables())
+    assert sorted(first) == sorted([PARTS, *(f"{table}/{ROWS}" for table in all_tables())])
     assert [path.name for path in store.folder.iterdir() if path.name.startswith(".")] == []
 
 
@@ -199,7 +201,7 @@ def test_only_finished_trials_are_packed(story: Stories, run_of: Runs) -> None:
 def test_run_without_trials_has_empty_tables_with_all_columns(run_of: Runs) -> None:
     folder = pack(run_of()).folder
     for table, columns in TABLES.items():
-        found = pq.read_schema(folder / table / "part-0.parquet")
+        found = pq.read_schema(folder / table / ROWS)
         assert found.names == list(columns)
         assert found.metadata[b"kafka_trial.schema_version"] == str(SCHEMA_VERSION).encode()
 
@@ -294,6 +296,7 @@ def test_stored_event_with_huge_counts_is_refused_quickly(whole_story: Stories, 
 def test_unwritable_folder_is_reported(story: Stories, run_of: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     store = run_of(story("one"))
     before = rows(pack(store).folder, "trials")
+    (store.trial_folder("one") / "client.log").write_text("one more line")
 
     def full(*_: Any) -> Any:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -50,7 +50,8 @@ def _anomalies(trial: PackedTrial) -> ColumnData:
 
 
 def _operations(trial: PackedTrial) -> ColumnData:
-    done = list(trial.evidence.operations.values())
+    # Spark reads them in this order, and does not sort them again.
+    done = sorted(trial.evidence.operations.values(), key=lambda each: each.n)
     workload = trial.evidence.record.spec.workload
     topics = topic_names(workload.shape, trial.evidence.record.topic)
     return {

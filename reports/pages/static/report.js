@@ -2,11 +2,18 @@
 // The address's fragment stores the state of the filter, so that a link shows the same view (also from file://).
 "use strict";
 
-function drawFigures() {
+// A figure is JSON, compressed and in base64, so that a page with some thousand points stays small.
+async function figureOf(id) {
+  const data = Uint8Array.from(atob(document.getElementById(id).textContent), (char) => char.charCodeAt(0));
+  const stream = new Blob([data]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).json();
+}
+
+async function drawFigures() {
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const axis = { gridcolor: colour("--grid"), linecolor: colour("--line"), zerolinecolor: colour("--line") };
   for (const holder of document.querySelectorAll("[data-figure]")) {
-    const figure = JSON.parse(document.getElementById(holder.dataset.figure).textContent);
+    const figure = await figureOf(holder.dataset.figure);
     const layout = { ...figure.layout, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)" };
     layout.modebar = { bgcolor: "rgba(0,0,0,0)", color: colour("--line"), activecolor: colour("--soft") };
     layout.font = { family: "system-ui, sans-serif", size: 12, color: colour("--ink") };
@@ -35,6 +42,9 @@ function filterMatrix(form) {
       row.hidden = !named || (verdicts.size > 0 && !shown.some(has));
     }
   }
+  const rows = [...document.querySelectorAll("table.cells tbody tr")];
+  const shown = document.getElementById("shown");
+  shown.textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows`;
   const state = new URLSearchParams([...chosen].filter(([, value]) => value !== ""));
   if (location.hash.slice(1) !== state.toString()) {
     history.replaceState(null, "", "#" + state);
@@ -42,6 +52,9 @@ function filterMatrix(form) {
 }
 
 function restoreFilter(form) {
+  const rows = [...document.querySelectorAll("table.cells tbody tr")];
+  const shown = document.getElementById("shown");
+  shown.textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows`;
   const state = new URLSearchParams(location.hash.slice(1));
   form.elements.cell.value = state.get("cell") || "";
   form.elements.client.value = state.get("client") || "";
@@ -53,7 +66,7 @@ function restoreFilter(form) {
 
 document.addEventListener("DOMContentLoaded", () => {
   if (window.Plotly) {
-    drawFigures();
+    window.drawn = drawFigures();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawFigures);
   }
   const form = document.getElementById("filters");

@@ -1,4 +1,4 @@
-"""Compare the two judgements of delivery: by count, and by identity.
+"""Compare the two judgements of delivery by identity. Their counts are compared in :mod:`reports.spark.derived`.
 
 The online checks and Spark judge the same records by different programs. If they disagree, one of the two is wrong and
 it is unknown which, so the trial is a harness error. Trials without counts from the judge are not compared.
@@ -12,48 +12,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from harness.storage.parquet_schema import OUTCOMES
-from harness.workloads.produce.tables import ANOMALIES, DELIVERY
+from harness.workloads.produce.tables import ANOMALIES
 from reports.spark.transforms.anomalies import IDENTITY
 
 #: The maximum number of named identities per trial and kind. Their count is never limited.
 MAX_NAMED = 16
-
-
-def disagreements(trials: DataFrame, judged: DataFrame, recomputed: DataFrame) -> DataFrame:
-    """Return ``trial, count, judged, recomputed``. A trial that is missing on one side has null there."""
-    sides = [
-        side.unpivot("trial", list(DELIVERY), "count", name)
-        for side, name in ((judged, "judged"), (recomputed, "recomputed"))
-    ]
-    return (
-        sides[0]
-        .join(sides[1], ["trial", "count"], how="full")
-        .join(trials.filter("counted"), "trial", how="left_semi")
-        .filter(~F.col("judged").eqNullSafe(F.col("recomputed")))
-        .select("trial", "count", "judged", "recomputed")
-    )
-
-
-def outcomes(trials: DataFrame, judged: DataFrame, recomputed: DataFrame) -> DataFrame:
-    """Return ``trial, count, judged, recomputed`` of outcomes that differ.
-
-    A verdict of an earlier version has fewer outcomes; those are not compared.
-    """
-    sides = [
-        side.withColumn("recovered", F.col("recovered").cast("long")).unpivot(
-            "trial", list(OUTCOMES), "count", name
-        )
-        for side, name in ((judged, "judged"), (recomputed, "recomputed"))
-    ]
-    whole = judged.filter(F.col("requests").isNotNull()).select("trial")
-    return (
-        sides[0]
-        .join(sides[1], ["trial", "count"], how="full")
-        .join(trials.filter("counted").select("trial").intersect(whole), "trial", how="left_semi")
-        .filter(~F.col("judged").eqNullSafe(F.col("recomputed")))
-        .select("trial", "count", "judged", "recomputed")
-    )
 
 
 def matched(trials: DataFrame, judged: DataFrame, recomputed: DataFrame) -> DataFrame:

@@ -12,8 +12,6 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from reports.spark.transforms.matrix import CELL
-
 WINDOW_MS = 250
 NS_PER_MS = 1_000_000
 
@@ -39,16 +37,6 @@ def phases(classified: DataFrame) -> DataFrame:
         classified.groupBy("trial", "phase")
         .agg(*_counts(), *_percentiles())
         .select("trial", "phase", "acked", "failed", "unknown", "p50_ms", "p95_ms", "p99_ms", "max_ms")
-    )
-
-
-def cells(trials: DataFrame, classified: DataFrame) -> DataFrame:
-    """Like :func:`phases`, for all trials of a cell: ``broker, scenario, guarantee, client, phase, ...``."""
-    return (
-        classified.join(trials.select("trial", *CELL), "trial", how="inner")
-        .groupBy(*CELL, "phase")
-        .agg(*_counts(), *_percentiles())
-        .select(*CELL, "phase", "acked", "failed", "unknown", "p50_ms", "p95_ms", "p99_ms", "max_ms")
     )
 
 

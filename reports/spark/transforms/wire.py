@@ -50,9 +50,8 @@ def further_copies(produce_parts: DataFrame, stored: DataFrame) -> DataFrame:
     )
 
 
-def traffic(frames: DataFrame, resent: DataFrame) -> DataFrame:
-    """Return ``trial, connections, produce_requests, produce_responses, produce_errors, resent_parts``."""
-    again = resent.groupBy("trial").agg(F.count("*").alias("resent_parts"))
+def traffic(frames: DataFrame) -> DataFrame:
+    """Return ``trial, connections, produce_requests, produce_responses, produce_errors``."""
     produce = F.col("api") == "Produce"
     return (
         frames.groupBy("trial")
@@ -62,13 +61,5 @@ def traffic(frames: DataFrame, resent: DataFrame) -> DataFrame:
             F.count_if(produce & (F.col("kind") == "response")).alias("produce_responses"),
             F.count_if(produce & (F.size("error_codes") > 0)).alias("produce_errors"),
         )
-        .join(again, "trial", how="left")
-        .select(
-            "trial",
-            "connections",
-            "produce_requests",
-            "produce_responses",
-            "produce_errors",
-            F.coalesce("resent_parts", F.lit(0)).alias("resent_parts"),
-        )
+        .select("trial", "connections", "produce_requests", "produce_responses", "produce_errors")
     )

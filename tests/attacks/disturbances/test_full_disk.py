@@ -50,7 +50,7 @@ def test_run_on_full_disk_can_be_resumed_after_space_is_freed(planned, small_dis
     code, stderr = run.ended()
 
     assert code == 3
-    assert stderr.count("No space remaining on device") == stderr.count("--out-dir") == 1
+    assert stderr.count("No space left on device") == stderr.count("--out-dir") == 1
     assert run.remaining() == []
     assert run.verdicts() == [("pass", "held")]
     filler.unlink()

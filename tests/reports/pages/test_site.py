@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import zlib
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -20,11 +22,14 @@ from harness.model.errors import UsageError
 from harness.model.rows import CaptureRecord, Finding, RequirementVerdict, TrialVerdict
 from harness.model.spec import ClientRef
 from harness.model.tcp_facts import By, TcpFact, What
+from harness.planning import selection
+from harness.planning.plan import make_plan
 from harness.storage.run_store import RunStore
-from reports.pages.site import Texts, write_site
+from reports.pages.rendering import Texts
+from reports.pages.site import write_site
 from reports.pages.trial_page import reproduce
 from reports.spark.analysis import Analysis, Row
-from reports.spark.transforms.matrix import CELL
+from reports.spark.derived import CELL
 from testkit.codes import raises_code
 
 pytestmark = pytest.mark.long("writes a whole site for each test")
@@ -59,11 +64,11 @@ class Page(HTMLParser):
         self.tags.append(tag)
         self.attributes.update(named)
         self.links += [value for name in ("href", "src") if (value := named.get(name))]
-        self._figure = named.get("id") if named.get("type") == "application/json" else None
+        self._figure = named.get("id") if named.get("type") == "text/plain" else None
 
     def handle_data(self, data: str) -> None:
         if self._figure:
-            self.figures[self._figure] = self.figures.get(self._figure, "") + data
+            self.figures[self._figure] = zlib.decompress(b64decode(data)).decode()
         self.text += data
 
     def handle_endtag(self, tag: str) -> None:
@@ -320,13 +325,17 @@ def test_trial_that_never_began_has_a_page(story: Stories, run_of: Runs, analysi
 
 
 def test_reproduction_command_can_be_pasted(story: Stories) -> None:
-    line = reproduce(story("one", client=ClientRef("reference", "0.1.0")).spec)
-    assert line == (
+    [scenario] = selection.scenarios(["produce/dropped-response"], ["at-least-once"])
+    clients = [ClientRef("reference", "0.1.0"), ClientRef("mine", "own", ("./my client", "--fast"))]
+    spec, own = make_plan([scenario], clients, ["local:4.3.1x1"], [7]).trials
+    assert reproduce(spec) == (
         "kafka-trial run produce/dropped-response -c reference@0.1.0 -b local:4.3.1x1 "
         "--seed 7 --guarantee at-least-once"
     )
-    own = story("one", client=ClientRef("mine", "own", ("./my client", "--fast")))
-    assert reproduce(own.spec).endswith("--guarantee at-least-once -- './my client' --fast")
+    assert reproduce(own).endswith("--guarantee at-least-once -- './my client' --fast")
+    # A trial whose plan no such line would make is replayed from its folder.
+    other = story("one", client=clients[0]).spec
+    assert reproduce(other) == "kafka-trial replay one"
 
 
 def test_unwritable_folder_is_reported(

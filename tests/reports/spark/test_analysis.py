@@ -24,7 +24,7 @@ from harness.storage.run_store import RunStore
 from harness.workloads.produce import accounting
 from harness.workloads.produce.tables import ANOMALIES, DELIVERY
 from reports.spark.analysis import analyse
-from reports.spark.load import load
+from reports.spark.load import load, parts
 from reports.spark.schema import schemas
 from reports.spark.session import spark_session
 from testkit.codes import raises_code
@@ -262,7 +262,8 @@ def test_spark_reads_what_was_packed(
     spark: Any, any_story: Callable[..., Any], run_of: Callable[..., RunStore]
 ) -> None:
     folder = pack(run_of(any_story("one", Random(1)))).folder
-    for table, frame in load(spark, folder.as_uri()).items():
+    (part,) = parts(folder.as_uri())
+    for table, frame in load(spark, part).items():
         assert frame.schema == schemas()[table], table
 
 
@@ -270,19 +271,19 @@ def test_foreign_or_missing_table_is_reported(
     spark: Any, tmp_path: Path, run_of: Callable[..., RunStore]
 ) -> None:
     with raises_code(UsageError, "not-a-table"):
-        load(spark, str(tmp_path / "nothing"))
+        parts(str(tmp_path / "nothing"))
     folder = pack(run_of()).folder
-    path = folder / "operations" / "part-0.parquet"
+    path = folder / "operations" / "part-000" / "rows_00000.parquet"
     pq.write_table(pq.read_table(path).drop_columns(["outcome"]), path)
     with raises_code(UsageError, "table-of-another-version", columns=re.compile("outcome")):
-        load(spark, str(folder))
+        analyse(spark, str(folder))
 
 
 def test_rows_of_another_schema_version_are_refused(
     spark: Any, any_story: Callable[..., Any], run_of: Callable[..., RunStore]
 ) -> None:
     folder = pack(run_of(any_story("one", Random(1)))).folder
-    path = folder / "trials" / "part-0.parquet"
+    path = folder / "trials" / "part-000" / "rows_00000.parquet"
     table = pq.read_table(path)
     place = table.schema.get_field_index("schema_version")
     pq.write_table(table.set_column(place, table.schema.field(place), pa.array([99])), path)

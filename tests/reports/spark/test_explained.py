@@ -18,7 +18,7 @@ from harness.storage.parquet_writer import pack
 from harness.storage.run_store import RunStore
 from reports.doubts import contested
 from reports.spark.analysis import analyse
-from reports.spark.load import load
+from reports.spark.load import load, parts
 from reports.spark.session import spark_session
 from reports.spark.transforms import attempts, explained
 from reports.spark.transforms.stored import stored
@@ -184,7 +184,8 @@ def spark() -> Iterator[Any]:
 
 def recomputed(spark: Any, store: RunStore) -> dict[str, dict[int, str | None]]:
     """Return Spark's reason why a duplicated record is not explained, by trial and record."""
-    tables = load(spark, pack(store).folder.as_uri())
+    (part,) = parts(pack(store).folder.as_uri())
+    tables = load(spark, part)
     log = stored(tables["trials"], tables["operations"], tables["log_records"])
     made = attempts.attempts(*(tables[name] for name in ("trials", "frames", "produce_parts", "faults")))
     found: dict[str, dict[int, str | None]] = {}

@@ -137,11 +137,12 @@ def small(trial: str, story: Callable[..., Any]) -> Any:
 
 
 def bend(folder: Path, table: str, trial: str, how: Bend) -> None:
-    path = folder / table / "part-0.parquet"
+    path = folder / table / "part-000" / "rows_00000.parquet"
     rows = pq.read_table(path).to_pylist()
     mine = [{**row, "trial": trial} for row in how([row for row in rows if row["trial"] == trial])]
     others = [row for row in rows if row["trial"] != trial]
-    pq.write_table(pa.Table.from_pylist(others + mine, schema=schemas()[table]), path)
+    in_order = sorted(others + mine, key=lambda row: (row["trial"].encode(), row.get("n") or 0))
+    pq.write_table(pa.Table.from_pylist(in_order, schema=schemas()[table]), path)
 
 
 @pytest.fixture(scope="module")

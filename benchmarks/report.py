@@ -1,0 +1,132 @@
+"""How long the report of a large run takes, stage by stage, with its memory and its size on disk.
+
+``python -m benchmarks.report [--trials N] [--new N] [--from RUN] [--keep FOLDER] [--json]``
+
+The run is made from a few trials: those of RUN, or else simulated trials of the reference client of 2,400 records each.
+Its trials are copies of these under other names, clients and seeds; their evidence is a copy of the originals' files.
+Then ``kafka-trial report`` is started three times: on the whole run, again without any change, and again after further
+trials were added. Each is a process of its own, so the time to start it counts.
+
+The CPU time is that of the process and of all its children, the JVM among them; the wall time also depends on what else
+the machine does. As a peer, the same machine counts the delivery of the same packed tables with pyarrow alone: the
+number of acknowledged records and of records in the log, by trial. No verdict depends on any of these figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow.dataset as ds
+
+from benchmarks.many_trials import Copies
+
+PERIOD_S = 0.1
+
+
+def main(argv: list[str]) -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="benchmarks.report", description=__doc__)
+    parser.add_argument("--trials", type=int, default=840)
+    parser.add_argument("--new", type=int, default=10)
+    parser.add_argument("--from", dest="source", type=Path, default=None)
+    parser.add_argument("--keep", type=Path, default=None, help="build the run here and leave it")
+    parser.add_argument("--json", action="store_true")
+    asked = parser.parse_args(argv)
+    with ExitStack() as stack:
+        folder = asked.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        measured = measure(folder, asked.source, asked.trials, asked.new)
+    if asked.json:
+        print(json.dumps(measured))  # noqa: T201
+        return 0
+    for name, figures in measured.items():
+        print(f"{name:>10}  " + "  ".join(f"{key} {value}" for key, value in figures.items()))  # noqa: T201
+    return 0
+
+
+def measure(folder: Path, source: Path | None, trials: int, new: int) -> dict[str, dict[str, Any]]:
+    """Return the figures of each report, and those of the peer."""
+    copies = Copies(folder, source)
+    run = copies.write(trials, planned=trials + new)
+    found = {"first": _reported(run), "unchanged": _reported(run)}
+    copies.write_more(new)
+    found["new"] = _reported(run)
+    found["peer"] = _peer(run)
+    found["size"] = {
+        f"{name}_mb": round(sum(_sizes(run / name)) / 1e6, 1) for name in ("trials", "tables", "report")
+    }
+    return found
+
+
+def _reported(run: Path) -> dict[str, Any]:
+    before, began = _cpu_s(), time.monotonic()
+    with subprocess.Popen(
+        [Path(sys.executable).with_name("kafka-trial"), "report", run, "--json", "--quiet"],
+        stdout=subprocess.PIPE,
+    ) as process:
+        most_mb = _most_mb(process)
+        out = process.stdout.read() if process.stdout else b""
+    told = json.loads(out)
+    return {
+        "exit": process.returncode,
+        "wall_s": round(time.monotonic() - began, 1),
+        "cpu_s": round(_cpu_s() - before, 1),
+        "most_mb": round(most_mb),
+        **{f"{stage}_s": seconds for stage, seconds in told.get("seconds", {}).items()},
+    }
+
+
+def _most_mb(process: subprocess.Popen[bytes]) -> float:
+    """Return the most resident memory of a process and its children, sampled until it ends."""
+    root, most = psutil.Process(process.pid), 0.0
+    while process.poll() is None:
+        most = max(most, sum(_resident(root)) / 1e6)
+        time.sleep(PERIOD_S)
+    return most
+
+
+def _resident(root: psutil.Process) -> Iterator[int]:
+    try:
+        for each in (root, *root.children(recursive=True)):
+            yield each.memory_info().rss
+    except psutil.Error:
+        return
+
+
+def _cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _peer(run: Path) -> dict[str, Any]:
+    """Count two of nine counts with pyarrow, in this process."""
+    cpu, began = time.process_time(), time.monotonic()
+    done = ds.dataset(run / "tables" / "operations").to_table(["trial", "outcome"])
+    log = ds.dataset(run / "tables" / "log_records").to_table(["trial", "control"])
+    groups = done.group_by(["trial", "outcome"]).aggregate([([], "count_all")]).num_rows
+    groups += log.group_by(["trial", "control"]).aggregate([([], "count_all")]).num_rows
+    return {
+        "wall_s": round(time.monotonic() - began, 2),
+        "cpu_s": round(time.process_time() - cpu, 2),
+        "operations": done.num_rows,
+        "log_records": log.num_rows,
+        "groups": groups,
+    }
+
+
+def _sizes(folder: Path) -> Iterator[int]:
+    return (path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,71 @@
+"""What an earlier report of the same place still has: results and pages of trials that have not changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from io import BytesIO
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from harness.storage import kept
+from harness.storage.parquet_writer import Part
+from reports.place import Place
+
+KEPT = "kept.json"
+#: Columns that are not Spark's.
+ADDED = ("resent_parts",)
+
+
+class About(msgspec.Struct, frozen=True):
+    """Trial -> the digest of its files, and page -> the digest of everything that it shows."""
+
+    trials: dict[str, str]
+    pages: dict[str, str]
+
+
+class Earlier:
+    """The report that is at a place before a new one replaces it. Without a valid one, it has nothing."""
+
+    def __init__(self, place: Place) -> None:
+        self._kept = kept.read(place.final / KEPT, place.final, code(), About)
+
+    def page(self, path: str, digest: str) -> bytes | None:
+        """Return a page that shows exactly what ``digest`` stands for."""
+        if self._kept is None or self._kept.about.pages.get(path) != digest:
+            return None
+        return self._kept.data(path)
+
+    def parts(self, parts: Iterable[Part]) -> list[Part]:
+        """Return the parts whose trials were all analysed, as they are now."""
+        known = self._kept.about.trials if self._kept else {}
+        return [
+            part for part in parts if all(known.get(trial) == digest for trial, digest in part.trials.items())
+        ]
+
+    def tables(self, names: Iterable[str], parts: Iterable[Part]) -> dict[str, pa.Table] | None:
+        """Return the rows of these parts' trials in some result tables, or None if one of them is missing."""
+        trials = pa.array([trial for part in parts for trial in part.trials], pa.string())
+        found = {}
+        for name in names:
+            data = self._kept.data(f"tables/{name}.parquet") if self._kept else None
+            if data is None:
+                return None
+            table = pq.read_table(BytesIO(data))
+            told = table.drop_columns([each for each in ADDED if each in table.column_names])
+            found[name] = told.filter(pc.is_in(told["trial"], trials))
+        return found
+
+
+def write(place: Place, parts: Iterable[Part], pages: Mapping[str, str], tables: Iterable[str]) -> None:
+    """Sign what a new report may keep of this one. Raises OSError."""
+    trials = {trial: digest for part in parts for trial, digest in part.trials.items()}
+    names = [*pages, *(f"tables/{name}.parquet" for name in tables)]
+    kept.write(place.building / KEPT, place.building, code(), About(trials, dict(pages)), names)
+
+
+def code() -> str:
+    """Return a digest of the code that determines results and pages."""
+    return kept.code_digest("harness", "reports")

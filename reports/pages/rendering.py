@@ -1,0 +1,118 @@
+"""Templates, and what every page has in common. Each value is escaped when it is shown."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import jinja2
+import msgspec
+from markupsafe import Markup
+
+from harness.judging.availability import share_told
+from harness.model.rows import SCHEMA_VERSION
+from harness.storage import kept
+from harness.text.escaping import safe_line
+from harness.workloads.produce.tables import MEANING
+from reports.pages.words import BADGES, GUARANTEES, PHASES
+from reports.place import Place
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Texts of the registered parts: requirement id -> what it forbids, check and scenario -> summary."""
+
+    requirements: Mapping[str, str]
+    checks: Mapping[str, str]
+    scenarios: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What all pages of a report share: its place, the run's folder as it is opened and where it really is, texts."""
+
+    place: Place
+    folder: Path
+    run: str
+    texts: Texts
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of the texts and of the way from a page to the run's files."""
+        return kept.digest(
+            msgspec.json.encode([asdict(self.texts), os.path.relpath(self.run, self.place.final)])
+        )
+
+
+def render(shared: Shared, template: str, path: str, **values: Any) -> Path:
+    """Write one page and return its final path. Raises OSError."""
+    text = (
+        templates()
+        .get_template(template)
+        .render(
+            up="../" * path.count("/"),
+            run_folder=url(os.path.relpath(shared.run, (shared.place.final / path).parent)),
+            texts=shared.texts,
+            schema_version=SCHEMA_VERSION,
+            **values,
+        )
+    )
+    return shared.place.write(path, text.encode())
+
+
+@cache
+def templates() -> jinja2.Environment:
+    """Return the environment of all templates."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("reports.pages"),
+        autoescape=True,
+        finalize=_shown,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["url"] = url
+    environment.filters["spread"] = _spread
+    environment.filters["deflated"] = deflated
+    environment.filters["ms"] = _ms
+    environment.filters["share"] = lambda availability: share_told([availability])
+    environment.filters["thousands"] = lambda number: "–" if number is None else f"{number:,}"
+    environment.globals.update(badges=BADGES, guarantees=GUARANTEES, counts_meaning=MEANING, phases=PHASES)
+    return environment
+
+
+def url(path: str) -> str:
+    # As bytes, because a file may have any name; colons are escaped, because a folder may be named javascript:.
+    return quote(os.fsencode(path), safe="/@+,=")
+
+
+def _shown(value: Any) -> Any:
+    """Return the text for an expression in a template, before it is escaped."""
+    return safe_line(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _spread(times: tuple[float, float, float] | None) -> str:
+    """Return a median and the range around it."""
+    if times is None:
+        return "–"
+    middle, least, most = map(_ms, times)
+    return middle if least == most else f"{middle} ({least} to {most})"
+
+
+def deflated(figure: Mapping[str, Any]) -> Markup:
+    """Return a figure as compressed JSON in base64, which has no character that HTML interprets."""
+    return Markup(b64encode(zlib.compress(msgspec.json.encode(figure), 9)).decode())
+
+
+def _ms(value: float | None) -> str:
+    """Return milliseconds with three significant digits."""
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
