@@ -7,13 +7,13 @@ from pathlib import Path
 from string import Template
 from typing import Final
 
-import clients.adapters
+from clients import adapters
 from clients.skeletons.languages import Language
 from harness.model.errors import EnvironmentProblem, UsageError
 from harness.model.verdicts import Guarantee
 from harness.workloads.produce.profile import CODECS, producer_config
 
-ADAPTERS: Final = Path(clients.adapters.__file__).parent
+ADAPTERS: Final = Path(adapters.__file__).parent
 TEMPLATES: Final = Path(__file__).parent / "templates"
 SUFFIX: Final = ".template"
 

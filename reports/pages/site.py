@@ -175,7 +175,7 @@ class _Site:
         return self._place.write(path, text.encode())
 
     def _assets(self) -> None:
-        static = resources("reports.pages") / "static"
+        static = resources(__package__) / "static"
         for name in ASSETS:
             self._place.write(f"assets/{name}", (static / name).read_bytes())
         plotly = resources("plotly") / "package_data" / "plotly.min.js"
@@ -199,7 +199,7 @@ def agreement_sentence(analysis: Analysis) -> str:
 
 def _templates() -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("reports.pages"),
+        loader=jinja2.PackageLoader(str(__package__)),
         autoescape=True,
         finalize=_shown,
         undefined=jinja2.StrictUndefined,
