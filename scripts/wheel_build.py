@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -32,24 +33,34 @@ class WheelBuild(BuildHookInterface):  # type: ignore[type-arg]
         """Rewrite each module into a temporary folder, and the entry points in the metadata."""
         if version != "standard":
             return
-        # It is removed with the hook, also if the build fails.
-        self._kept = tempfile.TemporaryDirectory(prefix="wheel-")
-        folder = Path(self._kept.name)
-        files = [
-            file
-            for file in self.build_config.builder.recurse_selected_project_files()
-            if file.path.endswith(".py")
-        ]
-        modules = {module_name(file.distribution_path) for file in files}
-        for file in files:
-            target = folder / file.distribution_path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            source = Path(file.path).read_text(encoding="utf-8")
-            target.write_text(moved(source, file.distribution_path, modules), encoding="utf-8")
-            build_data["force_include"][str(target)] = file.distribution_path
+        self._folder = Path(tempfile.mkdtemp(prefix="wheel-"))
+        try:
+            build_data["force_include"].update(self._moved_files())
+        except BaseException:
+            shutil.rmtree(self._folder)
+            raise
         core = self.metadata.core
         for group in (core.scripts, *core.entry_points.values()):
             group.update(moved_entry_points(group))
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Remove the temporary folder."""
+        if version == "standard":
+            shutil.rmtree(self._folder)
+
+    def _moved_files(self) -> dict[str, str]:
+        """Write the rewritten modules. Return the place of each in the wheel."""
+        selected = self.build_config.builder.recurse_selected_project_files()
+        files = [file for file in selected if file.path.endswith(".py")]
+        modules = {module_name(file.distribution_path) for file in files}
+        places = {}
+        for file in files:
+            target = self._folder / file.distribution_path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            source = Path(file.path).read_text(encoding="utf-8")
+            target.write_text(moved(source, file.distribution_path, modules), encoding="utf-8")
+            places[str(target)] = file.distribution_path
+        return places
 
 
 def moved_entry_points(points: Mapping[str, str]) -> dict[str, str]:

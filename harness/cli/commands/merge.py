@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from harness import exports
-from harness.cli.console import answer, say, summary
+from harness.cli import console
+from harness.cli.console import answer, say
 from harness.cli.options import AsJson, JUnit, Strict, Summary
 from harness.cli.output import print_json, run_document
 from harness.files import must_be_file, write_named
@@ -28,7 +29,7 @@ def merge(
     ],
     out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The folder of the merged run.")],
     junit: JUnit = None,
-    summary_file: Annotated[Summary, typer.Option("--summary")] = None,
+    summary: Summary = None,
     as_json: AsJson = False,
     strict: Strict = False,
 ) -> int:
@@ -36,16 +37,16 @@ def merge(
 
     The evidence of each trial is copied. A missing shard is named, and the exit code is then 4 at best.
     """
-    for path in (junit, summary_file):
+    for path in (junit, summary):
         if path is not None:
             must_be_file(path)
     store = merging.merge(run, out)
     record, verdicts = store.record, list(store.verdicts())
     exports.write(store, verdicts)
-    for path, name in ((junit, exports.JUNIT), (summary_file, exports.SUMMARY)):
+    for path, name in ((junit, exports.JUNIT), (summary, exports.SUMMARY)):
         if path is not None:
             write_named(path, store.export(name))
-    summary(verdicts, store.folder)
+    console.summary(verdicts, store.folder)
     if as_json:
         print_json(run_document(store.folder, record.plan.seed, verdicts, record.left_out))
     else:
