@@ -99,7 +99,7 @@ def moved(source: str, path: str, modules: Collection[str]) -> str:
 
 
 def _begin(node: ast.Import | ast.ImportFrom, path: str) -> tuple[str, str] | None:
-    """Return how the statement begins and how the moved one does. None if it imports nothing of ours."""
+    """Return how the statement begins and how the moved one does. None if it imports none of our packages."""
     if isinstance(node, ast.ImportFrom):
         if node.level or not _is_ours(node.module or ""):
             return None

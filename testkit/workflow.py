@@ -1,6 +1,6 @@
 """A GitHub Actions workflow as data, and its jobs run on this machine: ``run`` by bash, the known actions imitated.
 
-A server of CI does much more. What is here is what a workflow of ours uses, and anything else is an error.
+A server of CI does much more. Only the features that our workflow uses are implemented, and anything else is an error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
 
 
 def loaded(text: str) -> dict[str, Any]:
-    """Return a workflow. A key that stands twice is an error, as it is for GitHub."""
+    """Return a workflow. A key that is written twice is an error, as it is for GitHub."""
     return dict(yaml.load(text, Loader=_Strict))
 
 
@@ -30,7 +30,7 @@ class _Strict(yaml.SafeLoader):  # type: ignore[misc]
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         keys = [self.construct_object(key, deep=deep) for key, _ in node.value]
         if len(keys) != len(set(keys)):
-            raise ValueError(f"a key stands twice in {keys}")
+            raise ValueError(f"a key is written twice in {keys}")
         return super().construct_mapping(node, deep)
 
 

@@ -29,7 +29,7 @@ _HINT = "name a new folder with --out"
 def merge(runs: Sequence[Path], final: Path) -> RunStore:
     """Write the merged run of these shards to ``final`` and return it. ``merged`` in its record has their run ids.
 
-    Raise UsageError if they are not shards of one plan, a file of theirs is not what it should be, or something else is
+    Raise UsageError if they are not shards of one plan, one of their files is not what it should be, or something else is
     at ``final``. Raise EnvironmentProblem if it cannot be written.
     """
     stores = {store.folder: store for store in map(RunStore.open, runs)}

@@ -20,7 +20,7 @@ _FOLDER: Final = Path(*harness.__path__).parent
 
 
 def check() -> None:
-    """Raise EnvironmentProblem if Python finds another package in the place of one of ours."""
+    """Raise EnvironmentProblem if Python finds another package in the place of one of our packages."""
     for name in NAMES:
         spec = find_spec(f"{PREFIX}{name}")
         if spec is None or spec.origin is None:

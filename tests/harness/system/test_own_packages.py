@@ -1,4 +1,4 @@
-"""A user's package that hides one of ours is named at the start, with its place."""
+"""A user's package that hides one of our packages is named at the start, with its place."""
 
 from __future__ import annotations
 
