@@ -29,8 +29,8 @@ _HINT = "name a new folder with --out"
 def merge(runs: Sequence[Path], final: Path) -> RunStore:
     """Write the merged run of these shards to ``final`` and return it. ``merged`` in its record has their run ids.
 
-    Raise UsageError if they are not shards of one plan, one of their files is not what it should be, or something else is
-    at ``final``. Raise EnvironmentProblem if it cannot be written.
+    Raise UsageError if they are not shards of one plan, one of their files is not what it should be, or ``final`` is
+    taken. Raise EnvironmentProblem if it cannot be written.
     """
     stores = {store.folder: store for store in map(RunStore.open, runs)}
     records = {path: store.record for path, store in stores.items()}
