@@ -68,7 +68,9 @@ def junit(
     """Return the run as JUnit XML. ``seconds`` has the durations of trials, and ``run`` is the folder for replays."""
     verdicts = list(verdicts)
     cases, demanded = _cases(verdicts, seconds), evaluated(record.thresholds, verdicts)
-    root = ET.Element("testsuites", name=_text(record.run_id), tests=str(len(cases) + len(demanded) + len(record.left_out)))
+    root = ET.Element(
+        "testsuites", name=_text(record.run_id), tests=str(len(cases) + len(demanded) + len(record.left_out))
+    )
     for attribute in ("failures", "errors"):
         elements = [case.element for case in cases] + [THRESHOLDS.get(each.result) for each in demanded]
         elements += ["error"] * len(record.left_out)

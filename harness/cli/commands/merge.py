@@ -11,9 +11,11 @@ from harness import exports
 from harness.cli import console
 from harness.cli.console import answer, say
 from harness.cli.options import AsJson, JUnit, Strict, Summary
+from harness.cli.outcome_table import tell_outcomes, tell_thresholds
 from harness.cli.output import print_json, run_document
 from harness.files import must_be_file, write_named
 from harness.model.verdicts import Verdict, exit_code
+from harness.outcomes import thresholds
 from harness.storage import merging
 
 
@@ -47,8 +49,9 @@ def merge(
         if path is not None:
             write_named(path, store.export(name))
     console.summary(verdicts, store.folder)
+    tell_outcomes(verdicts)
     if as_json:
-        print_json(run_document(store.folder, record.plan.seed, verdicts, record.left_out))
+        print_json(run_document(store.folder, record, verdicts))
     else:
         answer(str(store.folder))
     lacks = 0
@@ -59,7 +62,8 @@ def merge(
         say(
             f"{len(verdicts)} of {len(record.plan.trials)} known trials have a verdict ({record.stop_reason})"
         )
-    code = exit_code((Verdict(verdict.verdict) for verdict in verdicts), lacks, strict=strict)
+    missed = thresholds.exit_code(tell_thresholds(record.thresholds, verdicts))
+    code = exit_code((Verdict(verdict.verdict) for verdict in verdicts), (lacks, missed), strict=strict)
     say(
         f"merged {len(record.merged)} runs into {store.folder}; report: kafka-trial report {store.folder}; exit {code}"
     )

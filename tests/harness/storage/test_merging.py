@@ -110,6 +110,7 @@ def test_a_missing_shard_and_what_stopped_the_others_are_named(shard, tmp_path):
         ({"environment": {"kafka-trial": "0.2.0"}}, "version of kafka-trial"),
         ({"capture": True}, "--capture"),
         ({"deflake": 3}, "--deflake"),
+        ({"thresholds": ("given_up < 1%",)}, "list of thresholds"),
     ],
 )
 def test_runs_that_were_made_differently_are_refused(shard, tmp_path, values, what):
