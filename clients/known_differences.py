@@ -2,4 +2,4 @@
 
 from importlib.resources import files
 
-KNOWN = files("clients") / "known_differences.toml"
+KNOWN = files(__package__) / "known_differences.toml"

@@ -7,7 +7,7 @@ from harness.plugins.client import ClientKind
 from harness.plugins.mutant import PREFIX
 from harness.plugins.providers import OneFileEach
 
-ADAPTERS = OneFileEach("clients.adapters", "CLIENT")
+ADAPTERS = OneFileEach(f"{__package__}.adapters", "CLIENT")
 
 
 class _Clients:
@@ -25,4 +25,4 @@ class _Clients:
 
 
 CLIENTS = _Clients()
-MUTANTS = OneFileEach("clients.mutants", "MUTANT")
+MUTANTS = OneFileEach(f"{__package__}.mutants", "MUTANT")

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from harness.plugins.providers import OneFileEach
 
-FAULTS = OneFileEach("faults.kinds", "FAULT")
+FAULTS = OneFileEach(f"{__package__}.kinds", "FAULT")

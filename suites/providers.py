@@ -6,5 +6,5 @@ from harness.plugins.check import Check
 from harness.plugins.providers import Collected
 from harness.plugins.scenario import Scenario
 
-SCENARIOS = Collected("suites.scenarios", Scenario)
-CHECKS = Collected("suites.checks", Check)
+SCENARIOS = Collected(f"{__package__}.scenarios", Scenario)
+CHECKS = Collected(f"{__package__}.checks", Check)

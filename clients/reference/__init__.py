@@ -1,6 +1,6 @@
 """The reference client: the Java client's design in Python, as a sans-IO core and a transport on sockets.
 
-    from clients.reference import KafkaProducer
+    from kafka_trial.reference import KafkaProducer
 
     with KafkaProducer({"bootstrap.servers": "127.0.0.1:9092"}) as producer:
         future = producer.send("topic", b"value", key=b"key")

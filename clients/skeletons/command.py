@@ -10,9 +10,11 @@ import typer
 
 from clients.skeletons.files import adapter_files, must_be_new, template, write_new
 from clients.skeletons.languages import LANGUAGES
+from clients.skeletons.workflow import CLIENTS, MAX_SHARDS, SCENARIOS, Choices, checked, workflow
 from harness.cli.console import answer, say
-from harness.cli.options import AsJson
+from harness.cli.options import AsJson, Baseline
 from harness.cli.output import print_json
+from harness.files import write_named
 from harness.model.errors import UsageError, unknown
 from harness.model.path_names import folder_name
 
@@ -82,13 +84,69 @@ def campaign(
 
 
 def ci(
-    file: Annotated[Path, typer.Option(help="The file to write.")] = WORKFLOW, as_json: AsJson = False
+    file: Annotated[Path, typer.Option(help="The file to write.")] = WORKFLOW,
+    client: Annotated[
+        list[str] | None,
+        typer.Option("-c", "--client", help="NAME or NAME@VERSION; repeatable. Default: confluent-kafka."),
+    ] = None,
+    scenario: Annotated[
+        list[str] | None,
+        typer.Option("--scenario", help="A name or glob; repeatable. Default: produce/* and network/*."),
+    ] = None,
+    command: Annotated[
+        str | None, typer.Option("--command", help="Your own adapter, as a command line; or after --.")
+    ] = None,
+    build: Annotated[
+        str | None, typer.Option("--build", help="The command that builds your adapter.")
+    ] = None,
+    shards: Annotated[int, typer.Option(min=1, max=MAX_SHARDS, help="The number of parallel jobs.")] = 1,
+    baseline: Baseline = None,
+    install_from: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SOURCE",
+            help="A git URL, a wheel or folder of the project, or kafka-trial==VERSION. Default: this version.",
+        ),
+    ] = None,
+    comment: Annotated[bool, typer.Option("--comment", help="Also comment on pull requests.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    as_json: AsJson = False,
 ) -> int:
-    """Write a GitHub Actions workflow that tests a client."""
-    write_new({file: template("kafka-trial.yml")})
+    """Write a GitHub Actions workflow that tests a client in parallel jobs and publishes one report."""
+    own = _words(command)
+    choices = Choices(
+        client or (() if own else CLIENTS),
+        scenario or SCENARIOS,
+        own,
+        build,
+        shards,
+        baseline,
+        install_from,
+        comment,
+    )
+    content = workflow(checked(choices))
+    if force:
+        write_named(file, content)
+    else:
+        write_new({file: content}, hint="--force replaces it")
     _tell([file], [f"git add {shlex.quote(str(file))}"], as_json)
-    say("choose CLIENT and the scenarios in that file")
     return 0
+
+
+def _words(command: str | None) -> list[str]:
+    """Return the words of a command line. Raise UsageError if it is not one."""
+    try:
+        words = shlex.split(command or "")
+    except ValueError as error:
+        raise UsageError(
+            "command-not-quoted",
+            "--command {command!r} is not a command line: {why}",
+            command=command,
+            why=error,
+        ) from None
+    if command is not None and not words:
+        raise UsageError("command-empty", "--command is empty")
+    return words
 
 
 def _tell(files: list[Path], steps: list[str], as_json: bool) -> None:

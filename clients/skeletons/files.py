@@ -7,13 +7,13 @@ from pathlib import Path
 from string import Template
 from typing import Final
 
-import clients.adapters
+from clients import adapters
 from clients.skeletons.languages import Language
 from harness.model.errors import EnvironmentProblem, UsageError
 from harness.model.verdicts import Guarantee
 from harness.workloads.produce.profile import CODECS, producer_config
 
-ADAPTERS: Final = Path(clients.adapters.__file__).parent
+ADAPTERS: Final = Path(adapters.__file__).parent
 TEMPLATES: Final = Path(__file__).parent / "templates"
 SUFFIX: Final = ".template"
 
@@ -53,10 +53,10 @@ def template(name: str) -> bytes:
     return (TEMPLATES / f"{name}{SUFFIX}").read_bytes()
 
 
-def write_new(files: Mapping[Path, bytes]) -> None:
+def write_new(files: Mapping[Path, bytes], hint: str | None = None) -> None:
     """Write all files, or none.
 
-    Raise UsageError if one exists already, and EnvironmentProblem if one cannot be written.
+    Raise UsageError, with ``hint``, if one exists already, and EnvironmentProblem if one cannot be written.
     """
     done: list[Path] = []
     for path, content in files.items():
@@ -72,6 +72,7 @@ def write_new(files: Mapping[Path, bytes]) -> None:
                 raise UsageError(
                     "file-exists",
                     "{path} already exists and is not overwritten",
+                    hint=hint,
                     path=error.filename,
                 ) from None
             raise EnvironmentProblem(

@@ -20,7 +20,7 @@ from harness.capture.connections import connections
 from harness.capture.pcapng import read
 from harness.system import extras
 
-with extras.needed("capture", "harness.capture.layers"):
+with extras.needed("capture", __name__):
     from scapy.fields import FieldLenField, SignedIntField, SignedShortField, StrLenField
     from scapy.layers.inet import TCP
     from scapy.packet import Packet, bind_layers, split_layers

@@ -49,7 +49,7 @@ class Observer:
         """Start the capture. Returns once no packet can be missed, or if nothing can be captured."""
         make_folder(self._folder)
         self._unlink()  # files of the same trial in a run that was killed
-        argv: list[str | Path] = [sys.executable, "-P", "-m", "harness.capture", self._folder, *self._ports]
+        argv: list[str | Path] = [sys.executable, "-P", "-m", str(__package__), self._folder, *self._ports]
         try:
             self._child = await spawn(argv, stdin=PIPE, stdout=PIPE, stderr=subprocess.STDOUT)
             async with asyncio.timeout(self._start_timeout_s):

@@ -14,7 +14,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-PACKAGES = ("harness", "clients", "faults", "suites", "reports")
+from harness.system import own_packages
+
 #: The class from which every error with a code derives.
 ROOT = "Coded"
 CODE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
@@ -36,8 +37,8 @@ class Raised(NamedTuple):
 def sources(mentioned: str = "") -> dict[str, ast.Module]:
     """Return the parsed modules of our packages by file name, or only those whose text contains ``mentioned``."""
     found = {}
-    for name in PACKAGES:
-        spec = find_spec(name)
+    for name in own_packages.NAMES:
+        spec = find_spec(f"{own_packages.PREFIX}{name}")
         root = Path(next(iter(spec.submodule_search_locations or ()))) if spec else Path()
         for path in sorted(root.rglob("*.py")) if spec else ():
             if mentioned in (text := path.read_text()):

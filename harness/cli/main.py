@@ -18,6 +18,7 @@ from typing import Annotated, Any
 
 import typer
 
+import harness
 from harness.cli import interrupts
 from harness.cli.commands import (
     baseline,
@@ -28,6 +29,7 @@ from harness.cli.commands import (
     explain,
     judge,
     listing,
+    merge,
     outcomes,
     prune,
     replay,
@@ -40,7 +42,7 @@ from harness.cli.output import OutputClosed
 from harness.cli.start import TRACEBACK
 from harness.model.errors import KafkaTrialError, first_of
 from harness.plugins import registry
-from harness.system import processes
+from harness.system import own_packages, processes
 from harness.text.escaping import safe_lines
 
 app = typer.Typer(
@@ -59,6 +61,7 @@ COMMANDS = (
     shrink,
     bisect,
     judge,
+    merge,
     outcomes,
     diff,
     baseline,
@@ -101,8 +104,10 @@ def execute(argv: list[str]) -> int:
     """
     try:
         logging.lastResort = _Sayer(logging.WARNING)
-        logging.getLogger("harness").addHandler(_Sayer(logging.INFO))
-        logging.getLogger("harness").setLevel(logging.INFO)
+        own = logging.getLogger(harness.__name__)
+        own.addHandler(_Sayer(logging.INFO))
+        own.setLevel(logging.INFO)
+        own_packages.check()
         _add_commands()
         processes.sweep()
         result = app(_with_command(argv), standalone_mode=False)

@@ -49,7 +49,8 @@ def put(data: bytes) -> None:
 def run_document(folder: Path, record: RunRecord, verdicts: Sequence[TrialVerdict]) -> dict[str, Any]:
     """Return the run's folder, counts by verdict, findings by cause, outcomes, and the verdicts of ``verdict.json``.
 
-    ``outcomes`` and ``thresholds`` are those of ``outcomes.json``.
+    ``outcomes`` and ``thresholds`` are those of ``outcomes.json``. ``left_out`` has the clients that could not be
+    installed.
     """
     told = outcomes.document(record, verdicts)
     return {
@@ -59,5 +60,6 @@ def run_document(folder: Path, record: RunRecord, verdicts: Sequence[TrialVerdic
         "findings": [document(cause, folder) for cause in causes(verdicts)],
         "outcomes": told["rows"],
         "thresholds": told["thresholds"],
+        "left_out": record.left_out,
         "verdicts": list(verdicts),
     }

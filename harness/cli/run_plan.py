@@ -8,6 +8,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from importlib.metadata import version
+
+import msgspec
 
 from harness import baseline, exports
 from harness.adapter import environment
@@ -38,9 +41,10 @@ from harness.planning import (
 from harness.running.budget import FAILURES, Budget
 from harness.running.campaign import Campaign
 from harness.running.install import Installed, install_what_can_be
-from harness.storage.run_store import RunRecord, RunStore
+from harness.storage import shards
+from harness.storage.run_store import LeftOut, RunRecord, RunStore
 from harness.text import redaction
-from harness.text.escaping import visible
+from harness.text.escaping import safe_line, visible
 
 
 def start(plan: Plan, options: Options, about: Sequence[str] = ()) -> int:
@@ -49,9 +53,9 @@ def start(plan: Plan, options: Options, about: Sequence[str] = ()) -> int:
     Raises UsageError for an invalid plan, NothingSelected for an empty one, and EnvironmentProblem if no trial of it
     can run here.
     """
-    plan = repeats.repeated(plan, options.repeat)
+    whole = plan = repeats.repeated(plan, options.repeat)
     if options.shard is not None:
-        plan = repeats.shard(plan, *options.shard)
+        plan = repeats.shard(whole, *options.shard)
     if not plan.trials:
         raise NothingSelected("empty-plan", "the plan is empty")
     validate_plan.check(plan, Mode.LIVE)
@@ -63,7 +67,10 @@ def start(plan: Plan, options: Options, about: Sequence[str] = ()) -> int:
         return _tell(plan, options, about)
     # Install before the folder is created: an unknown version should leave nothing on disk.
     installed = _install(plan.trials, options)
-    store = RunStore.create(options.out_dir, new_record(plan, options, known))
+    record = new_record(plan, options, known)
+    if options.shard is not None:
+        record = msgspec.structs.replace(record, shard=shards.of(whole, *options.shard))
+    store = RunStore.create(options.out_dir, record)
     return carry_out(store, installed, options)
 
 
@@ -85,7 +92,11 @@ def new_record(plan: Plan, options: Options, known: tuple[baseline.KnownFailure,
         started_utc=now.isoformat(timespec="seconds"),
         plan=plan,
         jobs=options.jobs,
-        environment={"python": platform.python_version(), "system": platform.platform()},
+        environment={
+            "kafka-trial": version("kafka-trial"),
+            "python": platform.python_version(),
+            "system": platform.platform(),
+        },
         command=["kafka-trial", *map(visible, redaction.argv(sys.argv[1:]))],
         capture=options.capture,
         baseline=known,
@@ -100,6 +111,12 @@ def carry_out(store: RunStore, installed: Installed, options: Options) -> int:
     Raise UsageError if another process runs it.
     """
     with store.claimed():
+        store.leave_out(
+            tuple(
+                LeftOut(str(ref), problem.code, safe_line(str(problem)))
+                for ref, problem in installed.lacking.items()
+            )
+        )
         try:
             stopped_by, reason = _run(store, installed, options)
         except Exception as error:
@@ -179,7 +196,7 @@ def _conclude(
     lacks = 0
     if installed.lacking:
         lacks = 3
-    elif len(verdicts) < planned and not (options.partial or reason == FAILURES):
+    elif not verdicts or (len(verdicts) < planned and not (options.partial or reason == FAILURES)):
         lacks = 4
     demanded = tell_thresholds(store.record.thresholds, verdicts)
     code = exit_code(

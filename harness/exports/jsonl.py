@@ -20,5 +20,10 @@ def results(verdicts: Iterable[TrialVerdict]) -> bytes:
 def findings(record: RunRecord, verdicts: Iterable[TrialVerdict], run: Path) -> bytes:
     """Return why trials did not pass, by cause. ``run`` is the folder for the replay commands."""
     found = [document(cause, run) for cause in causes(verdicts)]
-    told = {"run": record.run_id, "schema_version": SCHEMA_VERSION, "findings": found}
+    told = {
+        "run": record.run_id,
+        "schema_version": SCHEMA_VERSION,
+        "left_out": record.left_out,
+        "findings": found,
+    }
     return msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n"

@@ -20,7 +20,7 @@ from harness.model.rows import TrialVerdict
 from harness.model.verdicts import Verdict
 from harness.outcomes.metrics import metrics
 from harness.outcomes.thresholds import Evaluation, Met, evaluated
-from harness.storage.run_store import RunRecord
+from harness.storage.run_store import LeftOut, RunRecord
 from harness.text.escaping import log_line
 
 #: Verdict -> JUnit's element; a pass has none. A trial that proves nothing is never reported as a success.
@@ -68,15 +68,20 @@ def junit(
     """Return the run as JUnit XML. ``seconds`` has the durations of trials, and ``run`` is the folder for replays."""
     verdicts = list(verdicts)
     cases, demanded = _cases(verdicts, seconds), evaluated(record.thresholds, verdicts)
-    root = ET.Element("testsuites", name=_text(record.run_id), tests=str(len(cases) + len(demanded)))
+    root = ET.Element(
+        "testsuites", name=_text(record.run_id), tests=str(len(cases) + len(demanded) + len(record.left_out))
+    )
     for attribute in ("failures", "errors"):
         elements = [case.element for case in cases] + [THRESHOLDS.get(each.result) for each in demanded]
+        elements += ["error"] * len(record.left_out)
         root.set(attribute, str(elements.count(COUNTED[attribute])))
     root.set("time", f"{sum(case.seconds for case in cases):.3f}")
     for case in cases:
         _suite(root, case, run)
     if demanded:
         _thresholds(root, demanded)
+    for client in record.left_out:
+        _left_out(root, client)
     return bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
 
 
@@ -112,6 +117,26 @@ def _cases(verdicts: Sequence[TrialVerdict], seconds: Mapping[str, float]) -> li
         )
         for same in attempts.values()
     ]
+
+
+def _left_out(root: ET.Element, client: LeftOut) -> None:
+    """Add a suite with one error for a client that could not be installed."""
+    name = _text(client.client)
+    suite = ET.SubElement(
+        root,
+        "testsuite",
+        name=f"{name} installation",
+        tests="1",
+        failures="0",
+        errors="1",
+        skipped="0",
+        time="0",
+    )
+    properties = ET.SubElement(suite, "properties")
+    for key, value in (("client", name), ("code", _text(client.code))):
+        ET.SubElement(properties, "property", name=key, value=value)
+    case = ET.SubElement(suite, "testcase", name="installation", classname=name, time="0")
+    ET.SubElement(case, "error", message=_text(f"left out: {client.reason}"), type=_text(client.code))
 
 
 def _suite(root: ET.Element, case: _Case, run: Path) -> None:

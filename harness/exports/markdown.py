@@ -16,7 +16,7 @@ from harness.model.verdicts import GLYPHS, SEVERITY, Verdict
 from harness.outcomes import words
 from harness.outcomes.cells import Row, table
 from harness.outcomes.thresholds import Evaluation, Met, evaluated
-from harness.storage.run_store import RunRecord
+from harness.storage.run_store import LeftOut, RunRecord
 from harness.text.escaping import for_markdown, in_code_span
 from harness.text.version_order import by_version
 
@@ -61,6 +61,8 @@ def summary(record: RunRecord, verdicts: Sequence[TrialVerdict], run: Path, agre
     """Return the run in Markdown. ``run`` is the folder for replays; ``agreement`` is a sentence for the top."""
     found = causes(verdicts)
     lines = [f"# kafka-trial: {for_markdown(record.run_id)}", "", _opening(record, verdicts, agreement), ""]
+    if record.left_out:
+        lines += ["## Clients left out", "", *map(_left_out, record.left_out), ""]
     for title, members in SECTIONS.items():
         if of_them := [cause for cause in found if cause.verdict in members]:
             lines += [f"## {title}", "", *_listed(of_them, run), ""]
@@ -108,6 +110,11 @@ def _opening(record: RunRecord, verdicts: Sequence[TrialVerdict], agreement: str
     ended = f" ({for_markdown(record.stop_reason)})" if record.stop_reason not in (None, "completed") else ""
     trials = f"{len(verdicts)} of {len(record.plan.trials)} planned trials{ended}: {told or 'none'}."
     return f"{trials} {agreement}".rstrip()
+
+
+def _left_out(client: LeftOut) -> str:
+    name, code = in_code_span(client.client), in_code_span(client.code)
+    return f"- `{name}` could not be installed: {for_markdown(client.reason)} (`{code}`)"
 
 
 def _listed(found: Sequence[Cause], run: Path) -> list[str]:

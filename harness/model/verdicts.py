@@ -86,10 +86,13 @@ def exit_code(verdicts: Iterable[Verdict], others: Iterable[int] = (), *, strict
     """Return the exit code of a run with these trial verdicts: 3 before 1 before 4, and 5 if there are no trials.
 
     ``others`` are exit codes for other reasons, such as an incomplete run or a missed threshold; 0 is none. With
-    ``strict``, a difference counts as a failure.
+    ``strict``, a difference counts as a failure. If every trial is unsupported, nothing was judged, and the code is 4.
     """
     table = EXIT_CODES | ({Verdict.DIFFERS: 1} if strict else {})
-    codes = {table[verdict] for verdict in verdicts} | (set(others) - {0})
+    found = set(verdicts)
+    codes = {table[verdict] for verdict in found} | (set(others) - {0})
+    if found == {Verdict.UNSUPPORTED}:
+        codes.add(4)
     return next((code for code in (3, 1, 4, 0) if code in codes), 5)
 
 

@@ -182,12 +182,14 @@ def clients(config: pytest.Config) -> list[ClientRef]:
 
     from harness.model.errors import KafkaTrialError
     from harness.planning import selection
+    from harness.system import own_packages
     from harness.text.escaping import log_line
 
     named = config.getoption("--kafka-client") or os.environ.get("KAFKA_TRIAL_CLIENTS", "").split()
     command = shlex.split(config.getoption("--kafka-command") or "")
     names = named or ([] if command else list(config.getini("kafka_clients")) or [DEFAULT_CLIENT])
     try:
+        own_packages.check()
         return selection.clients(names, command)
     except KafkaTrialError as error:
         raise pytest.UsageError(log_line(f"[{error.code}] {error}")) from None
@@ -228,10 +230,12 @@ def kafka_cluster(
     from harness.model.spec import Plan
     from harness.planning.selection import brokers
     from harness.running.cluster_session import ClusterSession
+    from harness.system import own_packages
     from harness.text.escaping import log_line
 
     config = request.config
     try:
+        own_packages.check()
         [broker] = brokers([setting(config, "broker")])
         named = setting(config, "baseline")
         known = baseline.load(named) if named else ()

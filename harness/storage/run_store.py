@@ -39,6 +39,23 @@ from harness.text.escaping import is_text, safe_line
 T = TypeVar("T")
 
 
+class LeftOut(msgspec.Struct, frozen=True):
+    """A client that could not be installed, so that none of its trials were run: the code of the error, and why."""
+
+    client: str
+    code: str
+    reason: str
+
+
+class ShardOf(msgspec.Struct, frozen=True):
+    """Which part of a plan a run has: shard ``number`` of ``of``; the plan's trials are counted, and have a digest."""
+
+    number: int
+    of: int
+    trials: int
+    plan: str
+
+
 class RunRecord(msgspec.Struct, frozen=True):
     """``run.json``: the plan, where it runs, and how it ended (``stop_reason`` null: still running, or killed)."""
 
@@ -56,6 +73,10 @@ class RunRecord(msgspec.Struct, frozen=True):
     deflake: int = 1
     #: What the user demands of the outcomes (:mod:`harness.outcomes.thresholds`).
     thresholds: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    shard: ShardOf | None = None
+    #: The runs of which this one was merged.
+    merged: tuple[str, ...] = ()
     schema_version: int = SCHEMA_VERSION
 
 
@@ -151,6 +172,12 @@ class RunStore:
     def replace_plan(self, plan: Plan) -> None:
         """Replace the stored plan, for a run that keeps only some of its trials."""
         self._write(RUN, msgspec.structs.replace(self.record, plan=typed_settings.stored_plan(plan)))
+
+    def leave_out(self, clients: tuple[LeftOut, ...]) -> None:
+        """Store which clients of the plan could not be installed."""
+        record = self.record
+        if record.left_out != clients:
+            self._write(RUN, msgspec.structs.replace(record, left_out=clients))
 
     def stop(self, reason: str) -> None:
         """Store why the run ended, as a line that is safe to display."""

@@ -348,7 +348,7 @@ def _post_warden() -> None:
         )
         read_end, write_end = os.pipe()
         process = subprocess.Popen(
-            [sys.executable, "-m", "harness.system.warden", owner()],
+            [sys.executable, "-m", f"{__package__}.warden", owner()],
             stdin=read_end,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -71,7 +71,7 @@ def render(shared: Shared, template: str, path: str, **values: Any) -> Path:
 def templates() -> jinja2.Environment:
     """Return the environment of all templates."""
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("reports.pages"),
+        loader=jinja2.PackageLoader(str(__package__)),
         autoescape=True,
         finalize=_shown,
         undefined=jinja2.StrictUndefined,

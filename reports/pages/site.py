@@ -183,7 +183,7 @@ class _Site:
             yield AskedPage(verdict, rows, same[verdict.broker, verdict.scenario, verdict.seed], left)
 
     def _assets(self) -> None:
-        static = resources("reports.pages") / "static"
+        static = resources(__package__) / "static"
         for name in ASSETS:
             self._place.write(f"assets/{name}", (static / name).read_bytes())
         plotly = resources("plotly") / "package_data" / "plotly.min.js"

@@ -9,8 +9,8 @@ from harness import api
 from pages.markdown import NOTE, code, table
 
 ABOUT = """\
-What a package with parts of its own imports: `from harness.api import Check, Scenario`. A change to a name on this page
-has an entry in the changelog. `harness.capture.layers.dissected` is public too; it needs the extra `capture`.
+What a package with parts of its own imports: `from kafka_trial.api import Check, Scenario`. A change to a name on this
+page has an entry in the changelog. `kafka_trial.capture.dissected` is public too; it needs the extra `capture`.
 Everything else in `harness` may change without notice.
 [Extend the harness](../how-to/extend.md) shows how a package registers its parts.
 """

@@ -21,7 +21,7 @@ CODES = (
     (1, "A confirmed disagreement: a failure that is not in the baseline, or a known failure that passes."),
     (2, "The command line, or a file that is named on it, is not valid."),
     (3, "The harness, the environment or an adapter failed. It outranks 1."),
-    (4, "Inconclusive, or not exercised. 3 and 1 outrank it."),
+    (4, "Inconclusive, not exercised, or nothing was judged. 3 and 1 outrank it."),
     (5, "Nothing was selected."),
     (129, "Ended by SIGHUP, such as a terminal that was closed."),
     (130, "Interrupted (SIGINT, Ctrl-C)."),

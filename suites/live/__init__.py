@@ -1,4 +1,4 @@
 """The live suites: every scenario under every guarantee, against any client, as pytest items.
 
-pytest --pyargs suites.live --kafka-client 'confluent-kafka@2.16.1' -m must -k dropped
+pytest --pyargs kafka_trial.live --kafka-client 'confluent-kafka@2.16.1' -m must -k dropped
 """

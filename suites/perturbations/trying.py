@@ -14,6 +14,7 @@ from enum import StrEnum
 
 from msgspec.structs import replace as changed
 
+import harness
 from harness.model.anomaly import Anomaly, ReasonKind
 from harness.model.evidence import Evidence
 from harness.model.rows import TrialVerdict
@@ -22,6 +23,7 @@ from harness.model.verdicts import Verdict
 from harness.plugins import registry
 from harness.plugins.perturbation import Perturbation, Place
 from harness.simulated.judged import judged
+from suites import checks
 from suites.perturbations.perturbation import drawn
 
 PASSING = (Verdict.PASS, Verdict.DIFFERS)
@@ -93,7 +95,9 @@ def known_codes() -> frozenset[str]:
     """Return the codes of anomalies and reasons that a registered check, or the judge, can give."""
     registry.checks()
     modules = [
-        module for name, module in sys.modules.items() if name.startswith(("harness.", "suites.checks"))
+        module
+        for name, module in sys.modules.items()
+        if name.startswith((f"{harness.__name__}.", checks.__name__))
     ]
     found = {check.run.__module__ for check in registry.checks().values()}
     modules += [sys.modules[name] for name in found]

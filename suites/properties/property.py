@@ -138,7 +138,7 @@ def _add(
 def properties() -> dict[str, Property]:
     """Return all properties by id, in a stable order."""
     for suite in SUITES:
-        package = import_module(f"suites.properties.{suite}")
+        package = import_module(f"{__package__}.{suite}")
         for found in iter_modules(package.__path__):
             import_module(f"{package.__name__}.{found.name}")
     return dict(sorted(_PROPERTIES.items()))

@@ -7,7 +7,7 @@ import pytest
 from clients.reference.producer.producer import Components
 from harness.system import extras
 
-with extras.needed("properties", "suites.properties"):
+with extras.needed("properties", str(__package__)):
     from hypothesis import settings
 
     from suites.properties.property import Property, properties, try_property

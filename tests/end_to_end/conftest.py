@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hatchling.builders.wheel import WheelBuilder
 
+from harness.provision.python_env import find_uv
+
+ROOT = Path(__file__).parents[2]
 SCRIPT = Path(sys.executable).with_name("kafka-trial")
 
 
@@ -49,3 +55,47 @@ def line(tmp_path_factory) -> Line:
 def matrix(line) -> dict[str, Any]:
     """Return the result of both clients in all eight cells."""
     return line.json("run", "produce/*", "-c", "reference", "-c", "confluent-kafka", "--seed", "7")
+
+
+class Installed:
+    """An environment with the wheel and no extras, and a user's folder beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        [self.wheel] = WheelBuilder(str(ROOT)).build(directory=str(folder / "dist"), versions=["standard"])
+        self.bin = folder / "env" / "bin"
+        self.folder = folder / "user"
+        self.folder.mkdir()
+        self.must(str(find_uv()), "venv", "--python", sys.executable, str(folder / "env"))
+        lock = str(ROOT / "requirements.lock")
+        self.must(
+            str(find_uv()),
+            "pip",
+            "install",
+            "--python",
+            str(self.bin / "python"),
+            "--constraint",
+            lock,
+            self.wheel,
+        )
+
+    def run(self, *argv: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """Run a program of the environment in the user's folder, or in ``cwd``."""
+        words = [shutil.which(argv[0], path=str(self.bin)) or argv[0], *argv[1:]]
+        env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "PYTHON"))}
+        ended = subprocess.run(
+            words, cwd=cwd or self.folder, env=env, capture_output=True, text=True, check=False
+        )
+        assert "Traceback" not in ended.stdout + ended.stderr, ended
+        return ended
+
+    def must(self, *argv: str) -> str:
+        """Its standard output. It must exit with 0."""
+        ended = self.run(*argv)
+        assert ended.returncode == 0, ended
+        return ended.stdout
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """Return the wheel's environment, the same for all tests of a process."""
+    return Installed(tmp_path_factory.mktemp("wheel"))

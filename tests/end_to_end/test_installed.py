@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from hatchling.builders.wheel import WheelBuilder
 
 from harness.provision.python_env import find_uv
 
 pytestmark = [pytest.mark.jvm, pytest.mark.long("builds and installs a wheel")]
 
-ROOT = Path(__file__).parents[2]
 EXTRAS = {"hypothesis", "jinja2", "plotly", "pyarrow", "pyspark", "scapy"}
 NO_REPORT = (
     "error[extra-not-usable]: report needs the extra 'report' (not installed: jinja2, plotly, pyarrow, pyspark): "
@@ -26,48 +20,7 @@ CALM = """
 def test_nothing_is_lost(kafka_trial):
     kafka_trial("produce/calm", guarantee="idempotent").must_pass()
 """
-DISSECTS = "from harness.capture.layers import dissected\n"
-
-
-class Installed:
-    """The environment, and a user's folder next to it."""
-
-    def __init__(self, folder: Path) -> None:
-        [wheel] = WheelBuilder(str(ROOT)).build(directory=str(folder / "dist"), versions=["standard"])
-        self.bin = folder / "env" / "bin"
-        self.folder = folder / "user"
-        self.folder.mkdir()
-        self.must(str(find_uv()), "venv", "--python", sys.executable, str(folder / "env"))
-        lock = str(ROOT / "requirements.lock")
-        self.must(
-            str(find_uv()),
-            "pip",
-            "install",
-            "--python",
-            str(self.bin / "python"),
-            "--constraint",
-            lock,
-            wheel,
-        )
-
-    def run(self, *argv: str) -> subprocess.CompletedProcess[str]:
-        """Run a program of the environment in the user's folder."""
-        words = [shutil.which(argv[0], path=str(self.bin)) or argv[0], *argv[1:]]
-        env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "PYTHON"))}
-        ended = subprocess.run(words, cwd=self.folder, env=env, capture_output=True, text=True, check=False)
-        assert "Traceback" not in ended.stdout + ended.stderr, ended
-        return ended
-
-    def must(self, *argv: str) -> str:
-        """Return the standard output of a program, and assert that it exits with 0."""
-        ended = self.run(*argv)
-        assert ended.returncode == 0, ended
-        return ended.stdout
-
-
-@pytest.fixture(scope="session")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    return Installed(tmp_path_factory.mktemp("wheel"))
+DISSECTS = "from kafka_trial.capture import dissected\n"
 
 
 def test_no_package_of_an_extra_is_installed(installed):
@@ -93,7 +46,7 @@ def test_pytest_plugin_works_and_names_a_missing_extra(installed):
     ended = installed.run("pytest", "-q", "test_dissects.py")
     said = "needs the extra 'capture' (not installed: scapy): pip install 'kafka-trial[capture]'"
     assert ended.returncode == 2
-    assert f"harness.capture.layers {said}" in ended.stdout.splitlines()
+    assert f"kafka_trial.harness.capture.layers {said}" in ended.stdout.splitlines()
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ class Reference(AdapterSettings):
                 version=version,
             )
         # -P: modules in the current directory must not shadow the project's.
-        return Launch(argv=(sys.executable, "-P", "-m", "clients.adapters.reference"), env=self._env)
+        return Launch(argv=(sys.executable, "-P", "-m", __name__), env=self._env)
 
     def published(self) -> list[str]:
         """Return the project's own version: the client is published with it."""

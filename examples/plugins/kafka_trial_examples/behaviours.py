@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.api import Behaviour, Level
+from kafka_trial.api import Behaviour, Level
 
 RIGHT = "LKP-CNT-01"
 READABLE = "LKP-CNT-02"

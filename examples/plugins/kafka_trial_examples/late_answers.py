@@ -23,7 +23,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from harness.api import (
+from kafka_trial.api import (
     BOTH_MODES,
     NS_PER_MS,
     Evidence,

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
-from harness.api import BrokerKind, Cluster, ClusterNeeds, broker, unknown
+from kafka_trial.api import BrokerKind, Cluster, ClusterNeeds, broker, unknown
 
 #: Name -> the id of a cluster of the kind ``local``.
 CLUSTERS: Mapping[str, str] = {"one": "4.3.1x1", "three": "4.3.1x3"}
 
 
 class NamedKind:
-    """``named:NAME`` (:class:`harness.api.BrokerKind`)."""
+    """``named:NAME`` (:class:`kafka_trial.api.BrokerKind`)."""
 
     name = "named"
     summary = "a cluster of the kind local, by a name for it"

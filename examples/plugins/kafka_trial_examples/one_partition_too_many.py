@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from harness.api import ClientKind
+from kafka_trial.api import ClientKind
 from kafka_trial_examples.behaviours import RIGHT
 from kafka_trial_examples.client.kind import NAME, LookupKind
 
 
 class OnePartitionTooMany:
-    """See :class:`harness.api.Mutant`."""
+    """See :class:`kafka_trial.api.Mutant`."""
 
     of = NAME
     defect = "answers one partition too many"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
-from harness.api import AnyEvent, Evidence, OpComplete, Perturbation
+from kafka_trial.api import AnyEvent, Evidence, OpComplete, Perturbation
 from kafka_trial_examples.lookup.accounting import expected
 
 

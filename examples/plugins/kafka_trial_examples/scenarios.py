@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.api import AtTime, Consequence, Dice, Evidence, FaultSpec, Guarantee, Scenario, Workload
+from kafka_trial.api import AtTime, Consequence, Dice, Evidence, FaultSpec, Guarantee, Scenario, Workload
 
 LOAD = Workload(
     records=60, records_per_command=5, interval_ms=250, partitions=3, keys=0, value_bytes=0, kind="lookup"

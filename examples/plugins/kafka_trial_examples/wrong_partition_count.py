@@ -26,7 +26,7 @@ LKP-CNT-01, LKP-CNT-02.
 
 from __future__ import annotations
 
-from harness.api import (
+from kafka_trial.api import (
     Anomaly,
     Check,
     Evidence,

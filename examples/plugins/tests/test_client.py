@@ -22,7 +22,7 @@ from kio.schema.types import BrokerId, TopicName
 from kio.serial import entity_writer
 from kio.static.primitive import i32, i32Timedelta
 
-from harness.api import NS_PER_MS, Address, AnyEvent, Close, Flush, OpComplete, ShutdownComplete
+from kafka_trial.api import NS_PER_MS, Address, AnyEvent, Close, Flush, OpComplete, ShutdownComplete
 
 SETTINGS = {
     "bootstrap.servers": "a:1,b:2",

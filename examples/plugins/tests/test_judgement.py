@@ -10,7 +10,7 @@ from kafka_trial_examples.perturbations import PERTURBATIONS
 from kafka_trial_examples.scenarios import CALM
 from kafka_trial_examples.wrong_partition_count import CHECK, run
 
-from harness.api import (
+from kafka_trial.api import (
     AtTime,
     ClientRef,
     Ending,

@@ -6,7 +6,7 @@ import pytest
 from kafka_trial_examples.one_partition_too_many import MUTANT
 from kafka_trial_examples.perturbations import PERTURBATIONS
 
-from harness.api import judged, scenario, simulate
+from kafka_trial.api import judged, scenario, simulate
 
 SCENARIOS = ("lookup/calm", "lookup/late-answers")
 

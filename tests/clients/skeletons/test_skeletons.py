@@ -251,23 +251,6 @@ def test_campaign_is_valid_with_and_without_comments(capsys, monkeypatch, tmp_pa
     assert call(["campaign", "whole.toml", "--dry-run"]) == 0
 
 
-def test_commands_of_the_workflow_are_valid(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    assert call(["init", "ci"]) == 0
-    text = (tmp_path / ".github" / "workflows" / "kafka-trial.yml").read_text()
-    text = text.replace('"$CLIENT"', re.search(r"CLIENT: (\S+)", text)[1])
-    [run] = re.findall(r"^ +kafka-trial (run .*)", text, re.MULTILINE)
-    assert call([*shlex.split(run), "--dry-run"]) == 0
-    [tests] = re.findall(r"^ +# +(pytest .*)", text, re.MULTILINE)
-    collected = subprocess.run(
-        [sys.executable, "-m", *shlex.split(tests), "--collect-only", "-q", "-p", "no:cacheprovider"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert collected.returncode == 0 and "produce/calm" in collected.stdout, collected.stdout
-
-
 def test_no_file_names_a_registry():
     for language in LANGUAGES.values():
         for name, content in adapter_files(language, "mine").items():

@@ -13,18 +13,28 @@ from textwrap import dedent
 
 import pytest
 
-from clients import reference
-from harness import api
+from kafka_trial import api, reference
 
 ROOT = Path(__file__).parents[3]
 #: The packages of this project, of which examples may import public names only.
-OURS = ("harness", "clients", "faults", "suites", "reports", "testkit", "tests", "scripts", "benchmarks")
+OURS = (
+    "kafka_trial",
+    "harness",
+    "clients",
+    "faults",
+    "suites",
+    "reports",
+    "testkit",
+    "tests",
+    "scripts",
+    "benchmarks",
+)
 #: The names of each public module: those that parts, applications and mutants of the reference client use.
 PUBLIC = {
-    "harness.api": frozenset(api.__all__),
-    "harness.capture.layers": frozenset({"dissected"}),
-    "clients.reference": frozenset(reference.__all__),
-    "clients.seeding.mutant": frozenset({"Mutant"}),
+    "kafka_trial.api": frozenset(api.__all__),
+    "kafka_trial.capture": frozenset({"dissected"}),
+    "kafka_trial.reference": frozenset(reference.__all__),
+    "kafka_trial.mutant": frozenset({"Mutant"}),
 }
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 CODE = sorted((ROOT / "examples").rglob("*.py"))
@@ -77,10 +87,11 @@ def test_examples_and_code_blocks_are_found():
     "source",
     [
         "from harness.model.units import NS_PER_MS",
-        "import harness.api",
-        "from harness.api import InstalledClient",
+        "from harness.api import Check",
+        "import kafka_trial.api",
+        "from kafka_trial.api import InstalledClient",
         "from clients.reference import errors",
-        "from harness import api",
+        "from kafka_trial import api",
         "if True:\n    from suites.simulate.command import simulate",
     ],
 )

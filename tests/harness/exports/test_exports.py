@@ -20,7 +20,7 @@ from harness.model.evidence import Evidence
 from harness.model.rows import Ending, Phases, TrialRecord, TrialVerdict
 from harness.model.spec import ClientRef, Plan, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
-from harness.storage.run_store import RunRecord, RunStore
+from harness.storage.run_store import LeftOut, RunRecord, RunStore
 from testkit.codes import raises_code
 
 RECORD = RunRecord("run-1", "2026-03-01T10:20:30Z", Plan(7, ()), 1, {}, ["kafka-trial", "run"])
@@ -73,6 +73,16 @@ def test_a_summary_names_why_the_run_ended_early(verdict) -> None:
     spec = TrialSpec("t", ClientRef("c", "1"), "local:x", "s", Guarantee.IDEMPOTENT, 1, Workload(), (), {})
     record = msgspec.structs.replace(RECORD, plan=Plan(1, (spec, spec)), stop_reason="interrupted")
     assert "1 of 2 planned trials (interrupted): ✔ pass 1." in summary(record, [verdict()], RUN)
+
+
+def test_a_client_that_was_left_out_is_named_with_the_reason(verdict) -> None:
+    left_out = (LeftOut("d@2", "no-wheel", "no `wheel` here"),)
+    record = msgspec.structs.replace(RECORD, left_out=left_out)
+    text = summary(record, [verdict()], RUN)
+    assert "## Clients left out\n\n- `d@2` could not be installed: `no " in text and "(`no-wheel`)" in text
+    told = [{"client": "d@2", "code": "no-wheel", "reason": "no `wheel` here"}]
+    assert json.loads(jsonl.findings(record, [], RUN))["left_out"] == told
+    assert json.loads(msgspec.json.encode(run_document(RUN, record, [])))["left_out"] == told
 
 
 def test_a_cell_counts_its_trials_or_is_not_run(verdict) -> None:

@@ -24,7 +24,7 @@ from harness.judging.fingerprint import causes
 from harness.model.rows import TrialVerdict
 from harness.model.spec import Plan
 from harness.model.verdicts import Verdict
-from harness.storage.run_store import RunRecord
+from harness.storage.run_store import LeftOut, RunRecord
 
 RECORD = RunRecord("run-1", "2026-03-01T10:20:30Z", Plan(7, ()), 1, {}, ["kafka-trial", "run"])
 TIME = re.compile(r"\d+(\.\d{0,3})?")
@@ -107,6 +107,17 @@ def written(
     assert breaches(root, JENKINS) == []
     assert [breach for suite in root for breach in breaches(suite, SUREFIRE)] == []
     return root
+
+
+@given(st.text(), st.text())
+def test_a_client_that_was_left_out_is_an_error_with_the_reason(verdict, client, reason) -> None:
+    left_out = (LeftOut(client, "no-network", reason), LeftOut("c@2", "no-wheel", "no wheel"))
+    root = ET.fromstring(junit(replace(RECORD, left_out=left_out), [verdict()], Path("runs/run-1"), {}))
+    assert breaches(root, JENKINS) == []
+    assert [breach for suite in root for breach in breaches(suite, SUREFIRE)] == []
+    assert (root.get("tests"), root.get("errors"), root.get("failures")) == ("3", "2", "0")
+    assert results(root)[1] == ("error", "left out: no wheel")
+    assert properties(root[2]) == {"client": "c@2", "code": "no-wheel"}
 
 
 def results(root: ET.Element) -> list[tuple[str, str]]:

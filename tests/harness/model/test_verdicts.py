@@ -33,3 +33,10 @@ def test_exit_code_3_outranks_1_and_1_outranks_4():
     assert exit_code([Verdict.FAIL, Verdict.NOT_EXERCISED]) == 1
     assert exit_code([Verdict.PASS, Verdict.NOT_EXERCISED]) == 4
     assert exit_code([]) == 5
+
+
+def test_a_run_in_which_nothing_was_judged_is_no_success():
+    assert exit_code([Verdict.UNSUPPORTED]) == exit_code([Verdict.UNSUPPORTED] * 2, strict=True) == 4
+    assert exit_code([Verdict.UNSUPPORTED, Verdict.PASS]) == 0
+    assert exit_code([Verdict.UNSUPPORTED, Verdict.FAIL]) == 1
+    assert exit_code([Verdict.UNSUPPORTED], others=[3]) == 3

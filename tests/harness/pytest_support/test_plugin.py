@@ -99,7 +99,7 @@ def test_the_live_suite_has_one_item_per_scenario_guarantee_and_client(pytester)
         "--collect-only",
         "-q",
     )
-    live = ("-p", "no:cacheprovider", "--pyargs", "suites.live", *options)
+    live = ("-p", "no:cacheprovider", "--pyargs", "kafka_trial.live", *options)
     result = pytester.runpytest_subprocess(*live)
     result.stdout.fnmatch_lines(["*test_scenario[[]produce/disconnect-idempotent-confluent-kafka@2.3.0-s1]"])
     only = pytester.runpytest_subprocess(

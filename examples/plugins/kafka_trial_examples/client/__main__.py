@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import msgspec
 
-from harness.api import Address, AnyEvent, Close, Configure, Flush
+from kafka_trial.api import Address, AnyEvent, Close, Configure, Flush
 from kafka_trial_examples.client.building import built
 from kafka_trial_examples.client.kind import VERSION
 from kafka_trial_examples.client.lookup_client import LookupClient

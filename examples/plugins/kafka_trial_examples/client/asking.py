@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from harness.api import NS_PER_MS, Address, Setting
+from kafka_trial.api import NS_PER_MS, Address, Setting
 from kafka_trial_examples.client.metadata import Unreadable, request, response
 
 
 class Link(Protocol):
-    """A connection, of sockets or of simulated mode (:class:`harness.api.Connection`)."""
+    """A connection, of sockets or of simulated mode (:class:`kafka_trial.api.Connection`)."""
 
     is_connected: bool
     incoming: list[bytes]

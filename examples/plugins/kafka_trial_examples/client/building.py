@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.api import Configure
+from kafka_trial.api import Configure
 from kafka_trial_examples.client.asking import Asking, Dial
 from kafka_trial_examples.client.kind import NAME
 from kafka_trial_examples.client.lookup_client import LookupClient, one_too_many, true_count

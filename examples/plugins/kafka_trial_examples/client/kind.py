@@ -7,17 +7,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from harness.api import Launch, UsageError
+from kafka_trial.api import Launch, UsageError
 
 if TYPE_CHECKING:
-    from harness.api import AnyEvent, Configure, Dice, Network, SimulatedClient
+    from kafka_trial.api import AnyEvent, Configure, Dice, Network, SimulatedClient
 
 NAME: Final = "lookup"
 VERSION: Final = "1.0"
 
 
 class LookupKind:
-    """See :class:`harness.api.ClientKind` and :class:`harness.api.SimulatedClientKind`."""
+    """See :class:`kafka_trial.api.ClientKind` and :class:`kafka_trial.api.SimulatedClientKind`."""
 
     language = "python"
     default_version = VERSION

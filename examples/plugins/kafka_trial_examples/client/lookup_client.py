@@ -1,6 +1,6 @@
 """The client, without sockets and without a clock: commands come in, :meth:`step` does what is due.
 
-It is a simulated client as it is (:class:`harness.api.SimulatedClient`), and the program drives it with
+It is a simulated client as it is (:class:`kafka_trial.api.SimulatedClient`), and the program drives it with
 real sockets and the machine's clock.
 """
 
@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from harness.api import NS_PER_MS, Close, Flush, LoadCommand
+from kafka_trial.api import NS_PER_MS, Close, Flush, LoadCommand
 from kafka_trial_examples.client.asking import Asking
 from kafka_trial_examples.client.voice import Voice
 from kafka_trial_examples.lookup.commands import Lookup

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from harness.api import AnyEvent, Configure, Network
+from kafka_trial.api import AnyEvent, Configure, Network
 from kafka_trial_examples.client.building import built
 from kafka_trial_examples.client.lookup_client import LookupClient
 from kafka_trial_examples.client.voice import Voice

@@ -5,7 +5,7 @@ from __future__ import annotations
 import select
 import socket
 
-from harness.api import Address
+from kafka_trial.api import Address
 
 CHUNK_BYTES = 65_536
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from harness.api import (
+from kafka_trial.api import (
     CONTRACT_VERSION,
     AnyEvent,
     Configure,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from harness.api import Evidence, Operation
+from kafka_trial.api import Evidence, Operation
 
 #: What each count of a verdict counts, in words.
 MEANING: Mapping[str, str] = {

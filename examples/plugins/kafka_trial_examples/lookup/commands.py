@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from harness.api import LoadCommand, TrialSpec
+from kafka_trial.api import LoadCommand, TrialSpec
 
 
 class Lookup(LoadCommand, frozen=True, tag="lookup"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from harness.api import Config, Guarantee, TrialSpec, WorkloadKind
+from kafka_trial.api import Config, Guarantee, TrialSpec, WorkloadKind
 from kafka_trial_examples.lookup.accounting import MEANING, count
 from kafka_trial_examples.lookup.commands import Lookup, lookup
 from kafka_trial_examples.lookup.tables import LOOKUPS

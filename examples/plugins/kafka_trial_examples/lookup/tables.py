@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.api import ColumnData, PackedTrial, Table
+from kafka_trial.api import ColumnData, PackedTrial, Table
 from kafka_trial_examples.lookup.accounting import expected, number
 
 

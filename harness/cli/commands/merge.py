@@ -1,0 +1,70 @@
+"""``kafka-trial merge``: make one run of the runs of a plan's shards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness import exports
+from harness.cli import console
+from harness.cli.console import answer, say
+from harness.cli.options import AsJson, JUnit, Strict, Summary
+from harness.cli.outcome_table import tell_outcomes, tell_thresholds
+from harness.cli.output import print_json, run_document
+from harness.files import must_be_file, write_named
+from harness.model.verdicts import Verdict, exit_code
+from harness.outcomes import thresholds
+from harness.storage import merging
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("merge")(merge)
+
+
+def merge(
+    run: Annotated[
+        list[Path],
+        typer.Argument(help="The run of each shard: its folder, or a folder of runs (its latest)."),
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The folder of the merged run.")],
+    junit: JUnit = None,
+    summary: Summary = None,
+    as_json: AsJson = False,
+    strict: Strict = False,
+) -> int:
+    """Merge the runs of a plan's shards (`run --shard K/N`) into one run, with its own results and exit code.
+
+    The evidence of each trial is copied. A missing shard is named, and the exit code is then 4 at best.
+    """
+    for path in (junit, summary):
+        if path is not None:
+            must_be_file(path)
+    store = merging.merge(run, out)
+    record, verdicts = store.record, list(store.verdicts())
+    exports.write(store, verdicts)
+    for path, name in ((junit, exports.JUNIT), (summary, exports.SUMMARY)):
+        if path is not None:
+            write_named(path, store.export(name))
+    console.summary(verdicts, store.folder)
+    tell_outcomes(verdicts)
+    if as_json:
+        print_json(run_document(store.folder, record, verdicts))
+    else:
+        answer(str(store.folder))
+    lacks = 0
+    if record.left_out:
+        lacks = 3
+    elif not verdicts or record.stop_reason != merging.COMPLETED or len(verdicts) < len(record.plan.trials):
+        lacks = 4
+        say(
+            f"{len(verdicts)} of {len(record.plan.trials)} known trials have a verdict ({record.stop_reason})"
+        )
+    missed = thresholds.exit_code(tell_thresholds(record.thresholds, verdicts))
+    code = exit_code((Verdict(verdict.verdict) for verdict in verdicts), (lacks, missed), strict=strict)
+    say(
+        f"merged {len(record.merged)} runs into {store.folder}; report: kafka-trial report {store.folder}; exit {code}"
+    )
+    return code

@@ -1,0 +1,5 @@
+"""``python -m kafka_trial``: the command line."""
+
+from harness.cli.start import main
+
+main()
