@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from harness import storage
 from harness.cli.console import say
 from harness.cli.output import print_json
 from harness.model.errors import NothingSelected
@@ -29,8 +30,8 @@ EXTRA = "report"
 #: A pool of processes costs more than it saves for fewer trials.
 TRIALS_FOR_PROCESSES = 64
 MOST_PROCESSES = 4
-#: The modules that all of them import, once.
-PRELOADED = ("reports.pages.writing", "harness.storage.parquet_writer")
+#: The modules that all of them import, once. Their names are relative, because the wheel has all packages in one.
+PRELOADED = (f"{__package__}.pages.writing", f"{storage.__name__}.parquet_writer")
 
 
 @dataclass(frozen=True)

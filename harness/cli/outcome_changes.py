@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from harness.exports.markdown import row
@@ -20,9 +20,11 @@ CLEAR, UNCLEAR = "clearly {}", "perhaps {}"
 
 def lines(found: OutcomeChanges) -> Iterator[str]:
     """Yield the changes as lines, the clear ones first, and then how many outcomes are equal."""
-    told = _told(found)
+    told, common = _told(found), _common(found)
+    if common:
+        yield f"outcomes of {', '.join(common)}:"
     for each in told[:MAX_ROWS]:
-        how, outcome, where, old, new, difference, pairs = cells(each)
+        how, outcome, where, old, new, difference, pairs = cells(each, common)
         yield f"{how}: {outcome}: {where}: {old} -> {new}{f' ({difference})' if difference else ''}, {pairs}"
     yield summary(found, len(told))
 
@@ -31,8 +33,10 @@ def markdown(found: OutcomeChanges) -> list[str]:
     """Return the changes as a table."""
     told = _told(found)
     table = [row(COLUMNS), "|" + " --- |" * len(COLUMNS)] if told else []
-    table += [row(map(for_markdown, cells(each))) for each in told[:MAX_ROWS]]
-    return ["## Outcomes", "", *table, *([""] if told else []), summary(found, len(told))]
+    common = _common(found)
+    table += [row(map(for_markdown, cells(each, common))) for each in told[:MAX_ROWS]]
+    of = [f"Of {', '.join(map(for_markdown, common))}:", ""] if common and told else []
+    return ["## Outcomes", "", *of, *table, *([""] if told else []), summary(found, len(told))]
 
 
 def document(found: OutcomeChanges) -> dict[str, Any]:
@@ -53,20 +57,29 @@ def summary(found: OutcomeChanges, told: int) -> str:
     return f"outcomes: {compared} of trials compared, {some(clear, 'clear change')}{more}{few}"
 
 
-def cells(each: Change) -> tuple[str, ...]:
-    """Return one change in the columns of a table."""
+def cells(each: Change, common: Collection[str] = ()) -> tuple[str, ...]:
+    """Return one change in the columns of a table, without the names that are ``common`` to all."""
     metric, cell = metrics()[each.metric], each.cell
-    scenario = f"{cell.scenario}[{cell.guarantee}]" if cell.scenario else f"all scenarios[{cell.guarantee}]"
+    scenario = f"{cell.scenario or 'all scenarios'}[{cell.guarantee}]"
     moved = each.worse if each.direction is Direction.WORSE else each.better
     return (
         (CLEAR if each.clear else UNCLEAR).format(each.direction.value),
         metric.heading,
-        " ".join(filter(None, (cell.client, scenario, cell.variant, cell.broker))),
+        " ".join(
+            name for name in (cell.client, scenario, cell.variant, cell.broker) if name and name not in common
+        ),
         words.told(metric, each.old),
         words.told(metric, each.new),
         _difference(metric, each),
         f"{each.direction.value} in {moved} of {each.pairs} pairs",
     )
+
+
+def _common(found: OutcomeChanges) -> list[str]:
+    """Return the client, configuration and broker that all rows have."""
+    rows = [each.cell for each in found.by_cell]
+    fields = [{getattr(cell, name) for cell in rows} for name in ("client", "variant", "broker")]
+    return [name for names in fields if len(names) == 1 for name in names if name]
 
 
 def _told(found: OutcomeChanges) -> list[Change]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from enum import StrEnum
 from math import isinf
-from statistics import median
+from statistics import fmean, median
 from typing import NamedTuple
 
 import msgspec
@@ -24,6 +24,7 @@ from harness.outcomes.statistics import (
     CONFIDENCE,
     Interval,
     discoveries,
+    mean_interval,
     median_interval,
     sign_test,
 )
@@ -43,10 +44,11 @@ class Direction(StrEnum):
 class Change(msgspec.Struct, frozen=True):
     """One metric of one row on both sides.
 
-    ``old`` and ``new`` are the medians of the pairs; null is a recovery that never came. ``difference`` is the median
-    of new minus old, from ``low`` to ``high``, null if one of the two is infinite; ``interval`` is that of the median,
-    null for fewer than six pairs. ``worse`` and ``better`` of ``pairs`` changed. ``clear`` is True if that is not
-    chance, and ``probability`` is that of the sign test.
+    ``old`` and ``new`` are the centres of the pairs: the medians of a time, the means of anything else, since a few
+    trials may have all of it. Null is a recovery that never came. ``difference`` is the centre of new minus old, from
+    ``low`` to ``high``, null if one of the two is infinite; ``interval`` is that of the centre, null for fewer than six
+    pairs. ``worse`` and ``better`` of ``pairs`` changed. ``clear`` is True if that is not chance, and ``probability``
+    is that of the sign test.
     """
 
     cell: Cell
@@ -122,16 +124,17 @@ def _change(cell: Cell, metric: Metric, pairs: Sequence[Paired]) -> Change | Non
     worse, better = sum(each > 0 for each in moved), sum(each < 0 for each in moved)
     differences = [new - old for old, new in both if not (isinf(old) or isinf(new))]
     whole = len(differences) == len(both)
+    centre, interval = (median, median_interval) if metric.timed else (fmean, mean_interval)
     return Change(
         cell=cell,
         metric=metric.name,
         pairs=len(both),
-        old=_finite(median([old for old, _ in both])),
-        new=_finite(median([new for _, new in both])),
-        difference=median(differences) if whole else None,
+        old=_finite(centre([old for old, _ in both])),
+        new=_finite(centre([new for _, new in both])),
+        difference=centre(differences) if whole else None,
         low=min(differences) if whole else None,
         high=max(differences) if whole else None,
-        interval=median_interval(differences) if whole else None,
+        interval=interval(differences) if whole else None,
         worse=worse,
         better=better,
         probability=sign_test(worse, better),

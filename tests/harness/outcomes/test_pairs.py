@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from harness.outcomes.cells import Cell
 from harness.outcomes.metrics import Better, counts, metrics
 from harness.outcomes.pairs import Direction, Paired, changes, paired
-from harness.outcomes.statistics import median_interval, sign_test
+from harness.outcomes.statistics import mean_interval, sign_test
 
 ROW = Cell("c")
 
@@ -83,7 +83,7 @@ def test_pairs_are_counted_by_what_became_of_them(trial, numbers):
         sum(-each >= matters for each in moved),
     )
     assert found.probability == sign_test(found.worse, found.better)
-    assert found.interval == median_interval(moved)
+    assert found.interval == mean_interval(moved)
     assert (found.low, found.high) == (min(moved), max(moved))
 
 

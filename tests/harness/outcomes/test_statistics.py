@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from itertools import product
-from math import comb
+from math import comb, sqrt
+from statistics import fmean, stdev
 
 import pytest
 from hypothesis import assume, given
@@ -14,6 +15,7 @@ from harness.outcomes.statistics import (
     Interval,
     clustered_share,
     discoveries,
+    mean_interval,
     median_interval,
     quantile,
     sign_test,
@@ -224,3 +226,19 @@ def test_the_ends_of_quantiles_and_no_values():
     assert (quantile([3, 1, 2], 0), quantile([3, 1, 2], 1)) == (1, 3)
     with pytest.raises(ValueError, match="no values"):
         quantile([], 0.5)
+
+
+@pytest.mark.parametrize(
+    ("freedom", "quantile"), [(5, 2.571), (6, 2.447), (10, 2.228), (30, 2.042), (80, 1.990)]
+)
+def test_interval_of_the_mean_has_the_published_quantiles(freedom, quantile):
+    """Student's t table for 97.5 %."""
+    values = [float(number) for number in range(freedom + 1)]
+    found = mean_interval(values)
+    half = (found.high - found.low) / 2
+    assert half / (stdev(values) / sqrt(len(values))) == pytest.approx(quantile, abs=0.004)
+    assert found.low + half == pytest.approx(fmean(values))
+
+
+def test_five_values_have_no_interval_of_the_mean():
+    assert mean_interval([1.0] * 5) is None and mean_interval([1.0] * 6) == (1.0, 1.0)
