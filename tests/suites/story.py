@@ -31,7 +31,7 @@ def ns(at_ms: float) -> int:
 
 
 def stalled(evidence: Evidence, *moments_ms: float) -> Evidence:
-    """Return the evidence with a harness that stalled from the first time to the second, from the third on, ..."""
+    """Return the evidence of a harness that stalled in these periods, given as begin, end, begin, end and so on."""
     stalls = tuple(
         (ns(begin_ms), ns(end_ms)) for begin_ms, end_ms in zip(moments_ms[::2], moments_ms[1::2], strict=True)
     )

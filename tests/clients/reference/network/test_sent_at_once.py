@@ -87,7 +87,7 @@ def test_requests_in_flight_are_limited():
 
 
 def test_without_acks_a_batch_completes_when_written():
-    """NET-INF-05, PRD-SND-01: and the core requests the round that publishes it."""
+    """The core asks for the round in which the result is published (NET-INF-05, PRD-SND-01)."""
     core, *_ = connected(acks=0)
     delivery, _ = core.send("t", None, b"v", timestamp_ms=0, now_ms=1, partition=0)
     assert core.run_once(1) == 0
