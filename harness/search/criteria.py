@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import isinf
 from typing import Protocol
@@ -10,14 +10,19 @@ from typing import Protocol
 from harness.model.errors import UsageError
 from harness.model.rows import TrialVerdict
 from harness.outcomes import words
-from harness.outcomes.cells import counted, summarised
+from harness.outcomes.cells import Cell, cell_of, counted, summarised
 from harness.outcomes.metrics import Better, Metric, metrics
+from harness.outcomes.pairs import changes, paired
+from harness.outcomes.statistics import CONFIDENCE, sign_test
 from harness.outcomes.thresholds import Met, evaluated, parsed
 from harness.search.bisect_search import VersionState, seeds_for, state_of
 
 
 class Criterion(Protocol):
-    """Decides about versions from the verdicts of their trials."""
+    """Decides about versions from the verdicts of their trials. ``hint`` is what to do if the ends are not as said."""
+
+    @property
+    def hint(self) -> str: ...
 
     def learn(self, good: Sequence[TrialVerdict], bad: Sequence[TrialVerdict]) -> None:
         """Take note of both ends, before any version is decided."""
@@ -37,6 +42,7 @@ class ByFailure:
     """A version is bad if a trial fails, or if one fails with ``anomaly``."""
 
     anomaly: str | None = None
+    hint: str = ""
 
     def learn(self, good: Sequence[TrialVerdict], bad: Sequence[TrialVerdict]) -> None:
         """Nothing is learnt: a failure is one by itself."""
@@ -59,6 +65,7 @@ class ByThreshold:
     """A version is bad if it misses the threshold in any row of its outcome table."""
 
     threshold: str
+    hint: str = ""
 
     def learn(self, good: Sequence[TrialVerdict], bad: Sequence[TrialVerdict]) -> None:
         """Nothing is learnt: the threshold is given."""
@@ -88,10 +95,19 @@ class ByOutcome:
     _cut: float | None = None
     _bad_is_high: bool = True
 
+    @property
+    def hint(self) -> str:
+        """Without a boundary, more seeds may show one."""
+        return (
+            ""
+            if self._cut is not None
+            else f"{self.metric.name} does not clearly differ; try six seeds or more"
+        )
+
     def learn(self, good: Sequence[TrialVerdict], bad: Sequence[TrialVerdict]) -> None:
-        """Put the boundary in the middle. Ends that differ by less than what matters have none."""
+        """Put the boundary in the middle. Ends that do not clearly differ have none: it would divide noise."""
         low, high = self._value(good), self._value(bad)
-        if low is None or high is None or low == high or abs(high - low) < self.metric.least:
+        if low is None or high is None or not self._differ(good, bad):
             return
         self._bad_is_high = high > low
         low, high = sorted((low, high))
@@ -115,11 +131,25 @@ class ByOutcome:
         value = self._value(verdicts)
         return "" if value is None else f"{self.metric.heading} {words.told(self.metric, value)}"
 
+    def _differ(self, good: Sequence[TrialVerdict], bad: Sequence[TrialVerdict]) -> bool:
+        sides = [_by_trial(side) for side in (good, bad)]
+        of_metric = [
+            each for each in changes(paired(*sides, lambda *_: Cell(""))) if each.metric == self.metric.name
+        ]
+        return any(sign_test(each.worse, each.better) <= 1 - CONFIDENCE for each in of_metric)
+
     def _value(self, verdicts: Sequence[TrialVerdict]) -> float | None:
         told = summarised(self.metric, counted(verdicts))
         if told is None:
             return None
         return float("inf") if told.value is None else told.value
+
+
+def _by_trial(verdicts: Sequence[TrialVerdict]) -> dict[Hashable, list[TrialVerdict]]:
+    found: dict[Hashable, list[TrialVerdict]] = {}
+    for each in verdicts:
+        found.setdefault((*cell_of(each)[1:], each.seed), []).append(each)
+    return found
 
 
 def criterion(on: str | None, anomaly: str | None) -> Criterion:

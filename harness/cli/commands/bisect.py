@@ -152,6 +152,8 @@ def _sentences(bisection: Bisection, store: RunStore, stopped_by: int | None) ->
             f"{bisection.name}: {first} should be good and is {seen[first]}, {last} should be bad and is {seen[last]}; "
             f"{effort}; evidence: {store.folder}"
         )
+        if bisection.criterion.hint:
+            yield f"hint: {bisection.criterion.hint}"
         return
     good, bad = bisection.bracket
     or_one_of = f", or one of {', '.join(bisection.untold)}" if bisection.untold else ""

@@ -53,7 +53,7 @@ def test_versions_of_two_runs_are_paired_by_scenario_and_seed(trial, run):
     assert found.pairs == 6
     [row] = given_up(found.by_client)
     assert row.cell == Cell("c@1 -> c@2", guarantee="idempotent")
-    assert (row.pairs, row.worse, row.old, row.new, row.clear) == (6, 6, 0, 0.2, True)
+    assert (row.pairs, row.worse, row.old, row.new, row.clear) == (6, 6, 0, pytest.approx(0.2), True)
     cells = given_up(found.by_cell)
     assert [each.cell.scenario for each in cells] == ["network/reset", "produce/calm"]
     assert [(each.pairs, each.clear) for each in cells] == [(3, False), (3, False)]

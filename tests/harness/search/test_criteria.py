@@ -46,10 +46,15 @@ def trial(verdict):
 
 
 def learnt(on, good, bad):
-    """Return a criterion that knows both ends."""
+    """Return a criterion that knows both ends, each of them with six seeds."""
     made = criterion(on, None)
-    made.learn(good, bad)
+    made.learn(six(good), six(bad))
     return made
+
+
+def six(verdicts):
+    """Return the same verdicts with six seeds."""
+    return [replace(each, seed=seed) for each in verdicts for seed in range(6)]
 
 
 def test_what_to_bisect_on():
@@ -160,7 +165,7 @@ def bisected(tmp_path, given_up, on):
         "c",
         VERSIONS,
         trials_of,
-        2,
+        6,
         criterion(on, None),
         False,
         {},
@@ -178,6 +183,20 @@ def test_the_version_in_which_an_outcome_changed_is_found(tmp_path, on, first):
     assert found.bracket == (VERSIONS[first - 1], VERSIONS[first]) and not found.untold
     assert found.failing.trial == f"{VERSIONS[first]}-0"
     assert told[0].startswith("1.0: good, ") and told[1].startswith("1.15: bad, ")
+
+
+@pytest.mark.parametrize("seeds", [1, 5])
+def test_ends_that_so_few_seeds_do_not_tell_apart_have_no_boundary(trial, seeds):
+    judge = criterion("given_up", None)
+    judge.learn(six([trial(0)])[:seeds], six([trial(900)])[:seeds])
+    assert judge.state([trial(900)]) is GOOD and "six" in judge.hint
+
+
+def test_ends_that_differ_in_some_seeds_only_have_no_boundary(trial):
+    judge = criterion("given_up", None)
+    other = [trial(900 if seed == 3 else 0, seed=seed) for seed in range(6)]
+    judge.learn(six([trial(0)]), other)
+    assert judge.state([trial(900)]) is GOOD
 
 
 def test_without_a_change_the_ends_are_not_as_was_said(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -30,10 +31,13 @@ class Adapter:
     #: True if the client runs its callbacks only inside :meth:`poll`. A separate thread then calls it.
     polls = False
 
-    #: Settings under the client's own names, as text, and why some of them are not applied. An adapter that declares
-    #: the feature ``client_config`` reads the former and fills the latter.
+    #: Settings under the client's own names, as text, for an adapter that declares the feature ``client_config``.
     own: Mapping[str, str] = MappingProxyType({})
-    own_not_set: NotSet
+
+    @cached_property
+    def own_not_set(self) -> NotSet:
+        """Why some of ``own`` are not applied. The adapter fills it."""
+        return {}
 
     def configure(self, config: Mapping[str, Any]) -> tuple[Applied, NotSet]:
         """Build the client from settings in the Java names.
