@@ -133,6 +133,11 @@ class Server:
         self._broken: ToxiproxyError | None = None
         self._requests = Requests(log, endpoint.user_agent) if log is not None else None
 
+    @property
+    def address(self) -> tuple[str, int]:
+        """The address of the server's API."""
+        return self._endpoint.address
+
     async def create(self, address: LaneAddress) -> Proxy:
         """Create an enabled proxy for ``address``. Raise PortInUse if something else listens on its advertised port."""
         listen, upstream = ("{}:{}".format(*end) for end in (address.advertised, address.witness))
@@ -175,7 +180,7 @@ class Server:
                 "Toxiproxy {version} runs on port {port}, but 2.12 is needed: "
                 "toxics behave differently in other versions",
                 version=version,
-                port=self._endpoint.address[1],
+                port=self.address[1],
             )
 
     async def sweep(self) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import UTC, datetime, timedelta
@@ -84,3 +86,19 @@ def program() -> Callable[[str], Launch]:
     library = str(Path(clients.adapters.python_lib.__file__).parent)
     folder = Path(__file__).parent / "suites" / "contract" / "broken"
     return lambda name: Launch((sys.executable, "-s", str(folder / f"{name}.py")), {"PYTHONPATH": library})
+
+
+@pytest.fixture
+def user_is(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Return a function that makes this process seem to run as a user."""
+    # A process that has really changed its user cannot change back, which would affect the other tests.
+    return lambda uid: monkeypatch.setattr(os, "geteuid", lambda: uid)
+
+
+@pytest.fixture
+def temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make this process and its children create their temporary files in the folder of the test, and return it."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    # This process may have read the environment before.
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path

@@ -65,7 +65,8 @@ class LocalCluster:
     ) -> None:
         self.version = cluster_id.version
         self.cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        self._layout = layout
+        #: The nodes with their own listeners, and the lanes.
+        self.layout = layout
         #: The credentials that INTERNAL requires, or None.
         self.credentials = Credentials.drawn() if is_guarded else None
         self._java = java
@@ -74,7 +75,7 @@ class LocalCluster:
         self._nodes = {
             node.node_id: BrokerNode(
                 node.node_id,
-                (*self._jvm(), "kafka.Kafka", self._properties(node.node_id)),
+                (*self._jvm(), "kafka.Kafka", self.properties_file(node.node_id)),
                 log_dir / f"node-{node.node_id}.log",
             )
             for node in layout.nodes
@@ -93,7 +94,7 @@ class LocalCluster:
     @property
     def addresses(self) -> tuple[LaneAddress, ...]:
         """The chains of all lanes on all nodes."""
-        return self._layout.addresses
+        return self.layout.addresses
 
     @property
     def internal_addresses(self) -> Mapping[int, Address]:
@@ -185,11 +186,11 @@ class LocalCluster:
 
     async def start(self) -> None:
         """Format and start all nodes. Raises BrokerDied if one of them is not ready within 3 min."""
-        for node in self._layout.nodes:
+        for node in self.layout.nodes:
             folder = self._node_folder(node.node_id)
             folder.mkdir()
-            properties = settings.server_properties(self._layout, node, folder / "data", self.credentials)
-            self._properties(node.node_id).write_text(settings.render(properties | dict(self._config)))
+            properties = settings.server_properties(self.layout, node, folder / "data", self.credentials)
+            self.properties_file(node.node_id).write_text(settings.render(properties | dict(self._config)))
         _, name, text = settings.logging(self.version, self._folder)
         (self._folder / name).write_text(text)
         await self._format()
@@ -218,7 +219,7 @@ class LocalCluster:
         try:
             for node in self._nodes.values():
                 tool = (*self._jvm(), "kafka.tools.StorageTool", "format", f"--cluster-id={self.cluster_id}")
-                argv = (*tool, "--config", str(self._properties(node.node_id)))
+                argv = (*tool, "--config", str(self.properties_file(node.node_id)))
                 children.append(await processes.spawn(argv, stdout=node.log, stderr=node.log))
             for child, node in zip(children, self._nodes.values(), strict=True):
                 async with asyncio.timeout(START_TIMEOUT_S):
@@ -242,7 +243,7 @@ class LocalCluster:
 
     async def _until_ready(self) -> None:
         up = self._internal().keys()
-        nodes = [node for node in self._layout.nodes if node.node_id in up]
+        nodes = [node for node in self.layout.nodes if node.node_id in up]
         internal = {node.internal for node in nodes}
         waiting = [at for node in nodes for at in (node.internal, *(lane.listener for lane in node.lanes))]
 
@@ -250,7 +251,7 @@ class LocalCluster:
             if (reason := self.died()) is not None:
                 raise BrokerDied("broker-died", "{how}", how=reason)
             while waiting:
-                told = self._layout.told(waiting[0])
+                told = self.layout.told(waiting[0])
                 named = {node_id: told[node_id] for node_id in up}
                 guarded = self.credentials if waiting[0] in internal else None
                 await assert_ready(waiting[0], self.cluster_id, named, self._probes[waiting[0]], guarded)
@@ -268,7 +269,7 @@ class LocalCluster:
 
     def _internal(self) -> dict[int, Address]:
         return {
-            n.node_id: n.internal for n in self._layout.nodes if self._nodes[n.node_id].state is NodeState.UP
+            n.node_id: n.internal for n in self.layout.nodes if self._nodes[n.node_id].state is NodeState.UP
         }
 
     def _jvm(self) -> tuple[str, ...]:
@@ -279,7 +280,8 @@ class LocalCluster:
     def _node_folder(self, node_id: int) -> Path:
         return self._folder / f"node-{node_id}"
 
-    def _properties(self, node_id: int) -> Path:
+    def properties_file(self, node_id: int) -> Path:
+        """Return the path of the node's server.properties, which contains the password of INTERNAL."""
         return self._node_folder(node_id) / "server.properties"
 
 

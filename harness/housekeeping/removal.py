@@ -26,7 +26,7 @@ class InUse(Exception):
 
 def remove(thing: Found) -> str:
     """Remove an item. Return why a part of it stayed, or "" if it is gone. InUse: all of it stays."""
-    locked, removed = _WAYS[thing.kind]
+    locked, removed = WAYS[thing.kind]
     if not os.access(
         thing.path.parent, os.W_OK | os.X_OK, effective_ids=True
     ):  # before any part of it is removed
@@ -98,7 +98,7 @@ def _remove_cache(path: Path, _: int) -> None:
 
 
 #: Kind -> the lock for its removal, and the function that removes it.
-_WAYS: Final[Mapping[Kind, tuple[_Locked, Callable[[Path, int], None]]]] = {
+WAYS: Final[Mapping[Kind, tuple[_Locked, Callable[[Path, int], None]]]] = {
     Kind.RUN: (runs.claimed, _remove_run),
     Kind.INSTALLATION: (uses.alone, _remove_installation),
     Kind.CACHE: (lambda _: nullcontext(-1), _remove_cache),

@@ -24,6 +24,12 @@ _commands: dict[tuple[str, ...], tuple[str, ...]] = {}
 _settings: dict[tuple[str, str], set[str | int]] = {}
 
 
+def forget() -> None:
+    """Forget the true commands and settings, as in a new process."""
+    _commands.clear()
+    _settings.clear()
+
+
 def stored_command(argv: Sequence[str]) -> tuple[str, ...]:
     """Return ``argv`` as a plan stores it.
 

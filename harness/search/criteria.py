@@ -132,9 +132,10 @@ class ByOutcome:
         return "" if value is None else f"{self.metric.heading} {words.told(self.metric, value)}"
 
     def _differ(self, good: Sequence[TrialVerdict], bad: Sequence[TrialVerdict]) -> bool:
-        sides = [_by_trial(side) for side in (good, bad)]
         of_metric = [
-            each for each in changes(paired(*sides, lambda *_: Cell(""))) if each.metric == self.metric.name
+            each
+            for each in changes(paired(_by_trial(good), _by_trial(bad), lambda *_: Cell("")))
+            if each.metric == self.metric.name
         ]
         return any(sign_test(each.worse, each.better) <= 1 - CONFIDENCE for each in of_metric)
 

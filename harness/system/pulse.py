@@ -9,6 +9,8 @@ from contextlib import suppress
 from typing import Final, Self
 
 EVERY_S: Final = 0.1
+#: The name of the task that measures.
+TASK: Final = "pulse"
 #: Less than half of the distance that the checks require to order two events (500 ms).
 LATE_NS: Final = 200_000_000
 #: Less than any timeout of a client, and more than the distance between two clock readings.
@@ -38,7 +40,7 @@ class Pulse:
 
     async def __aenter__(self) -> Self:
         self._look()
-        self._beating = asyncio.create_task(self._beat())
+        self._beating = asyncio.create_task(self._beat(), name=TASK)
         return self
 
     async def __aexit__(self, *_: object) -> None:

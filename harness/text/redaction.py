@@ -89,6 +89,12 @@ def remember(secrets: Iterable[str]) -> None:
     _known = _worth_knowing({*secrets, *_known})
 
 
+def forget() -> None:
+    """Forget the remembered values, as in a new process."""
+    global _known
+    _known = ()
+
+
 def value(name: str, given: V) -> V:
     """Return the value of a setting that a client reports, redacted for storage and display."""
     left = _stored(name, given, None)

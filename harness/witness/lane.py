@@ -46,7 +46,8 @@ class WitnessLane:
     ) -> None:
         self._lane = lane
         self._whole_limit_bytes = whole_limit_bytes
-        self._acceptors: list[Acceptor] = []
+        #: One per listening address, while the lane is open.
+        self.acceptors: list[Acceptor] = []
         self.relays: set[Relay] = set()
         self.idle = asyncio.Event()
         self.idle.set()
@@ -68,7 +69,7 @@ class WitnessLane:
     @property
     def failure(self) -> str | None:
         """The reason why the latest recording is disturbed or incomplete through no fault of the client, or None."""
-        if self._failure is None and not all(acceptor.is_open for acceptor in self._acceptors):
+        if self._failure is None and not all(acceptor.is_open for acceptor in self.acceptors):
             return f"the witness of lane {self._lane} does not listen any more"
         return self._failure
 
@@ -89,7 +90,7 @@ class WitnessLane:
         """
         for address in addresses:
             try:
-                self._acceptors.append(Acceptor(address.witness, partial(self._takes, address), self._fail))
+                self.acceptors.append(Acceptor(address.witness, partial(self._takes, address), self._fail))
             except OSError as error:
                 await self.close()
                 host, port = address.witness
@@ -103,7 +104,7 @@ class WitnessLane:
 
     async def close(self) -> None:
         """Stop listening and reset all open connections. Returns when every socket is closed."""
-        acceptors, self._acceptors = self._acceptors, []
+        acceptors, self.acceptors = self.acceptors, []
         for acceptor in acceptors:
             await acceptor.close()
         await self._end_all()
@@ -140,7 +141,7 @@ class WitnessLane:
 
     async def empty(self) -> None:
         """Reset every connection made so far, including those not accepted yet. Raises OSError as ``drain`` does."""
-        for acceptor in self._acceptors:
+        for acceptor in self.acceptors:
             await acceptor.drain()
         await self._end_all()
 

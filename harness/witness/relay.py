@@ -34,6 +34,8 @@ from harness.witness.transcript import BROKER, CLIENT, Transcript
 #: The limit of bytes that wait for a side that does not read, before the other side is paused. One more chunk may be on
 #: its way.
 HIGH_WATER_BYTES = 256 * 2**10
+#: The name of the task that connects to the broker.
+DIAL = "dial"
 
 
 class Side(asyncio.Protocol):
@@ -214,7 +216,7 @@ class Relay:
         elif side is self.client:
             self.client.transport.pause_reading()
             self._tell([self._transcript.opened(time.monotonic_ns())])
-            self._dial = asyncio.get_running_loop().create_task(self._reach_broker())
+            self._dial = asyncio.get_running_loop().create_task(self._reach_broker(), name=DIAL)
             self._dial.add_done_callback(self._has_dialled)
         else:
             self.client.transport.resume_reading()
@@ -328,6 +330,11 @@ class Relay:
             self._reserves(-self._begun.reserved_bytes)
             self._forget(self)
             self.done.set()
+
+    @property
+    def partial_request_bytes(self) -> int:
+        """The number of bytes that were passed on of a request that is not complete."""
+        return self._transcript.partial_request_bytes
 
     def abort(self) -> None:
         """End the connection because the witness itself stops."""

@@ -67,6 +67,11 @@ class Transcript:
         """Return the row for a client's connection."""
         return self._row(t_ns, FrameKind.OPEN)
 
+    @property
+    def partial_request_bytes(self) -> int:
+        """The number of bytes of a request that is not complete."""
+        return self._requests.pending_bytes
+
     def sent(self, t_ns: int, data: bytes, payload: bytes | None = None) -> Iterable[Frame]:
         """Return the rows of the requests that ``data``, sent from the client to the broker, completes.
 

@@ -287,7 +287,7 @@ class LanePath:
     async def passed_upstream(self, count: int) -> None:
         """Return once the witness has forwarded this many bytes of a request."""
         relays = self.witness.relays
-        while all(relay._transcript._requests.pending_bytes < count for relay in relays):  # noqa: ASYNC110
+        while all(relay.partial_request_bytes < count for relay in relays):  # noqa: ASYNC110
             await asyncio.sleep(0)  # no event signals a chunk that ends inside a frame
 
     async def canary(self) -> bool:

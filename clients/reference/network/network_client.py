@@ -104,6 +104,14 @@ class NetworkClient:
         """Return whether a connection or an attempt existed and has ended (connectionFailed in Java)."""
         return node_id in self._states.known() and self._states.is_disconnected(node_id)
 
+    def connection_state(self, node_id: int) -> ConnectionState:
+        """Return the state of the node's connection. DISCONNECTED if it was never tried."""
+        return self._states.state(node_id)
+
+    def in_flight_count(self, node_id: int) -> int:
+        """Return how many requests to the node have no response yet."""
+        return self._in_flight.count(node_id)
+
     def authentication_error(self, node_id: int) -> AuthenticationError | None:
         """Return why the node refused the credentials. Requests that need this node fail with it (NET-CON-11)."""
         return self._states.authentication_error(node_id)

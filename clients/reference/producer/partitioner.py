@@ -144,7 +144,7 @@ class Partitioner:
         if key is not None and not self.ignores_keys:
             return partition_for_key(key, len(known.partitions))
         sticky = self.sticky.get(topic)
-        if sticky is None or sticky.known is not known or self._is_enough(topic, sticky):
+        if sticky is None or sticky.known is not known or self.is_enough(topic, sticky):
             sticky = self.sticky[topic] = self._keep_or_choose(topic, sticky, known)
         return sticky.partition
 
@@ -166,7 +166,7 @@ class Partitioner:
         if key is None or self.ignores_keys:
             self.sticky[topic].bytes += size_bytes
 
-    def _is_enough(self, topic: str, sticky: Sticky) -> bool:
+    def is_enough(self, topic: str, sticky: Sticky) -> bool:
         """Return whether to switch: after a batch.size, but within an open batch only after twice that."""
         if 2 * sticky.bytes < self.most_bytes:
             return False
@@ -174,7 +174,7 @@ class Partitioner:
 
     def _keep_or_choose(self, topic: str, sticky: Sticky | None, known: TopicMetadata) -> Sticky:
         """Keep the partition after a metadata change, unless it has lost its leader (Java keeps it even then)."""
-        stays = sticky and not self._is_enough(topic, sticky)
+        stays = sticky and not self.is_enough(topic, sticky)
         if sticky and stays and sticky.partition in (known.available or known.partitions):
             sticky.known = known
             return sticky

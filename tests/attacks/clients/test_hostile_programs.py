@@ -161,6 +161,7 @@ def test_unresponsive_client_is_killed(attack, name):
 )
 def test_no_descendant_outlives_its_client(attack, monkeypatch, name, kept_by):
     start = partial(kept_process.start, is_namespaced=kept_by == "namespace")
+    # The machine determines the kind of keeper; the test tries both on every machine.
     monkeypatch.setattr(kept_process, "start", start)
 
     attacked = attack(name)

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import time
+from functools import partial
 
 import pytest
 
-from harness.running import live_trial
 from harness.running.campaign import Campaign
 from harness.running.install import install
+from harness.running.producers import Producers
 from harness.running.trial_runner import Execution
+from harness.system import pulse
 from harness.witness.begun import Begun
-from harness.witness.relay import Relay
+from harness.witness.relay import DIAL, Relay
 
 pytestmark = pytest.mark.jvm
 
 HOUR_NS = 3_600 * 10**9
+
+
+def cancel_tasks(name):
+    for task in asyncio.all_tasks():
+        if task.get_name() == name:
+            task.cancel()
 
 
 def dial_is_cancelled(monkeypatch, _):
@@ -25,8 +32,7 @@ def dial_is_cancelled(monkeypatch, _):
 
     def cancelled(relay, side):
         connected(relay, side)
-        if relay._dial is not None:
-            relay._dial.cancel()
+        cancel_tasks(DIAL)
 
     # A real connection is never slow enough to be cancelled at this moment.
     monkeypatch.setattr(Relay, "connected", cancelled)
@@ -40,16 +46,27 @@ def reading_fails(monkeypatch, _):
     monkeypatch.setattr(Begun, "feed", fails)
 
 
-def pulse_ends(_, trial):
-    trial._pulse._beating.cancel()
+def pulse_ends(*_):
+    cancel_tasks(pulse.TASK)
 
 
-def clock_goes_forward(_, trial):
-    trial._pulse._wall_ns = lambda: time.time_ns() + HOUR_NS
+def clock_steps_by(step_ns):
+    """Return a disturbance that adds ``step_ns`` to each reading of the wall clock."""
+
+    def disturb(monkeypatch, _):
+        looked = pulse.Pulse.looked
+
+        def stepped(each, before_ns, wall_ns, after_ns):
+            looked(each, before_ns, wall_ns + step_ns, after_ns)
+
+        # Only root can set the clock of the machine, and every other process would be affected.
+        monkeypatch.setattr(pulse.Pulse, "looked", stepped)
+
+    return disturb
 
 
-def clock_goes_back(_, trial):
-    trial._pulse._wall_ns = lambda: time.time_ns() - HOUR_NS
+def witness_stops_listening(_, lane):
+    lane.witness.acceptors[0].stop()
 
 
 #: In the order of the trials. The witness that stops listening is last, because no trial can follow it on its lane.
@@ -57,14 +74,10 @@ DISTURBANCES = [
     (dial_is_cancelled, "witness-failed", "CancelledError()"),
     (reading_fails, "witness-failed", "ZeroDivisionError("),
     (pulse_ends, "pulse-ended", ""),
-    (clock_goes_forward, "clock-stepped", "forward by 3,600.0"),
-    (clock_goes_back, "clock-stepped", "back by 3,600.0"),
+    (clock_steps_by(HOUR_NS), "clock-stepped", "forward by 3,600.0"),
+    (clock_steps_by(-HOUR_NS), "clock-stepped", "back by 3,600.0"),
     (lambda *_: None, "held", ""),
-    (
-        lambda _, trial: trial._lane.witness._acceptors[0].stop(),
-        "witness-failed",
-        "lane 0",
-    ),
+    (witness_stops_listening, "witness-failed", "lane 0"),
 ]
 
 
@@ -72,26 +85,26 @@ DISTURBANCES = [
 def test_failing_observer_makes_its_trial_a_harness_error(planned, monkeypatch):
     store = planned(len(DISTURBANCES)).store
     names = [spec.trial for spec in store.record.plan.trials]
-    hand_over, run = live_trial.LiveTrial._hand_over, Execution.run
+    load, run = Producers.load, Execution.run
+    waiting = []
 
-    async def disturbed(trial, client, command):
+    async def disturbed(producers, name, command):
         """Start the disturbance of this trial when its first records are handed over."""
-        disturb, *_ = DISTURBANCES[names.index(trial._spec.trial)]
-        if disturb not in begun:
-            begun.append(disturb)
-            disturb(patch, trial)
-        await hand_over(trial, client, command)
+        while waiting:
+            waiting.pop()()
+        await load(producers, name, command)
 
     async def one(execution, index, spec, cluster, lane):
+        disturb, *_ = DISTURBANCES[names.index(spec.trial)]
+        waiting.append(partial(disturb, patch, lane))
         try:
             return await run(execution, index, spec, cluster, lane)
         finally:
             patch.undo()
 
-    begun = []
     with pytest.MonkeyPatch.context() as patch:
-        # The campaign creates its trials itself, and a disturbance needs the one that is running.
-        monkeypatch.setattr(live_trial.LiveTrial, "_hand_over", disturbed)
+        # The campaign creates its trials itself, and a disturbance needs the lane of the one that is running.
+        monkeypatch.setattr(Producers, "load", disturbed)
         monkeypatch.setattr(Execution, "run", one)
         clients = install(spec.client for spec in store.record.plan.trials)
         asyncio.run(Campaign(store, clients, 1, lambda _: None, lambda _: None).run())

@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import subprocess
 import sys
-import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -84,12 +83,12 @@ def test_trial_with_deep_folders_can_be_rerun(run, trial) -> None:
     assert not list(trial.iterdir())
 
 
-def test_deep_scratch_folder_of_dead_process_is_swept(tmp_path, monkeypatch) -> None:
+def test_deep_scratch_folder_of_dead_process_is_swept(temporary_folder) -> None:
     """A client can leave such a folder. If it was not removed, every later command would fail."""
     with subprocess.Popen(["true"]) as dead:
         pass
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    left = tmp_path / f"kafka-trial-{dead.pid}-1-{processes._namespace()}-x"
+    namespace = processes.owner().rpartition(":")[2]
+    left = temporary_folder / f"kafka-trial-{dead.pid}-1-{namespace}-x"
     create_nested(left, DEEP)
     assert f"folder {left}" in processes.sweep()
     assert not left.exists()

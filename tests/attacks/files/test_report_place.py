@@ -161,6 +161,7 @@ def test_folder_with_invalid_manifest_is_not_replaced(run, command, tmp_path, li
 
 def test_too_large_manifest_is_refused(run, command, tmp_path, monkeypatch) -> None:
     final = write_report(run, tmp_path / "out")
+    # A manifest above the real limit would take more than 160 MiB of memory.
     monkeypatch.setattr("reports.place.PLAN_BYTES", 100)
     assert command("report", run.folder, "--out", final).code == 2
     assert (final / "index.html").exists()

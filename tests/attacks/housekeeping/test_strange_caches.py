@@ -40,7 +40,7 @@ def install(place: Path, build: Callable[[Path], None]) -> Path:
 def put(place: Path) -> Path:
     """Create an installation that was last used in 1970."""
     install(place, lambda folder: (folder / "library").touch())
-    os.close(uses._held.pop(place))
+    uses.release(place)
     for path in (place, uses.mark_of(place)):
         os.utime(path, (0, 0))
     return place
@@ -98,8 +98,6 @@ def test_installation_whose_mark_is_not_a_file_is_kept(cache, victim, capsys, ki
     assert (code, gone) == (0, []) and "old: " in said
     install(place, lambda _: pytest.fail("it is there"))
     assert (victim / "one" / "file").stat().st_mtime_ns == before
-    if place in uses._held:
-        os.close(uses._held.pop(place))
 
 
 def test_read_only_cache_can_be_used(cache, monkeypatch) -> None:
@@ -111,7 +109,7 @@ def test_read_only_cache_can_be_used(cache, monkeypatch) -> None:
     # Only root can mount a read-only disk.
     monkeypatch.setattr("harness.provision.lock_files.opened", refused)
     assert install(place, lambda _: pytest.fail("it is there")) == place
-    assert place not in uses._held
+    assert not uses.is_used(place)
 
 
 def test_using_process_is_reported_by_its_pid(cache) -> None:

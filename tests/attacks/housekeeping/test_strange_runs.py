@@ -242,7 +242,7 @@ def test_run_replaced_by_a_link_during_removal_is_not_followed(runs_folder, outs
             yield descriptor
 
     # The race between the claim and the removal cannot be won reliably with a second process.
-    monkeypatch.setitem(removal._WAYS, Kind.RUN, (swapped, removal._remove_run))
+    monkeypatch.setitem(removal.WAYS, Kind.RUN, (swapped, removal.WAYS[Kind.RUN][1]))
     assert "could not be removed completely" in removal.remove(Found(Kind.RUN, folder, 0))
     assert list((runs_folder / "moved").iterdir()) == []
 

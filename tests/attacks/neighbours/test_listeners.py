@@ -34,7 +34,7 @@ def cluster(
 
 
 def own_listeners(cluster: LocalCluster) -> dict[str, Address]:
-    [node] = cluster._layout.nodes
+    [node] = cluster.layout.nodes
     return {"INTERNAL": node.internal, "CONTROLLER": node.controller}
 
 
@@ -74,7 +74,7 @@ def test_harness_is_accepted(cluster):
 
 def test_password_is_in_a_private_folder(cluster):
     _, kafka = cluster
-    place: Path = kafka._properties(1)
+    place: Path = kafka.properties_file(1)
 
     assert kafka.credentials.password in place.read_text()
     assert any(folder.stat().st_mode & 0o077 == 0 for folder in place.parents)

@@ -32,7 +32,7 @@ class Neighbour:
     """Another user of the machine, who knows the address of the API."""
 
     def __init__(self, server: Server, proxy: Proxy) -> None:
-        port = server._endpoint.address[1]
+        port = server.address[1]
         self._url = f"http://127.0.0.1:{port}"
         self._proxy = f"/proxies/{NAME.format(proxy.address.advertised[1])}"
 
@@ -114,7 +114,7 @@ def test_requests_of_a_neighbour_are_reported(tmp_path: Path) -> None:
 @pytest.mark.long("starts Toxiproxy, and faults take seconds")
 def test_requests_without_user_agent_are_reported(tmp_path: Path) -> None:
     async def work(proxy: Proxy, server: Server, other: Neighbour) -> None:
-        reader, writer = await asyncio.open_connection(*server._endpoint.address)
+        reader, writer = await asyncio.open_connection(*server.address)
         writer.write(b"GET /version HTTP/1.0\r\n\r\n")
         await reader.read()
         writer.close()

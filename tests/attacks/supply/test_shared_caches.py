@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -44,10 +45,9 @@ def test_cache_in_a_sticky_folder_is_accepted(cache: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can change the owner of a folder")
-def test_cache_of_another_user_is_refused(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_of_another_user_is_refused(cache: Path, user_is: Callable[[int], None]) -> None:
     place = installed("kind", "name", build)
     (place / "thing").unlink()
     os.chown(installations(), THEIRS, THEIRS)
-    # Root is trusted by every check, and changing the user would affect the other tests.
-    monkeypatch.setattr(os, "geteuid", lambda: OURS)
+    user_is(OURS)  # root is trusted by every check
     assert refused().hint == "set KAFKA_TRIAL_CACHE to a folder of your own"

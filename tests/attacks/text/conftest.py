@@ -63,11 +63,10 @@ def hostile_texts() -> st.SearchStrategy[str]:
 @pytest.fixture(autouse=True)
 def secrets_forgotten() -> Iterator[None]:
     """Forget the secrets of each test, so that the next one does not redact them."""
-    known, redaction._known = redaction._known, ()
+    redaction.forget()
     yield
-    redaction._known = known
-    typed_settings._commands.clear()
-    typed_settings._settings.clear()
+    redaction.forget()
+    typed_settings.forget()
 
 
 def hostile_verdict(text: str, verdict: str = "fail") -> TrialVerdict:

@@ -26,8 +26,9 @@ from harness.model.rows import (
 )
 from harness.model.spec import AtTime, ClientRef, FaultSpec, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
+from harness.text.version_order import by_version
 from reports.pages import overview
-from reports.pages.site import Texts, _templates, _url
+from reports.pages.rendering import Texts, templates, url
 from reports.pages.trial_page import TrialRows, trial_page
 
 INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -109,9 +110,9 @@ def evidence_of(text: str) -> Evidence:
 def rendered(text: str, folder: Path, verdict_of: Any) -> Page:
     verdict = verdict_of(text)
     page = trial_page(evidence_of(text), verdict, NO_ROWS, folder)
-    html = _templates().get_template("trial.html")
+    html = templates().get_template("trial.html")
     texts = Texts({text: text}, {text: text}, {text: text})
-    up, run = "../", _url("../..")
+    up, run = "../", url("../..")
     source = html.render(
         up=up, run_folder=run, texts=texts, schema_version=SCHEMA_VERSION, page=page, siblings=[verdict] * 2
     )
@@ -165,12 +166,12 @@ def strings(value: Any) -> list[str]:
     ],
 )
 def test_special_characters_in_links_are_escaped(path, url):
-    assert _url(path) == url
+    assert url(path) == url
 
 
 def test_long_version_numbers_are_sorted_as_numbers():
     many = f"c@{'9' * 10_000}"
-    assert sorted(["c@10", many, "c@9"], key=overview.by_version) == ["c@9", "c@10", many]
+    assert sorted(["c@10", many, "c@9"], key=by_version) == ["c@9", "c@10", many]
 
 
 def test_command_is_shown_on_one_line():

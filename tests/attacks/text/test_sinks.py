@@ -144,27 +144,37 @@ def test_progress_is_plain_text(text, capsys, verdict_of, record_of):
     with LiveTable(Plan(1, (SPEC,)), [], 1, quiet=False) as table:
         table.began(msgspec.structs.replace(SPEC, scenario=text, client=ClientRef(text, text)))
         drawn = Table.grid()
+        # The table is drawn only on a terminal, and the tests have none.
         drawn.add_row(table._drawn())
         console.console.print(drawn)
         table.ended(verdict_of(text, "harness-error"))
     assert_plain(capsys.readouterr().err)
 
 
+def exit_code_after(error: Exception) -> int:
+    """Return the exit code of a command that fails with ``error``."""
+
+    def fail() -> None:
+        raise error
+
+    with pytest.MonkeyPatch.context() as patch:
+        # No command fails with a text that a test chooses.
+        patch.setattr(main.own_packages, "check", fail)
+        return main.call([])
+
+
 @for_any_text
 def test_errors_are_plain_text(text, capsys, verdict_of, record_of):
-    main._told(KafkaTrialError("made-up", "{text}", text=text, hint=text))
-    main._defect(ValueError(text))
+    assert exit_code_after(KafkaTrialError("made-up", "{text}", text=text, hint=text)) == 3
+    assert exit_code_after(ValueError(text)) == 3
     assert_plain(capsys.readouterr().err)
 
 
 @for_any_text
 def test_printed_traceback_is_plain_text(text, capsys, verdict_of, record_of):
-    try:
-        raise ValueError(text)
-    except ValueError as error:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv(main.TRACEBACK, "1")
-            assert main._defect(error) == 3
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(main.TRACEBACK, "1")
+        assert exit_code_after(ValueError(text)) == 3
     err = capsys.readouterr().err
     assert "Traceback" in err
     assert_plain(err)
@@ -175,7 +185,7 @@ def test_traceback_contains_no_line_of_a_private_key(capsys, monkeypatch, tmp_pa
     try:
         raise ValueError("-----BEGIN PRIVATE KEY-----\nMIIEv\n-----END PRIVATE KEY-----")
     except ValueError as error:
-        main._defect(error)
+        exit_code_after(error)
         defects.told(error, tmp_path)
     for told in (capsys.readouterr().err, (tmp_path / defects.TRACEBACK).read_text()):
         assert "ValueError: [redacted]" in told and "MIIEv" not in told.partition("ValueError: [redacted]")[2]

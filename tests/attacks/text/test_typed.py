@@ -38,12 +38,6 @@ def run_of(tmp_path, *specs: TrialSpec) -> RunStore:
     return RunStore.create(tmp_path, RunRecord("r", "now", Plan(1, specs), 1, {}, ["kafka-trial"]))
 
 
-def forget() -> None:
-    """Forget the typed secrets, as if the next command ran in a new process."""
-    typed_settings._commands.clear()
-    typed_settings._settings.clear()
-
-
 def test_plan_is_redacted_and_client_gets_the_secret():
     [ref] = clients((), ARGV)
     assert ref.command == STORED
@@ -53,7 +47,7 @@ def test_plan_is_redacted_and_client_gets_the_secret():
 def test_command_without_secrets_is_unchanged():
     argv = (sys.executable, "-p", "9092", "--topic", "t")
     [ref] = clients((), argv)
-    forget()
+    typed_settings.forget()
     assert ref.command == argv and installed(ref).launch.argv == argv
 
 
@@ -88,7 +82,7 @@ def test_redacted_plan_is_refused_without_the_command(argv, tmp_path, capsys):
     store = run_of(tmp_path, spec_of(ref))
     record = TrialRecord(spec_of(ref), "r", "t", 0, Phases(), Ending.HARNESS_ERROR, "x", "x")
     store.write_evidence(Evidence(record, (), (), (), ()))
-    forget()
+    typed_settings.forget()
     named = [each.format(store.folder) for each in argv]
 
     assert call([*named, "--out-dir", str(tmp_path / "out")]) == 2
@@ -115,7 +109,7 @@ def test_redacted_plan_is_refused_without_the_command(argv, tmp_path, capsys):
 def test_command_given_again_is_used(tmp_path):
     [ref] = clients((), ARGV)
     store = run_of(tmp_path, spec_of(ref))
-    forget()
+    typed_settings.forget()
     plan = store.record.plan
     typed_settings.again(ARGV, plan)
     assert installed(plan.trials[0].client).launch.argv == ARGV

@@ -19,7 +19,7 @@ class Slow(AsyncAdapter):
         self.cancelled = threading.Event()
 
     async def on_configure(self, config):
-        self.room = asyncio.Semaphore(0)
+        self.room, self.loop = asyncio.Semaphore(0), asyncio.get_running_loop()
         return dict(config), {}
 
     async def on_send(self, topic, key, value, partition, result):
@@ -54,7 +54,7 @@ def test_send_waits_until_the_record_is_accepted(adapter):
     sending = threading.Thread(target=send_all, daemon=True)
     sending.start()
     for _ in range(3):
-        adapter._loop.call_soon_threadsafe(adapter.room.release)
+        adapter.loop.call_soon_threadsafe(adapter.room.release)
     sending.join(10)
     assert sent == [("a", ["a"]), ("b", ["a", "b"]), ("c", ["a", "b", "c"])]
 

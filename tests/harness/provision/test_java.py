@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ from harness.model.errors import EnvironmentProblem
 from harness.provision.java import ensure_java, find_java
 from testkit.codes import raises_code
 
-#: Tests replace ``os.geteuid``, because they cannot change their user.
 OFFERS = "echo openjdk-11-jre-headless - old; echo openjdk-25-jre-headless - new; echo openjdk-21-jre-headless - fits"
 
 
@@ -58,37 +56,37 @@ def test_a_broken_java_is_not_used(machine: Any) -> None:
     ],
 )
 def test_the_hint_is_the_command_that_installs_java(
-    machine: Any, monkeypatch: pytest.MonkeyPatch, euid: int, offers: str, command: str
+    machine: Any, user_is: Any, euid: int, offers: str, command: str
 ) -> None:
     machine.has("apt-get", "false")
     machine.has("apt-cache", offers)
-    monkeypatch.setattr(os, "geteuid", lambda: euid)
+    user_is(euid)
     with raises_code(EnvironmentProblem, "java-missing", needed=17) as caught:
         find_java()
     assert caught.value.hint == command
 
 
-def test_java_is_installed_with_the_rights_to_do_so(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_java_is_installed_with_the_rights_to_do_so(machine: Any, user_is: Any) -> None:
     source = machine.has_java("21", machine.bin.parent / "archive")
     machine.has(
         "apt-get", f'case "$*" in *install*openjdk-21-jre-headless) cp {source} {machine.bin}/java;; esac'
     )
     machine.has("apt-cache", OFFERS)
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    user_is(0)
     assert ensure_java().version == 21
 
 
-def test_a_failed_installation_names_the_cause(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_installation_names_the_cause(machine: Any, user_is: Any) -> None:
     machine.has("apt-get", 'case "$*" in *install*) echo "E: no space"; echo bye; exit 100;; esac')
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    user_is(0)
     with raises_code(EnvironmentProblem, "install-failed", why="E: no space"):
         ensure_java()
 
 
-def test_nothing_is_installed_without_the_rights(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_installed_without_the_rights(machine: Any, user_is: Any) -> None:
     machine.has("apt-get", f"touch {machine.bin}/called")
     machine.has("sudo", "exit 1")
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    user_is(1000)
     with raises_code(EnvironmentProblem, "java-missing"):
         ensure_java()
     assert not (machine.bin / "called").exists()

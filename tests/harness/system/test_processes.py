@@ -10,7 +10,6 @@ import select
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -86,10 +85,8 @@ class Harness:
 
 
 @pytest.fixture
-def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Harness]:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))  # so that no other command can sweep its folder
-    # This process may have read the environment before.
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+def harness(temporary_folder: Path) -> Iterator[Harness]:
+    """Return a harness whose folder no other command can sweep."""
     harness = Harness()
     try:
         yield harness

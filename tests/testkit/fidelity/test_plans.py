@@ -59,6 +59,9 @@ def test_correct_brokers_agree(differing: Any, version: str, nodes: int) -> None
         assert differing(plan, version, lambda _patch: None) == []
 
 
+# The scripted brokers have no defects that can be switched on, so each sabotage patches the function with the rule.
+
+
 def _accepts_gaps(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ProducerStateEntry, "check", lambda *_: None)
 
@@ -78,7 +81,7 @@ def _knows_four_duplicates(patch: pytest.MonkeyPatch) -> None:
 
 
 def _wrong_code_for_acks(patch: pytest.MonkeyPatch) -> None:
-    may_append = produce._may_append
+    may_append = produce.may_append
 
     def wrong(*arguments: Any) -> bool:
         try:
@@ -88,7 +91,7 @@ def _wrong_code_for_acks(patch: pytest.MonkeyPatch) -> None:
                 raise RequestRefused(ErrorCode.invalid_request) from None
             raise
 
-    patch.setattr(produce, "_may_append", wrong)
+    patch.setattr(produce, "may_append", wrong)
 
 
 def _believes_the_header(patch: pytest.MonkeyPatch) -> None:
@@ -102,10 +105,10 @@ def _believes_the_header(patch: pytest.MonkeyPatch) -> None:
 
 
 def _forgets_epochs(patch: pytest.MonkeyPatch) -> None:
-    partitions = metadata._partitions
+    partitions = metadata.partition_rows
     patch.setattr(
         metadata,
-        "_partitions",
+        "partition_rows",
         lambda *given: (
             replace(each, leader_epoch=0) if hasattr(each, "leader_epoch") else each
             for each in partitions(*given)

@@ -93,7 +93,7 @@ def _topics(state: ClusterState, request: Request, error: InjectedError | None) 
             name=name,
             topic_id=topic_id,
             is_internal=name in INTERNAL_TOPICS,
-            partitions=() if topic is None else tuple(_partitions(state, request, topic, error)),
+            partitions=() if topic is None else tuple(partition_rows(state, request, topic, error)),
         )
 
 
@@ -134,9 +134,10 @@ def _by_name(state: ClusterState, body: Any, name: str) -> tuple[str, UUID, Erro
     return name, _NO_ID, ErrorCode.unknown_topic_or_partition
 
 
-def _partitions(
+def partition_rows(
     state: ClusterState, request: Request, topic: Topic, error: InjectedError | None
 ) -> Iterator[Any]:
+    """Return the topic's partitions as a response of the request's version has them."""
     make = maker(Api.METADATA, request.version, "MetadataResponsePartition")
     alive = frozenset(state.alive())
     for partition in topic.partitions:

@@ -197,7 +197,7 @@ def _hint(topic: Topic, outcome: _Outcome) -> None:
 def _append(request: Request, topic: Topic, partition: Partition, batch: bytes, outcome: _Outcome) -> None:
     is_at_log = False
     try:
-        is_at_log = _may_append(request, topic, partition, batch)
+        is_at_log = may_append(request, topic, partition, batch)
         appended = partition.log.append(batch, topic.config, partition.leader_epoch, request.now_ms)
     except RequestRefused as refused:
         outcome.code, outcome.message = refused.code, refused.message
@@ -213,7 +213,7 @@ def _append(request: Request, topic: Topic, partition: Partition, batch: bytes, 
         _wait(request, outcome)
 
 
-def _may_append(request: Request, topic: Topic, partition: Partition, data: bytes) -> bool:
+def may_append(request: Request, topic: Topic, partition: Partition, data: bytes) -> bool:
     """Return True, or raise Refused: the checks that precede those of the log."""
     acks = request.body.acks
     if acks not in (_ALL, 0, 1):

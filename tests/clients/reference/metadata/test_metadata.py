@@ -186,7 +186,7 @@ def test_missing_common_version_fails_waiting_sends(world):
     """MET-16: the error is reported once, since the wait could never succeed."""
     w = world()
     w.brokers.offer(Api.METADATA, 90, 91)
-    w.until(lambda: w.metadata._failures > 0)
+    w.until(lambda: bool(w.told(MetadataFailed)))
     error = w.metadata.take_fatal_error()
     assert error is not None and error.name == "UNSUPPORTED_VERSION"
     assert w.metadata.take_fatal_error() is None

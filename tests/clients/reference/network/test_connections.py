@@ -176,5 +176,5 @@ def test_least_loaded_node_is_preferred(world):
     chosen = client.least_loaded_node(w.now_ms)
     assert chosen in (2, 3)
     client.ready(chosen, w.now_ms)
-    assert client._states.state(chosen) is ConnectionState.CONNECTING
+    assert client.connection_state(chosen) is ConnectionState.CONNECTING
     assert client.least_loaded_node(w.now_ms) == chosen

@@ -11,7 +11,9 @@ from clients.reference.errors import IllegalStateError
 from clients.reference.metadata.metadata import Metadata
 from clients.reference.network.in_flight_requests import InFlightRequest, InFlightRequests
 from clients.reference.network.network_client import NetworkClient
+from clients.reference.network.request_tracker import RequestTracker
 from clients.reference.ports import INT32_MAX
+from clients.reference.producer.producer import Components
 from clients.reference.telemetry.trace import CallbackFailed, RequestLost, no_trace
 from harness.wire.apis import Api
 
@@ -113,7 +115,7 @@ def test_requests_in_flight_are_limited(world, limit):
     outstanding = []
 
     def all_done():
-        outstanding.append(w.client._in_flight.count(1))
+        outstanding.append(w.client.in_flight_count(1))
         return all(delivery.is_done for delivery in deliveries)
 
     w.until(all_done)
@@ -153,10 +155,19 @@ def test_raising_completion_does_not_stop_other_requests(world):
     assert any("RuntimeError: mine" in event.what for event in w.told(CallbackFailed))
 
 
+class LastCorrelationIds(RequestTracker):
+    def __init__(self, *given):
+        super().__init__(*given)
+        self.next_correlation_id = INT32_MAX - 9
+
+
+class AboutToWrap(NetworkClient):
+    exchanges = LastCorrelationIds
+
+
 def test_correlation_ids_wrap_and_skip_reserved_ones(world):
     """NET-INF-02."""
-    w = world()
-    w.client._exchanges.next_correlation_id = INT32_MAX - 9
+    w = world(Components(network_client=AboutToWrap))
     w.settle(w.send())
     ids = [seen.correlation_id for seen in w.brokers.seen]
     assert ids[:4] == [INT32_MAX - 9, INT32_MAX - 8, -INT32_MAX - 1, -INT32_MAX]

@@ -84,7 +84,7 @@ class Client:
 
     def become_ready(self, node_id):
         self.client.ready(node_id, self.now_ms)
-        if self.client._states.state(node_id) is ConnectionState.CONNECTING:
+        if self.client.connection_state(node_id) is ConnectionState.CONNECTING:
             self.network.polled.connected.append(node_id)
             self.poll()
             self.network.polled.completed_sends.append(node_id)
@@ -125,7 +125,7 @@ def test_every_request_completes_once_and_in_order_per_connection(steps):
     c = Client(reconnect_backoff_ms=0, reconnect_backoff_max_ms=0, max_in_flight_requests_per_connection=3)
     unwritten = {1: False, 2: False}
     for step, node_id in steps:
-        waiting = bool(c.network.written.get(node_id)) and c.client._states.state(node_id).value == "READY"
+        waiting = bool(c.network.written.get(node_id)) and c.client.connection_state(node_id).value == "READY"
         if step == "ready":
             c.become_ready(node_id)
         elif step == "send":
@@ -148,9 +148,9 @@ def test_every_request_completes_once_and_in_order_per_connection(steps):
         c.poll()
         for each in (1, 2):
             unwritten[each] &= each in c.network.open
-            in_flight = c.client._in_flight.count(each)
+            in_flight = c.client.in_flight_count(each)
             assert in_flight <= 3
-            state = c.client._states.state(each)
+            state = c.client.connection_state(each)
             assert not in_flight or state in (
                 ConnectionState.CHECKING_API_VERSIONS,
                 ConnectionState.READY,
@@ -239,7 +239,7 @@ def test_coordinator_has_its_own_connection():
     )  # the data node is full, and the coordinator's is not for all requests
     c.network.lose(1)
     c.poll()
-    assert c.client._states.state(coordinator.id) is ConnectionState.READY
+    assert c.client.connection_state(coordinator.id) is ConnectionState.READY
     c.client.close_node(coordinator.id, 0)
     assert c.client.node(coordinator.id) is None
 

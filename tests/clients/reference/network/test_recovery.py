@@ -285,4 +285,4 @@ def test_addresses_of_a_name_are_tried_until_one_works(world):
         "nowhere:9092",
         "broker-1:9092",
     ]
-    assert w.client._states.state(1) is ConnectionState.READY
+    assert w.client.connection_state(1) is ConnectionState.READY

@@ -131,7 +131,7 @@ def test_rejecting_node_is_backed_off_and_its_error_kept(world):
     w = world(selector=ending(REFUSED, 4_000), retry_backoff_ms=0, retry_backoff_max_ms=0)
     client = w.client
     w.run(2_600)
-    assert client._states.state(-1) is ConnectionState.AUTHENTICATION_FAILED
+    assert client.connection_state(-1) is ConnectionState.AUTHENTICATION_FAILED
     error = client.authentication_error(-1)
     assert isinstance(error, AuthenticationError) and has_error(
         error, "authentication-failed", "bad credentials"
@@ -140,7 +140,7 @@ def test_rejecting_node_is_backed_off_and_its_error_kept(world):
     assert [event.delay_ms for event in w.told(ReconnectBackoff)][:4] == [50, 100, 200, 400]
     assert len(w.told(ConnectAttempt)) <= 5
     w.run(4_000)
-    assert client._states.state(-1) is ConnectionState.READY
+    assert client.connection_state(-1) is ConnectionState.READY
     assert client.authentication_error(-1) is None
 
 
@@ -165,7 +165,7 @@ def test_disconnect_during_authentication_is_not_a_rejection(world):
     w = world(selector=ending(Disconnection(ChannelState.AUTHENTICATE, "closed")))
     w.run(100)
     assert w.metadata.take_fatal_error() is None
-    assert w.client._states.state(-1) is ConnectionState.DISCONNECTED
+    assert w.client.connection_state(-1) is ConnectionState.DISCONNECTED
     ended = w.told(ConnectionEnded)[0]
     assert ended.state == "AUTHENTICATE" and "another protocol" in ended.detail
 

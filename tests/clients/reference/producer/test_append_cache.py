@@ -65,6 +65,7 @@ def test_fast_path_equals_slow_path(world, records, batch_size, codec, linger_ms
         )
         w.settle(*[w.send(partition=partition) for partition in range(3)])
         if not quick:
+            # The slow path has no switch: it runs whenever the cache has no entry.
             w.core._seats._seats = NoCache()
         deliveries = []
         for partition, key, size, pause_ms in records:

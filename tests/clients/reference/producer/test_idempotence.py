@@ -36,6 +36,7 @@ def test_sequences_count_records_and_wrap(world):
     """PRD-IDM-02: 0 follows 2147483647."""
     w = world(linger_ms=20)
     w.settle(*[w.send() for _ in range(3)])
+    # A sequence number wraps only after 2**31 records.
     entry = w.transactions._sequences["t", 0]
     entry.next_sequence, entry.last_acked_sequence = 2**31 - 2, 2**31 - 3
     w.cluster.expire_producers(0)
@@ -53,13 +54,13 @@ def test_one_batch_until_the_first_is_acknowledged_then_five(world):
     counts = []
 
     def first_is_done():
-        counts.append(w.client._in_flight.count(1))
+        counts.append(w.client.in_flight_count(1))
         return deliveries[0].is_done
 
     w.until(first_is_done)
     assert max(counts[:-1]) == 1
     w.run(1)
-    assert w.client._in_flight.count(1) == 5
+    assert w.client.in_flight_count(1) == 5
     w.settle(*deliveries)
     assert len(w.brokers.values()) == 12
 

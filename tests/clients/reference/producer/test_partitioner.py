@@ -141,7 +141,7 @@ def test_fast_choice_equals_slow_choice(steps):
     for key, size, room in steps:
         queues.filling = {("t", p) for p in range(4)} if room else set()
         try_partition = chooser.try_partition("t", topic, key)
-        enough = key is None and "t" in chooser.sticky and chooser._is_enough("t", chooser.sticky["t"])
+        enough = key is None and "t" in chooser.sticky and chooser.is_enough("t", chooser.sticky["t"])
         chosen = chooser.partition("t", topic, key)
         assert try_partition in (None, chosen) or (enough and not room)
         chooser.appended("t", key, size)

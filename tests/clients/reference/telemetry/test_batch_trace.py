@@ -68,6 +68,7 @@ def test_every_reason_to_close_a_batch_is_traced(world, reason):
         w.send(partition=1, value=b"x" * 500)
     elif reason == "queued":
         batch = w.accumulator.open["t", 0]
+        # The public methods close an open batch before they queue it, so the accumulator never does this itself.
         w.accumulator._queue(("t", 0)).append(batch)
         w.accumulator._seal(batch, w.now_ms)
         assert w.told(BatchClosed)[0].reason == "queued"

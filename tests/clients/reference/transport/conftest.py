@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from clients.reference import KafkaProducer
+from clients.reference.telemetry.trace import Trace, no_trace
 from harness.brokers.scripted.cluster import ScriptedCluster
 from harness.model.dice import Dice
 from harness.wire.frames import FrameReader
@@ -94,8 +95,8 @@ def broker(brokers: Any) -> Iterator[SocketBroker]:
 def producer(broker: SocketBroker) -> Callable[..., KafkaProducer]:
     """Return a function that makes a producer of ``broker``. Settings have Java's names, with underscores."""
 
-    def make(**settings: Any) -> KafkaProducer:
+    def make(trace: Trace = no_trace, **settings: Any) -> KafkaProducer:
         named = {name.replace("_", "."): value for name, value in settings.items()}
-        return KafkaProducer({"bootstrap.servers": f"{HOST}:{broker.port}", **named}, seed=1)
+        return KafkaProducer({"bootstrap.servers": f"{HOST}:{broker.port}", **named}, trace=trace, seed=1)
 
     return make

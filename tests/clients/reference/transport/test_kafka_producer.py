@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from queue import Queue
 from typing import Any
 
 import pytest
@@ -10,7 +11,10 @@ import pytest
 import clients.reference
 from clients.reference.errors import BrokerError, IllegalStateError, ProducerClosedError, SendError
 from clients.reference.metadata.metadata import PartitionMetadata
-from clients.reference.producer.interceptors import ProducerRecord
+from clients.reference.producer.serializers import BytesSerializer
+from clients.reference.states import LIFE, LifeState
+from clients.reference.telemetry.trace import SendBlocked, StateChanged, TraceEvent
+from harness.wire.apis import Api
 from testkit.codes import raises_code
 
 WAIT_S = 20
@@ -102,20 +106,20 @@ def test_blocking_call_in_a_callback_is_refused(producer, method):
     assert len(refused) == 1
 
 
-def test_close_sends_buffered_records_and_is_idempotent(producer):
+@pytest.mark.parametrize("plugins", [{}, {"key_serializer": BytesSerializer}], ids=["plain", "plug-in"])
+def test_close_sends_buffered_records_and_is_idempotent(producer, plugins):
     """PRD-CLS-03, -05."""
-    p = producer(linger_ms=60_000, delivery_timeout_ms=300_000)
+    p = producer(linger_ms=60_000, delivery_timeout_ms=300_000, **plugins)
     futures = [p.send("t", b"v", partition=0) for _ in range(10)]
     p.close()
     assert [future.result(0).offset for future in futures] == list(range(10))
     p.close()
     p.close(0)
-    for plain in (True, False):
-        with pytest.raises(IllegalStateError):
-            p.send("t", b"v") if plain else p._send_record(ProducerRecord(topic="t", value=b"v"), None)
+    with pytest.raises(IllegalStateError):
+        p.send("t", b"v")
     with pytest.raises(IllegalStateError):
         p.close(-1)
-    assert not p._thread.is_alive()
+    assert f"kafka-producer {p.config.client_id}" not in {thread.name for thread in threading.enumerate()}
 
 
 def test_close_with_timeout_runs_every_callback(broker, producer):
@@ -152,7 +156,8 @@ def test_endless_callback_does_not_block_close(producer, monkeypatch):
     # The grace period is a constant of the design, and the test must not wait for it.
     monkeypatch.setattr("clients.reference.transport.kafka_producer.CALLBACK_GRACE_S", 0.0)
     entered, let_go = threading.Event(), threading.Event()
-    p = producer(linger_ms=0)
+    events: list[TraceEvent] = []
+    p = producer(linger_ms=0, trace=events.append)
 
     def stuck(metadata: Any, error: Any) -> None:
         entered.set()
@@ -162,17 +167,31 @@ def test_endless_callback_does_not_block_close(producer, monkeypatch):
     assert entered.wait(WAIT_S)
     waiting = p.send("t", b"w", partition=0)
     p.close(0.01)
-    assert p._core.is_closed and not let_go.is_set()
+    lives = [
+        event.after for event in events if isinstance(event, StateChanged) and event.machine == LIFE.name
+    ]
+    assert lives[-1] == LifeState.CLOSED.value and not let_go.is_set()
     let_go.set()
     assert isinstance(waiting.exception(WAIT_S), ProducerClosedError)
 
 
 def test_close_ends_waits_for_metadata_and_memory(broker, producer):
     """PRD-CLS-07."""
-    broker.brokers.fates(then="hold")
-    p = producer(linger_ms=0, buffer_memory=16_384)
-    p.send("t", b"v", partition=0)
+    blocked: Queue[str] = Queue()
+    p = producer(
+        linger_ms=0,
+        buffer_memory=16_384,
+        trace=lambda event: blocked.put(event.waiting_for) if isinstance(event, SendBlocked) else None,
+    )
     results: list[Any] = []
+    asked = threading.Event()
+
+    def script(seen: Any) -> str | None:
+        if seen.api is Api.METADATA and "nope-either" in [topic.name for topic in seen.body.topics or ()]:
+            asked.set()
+        return "hold" if seen.api is Api.PRODUCE else None
+
+    broker.brokers.script = script
 
     def attempt(call: Any) -> threading.Thread:
         def work() -> None:
@@ -185,17 +204,15 @@ def test_close_ends_waits_for_metadata_and_memory(broker, producer):
         thread.start()
         return thread
 
-    threads = [
+    threads = [attempt(lambda: p.partitions_for("nope-either"))]
+    # A held response also delays the responses after it, so the other requests for metadata come first.
+    assert asked.wait(WAIT_S) and p.partitions_for("t")
+    p.send("t", b"v", partition=0)
+    threads += [
         attempt(lambda: p.send("t", b"w", partition=1).exception(WAIT_S)),
         attempt(lambda: p.send("nope", b"w").exception(WAIT_S)),
-        attempt(lambda: p.partitions_for("nope-either")),
     ]
-
-    def all_wait() -> bool:
-        return p._core._blocked.count == 2 and "nope-either" in p._core._metadata._idle_at_ms
-
-    with p._news:
-        assert p._news.wait_for(all_wait, WAIT_S)
+    assert {blocked.get(timeout=WAIT_S), blocked.get(timeout=WAIT_S)} == {"memory", "metadata"}
     p.close(0.01)
     for thread in threads:
         thread.join(WAIT_S)

@@ -13,6 +13,7 @@ import pytest
 
 from clients.reference import KafkaProducer
 from clients.reference.errors import IllegalStateError, ProducerClosedError
+from clients.reference.telemetry.trace import SendBlocked
 from clients.reference.transport.selector import SocketSelector
 from harness.model.verdicts import Outcome
 from harness.wire.frames import frame
@@ -132,12 +133,12 @@ def test_close_timeout_fails_waiting_records(broker, producer):
 
 def test_close_ends_a_blocked_send(producer):
     """PRD-CLS-07."""
-    p = producer()
+    is_blocked = threading.Event()
+    p = producer(trace=lambda event: is_blocked.set() if isinstance(event, SendBlocked) else None)
     results: list[Any] = []
     blocked = threading.Thread(target=lambda: results.append(p.send("nope", b"x").exception(WAIT_S)))
     blocked.start()
-    with p._news:
-        assert p._news.wait_for(lambda: bool(p._core._blocked._blocked), WAIT_S)
+    assert is_blocked.wait(WAIT_S)
     p.close()
     blocked.join(WAIT_S)
     assert isinstance(results[0], ProducerClosedError)

@@ -270,5 +270,6 @@ def test_sequences_wrap():
     last = 2**31 - 5
     monitor = Sequences()
     monitor.watch([*assigned(), *sent(A)])
+    # The number wraps only after 2**31 records.
     monitor._chains["t-0"].next = last
     assert rules(monitor.watch([*sent(B, last), *sent(C, 0)])) == []
