@@ -169,7 +169,7 @@ def _properties(case: _Case, run: Path) -> dict[str, str]:
     properties["attempts"] = str(len(case.attempts))
     properties["level"] = next((cause.level for cause in case.causes), "")
     properties["fingerprint"] = " ".join(cause.fingerprint for cause in case.causes)
-    properties["replay"] = replay(run, told.trial)
+    properties["replay"] = replay(run, told.trial, told)
     return {key: value for key, value in properties.items() if value}
 
 
@@ -218,7 +218,7 @@ def _details(attempt: TrialVerdict, run: Path) -> str:
         for each in findings(attempt)
         for requirement in each.requirements
     ]
-    return "\n".join(map(_text, [*found, replay(run, attempt.trial)]))
+    return "\n".join(map(_text, [*found, replay(run, attempt.trial, attempt)]))
 
 
 def _text(words: str) -> str:

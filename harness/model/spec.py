@@ -180,12 +180,17 @@ class Workload(msgspec.Struct, frozen=True):
 class ClientRef(msgspec.Struct, frozen=True):
     """A client under test: a registered ``name`` at a ``version``, or a ``command`` with the version OWN.
 
+    A command runs in ``folder``; empty means the current one. ``env`` names the environment variables that the client
+    gets besides the usual ones; their values are not stored.
+
     Raises ValueError for a command with another version, since it would look like a registered client.
     """
 
     name: str
     version: str
     command: tuple[str, ...] = ()
+    folder: str = ""
+    env: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.command and self.version != OWN:

@@ -61,7 +61,7 @@ def run(
             bool(given.setting) or chosen or rerun_failed is not None or options.changes_the_plan
         )
         store = RunStore.open(resume)
-        _with_commands(store.record.plan, argv, allow_command)
+        _with_commands(store.record.plan, argv, allow_command, options.client_env)
         return run_plan.go_on(store, given.options(jobs=store.record.jobs))
     if rerun_failed is not None:
         if chosen or given.setting:
@@ -69,7 +69,7 @@ def run(
                 "option-beside-rerun-failed",
                 "--rerun-failed takes its trials from that run; do not select scenarios, clients or brokers",
             )
-        again = _with_commands(_not_allowed(RunStore.open(rerun_failed)), argv, allow_command)
+        again = _with_commands(_not_allowed(RunStore.open(rerun_failed)), argv, allow_command, options.client_env)
         selection.brokers([spec.broker for spec in again.trials])
         return run_plan.start(again, options)
     clients = selection.clients(client or (), argv)
@@ -91,10 +91,10 @@ def _assert_no_plan_beside_resume(given: bool) -> None:
         )
 
 
-def _with_commands(plan: Plan, argv: list[str], allow_command: bool) -> Plan:
+def _with_commands(plan: Plan, argv: list[str], allow_command: bool, env: tuple[str, ...]) -> Plan:
     """Return a stored plan whose commands may be run. Raises UsageError if they were not allowed again."""
     typed_settings.again(argv, plan)
-    own_commands.allow((spec.client for spec in plan.trials), allow_command, say)
+    own_commands.allow((spec.client for spec in plan.trials), allow_command, say, env)
     return plan
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
+from harness.adapter import environment
 from harness.cli import options as shared
 from harness.cli.commands.replay import Again, Broker, Trial, located, moved, read_plan
 from harness.cli.console import say
@@ -35,6 +36,7 @@ from harness.search.shrink_passes import TIERS, Allowed
 from harness.search.shrinker import STARTS, Rate, Shrinker
 from harness.search.trial_batches import TrialBatches, anomalies
 from harness.storage.run_store import RunStore
+from harness.text.commands import replay_command
 
 MINIMAL, PREFIX = "minimal.json", "minimal-"
 
@@ -61,6 +63,7 @@ def shrink(
         bool, typer.Option("--faults-only", help="Only remove faults; do not simplify those that remain.")
     ] = False,
     setting: shared.Settings = None,
+    client_env: shared.ClientEnv = None,
     jobs: shared.Jobs = shared.AUTO,
     max_time: shared.MaxTime = None,
     out_dir: shared.OutDir = shared.DEFAULT_OUT,
@@ -75,6 +78,7 @@ def shrink(
         as_json=as_json,
         quiet=quiet,
         max_time_s=shared.max_time_of(max_time),
+        client_env=tuple(client_env or ()),
     )
     path = located(trial, out_dir)
     plan, mode = moved(read_plan(path), broker)
@@ -91,10 +95,11 @@ def shrink(
         say(sentence)
     typed_settings.again(shlex.split(command or ""), plan)
     validate_plan.check(plan, mode)
-    own_commands.allow([spec.client], allow_command, say)
+    own_commands.allow([spec.client], allow_command, say, options.client_env)
+    [spec] = own_commands.with_env(plan, options.client_env).trials
     wanted = _wanted(path, anomaly)
     # Install before the folder is created: an unknown version should leave nothing on disk.
-    clients = install([spec.client]) if mode == Mode.LIVE else {}
+    clients = install([spec.client], environment.named(options.client_env)) if mode == Mode.LIVE else {}
     store = RunStore.create(out_dir, new_record(Plan(plan.seed, ()), options))
     say(f"run {store.folder}: {_faults(spec)} of {spec.trial}, {options.jobs} trials at a time")
     tiers = () if faults_only else TIERS
@@ -160,7 +165,8 @@ def _sentences(shrinker: Shrinker, path: Path, stopped_by: int | None) -> Iterat
     ended = "interrupted" if stopped_by is not None else "its time was used up" if shrinker.ran_out else ""
     if shrinker.anomaly:
         yield from _what_is_left(shrinker, ended)
-        yield f"replay: kafka-trial replay {shlex.quote(str(path))}"
+        client = shrinker.original.client
+        yield f"replay: {replay_command(path, is_command=bool(client.command), env=client.env)}"
         return
     attempts = shrinker.batches.stats(shrinker.original).told
     yield f"the failure did not occur again in {some(len(attempts), 'attempt')}{f' ({ended})' if ended else ''}"
