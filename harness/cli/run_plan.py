@@ -113,6 +113,7 @@ def new_record(plan: Plan, options: Options, known: tuple[baseline.KnownFailure,
         baseline=known,
         deflake=options.deflake,
         thresholds=options.thresholds,
+        level=options.level,
     )
 
 

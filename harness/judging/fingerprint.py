@@ -192,11 +192,11 @@ def replay(run: Path, trial: str, of: Replayed) -> str:
 
 
 def _symptoms(trial: TrialVerdict) -> Iterator[_Symptom]:
-    verdict = Verdict(trial.verdict)
-    if verdict is Verdict.PASS:
-        return
-    if verdict not in _ACCUSED or not (found := findings(trial)):
+    verdict, found = Verdict(trial.verdict), findings(trial)
+    if verdict is not Verdict.PASS and (verdict not in _ACCUSED or not found):
         yield _Symptom(trial, verdict, "", kind_of(trial.code, trial.params), trial.reason)
+    # Differences that were not counted are listed, whatever the trial's verdict is without them.
+    if verdict not in _ACCUSED | {Verdict.PASS, Verdict.NOT_EXERCISED}:
         return
     explained = {code for each in found for code in each.finding.explains}
     # Several findings of one kind in a trial count once; the first one is reported.

@@ -60,7 +60,9 @@ def allow(
     A command that the user has typed again needs no further permission. ``env`` has the environment variables that the
     user passes to clients; raise UsageError if the plan needs more.
     """
-    for ref in dict.fromkeys(clients):
+    refs = list(dict.fromkeys(clients))
+    check(refs)
+    for ref in refs:
         if lacking := [name for name in ref.env if name not in env]:
             raise UsageError(
                 "client-env-not-given",

@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections import defaultdict
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,9 +29,10 @@ from harness.model.errors import UsageError, unknown
 from harness.model.mode import Mode
 from harness.model.rows import TrialVerdict
 from harness.model.run_files import RUN, TRIAL, VERDICT
-from harness.model.spec import Plan, TrialSpec
-from harness.model.verdicts import Verdict, exit_code
+from harness.model.spec import OWN, Plan, TrialSpec
+from harness.model.verdicts import Level, Verdict, exit_code
 from harness.planning import own_commands, selection, typed_settings, validate_plan
+from harness.running import announced
 from harness.running.budget import Budget
 from harness.running.install import Installed, install
 from harness.search.trial_batches import simulate
@@ -50,6 +52,8 @@ Broker = Annotated[str | None, typer.Option("-b", "--broker", help="Use this bro
 #: The command line after ``--``.
 Again = Annotated[str | None, typer.Option(hidden=True)]
 STDIN = Path("-")
+#: From trial.json to its run: the trial, ``trials``, the run.
+TRIALS_DEPTH = 2
 
 
 def register(app: typer.Typer) -> None:
@@ -94,10 +98,13 @@ def replay(
     validate_plan.check(plan, mode)
     own_commands.allow((spec.client for spec in plan.trials), allow_command, say, options.client_env)
     plan = own_commands.with_env(plan, options.client_env)
+    options = replace(options, level=level_of(path))
     if capture and mode != Mode.LIVE:
         raise UsageError("capture-of-simulated", "a simulated trial has no packets to capture")
     if dry_run:
         return tell_plan(plan, options)
+    if mode == Mode.LIVE:
+        plan = _as_announced(plan, options)
     told = Reproduction(stored_verdict(path))
     code = _run(plan, mode, options, told.document)
     for sentence in told.sentences:
@@ -115,6 +122,27 @@ def stored_verdict(path: Path) -> TrialVerdict | None:
     except UsageError as error:
         say(f"warning: the stored verdict is not compared: {error}")
         return None
+
+
+def level_of(path: Path) -> Level:
+    """Return the level at which the run of a trial's file was judged; the usual one for any other file."""
+    if path.name == TRIAL and len(path.parents) > TRIALS_DEPTH:
+        with suppress(UsageError):
+            return RunStore.open(path.parents[TRIALS_DEPTH]).record.level
+    return Level.SHOULD
+
+
+def _as_announced(plan: Plan, options: Options) -> Plan:
+    """Return the plan with the versions that its commands announce now, and say which ones have changed."""
+    stored = list(dict.fromkeys(spec.client for spec in plan.trials if spec.client.version != OWN))
+    now = announced.with_versions(stored, environment.named(options.client_env))
+    changed = {old: new for old, new in zip(stored, now, strict=True) if old != new}
+    for old, new in changed.items():
+        say(f"warning: {old} announces the version {new.version} now")
+    trials = (
+        msgspec.structs.replace(spec, client=changed.get(spec.client, spec.client)) for spec in plan.trials
+    )
+    return msgspec.structs.replace(plan, trials=tuple(trials))
 
 
 def _run(plan: Plan, mode: Mode, options: Options, more: More) -> int:

@@ -8,16 +8,18 @@ from typing import Annotated
 
 import typer
 
+from harness.adapter import environment
 from harness.cli import run_plan
 from harness.cli.console import say
 from harness.cli.options import AllowCommand, Given, Load, with_given
-from harness.cli.selecting import Brokers, Clients, Guarantees, OwnCommand, Scenarios, Seed, Seeds
+from harness.cli.selecting import Brokers, Clients, Guarantees, OwnCommand, OwnName, Scenarios, Seed, Seeds
 from harness.judging.repeats import attempt_of
 from harness.model.errors import NothingSelected, UsageError
 from harness.model.spec import Plan
 from harness.model.verdicts import EXIT_CODES, Verdict
 from harness.planning import own_commands, own_load, selection, typed_settings, user_settings
 from harness.planning.plan import Axes, chosen_plan, excluded
+from harness.running import announced
 from harness.storage.run_store import RunStore
 
 
@@ -48,6 +50,7 @@ def run(
         ),
     ] = None,
     allow_command: AllowCommand = False,
+    name: OwnName = None,
     command: OwnCommand = None,
     *,
     given: Given,
@@ -55,7 +58,7 @@ def run(
     """Run a finite plan and judge every trial of it."""
     options = given.options()
     argv = shlex.split(command or "")
-    chosen = any((scenario, client, broker, guarantee, load))
+    chosen = any((scenario, client, broker, guarantee, load, name))
     if resume is not None:
         _assert_no_plan_beside_resume(
             bool(given.setting) or chosen or rerun_failed is not None or options.changes_the_plan
@@ -72,7 +75,8 @@ def run(
         again = _with_commands(_not_allowed(RunStore.open(rerun_failed)), argv, allow_command, options.client_env)
         selection.brokers([spec.broker for spec in again.trials])
         return run_plan.start(again, options)
-    clients = selection.clients(client or (), argv)
+    clients = selection.clients(client or (), argv, name)
+    clients = announced.with_versions(clients, environment.named(options.client_env))
     axes = Axes(
         selection.loaded(selection.scenarios(scenario or (), guarantee or ()), own_load.parsed(load or ())),
         clients,
