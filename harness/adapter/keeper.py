@@ -44,7 +44,8 @@ LOOKS_AGAIN_S = 0.1
 def main(fd: int) -> None:
     """Keep the process that ``fd`` describes.
 
-    ``{"argv": [...], "env": {...}, "folder": PATH or null, "file_bytes": N, "namespace": BOOL, "oom_score": N, "parent": PID}``
+    ``{"argv": [...], "env": {...}, "folder": PATH or null, "file_bytes": N, "namespace": BOOL, "oom_score": N,
+    "parent": PID}``
     """
     with os.fdopen(fd, "rb") as file:
         file.seek(0)

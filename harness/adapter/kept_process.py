@@ -38,13 +38,11 @@ async def start(
 ) -> Child:
     """Start a client with pipes to its stdin and stdout. Its stderr is appended to ``log``.
 
-    It starts in ``folder``, or in the current one. No file that it writes may be longer than ``file_bytes``, and no line on stdout longer than ``line_bytes``. It runs
-    in a PID namespace if the kernel allows one and ``is_namespaced`` is True. Raises EnvironmentProblem if the program
-    does not exist or a file cannot be written.
+    It starts in ``folder``, or in the current one. No file that it writes may be longer than ``file_bytes``, and no
+    line on stdout longer than ``line_bytes``. It runs in a PID namespace if the kernel allows one and ``is_namespaced``
+    is True. Raises EnvironmentProblem if the program does not exist or a file cannot be written.
     """
-    # A path is relative to the folder of the program, as it is for the kernel.
-    program = os.path.join(folder or "", argv[0]) if "/" in argv[0] else argv[0]
-    if shutil.which(program, path=env.get("PATH", os.defpath)) is None:
+    if shutil.which(_found_from(folder, argv[0]), path=env.get("PATH", os.defpath)) is None:
         raise EnvironmentProblem(
             "program-missing", "{program} cannot be started: no such program", program=argv[0]
         )
@@ -77,3 +75,8 @@ async def start(
         os.close(fd)
     child.mark, child.is_keeper = mark, True
     return child
+
+
+def _found_from(folder: str | None, program: str) -> str:
+    """Return where a program is looked for: a path is relative to the folder in which the program starts."""
+    return f"{folder}/{program}" if folder and "/" in program and not program.startswith("/") else program

@@ -85,6 +85,7 @@ Settings = Annotated[
     ),
 ]
 
+
 class Counted(StrEnum):
     """Which findings count in verdicts: those that break a MUST, or also differences."""
 
@@ -141,7 +142,13 @@ class Options:
     def changes_the_plan(self) -> bool:
         """True if the options ask for other trials, evidence or known failures than an existing run has."""
         sizes = self.repeat > 1 or self.deflake > 1 or self.shard is not None
-        return sizes or self.dry_run or self.capture or bool(self.baseline or self.thresholds) or self.level != Level.SHOULD
+        return (
+            sizes
+            or self.dry_run
+            or self.capture
+            or bool(self.baseline or self.thresholds)
+            or self.level != Level.SHOULD
+        )
 
 
 @dataclass(frozen=True)

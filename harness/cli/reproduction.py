@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +23,7 @@ class Reproduction:
         """In how many attempts the stored verdict was reproduced."""
         return sum(each.reproduced for each in self.attempts)
 
-    def document(self, verdicts: Sequence[TrialVerdict]) -> Mapping[str, Any]:
+    def document(self, verdicts: Sequence[TrialVerdict]) -> dict[str, Any]:
         """Compare these attempts with the stored verdict, and return the result for the JSON document."""
         if self.stored is None:
             return {"reproduction": None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import platform
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -48,12 +48,11 @@ from harness.text import redaction
 from harness.text.commands import path_word
 from harness.text.escaping import safe_line, visible
 
-
 #: From the verdicts of a run to what a command adds to its JSON document.
-More = Callable[[Sequence[TrialVerdict]], Mapping[str, Any]]
+More = Callable[[Sequence[TrialVerdict]], dict[str, Any]]
 
 
-def nothing_more(verdicts: Sequence[TrialVerdict]) -> Mapping[str, Any]:
+def nothing_more(verdicts: Sequence[TrialVerdict]) -> dict[str, Any]:
     """Return the addition of a command that adds nothing."""
     return {}
 
@@ -139,9 +138,7 @@ def carry_out(store: RunStore, installed: Installed, options: Options, more: Mor
         return _conclude(store, verdicts, installed, options, stopped_by, reason)
 
 
-def publish(
-    store: RunStore, reason: str, options: Options, more: More = nothing_more
-) -> list[TrialVerdict]:
+def publish(store: RunStore, reason: str, options: Options, more: More = nothing_more) -> list[TrialVerdict]:
     """End the run for this reason, report and export the results, and return the verdicts.
 
     ``more`` returns what a command adds to the JSON document.

@@ -188,8 +188,10 @@ def _next(verdicts: Sequence[TrialVerdict], run: Path) -> list[str]:
     seen = {Verdict(verdict.verdict) for verdict in verdicts}
     named = path_word(run)
     advice = [
-        sentence.format(update=command_span(f"kafka-trial baseline update {named} --file known.toml"),
-                        check=command_span(f"kafka-trial baseline check {named} --file FILE"))
+        sentence.format(
+            update=command_span(f"kafka-trial baseline update {named} --file known.toml"),
+            check=command_span(f"kafka-trial baseline check {named} --file FILE"),
+        )
         for verdict, sentence in NEXT.items()
         if verdict in seen
     ]

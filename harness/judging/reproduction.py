@@ -1,7 +1,7 @@
 """Whether an attempt reproduced a stored verdict, and what differs. Pure.
 
-A verdict is reproduced if the attempt has the same verdict and its findings the same fingerprints. Counts are compared as
-well, but they depend on time and decide nothing. A known failure is a failure here: a replay has no baseline.
+A verdict is reproduced if the attempt has the same verdict and its findings the same fingerprints. Counts are compared
+as well, but they depend on time and decide nothing. A known failure is a failure here: a replay has no baseline.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ class Finding(msgspec.Struct, frozen=True):
     message: str
 
     def __str__(self) -> str:
-        return f"{self.fingerprint} {self.message if self.message.startswith(self.code) else f'{self.code}: {self.message}'}"
+        told = self.message if self.message.startswith(self.code) else f"{self.code}: {self.message}"
+        return f"{self.fingerprint} {told}"
 
 
 class Compared(msgspec.Struct, frozen=True):
@@ -58,7 +59,7 @@ def compared(stored: TrialVerdict, attempt: TrialVerdict) -> Compared:
 
 
 def _named(verdict: TrialVerdict, name: str) -> TrialVerdict:
-    """Return the verdict without its baseline and its seed's place, as that of a trial with this name."""
+    """Return the verdict without its baseline, as that of a trial with this name."""
     requirements = tuple(map(_bare, verdict.requirements))
     return msgspec.structs.replace(
         verdict, trial=name, verdict=_without_baseline(verdict.verdict), requirements=requirements

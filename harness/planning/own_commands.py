@@ -18,7 +18,7 @@ from harness.model.errors import UsageError
 from harness.model.spec import OWN, ClientRef, Plan
 from harness.planning import typed_settings
 from harness.plugins import registry
-from harness.text.commands import ALLOW, CLIENT_ENV, permissions
+from harness.text.commands import ALLOW, permissions
 from harness.text.escaping import MOST_CHARS, is_text, visible
 
 
@@ -103,7 +103,9 @@ def allow(
 def option(clients: Iterable[ClientRef]) -> str:
     """Return the options that a command line needs to run such a plan again."""
     refs = list(clients)
-    return permissions(any(ref.command for ref in refs), dict.fromkeys(name for ref in refs for name in ref.env))
+    return permissions(
+        any(ref.command for ref in refs), dict.fromkeys(name for ref in refs for name in ref.env)
+    )
 
 
 def _here() -> str:

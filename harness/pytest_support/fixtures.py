@@ -102,7 +102,9 @@ class TrialResult:
             told = log_line(replay_line(self.folder, self.verdict))
             raise TrialFailed("\n".join([*missed, told]), missed[0])
         if unknown := [each for each in found if each.result is Met.NOT_EVALUATED]:
-            raise TrialInconclusive(f"{log_line(unknown[0].sentence)} ({replay_line(self.folder, self.verdict)})")
+            raise TrialInconclusive(
+                f"{log_line(unknown[0].sentence)} ({replay_line(self.folder, self.verdict)})"
+            )
 
     def require_verdict(self) -> None:
         """Raise TrialInconclusive if the trial says nothing about the client."""

@@ -28,7 +28,8 @@ def with_versions(
 ) -> list[ClientRef]:
     """Return these clients, commands with the versions that they announce. ``env`` is added to their environment."""
     return [
-        asyncio.run(_with_version(ref, env, patience_s)) if ref.command else ref for ref in dict.fromkeys(refs)
+        asyncio.run(_with_version(ref, env, patience_s)) if ref.command else ref
+        for ref in dict.fromkeys(refs)
     ]
 
 

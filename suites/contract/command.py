@@ -68,7 +68,9 @@ def check_adapter(
         print_json({name: [asdict(result) for result in results] for name, results in found.items()})
     well = all(result.passed for results in found.values() for result in results)
     if command:
-        say(f"hint: {_try(workload, command, own_name) if well else '--logs FOLDER keeps what it wrote to stderr'}")
+        say(
+            f"hint: {_try(workload, command, own_name) if well else '--logs FOLDER keeps what it wrote to stderr'}"
+        )
     return 0 if well else 1
 
 

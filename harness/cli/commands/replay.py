@@ -78,7 +78,8 @@ def replay(
 ) -> int:
     """Run a trial again, or all trials of a plan, simulated or live depending on the broker, and judge it.
 
-    It says whether the stored verdict was reproduced, and what differs. If a client's command was stored without its secrets, give it again: `kafka-trial replay TRIAL -- COMMAND ...`.
+    It says whether the stored verdict was reproduced, and what differs. If a client's command was stored without its
+    secrets, give it again: `kafka-trial replay TRIAL -- COMMAND ...`.
     """
     options = Options(
         shared.jobs_of(jobs),

@@ -72,7 +72,9 @@ def run(
                 "option-beside-rerun-failed",
                 "--rerun-failed takes its trials from that run; do not select scenarios, clients or brokers",
             )
-        again = _with_commands(_not_allowed(RunStore.open(rerun_failed)), argv, allow_command, options.client_env)
+        again = _with_commands(
+            _not_allowed(RunStore.open(rerun_failed)), argv, allow_command, options.client_env
+        )
         selection.brokers([spec.broker for spec in again.trials])
         return run_plan.start(again, options)
     clients = selection.clients(client or (), argv, name)

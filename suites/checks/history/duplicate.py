@@ -60,9 +60,9 @@ from suites.analysis.excuses import grants
 from suites.analysis.failures import failed_attempts
 from suites.analysis.findings import UNREADABLE, of_copies
 from suites.analysis.promises import AT_LEAST_ONCE, DURABLE, EXACTLY_ONCE
+from suites.analysis.renumbered import renumbered
 from suites.analysis.retry_cause import CODES, SAID, Cause, Explainer, Explanation, Why
 from suites.analysis.sending import REQUEST_TIMEOUT, sending
-from suites.analysis.renumbered import renumbered
 from suites.analysis.unread import unread_about
 from suites.analysis.way import SLACK_NS
 

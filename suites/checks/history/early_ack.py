@@ -81,7 +81,9 @@ def run(evidence: Evidence) -> list[Finding]:
         doubted = EARLY.found(len(early), told=UNANSWERED)
         count = max(hidden.values())
         raise Inconclusive(UNREADABLE.reason(of=doubted.anomaly, told=doubted.message, count=count))
-    return [EARLY.found(len(accused), map(of_send, accused), told=_told(evidence, accused))] if accused else []
+    return (
+        [EARLY.found(len(accused), map(of_send, accused), told=_told(evidence, accused))] if accused else []
+    )
 
 
 def _told(evidence: Evidence, accused: Sequence[Operation]) -> str:

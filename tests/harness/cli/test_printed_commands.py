@@ -1,7 +1,7 @@
 """Every command in the outputs of a run repeats exactly its trial: the plan of the real command line is the stored one.
 
-The stored run has named and generated scenarios, chosen settings, own loads, own commands, several attempts, environment
-variables and names that a shell would interpret. Nothing of it is started.
+The stored run has named and generated scenarios, chosen settings, own loads, own commands, several attempts,
+environment variables and names that a shell would interpret. Nothing of it is started.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -61,7 +61,7 @@ def campaign(tmp_path: Path) -> Plan:
 
 
 def plans(tmp_path: Path) -> Iterator[Plan]:
-    own = [own_commands.client(words, name) for words, name in zip(OWN, (None, "it's; \"mine\""), strict=True)]
+    own = [own_commands.client(words, name) for words, name in zip(OWN, (None, 'it\'s; "mine"'), strict=True)]
     own.append(msgspec.structs.replace(own[0], name="with env", env=("SOME NAME",)))
     yield planned(CLIENTS)
     yield planned(CLIENTS, "linger.ms=20", "retries=3")
@@ -117,7 +117,9 @@ def in_exports(store: RunStore, capsys: pytest.CaptureFixture[str]) -> Iterator[
             yield each.get("value") or ""
     for element in root.iter():
         yield from COMMAND.findall(element.text or "")
-    for fence, span in re.findall(r"(?<!`)(`+)(?!`)\s?(.*?)\s?\1(?!`)", (store.folder / exports.SUMMARY).read_text()):
+    for fence, span in re.findall(
+        r"(?<!`)(`+)(?!`)\s?(.*?)\s?\1(?!`)", (store.folder / exports.SUMMARY).read_text()
+    ):
         assert fence
         yield from (each for each in COMMAND.findall(span) if "..." not in each)
 
@@ -153,7 +155,8 @@ def test_every_printed_command_gives_exactly_the_stored_trial(
     commands = list(dict.fromkeys(PLACES[place](store, capsys)))
     found = dict(replanned(command, capsys) for command in commands)
     stored = {
-        spec.trial: msgspec.json.encode(store.trial_record(spec.trial).spec) for spec in store.record.plan.trials
+        spec.trial: msgspec.json.encode(store.trial_record(spec.trial).spec)
+        for spec in store.record.plan.trials
     }
     shown = {name: spec for name, spec in stored.items() if place != "terminal" or name in found}
     assert found == shown and len(found) >= 20

@@ -44,8 +44,14 @@ def test_a_setting_of_the_user_leaves_other_requirements_as_they_are():
     checks = {"a": saying(CHOSEN, R1), "b": saying([], R2)}
     verdict = judge(evidence(), scenario(3), checks)
 
-    assert (verdict.verdict, verdict.reason) == ("pass", "1 requirement held, 1 not exercised; 3 things were seen")
-    assert [(each.id, each.verdict) for each in verdict.requirements] == [("R-1", "not-exercised"), ("R-2", "pass")]
+    assert (verdict.verdict, verdict.reason) == (
+        "pass",
+        "1 requirement held, 1 not exercised; 3 things were seen",
+    )
+    assert [(each.id, each.verdict) for each in verdict.requirements] == [
+        ("R-1", "not-exercised"),
+        ("R-2", "pass"),
+    ]
 
 
 def test_a_setting_of_the_user_is_the_reason_if_nothing_else_was_judged():
