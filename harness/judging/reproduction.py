@@ -82,8 +82,8 @@ def _only(found: Sequence[Cause], trial: str) -> tuple[Finding, ...]:
 
 def _counts(stored: TrialVerdict, attempt: TrialVerdict) -> dict[str, tuple[int, int]]:
     shares = ("offered", "acked", "failed", "unknown")
-    old = stored.counts | {name: getattr(stored.availability, name) for name in shares}
-    new = attempt.counts | {name: getattr(attempt.availability, name) for name in shares}
+    old = {name: getattr(stored.availability, name) for name in shares} | stored.counts
+    new = {name: getattr(attempt.availability, name) for name in shares} | attempt.counts
     return {
         name: (old.get(name, 0), new.get(name, 0))
         for name in dict.fromkeys((*old, *new))
