@@ -82,13 +82,7 @@ def shrink(
     )
     path = located(trial, out_dir)
     plan, mode = moved(read_plan(path), broker)
-    if len(plan.trials) != 1:
-        raise UsageError(
-            "not-one-trial",
-            "shrink takes one trial; {trial} has {count}",
-            trial=trial,
-            count=len(plan.trials),
-        )
+    _assert_one(plan, trial)
     spec = with_settings(plan.trials[0], user_settings.parsed(setting or (), [plan.trials[0].client]))
     plan = Plan(plan.seed, (spec,))
     for sentence in setting_warnings.known_before(plan.trials):
@@ -109,6 +103,16 @@ def shrink(
         shrinker = Shrinker(spec, wanted, _allowed_in(mode), batches, tiers, attempts, starts, say)
         stopped_by = carry_out(run, shrinker.run())
     return _conclude(shrinker, store, options, stopped_by)
+
+
+def _assert_one(plan: Plan, trial: str) -> None:
+    if len(plan.trials) != 1:
+        raise UsageError(
+            "not-one-trial",
+            "shrink takes one trial; {trial} has {count}",
+            trial=trial,
+            count=len(plan.trials),
+        )
 
 
 def _wanted(path: Path, anomaly: str | None) -> list[str]:
