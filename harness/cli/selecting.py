@@ -38,7 +38,8 @@ Seed = Annotated[
 ]
 Seeds = Annotated[int, typer.Option(min=1, help="The number of consecutive seeds, starting with --seed.")]
 OwnName = Annotated[
-    str | None, typer.Option("--name", help="The name of your own command after --; default: its program.")
+    str | None,
+    typer.Option("--name", help="The name of your command after --; default: that of its program."),
 ]
 #: The user's own command line after ``--``, which the command line puts here.
 OwnCommand = Annotated[str | None, typer.Option(hidden=True)]

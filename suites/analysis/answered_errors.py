@@ -16,7 +16,7 @@ TOLD_WITHIN_NS = 1_000 * NS_PER_MS
 def error_before_ack(evidence: Evidence, send: Operation) -> str | None:
     """Return the name of the error in the last answer for the record's partition before the client reported it.
 
-    None if that answer was no error, came before the record was handed over, or came long before the report.
+    None if that answer was a success, came before the record was handed over, or came long before the report.
     """
     if send.partition is None or send.complete_ns is None:
         return None

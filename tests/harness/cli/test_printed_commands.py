@@ -1,7 +1,7 @@
 """Every command in the outputs of a run repeats exactly its trial: the plan of the real command line is the stored one.
 
 The stored run has named and generated scenarios, chosen settings, own loads, own commands, several attempts,
-environment variables and names that a shell would interpret. Nothing of it is started.
+environment variables and names that a shell would interpret. No part of it is started.
 """
 
 from __future__ import annotations

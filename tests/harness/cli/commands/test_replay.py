@@ -120,7 +120,7 @@ def test_a_reproduced_verdict_is_said_to_be_so(trial: Path, tmp_path: Path, caps
     told = document["reproduction"]
     assert code == 1 and told["stored"]["verdict"] == "fail"
     assert (told["reproduced"], [each["reproduced"] for each in told["attempts"]]) == (2, [True, True])
-    assert "the stored verdict fail was reproduced in 2 of 2 attempts" in err
+    assert re.search(r"\bfail\b.* 2 of 2 ", err)
 
 
 def test_what_differs_from_the_stored_verdict_is_listed(trial: Path, tmp_path: Path, capsys) -> None:
@@ -133,8 +133,7 @@ def test_what_differs_from_the_stored_verdict_is_listed(trial: Path, tmp_path: P
     [told] = document["reproduction"]["attempts"]
     assert code == 1 and not told["reproduced"] and document["reproduction"]["reproduced"] == 0
     assert {each["code"] for each in told["new"]} == {"gave-up"} and told["counts"]["acked"][0] == 1
-    assert "the stored verdict pass was not reproduced" in err
-    assert re.search(r"fail instead of pass; new: [0-9a-f]{8} gave-up", err)
+    assert re.search(r"\bfail\b.*\bpass\b.* [0-9a-f]{8} gave-up", err)
 
 
 def test_a_plan_without_a_verdict_has_nothing_to_reproduce(trial: Path, tmp_path: Path, capsys) -> None:
