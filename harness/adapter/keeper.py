@@ -44,7 +44,8 @@ LOOKS_AGAIN_S = 0.1
 def main(fd: int) -> None:
     """Keep the process that ``fd`` describes.
 
-    ``{"argv": [...], "env": {...}, "file_bytes": N, "namespace": BOOL, "oom_score": N, "parent": PID}``
+    ``{"argv": [...], "env": {...}, "folder": PATH or null, "file_bytes": N, "namespace": BOOL, "oom_score": N,
+    "parent": PID}``
     """
     with os.fdopen(fd, "rb") as file:
         file.seek(0)
@@ -136,6 +137,8 @@ def become(asked: dict[str, Any]) -> None:
         except OSError:  # /proc may be read-only: then the kernel's default applies
             pass
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        if asked["folder"] is not None:
+            os.chdir(asked["folder"])
         os.execvpe(asked["argv"][0], asked["argv"], asked["env"])
     except OSError as error:
         sys.stderr.write(f"{asked['argv'][0]} cannot be started: {error.strerror}\n")

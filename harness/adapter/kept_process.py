@@ -31,17 +31,18 @@ async def start(
     env: Mapping[str, str],
     log: Path,
     *,
+    folder: str | None = None,
     file_bytes: int,
     line_bytes: int,
     is_namespaced: bool = True,
 ) -> Child:
     """Start a client with pipes to its stdin and stdout. Its stderr is appended to ``log``.
 
-    No file that it writes may be longer than ``file_bytes``, and no line on stdout longer than ``line_bytes``. It runs
-    in a PID namespace if the kernel allows one and ``is_namespaced`` is True. Raises EnvironmentProblem if the program
-    does not exist or a file cannot be written.
+    It starts in ``folder``, or in the current one. No file that it writes may be longer than ``file_bytes``, and no
+    line on stdout longer than ``line_bytes``. It runs in a PID namespace if the kernel allows one and ``is_namespaced``
+    is True. Raises EnvironmentProblem if the program does not exist or a file cannot be written.
     """
-    if shutil.which(argv[0], path=env.get("PATH", os.defpath)) is None:
+    if shutil.which(_found_from(folder, argv[0]), path=env.get("PATH", os.defpath)) is None:
         raise EnvironmentProblem(
             "program-missing", "{program} cannot be started: no such program", program=argv[0]
         )
@@ -49,6 +50,7 @@ async def start(
     asked = {
         "argv": list(argv),
         "env": {**env, processes.OWNER: mark},
+        "folder": folder,
         "file_bytes": file_bytes,
         "namespace": is_namespaced,
         "oom_score": OOM_SCORE,
@@ -73,3 +75,8 @@ async def start(
         os.close(fd)
     child.mark, child.is_keeper = mark, True
     return child
+
+
+def _found_from(folder: str | None, program: str) -> str:
+    """Return where a program is looked for: a path is relative to the folder in which the program starts."""
+    return f"{folder}/{program}" if folder and "/" in program and not program.startswith("/") else program

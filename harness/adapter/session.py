@@ -104,6 +104,7 @@ class Conversation:
             self._launch.argv,
             {**environment.allowed(), **self._launch.env},
             self._log,
+            folder=self._launch.folder,
             file_bytes=self._meter.most(FILE_BYTES),
             line_bytes=self._meter.most(LINE_BYTES),
         )

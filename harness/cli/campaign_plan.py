@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,15 +36,16 @@ def expanded(
     clients: Sequence[ClientRef] = (),
     given: Sequence[str] = (),
     folder: Path = Path(),
+    announce: Callable[[Sequence[ClientRef]], Sequence[ClientRef]] = lambda refs: refs,
 ) -> Expanded:
     """Return the plan of a file. ``clients`` replace those of the file, and ``given`` are settings of a command line.
 
-    Paths in the file begin at ``folder``.
+    ``announce`` returns commands with the versions that they announce. Paths in the file begin at ``folder``.
 
     Raise UsageError for an unknown name in it.
     """
     brokers = _brokers(file)
-    clients = clients or list(dict.fromkeys(_clients(file)))
+    clients = announce(clients or list(dict.fromkeys(_clients(file))))
     axes = Axes(
         _loaded(file, _scenarios(file), folder),
         clients,

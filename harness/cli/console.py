@@ -152,6 +152,6 @@ def summary(verdicts: Iterable[TrialVerdict], run: Path | None = None) -> None:
     for cause in found[:MAX_CAUSES]:
         console.print(shown(cause.verdict), end=" ")
         say(line(cause))
-        say(f"    smallest: {replay(run, cause.smallest) if run else cause.smallest}")
+        say(f"    smallest: {replay(run, cause.smallest, cause) if run else cause.smallest}")
     if len(found) > MAX_CAUSES:
         say(f"and {len(found) - MAX_CAUSES} more causes")

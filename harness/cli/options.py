@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from enum import StrEnum
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +19,7 @@ from harness.cli import completion
 from harness.files import must_be_file
 from harness.model.errors import UsageError
 from harness.model.units import duration_s
+from harness.model.verdicts import Level
 from harness.outcomes.thresholds import parsed
 from harness.system import needs
 from harness.system.machine import this_machine
@@ -82,6 +84,21 @@ Settings = Annotated[
         help="A setting of the client, by its Java name, or CLIENT:KEY=VALUE for a client's own; repeatable.",
     ),
 ]
+
+
+class Counted(StrEnum):
+    """Which findings count in verdicts: those that break a MUST, or also differences."""
+
+    MUST = "must"
+    SHOULD = "should"
+
+
+LevelOption = Annotated[
+    Counted,
+    typer.Option(
+        "--level", help="Which findings count; with must, differences are listed and change no verdict."
+    ),
+]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if a client differs, as for a failure.")]
 Threshold = Annotated[
     list[str] | None,
@@ -119,12 +136,19 @@ class Options:
     strict: bool = False
     client_env: tuple[str, ...] = ()
     thresholds: tuple[str, ...] = ()
+    level: Level = Level.SHOULD
 
     @property
     def changes_the_plan(self) -> bool:
         """True if the options ask for other trials, evidence or known failures than an existing run has."""
         sizes = self.repeat > 1 or self.deflake > 1 or self.shard is not None
-        return sizes or self.dry_run or self.capture or self.baseline is not None or bool(self.thresholds)
+        return (
+            sizes
+            or self.dry_run
+            or self.capture
+            or bool(self.baseline or self.thresholds)
+            or self.level != Level.SHOULD
+        )
 
 
 @dataclass(frozen=True)
@@ -147,6 +171,7 @@ class Given:
     capture: Capture = False
     quiet: Quiet = False
     strict: Strict = False
+    level: LevelOption = Counted.SHOULD
     client_env: ClientEnv = None
     threshold: Threshold = None
     setting: Settings = None
@@ -184,6 +209,7 @@ class Given:
             summary=self.summary,
             partial=partial,
             strict=self.strict,
+            level=Level(self.level.upper()),
             client_env=tuple(self.client_env or ()),
             thresholds=tuple(each.text for each in map(parsed, (*thresholds, *(self.threshold or ())))),
         )

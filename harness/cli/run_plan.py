@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import platform
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
+from typing import Any
 
 import msgspec
 
@@ -44,7 +45,16 @@ from harness.running.install import Installed, install_what_can_be
 from harness.storage import shards
 from harness.storage.run_store import LeftOut, RunRecord, RunStore
 from harness.text import redaction
+from harness.text.commands import path_word
 from harness.text.escaping import safe_line, visible
+
+#: From the verdicts of a run to what a command adds to its JSON document.
+More = Callable[[Sequence[TrialVerdict]], dict[str, Any]]
+
+
+def nothing_more(verdicts: Sequence[TrialVerdict]) -> dict[str, Any]:
+    """Return the addition of a command that adds nothing."""
+    return {}
 
 
 def start(plan: Plan, options: Options, about: Sequence[str] = ()) -> int:
@@ -53,7 +63,7 @@ def start(plan: Plan, options: Options, about: Sequence[str] = ()) -> int:
     Raises UsageError for an invalid plan, NothingSelected for an empty one, and EnvironmentProblem if no trial of it
     can run here.
     """
-    whole = plan = repeats.repeated(plan, options.repeat)
+    whole = plan = own_commands.with_env(repeats.repeated(plan, options.repeat), options.client_env)
     if options.shard is not None:
         plan = repeats.shard(whole, *options.shard)
     if not plan.trials:
@@ -64,7 +74,7 @@ def start(plan: Plan, options: Options, about: Sequence[str] = ()) -> int:
         say(sentence)
     known = baseline.load(options.baseline) if options.baseline else ()
     if options.dry_run:
-        return _tell(plan, options, about)
+        return tell_plan(plan, options, about)
     # Install before the folder is created: an unknown version should leave nothing on disk.
     installed = _install(plan.trials, options)
     record = new_record(plan, options, known)
@@ -102,11 +112,12 @@ def new_record(plan: Plan, options: Options, known: tuple[baseline.KnownFailure,
         baseline=known,
         deflake=options.deflake,
         thresholds=options.thresholds,
+        level=options.level,
     )
 
 
-def carry_out(store: RunStore, installed: Installed, options: Options) -> int:
-    """Run the store's plan, report the results and return the exit code.
+def carry_out(store: RunStore, installed: Installed, options: Options, more: More = nothing_more) -> int:
+    """Run the store's plan, report the results and return the exit code. ``more`` is that of :func:`publish`.
 
     Raise UsageError if another process runs it.
     """
@@ -121,14 +132,17 @@ def carry_out(store: RunStore, installed: Installed, options: Options) -> int:
             stopped_by, reason = _run(store, installed, options)
         except Exception as error:
             with suppress(KafkaTrialError):  # if the disk is full, the error itself says so
-                publish(store, f"failed: {error}", options)
+                publish(store, f"failed: {error}", options, more)
             raise
-        verdicts = publish(store, reason, options)
+        verdicts = publish(store, reason, options, more)
         return _conclude(store, verdicts, installed, options, stopped_by, reason)
 
 
-def publish(store: RunStore, reason: str, options: Options) -> list[TrialVerdict]:
-    """End the run for this reason, report and export the results, and return the verdicts."""
+def publish(store: RunStore, reason: str, options: Options, more: More = nothing_more) -> list[TrialVerdict]:
+    """End the run for this reason, report and export the results, and return the verdicts.
+
+    ``more`` returns what a command adds to the JSON document.
+    """
     verdicts = list(store.verdicts())
     store.stop(reason)
     summary(verdicts, store.folder)
@@ -137,8 +151,9 @@ def publish(store: RunStore, reason: str, options: Options) -> list[TrialVerdict
     for path, name in ((options.junit, exports.JUNIT), (options.summary, exports.SUMMARY)):
         if path is not None:
             write_named(path, store.export(name))
+    added = more(verdicts)
     if options.as_json:
-        print_json(run_document(store.folder, store.record, verdicts))
+        print_json(run_document(store.folder, store.record, verdicts) | added)
     return verdicts
 
 
@@ -190,7 +205,7 @@ def _conclude(
     if len(verdicts) < planned:
         allowing = own_commands.option(spec.client for spec in store.record.plan.trials)
         say(f"{planned - len(verdicts)} of {planned} trials were not run ({_why(installed, reason)})")
-        say(f"hint: continue with: kafka-trial run --resume {store.folder}{allowing}")
+        say(f"hint: continue with: kafka-trial run --resume {path_word(store.folder)}{allowing}")
     if stopped_by is not None:
         return 128 + stopped_by
     lacks = 0
@@ -204,7 +219,7 @@ def _conclude(
         (lacks, thresholds.exit_code(demanded)),
         strict=options.strict,
     )
-    say(f"seed {store.record.plan.seed}; report: kafka-trial report {store.folder}; exit {code}")
+    say(f"seed {store.record.plan.seed}; report: kafka-trial report {path_word(store.folder)}; exit {code}")
     return code
 
 
@@ -213,7 +228,8 @@ def _why(installed: Installed, reason: str) -> str:
     return f"{names} could not be installed" if names and reason == "completed" else reason
 
 
-def _tell(plan: Plan, options: Options, about: Sequence[str]) -> int:
+def tell_plan(plan: Plan, options: Options, about: Sequence[str] = ()) -> int:
+    """Print the plan instead of running it: its trials, its size, how long it takes, and what is unsupported in it."""
     lacking = {spec.trial: lack for spec in plan.trials if (lack := unavailable.by_plan(spec)) is not None}
     told = estimate.of(
         Plan(plan.seed, tuple(spec for spec in plan.trials if spec.trial not in lacking)), options.jobs

@@ -37,5 +37,9 @@ Seed = Annotated[
     int, typer.Option(min=0, max=MAX_SEED, help="The first seed; it determines every random choice.")
 ]
 Seeds = Annotated[int, typer.Option(min=1, help="The number of consecutive seeds, starting with --seed.")]
+OwnName = Annotated[
+    str | None,
+    typer.Option("--name", help="The name of your command after --; default: that of its program."),
+]
 #: The user's own command line after ``--``, which the command line puts here.
 OwnCommand = Annotated[str | None, typer.Option(hidden=True)]

@@ -58,6 +58,12 @@ class _Case:
         return self.told.verdict == Verdict.EXPECTED_FAIL and Verdict.PASS in verdicts
 
     @property
+    def differs(self) -> bool:
+        """True if it differs, also if differences do not count."""
+        uncounted = self.told.verdict == Verdict.PASS and bool(findings(self.told))
+        return self.told.verdict == Verdict.DIFFERS or uncounted
+
+    @property
     def element(self) -> str | None:
         return None if self.is_flaky else ELEMENTS.get(Verdict(self.told.verdict))
 
@@ -158,7 +164,7 @@ def _properties(case: _Case, run: Path) -> dict[str, str]:
     told = case.told
     keys = ("trial", "client", "broker", "scenario", "guarantee", "variant", "seed", "verdict", "code")
     properties = {key: str(getattr(told, key)) for key in keys}
-    properties["differs"] = "true" if told.verdict == Verdict.DIFFERS else ""
+    properties["differs"] = "true" if case.differs else ""
     properties["availability"] = share_told([told.availability])
     properties |= {
         f"outcome.{name}": f"{value:.10g}"
@@ -169,7 +175,7 @@ def _properties(case: _Case, run: Path) -> dict[str, str]:
     properties["attempts"] = str(len(case.attempts))
     properties["level"] = next((cause.level for cause in case.causes), "")
     properties["fingerprint"] = " ".join(cause.fingerprint for cause in case.causes)
-    properties["replay"] = replay(run, told.trial)
+    properties["replay"] = replay(run, told.trial, told)
     return {key: value for key, value in properties.items() if value}
 
 
@@ -184,7 +190,7 @@ def _results(parent: ET.Element, case: _Case, run: Path) -> None:
         if case.element in RERUNS:  # Surefire's skipped has no type.
             result.set("type", _type(case.told))
         result.text = _details(case.told, run)
-    if case.told.verdict == Verdict.DIFFERS:
+    if case.differs:
         ET.SubElement(parent, "system-out").text = f"{_message(case)}\n{_details(case.told, run)}"
     others = [attempt for attempt in case.attempts if attempt is not case.told]
     for element, rerun in RERUNS.items():
@@ -218,7 +224,7 @@ def _details(attempt: TrialVerdict, run: Path) -> str:
         for each in findings(attempt)
         for requirement in each.requirements
     ]
-    return "\n".join(map(_text, [*found, replay(run, attempt.trial)]))
+    return "\n".join(map(_text, [*found, replay(run, attempt.trial, attempt)]))
 
 
 def _text(words: str) -> str:

@@ -17,7 +17,8 @@ from harness.outcomes import words
 from harness.outcomes.cells import Row, table
 from harness.outcomes.thresholds import Evaluation, Met, evaluated
 from harness.storage.run_store import LeftOut, RunRecord
-from harness.text.escaping import for_markdown, in_code_span
+from harness.text.commands import path_word
+from harness.text.escaping import command_span, for_markdown, in_code_span
 from harness.text.version_order import by_version
 
 MAX_CAUSES = 50
@@ -48,8 +49,8 @@ OUTCOMES = (
 )
 NEXT = {
     Verdict.FAIL: "Reproduce one with its replay command. Failures that the client documents belong in a list of "
-    "known failures: `kafka-trial baseline update {run} --file known.toml`.",
-    Verdict.UNEXPECTED_PASS: "A known failure did not occur: `kafka-trial baseline check {run} --file FILE` says "
+    "known failures: {update}.",
+    Verdict.UNEXPECTED_PASS: "A known failure did not occur: {check} says "
     "which, and `prune` removes its entry.",
     Verdict.HARNESS_ERROR: "A harness-error says nothing about a client. Its folder has `client.log`, and "
     "`kafka-trial doctor` checks the machine.",
@@ -125,7 +126,7 @@ def _listed(found: Sequence[Cause], run: Path) -> list[str]:
             f"- {shown(cause.verdict)} `{in_code_span(what(cause))}`: {for_markdown(cause.message)} "
             f"({often(cause)}).{level} Fingerprint {cause.fingerprint}"
         )
-        lines.append(f"  - smallest: `{in_code_span(replay(run, cause.smallest))}`")
+        lines.append(f"  - smallest: {command_span(replay(run, cause.smallest, cause))}")
     if len(found) > MAX_CAUSES:
         lines.append(f"- and {len(found) - MAX_CAUSES} more")
     return lines
@@ -184,12 +185,18 @@ def _cell(verdicts: Sequence[TrialVerdict]) -> str:
 
 
 def _next(verdicts: Sequence[TrialVerdict], run: Path) -> list[str]:
-    seen, named = {Verdict(verdict.verdict) for verdict in verdicts}, in_code_span(str(run))
-    advice = [sentence.format(run=named) for verdict, sentence in NEXT.items() if verdict in seen]
-    return [
-        f"- {sentence}"
-        for sentence in (*advice, f"The full report, with timelines: `kafka-trial report {named}`.")
+    seen = {Verdict(verdict.verdict) for verdict in verdicts}
+    named = path_word(run)
+    advice = [
+        sentence.format(
+            update=command_span(f"kafka-trial baseline update {named} --file known.toml"),
+            check=command_span(f"kafka-trial baseline check {named} --file FILE"),
+        )
+        for verdict, sentence in NEXT.items()
+        if verdict in seen
     ]
+    report = command_span(f"kafka-trial report {named}")
+    return [f"- {sentence}" for sentence in (*advice, f"The full report, with timelines: {report}.")]
 
 
 def _bounded(lines: Sequence[str]) -> str:

@@ -6,7 +6,6 @@ they took effect; the frames around the failure; the folder of the evidence; the
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from harness.model.evidence import Evidence
 from harness.model.rows import Availability, FaultRow, Finding, RequirementVerdict, TrialVerdict
 from harness.model.units import some
 from harness.plugins import registry
+from harness.text.commands import replay_command
 from harness.text.escaping import log_line
 
 #: The number of frames that are shown, and how many of them before and after each moment.
@@ -34,9 +34,9 @@ def sentence(verdict: TrialVerdict) -> str:
     return log_line(f"{_who(verdict)}: {verdict.reason}")
 
 
-def replay_line(folder: Path) -> str:
+def replay_line(folder: Path, verdict: TrialVerdict) -> str:
     """Return the command that runs the trial again."""
-    return f"kafka-trial replay {shlex.quote(str(folder))}"
+    return replay_command(folder, is_command=verdict.is_command, env=verdict.client_env)
 
 
 def _lines(verdict: TrialVerdict, evidence: Evidence, folder: Path) -> Iterator[str]:
@@ -57,7 +57,7 @@ def _lines(verdict: TrialVerdict, evidence: Evidence, folder: Path) -> Iterator[
         yield f"wire, {len(lines)} of {len(evidence.frames)} frames (ms of load; * a fault was in effect):"
         yield from (text for line in lines for text in _frame(line))
     yield f"evidence: {folder}"
-    yield f"replay: {replay_line(folder)}"
+    yield f"replay: {replay_line(folder, verdict)}"
 
 
 def _recovery(told: Availability) -> str:

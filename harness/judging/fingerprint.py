@@ -12,12 +12,11 @@ depend on sentences or on the order of the verdicts.
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -25,6 +24,7 @@ from harness.judging.repeats import ACCUSATIONS
 from harness.model.rows import Finding, Param, RequirementVerdict, TrialVerdict
 from harness.model.units import some
 from harness.model.verdicts import SEVERITY, Level, Verdict
+from harness.text.commands import replay_command
 
 _ACCUSED = frozenset({Verdict.FAIL, Verdict.EXPECTED_FAIL, Verdict.DIFFERS})
 
@@ -34,7 +34,8 @@ class Cause(msgspec.Struct, frozen=True):
 
     ``code`` is the anomaly's or the reason's. ``message`` is that of the ``smallest`` trial. ``faults`` are the kinds
     that hit in all of the ``trials``, and ``explains`` are the anomalies that follow from it in some of them.
-    ``attempts`` counts all attempts of the run at the same trials, whatever their results.
+    ``attempts`` counts all attempts of the run at the same trials, whatever their results. ``is_command`` and
+    ``client_env`` are those of the smallest trial's client.
     """
 
     fingerprint: str
@@ -54,6 +55,20 @@ class Cause(msgspec.Struct, frozen=True):
     code: str = ""
     explains: tuple[str, ...] = ()
     variants: tuple[str, ...] = ()
+    is_command: bool = False
+    client_env: tuple[str, ...] = ()
+
+
+class Replayed(Protocol):
+    """What a replay needs to know about the client: a verdict, or a cause."""
+
+    @property
+    def is_command(self) -> bool:
+        """True if the client is a command of the user."""
+
+    @property
+    def client_env(self) -> tuple[str, ...]:
+        """The environment variables that it got besides the usual ones."""
 
 
 class Found(NamedTuple):
@@ -167,21 +182,21 @@ def document(cause: Cause, run: Path) -> dict[str, Any]:
     return {
         **msgspec.structs.asdict(cause),
         "line": line(cause),
-        "replay": replay(run, cause.smallest),
+        "replay": replay(run, cause.smallest, cause),
     }
 
 
-def replay(run: Path, trial: str) -> str:
+def replay(run: Path, trial: str, of: Replayed) -> str:
     """Return the command that runs a trial of the run in this folder again."""
-    return f"kafka-trial replay {shlex.quote(str(run / 'trials' / trial))}"
+    return replay_command(run / "trials" / trial, is_command=of.is_command, env=of.client_env)
 
 
 def _symptoms(trial: TrialVerdict) -> Iterator[_Symptom]:
-    verdict = Verdict(trial.verdict)
-    if verdict is Verdict.PASS:
-        return
-    if verdict not in _ACCUSED or not (found := findings(trial)):
+    verdict, found = Verdict(trial.verdict), findings(trial)
+    if verdict is not Verdict.PASS and (verdict not in _ACCUSED or not found):
         yield _Symptom(trial, verdict, "", kind_of(trial.code, trial.params), trial.reason)
+    # Differences that were not counted are listed, whatever the trial's verdict is without them.
+    if verdict not in _ACCUSED | {Verdict.PASS, Verdict.NOT_EXERCISED}:
         return
     explained = {code for each in found for code in each.finding.explains}
     # Several findings of one kind in a trial count once; the first one is reported.
@@ -257,6 +272,8 @@ def _cause(name: str, symptoms: Sequence[_Symptom], tried: Counter[tuple[str, ..
         smallest=first.trial.trial,
         code=first.kind.code,
         explains=_distinct(code for symptom in symptoms for code in symptom.explains),
+        is_command=first.trial.is_command,
+        client_env=first.trial.client_env,
     )
 
 

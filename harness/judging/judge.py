@@ -36,7 +36,7 @@ from harness.model.rows import (
 from harness.model.units import some
 from harness.model.verdicts import Guarantee, Level, Verdict, worst
 from harness.plugins import registry
-from harness.plugins.check import Check, Inconclusive, Requirement, Unsupported
+from harness.plugins.check import Check, Inconclusive, NotExercised, Requirement, Unsupported
 from harness.plugins.scenario import Scenario
 from harness.plugins.workload import WorkloadKind
 from harness.text import redaction
@@ -110,8 +110,13 @@ class _Asked(NamedTuple):
 _PASS = CheckResult(Verdict.PASS, None)
 
 
-def judge(evidence: Evidence, scenario: Scenario, checks: Mapping[str, Check]) -> TrialVerdict:
-    """Judge one trial. An exception of a check or a scenario is a harness-error; it is never raised."""
+def judge(
+    evidence: Evidence, scenario: Scenario, checks: Mapping[str, Check], level: Level = Level.SHOULD
+) -> TrialVerdict:
+    """Judge one trial. An exception of a check or a scenario is a harness-error; it is never raised.
+
+    With the ``level`` MUST, differences are among its requirements, and its verdict is the one without them.
+    """
     if (early := _not_judged(evidence)) is not None:
         return _verdict(evidence, early)
     try:
@@ -122,7 +127,7 @@ def judge(evidence: Evidence, scenario: Scenario, checks: Mapping[str, Check]) -
         return _verdict(evidence, CheckResult(Verdict.HARNESS_ERROR, _error(NOT_ACCOUNTED, error)))
     basis = _basis(evidence, bitten, available)
     results = _results(evidence, checks, basis)
-    return _verdict(evidence, _summary(results, basis), results, bitten.faults, counts, available)
+    return _verdict(evidence, _summary(results, basis, level), results, bitten.faults, counts, available)
 
 
 def weighed(level: str, findings: Iterable[Finding]) -> Verdict:
@@ -193,6 +198,8 @@ def _ask(check: Check, evidence: Evidence) -> CheckResult:
         return CheckResult(Verdict.INCONCLUSIVE, doubt.reason)
     except Unsupported as lack:
         return CheckResult(Verdict.UNSUPPORTED, lack.reason)
+    except NotExercised as chosen:
+        return CheckResult(Verdict.NOT_EXERCISED, chosen.reason)
     except Exception as error:
         return _crashed(check, error)
     judged = {"", *(requirement.id for requirement in check.requirements)}
@@ -266,15 +273,25 @@ def _result(entry: _Asked, basis: CheckResult) -> _RequirementResult:
         verdict = worst([opinion.verdict for opinion in objections])
         decisive = next(opinion for opinion in objections if opinion.verdict is verdict)
         findings = tuple([each for opinion in objections for each in opinion.findings])
-        return _RequirementResult(requirement, names, decisive, findings)
+        arisen = decisive.verdict is not Verdict.NOT_EXERCISED
+        return _RequirementResult(requirement, names, decisive, findings, arose=arisen)
     if basis.verdict is Verdict.PASS and not any(arose):
         absent = CheckResult(Verdict.NOT_EXERCISED, NO_SITUATION.reason(requirement=requirement.id))
         return _RequirementResult(requirement, names, absent, arose=False)
     return _RequirementResult(requirement, names, basis)
 
 
-def _summary(results: tuple[_RequirementResult, ...], basis: CheckResult) -> CheckResult:
-    """Return the trial's verdict and its sentence.
+def _why_nothing_arose(results: tuple[_RequirementResult, ...]) -> Reason:
+    """Return the reason that names a setting of the user, or else that no situation arose."""
+    reasons = (result.decisive.reason for result in results if not result.arose)
+    chosen = (reason for reason in reasons if reason and reason.code != NO_SITUATION.code)
+    return next(chosen, NOTHING_AROSE.reason(count=len(results)))
+
+
+def _summary(
+    results: tuple[_RequirementResult, ...], basis: CheckResult, level: Level = Level.SHOULD
+) -> CheckResult:
+    """Return the trial's verdict and its sentence. With the ``level`` MUST, differences do not count.
 
     Requirements that the client does not claim, and situations that did not arise, count only if nothing else was
     judged.
@@ -282,17 +299,23 @@ def _summary(results: tuple[_RequirementResult, ...], basis: CheckResult) -> Che
     if not results:
         return CheckResult(Verdict.NOT_EXERCISED, NO_CHECK.reason())
     arose = [result for result in results if result.arose]
-    if not arose:
-        return CheckResult(Verdict.NOT_EXERCISED, NOTHING_AROSE.reason(count=len(results)))
     claimed = [result for result in arose if result.decisive.verdict is not Verdict.UNSUPPORTED]
+    differing = [result for result in arose if result.decisive.verdict is Verdict.DIFFERS]
+    if level == Level.MUST and differing:
+        arose = [result for result in arose if result not in differing]
+        claimed = [result for result in claimed if result not in differing]
+    if not arose:
+        return CheckResult(Verdict.NOT_EXERCISED, _why_nothing_arose(results))
     verdict = worst({result.decisive.verdict for result in claimed or arose})
     if verdict is Verdict.DIFFERS and basis.reason and basis.reason.code == NOTHING_ACKED.code:
         return basis
     if verdict is Verdict.PASS:
-        absent = len(results) - len(arose)
+        listed = len(differing) if level == Level.MUST else 0
+        absent = len(results) - len(arose) - listed
         seen = basis.reason.message if basis.reason else ""
         held = HELD.reason(held=len(claimed))
         more = f", {absent} not exercised" if absent else ""
+        more += f", {some(listed, 'difference')} not counted" if listed else ""
         return CheckResult(verdict, Reason(held.code, held.params, f"{held.message}{more}; {seen}"))
     reasons = _distinct(result.decisive.reason for result in arose if result.decisive.verdict is verdict)
     more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""

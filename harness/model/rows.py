@@ -310,7 +310,8 @@ class TrialVerdict(msgspec.Struct, frozen=True):
     """``verdict.json``: the judgement of one trial. ``reason`` is the sentence of ``code`` and ``params``.
 
     ``counts`` are those of its workload; empty if nothing was counted. ``not_set`` are the settings that the user chose
-    and the client could not apply, with the reasons.
+    and the client could not apply, with the reasons. ``is_command`` is whether the client is a command of the user, and
+    ``client_env`` names the environment variables that it got besides the usual ones: a replay needs both as options.
     """
 
     trial: str
@@ -330,6 +331,8 @@ class TrialVerdict(msgspec.Struct, frozen=True):
     params: dict[str, Param] = {}
     availability: Availability = Availability()
     not_set: dict[str, str] = {}
+    is_command: bool = False
+    client_env: tuple[str, ...] = ()
     schema_version: int = SCHEMA_VERSION
 
     @classmethod
@@ -348,4 +351,6 @@ class TrialVerdict(msgspec.Struct, frozen=True):
             attempt=spec.attempt,
             code=reason.code,
             params=reason.params,
+            is_command=bool(spec.client.command),
+            client_env=spec.client.env,
         )

@@ -6,6 +6,7 @@ compared, generated and shrunk without importing any of it.
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 
 import msgspec
@@ -15,6 +16,7 @@ from harness.model.verdicts import Guarantee
 
 #: The version of a client that is given as a command.
 OWN = "own"
+_VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+_-]{0,39}", re.ASCII)
 
 
 class AtTime(msgspec.Struct, frozen=True, tag="elapsed", tag_field="on"):
@@ -177,19 +179,31 @@ class Workload(msgspec.Struct, frozen=True):
         return lines[n % len(lines)] if lines else None
 
 
-class ClientRef(msgspec.Struct, frozen=True):
-    """A client under test: a registered ``name`` at a ``version``, or a ``command`` with the version OWN.
+def is_version(text: str) -> bool:
+    """True if a command may have this version: up to 40 letters, digits, dots, hyphens, underscores and pluses."""
+    return _VERSION.fullmatch(text) is not None
 
-    Raises ValueError for a command with another version, since it would look like a registered client.
+
+class ClientRef(msgspec.Struct, frozen=True):
+    """A client under test: a registered ``name`` at a ``version``, or a ``command`` of the user.
+
+    The version of a command is the one that it announces, or OWN.
+
+    A command runs in ``folder``; empty means the current one. ``env`` names the environment variables that the client
+    gets besides the usual ones; their values are not stored.
+
+    Raises ValueError for a command with a version that is none, since it could look like another client.
     """
 
     name: str
     version: str
     command: tuple[str, ...] = ()
+    folder: str = ""
+    env: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.command and self.version != OWN:
-            raise ValueError(f"a client that is a command has the version {OWN!r}, not {self.version[:80]!r}")
+        if self.command and not is_version(self.version):
+            raise ValueError(f"a client that is a command cannot have the version {self.version[:80]!r}")
 
     def __str__(self) -> str:
         return f"{self.name}@{self.version}"

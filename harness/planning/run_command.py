@@ -1,47 +1,38 @@
-"""The command line that runs a trial again, made from its spec. There is one only if it gives exactly that trial."""
+"""The ``kafka-trial run`` line of a trial, made from its spec. There is one only if its plan is exactly that trial."""
 
 from __future__ import annotations
 
 import shlex
 
+import msgspec
+
 from harness.model.errors import KafkaTrialError
-from harness.model.spec import TrialSpec, own_name
+from harness.model.spec import TrialSpec
 from harness.planning import selection, typed_settings
 from harness.planning.plan import make_plan
-from harness.planning.user_settings import UserSettings, parsed, written
-
-#: The fields of a spec that decide what happens in the trial.
-DECISIVE = (
-    "client",
-    "broker",
-    "scenario",
-    "guarantee",
-    "seed",
-    "workload",
-    "faults",
-    "config",
-    "client_config",
-)
+from harness.planning.user_settings import parsed, written
+from harness.text.commands import CLIENT_ENV
 
 
 def run_command(spec: TrialSpec) -> str | None:
-    """Return the ``kafka-trial run`` line whose plan is this trial, or None if no such line gives the same trial."""
+    """Return the ``kafka-trial run`` line whose plan is this trial, or None if no such line gives the same trial.
+
+    There is none for a command, because such a line records the folder in which it is typed.
+    """
+    if spec.client.command:
+        return None
+    settings = [f"{name}={written(value)}" for name, value in spec.chosen.items()]
     try:
-        plain = _planned(spec, UserSettings())
-        changed = {name: value for name, value in spec.config.items() if plain.config.get(name) != value}
-        own = {own_name(spec.client.name, key): value for key, value in spec.client_config.items()}
-        settings = [f"{name}={written(value)}" for name, value in {**changed, **own}.items()]
-        again = _planned(spec, parsed(settings, [spec.client])) if settings else plain
+        again = _planned(spec, settings)
     except KafkaTrialError:
         return None
-    stored = typed_settings.stored_spec(spec)
-    if any(getattr(again, field) != getattr(stored, field) for field in DECISIVE):
-        return None
-    return shlex.join(_argv(spec, settings))
+    stored = (msgspec.json.encode(typed_settings.stored_spec(each)) for each in (again, spec))
+    return shlex.join(_argv(spec, settings)) if len(set(stored)) == 1 else None
 
 
-def _planned(spec: TrialSpec, user: UserSettings) -> TrialSpec:
+def _planned(spec: TrialSpec, settings: list[str]) -> TrialSpec:
     [scenario] = selection.scenarios([spec.scenario], [spec.guarantee])
+    user = parsed(settings, [spec.client])
     [planned] = make_plan([scenario], [spec.client], [spec.broker], [spec.seed], user).trials
     return planned
 
@@ -49,6 +40,5 @@ def _planned(spec: TrialSpec, user: UserSettings) -> TrialSpec:
 def _argv(spec: TrialSpec, settings: list[str]) -> list[str]:
     chosen = [word for each in settings for word in ("-X", each)]
     where = ["-b", spec.broker, "--seed", str(spec.seed), "--guarantee", spec.guarantee.value, *chosen]
-    if spec.client.command:
-        return ["kafka-trial", "run", spec.scenario, *where, "--", *spec.client.command]
+    where += [word for name in spec.client.env for word in (CLIENT_ENV, name)]
     return ["kafka-trial", "run", spec.scenario, "-c", str(spec.client), *where]

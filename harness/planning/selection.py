@@ -5,6 +5,7 @@ Every name is looked up before anything starts. An unknown name is a UsageError 
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,6 +21,7 @@ from harness.plugins import registry
 from harness.plugins.scenario import Scenario
 from harness.text.globs import matches
 
+_OWN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", re.ASCII)
 DEFAULT_CLIENTS = ("reference", "confluent-kafka")
 DEFAULT_BROKER = "local:4.3.1x1"
 
@@ -69,8 +71,13 @@ def _under(scenario: Scenario, wanted: set[Guarantee]) -> Scenario:
     return replace(scenario, guarantees=tuple(g for g in scenario.guarantees if g in wanted))
 
 
-def clients(names: Sequence[str], command: Sequence[str]) -> list[ClientRef]:
-    """Return the clients for ``NAME`` (its pinned version) or ``NAME@VERSION``, and the user's command, if any."""
+def clients(names: Sequence[str], command: Sequence[str], own_name: str | None = None) -> list[ClientRef]:
+    """Return the clients for ``NAME`` (its pinned version) or ``NAME@VERSION``, and the user's command, if any.
+
+    ``own_name`` is the command's name; default: that of its program.
+    """
+    if own_name is not None:
+        _check_own_name(own_name, command)
     chosen = [_client(name) for name in (names or (() if command else DEFAULT_CLIENTS))]
     if command:
         if shutil.which(command[0]) is None:
@@ -79,8 +86,20 @@ def clients(names: Sequence[str], command: Sequence[str]) -> list[ClientRef]:
                 "{program} is not an executable program; a command is needed after --",
                 program=command[0],
             )
-        chosen.append(own_commands.client(command))
+        chosen.append(own_commands.client(command, own_name))
     return list(dict.fromkeys(chosen))
+
+
+def _check_own_name(name: str, command: Sequence[str]) -> None:
+    if not command:
+        raise UsageError("name-without-command", "--name names your own command, which is needed after --")
+    if not _OWN_NAME.fullmatch(name):
+        raise UsageError(
+            "own-name",
+            "--name takes 1 to 40 of A-Z, a-z, 0-9, ., - and _, because the name becomes part of the names of trials; "
+            "not {name!r}",
+            name=name,
+        )
 
 
 def _client(text: str) -> ClientRef:

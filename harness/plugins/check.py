@@ -29,6 +29,10 @@ class Unsupported(NoOpinion):
     """Raised by a check of something that the client does not claim in this configuration."""
 
 
+class NotExercised(NoOpinion):
+    """Raised by a check of something that a setting of the user rules out; the client is not the cause."""
+
+
 class Inconclusive(NoOpinion):
     """Raised by a check that cannot decide because the trial was disturbed; the client is not the cause."""
 

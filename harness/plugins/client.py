@@ -12,10 +12,14 @@ from harness.text.globs import matches
 
 @dataclass(frozen=True)
 class Launch:
-    """How to start an adapter: its command line, and variables to add to the harness's environment."""
+    """How to start an adapter: its command line, variables to add to the harness's environment, and its folder.
+
+    Without a ``folder`` it starts in the current one.
+    """
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
+    folder: str | None = None
 
 
 class ClientKind(Protocol):

@@ -99,16 +99,18 @@ class TrialResult:
         """
         found = evaluated(thresholds, [self.verdict])
         if missed := [log_line(each.sentence) for each in found if each.result is Met.MISSED]:
-            told = log_line(replay_line(self.folder))
+            told = log_line(replay_line(self.folder, self.verdict))
             raise TrialFailed("\n".join([*missed, told]), missed[0])
         if unknown := [each for each in found if each.result is Met.NOT_EVALUATED]:
-            raise TrialInconclusive(f"{log_line(unknown[0].sentence)} ({replay_line(self.folder)})")
+            raise TrialInconclusive(
+                f"{log_line(unknown[0].sentence)} ({replay_line(self.folder, self.verdict)})"
+            )
 
     def require_verdict(self) -> None:
         """Raise TrialInconclusive if the trial says nothing about the client."""
         if self.verdict.verdict in PROVES_NOTHING:
             told = log_line(f"{self.verdict.verdict}: {self.verdict.reason}")
-            raise TrialInconclusive(f"{told} ({replay_line(self.folder)})")
+            raise TrialInconclusive(f"{told} ({replay_line(self.folder, self.verdict)})")
 
     def report(self) -> str:
         """Return the report: expected, observed, faults, frames around the failure, the command that repeats it."""

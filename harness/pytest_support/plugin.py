@@ -132,11 +132,12 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     """Print where the evidence is."""
     session = config.stash.get(SESSION, None)
     if session is not None:
+        from harness.text.commands import path_word
         from harness.text.escaping import log_line
 
         terminalreporter.write_line(
             log_line(
-                f"kafka-trial: evidence in {session.store.folder}; kafka-trial report {session.store.folder}"
+                f"kafka-trial: evidence in {session.store.folder}; kafka-trial report {path_word(session.store.folder)}"
             )
         )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 
@@ -35,16 +35,18 @@ def installed(ref: ClientRef, env: Mapping[str, str] = MappingProxyType({})) -> 
     Raise UsageError for a command that was stored without its secrets.
     """
     launch = (
-        Launch(typed_settings.command(ref), {})
+        Launch(typed_settings.command(ref), {}, ref.folder or None)
         if ref.command
         else registry.client(ref.name).install(ref.version)
     )
-    return InstalledClient(ref, Launch(launch.argv, {**env, **launch.env}))
+    return InstalledClient(ref, replace(launch, env={**env, **launch.env}))
 
 
-def install(refs: Iterable[ClientRef]) -> dict[ClientRef, InstalledClient]:
+def install(
+    refs: Iterable[ClientRef], env: Mapping[str, str] = MappingProxyType({})
+) -> dict[ClientRef, InstalledClient]:
     """Install every client. Raise what :meth:`ports.ClientKind.install` raises for the first one that fails."""
-    done = install_what_can_be(refs)
+    done = install_what_can_be(refs, env)
     for problem in done.lacking.values():
         raise problem
     return dict(done.clients)

@@ -31,6 +31,7 @@ from harness.model.load import topic_names
 from harness.model.parts import BY
 from harness.model.rows import Ending, Frame, FrameKind, LogRecord, Phases, TrialRecord
 from harness.model.run_files import TRACE
+from harness.model.spec import OWN as OWN_VERSION
 from harness.model.spec import TrialSpec
 from harness.planning import client_settings, typed_settings, unavailable
 from harness.planning.unavailable import NotOffered
@@ -225,7 +226,7 @@ class LiveTrial:
     def _assert_as_asked(self, told: StartupComplete) -> None:
         """Check that the client is the one that was asked for: a verdict applies to its name and version only."""
         asked = self._spec.client
-        if not asked.command and told.client_version != asked.version:
+        if asked.version != (OWN_VERSION if asked.command else "") and told.client_version != asked.version:
             raise breaches.other_version(str(asked), told.client_version)
         needed = self._kind.features[self._spec.guarantee]
         if needed not in told.features:

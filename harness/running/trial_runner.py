@@ -142,7 +142,7 @@ def judged(evidence: Evidence, record: RunRecord) -> TrialVerdict:
     """Return the verdict of a trial in its run, with the known failures from the beginning of the run."""
     validate_plan.check_numbers(evidence.record.spec)
     scenario = registry.scenario(evidence.record.spec.scenario)
-    return baseline.apply(judge(evidence, scenario, registry.checks()), record.baseline)
+    return baseline.apply(judge(evidence, scenario, registry.checks(), record.level), record.baseline)
 
 
 def rejudge(store: RunStore) -> list[TrialVerdict]:

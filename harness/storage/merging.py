@@ -72,6 +72,7 @@ def merged_record(name: str, records: Mapping[int, RunRecord]) -> RunRecord:
         deflake=each[0].deflake,
         thresholds=each[0].thresholds,
         left_out=left_out,
+        level=each[0].level,
         merged=ids,
     )
 

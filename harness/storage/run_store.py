@@ -30,7 +30,7 @@ from harness.model.rows import SCHEMA_VERSION, FaultRow, Frame, LogRecord, Trial
 from harness.model.run_files import FAULTS, FRAMES, HISTORY, LATEST, LOG, RUN, TCP, TRACE, TRIAL, VERDICT
 from harness.model.spec import Plan, TrialSpec
 from harness.model.tcp_facts import TcpFact
-from harness.model.verdicts import Verdict
+from harness.model.verdicts import Level, Verdict
 from harness.planning import own_commands, typed_settings, validate_plan
 from harness.storage import unreadable
 from harness.storage.latest import newest, resolved
@@ -74,6 +74,8 @@ class RunRecord(msgspec.Struct, frozen=True):
     #: What the user demands of the outcomes (:mod:`harness.outcomes.thresholds`).
     thresholds: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    #: With MUST, differences are listed and do not count.
+    level: Level = Level.SHOULD
     shard: ShardOf | None = None
     #: The runs of which this one was merged.
     merged: tuple[str, ...] = ()

@@ -92,6 +92,17 @@ def in_code_span(text: str, most: int = 400) -> str:
     return line.replace("`", r"\x60").replace("|", r"\x7c")
 
 
+def command_span(command: str) -> str:
+    """Return a command as a code span outside of tables, with every character that a shell needs.
+
+    The fence is longer than any run of backticks in the command, so the command cannot end the span.
+    """
+    line = for_logs(safe_line(command))
+    fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{pad}{line}{pad}{fence}"
+
+
 def _cut(line: str, unread: int, most: int) -> str:
     if len(line) <= most and not unread:
         return line

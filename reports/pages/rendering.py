@@ -45,10 +45,9 @@ class Shared:
 
     @cached_property
     def digest(self) -> str:
-        """The digest of the texts and of the way from a page to the run's files."""
-        return kept.digest(
-            msgspec.json.encode([asdict(self.texts), os.path.relpath(self.run, self.place.final)])
-        )
+        """The digest of the texts, of the run's folder in commands, and of the way from a page to the run's files."""
+        way = os.path.relpath(self.run, self.place.final)
+        return kept.digest(msgspec.json.encode([asdict(self.texts), str(self.folder), way]))
 
 
 def render(shared: Shared, template: str, path: str, **values: Any) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from harness.planning.user_settings import written
 from harness.plugins import registry
 from harness.plugins.workload import WorkloadKind
 from harness.text import redaction
+from harness.text.commands import replay_command
 from reports.doubts import Doubt
 from reports.pages.log_order import log_order
 from reports.pages.tcp_lines import TcpLine, tcp_lines, tcp_notes
@@ -90,7 +90,7 @@ def trial_page(evidence: Evidence, verdict: TrialVerdict, rows: TrialRows, folde
         done=kind.done,
         load=kind.shown(record.spec),
         recounted=kind.recounted,
-        reproduce=reproduce(record.spec),
+        reproduce=reproduce(record.spec, folder),
         about={name: _words(value) for name, value in record.client.items() if value is not None},
         reason_of_ending=record.reason,
         requirements=verdict.requirements,
@@ -114,9 +114,10 @@ def trial_page(evidence: Evidence, verdict: TrialVerdict, rows: TrialRows, folde
     )
 
 
-def reproduce(spec: TrialSpec) -> str:
-    """Return the command that runs exactly this trial again: from its names, or else from its stored spec."""
-    return run_command(spec) or shlex.join(["kafka-trial", "replay", spec.trial])
+def reproduce(spec: TrialSpec, folder: Path) -> str:
+    """Return the command that runs exactly this trial again: from its names, or else from its ``folder``."""
+    client = spec.client
+    return run_command(spec) or replay_command(folder, is_command=bool(client.command), env=client.env)
 
 
 def _settings(spec: TrialSpec) -> list[tuple[str, str, str]]:

@@ -132,8 +132,8 @@ def _differing(
             told = [side.get(trial, {}).get(count) for side in sides]
             if told[0] != told[1]:
                 # True and false are shown as 1 and 0.
-                judged, again = (None if value is None else int(value) for value in told)
-                yield {"trial": trial, "count": count, "judged": judged, "recomputed": again}
+                ours, theirs = (None if value is None else int(value) for value in told)
+                yield {"trial": trial, "count": count, "judged": ours, "recomputed": theirs}
 
 
 def _matrix(trials: Iterable[Row], cells: Mapping[str, tuple[str, ...]]) -> list[Row]:

@@ -13,6 +13,11 @@ Each trial has one verdict: the worst result in it. The table lists the worst fi
 
 STRICT = """\
 `--strict` turns `differs` into exit code 1.
+
+`--level must` on `run` and `campaign` leaves differences out. A trial that would be `differs` then has the verdict that
+it has without them: `pass`, or `not-exercised` if nothing else was judged. Its reason gives their number.
+They stay among the requirements of `verdict.json`, and every output lists them as `differs`. The run stores its level:
+`judge` and `replay` use it as well.
 """
 
 #: Exit code -> its meaning. The judge defines the codes of verdicts; the others belong to the command line.

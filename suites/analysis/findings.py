@@ -7,27 +7,41 @@ from collections.abc import Iterable, Sequence
 from harness.model.anomaly import ReasonKind, Sample
 from harness.model.evidence import Evidence, Operation
 from harness.model.rows import Finding, LogRecord
-from harness.plugins.check import Inconclusive, Unsupported
+from harness.plugins.check import Inconclusive, NotExercised, Unsupported
 
 UNLIMITED = 2_147_483_647
 
 ACKS = ReasonKind("acks-not-all", "acks={acks} promises nothing about a record that a broker acknowledged")
 LIMITED = ReasonKind("retries-limited", "retries={retries} lets the client give up after that many")
+CHOSEN = ReasonKind("setting-of-yours", "not exercised: {setting}={value} is your setting")
 NOT_SET = ReasonKind("setting-not-offered", "the client cannot set {setting}: {told}")
 UNREADABLE = ReasonKind("frames-unreadable", "{of}: {told}, but the witness could not read {count:frame}")
 
 
 def require_acks_all(evidence: Evidence) -> None:
-    """Raise Unsupported unless acks=all. With less, the broker itself may lose what it has acknowledged."""
+    """Raise Unsupported unless acks=all. With less, the broker itself may lose what it has acknowledged.
+
+    Raise NotExercised if the user has chosen less.
+    """
     acks = str(evidence.record.spec.config.get("acks"))
     if acks not in ("all", "-1"):
+        _raise_if_chosen(evidence, "acks")
         raise Unsupported(ACKS.reason(acks=acks))
 
 
 def require_unlimited_retries(evidence: Evidence) -> None:
-    """Raise Unsupported if retries are limited, because the client may then give up after that many."""
+    """Raise Unsupported if retries are limited, because the client may then give up after that many.
+
+    Raise NotExercised if the user has limited them.
+    """
     if (retries := int(evidence.record.spec.config.get("retries", UNLIMITED))) < UNLIMITED:
+        _raise_if_chosen(evidence, "retries")
         raise Unsupported(LIMITED.reason(retries=retries))
+
+
+def _raise_if_chosen(evidence: Evidence, setting: str) -> None:
+    if (value := evidence.record.spec.chosen.get(setting)) is not None:
+        raise NotExercised(CHOSEN.reason(setting=setting, value=str(value)))
 
 
 def require_settable(evidence: Evidence, *settings: str) -> None:

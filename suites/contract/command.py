@@ -12,10 +12,12 @@ import typer
 
 from harness.cli.console import console, say
 from harness.cli.output import print_json
+from harness.cli.selecting import OwnName
 from harness.model.errors import NothingSelected, unknown
 from harness.planning import selection
 from harness.plugins import registry
 from harness.provision.caches import writable
+from harness.running import announced
 from harness.running.install import install
 from suites.contract.cases import CASES
 from suites.contract.runner import CaseResult, check_contract
@@ -40,6 +42,7 @@ def check_adapter(
         Path | None, typer.Option(help="Keep here what each case's process wrote to stderr.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    own_name: OwnName = None,
     command: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> int:
     """Run the contract test suite on an adapter: `kafka-trial check-adapter -- COMMAND ...`, or on a client by name."""
@@ -52,7 +55,8 @@ def check_adapter(
             raise unknown("case", name, CASES)
     registry.workload(workload)
     found: dict[str, list[CaseResult]] = {}
-    for ref, ready in install(selection.clients(client or (), shlex.split(command or ""))).items():
+    refs = selection.clients(client or (), shlex.split(command or ""), own_name)
+    for ref, ready in install(announced.with_versions(refs)).items():
         folder = logs / str(ref) if logs else None
         if folder:
             writable(folder)
@@ -64,14 +68,17 @@ def check_adapter(
         print_json({name: [asdict(result) for result in results] for name, results in found.items()})
     well = all(result.passed for results in found.values() for result in results)
     if command:
-        say(f"hint: {_try(workload, command) if well else '--logs FOLDER keeps what it wrote to stderr'}")
+        say(
+            f"hint: {_try(workload, command, own_name) if well else '--logs FOLDER keeps what it wrote to stderr'}"
+        )
     return 0 if well else 1
 
 
-def _try(workload: str, command: str) -> str:
+def _try(workload: str, command: str, own_name: str | None) -> str:
     of_it = [name for name, each in registry.table("scenarios").items() if each.workload.kind == workload]
     scenario = next((name for name in of_it if name.startswith(f"{workload}/")), "SCENARIO")
-    return f"try it on a broker: kafka-trial run {scenario} -- {command}"
+    named = f" --name {own_name}" if own_name else ""
+    return f"try it on a broker: kafka-trial run {scenario}{named} -- {command}"
 
 
 def _tell(name: str, results: list[CaseResult]) -> None:

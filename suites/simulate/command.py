@@ -30,6 +30,7 @@ from harness.cli.options import (
 from harness.cli.output import print_json
 from harness.cli.run_plan import new_record
 from harness.cli.selecting import MAX_SEED, Guarantees
+from harness.judging.fingerprint import replay
 from harness.model.errors import unknown
 from harness.model.mode import Mode
 from harness.model.rows import TrialVerdict
@@ -193,7 +194,7 @@ def _conclude(store: RunStore, seed: int, tally: VerdictCounts, reason: str) -> 
     if tally.verdicts:
         told = sorted(tally.verdicts, key=lambda verdict: verdict.verdict == Verdict.PASS)[:SHOWN]
         summary(told)
-        say(f"replay one with: kafka-trial replay {store.trial_folder(told[0].trial)}")
+        say(f"replay one with: {replay(store.folder, told[0].trial, told[0])}")
 
 
 def _words(tally: VerdictCounts) -> str:

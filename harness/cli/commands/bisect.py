@@ -163,7 +163,7 @@ def _sentences(bisection: Bisection, store: RunStore, stopped_by: int | None) ->
         yield f"{bisection.name}: first bad version {bad}{or_one_of} (last good {good}), {effort}"
     if stopped_by is not None or bisection.ran_out:
         yield "interrupted: it may be narrower" if stopped_by else "its time was used up: it may be narrower"
-    yield f"replay: {replay(store.folder, bisection.failing.trial)}"
+    yield f"replay: {replay(store.folder, bisection.failing.trial, bisection.failing)}"
 
 
 def _document(bisection: Bisection, store: RunStore) -> dict[str, Any]:
@@ -187,5 +187,5 @@ def _document(bisection: Bisection, store: RunStore) -> dict[str, Any]:
             for version in bisection.versions
             if version in bisection.seen
         ],
-        "replay": replay(store.folder, bisection.failing.trial) if found else None,
+        "replay": replay(store.folder, bisection.failing.trial, bisection.failing) if found else None,
     }

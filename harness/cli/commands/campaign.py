@@ -8,13 +8,15 @@ from typing import Annotated
 
 import typer
 
+from harness.adapter import environment
 from harness.cli import campaign_plan, run_plan
 from harness.cli.options import Given, jobs_of, max_time_of, with_given
-from harness.cli.selecting import MAX_SEED, Clients, OwnCommand
+from harness.cli.selecting import MAX_SEED, Clients, OwnCommand, OwnName
 from harness.outcomes.thresholds import parsed
 from harness.planning import campaign_file, selection
 from harness.planning.campaign_file import CampaignFile
 from harness.planning.strict_toml import at
+from harness.running import announced
 
 
 def register(app: typer.Typer) -> None:
@@ -30,6 +32,7 @@ def campaign(
     client: Clients = None,
     seed: Annotated[int | None, typer.Option(min=0, max=MAX_SEED, help="The first seed.")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="The number of consecutive seeds.")] = None,
+    name: OwnName = None,
     command: OwnCommand = None,
     *,
     given: Given,
@@ -43,10 +46,17 @@ def campaign(
         partial=True,
         thresholds=_thresholds(told, file),
     )
-    chosen = selection.clients(client or (), shlex.split(command or "")) if client or command else ()
+    argv = shlex.split(command or "")
+    chosen = selection.clients(client or (), argv, name) if client or argv or name else ()
+    env = environment.named(options.client_env)
     with at(str(file)):
         made = campaign_plan.expanded(
-            told, _seeds(seed, seeds, told), chosen, given.setting or (), file.parent
+            told,
+            _seeds(seed, seeds, told),
+            chosen,
+            given.setting or (),
+            file.parent,
+            announce=lambda refs: announced.with_versions(refs, env),
         )
     counted = campaign_plan.counts(made.plan) if options.dry_run else ()
     return run_plan.start(made.plan, options, [*made.about, *counted])

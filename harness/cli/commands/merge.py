@@ -17,6 +17,7 @@ from harness.files import must_be_file, write_named
 from harness.model.verdicts import Verdict, exit_code
 from harness.outcomes import thresholds
 from harness.storage import merging
+from harness.text.commands import path_word
 
 
 def register(app: typer.Typer) -> None:
@@ -65,6 +66,7 @@ def merge(
     missed = thresholds.exit_code(tell_thresholds(record.thresholds, verdicts))
     code = exit_code((Verdict(verdict.verdict) for verdict in verdicts), (lacks, missed), strict=strict)
     say(
-        f"merged {len(record.merged)} runs into {store.folder}; report: kafka-trial report {store.folder}; exit {code}"
+        f"merged {len(record.merged)} runs into {store.folder}; "
+        f"report: kafka-trial report {path_word(store.folder)}; exit {code}"
     )
     return code

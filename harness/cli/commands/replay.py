@@ -7,26 +7,32 @@ import shlex
 import sys
 from collections import defaultdict
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 import typer
 
+from harness.adapter import environment
 from harness.brokers.scripted.releases import release
 from harness.cli import options as shared
 from harness.cli.console import say
 from harness.cli.options import Options
-from harness.cli.run_plan import carry_out, new_record, publish
+from harness.cli.reproduction import Reproduction
+from harness.cli.run_plan import More, carry_out, new_record, publish, tell_plan
 from harness.files import present, read_named, read_stored
+from harness.files.row_files import read_json
 from harness.judging import repeats
 from harness.limits.memory import PLAN_BYTES, Crowded, Room
 from harness.model.errors import UsageError, unknown
 from harness.model.mode import Mode
-from harness.model.run_files import RUN, TRIAL
-from harness.model.spec import Plan, TrialSpec
-from harness.model.verdicts import Verdict, exit_code
+from harness.model.rows import TrialVerdict
+from harness.model.run_files import RUN, TRIAL, VERDICT
+from harness.model.spec import OWN, Plan, TrialSpec
+from harness.model.verdicts import Level, Verdict, exit_code
 from harness.planning import own_commands, selection, typed_settings, validate_plan
+from harness.running import announced
 from harness.running.budget import Budget
 from harness.running.install import Installed, install
 from harness.search.trial_batches import simulate
@@ -46,6 +52,8 @@ Broker = Annotated[str | None, typer.Option("-b", "--broker", help="Use this bro
 #: The command line after ``--``.
 Again = Annotated[str | None, typer.Option(hidden=True)]
 STDIN = Path("-")
+#: From trial.json to its run: the trial, ``trials``, the run.
+TRIALS_DEPTH = 2
 
 
 def register(app: typer.Typer) -> None:
@@ -57,10 +65,12 @@ def replay(
     trial: Trial,
     broker: Broker = None,
     allow_command: shared.AllowCommand = False,
+    client_env: shared.ClientEnv = None,
     repeat: shared.Repeat = 1,
     jobs: shared.Jobs = shared.AUTO,
     capture: shared.Capture = False,
     out_dir: shared.OutDir = shared.DEFAULT_OUT,
+    dry_run: shared.DryRun = False,
     as_json: shared.AsJson = False,
     quiet: shared.Quiet = False,
     strict: shared.Strict = False,
@@ -68,27 +78,85 @@ def replay(
 ) -> int:
     """Run a trial again, or all trials of a plan, simulated or live depending on the broker, and judge it.
 
-    If a client's command was stored without its secrets, give it again: `kafka-trial replay TRIAL -- COMMAND ...`.
+    It says whether the stored verdict was reproduced, and what differs. If a client's command was stored without its
+    secrets, give it again: `kafka-trial replay TRIAL -- COMMAND ...`.
     """
     options = Options(
-        shared.jobs_of(jobs), out_dir, as_json=as_json, quiet=quiet, capture=capture, strict=strict
+        shared.jobs_of(jobs),
+        out_dir,
+        dry_run=dry_run,
+        as_json=as_json,
+        quiet=quiet,
+        capture=capture,
+        strict=strict,
+        client_env=tuple(client_env or ()),
     )
-    plan, mode = moved(read_plan(located(trial, out_dir)), broker)
+    path = located(trial, out_dir)
+    plan, mode = moved(read_plan(path), broker)
     typed_settings.again(shlex.split(command or ""), plan)
     if repeat > 1:
         plan = repeats.repeated(plan, repeat)
     validate_plan.check(plan, mode)
-    own_commands.allow((spec.client for spec in plan.trials), allow_command, say)
+    own_commands.allow((spec.client for spec in plan.trials), allow_command, say, options.client_env)
+    plan = own_commands.with_env(plan, options.client_env)
+    options = replace(options, level=level_of(path))
+    if capture and mode != Mode.LIVE:
+        raise UsageError("capture-of-simulated", "a simulated trial has no packets to capture")
+    if dry_run:
+        return tell_plan(plan, options)
     if mode == Mode.LIVE:
-        clients = install(spec.client for spec in plan.trials)
-        store = RunStore.create(out_dir, new_record(plan, options))
-        code = carry_out(store, Installed(clients, {}), options)
+        plan = _as_announced(plan, options)
+    told = Reproduction(stored_verdict(path))
+    code = _run(plan, mode, options, told.document)
+    for sentence in told.sentences:
+        say(sentence)
+    return code
+
+
+def stored_verdict(path: Path) -> TrialVerdict | None:
+    """Return the verdict beside a trial's file, or None if it has none that can be read."""
+    verdict = path.with_name(VERDICT)
+    if path.name != TRIAL or not present(verdict):
+        return None
+    try:
+        return read_json(verdict, TrialVerdict)
+    except UsageError as error:
+        say(f"warning: the stored verdict is not compared: {error}")
+        return None
+
+
+def level_of(path: Path) -> Level:
+    """Return the level at which the run of a trial's file was judged; the usual one for any other file."""
+    if path.name == TRIAL and len(path.parents) > TRIALS_DEPTH:
+        with suppress(UsageError):
+            return RunStore.open(path.parents[TRIALS_DEPTH]).record.level
+    return Level.SHOULD
+
+
+def _as_announced(plan: Plan, options: Options) -> Plan:
+    """Return the plan with the versions that its commands announce now, and say which ones have changed."""
+    stored = list(dict.fromkeys(spec.client for spec in plan.trials if spec.client.version != OWN))
+    now = announced.with_versions(stored, environment.named(options.client_env))
+    changed = {old: new for old, new in zip(stored, now, strict=True) if old != new}
+    for old, new in changed.items():
+        say(f"warning: {old} announces the version {new.version} now")
+    trials = (
+        msgspec.structs.replace(spec, client=changed.get(spec.client, spec.client)) for spec in plan.trials
+    )
+    return msgspec.structs.replace(plan, trials=tuple(trials))
+
+
+def _run(plan: Plan, mode: Mode, options: Options, more: More) -> int:
+    clients = {}
+    if mode == Mode.LIVE:
+        # Install before the folder is created: an unknown version should leave nothing on disk.
+        clients = install((spec.client for spec in plan.trials), environment.named(options.client_env))
+    store = RunStore.create(options.out_dir, new_record(plan, options))
+    if mode == Mode.LIVE:
+        code = carry_out(store, Installed(clients, {}), options, more)
     else:
-        if capture:
-            raise UsageError("capture-of-simulated", "a simulated trial has no packets to capture")
-        store = RunStore.create(out_dir, new_record(plan, options))
-        code = _simulated(store, options)
-    if repeat > 1:
+        code = _simulated(store, options, more)
+    if any(spec.attempt > 1 for spec in plan.trials):
         _tell_attempts(store)
     return code
 
@@ -183,10 +251,10 @@ def _check(spec: TrialSpec, mode: Mode) -> None:
     assert_simulated(spec.client)
 
 
-def _simulated(store: RunStore, options: Options) -> int:
+def _simulated(store: RunStore, options: Options, more: More) -> int:
     with store.claimed():
         asyncio.run(simulate(store, Budget()))
-        verdicts = publish(store, "completed", options)
+        verdicts = publish(store, "completed", options, more)
     code = exit_code((Verdict(verdict.verdict) for verdict in verdicts), strict=options.strict)
     say(f"evidence: {store.folder}; exit {code}")
     return code

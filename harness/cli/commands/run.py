@@ -8,16 +8,18 @@ from typing import Annotated
 
 import typer
 
+from harness.adapter import environment
 from harness.cli import run_plan
 from harness.cli.console import say
 from harness.cli.options import AllowCommand, Given, Load, with_given
-from harness.cli.selecting import Brokers, Clients, Guarantees, OwnCommand, Scenarios, Seed, Seeds
+from harness.cli.selecting import Brokers, Clients, Guarantees, OwnCommand, OwnName, Scenarios, Seed, Seeds
 from harness.judging.repeats import attempt_of
 from harness.model.errors import NothingSelected, UsageError
 from harness.model.spec import Plan
 from harness.model.verdicts import EXIT_CODES, Verdict
 from harness.planning import own_commands, own_load, selection, typed_settings, user_settings
 from harness.planning.plan import Axes, chosen_plan, excluded
+from harness.running import announced
 from harness.storage.run_store import RunStore
 
 
@@ -48,6 +50,7 @@ def run(
         ),
     ] = None,
     allow_command: AllowCommand = False,
+    name: OwnName = None,
     command: OwnCommand = None,
     *,
     given: Given,
@@ -55,13 +58,13 @@ def run(
     """Run a finite plan and judge every trial of it."""
     options = given.options()
     argv = shlex.split(command or "")
-    chosen = any((scenario, client, broker, guarantee, load))
+    chosen = any((scenario, client, broker, guarantee, load, name))
     if resume is not None:
         _assert_no_plan_beside_resume(
             bool(given.setting) or chosen or rerun_failed is not None or options.changes_the_plan
         )
         store = RunStore.open(resume)
-        _with_commands(store.record.plan, argv, allow_command)
+        _with_commands(store.record.plan, argv, allow_command, options.client_env)
         return run_plan.go_on(store, given.options(jobs=store.record.jobs))
     if rerun_failed is not None:
         if chosen or given.setting:
@@ -69,10 +72,13 @@ def run(
                 "option-beside-rerun-failed",
                 "--rerun-failed takes its trials from that run; do not select scenarios, clients or brokers",
             )
-        again = _with_commands(_not_allowed(RunStore.open(rerun_failed)), argv, allow_command)
+        again = _with_commands(
+            _not_allowed(RunStore.open(rerun_failed)), argv, allow_command, options.client_env
+        )
         selection.brokers([spec.broker for spec in again.trials])
         return run_plan.start(again, options)
-    clients = selection.clients(client or (), argv)
+    clients = selection.clients(client or (), argv, name)
+    clients = announced.with_versions(clients, environment.named(options.client_env))
     axes = Axes(
         selection.loaded(selection.scenarios(scenario or (), guarantee or ()), own_load.parsed(load or ())),
         clients,
@@ -91,10 +97,10 @@ def _assert_no_plan_beside_resume(given: bool) -> None:
         )
 
 
-def _with_commands(plan: Plan, argv: list[str], allow_command: bool) -> Plan:
+def _with_commands(plan: Plan, argv: list[str], allow_command: bool, env: tuple[str, ...]) -> Plan:
     """Return a stored plan whose commands may be run. Raises UsageError if they were not allowed again."""
     typed_settings.again(argv, plan)
-    own_commands.allow((spec.client for spec in plan.trials), allow_command, say)
+    own_commands.allow((spec.client for spec in plan.trials), allow_command, say, env)
     return plan
 
 

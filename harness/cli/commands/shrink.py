@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
+from harness.adapter import environment
 from harness.cli import options as shared
 from harness.cli.commands.replay import Again, Broker, Trial, located, moved, read_plan
 from harness.cli.console import say
@@ -35,6 +36,7 @@ from harness.search.shrink_passes import TIERS, Allowed
 from harness.search.shrinker import STARTS, Rate, Shrinker
 from harness.search.trial_batches import TrialBatches, anomalies
 from harness.storage.run_store import RunStore
+from harness.text.commands import replay_command
 
 MINIMAL, PREFIX = "minimal.json", "minimal-"
 
@@ -61,6 +63,7 @@ def shrink(
         bool, typer.Option("--faults-only", help="Only remove faults; do not simplify those that remain.")
     ] = False,
     setting: shared.Settings = None,
+    client_env: shared.ClientEnv = None,
     jobs: shared.Jobs = shared.AUTO,
     max_time: shared.MaxTime = None,
     out_dir: shared.OutDir = shared.DEFAULT_OUT,
@@ -75,26 +78,22 @@ def shrink(
         as_json=as_json,
         quiet=quiet,
         max_time_s=shared.max_time_of(max_time),
+        client_env=tuple(client_env or ()),
     )
     path = located(trial, out_dir)
     plan, mode = moved(read_plan(path), broker)
-    if len(plan.trials) != 1:
-        raise UsageError(
-            "not-one-trial",
-            "shrink takes one trial; {trial} has {count}",
-            trial=trial,
-            count=len(plan.trials),
-        )
+    _assert_one(plan, trial)
     spec = with_settings(plan.trials[0], user_settings.parsed(setting or (), [plan.trials[0].client]))
     plan = Plan(plan.seed, (spec,))
     for sentence in setting_warnings.known_before(plan.trials):
         say(sentence)
     typed_settings.again(shlex.split(command or ""), plan)
     validate_plan.check(plan, mode)
-    own_commands.allow([spec.client], allow_command, say)
+    own_commands.allow([spec.client], allow_command, say, options.client_env)
+    [spec] = own_commands.with_env(plan, options.client_env).trials
     wanted = _wanted(path, anomaly)
     # Install before the folder is created: an unknown version should leave nothing on disk.
-    clients = install([spec.client]) if mode == Mode.LIVE else {}
+    clients = install([spec.client], environment.named(options.client_env)) if mode == Mode.LIVE else {}
     store = RunStore.create(out_dir, new_record(Plan(plan.seed, ()), options))
     say(f"run {store.folder}: {_faults(spec)} of {spec.trial}, {options.jobs} trials at a time")
     tiers = () if faults_only else TIERS
@@ -104,6 +103,16 @@ def shrink(
         shrinker = Shrinker(spec, wanted, _allowed_in(mode), batches, tiers, attempts, starts, say)
         stopped_by = carry_out(run, shrinker.run())
     return _conclude(shrinker, store, options, stopped_by)
+
+
+def _assert_one(plan: Plan, trial: str) -> None:
+    if len(plan.trials) != 1:
+        raise UsageError(
+            "not-one-trial",
+            "shrink takes one trial; {trial} has {count}",
+            trial=trial,
+            count=len(plan.trials),
+        )
 
 
 def _wanted(path: Path, anomaly: str | None) -> list[str]:
@@ -160,7 +169,8 @@ def _sentences(shrinker: Shrinker, path: Path, stopped_by: int | None) -> Iterat
     ended = "interrupted" if stopped_by is not None else "its time was used up" if shrinker.ran_out else ""
     if shrinker.anomaly:
         yield from _what_is_left(shrinker, ended)
-        yield f"replay: kafka-trial replay {shlex.quote(str(path))}"
+        client = shrinker.original.client
+        yield f"replay: {replay_command(path, is_command=bool(client.command), env=client.env)}"
         return
     attempts = shrinker.batches.stats(shrinker.original).told
     yield f"the failure did not occur again in {some(len(attempts), 'attempt')}{f' ({ended})' if ended else ''}"

@@ -51,7 +51,7 @@ from itertools import pairwise
 from harness.model.anomaly import Anomaly, ReasonKind
 from harness.model.evidence import Evidence
 from harness.model.rows import Finding, LogRecord, Reason
-from harness.model.units import NS_PER_MS
+from harness.model.units import NS_PER_MS, some
 from harness.model.verdicts import Guarantee, Level
 from harness.plugins.check import Check, Inconclusive, Requirement
 from harness.workloads.produce import accounting
@@ -60,12 +60,15 @@ from suites.analysis.excuses import grants
 from suites.analysis.failures import failed_attempts
 from suites.analysis.findings import UNREADABLE, of_copies
 from suites.analysis.promises import AT_LEAST_ONCE, DURABLE, EXACTLY_ONCE
+from suites.analysis.renumbered import renumbered
 from suites.analysis.retry_cause import CODES, SAID, Cause, Explainer, Explanation, Why
 from suites.analysis.sending import REQUEST_TIMEOUT, sending
 from suites.analysis.unread import unread_about
 from suites.analysis.way import SLACK_NS
 
-DUPLICATE = Anomaly("duplicate", "{records:record} more than once in the log, {count} surplus copies in all")
+DUPLICATE = Anomaly(
+    "duplicate", "{records:record} more than once in the log, {count} surplus copies in all{told}"
+)
 UNEXPLAINED = Anomaly(
     "unexplained-duplicate", "{count:record} more than once in the log for no reason: {told}"
 )
@@ -94,7 +97,16 @@ def run(evidence: Evidence) -> list[Finding]:
         return []
     surplus = accounting.surplus(evidence)
     samples = (of_copies(n, copies) for n, copies in duplicates.items())
-    return [DUPLICATE.found(surplus, samples, records=len(duplicates))]
+    return [DUPLICATE.found(surplus, samples, records=len(duplicates), told=_again(evidence, duplicates))]
+
+
+def _again(evidence: Evidence, duplicates: dict[int, list[LogRecord]]) -> str:
+    """Return how the copies of an idempotent producer could be stored: brokers refuse a batch that they know."""
+    anew = renumbered(evidence).keys() & duplicates.keys()
+    if not anew:
+        return ""
+    some_of = "" if len(anew) == len(duplicates) else f"{some(len(anew), 'record')} "
+    return f": {some_of}sent again under a new sequence"
 
 
 def _judged(evidence: Evidence, duplicates: dict[int, list[LogRecord]]) -> list[Finding]:

@@ -33,6 +33,7 @@ PRD-SND-16, PRD-SND-01 (KIP-679).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from harness.model.anomaly import Anomaly
@@ -43,13 +44,15 @@ from harness.model.verdicts import Level
 from harness.plugins.check import Check, Inconclusive, Requirement
 from harness.wire.error_table import BY_NAME
 from harness.workloads.produce import accounting
+from suites.analysis.answered_errors import error_before_ack
 from suites.analysis.attempts import BatchPlace, attempts, batch_place
 from suites.analysis.excuses import grants
 from suites.analysis.findings import UNREADABLE, of_send, require_acks_all
 from suites.analysis.promises import DURABLE
 from suites.analysis.unread import unread_about
 
-EARLY = Anomaly("early-ack", "{count:record} acknowledged before the broker had answered")
+EARLY = Anomaly("early-ack", "{count:record} acknowledged {told}")
+UNANSWERED = "before the broker had answered"
 SLACK_NS = 5 * NS_PER_MS
 DUPLICATE_SEQUENCE = BY_NAME["DUPLICATE_SEQUENCE_NUMBER"].code
 _SEQUENCES = 2**31
@@ -75,10 +78,19 @@ def run(evidence: Evidence) -> list[Finding]:
     hidden = {send.n: _unread(evidence, send, found[send.n]) for send in early}
     accused = [send for send in early if not hidden[send.n]]
     if early and not accused:
-        doubted = EARLY.found(len(early))
+        doubted = EARLY.found(len(early), told=UNANSWERED)
         count = max(hidden.values())
         raise Inconclusive(UNREADABLE.reason(of=doubted.anomaly, told=doubted.message, count=count))
-    return [EARLY.found(len(accused), map(of_send, accused))] if accused else []
+    return (
+        [EARLY.found(len(accused), map(of_send, accused), told=_told(evidence, accused))] if accused else []
+    )
+
+
+def _told(evidence: Evidence, accused: Sequence[Operation]) -> str:
+    """Return what the broker had answered by then: nothing, or an error for all of the records."""
+    errors = {error_before_ack(evidence, send) for send in accused}
+    names = sorted(error for error in errors if error)
+    return UNANSWERED if None in errors else f"although the broker answered {', '.join(names)}"
 
 
 def _answers(evidence: Evidence) -> dict[BatchPlace | _Numbered, int]:

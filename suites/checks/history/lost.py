@@ -17,6 +17,9 @@ consumer can notice this failure, and no retry can repair it.
 A record without a result, or with an error, may be missing under every guarantee. A record that was damaged
 in transit counts as lost too, because the acknowledged record is not in the log.
 
+If the last answer for the record's partition before its acknowledgement was an error, the finding names the error:
+the client reported an error as a success.
+
 ## What it needs
 
 The client's history, and every partition read to its end after healing, on a listener that no fault touches.
@@ -29,16 +32,19 @@ E2E-DEL-01 (KIP-679), E2E-DEL-02 (KIP-98). Jepsen's ``lost-write``; ``acked miss
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from harness.model.anomaly import Anomaly
-from harness.model.evidence import Evidence
+from harness.model.evidence import Evidence, Operation
 from harness.model.rows import Finding
 from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
 from harness.workloads.produce import accounting
+from suites.analysis.answered_errors import error_before_ack
 from suites.analysis.findings import of_send, require_acks_all
 from suites.analysis.promises import DURABLE, EXACTLY_ONCE
 
-LOST = Anomaly("lost", "{count:acknowledged record} not in the log")
+LOST = Anomaly("lost", "{count:acknowledged record} not in the log{told}")
 
 
 def run(evidence: Evidence) -> list[Finding]:
@@ -47,7 +53,16 @@ def run(evidence: Evidence) -> list[Finding]:
     lost = accounting.lost(evidence)
     if not lost:
         return []
-    return [LOST.found(len(lost), map(of_send, lost))]
+    return [LOST.found(len(lost), map(of_send, lost), told=_told(evidence, lost))]
+
+
+def _told(evidence: Evidence, lost: Sequence[Operation]) -> str:
+    """Return the errors that the broker had answered before the client reported records as written."""
+    refused = {send.n: error for send in lost if (error := error_before_ack(evidence, send))}
+    if not refused:
+        return ""
+    some_of = "" if len(refused) == len(lost) else f"{len(refused)} of them "
+    return f": {some_of}acknowledged although the broker answered {', '.join(sorted(set(refused.values())))}"
 
 
 def _acknowledged(evidence: Evidence) -> int:

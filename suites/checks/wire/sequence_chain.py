@@ -51,9 +51,9 @@ from harness.workloads.produce import accounting
 from suites.analysis.excuses import grants
 from suites.analysis.findings import doubt_if_unreadable, of_copies
 from suites.analysis.promises import EXACTLY_ONCE
+from suites.analysis.renumbered import renumbered
 from suites.analysis.unread import unread_about
 from suites.checks.wire.keyed import UNKNOWN, partitions_of_keys
-from suites.checks.wire.renumbered import renumbered
 from suites.checks.wire.sent import OUT_OF_PLACE, Chain, Variant, variants
 
 GAP = Anomaly("sequence-gap", "{count:sequence number} missing, in {chains:chain}")

@@ -53,7 +53,7 @@ from harness.plugins.check import Check, Requirement
 from harness.workloads.produce import accounting
 from suites.analysis.excuses import grants
 from suites.analysis.promises import EXACTLY_ONCE
-from suites.checks.wire.renumbered import renumbered
+from suites.analysis.renumbered import renumbered
 from suites.checks.wire.sent import Variant, is_numbered, sent, stored, variants
 
 REUSED = Anomaly("sequence-reused", "{count:sequence} carried by two different batches")

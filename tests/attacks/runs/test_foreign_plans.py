@@ -120,7 +120,8 @@ def test_command_too_long_to_print_is_refused(word):
 @pytest.mark.parametrize(
     ("name", "version", "sentence"),
     [
-        ("confluent-kafka", "2.16.1", "a client that is a command has the version 'own', not '2.16.1'"),
+        ("confluent-kafka", "2.16.1", "cannot have the name confluent-kafka"),
+        ("sneaky", "2.16.1 \x1b", "a client that is a command cannot have the version"),
         ("confluent-kafka", "own", "cannot have the name confluent-kafka"),
         ("reference", "own", "cannot have the name reference"),
     ],

@@ -51,18 +51,18 @@ def test_run_and_report_show_no_markup_and_no_secret(tmp_path, files_with):
     ended = kafka_trial(here, *run, *given)
     document = json.loads(ended.stdout)
     verdicts = {each["client"]: each["verdict"] for each in document["verdicts"]}
-    assert verdicts["reference@0.1.0"] == "pass" and "[red]x@own" in verdicts, ended.stderr
+    assert verdicts["reference@0.1.0"] == "pass" and "[red]x@1" in verdicts, ended.stderr
     assert files_with(here, SECRET) == []
     folder = here / document["run"]
     ET.parse(folder / "junit.xml")
     kafka_trial(here, "report", document["run"])
     assert files_with(here, SECRET) == []
-    [trial] = [each["trial"] for each in document["verdicts"] if each["client"] == "[red]x@own"]
+    [trial] = [each["trial"] for each in document["verdicts"] if each["client"] == "[red]x@1"]
     page = (folder / "report" / "trials" / f"{trial}.html").read_text()
     assert "<b>d</b>" not in page and "--password" in page and "[redacted]" in page
 
     refused = kafka_trial(here, "replay", trial)
     assert refused.returncode == 2 and has_error(refused.stderr, "command-stored-redacted", "--password")
     again = kafka_trial(here, "replay", trial, "--json", *given)
-    assert [each["verdict"] for each in json.loads(again.stdout)["verdicts"]] == [verdicts["[red]x@own"]]
+    assert [each["verdict"] for each in json.loads(again.stdout)["verdicts"]] == [verdicts["[red]x@1"]]
     assert files_with(here, SECRET) == []

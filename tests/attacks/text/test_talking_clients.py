@@ -191,4 +191,4 @@ def test_check_adapter_shows_plain_text(when, capsys, tmp_path):
     out, err = capsys.readouterr()
     assert out.isascii() and SECRET not in out and SECRET not in err
     assert all(line.isprintable() for line in err.split("\n")) and not COMMAND.search(err)
-    assert r"\x1b]0;y\x07[red]x[nothing]@own: " in err
+    assert r"\x1b]0;y\x07[red]x[nothing]@" in err

@@ -34,8 +34,8 @@ def test_clients_are_names_versions_and_commands(made):
         default,
         ClientRef("reference", "7"),
         ClientRef("confluent-kafka", "2.3.0"),
-        ClientRef("mine", "own", ("/bin/sh", "-x")),
-        ClientRef("sh", "own", ("sh",)),
+        ClientRef("mine", "own", ("/bin/sh", "-x"), str(Path.cwd())),
+        ClientRef("sh", "own", ("sh",), str(Path.cwd())),
     ]
     mine = [ClientRef("other", "1")]
     assert {trial.client for trial in made(text, clients=mine).plan.trials} == set(mine)

@@ -159,8 +159,11 @@ def test_the_command_of_a_trial_gives_exactly_that_trial():
 def test_a_trial_that_no_command_gives_has_none():
     spec = trials(UserSettings(), "produce/dropped-response")[0]
     assert run_command(spec) is not None
-    assert run_command(with_settings(spec, parsed(["retries=1"], CLIENTS))) is not None
+    # A shrunk trial has a name that no plan gives.
+    assert run_command(with_settings(spec, parsed(["retries=1"], CLIENTS))) is None
     assert run_command(replace(spec, faults=())) is None
+    assert run_command(replace(spec, attempt=2)) is None
+    assert run_command(replace(spec, variant="slow")) is None
 
 
 def test_every_setting_is_either_variable_or_withheld():

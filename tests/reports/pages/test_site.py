@@ -297,7 +297,10 @@ def test_planned_trials_that_did_not_run_are_counted(
     assert "2 of 3 planned trials" in index.text
     text = " ".join(index.text.split())
     assert "No fault at all." in text
-    assert reproduce(run.spec) in Page(store.folder / "report" / "trials" / "one.html").text
+    assert (
+        reproduce(run.spec, store.trial_folder("one"))
+        in Page(store.folder / "report" / "trials" / "one.html").text
+    )
 
 
 def test_verdicts_have_a_glyph_a_letter_and_a_word(
@@ -328,14 +331,16 @@ def test_reproduction_command_can_be_pasted(story: Stories) -> None:
     [scenario] = selection.scenarios(["produce/dropped-response"], ["at-least-once"])
     clients = [ClientRef("reference", "0.1.0"), ClientRef("mine", "own", ("./my client", "--fast"))]
     spec, own = make_plan([scenario], clients, ["local:4.3.1x1"], [7]).trials
-    assert reproduce(spec) == (
+    folder = Path("my runs/one")
+    assert reproduce(spec, folder) == (
         "kafka-trial run produce/dropped-response -c reference@0.1.0 -b local:4.3.1x1 "
         "--seed 7 --guarantee at-least-once"
     )
-    assert reproduce(own).endswith("--guarantee at-least-once -- './my client' --fast")
+    # A command is replayed, because a run line records the folder in which it is typed.
+    assert reproduce(own, folder) == "kafka-trial replay 'my runs/one' --allow-command"
     # A trial whose plan no such line would make is replayed from its folder.
     other = story("one", client=clients[0]).spec
-    assert reproduce(other) == "kafka-trial replay one"
+    assert reproduce(other, folder) == "kafka-trial replay 'my runs/one'"
 
 
 def test_unwritable_folder_is_reported(

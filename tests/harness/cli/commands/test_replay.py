@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+from contextlib import redirect_stdout
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -110,3 +113,65 @@ def test_a_simulated_replay_writes_all_exports(trial: Path, tmp_path: Path, caps
 def test_capture_is_refused_for_a_simulated_trial(trial: Path, tmp_path: Path, capsys) -> None:
     code, _, err = replay(capsys, str(trial), "--capture", "--out-dir", str(tmp_path))
     assert code == 2 and has_error(err, "capture-of-simulated") and not list(tmp_path.iterdir())
+
+
+def test_a_reproduced_verdict_is_said_to_be_so(trial: Path, tmp_path: Path, capsys) -> None:
+    code, document, err = replay(capsys, str(trial), "--repeat", "2", "--out-dir", str(tmp_path), "--json")
+    told = document["reproduction"]
+    assert code == 1 and told["stored"]["verdict"] == "fail"
+    assert (told["reproduced"], [each["reproduced"] for each in told["attempts"]]) == (2, [True, True])
+    assert re.search(r"\bfail\b.* 2 of 2 ", err)
+
+
+def test_what_differs_from_the_stored_verdict_is_listed(trial: Path, tmp_path: Path, capsys) -> None:
+    copy = tmp_path / "run" / "trials" / trial.name
+    shutil.copytree(trial, copy)
+    stored = json.loads((copy / VERDICT).read_text())
+    stored |= {"verdict": "pass", "requirements": [], "counts": stored["counts"] | {"acked": 1}}
+    (copy / VERDICT).write_text(json.dumps(stored))
+    code, document, err = replay(capsys, str(copy), "--out-dir", str(tmp_path), "--json")
+    [told] = document["reproduction"]["attempts"]
+    assert code == 1 and not told["reproduced"] and document["reproduction"]["reproduced"] == 0
+    assert {each["code"] for each in told["new"]} == {"gave-up"} and told["counts"]["acked"][0] == 1
+    assert re.search(r"\bfail\b.*\bpass\b.* [0-9a-f]{8} gave-up", err)
+
+
+def test_a_plan_without_a_verdict_has_nothing_to_reproduce(trial: Path, tmp_path: Path, capsys) -> None:
+    (tmp_path / "plan.json").write_text((trial / TRIAL).read_text())
+    code, document, err = replay(capsys, str(tmp_path / "plan.json"), "--out-dir", str(tmp_path), "--json")
+    assert code == 1 and document["reproduction"] is None and "reproduced" not in err
+
+
+def own_trial(tmp_path: Path, **client: object) -> Path:
+    """Return a file with a live trial of a command."""
+    argv = ["run", "produce/calm", "-c", "reference", "--dry-run", "--json"]
+    with redirect_stdout(TextIOWrapper(out := BytesIO())) as stdout:
+        assert call(argv) == 0
+        stdout.flush()
+    spec = json.loads(out.getvalue())["trials"][0]
+    spec["client"] = {"name": "mine", "version": "1", "command": ["./mine"], **client}
+    (tmp_path / "spec.json").write_text(json.dumps(spec))
+    return tmp_path / "spec.json"
+
+
+@pytest.mark.parametrize(
+    ("client", "options", "sentence"),
+    [
+        ({"folder": "/no/such"}, ["--allow-command"], ("command-folder-missing", "mine@1", "/no/such")),
+        ({"env": ["HOME", "MINE"]}, ["--allow-command"], ("client-env-not-given", "HOME", "MINE")),
+        ({"env": ["HOME"]}, ["--allow-command", "--client-env", "HOME"], ()),
+        ({"name": "java"}, ["--allow-command"], ("command-under-registered-name", "java")),
+        ({"version": "4.3.1 "}, ["--allow-command"], ("no-trial-there",)),
+    ],
+    ids=["folder", "environment", "given", "registered", "version"],
+)
+def test_a_stored_command_runs_where_and_with_what_it_was_recorded(
+    client, options, sentence, tmp_path: Path, capsys
+) -> None:
+    path = own_trial(tmp_path, **client)
+    code, document, err = replay(capsys, str(path), *options, "--dry-run", "--json")
+    assert code == (2 if sentence else 0)
+    if sentence:
+        assert has_error(err, *sentence)
+    else:
+        assert document["trials"][0]["client"]["env"] == ["HOME"]

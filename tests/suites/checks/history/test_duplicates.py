@@ -258,3 +258,15 @@ def test_a_thousand_copies_can_be_explained(story, answered, found):
     told.result(0, at_ms=10 * count + 1, offset=base)
 
     assert reasons(told) == found
+
+
+@pytest.mark.parametrize(
+    ("sequence", "cause"), [(5, ": sent again under a new sequence"), (0, "")], ids=["another", "the same"]
+)
+def test_an_idempotent_duplicate_says_that_its_sequence_is_new(story, sequence, cause):
+    told = story(Guarantee.IDEMPOTENT)
+    told.call(0)
+    for number in (0, sequence):
+        told.append([0], partition=0, producer_id=7, producer_epoch=0, sequence=number)
+    (finding,) = CHECK.run(told.evidence())
+    assert finding.message == f"1 record more than once in the log, 1 surplus copies in all{cause}"

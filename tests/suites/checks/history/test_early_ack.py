@@ -11,6 +11,8 @@ from suites.checks.history import early_ack
 from testkit.codes import raises_code
 from tests.suites.story import ns
 
+NOT_ENOUGH_REPLICAS = 19
+
 
 def acked(story, at_ms, **more):
     told = story(**more)
@@ -27,6 +29,16 @@ def test_acknowledgement_after_the_response_passes(story):
 def test_acknowledgement_before_the_response_is_early_even_if_stored(story):
     (finding,) = early_ack.CHECK.run(acked(story, 50).evidence())
     assert finding.message == "1 record acknowledged before the broker had answered"
+
+
+def test_an_error_that_was_reported_as_success_is_named(story):
+    told = story()
+    told.call(0)
+    told.request([0], partition=0, at_ms=10)
+    told.answer(partition=0, base_offset=-1, at_ms=20, error_code=NOT_ENOUGH_REPLICAS)
+    told.result(0, at_ms=22, offset=told.deliver([0], partition=0, at_ms=100))
+    (finding,) = early_ack.CHECK.run(told.evidence())
+    assert finding.message == "1 record acknowledged although the broker answered NOT_ENOUGH_REPLICAS"
 
 
 def test_response_for_one_copy_is_enough(story):

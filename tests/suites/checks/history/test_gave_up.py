@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace as copied
 
 import pytest
 from msgspec.structs import replace as restruct
 
 from harness.model.spec import Workload
 from harness.model.verdicts import Level
-from harness.plugins.check import Inconclusive, Unsupported
+from harness.plugins.check import Inconclusive, NotExercised, Unsupported
 from suites.checks.history import gave_up
 from testkit.codes import raises_code
 from tests.suites.story import stalled
@@ -202,6 +203,14 @@ def test_client_with_a_fixed_limit_differs_with_its_share(story, setting):
 def test_configured_limit_disables_the_check(story):
     with raises_code(Unsupported, "retries-limited", retries=2):
         gave_up.CHECK.run(failed(story(config={"retries": 2}), 5).evidence())
+
+
+def test_a_limit_that_the_user_chose_is_named_as_the_users(story):
+    limited = failed(story(config={"retries": 3}), 5).evidence()
+    spec = restruct(limited.record.spec, origins={"retries": "user"})
+    with raises_code(NotExercised, "setting-of-yours", setting="retries", value="3") as raised:
+        gave_up.CHECK.run(copied(limited, record=restruct(limited.record, spec=spec)))
+    assert raised.value.reason.message == "not exercised: retries=3 is your setting"
 
 
 @pytest.mark.parametrize(("between", "count"), [("ok", 1), ("info", 0)])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as copied
+
 import pytest
+from msgspec.structs import replace
 
 from harness.model.payload import Identity, encode
-from harness.plugins.check import Unsupported
+from harness.plugins.check import NotExercised, Unsupported
 from suites.checks.history import corrupted, lost, unexpected_record
 from testkit.codes import raises_code
 
@@ -30,6 +33,40 @@ def test_missing_acknowledged_record_is_lost(story):
     told.result(1, at_ms=5, offset=told.deliver([1], partition=0, at_ms=3))
 
     assert found(lost, told) == [("1 acknowledged record not in the log", 1)]
+
+
+@pytest.mark.parametrize(
+    ("answered_ms", "told_ms", "error"),
+    [(3, 4, "MESSAGE_TOO_LARGE"), (3, 2_000, None), (9, 2, None)],
+    ids=["reported at once", "reported much later", "reported before"],
+)
+def test_an_error_that_was_reported_as_success_is_the_cause(story, answered_ms, told_ms, error):
+    told = story()
+    told.call(0)
+    told.request([0], partition=0, at_ms=1)
+    told.answer(partition=0, base_offset=-1, at_ms=answered_ms, error_code=10)
+    told.result(0, at_ms=told_ms, offset=0)
+    cause = f": acknowledged although the broker answered {error}" if error else ""
+
+    assert found(lost, told) == [(f"1 acknowledged record not in the log{cause}", 1)]
+
+
+def test_a_batch_that_was_answered_after_the_error_is_not_its_victim(story):
+    told = story()
+    told.call(0, 1)
+    told.request([1], partition=0, at_ms=1)
+    told.answer(partition=0, base_offset=-1, at_ms=2, error_code=10)
+    told.deliver([2], partition=0, at_ms=3)
+    told.result(0, at_ms=5, offset=0)
+
+    assert found(lost, told) == [("1 acknowledged record not in the log", 1)]
+
+
+def test_a_user_who_chose_fewer_acks_reads_so(story):
+    chosen = story(config={"acks": "1"}).evidence()
+    spec = replace(chosen.record.spec, origins={"acks": "user"})
+    with raises_code(NotExercised, "setting-of-yours", setting="acks", value="1"):
+        lost.CHECK.run(copied(chosen, record=replace(chosen.record, spec=spec)))
 
 
 def test_without_acks_all_records_may_be_missing(story):
