@@ -27,15 +27,34 @@ Brokers = Annotated[
     list[str] | None,
     typer.Option("-b", "--broker", help="KIND:ID; repeatable.", autocompletion=completion.names("brokers")),
 ]
+#: For commands that repeat trials, each of which has a broker.
+OtherBroker = Annotated[
+    str | None,
+    typer.Option(
+        "-b",
+        "--broker",
+        help="Use this broker instead: KIND:ID.",
+        autocompletion=completion.names("brokers"),
+    ),
+]
+Anomaly = Annotated[
+    str | None,
+    typer.Option(
+        help="Look only for this anomaly, the name of a check.", autocompletion=completion.names("checks")
+    ),
+]
 Guarantees = Annotated[
     list[str] | None,
     typer.Option(
         "-g", "--guarantee", help="Only these guarantees; repeatable.", autocompletion=completion.guarantees
     ),
 ]
-Seed = Annotated[
-    int, typer.Option(min=0, max=MAX_SEED, help="The first seed; it determines every random choice.")
-]
-Seeds = Annotated[int, typer.Option(min=1, help="The number of consecutive seeds, starting with --seed.")]
+_SEED = typer.Option("--seed", min=0, max=MAX_SEED, help="The first seed; it determines every random choice.")
+_SEEDS = typer.Option("--seeds", min=1, help="The number of consecutive seeds, starting with --seed.")
+Seed = Annotated[int, _SEED]
+Seeds = Annotated[int, _SEEDS]
+#: For a command that otherwise takes them from a file.
+MaybeSeed = Annotated[int | None, _SEED]
+MaybeSeeds = Annotated[int | None, _SEEDS]
 #: The user's own command line after ``--``, which the command line puts here.
 OwnCommand = Annotated[str | None, typer.Option(hidden=True)]

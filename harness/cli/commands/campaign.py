@@ -7,19 +7,26 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec.structs import replace
 
 from harness.cli import campaign_plan, run_plan
+from harness.cli.examples import examples
 from harness.cli.options import Given, jobs_of, max_time_of, with_given
-from harness.cli.selecting import MAX_SEED, Clients, OwnCommand
+from harness.cli.selecting import Clients, MaybeSeed, MaybeSeeds, OwnCommand
 from harness.outcomes.thresholds import parsed
-from harness.planning import campaign_file, selection
+from harness.planning import campaign_file, own_load, selection
 from harness.planning.campaign_file import CampaignFile
 from harness.planning.strict_toml import at
+
+EXAMPLES = examples(
+    "kafka-trial campaign campaign.toml --dry-run",
+    "kafka-trial campaign campaign.toml --seeds 10 -j auto --junit junit.xml",
+)
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("campaign")(with_given(campaign))
+    app.command("campaign", epilog=EXAMPLES)(with_given(campaign))
 
 
 def campaign(
@@ -28,14 +35,14 @@ def campaign(
         typer.Argument(metavar="FILE", help="A TOML file; kafka-trial schema campaign prints its schema."),
     ],
     client: Clients = None,
-    seed: Annotated[int | None, typer.Option(min=0, max=MAX_SEED, help="The first seed.")] = None,
-    seeds: Annotated[int | None, typer.Option(min=1, help="The number of consecutive seeds.")] = None,
+    seed: MaybeSeed = None,
+    seeds: MaybeSeeds = None,
     command: OwnCommand = None,
     *,
     given: Given,
 ) -> int:
     """Run a campaign file. Options override the file, and so does your own client's command line after --."""
-    told = campaign_file.load(file)
+    told = _with_load(campaign_file.load(file), given.load)
     options = given.options(
         jobs=_jobs(told, file),
         max_time_s=_max_time_s(told, file),
@@ -50,6 +57,11 @@ def campaign(
         )
     counted = campaign_plan.counts(made.plan) if options.dry_run else ()
     return run_plan.start(made.plan, options, [*made.about, *counted])
+
+
+def _with_load(file: CampaignFile, given: list[str] | None) -> CampaignFile:
+    own = own_load.parsed(given or ())
+    return file if own is None else replace(file, load=own)
 
 
 def _seeds(first: int | None, count: int | None, file: CampaignFile) -> list[int]:

@@ -12,6 +12,8 @@ import typer
 
 from harness.cli import outcome_changes as changed
 from harness.cli.console import answer, say
+from harness.cli.examples import examples
+from harness.cli.options import AsJson
 from harness.cli.output import print_json
 from harness.exports import markdown
 from harness.judging.compare import Across, Difference, Side, VerdictChange, compare, side, versions_of
@@ -34,9 +36,15 @@ class Format(StrEnum):
     JSON = "json"
 
 
+EXAMPLES = examples(
+    "kafka-trial diff runs/first runs/second",
+    "kafka-trial diff runs/latest --between confluent-kafka@2.3.0 confluent-kafka@2.16.1 --strict",
+)
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("diff")(diff)
+    app.command("diff", epilog=EXAMPLES)(diff)
 
 
 def diff(
@@ -55,7 +63,7 @@ def diff(
     form: Annotated[
         Format, typer.Option("--format", help="For a terminal, a pull request, or a program.")
     ] = (Format.TEXT),
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    as_json: AsJson = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if an outcome is clearly worse.")
     ] = False,

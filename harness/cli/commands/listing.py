@@ -10,6 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.cli.console import answer
+from harness.cli.examples import examples
+from harness.cli.options import AsJson
 from harness.cli.output import print_json
 from harness.model.errors import unknown
 from harness.plugins import registry
@@ -81,15 +83,21 @@ COLUMNS: dict[str, Callable[[Any], Row]] = {
     "workloads": _workload,
 }
 
+EXAMPLES = examples(
+    "kafka-trial list scenarios",
+    "kafka-trial list checks '*duplicate*'",
+    "kafka-trial list clients --json",
+)
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("list")(list_)
+    app.command("list", epilog=EXAMPLES)(list_)
 
 
 def list_(
     what: Annotated[str, typer.Argument(help=", ".join(COLUMNS))],
-    as_json: Annotated[bool, typer.Option("--json", help="An array of objects on stdout.")] = False,
+    as_json: AsJson = False,
 ) -> int:
     """List clients, mutants, brokers, faults, scenarios, checks or workloads."""
     if what not in COLUMNS:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from harness.cli.console import answer
+from harness.cli.examples import examples
 from harness.cli.options import AsJson, Threshold
 from harness.cli.outcome_table import drawn, tell_thresholds
 from harness.cli.output import print_json
@@ -35,9 +36,16 @@ class By(StrEnum):
     CLIENT = "client"
 
 
+EXAMPLES = examples(
+    "kafka-trial outcomes",
+    "kafka-trial outcomes runs/latest --by client --threshold 'given_up < 0.1%'",
+    "kafka-trial outcomes runs/latest --format md",
+)
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("outcomes")(outcomes)
+    app.command("outcomes", epilog=EXAMPLES)(outcomes)
 
 
 def outcomes(

@@ -16,8 +16,10 @@ import typer
 from harness.brokers.scripted.releases import release
 from harness.cli import options as shared
 from harness.cli.console import say
+from harness.cli.examples import examples
 from harness.cli.options import Options
 from harness.cli.run_plan import carry_out, new_record, publish
+from harness.cli.selecting import OtherBroker, OwnCommand
 from harness.files import present, read_named, read_stored
 from harness.judging import repeats
 from harness.limits.memory import PLAN_BYTES, Crowded, Room
@@ -25,6 +27,7 @@ from harness.model.errors import UsageError, unknown
 from harness.model.mode import Mode
 from harness.model.run_files import RUN, TRIAL
 from harness.model.spec import Plan, TrialSpec
+from harness.model.units import some
 from harness.model.verdicts import Verdict, exit_code
 from harness.planning import own_commands, selection, typed_settings, validate_plan
 from harness.running.budget import Budget
@@ -42,36 +45,47 @@ Trial = Annotated[
         help="A trial's folder, its id (in the newest run that has it), a JSON file with it, or - for stdin."
     ),
 ]
-Broker = Annotated[str | None, typer.Option("-b", "--broker", help="Use this broker instead: KIND:ID.")]
-#: The command line after ``--``.
-Again = Annotated[str | None, typer.Option(hidden=True)]
 STDIN = Path("-")
+
+EXAMPLES = examples(
+    "kafka-trial replay runs/latest/trials/TRIAL",
+    "kafka-trial replay TRIAL --repeat 10",
+)
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("replay")(replay)
+    app.command("replay", epilog=EXAMPLES)(replay)
 
 
 def replay(
     trial: Trial,
-    broker: Broker = None,
+    broker: OtherBroker = None,
     allow_command: shared.AllowCommand = False,
     repeat: shared.Repeat = 1,
     jobs: shared.Jobs = shared.AUTO,
+    max_time: shared.MaxTime = None,
+    client_env: shared.ClientEnv = None,
     capture: shared.Capture = False,
     out_dir: shared.OutDir = shared.DEFAULT_OUT,
     as_json: shared.AsJson = False,
     quiet: shared.Quiet = False,
     strict: shared.Strict = False,
-    command: Again = None,
+    command: OwnCommand = None,
 ) -> int:
     """Run a trial again, or all trials of a plan, simulated or live depending on the broker, and judge it.
 
     If a client's command was stored without its secrets, give it again: `kafka-trial replay TRIAL -- COMMAND ...`.
     """
     options = Options(
-        shared.jobs_of(jobs), out_dir, as_json=as_json, quiet=quiet, capture=capture, strict=strict
+        shared.jobs_of(jobs),
+        out_dir,
+        as_json=as_json,
+        quiet=quiet,
+        capture=capture,
+        strict=strict,
+        max_time_s=shared.max_time_of(max_time),
+        client_env=tuple(client_env or ()),
     )
     plan, mode = moved(read_plan(located(trial, out_dir)), broker)
     typed_settings.again(shlex.split(command or ""), plan)
@@ -185,7 +199,7 @@ def _check(spec: TrialSpec, mode: Mode) -> None:
 
 def _simulated(store: RunStore, options: Options) -> int:
     with store.claimed():
-        asyncio.run(simulate(store, Budget()))
+        asyncio.run(simulate(store, Budget(max_time_s=options.max_time_s)))
         verdicts = publish(store, "completed", options)
     code = exit_code((Verdict(verdict.verdict) for verdict in verdicts), strict=options.strict)
     say(f"evidence: {store.folder}; exit {code}")
@@ -201,4 +215,4 @@ def _tell_attempts(store: RunStore) -> None:
             tried[repeats.first_name(spec)].append(verdicts[spec.trial])
     for name, each in tried.items():
         failed = sum(verdict in repeats.ACCUSATIONS for verdict in each)
-        say(f"{name} failed in {failed} of {len(each)} attempts")
+        say(f"{name} failed in {failed} of {some(len(each), 'attempt')}")
