@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+import typer
+
 from harness.model.verdicts import Guarantee, Verdict
 from harness.outcomes.metrics import metrics
 from harness.planning import setting_values
@@ -26,6 +28,11 @@ def names(*groups: str) -> Complete:
     return complete
 
 
+def among(known: Iterable[str]) -> Complete:
+    """Return the completion of one of these words."""
+    return lambda incomplete: _starting(known, incomplete)
+
+
 def clients(incomplete: str) -> list[str]:
     """Return the clients; after an ``@``, the versions of one that were tried."""
     name, at, _ = incomplete.partition("@")
@@ -35,9 +42,9 @@ def clients(incomplete: str) -> list[str]:
     return _starting(sorted(known, key=by_version), incomplete)
 
 
-def versions(context: object, incomplete: str) -> list[str]:
+def versions(context: typer.Context, incomplete: str) -> list[str]:
     """Return the versions that were tried of the client that is named before."""
-    name = getattr(context, "params", {}).get("client")
+    name = context.params.get("client")
     known = registry.client(name).versions if name in registry.names("clients") else ()
     return _starting(known, incomplete)
 
@@ -59,7 +66,7 @@ def outcomes(incomplete: str) -> list[str]:
 
 
 def settings(incomplete: str) -> list[str]:
-    """Return the Java names of settings as ``KEY=``; after ``KEY=``, the values of a setting that has a list of them."""
+    """Return the Java names of settings as ``KEY=``, and after it the values of a setting that lists them."""
     key, equals, _ = incomplete.partition("=")
     known = setting_values.known()
     if not equals:

@@ -14,8 +14,9 @@ from harness.baseline import file
 from harness.baseline.known import KnownFailure
 from harness.judging import availability
 from harness.judging.judge import relevant
-from harness.model.verdicts import Guarantee, Verdict
+from harness.model.verdicts import Guarantee, Level, Verdict
 from harness.planning import setting_values
+from harness.planning.user_settings import written
 from harness.plugins import registry
 from harness.plugins.behaviour import Behaviour
 from harness.plugins.check import Check
@@ -232,7 +233,7 @@ def _of_setting(key: str) -> Page | None:
         return None
     kinds = [kind for kind in registry.table("workloads").values() if key in kind.settings]
     given = {
-        f"{kind.name}, {guarantee}": str(kind.config(guarantee, {}).get(key, "the client's default"))
+        f"{kind.name}, {guarantee}": _given(kind, guarantee, key)
         for kind in kinds
         for guarantee in kind.features
     }
@@ -246,6 +247,11 @@ def _of_setting(key: str) -> Page | None:
         "option": f"-X {key}=VALUE",
     }
     return Page(key, "setting", next(filter(None, meanings), ""), facts)
+
+
+def _given(kind: WorkloadKind, guarantee: Guarantee, key: str) -> str:
+    config = kind.config(guarantee, {})
+    return written(config[key]) if key in config else "the client's default"
 
 
 @cache
@@ -277,13 +283,20 @@ def _of_word(name: str) -> Page | None:
     return None
 
 
+def _forbids(guarantee: Guarantee, check: Check) -> bool:
+    """Return whether a finding of the check is a broken MUST under the guarantee."""
+    kinds = check.workloads
+    asked = (each for kind in kinds for each in relevant(check, guarantee, kind))
+    return any(each.level is Level.MUST for each in asked)
+
+
 def _of_guarantee(guarantee: Guarantee) -> Page:
     forbids = {
-        check.name: check.summary for check in registry.checks().values() if guarantee in check.guarantees
+        check.name: check.summary for check in registry.checks().values() if _forbids(guarantee, check)
     }
     kinds = [kind for kind in registry.table("workloads").values() if guarantee in kind.features]
     decided = {
-        key: str(kind.config(guarantee, {}).get(key)) for kind in kinds for key in kind.essential(guarantee)
+        key: written(kind.config(guarantee, {})[key]) for kind in kinds for key in kind.essential(guarantee)
     }
     offered = [name for name, each in registry.table("scenarios").items() if guarantee in each.guarantees]
     facts = {"settings": decided, "forbids": forbids, "scenarios": offered}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from enum import StrEnum
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any
@@ -38,6 +39,17 @@ Jobs = Annotated[
 ]
 OutDir = Annotated[Path, typer.Option(help="The folder for runs.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only print the plan, its size and an estimate.")]
+
+
+class Form(StrEnum):
+    """The output format."""
+
+    TEXT = "text"
+    MD = "md"
+    JSON = "json"
+
+
+InForm = Annotated[Form, typer.Option("--format", help="For a terminal, a pull request, or a program.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 Capture = Annotated[bool, typer.Option("--capture", help="Also capture each trial's packets, where allowed.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Do not show progress.")]
@@ -166,6 +178,7 @@ class Given:
         max_failures: int | None = None,
         partial: bool = False,
         thresholds: Sequence[str] = (),
+        baseline: str | None = None,
     ) -> Options:
         """Return the parsed options; the arguments are defaults for what was not typed.
 
@@ -186,7 +199,7 @@ class Given:
             shard=shard_of(self.shard),
             repeat=self.repeat,
             deflake=self.deflake,
-            baseline=self.baseline,
+            baseline=self.baseline or baseline,
             junit=self.junit,
             summary=self.summary,
             partial=partial,

@@ -25,7 +25,7 @@ Clients = Annotated[
 ]
 Brokers = Annotated[
     list[str] | None,
-    typer.Option("-b", "--broker", help="KIND:ID; repeatable.", autocompletion=completion.names("brokers")),
+    typer.Option("-b", "--broker", help="KIND:ID; repeatable.", autocompletion=completion.brokers),
 ]
 #: For commands that repeat trials, each of which has a broker.
 OtherBroker = Annotated[
@@ -34,7 +34,7 @@ OtherBroker = Annotated[
         "-b",
         "--broker",
         help="Use this broker instead: KIND:ID.",
-        autocompletion=completion.names("brokers"),
+        autocompletion=completion.brokers,
     ),
 ]
 Anomaly = Annotated[

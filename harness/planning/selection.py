@@ -73,14 +73,19 @@ def clients(names: Sequence[str], command: Sequence[str]) -> list[ClientRef]:
     """Return the clients for ``NAME`` (its pinned version) or ``NAME@VERSION``, and the user's command, if any."""
     chosen = [_client(name) for name in (names or (() if command else DEFAULT_CLIENTS))]
     if command:
-        if shutil.which(command[0]) is None:
-            raise UsageError(
-                "program-missing",
-                "{program} is not an executable program; a command is needed after --",
-                program=command[0],
-            )
+        assert_program(command[0], command[0])
         chosen.append(own_commands.client(command))
     return list(dict.fromkeys(chosen))
+
+
+def assert_program(path: str, written: str) -> None:
+    """Raise UsageError, with what the user wrote, if there is no program at ``path``."""
+    if shutil.which(path) is None:
+        raise UsageError(
+            "program-missing",
+            "{program} is not an executable program; a command is needed after --",
+            program=written,
+        )
 
 
 def _client(text: str) -> ClientRef:

@@ -12,11 +12,11 @@ from harness.cli.options import AsJson
 from harness.cli.selecting import Seed
 from harness.system import extras
 
-EXAMPLES = 150
+TRIES = 150
 
 EXAMPLES = examples(
     "kafka-trial mutants",
-    "kafka-trial mutants sequence-reuse --examples 300",
+    "kafka-trial mutants reuses_sequence_after_expiry --examples 300",
 )
 
 
@@ -37,7 +37,7 @@ def mutants(
         list[str] | None,
         typer.Option("--of", metavar="CLIENT", help="Only mutants of this client; repeatable."),
     ] = None,
-    examples: Annotated[int, typer.Option(min=1, help="Give up on a mutant after this many.")] = EXAMPLES,
+    examples: Annotated[int, typer.Option(min=1, help="Give up on a mutant after this many.")] = TRIES,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> int:

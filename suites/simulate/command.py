@@ -57,7 +57,7 @@ SHOWN = 20
 
 EXAMPLES = examples(
     "kafka-trial simulate",
-    "kafka-trial simulate -c mutant-sequence-reuse --seeds 200 -j auto",
+    "kafka-trial simulate -c mutant-reuses_sequence_after_expiry --seeds 200 -j auto",
     "kafka-trial simulate --scenario network/reset -X linger.ms=20 --keep all",
 )
 

@@ -47,9 +47,15 @@ def bisect(
         str, typer.Argument(help="The client, without a version.", autocompletion=completion.names("clients"))
     ],
     good: Annotated[
-        str, typer.Argument(help="A version without the failure; older or newer than the bad one.")
+        str,
+        typer.Argument(
+            help="A version without the failure; older or newer than the bad one.",
+            autocompletion=completion.versions,
+        ),
     ],
-    bad: Annotated[str, typer.Argument(help="A version with the failure.")],
+    bad: Annotated[
+        str, typer.Argument(help="A version with the failure.", autocompletion=completion.versions)
+    ],
     scenario: Annotated[
         list[str], typer.Argument(help="Names or globs.", autocompletion=completion.names("scenarios"))
     ],
@@ -84,8 +90,7 @@ def bisect(
             scenarios, [ClientRef(client, version)], brokers, range(seed, seed + seeds), user
         ).trials
 
-    each = trials_of(good, seeds)
-    _tell_settings(scenarios, user, [*each, *trials_of(bad, seeds)])
+    _tell_settings(scenarios, user, [*(each := trials_of(good, seeds)), *trials_of(bad, seeds)])
     validate_plan.check(Plan(seed, each), Mode.LIVE)
     clients = install([ClientRef(client, good), ClientRef(client, bad)])
     bisection = Bisection(client, versions, trials_of, seeds, bad_if, is_mended, clients, say)

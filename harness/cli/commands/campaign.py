@@ -13,10 +13,12 @@ from harness.cli import campaign_plan, run_plan
 from harness.cli.examples import examples
 from harness.cli.options import Given, jobs_of, max_time_of, with_given
 from harness.cli.selecting import Clients, MaybeSeed, MaybeSeeds, OwnCommand
+from harness.model.errors import Collecting
 from harness.outcomes.thresholds import parsed
 from harness.planning import campaign_file, own_load, selection
 from harness.planning.campaign_file import CampaignFile
 from harness.planning.strict_toml import at
+from harness.plugins import registry
 
 EXAMPLES = examples(
     "kafka-trial campaign campaign.toml --dry-run",
@@ -43,18 +45,22 @@ def campaign(
 ) -> int:
     """Run a campaign file. Options override the file, and so does your own client's command line after --."""
     told = _with_load(campaign_file.load(file), given.load)
-    options = given.options(
-        jobs=_jobs(told, file),
-        max_time_s=_max_time_s(told, file),
-        max_failures=told.budget.max_failures,
-        partial=True,
-        thresholds=_thresholds(told, file),
-    )
+    options, errors = given.options(partial=True), Collecting()
+    with errors.each():
+        options = given.options(
+            jobs=_jobs(told, file),
+            max_time_s=_max_time_s(told, file),
+            max_failures=told.budget.max_failures,
+            partial=True,
+            thresholds=_thresholds(told, file),
+            baseline=_baseline(told, file),
+        )
     chosen = selection.clients(client or (), shlex.split(command or "")) if client or command else ()
-    with at(str(file)):
+    with errors.each(), at(str(file)):
         made = campaign_plan.expanded(
             told, _seeds(seed, seeds, told), chosen, given.setting or (), file.parent
         )
+    errors.check()
     counted = campaign_plan.counts(made.plan) if options.dry_run else ()
     return run_plan.start(made.plan, options, [*made.about, *counted])
 
@@ -76,6 +82,13 @@ def _seeds(first: int | None, count: int | None, file: CampaignFile) -> list[int
 def _thresholds(file: CampaignFile, path: Path) -> list[str]:
     with at(f"{path}: thresholds"):
         return [parsed(text).text for text in file.thresholds]
+
+
+def _baseline(file: CampaignFile, path: Path) -> str | None:
+    """Return the file's list of known failures: the name of a list, or a path that begins at the file."""
+    if file.baseline is None or file.baseline in registry.names("baselines"):
+        return file.baseline
+    return str(path.parent / file.baseline)
 
 
 def _jobs(file: CampaignFile, path: Path) -> int | None:

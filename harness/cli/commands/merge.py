@@ -67,6 +67,7 @@ def merge(
     missed = thresholds.exit_code(tell_thresholds(record.thresholds, verdicts))
     code = exit_code((Verdict(verdict.verdict) for verdict in verdicts), (lacks, missed), strict=strict)
     say(
-        f"merged {some(len(record.merged), 'run')} into {store.folder}; report: kafka-trial report {store.folder}; exit {code}"
+        f"merged {some(len(record.merged), 'run')} into {store.folder}; "
+        f"report: kafka-trial report {store.folder}; exit {code}"
     )
     return code
