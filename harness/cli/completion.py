@@ -11,6 +11,7 @@ from harness.outcomes.metrics import metrics
 from harness.planning import setting_values
 from harness.planning.own_load import keys
 from harness.plugins import registry
+from harness.plugins.workload import Values
 from harness.text.version_order import by_version
 
 Complete = Callable[[str], list[str]]
@@ -89,7 +90,7 @@ def explained(incomplete: str) -> list[str]:
     return _starting(sorted(known, key=by_version), incomplete)
 
 
-def _listed(values: setting_values.Values) -> tuple[str, ...]:
+def _listed(values: Values) -> tuple[str, ...]:
     if values is None:
         return ("true", "false")
     return values if isinstance(values, tuple) else ()
