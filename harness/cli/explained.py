@@ -1,4 +1,4 @@
-"""What ``kafka-trial explain`` tells of each thing: its kind, its summary, facts with names, and its published page."""
+"""What ``kafka-trial explain`` describes: its kind, its summary, facts with names, and its published page."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ PROMISES = {
 
 @dataclass(frozen=True)
 class Page:
-    """What there is to tell of one thing. A fact is a text, a number, a list of texts, or a table: name -> text."""
+    """The description of one thing. A fact is a text, a number, a list of texts, or a table: name -> text."""
 
     name: str
     kind: str
