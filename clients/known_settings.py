@@ -100,7 +100,8 @@ class AdapterSettings:
         if seen is None:
             return None
         applied = {java: tuple(own.split(", ")) for java, (own, _) in seen["applied"].items()}
-        return Capabilities(applied, seen["not_set"], CLIENT_CONFIG_FEATURE in seen["features"])
+        takes_own = CLIENT_CONFIG_FEATURE in seen["features"]
+        return Capabilities(applied, seen["not_set"], takes_own, tuple(seen["codecs"]))
 
 
 @cache

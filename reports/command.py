@@ -12,6 +12,8 @@ import typer
 
 from harness import storage
 from harness.cli.console import say
+from harness.cli.examples import examples
+from harness.cli.options import AsJson
 from harness.cli.output import print_json
 from harness.model.errors import NothingSelected
 from harness.plugins import registry
@@ -97,9 +99,15 @@ def build_report(run: Path, master: str | None = None, out: Path | None = None) 
     )
 
 
+EXAMPLES = examples(
+    "kafka-trial report",
+    "kafka-trial report runs/latest --out report --json",
+)
+
+
 def register(app: typer.Typer) -> None:
     """Add the command (entry-point group ``kafka_trial.commands``)."""
-    app.command("report")(report)
+    app.command("report", epilog=EXAMPLES)(report)
 
 
 def report(
@@ -108,7 +116,7 @@ def report(
     ),
     master: Annotated[str | None, typer.Option("--master", help="Spark's master; default local[*].")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Where to write; default RUN/report.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing on stderr but errors.")] = False,
 ) -> int:
     """Recompute delivery with PySpark and write the report; exit 3 if the two judgements disagree.

@@ -12,6 +12,7 @@ from clients.skeletons.files import adapter_files, must_be_new, template, write_
 from clients.skeletons.languages import LANGUAGES
 from clients.skeletons.workflow import CLIENTS, MAX_SHARDS, SCENARIOS, Choices, checked, workflow
 from harness.cli.console import answer, say
+from harness.cli.examples import examples
 from harness.cli.options import AsJson, Baseline
 from harness.cli.output import print_json
 from harness.files import write_named
@@ -22,12 +23,26 @@ DEFAULT_NAME = "my-client"
 WORKFLOW = Path(".github/workflows/kafka-trial.yml")
 
 
+EXAMPLES = {
+    "adapter": examples(
+        "kafka-trial init adapter --language python",
+        "kafka-trial init adapter --language go --name my-client",
+    ),
+    "campaign": examples("kafka-trial init campaign", "kafka-trial init campaign --file nightly.toml"),
+    "ci": examples(
+        "kafka-trial init ci",
+        "kafka-trial init ci -c java --scenario 'network/*' --shards 4 --comment",
+        "kafka-trial init ci --build 'make adapter' -- ./my-adapter",
+    ),
+}
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands (entry-point group ``kafka_trial.commands``)."""
     group = typer.Typer(help="Write a skeleton of an adapter, a campaign file or a CI workflow.")
     group.callback(invoke_without_command=True)(init)
     for command in (adapter, campaign, ci):
-        group.command(command.__name__)(command)
+        group.command(command.__name__, epilog=EXAMPLES[command.__name__])(command)
     app.add_typer(group, name="init")
 
 

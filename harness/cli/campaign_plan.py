@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.model.errors import NothingSelected, UsageError
+from harness.model.errors import Collecting, NothingSelected, UsageError
 from harness.model.spec import ClientRef, Plan
+from harness.model.units import some
 from harness.planning import own_commands, selection, user_settings
 from harness.planning.campaign_file import SCENARIO, CampaignFile, Client, Combine, configurations, generated
 from harness.planning.fault_strategies import DrawnScenario
@@ -16,7 +17,7 @@ from harness.planning.pairwise import met, pairwise
 from harness.planning.plan import Axes, Cell, excluded, plan_of
 from harness.planning.strict_toml import at
 from harness.plugins import registry
-from harness.plugins.scenario import Scenario
+from harness.plugins.scenario import Config, Scenario
 
 #: Instead of a list of versions: all versions that the client's adapter has been tested with.
 TRIED = "tried"
@@ -42,24 +43,45 @@ def expanded(
 
     ``announce`` returns commands with the versions that they announce. Paths in the file begin at ``folder``.
 
-    Raise UsageError for an unknown name in it.
+    Raise UsageError for unknown names in it, all of them at once.
     """
-    brokers = _brokers(file)
-    clients = announce(clients or list(dict.fromkeys(_clients(file))))
-    axes = Axes(
-        _loaded(file, _scenarios(file), folder),
-        clients,
-        brokers,
-        _generated(file, brokers, folder),
-        configurations(file),
-        user_settings.parsed(given, clients),
-    )
+    axes = _axes(file, clients, given, folder, announce)
     cells = axes.cells()
     _check_configurations(axes, cells)
     if not cells:
         raise NothingSelected("empty-plan", "none of its combinations is possible")
     chosen = pairwise(cells) if file.combine is Combine.PAIRWISE else cells
     return Expanded(plan_of(axes, chosen, seeds), tuple(_about(axes, cells, chosen, len(seeds))))
+
+
+def _axes(
+    file: CampaignFile,
+    clients: Sequence[ClientRef],
+    given: Sequence[str],
+    folder: Path,
+    announce: Callable[[Sequence[ClientRef]], Sequence[ClientRef]],
+) -> Axes:
+    """Return what a file combines. Raise Problems for all that is wrong in it."""
+    errors = Collecting()
+    brokers: list[str] = []
+    scenarios: list[Scenario] = []
+    drawn: dict[str, Scenario] = {}
+    settings: dict[str, Config] = {}
+    with errors.each():
+        brokers = _brokers(file)
+    with errors.each():
+        clients = clients or list(dict.fromkeys(_clients(file, folder)))
+    with errors.each():
+        scenarios = _scenarios(file)
+    with errors.each():
+        drawn = _generated(file, brokers)
+    with errors.each():
+        scenarios, drawn = _loaded(file, scenarios, folder), _all_loaded(file, drawn, folder)
+    with errors.each():
+        settings = configurations(file)
+    errors.check()
+    clients = announce(clients)
+    return Axes(scenarios, clients, brokers, drawn, settings, user_settings.parsed(given, clients))
 
 
 def counts(plan: Plan) -> Iterator[str]:
@@ -73,20 +95,23 @@ def counts(plan: Plan) -> Iterator[str]:
             yield f"trials by {what}: {', '.join(f'{name} {count}' for name, count in Counter(names).items())}"
 
 
-def _clients(file: CampaignFile) -> Iterator[ClientRef]:
+def _clients(file: CampaignFile, folder: Path) -> list[ClientRef]:
     if not file.clients:
-        yield from selection.clients((), ())
+        return selection.clients((), ())
+    found: list[ClientRef] = []
+    errors = Collecting()
     for number, client in enumerate(file.clients):
-        with at(f"clients[{number}]"):
-            yield from selection.clients([client], ()) if isinstance(client, str) else _of_table(client)
+        with errors.each(), at(f"clients[{number}]"):
+            found += selection.clients([client], ()) if isinstance(client, str) else _of_table(client, folder)
+    errors.check()
+    return found
 
 
-def _of_table(client: Client) -> list[ClientRef]:
+def _of_table(client: Client, folder: Path) -> list[ClientRef]:
     if client.command and client.versions:
         raise UsageError("command-with-versions", "a command has no versions; remove one of the two keys")
     if client.command:
-        [ref] = selection.clients((), client.command)
-        return [own_commands.client(ref.command, client.name)]
+        return [own_commands.client(_placed(client.command, folder), client.name)]
     if client.name is None:
         raise UsageError("client-without-name", "it has neither a name nor a command")
     versions: Sequence[str] = (client.versions,) if isinstance(client.versions, str) else client.versions
@@ -100,6 +125,17 @@ def _of_table(client: Client) -> list[ClientRef]:
             versions=client.versions,
         )
     return selection.clients([f"{client.name}@{version}" for version in versions] or [client.name], ())
+
+
+def _placed(command: Sequence[str], folder: Path) -> list[str]:
+    """Return a command whose relative paths, which begin at ``folder``, are absolute."""
+    is_path = [word.startswith(("./", "../")) for word in command]
+    is_path[0] = is_path[0] or "/" in command[0]
+    placed = [
+        str((folder / word).absolute()) if path else word for word, path in zip(command, is_path, strict=True)
+    ]
+    selection.assert_program(placed[0], command[0])
+    return placed
 
 
 def _brokers(file: CampaignFile) -> list[str]:
@@ -119,14 +155,16 @@ def _loaded(file: CampaignFile, chosen: Sequence[Scenario], folder: Path) -> lis
         return selection.loaded(chosen, file.load, folder)
 
 
-def _generated(file: CampaignFile, brokers: Sequence[str], folder: Path) -> dict[str, Scenario]:
+def _all_loaded(file: CampaignFile, drawn: dict[str, Scenario], folder: Path) -> dict[str, Scenario]:
+    return dict(zip(drawn, _loaded(file, list(drawn.values()), folder), strict=True))
+
+
+def _generated(file: CampaignFile, brokers: Sequence[str]) -> dict[str, Scenario]:
     if not file.generated:
         return {}
     [behind] = selection.scenarios([SCENARIO], file.guarantees)
     assert isinstance(behind, DrawnScenario)
-    made = generated(file, behind, brokers)
-    loaded = _loaded(file, list(made.values()), folder)
-    return dict(zip(made, loaded, strict=True))
+    return dict(generated(file, behind, brokers))
 
 
 def _check_configurations(axes: Axes, cells: Sequence[Cell]) -> None:
@@ -146,8 +184,9 @@ def _check_configurations(axes: Axes, cells: Sequence[Cell]) -> None:
 
 
 def _about(axes: Axes, cells: Sequence[Cell], chosen: Sequence[Cell], seeds: int) -> Iterator[str]:
-    told = f"all {len(cells)} combinations"
+    count = some(len(cells), "combination")
+    told = f"all {count}" if len(cells) > 1 else count
     if chosen is not cells:
-        told = f"covers all {len(met(cells))} pairs with {len(chosen)} of {len(cells)} combinations"
-    yield f"{told}, each with {seeds} seed{'s' if seeds > 1 else ''}"
+        told = f"covers all {some(len(met(cells)), 'pair')} with {len(chosen)} of {count}"
+    yield f"{told}, each with {some(seeds, 'seed')}"
     yield from (f"left out: {sentence}" for sentence in excluded(axes.left_out()))

@@ -40,7 +40,7 @@ from harness.cli.commands import (
 from harness.cli.console import answer, say
 from harness.cli.output import OutputClosed
 from harness.cli.start import TRACEBACK
-from harness.model.errors import KafkaTrialError, first_of
+from harness.model.errors import KafkaTrialError, Problems, first_of
 from harness.plugins import registry
 from harness.system import own_packages, processes
 from harness.text.escaping import safe_lines
@@ -179,6 +179,10 @@ def _with_command(argv: list[str]) -> list[str]:
 
 
 def _told(error: KafkaTrialError) -> int:
+    if isinstance(error, Problems):
+        for each in error.errors:
+            _told(each)
+        return error.exit_code
     say(f"error[{error.code}]: {error}")
     if error.hint:
         say(f"hint: {error.hint}")

@@ -6,6 +6,7 @@ command.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
@@ -31,11 +32,25 @@ AUTO = "auto"
 Jobs = Annotated[
     str,
     typer.Option(
-        "-j", "--jobs", help=f"Trials at a time, 1 to {MAX_JOBS}; auto: as many as fit the machine."
+        "-j",
+        "--jobs",
+        metavar="N|auto",
+        help=f"Trials at a time, 1 to {MAX_JOBS}; auto: as many as fit the machine.",
     ),
 ]
 OutDir = Annotated[Path, typer.Option(help="The folder for runs.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only print the plan, its size and an estimate.")]
+
+
+class Form(StrEnum):
+    """The output format."""
+
+    TEXT = "text"
+    MD = "md"
+    JSON = "json"
+
+
+InForm = Annotated[Form, typer.Option("--format", help="For a terminal, a pull request, or a program.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 Capture = Annotated[bool, typer.Option("--capture", help="Also capture each trial's packets, where allowed.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Do not show progress.")]
@@ -63,6 +78,7 @@ Load = Annotated[
     typer.Option(
         "--load",
         metavar="KEY=VALUE,...",
+        autocompletion=completion.loads,
         help="What clients send: records, size, rate, burst, duration, keys, skew, partitions, topics, producers, "
         "payloads; such as records=100000,size=20..20000,rate=5000,burst=1000/1s; repeatable.",
     ),
@@ -81,6 +97,7 @@ Settings = Annotated[
         "-X",
         "--setting",
         metavar="KEY=VALUE",
+        autocompletion=completion.settings,
         help="A setting of the client, by its Java name, or CLIENT:KEY=VALUE for a client's own; repeatable.",
     ),
 ]
@@ -175,6 +192,7 @@ class Given:
     client_env: ClientEnv = None
     threshold: Threshold = None
     setting: Settings = None
+    load: Load = None
 
     def options(
         self,
@@ -184,6 +202,7 @@ class Given:
         max_failures: int | None = None,
         partial: bool = False,
         thresholds: Sequence[str] = (),
+        baseline: str | None = None,
     ) -> Options:
         """Return the parsed options; the arguments are defaults for what was not typed.
 
@@ -204,7 +223,7 @@ class Given:
             shard=shard_of(self.shard),
             repeat=self.repeat,
             deflake=self.deflake,
-            baseline=self.baseline,
+            baseline=self.baseline or baseline,
             junit=self.junit,
             summary=self.summary,
             partial=partial,
@@ -215,13 +234,40 @@ class Given:
         )
 
 
-def with_given(command: Callable[..., int]) -> Callable[..., int]:
-    """Return ``command`` with the options of :class:`Given` in place of its last parameter, ``given``."""
+@dataclass(frozen=True)
+class Searching:
+    """How to search with live or simulated trials, as typed on the command line."""
+
+    setting: Settings = None
+    load: Load = None
+    jobs: Jobs = AUTO
+    max_time: MaxTime = None
+    out_dir: OutDir = DEFAULT_OUT
+    as_json: AsJson = False
+    quiet: Quiet = False
+    client_env: ClientEnv = None
+
+    def options(self) -> Options:
+        """Return the parsed options. Raise UsageError for invalid values."""
+        return Options(
+            jobs_of(self.jobs),
+            self.out_dir,
+            as_json=self.as_json,
+            quiet=self.quiet,
+            max_time_s=max_time_of(self.max_time),
+            client_env=tuple(self.client_env or ()),
+        )
+
+
+def with_given(
+    command: Callable[..., int], kind: type[Given] | type[Searching] = Given
+) -> Callable[..., int]:
+    """Return ``command`` with the options of ``kind`` in place of its last parameter, ``given``."""
     own = [each for each in signature(command, eval_str=True).parameters.values() if each.name != "given"]
-    shared = list(signature(Given, eval_str=True).parameters.values())
+    shared = list(signature(kind, eval_str=True).parameters.values())
 
     def called(**values: Any) -> int:
-        given = Given(**{field.name: values.pop(field.name) for field in fields(Given)})
+        given = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
         return command(**values, given=given)
 
     parameters = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in (*own, *shared)]
@@ -244,6 +290,11 @@ def jobs_of(text: str) -> int:
             text=text,
         )
     return int(text)
+
+
+def processes_of(text: str) -> int:
+    """Return the number of processes for ``-j`` of a command that needs no broker: auto is one per core."""
+    return min(MAX_JOBS, os.cpu_count() or 1) if text == AUTO else jobs_of(text)
 
 
 def max_time_of(text: str | None) -> float | None:

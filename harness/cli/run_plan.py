@@ -171,7 +171,7 @@ def _install(trials: Iterable[TrialSpec], options: Options) -> Installed:
 def _run(store: RunStore, installed: Installed, options: Options) -> tuple[int | None, str]:
     """Return the signal that ended the run, if any, and the reason why it ended."""
     plan = store.record.plan
-    say(f"run {store.folder}: {len(plan.trials)} trials, seed {plan.seed}, {options.jobs} at a time")
+    say(f"run {store.folder}: {some(len(plan.trials), 'trial')}, seed {plan.seed}, {options.jobs} at a time")
     budget = Budget(options.max_time_s, options.max_failures)
     with LiveTable(plan, list(store.verdicts()), options.jobs, options.quiet) as table:
         campaign = Campaign(store, installed.clients, options.jobs, table.began, table.ended, say, budget)

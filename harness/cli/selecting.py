@@ -25,7 +25,23 @@ Clients = Annotated[
 ]
 Brokers = Annotated[
     list[str] | None,
-    typer.Option("-b", "--broker", help="KIND:ID; repeatable.", autocompletion=completion.names("brokers")),
+    typer.Option("-b", "--broker", help="KIND:ID; repeatable.", autocompletion=completion.brokers),
+]
+#: For commands that repeat trials, each of which has a broker.
+OtherBroker = Annotated[
+    str | None,
+    typer.Option(
+        "-b",
+        "--broker",
+        help="Use this broker instead: KIND:ID.",
+        autocompletion=completion.brokers,
+    ),
+]
+Anomaly = Annotated[
+    str | None,
+    typer.Option(
+        help="Look only for this anomaly, the name of a check.", autocompletion=completion.names("checks")
+    ),
 ]
 Guarantees = Annotated[
     list[str] | None,
@@ -33,13 +49,16 @@ Guarantees = Annotated[
         "-g", "--guarantee", help="Only these guarantees; repeatable.", autocompletion=completion.guarantees
     ),
 ]
-Seed = Annotated[
-    int, typer.Option(min=0, max=MAX_SEED, help="The first seed; it determines every random choice.")
-]
-Seeds = Annotated[int, typer.Option(min=1, help="The number of consecutive seeds, starting with --seed.")]
+#: The user's own command line after ``--``, which the command line puts here.
+OwnCommand = Annotated[str | None, typer.Option(hidden=True)]
 OwnName = Annotated[
     str | None,
     typer.Option("--name", help="The name of your command after --; default: that of its program."),
 ]
-#: The user's own command line after ``--``, which the command line puts here.
-OwnCommand = Annotated[str | None, typer.Option(hidden=True)]
+_SEED = typer.Option("--seed", min=0, max=MAX_SEED, help="The first seed; it determines every random choice.")
+_SEEDS = typer.Option("--seeds", min=1, help="The number of consecutive seeds, starting with --seed.")
+Seed = Annotated[int, _SEED]
+Seeds = Annotated[int, _SEEDS]
+#: For a command that otherwise takes them from a file.
+MaybeSeed = Annotated[int | None, _SEED]
+MaybeSeeds = Annotated[int | None, _SEEDS]

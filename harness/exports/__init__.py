@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.exports import jsonl, junit, markdown, outcomes
-from harness.files import write_whole
+from harness.files import must_be_file, write_named, write_whole
 from harness.model.errors import UsageError
 from harness.model.rows import TrialVerdict
 from harness.storage.run_store import RunStore
@@ -33,6 +33,20 @@ def write(
     write_whole(into / OUTCOMES, outcomes.encoded(record, verdicts))
     write_whole(into / JUNIT, junit.junit(record, verdicts, store.folder, _seconds(store, verdicts)))
     write_whole(into / SUMMARY, markdown.summary(record, verdicts, store.folder, agreement).encode())
+
+
+def must_be_files(*paths: Path | None) -> None:
+    """Raise UsageError if one of the paths that the user gave cannot be a file."""
+    for path in paths:
+        if path is not None:
+            must_be_file(path)
+
+
+def copy(store: RunStore, junit: Path | None, summary: Path | None) -> None:
+    """Also write the run's JUnit and summary to the files that the user named."""
+    for path, name in ((junit, JUNIT), (summary, SUMMARY)):
+        if path is not None:
+            write_named(path, store.export(name))
 
 
 def _seconds(store: RunStore, verdicts: Sequence[TrialVerdict]) -> dict[str, float]:

@@ -6,9 +6,11 @@ another, and exits with the error's code. Any other exception that escapes is a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from heapq import nsmallest
+from typing import Self
 
 from harness.text.sentences import Coded
 
@@ -61,10 +63,48 @@ class ClientCrashed(KafkaTrialError):
     """The client library under test ended its own process. This is evidence."""
 
 
+class Problems(UsageError):
+    """Several errors of one file. Each is printed on its own line."""
+
+    def __init__(self, errors: Sequence[KafkaTrialError]) -> None:
+        super().__init__("several-errors", "{errors}", errors=tuple(errors))
+        self.errors = tuple(errors)
+
+    def at(self, where: str) -> Self:
+        """Add the place to each of the errors."""
+        for error in self.errors:
+            error.at(where)
+        return self
+
+
 class NothingSelected(KafkaTrialError):
     """The selection is empty (exit 5). This is never a pass."""
 
     exit_code = 5
+
+
+class Collecting:
+    """Collects the usage errors of several blocks, so that a user sees all of them at once."""
+
+    def __init__(self) -> None:
+        self._errors: list[KafkaTrialError] = []
+
+    @contextmanager
+    def each(self) -> Iterator[None]:
+        """Keep a usage error of the block, or an empty selection, and go on after the block."""
+        try:
+            yield
+        except Problems as several:
+            self._errors += several.errors
+        except (UsageError, NothingSelected) as error:
+            self._errors.append(error)
+
+    def check(self) -> None:
+        """Raise what was collected: nothing, the one error, or Problems."""
+        if len(self._errors) == 1:
+            raise self._errors[0]
+        if self._errors:
+            raise Problems(self._errors)
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> UsageError:

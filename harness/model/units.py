@@ -47,5 +47,5 @@ def told_bytes(count: int) -> str:
 
 
 def some(count: int, noun: str) -> str:
-    """Return a count with its noun: ``1 trial``, ``2 trials``, ``1,000 trials``."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+    """Return a count with its noun: ``1 trial``, ``2 trials``, ``1,000 trials``, ``2 processes``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}{'es' if noun.endswith('s') else 's'}"

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from harness.model.errors import UsageError
+from harness.model.errors import Collecting, UsageError
 from harness.model.verdicts import Guarantee
 from harness.planning.fault_strategies import DrawnScenario
 from harness.planning.fault_tables import Generated, scenario_of
@@ -48,7 +48,11 @@ class Client(msgspec.Struct, frozen=True):
         Meta(description='A list of versions; "tried" selects all that this project has tested.'),
     ] = ()
     command: Annotated[
-        tuple[str, ...], Meta(description="A program that speaks the contract, and its arguments.")
+        tuple[str, ...],
+        Meta(
+            description="A program that speaks the contract, and its arguments; words that begin with ./ or ../ are "
+            "relative to this file."
+        ),
     ] = ()
 
 
@@ -109,6 +113,10 @@ class CampaignFile(msgspec.Struct, frozen=True):
         Spending, Meta(description="The limits of the run; when one is reached, no further trial starts.")
     ] = Spending()
     jobs: Annotated[int | str | None, Meta(description="Trials at a time, or auto.")] = None
+    baseline: Annotated[
+        str | None,
+        Meta(description="The list of known failures: a file, relative to this one, or the name of a list."),
+    ] = None
     thresholds: Annotated[
         tuple[str, ...],
         Meta(description="What outcomes must meet, such as 'given_up < 0.1%'; a missed one is exit code 1."),
@@ -116,21 +124,28 @@ class CampaignFile(msgspec.Struct, frozen=True):
 
 
 def load(path: Path) -> CampaignFile:
-    """Return the campaign of a file. Raise UsageError, with one sentence, for the first invalid entry."""
+    """Return the campaign of a file. Raise UsageError for what is invalid in it, all of it at once."""
     file = read(path, CampaignFile)
+    errors = Collecting()
     with at(str(path)):
-        if not seeds(file):
-            raise UsageError("no-seeds", "seeds: give at least one")
+        with errors.each():
+            if not seeds(file):
+                raise UsageError("no-seeds", "seeds: give at least one")
         for part in ("configurations", "generated"):
             for name in getattr(file, part):
-                if not _NAME.fullmatch(name):
-                    raise UsageError(
-                        "variant-name",
-                        "{where}: use 1 to 40 of A-Z, a-z, 0-9, - and _, because the name becomes part of the names "
-                        "of trials",
-                        where=below(part, name),
-                    )
+                with errors.each():
+                    _check_name(part, name)
+        errors.check()
     return file
+
+
+def _check_name(part: str, name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            "variant-name",
+            "{where}: use 1 to 40 of A-Z, a-z, 0-9, - and _, because the name becomes part of the names of trials",
+            where=below(part, name),
+        )
 
 
 def seeds(file: CampaignFile) -> list[int]:
@@ -145,13 +160,22 @@ def configurations(file: CampaignFile) -> dict[str, Config]:
 
     Raise UsageError for a setting that no workload knows, or a value that it does not accept.
     """
-    found = {name: _settings(table, f"configurations.{name}") for name, table in file.configurations.items()}
+    found, errors = {}, Collecting()
+    for name, table in file.configurations.items():
+        with errors.each():
+            found[name] = _settings(table, f"configurations.{name}")
+    errors.check()
     return found or {"": {}}
 
 
 def _settings(table: Mapping[str, Any], where: str) -> Config:
+    found, errors = {}, Collecting()
     with at(where):
-        return {name: accepted(name, value) for name, value in _dotted(table)}
+        for name, value in _dotted(table):
+            with errors.each():
+                found[name] = accepted(name, value)
+        errors.check()
+    return found
 
 
 def _dotted(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -168,4 +192,9 @@ def generated(file: CampaignFile, behind: DrawnScenario, brokers: Sequence[str])
 
     Raise UsageError for faults that cannot be made or cannot be judged.
     """
-    return {name: scenario_of(name, table, behind, brokers) for name, table in file.generated.items()}
+    found, errors = {}, Collecting()
+    for name, table in file.generated.items():
+        with errors.each():
+            found[name] = scenario_of(name, table, behind, brokers)
+    errors.check()
+    return found

@@ -99,12 +99,17 @@ def applied(own: OwnLoad, scenario: Scenario, folder: Path = Path()) -> Scenario
 
     Raises UsageError for a load that is impossible.
     """
-    lines = () if own.payloads is None else _lines(folder / own.payloads)
+    lines = lines_of(own, folder)
     workload = loaded(own, scenario.workload, lines)
     if scenario.draw_workload is None:
         return replace(scenario, workload=workload)
     draw: Callable[[Dice], Workload] = scenario.draw_workload
     return replace(scenario, workload=workload, draw_workload=lambda dice: loaded(own, draw(dice), lines))
+
+
+def lines_of(own: OwnLoad, folder: Path = Path()) -> tuple[str, ...]:
+    """Return the payloads of a load, from its file. Raises UsageError if it cannot be read."""
+    return () if own.payloads is None else _lines(folder / own.payloads)
 
 
 def loaded(own: OwnLoad, base: Workload, lines: tuple[str, ...] = ()) -> Workload:

@@ -18,7 +18,7 @@ from harness.model.errors import UsageError
 from harness.model.path_names import LONGEST, made_of, shortened
 from harness.model.spec import ClientRef, Origin, Plan, TrialSpec
 from harness.model.verdicts import Guarantee
-from harness.planning.own_load import with_draw
+from harness.planning.own_load import OwnLoad, lines_of, loaded, with_draw
 from harness.planning.setting_values import takes
 from harness.planning.unavailable import IN_FLIGHT
 from harness.planning.user_settings import MOST_CHARS, NONE, UserSettings, written
@@ -217,6 +217,14 @@ def _decided(kind: WorkloadKind, guarantee: Guarantee, asked: Config) -> list[st
         if asked.get(name, value) != value
         or (name not in asked and any(other.get(name) != value for other in others))
     ]
+
+
+def with_load(spec: TrialSpec, own: OwnLoad | None) -> TrialSpec:
+    """Return a trial with the user's own load, under another name."""
+    if own is None:
+        return spec
+    workload = with_draw(loaded(own, spec.workload, lines_of(own)), spec.seed)
+    return replace(spec, trial=made_of(f"{spec.trial}+load"), workload=workload)
 
 
 def with_settings(spec: TrialSpec, user: UserSettings) -> TrialSpec:

@@ -80,14 +80,19 @@ def clients(names: Sequence[str], command: Sequence[str], own_name: str | None =
         _check_own_name(own_name, command)
     chosen = [_client(name) for name in (names or (() if command else DEFAULT_CLIENTS))]
     if command:
-        if shutil.which(command[0]) is None:
-            raise UsageError(
-                "program-missing",
-                "{program} is not an executable program; a command is needed after --",
-                program=command[0],
-            )
+        assert_program(command[0], command[0])
         chosen.append(own_commands.client(command, own_name))
     return list(dict.fromkeys(chosen))
+
+
+def assert_program(path: str, written: str) -> None:
+    """Raise UsageError, with what the user wrote, if there is no program at ``path``."""
+    if shutil.which(path) is None:
+        raise UsageError(
+            "program-missing",
+            "{program} is not an executable program; a command is needed after --",
+            program=written,
+        )
 
 
 def _check_own_name(name: str, command: Sequence[str]) -> None:

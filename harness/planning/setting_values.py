@@ -44,7 +44,7 @@ def accepted(name: str, value: object) -> Setting:
         "setting-value-refused",
         "{name} must be {expected}, not {value!r}",
         name=name,
-        expected=" or ".join(map(_told, settings[name])),
+        expected=" or ".join(map(told, settings[name])),
         value=value,
     )
 
@@ -59,7 +59,8 @@ def takes(values: Values, value: object) -> bool:
     return isinstance(value, str | int) and str(value) in values
 
 
-def _told(values: Values) -> str:
+def told(values: Values) -> str:
+    """Return in words what values a setting takes."""
     match values:
         case None:
             return "true or false"

@@ -1,9 +1,11 @@
-"""Read a TOML file as typed structs. An error is one sentence: the file, the place in it, and what to write instead."""
+"""Read a TOML file as typed structs. All errors are found at once.
+
+Each is one sentence: the file, the place in it, and what to write instead."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -15,7 +17,7 @@ import msgspec
 from harness.files import read_named
 from harness.limits.meter import NESTING
 from harness.limits.parsed import depth
-from harness.model.errors import KafkaTrialError, UsageError, unknown
+from harness.model.errors import Collecting, KafkaTrialError, UsageError, unknown
 
 T = TypeVar("T")
 
@@ -93,7 +95,7 @@ def parsed(text: str) -> dict[str, Any]:
 def typed(value: Any, wanted: Any, where: str = "") -> Any:
     """Return ``value`` as ``wanted``, a struct or a type made of structs.
 
-    Raise UsageError, with the place, if it does not fit.
+    Raise UsageError, with the place, if it does not fit; Problems if several parts of it do not.
     """
     for plain in _arms(wanted):
         inner = get_args(plain)
@@ -101,12 +103,13 @@ def typed(value: Any, wanted: Any, where: str = "") -> Any:
             case dict() if isinstance(plain, type) and issubclass(plain, msgspec.Struct):
                 return _struct(value, plain, where)
             case dict() if get_origin(plain) is dict:
-                return {key: typed(each, inner[1], below(where, key)) for key, each in value.items()}
+                return dict(_each((key, each, inner[1], below(where, key)) for key, each in value.items()))
             case str() if isinstance(plain, type) and issubclass(plain, StrEnum) and value not in [*plain]:
                 with at(where):
                     raise unknown("value", value, plain)
             case list() if get_origin(plain) is tuple and inner[-1] is ...:
-                return tuple(typed(each, inner[0], f"{where}[{n}]") for n, each in enumerate(value))
+                items = ((n, each, inner[0], f"{where}[{n}]") for n, each in enumerate(value))
+                return tuple(each for _, each in _each(items))
     try:
         return msgspec.convert(value, wanted)
     except msgspec.ValidationError as error:
@@ -116,6 +119,16 @@ def typed(value: Any, wanted: Any, where: str = "") -> Any:
         raise UsageError(
             "wrong-type", "{where}: {why}", where=where, why=told[0].lower() + told[1:]
         ) from None
+
+
+def _each(items: Iterable[tuple[Any, Any, Any, str]]) -> list[tuple[Any, Any]]:
+    """Return each key with its value as it is wanted. Raise the errors of all values."""
+    found, errors = [], Collecting()
+    for key, value, wanted, where in items:
+        with errors.each():
+            found.append((key, typed(value, wanted, where)))
+    errors.check()
+    return found
 
 
 def _arms(wanted: Any) -> Iterator[Any]:
@@ -131,12 +144,16 @@ def _arms(wanted: Any) -> Iterator[Any]:
 
 def _struct(value: Mapping[str, Any], wanted: type[msgspec.Struct], where: str) -> Any:
     hints = get_type_hints(wanted, include_extras=True)
-    given = {}
+    given, errors = {}, Collecting()
     for key, each in value.items():
-        if key not in hints:
-            raise unknown(f"key of {where}" if where else "key", key, hints)
-        given[key] = typed(each, hints[key], below(where, key))
+        with errors.each():
+            if key not in hints:
+                raise unknown(f"key of {where}" if where else "key", key, hints)
+            given[key] = typed(each, hints[key], below(where, key))
     for field in msgspec.structs.fields(wanted):
-        if field.required and field.name not in given:
-            raise UsageError("key-missing", "{where} lacks {key}", where=where or "it", key=field.name)
+        with errors.each():
+            # A misspelled key may be the one that is missing.
+            if field.required and field.name not in value and value.keys() <= hints.keys():
+                raise UsageError("key-missing", "{where} lacks {key}", where=where or "it", key=field.name)
+    errors.check()
     return wanted(**given)

@@ -52,12 +52,13 @@ class Capabilities:
     """What a version of a client was seen to do with the settings of the common profile, in the Java names.
 
     ``applied``: name -> the client's own names for it. ``not_set``: name -> why the client cannot be given it.
-    ``takes_own`` is True if it takes settings under its own names.
+    ``takes_own`` is True if it takes settings under its own names. ``codecs`` are those with which it can compress.
     """
 
     applied: Mapping[str, tuple[str, ...]]
     not_set: Mapping[str, str]
     takes_own: bool
+    codecs: tuple[str, ...] = ()
 
 
 @runtime_checkable

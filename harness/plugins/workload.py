@@ -96,6 +96,7 @@ class WorkloadKind:
     ``config`` returns the Java-named settings that make a client promise a guarantee, given those that override them;
     ``drawn`` returns those that the seed decides. ``refused`` says why the Java client would refuse some settings.
     ``settings`` are those that a campaign may vary, and ``withheld`` the others: a pattern of names -> why not.
+    ``setting_meanings`` says what a setting does.
     ``needed`` are those that checks calculate with: every plan must give each of them as a whole number. ``essential``
     are those of a guarantee: a client that cannot set one of them does not offer the guarantee.
 
@@ -132,6 +133,7 @@ class WorkloadKind:
     outcomes: tuple[str, ...] = ()
     recounted: bool = False
     needed: tuple[str, ...] = ()
+    setting_meanings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def element(self) -> str:

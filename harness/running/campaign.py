@@ -18,6 +18,7 @@ from typing import Protocol
 
 from harness.model.rows import Ending, TrialVerdict
 from harness.model.spec import ClientRef, TrialSpec
+from harness.model.units import some
 from harness.planning import estimate, unavailable
 from harness.planning.cluster_needs import needs_of
 from harness.planning.exclusive import lingers_s, needs_exclusive_cluster, starts_nodes
@@ -107,7 +108,7 @@ class Campaign:
         line, lanes, cluster = self._line(trials), min(self.jobs, len(trials)), needs_of(broker)
         # Each node of a larger cluster writes what one trial sends: with too many trials, all of them are late.
         if cluster.nodes > 1 and lanes > (borne := needs.shared_lanes(self.machine, cluster)):
-            self.say(f"this machine can run {borne} trials at a time on {broker}")
+            self.say(f"this machine can run {some(borne, 'trial')} at a time on {broker}")
             lanes = borne
         if line.over:
             return

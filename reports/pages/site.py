@@ -22,6 +22,7 @@ from harness.storage import unreadable
 from harness.storage.parquet_writer import Packed
 from harness.storage.run_store import RunStore
 from harness.system.workers import Work, in_this_process
+from harness.text.version_order import by_version
 from reports.doubts import contested, doubts
 from reports.earlier import Earlier
 from reports.earlier import write as write_kept
@@ -116,7 +117,7 @@ class _Site:
         return found
 
     def _index(self, agreement: str) -> Path:
-        clients = sorted({verdict.client for verdict in self._verdicts}, key=overview.by_version)
+        clients = sorted({verdict.client for verdict in self._verdicts}, key=by_version)
         overviews = sorted(
             outcomes.clients(self._verdicts),
             key=lambda row: (clients.index(row.client), row.guarantee, row.variant),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harness.cli.commands.explain import VERDICTS
+from harness.cli.explained import VERDICTS
 from harness.model.verdicts import GLYPHS, SEVERITY, Guarantee, Verdict
 
 LETTERS: Mapping[Verdict, str] = {

@@ -10,6 +10,7 @@ from typing import Any, get_args
 import typer
 
 from harness.cli import main
+from harness.cli.examples import lines_of
 from harness.plugins import registry
 from pages.markdown import NOTE, code, table
 
@@ -56,6 +57,8 @@ def _section(name: str, command: Any) -> str:
     options = [each for each in shown if each.param_type_name == "option" and each.name != "help"]
     usage = " ".join([name, *(["[OPTIONS]"] if options else []), *map(_argument, arguments)])
     parts = [f"## {name}\n", f"{command.help}\n", f"```\n{usage}\n```\n"]
+    if examples := lines_of(command.epilog):
+        parts.append("\n".join(["```sh", *examples, "```\n"]))
     if arguments:
         parts.append(table(("argument", "what"), ((code(_argument(each)), each.help) for each in arguments)))
     if options:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cache
 from inspect import getdoc
 
-from harness.cli.commands.explain import page_of
+from harness.cli.explained import page_of
 from harness.model.dice import Dice
 from harness.plugins import registry
 from harness.plugins.fault import FaultKind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from inspect import getdoc
 from typing import Any
 
-from harness.cli.commands.explain import page_of
+from harness.cli.explained import page_of
 from harness.plugins import registry
 from harness.plugins.check import Check
 from harness.plugins.scenario import Scenario

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.cli.commands.explain import VERDICTS
+from harness.cli.explained import VERDICTS
 from harness.model.verdicts import EXIT_CODES, GLYPHS, SEVERITY
 from pages.markdown import NOTE, code, table
 

@@ -10,10 +10,14 @@ from typing import Annotated
 
 import typer
 
+from harness.cli import completion
 from harness.cli.console import console, say
+from harness.cli.examples import examples
+from harness.cli.options import AsJson, Quiet
 from harness.cli.output import print_json
-from harness.cli.selecting import OwnName
+from harness.cli.selecting import Clients, OwnCommand, OwnName
 from harness.model.errors import NothingSelected, unknown
+from harness.model.units import some
 from harness.planning import selection
 from harness.plugins import registry
 from harness.provision.caches import writable
@@ -22,28 +26,38 @@ from harness.running.install import install
 from suites.contract.cases import CASES
 from suites.contract.runner import CaseResult, check_contract
 
+EXAMPLES = examples(
+    "kafka-trial check-adapter -c confluent-kafka",
+    "kafka-trial check-adapter -- ./my-adapter --fast",
+)
+
 
 def register(app: typer.Typer) -> None:
     """Add the command (entry-point group ``kafka_trial.commands``)."""
-    app.command("check-adapter")(check_adapter)
+    app.command("check-adapter", epilog=EXAMPLES)(check_adapter)
 
 
 def check_adapter(
-    client: Annotated[
-        list[str] | None, typer.Option("-c", "--client", help="NAME or NAME@VERSION; repeatable.")
-    ] = None,
+    client: Clients = None,
     case: Annotated[
         list[str] | None, typer.Option(help=f"Only this case; repeatable: {', '.join(CASES)}.")
     ] = None,
     workload: Annotated[
-        str, typer.Option("-w", "--workload", help="What the client is asked to do; see list workloads.")
+        str,
+        typer.Option(
+            "-w",
+            "--workload",
+            help="What the client is asked to do; see list workloads.",
+            autocompletion=completion.names("workloads"),
+        ),
     ] = "produce",
     logs: Annotated[
         Path | None, typer.Option(help="Keep here what each case's process wrote to stderr.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
     own_name: OwnName = None,
-    command: Annotated[str | None, typer.Option(hidden=True)] = None,
+    command: OwnCommand = None,
 ) -> int:
     """Run the contract test suite on an adapter: `kafka-trial check-adapter -- COMMAND ...`, or on a client by name."""
     if not (client or command):
@@ -63,7 +77,7 @@ def check_adapter(
         found[str(ref)] = results = asyncio.run(
             check_contract(ready.launch, case or tuple(CASES), workload=workload, folder=folder)
         )
-        _tell(str(ref), results)
+        _tell(str(ref), results, quiet)
     if as_json:
         print_json({name: [asdict(result) for result in results] for name, results in found.items()})
     well = all(result.passed for results in found.values() for result in results)
@@ -81,10 +95,12 @@ def _try(workload: str, command: str, own_name: str | None) -> str:
     return f"try it on a broker: kafka-trial run {scenario}{named} -- {command}"
 
 
-def _tell(name: str, results: list[CaseResult]) -> None:
+def _tell(name: str, results: list[CaseResult], quiet: bool) -> None:
     passed = sum(result.passed for result in results)
     for result in results:
+        if quiet and result.passed:
+            continue
         mark = "[green]✔[/]" if result.passed else "[bold red]✗[/]"
         console.print(f"{mark} {result.case}: ", end="")
         say(result.detail)
-    say(f"{name}: {passed} of {len(results)} cases pass")
+    say(f"{name}: {passed} of {some(len(results), 'case')} passed")

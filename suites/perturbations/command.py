@@ -15,7 +15,10 @@ import typer
 from rich.table import Table
 
 from harness.cli.console import answer, say
+from harness.cli.examples import examples
+from harness.cli.options import AsJson, Jobs, Quiet, processes_of
 from harness.cli.output import print_json
+from harness.cli.selecting import Seed
 from harness.model.errors import NothingSelected, unknown
 from harness.model.rows import TrialVerdict
 from harness.planning import validate_plan
@@ -28,15 +31,19 @@ from suites.perturbations.trying import PASSING, EditStats, Result, Trying, tall
 
 #: The workload whose defects :data:`NOT_JUDGED` lists.
 PRODUCE = "produce"
-MAX_SEED = 2**62
 PROGRESS_S = 5.0
 #: The most lines to print on a screen. ``--json`` prints all.
 SHOWN = 40
 
+EXAMPLES = examples(
+    "kafka-trial perturb",
+    "kafka-trial perturb runs/latest --sample 10 -j auto",
+)
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("perturb")(perturb)
+    app.command("perturb", epilog=EXAMPLES)(perturb)
 
 
 def perturb(
@@ -51,10 +58,10 @@ def perturb(
         typer.Option(min=1, metavar="N", help="Try only N of the passing trials, drawn by the seed."),
     ] = None,
     tries: Annotated[int, typer.Option(min=1, max=10_000, help="How many places of each trial to try.")] = 1,
-    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="The same seed tries the same places.")] = 0,
-    jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, max=64, help="Processes.")] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
+    seed: Seed = 0,
+    jobs: Jobs = "1",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> int:
     """Change the evidence of passing trials as defective clients would have left it, and judge it again."""
     kinds = _chosen(kind or ["*"])
@@ -65,7 +72,7 @@ def perturb(
     trials = _sampled(list(passing), sample, seed)
     not_judged = _not_judged([passing[trial] for trial in trials])
     began = time.monotonic()
-    tried = _all(store.folder, trials, tuple(kinds), seed, tries, jobs, quiet)
+    tried = _all(store.folder, trials, tuple(kinds), seed, tries, processes_of(jobs), quiet)
     if not tried:
         raise NothingSelected(
             "no-perturbation-fits",

@@ -6,30 +6,40 @@ from typing import Annotated
 
 import typer
 
+from harness.cli import completion
+from harness.cli.examples import examples
+from harness.cli.options import AsJson
+from harness.cli.selecting import Seed
 from harness.system import extras
 
-EXAMPLES = 150
-MAX_SEED = 2**62
+TRIES = 150
+
+EXAMPLES = examples(
+    "kafka-trial mutants",
+    "kafka-trial mutants reuses_sequence_after_expiry --examples 300",
+)
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("mutants")(mutants)
+    app.command("mutants", epilog=EXAMPLES)(mutants)
 
 
 def mutants(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Which mutants; all of them by default. See list mutants.")
+        list[str] | None,
+        typer.Argument(
+            help="Which mutants; all of them by default. See list mutants.",
+            autocompletion=completion.names("mutants"),
+        ),
     ] = None,
     of: Annotated[
         list[str] | None,
         typer.Option("--of", metavar="CLIENT", help="Only mutants of this client; repeatable."),
     ] = None,
-    examples: Annotated[int, typer.Option(min=1, help="Give up on a mutant after this many.")] = EXAMPLES,
-    seed: Annotated[
-        int, typer.Option(min=0, max=MAX_SEED, help="The same seed tries the same examples.")
-    ] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    examples: Annotated[int, typer.Option(min=1, help="Give up on a mutant after this many.")] = TRIES,
+    seed: Seed = 0,
+    as_json: AsJson = False,
 ) -> int:
     """Run each mutant against what is meant to catch it, and the client without the defect against the same."""
     with extras.needed("properties", "mutants"):

@@ -15,9 +15,11 @@ import typer
 
 from harness.cli import completion
 from harness.cli.console import say, summary
+from harness.cli.examples import examples
 from harness.cli.options import (
     DEFAULT_OUT,
     AsJson,
+    Jobs,
     Load,
     MaxTime,
     Options,
@@ -26,15 +28,16 @@ from harness.cli.options import (
     Settings,
     Strict,
     max_time_of,
+    processes_of,
 )
 from harness.cli.output import print_json
 from harness.cli.run_plan import new_record
-from harness.cli.selecting import MAX_SEED, Guarantees
+from harness.cli.selecting import Clients, Guarantees, OtherBroker, Seed
 from harness.judging.fingerprint import replay
-from harness.model.errors import unknown
 from harness.model.mode import Mode
 from harness.model.rows import TrialVerdict
 from harness.model.spec import ClientRef, Plan, TrialSpec
+from harness.model.units import some
 from harness.model.verdicts import Verdict, exit_code
 from harness.planning import own_load, selection, user_settings
 from harness.plugins import registry
@@ -44,15 +47,25 @@ from harness.simulated.trial import broker_of
 from harness.storage.run_store import RunStore
 from suites.simulate.batches import Job, Keep, Tried, in_batches
 
+Trials = Annotated[
+    int,
+    typer.Option("--seeds", "--trials", min=1, help="The number of consecutive seeds, starting with --seed."),
+]
 DEFAULT_SCENARIO = "generated/any"
 PROGRESS_S = 2.0
 #: How many kept trials are printed one by one. The folder has them all.
 SHOWN = 20
 
+EXAMPLES = examples(
+    "kafka-trial simulate",
+    "kafka-trial simulate -c mutant-reuses_sequence_after_expiry --seeds 200 -j auto",
+    "kafka-trial simulate --scenario network/reset -X linger.ms=20 --keep all",
+)
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("simulate")(simulate)
+    app.command("simulate", epilog=EXAMPLES)(simulate)
 
 
 @dataclass
@@ -74,44 +87,32 @@ class VerdictCounts:
 
 
 def simulate(
-    client: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-c",
-            "--client",
-            help="reference or mutant-NAME; repeatable.",
-            autocompletion=completion.clients,
-        ),
-    ] = None,
+    client: Clients = None,
     scenario: Annotated[
         str, typer.Option(help="Which situation.", autocompletion=completion.names("scenarios"))
     ] = DEFAULT_SCENARIO,
     guarantee: Guarantees = None,
     load: Load = None,
-    broker: Annotated[
-        str | None,
-        typer.Option(
-            "-b", "--broker", help="scripted:VERSIONxNODES. Default: drawn, with one to three nodes."
-        ),
-    ] = None,
-    seed: Annotated[
-        int, typer.Option(min=0, max=MAX_SEED, help="The first seed; each trial takes the next.")
-    ] = 1,
-    trials: Annotated[int, typer.Option(min=1, help="How many seeds; each runs once per client.")] = 1_000,
+    broker: OtherBroker = None,
+    seed: Seed = 1,
+    trials: Trials = 1_000,
     max_time: MaxTime = None,
     keep: Annotated[
         Keep, typer.Option(help="Which trials keep their evidence in the run's folder.")
     ] = Keep.FAILED,
-    jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, max=64, help="Processes.")] = 1,
+    jobs: Jobs = "1",
     out_dir: OutDir = DEFAULT_OUT,
     as_json: AsJson = False,
     quiet: Quiet = False,
     strict: Strict = False,
     setting: Settings = None,
 ) -> int:
-    """Run generated trials in virtual time and judge them."""
-    if scenario not in registry.names("scenarios"):
-        raise unknown("scenario", scenario, registry.names("scenarios"))
+    """Run generated trials of the reference client or its mutants in virtual time, and judge them.
+
+    Without --broker, each seed draws a scripted broker of one to three nodes.
+    """
+    registry.scenario(scenario)
+    processes = processes_of(jobs)
     [chosen] = selection.scenarios([scenario], guarantee or (), mode=Mode.SIMULATED)
     refs = tuple(_client(name) for name in client or ("reference",))
     if broker is not None:
@@ -119,13 +120,17 @@ def simulate(
     user, own = user_settings.parsed(setting or (), refs), own_load.parsed(load or ())
     chosen = possible(chosen, user)
     selection.loaded([chosen], own)
-    store = RunStore.create(out_dir, new_record(Plan(seed, ()), Options(jobs)))
+    store = RunStore.create(out_dir, new_record(Plan(seed, ()), Options(processes)))
     job = Job(chosen.name, chosen.guarantees, refs, broker, keep, store.folder, user, own)
-    say(f"run {store.folder}: {trials} seeds from {seed} of {chosen.name}, {jobs} processes")
+    say(
+        f"run {store.folder}: {some(trials, 'seed')} from {seed} of {chosen.name}, {some(processes, 'process')}"
+    )
     tally, began = VerdictCounts(), time.monotonic()
     with store.claimed():
         with signals_as_interrupts() as received:
-            stopped = _carry_out(job, range(seed, seed + trials), jobs, tally, max_time_of(max_time), quiet)
+            stopped = _carry_out(
+                job, range(seed, seed + trials), processes, tally, max_time_of(max_time), quiet
+            )
         seconds = time.monotonic() - began
         _conclude(store, seed, tally, stopped)
     if as_json:
@@ -134,7 +139,7 @@ def simulate(
     code = 128 + received[0] if received else found
     done = tally.counts.total()
     say(
-        f"{done} trials in {seconds:.1f} s ({done / seconds:.0f} a second), {_words(tally)}; "
+        f"{some(done, 'trial')} in {seconds:.1f} s ({done / seconds:.0f} a second), {_words(tally)}; "
         f"virtual over real time {tally.virtual_ns / 1e9 / seconds:,.0f}; exit {code}"
     )
     return code

@@ -12,6 +12,7 @@ from harness.baseline import KnownFailure, apply
 from harness.baseline.file import appended, in_force, parse, read, without
 from harness.baseline.upkeep import contradicted, missing, unneeded
 from harness.cli.console import answer, say
+from harness.cli.examples import examples
 from harness.cli.options import AsJson
 from harness.cli.output import print_json
 from harness.files import must_be_file, write_named
@@ -27,11 +28,18 @@ File = Annotated[Path, typer.Option("--file", help="The list of known failures, 
 Source = Annotated[str, typer.Option("--file", metavar="FILE|known", help="The list of known failures.")]
 
 
+EXAMPLES = {
+    "update": examples("kafka-trial baseline update runs/latest --file known.toml"),
+    "prune": examples("kafka-trial baseline prune runs/latest --file known.toml"),
+    "check": examples("kafka-trial baseline check runs/latest --file known.toml"),
+}
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Known failures: find missing, unneeded and outdated entries of the list.")
     for command in (update, prune, check):
-        group.command(command.__name__)(command)
+        group.command(command.__name__, epilog=EXAMPLES[command.__name__])(command)
     app.add_typer(group, name="baseline", no_args_is_help=True)
 
 

@@ -9,19 +9,19 @@ from typing import Annotated, Any
 import typer
 
 from harness.cli import completion
-from harness.cli import options as shared
 from harness.cli.console import say
-from harness.cli.options import Options
+from harness.cli.examples import examples
+from harness.cli.options import Options, Searching, with_given
 from harness.cli.output import print_json
 from harness.cli.run_plan import new_record
 from harness.cli.search_session import carry_out, live_run
-from harness.cli.selecting import Brokers, Guarantees, Seed, Seeds
+from harness.cli.selecting import Anomaly, Brokers, Guarantees, Seed, Seeds
 from harness.judging.fingerprint import replay
 from harness.model.errors import UsageError, unknown
 from harness.model.mode import Mode
 from harness.model.spec import ClientRef, Plan, TrialSpec
 from harness.model.units import some
-from harness.planning import selection, setting_warnings, user_settings, validate_plan
+from harness.planning import own_load, selection, setting_warnings, user_settings, validate_plan
 from harness.planning.plan import Axes, excluded, make_plan
 from harness.planning.user_settings import UserSettings
 from harness.plugins import registry
@@ -31,10 +31,15 @@ from harness.search.bisect_run import Bisection
 from harness.search.criteria import criterion
 from harness.storage.run_store import RunStore
 
+EXAMPLES = examples(
+    "kafka-trial bisect confluent-kafka 2.3.0 2.16.1 network/reset",
+    "kafka-trial bisect confluent-kafka 2.3.0 2.16.1 network/reset --on 'given_up < 1%' --seeds 5",
+)
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("bisect")(bisect)
+    app.command("bisect", epilog=EXAMPLES)(with_given(bisect, Searching))
 
 
 def bisect(
@@ -42,17 +47,21 @@ def bisect(
         str, typer.Argument(help="The client, without a version.", autocompletion=completion.names("clients"))
     ],
     good: Annotated[
-        str, typer.Argument(help="A version without the failure; older or newer than the bad one.")
+        str,
+        typer.Argument(
+            help="A version without the failure; older or newer than the bad one.",
+            autocompletion=completion.versions,
+        ),
     ],
-    bad: Annotated[str, typer.Argument(help="A version with the failure.")],
+    bad: Annotated[
+        str, typer.Argument(help="A version with the failure.", autocompletion=completion.versions)
+    ],
     scenario: Annotated[
         list[str], typer.Argument(help="Names or globs.", autocompletion=completion.names("scenarios"))
     ],
     guarantee: Guarantees = None,
     broker: Brokers = None,
-    anomaly: Annotated[
-        str | None, typer.Option(help="A version is bad if it fails with this anomaly; default: any failure.")
-    ] = None,
+    anomaly: Anomaly = None,
     on: Annotated[
         str | None,
         typer.Option(
@@ -63,40 +72,31 @@ def bisect(
     ] = None,
     seed: Seed = 1,
     seeds: Seeds = 1,
-    setting: shared.Settings = None,
-    jobs: shared.Jobs = shared.AUTO,
-    max_time: shared.MaxTime = None,
-    out_dir: shared.OutDir = shared.DEFAULT_OUT,
-    as_json: shared.AsJson = False,
-    quiet: shared.Quiet = False,
+    *,
+    given: Searching,
 ) -> int:
     """Find the first bad version of a client between a good and a bad one, or the version that fixed it."""
+    options = given.options()
     bad_if = criterion(on, anomaly)
     versions, is_mended = _versions(client, good, bad)
-    scenarios = selection.scenarios(scenario, guarantee or ())
+    scenarios = selection.loaded(
+        selection.scenarios(scenario, guarantee or ()), own_load.parsed(given.load or ())
+    )
     brokers = selection.brokers(broker or ())
-    user = user_settings.parsed(setting or (), [ClientRef(client, good)])
+    user = user_settings.parsed(given.setting or (), [ClientRef(client, good)])
 
     def trials_of(version: str, seeds: int) -> tuple[TrialSpec, ...]:
         return make_plan(
             scenarios, [ClientRef(client, version)], brokers, range(seed, seed + seeds), user
         ).trials
 
-    each = trials_of(good, seeds)
-    _tell_settings(scenarios, user, [*each, *trials_of(bad, seeds)])
+    _tell_settings(scenarios, user, [*(each := trials_of(good, seeds)), *trials_of(bad, seeds)])
     validate_plan.check(Plan(seed, each), Mode.LIVE)
-    options = Options(
-        shared.jobs_of(jobs),
-        out_dir,
-        as_json=as_json,
-        quiet=quiet,
-        max_time_s=shared.max_time_of(max_time),
-    )
     clients = install([ClientRef(client, good), ClientRef(client, bad)])
     bisection = Bisection(client, versions, trials_of, seeds, bad_if, is_mended, clients, say)
-    store = RunStore.create(out_dir, new_record(Plan(seed, ()), options))
+    store = RunStore.create(options.out_dir, new_record(Plan(seed, ()), options))
     say(
-        f"run {store.folder}: {len(versions)} versions of {client}, {some(len(each), 'trial')} each, "
+        f"run {store.folder}: {some(len(versions), 'version')} of {client}, {some(len(each), 'trial')} each, "
         f"{options.jobs} at a time"
     )
     with live_run(store, clients, options) as run:

@@ -7,21 +7,30 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec.structs import replace
 
 from harness.adapter import environment
 from harness.cli import campaign_plan, run_plan
+from harness.cli.examples import examples
 from harness.cli.options import Given, jobs_of, max_time_of, with_given
-from harness.cli.selecting import MAX_SEED, Clients, OwnCommand, OwnName
+from harness.cli.selecting import Clients, MaybeSeed, MaybeSeeds, OwnCommand, OwnName
+from harness.model.errors import Collecting
 from harness.outcomes.thresholds import parsed
-from harness.planning import campaign_file, selection
+from harness.planning import campaign_file, own_load, selection
 from harness.planning.campaign_file import CampaignFile
 from harness.planning.strict_toml import at
+from harness.plugins import registry
 from harness.running import announced
+
+EXAMPLES = examples(
+    "kafka-trial campaign campaign.toml --dry-run",
+    "kafka-trial campaign campaign.toml --seeds 10 -j auto --junit junit.xml",
+)
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("campaign")(with_given(campaign))
+    app.command("campaign", epilog=EXAMPLES)(with_given(campaign))
 
 
 def campaign(
@@ -30,26 +39,29 @@ def campaign(
         typer.Argument(metavar="FILE", help="A TOML file; kafka-trial schema campaign prints its schema."),
     ],
     client: Clients = None,
-    seed: Annotated[int | None, typer.Option(min=0, max=MAX_SEED, help="The first seed.")] = None,
-    seeds: Annotated[int | None, typer.Option(min=1, help="The number of consecutive seeds.")] = None,
+    seed: MaybeSeed = None,
+    seeds: MaybeSeeds = None,
     name: OwnName = None,
     command: OwnCommand = None,
     *,
     given: Given,
 ) -> int:
     """Run a campaign file. Options override the file, and so does your own client's command line after --."""
-    told = campaign_file.load(file)
-    options = given.options(
-        jobs=_jobs(told, file),
-        max_time_s=_max_time_s(told, file),
-        max_failures=told.budget.max_failures,
-        partial=True,
-        thresholds=_thresholds(told, file),
-    )
+    told = _with_load(campaign_file.load(file), given.load)
+    options, errors = given.options(partial=True), Collecting()
+    with errors.each():
+        options = given.options(
+            jobs=_jobs(told, file),
+            max_time_s=_max_time_s(told, file),
+            max_failures=told.budget.max_failures,
+            partial=True,
+            thresholds=_thresholds(told, file),
+            baseline=_baseline(told, file),
+        )
     argv = shlex.split(command or "")
     chosen = selection.clients(client or (), argv, name) if client or argv or name else ()
     env = environment.named(options.client_env)
-    with at(str(file)):
+    with errors.each(), at(str(file)):
         made = campaign_plan.expanded(
             told,
             _seeds(seed, seeds, told),
@@ -58,8 +70,14 @@ def campaign(
             file.parent,
             announce=lambda refs: announced.with_versions(refs, env),
         )
+    errors.check()
     counted = campaign_plan.counts(made.plan) if options.dry_run else ()
     return run_plan.start(made.plan, options, [*made.about, *counted])
+
+
+def _with_load(file: CampaignFile, given: list[str] | None) -> CampaignFile:
+    own = own_load.parsed(given or ())
+    return file if own is None else replace(file, load=own)
 
 
 def _seeds(first: int | None, count: int | None, file: CampaignFile) -> list[int]:
@@ -74,6 +92,13 @@ def _seeds(first: int | None, count: int | None, file: CampaignFile) -> list[int
 def _thresholds(file: CampaignFile, path: Path) -> list[str]:
     with at(f"{path}: thresholds"):
         return [parsed(text).text for text in file.thresholds]
+
+
+def _baseline(file: CampaignFile, path: Path) -> str | None:
+    """Return the file's list of known failures: the name of a list, or a path that begins at the file."""
+    if file.baseline is None or file.baseline in registry.names("baselines"):
+        return file.baseline
+    return str(path.parent / file.baseline)
 
 
 def _jobs(file: CampaignFile, path: Path) -> int | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +11,8 @@ import typer
 
 from harness.cli import outcome_changes as changed
 from harness.cli.console import answer, say
+from harness.cli.examples import examples
+from harness.cli.options import AsJson, Form, InForm
 from harness.cli.output import print_json
 from harness.exports import markdown
 from harness.judging.compare import Across, Difference, Side, VerdictChange, compare, side, versions_of
@@ -26,17 +27,15 @@ MAX_ROWS = 200
 COLUMNS = ("change", "client", "trial", "old", "new", "why")
 
 
-class Format(StrEnum):
-    """The output format of the differences."""
-
-    TEXT = "text"
-    MD = "md"
-    JSON = "json"
+EXAMPLES = examples(
+    "kafka-trial diff runs/first runs/second",
+    "kafka-trial diff runs/latest --between confluent-kafka@2.3.0 confluent-kafka@2.16.1 --strict",
+)
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("diff")(diff)
+    app.command("diff", epilog=EXAMPLES)(diff)
 
 
 def diff(
@@ -52,10 +51,8 @@ def diff(
             "settings of its own is 'default'.",
         ),
     ] = None,
-    form: Annotated[
-        Format, typer.Option("--format", help="For a terminal, a pull request, or a program.")
-    ] = (Format.TEXT),
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    form: InForm = Form.TEXT,
+    as_json: AsJson = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if an outcome is clearly worse.")
     ] = False,
@@ -72,9 +69,9 @@ def diff(
     counts = Counter(each.change for each in differences)
     names = list(between or (str(store.folder) for store in stores))
     summary = f"{_counted(counts)}{_versions(before, after)}"
-    if as_json or form is Format.JSON:
+    if as_json or form is Form.JSON:
         print_json(_document(names, before, after, counts, told) | {"outcomes": changed.document(outcomes)})
-    elif form is Format.MD:
+    elif form is Form.MD:
         for row in (*_markdown(names, summary, told), "", *changed.markdown(outcomes)):
             answer(row)
     else:

@@ -13,6 +13,8 @@ from rich.text import Text
 from harness.adapter.kept_process import has_namespaces
 from harness.capture.tap import lacking
 from harness.cli.console import answer, say
+from harness.cli.examples import examples
+from harness.cli.options import AsJson
 from harness.cli.output import print_json
 from harness.model.errors import KafkaTrialError
 from harness.plugins import registry
@@ -25,17 +27,22 @@ GLYPHS = {
     ToolState.BROKEN: "[bold red]✗ broken[/]",
 }
 
+EXAMPLES = examples(
+    "kafka-trial doctor",
+    "kafka-trial doctor --fix",
+)
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("doctor")(doctor)
+    app.command("doctor", epilog=EXAMPLES)(doctor)
 
 
 def doctor(
     fix: Annotated[
         bool, typer.Option("--fix", help="Install what is missing, and reinstall what is damaged.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="An array of objects on stdout.")] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Check what this machine has and what it lacks; exit 3 if a run could not work."""
     if fix:

@@ -10,19 +10,25 @@ import typer
 from harness import exports
 from harness.cli import console
 from harness.cli.console import answer, say
+from harness.cli.examples import examples
 from harness.cli.options import AsJson, JUnit, Strict, Summary
 from harness.cli.outcome_table import tell_outcomes, tell_thresholds
 from harness.cli.output import print_json, run_document
-from harness.files import must_be_file, write_named
+from harness.model.units import some
 from harness.model.verdicts import Verdict, exit_code
 from harness.outcomes import thresholds
 from harness.storage import merging
 from harness.text.commands import path_word
 
+EXAMPLES = examples(
+    "kafka-trial merge shard-1 shard-2 --out runs/merged",
+    "kafka-trial merge shard-1 shard-2 --out runs/merged --junit junit.xml --summary summary.md",
+)
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("merge")(merge)
+    app.command("merge", epilog=EXAMPLES)(merge)
 
 
 def merge(
@@ -40,15 +46,11 @@ def merge(
 
     The evidence of each trial is copied. A missing shard is named, and the exit code is then 4 at best.
     """
-    for path in (junit, summary):
-        if path is not None:
-            must_be_file(path)
+    exports.must_be_files(junit, summary)
     store = merging.merge(run, out)
     record, verdicts = store.record, list(store.verdicts())
     exports.write(store, verdicts)
-    for path, name in ((junit, exports.JUNIT), (summary, exports.SUMMARY)):
-        if path is not None:
-            write_named(path, store.export(name))
+    exports.copy(store, junit, summary)
     console.summary(verdicts, store.folder)
     tell_outcomes(verdicts)
     if as_json:
@@ -66,7 +68,7 @@ def merge(
     missed = thresholds.exit_code(tell_thresholds(record.thresholds, verdicts))
     code = exit_code((Verdict(verdict.verdict) for verdict in verdicts), (lacks, missed), strict=strict)
     say(
-        f"merged {len(record.merged)} runs into {store.folder}; "
+        f"merged {some(len(record.merged), 'run')} into {store.folder}; "
         f"report: kafka-trial report {path_word(store.folder)}; exit {code}"
     )
     return code

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from harness.cli.console import answer
-from harness.cli.options import AsJson, Threshold
+from harness.cli.examples import examples
+from harness.cli.options import AsJson, Form, InForm, Threshold
 from harness.cli.outcome_table import drawn, tell_thresholds
 from harness.cli.output import print_json
 from harness.exports import markdown
@@ -20,14 +21,6 @@ from harness.outcomes.thresholds import exit_code, parsed
 from harness.storage.run_store import RunStore
 
 
-class Form(StrEnum):
-    """The output format."""
-
-    TEXT = "text"
-    MD = "md"
-    JSON = "json"
-
-
 class By(StrEnum):
     """What a row of the table is."""
 
@@ -35,9 +28,16 @@ class By(StrEnum):
     CLIENT = "client"
 
 
+EXAMPLES = examples(
+    "kafka-trial outcomes",
+    "kafka-trial outcomes runs/latest --by client --threshold 'given_up < 0.1%'",
+    "kafka-trial outcomes runs/latest --format md",
+)
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("outcomes")(outcomes)
+    app.command("outcomes", epilog=EXAMPLES)(outcomes)
 
 
 def outcomes(
@@ -48,9 +48,7 @@ def outcomes(
         By, typer.Option(help="A row per scenario and guarantee of each client, or per client.")
     ] = (By.CELL),
     threshold: Threshold = None,
-    form: Annotated[Form, typer.Option("--format", help="For a terminal, a pull request, or a program.")] = (
-        Form.TEXT
-    ),
+    form: InForm = Form.TEXT,
     as_json: AsJson = False,
 ) -> int:
     """Show what happened to the data in a run; exit 1 if a threshold is missed."""

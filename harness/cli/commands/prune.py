@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.cli.console import answer, say
+from harness.cli.examples import examples
 from harness.cli.options import DEFAULT_OUT, AsJson
 from harness.cli.output import print_json
 from harness.housekeeping import Decision, Found, Kind, Wanted, installed, plan, removal, runs
@@ -35,9 +36,14 @@ class Removed:
     problem: str = ""
 
 
+EXAMPLES = examples(
+    "kafka-trial prune --dry-run",
+)
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("prune")(prune)
+    app.command("prune", epilog=EXAMPLES)(prune)
 
 
 def prune(

@@ -18,9 +18,11 @@ from harness.adapter import environment
 from harness.brokers.scripted.releases import release
 from harness.cli import options as shared
 from harness.cli.console import say
+from harness.cli.examples import examples
 from harness.cli.options import Options
 from harness.cli.reproduction import Reproduction
 from harness.cli.run_plan import More, carry_out, new_record, publish, tell_plan
+from harness.cli.selecting import OtherBroker, OwnCommand
 from harness.files import present, read_named, read_stored
 from harness.files.row_files import read_json
 from harness.judging import repeats
@@ -30,6 +32,7 @@ from harness.model.mode import Mode
 from harness.model.rows import TrialVerdict
 from harness.model.run_files import RUN, TRIAL, VERDICT
 from harness.model.spec import OWN, Plan, TrialSpec
+from harness.model.units import some
 from harness.model.verdicts import Level, Verdict, exit_code
 from harness.planning import own_commands, selection, typed_settings, validate_plan
 from harness.running import announced
@@ -48,33 +51,36 @@ Trial = Annotated[
         help="A trial's folder, its id (in the newest run that has it), a JSON file with it, or - for stdin."
     ),
 ]
-Broker = Annotated[str | None, typer.Option("-b", "--broker", help="Use this broker instead: KIND:ID.")]
-#: The command line after ``--``.
-Again = Annotated[str | None, typer.Option(hidden=True)]
 STDIN = Path("-")
 #: From trial.json to its run: the trial, ``trials``, the run.
 TRIALS_DEPTH = 2
 
+EXAMPLES = examples(
+    "kafka-trial replay runs/latest/trials/TRIAL",
+    "kafka-trial replay TRIAL --repeat 10",
+)
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("replay")(replay)
+    app.command("replay", epilog=EXAMPLES)(replay)
 
 
 def replay(
     trial: Trial,
-    broker: Broker = None,
+    broker: OtherBroker = None,
     allow_command: shared.AllowCommand = False,
-    client_env: shared.ClientEnv = None,
     repeat: shared.Repeat = 1,
     jobs: shared.Jobs = shared.AUTO,
+    max_time: shared.MaxTime = None,
+    client_env: shared.ClientEnv = None,
     capture: shared.Capture = False,
     out_dir: shared.OutDir = shared.DEFAULT_OUT,
     dry_run: shared.DryRun = False,
     as_json: shared.AsJson = False,
     quiet: shared.Quiet = False,
     strict: shared.Strict = False,
-    command: Again = None,
+    command: OwnCommand = None,
 ) -> int:
     """Run a trial again, or all trials of a plan, simulated or live depending on the broker, and judge it.
 
@@ -89,6 +95,7 @@ def replay(
         quiet=quiet,
         capture=capture,
         strict=strict,
+        max_time_s=shared.max_time_of(max_time),
         client_env=tuple(client_env or ()),
     )
     path = located(trial, out_dir)
@@ -253,7 +260,7 @@ def _check(spec: TrialSpec, mode: Mode) -> None:
 
 def _simulated(store: RunStore, options: Options, more: More) -> int:
     with store.claimed():
-        asyncio.run(simulate(store, Budget()))
+        asyncio.run(simulate(store, Budget(max_time_s=options.max_time_s)))
         verdicts = publish(store, "completed", options, more)
     code = exit_code((Verdict(verdict.verdict) for verdict in verdicts), strict=options.strict)
     say(f"evidence: {store.folder}; exit {code}")
@@ -269,4 +276,4 @@ def _tell_attempts(store: RunStore) -> None:
             tried[repeats.first_name(spec)].append(verdicts[spec.trial])
     for name, each in tried.items():
         failed = sum(verdict in repeats.ACCUSATIONS for verdict in each)
-        say(f"{name} failed in {failed} of {len(each)} attempts")
+        say(f"{name} failed in {failed} of {some(len(each), 'attempt')}")

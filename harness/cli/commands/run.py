@@ -11,7 +11,8 @@ import typer
 from harness.adapter import environment
 from harness.cli import run_plan
 from harness.cli.console import say
-from harness.cli.options import AllowCommand, Given, Load, with_given
+from harness.cli.examples import examples
+from harness.cli.options import AllowCommand, Given, with_given
 from harness.cli.selecting import Brokers, Clients, Guarantees, OwnCommand, OwnName, Scenarios, Seed, Seeds
 from harness.judging.repeats import attempt_of
 from harness.model.errors import NothingSelected, UsageError
@@ -22,11 +23,18 @@ from harness.planning.plan import Axes, chosen_plan, excluded
 from harness.running import announced
 from harness.storage.run_store import RunStore
 
+EXAMPLES = examples(
+    "kafka-trial run produce/calm",
+    "kafka-trial run 'network/*' -c confluent-kafka@2.3.0 -c confluent-kafka@2.16.1 --seeds 5",
+    "kafka-trial run network/reset -c java -X linger.ms=20 --load records=10000,rate=1000 --threshold 'given_up < 1%'",
+)
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(
         "run",
+        epilog=EXAMPLES,
         context_settings={"allow_interspersed_args": True},
     )(with_given(run))
 
@@ -38,7 +46,6 @@ def run(
     guarantee: Guarantees = None,
     seed: Seed = 1,
     seeds: Seeds = 1,
-    load: Load = None,
     resume: Annotated[
         Path | None,
         typer.Option(metavar="RUN", help="Continue this run with its trials that have no verdict."),
@@ -58,7 +65,7 @@ def run(
     """Run a finite plan and judge every trial of it."""
     options = given.options()
     argv = shlex.split(command or "")
-    chosen = any((scenario, client, broker, guarantee, load, name))
+    chosen = any((scenario, client, broker, guarantee, given.load, name))
     if resume is not None:
         _assert_no_plan_beside_resume(
             bool(given.setting) or chosen or rerun_failed is not None or options.changes_the_plan
@@ -80,7 +87,9 @@ def run(
     clients = selection.clients(client or (), argv, name)
     clients = announced.with_versions(clients, environment.named(options.client_env))
     axes = Axes(
-        selection.loaded(selection.scenarios(scenario or (), guarantee or ()), own_load.parsed(load or ())),
+        selection.loaded(
+            selection.scenarios(scenario or (), guarantee or ()), own_load.parsed(given.load or ())
+        ),
         clients,
         selection.brokers(broker or ()),
         user=user_settings.parsed(given.setting or (), clients),

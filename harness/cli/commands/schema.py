@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from harness.cli.examples import examples
 from harness.cli.output import print_json
 from harness.model.contract import AnyEvent, Command
 from harness.model.errors import unknown
@@ -42,10 +43,14 @@ def _run_files() -> dict[str, Any]:
 RUN_FILES = "run"
 WHAT: dict[str, Callable[[], dict[str, Any]]] = {RUN_FILES: _run_files, "campaign": campaign_schema.schema}
 
+EXAMPLES = examples(
+    "kafka-trial schema campaign",
+)
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("schema")(schema)
+    app.command("schema", epilog=EXAMPLES)(schema)
 
 
 def schema(

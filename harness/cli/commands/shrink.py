@@ -13,12 +13,14 @@ from msgspec.structs import replace
 
 from harness.adapter import environment
 from harness.cli import options as shared
-from harness.cli.commands.replay import Again, Broker, Trial, located, moved, read_plan
+from harness.cli.commands.replay import Trial, located, moved, read_plan
 from harness.cli.console import say
-from harness.cli.options import Options
+from harness.cli.examples import examples
+from harness.cli.options import Options, Searching, with_given
 from harness.cli.output import print_json
 from harness.cli.run_plan import new_record
 from harness.cli.search_session import carry_out, live_run, simulated_run
+from harness.cli.selecting import Anomaly, OtherBroker, OwnCommand
 from harness.files import present
 from harness.files.row_files import read_json, write_json
 from harness.model.errors import UsageError, unknown
@@ -28,8 +30,15 @@ from harness.model.rows import TrialVerdict
 from harness.model.run_files import TRIAL, VERDICT
 from harness.model.spec import AtTime, FaultSpec, OnClientEvent, OnFrame, OnPhase, Plan, TrialSpec, Trigger
 from harness.model.units import some
-from harness.planning import own_commands, setting_warnings, typed_settings, user_settings, validate_plan
-from harness.planning.plan import with_settings
+from harness.planning import (
+    own_commands,
+    own_load,
+    setting_warnings,
+    typed_settings,
+    user_settings,
+    validate_plan,
+)
+from harness.planning.plan import with_load, with_settings
 from harness.plugins import registry
 from harness.running.install import install
 from harness.search.shrink_passes import TIERS, Allowed
@@ -40,19 +49,22 @@ from harness.text.commands import replay_command
 
 MINIMAL, PREFIX = "minimal.json", "minimal-"
 
+EXAMPLES = examples(
+    "kafka-trial shrink runs/latest/trials/TRIAL",
+    "kafka-trial shrink TRIAL --faults-only --anomaly lost",
+)
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("shrink")(shrink)
+    app.command("shrink", epilog=EXAMPLES)(with_given(shrink, Searching))
 
 
 def shrink(
     trial: Trial,
-    broker: Broker = None,
+    broker: OtherBroker = None,
     allow_command: shared.AllowCommand = False,
-    anomaly: Annotated[
-        str | None, typer.Option(help="The anomaly to keep; default: the most frequent one.")
-    ] = None,
+    anomaly: Anomaly = None,
     attempts: Annotated[
         int | None,
         typer.Option(
@@ -62,28 +74,17 @@ def shrink(
     faults_only: Annotated[
         bool, typer.Option("--faults-only", help="Only remove faults; do not simplify those that remain.")
     ] = False,
-    setting: shared.Settings = None,
-    client_env: shared.ClientEnv = None,
-    jobs: shared.Jobs = shared.AUTO,
-    max_time: shared.MaxTime = None,
-    out_dir: shared.OutDir = shared.DEFAULT_OUT,
-    as_json: shared.AsJson = False,
-    quiet: shared.Quiet = False,
-    command: Again = None,
+    command: OwnCommand = None,
+    *,
+    given: Searching,
 ) -> int:
     """Reduce a failing trial as far as possible: the fewest faults, then shorter, earlier and simpler ones."""
-    options = Options(
-        shared.jobs_of(jobs),
-        out_dir,
-        as_json=as_json,
-        quiet=quiet,
-        max_time_s=shared.max_time_of(max_time),
-        client_env=tuple(client_env or ()),
-    )
-    path = located(trial, out_dir)
+    options = given.options()
+    path = located(trial, options.out_dir)
     plan, mode = moved(read_plan(path), broker)
     _assert_one(plan, trial)
-    spec = with_settings(plan.trials[0], user_settings.parsed(setting or (), [plan.trials[0].client]))
+    spec = with_settings(plan.trials[0], user_settings.parsed(given.setting or (), [plan.trials[0].client]))
+    spec = with_load(spec, own_load.parsed(given.load or ()))
     plan = Plan(plan.seed, (spec,))
     for sentence in setting_warnings.known_before(plan.trials):
         say(sentence)
@@ -94,8 +95,8 @@ def shrink(
     wanted = _wanted(path, anomaly)
     # Install before the folder is created: an unknown version should leave nothing on disk.
     clients = install([spec.client], environment.named(options.client_env)) if mode == Mode.LIVE else {}
-    store = RunStore.create(out_dir, new_record(Plan(plan.seed, ()), options))
-    say(f"run {store.folder}: {_faults(spec)} of {spec.trial}, {options.jobs} trials at a time")
+    store = RunStore.create(options.out_dir, new_record(Plan(plan.seed, ()), options))
+    say(f"run {store.folder}: {_faults(spec)} of {spec.trial}, {some(options.jobs, 'trial')} at a time")
     tiers = () if faults_only else TIERS
     starts = STARTS if mode == Mode.LIVE else 1
     with live_run(store, clients, options) if mode == Mode.LIVE else simulated_run(store, options) as run:

@@ -13,6 +13,7 @@ from harness.workloads.produce import settings
 from harness.workloads.produce.accounting import count
 from harness.workloads.produce.commands import Produce, produce
 from harness.workloads.produce.profile import drawn_codec, essential, producer_config
+from harness.workloads.produce.setting_meanings import MEANINGS
 from harness.workloads.produce.tables import MEANING, TABLES
 
 #: The other APIs that a producer requests under any guarantee, including telemetry and SASL.
@@ -85,6 +86,7 @@ WORKLOAD: Final = WorkloadKind(
     shown=shown,
     refused=settings.refused,
     settings=settings.SETTINGS,
+    setting_meanings=MEANINGS,
     withheld=settings.WITHHELD,
     tables=TABLES,
     recounted=True,

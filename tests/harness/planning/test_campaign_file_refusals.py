@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.cli.commands import campaign
 from harness.cli.main import call
 from harness.model.errors import KafkaTrialError, UsageError
 from harness.planning import campaign_file
@@ -36,7 +39,7 @@ KINDS = "[generated.a.kinds]\n"
         ('[configurations."a b"]', ("variant-name", 'configurations."a b":')),
         ("[generated.a]", ("key-missing", "kinds", "generated.a")),
         (
-            "[generated.a]\nload = { recordz = 5 }",
+            "[generated.a]\nkinds = { refuse = {} }\nload = { recordz = 5 }",
             ("unknown-name", "'recordz'", "'records'", "generated.a.load"),
         ),
     ],
@@ -222,3 +225,46 @@ def test_arbitrary_text_is_a_campaign_or_one_error(tmp_path_factory, text):
         campaign_file.load(path)
     except UsageError as error:
         assert str(error).startswith(str(path))
+
+
+def test_all_errors_of_a_campaign_file_are_printed_each_with_its_place(tmp_path, capsys):
+    file = tmp_path / "campaign.toml"
+    file.write_text('sceanrios = []\nseeds = { cout = 1 }\ncombine = "pairs"\n[generated.a]\n')
+    assert call(["campaign", str(file), "--dry-run"]) == 2
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error[")]
+    for line, part in zip(lines, ("'sceanrios'", "'cout'", "combine:", "generated.a"), strict=True):
+        assert part in line and f"{file}: " in line
+
+
+def test_all_unknown_names_of_a_campaign_file_are_printed_each_with_its_place(tmp_path, capsys):
+    file = tmp_path / "campaign.toml"
+    file.write_text(
+        'clients = ["refrence", "jav"]\nbrokers = ["lokal:4.3.1x1"]\nscenarios = ["produce/clam"]\njobs = 99\n'
+        "[configurations.a]\nbatch.sise = 5\nlinger.ms = -1\n"
+    )
+    assert call(["campaign", str(file), "--dry-run"]) == 2
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error[")]
+    parts = ("jobs:", "brokers:", "clients[0]:", "clients[1]:", "scenarios:", "'batch.sise'", "linger.ms")
+    for line, part in zip(lines, parts, strict=True):
+        assert part in line and f"{file}: " in line
+    assert all("configurations.a: " in line for line in lines[-2:])
+
+
+def test_paths_in_a_campaign_file_begin_at_the_file(tmp_path, monkeypatch, capsys):
+    folder, elsewhere = tmp_path / "folder", tmp_path / "elsewhere"
+    folder.mkdir(), elsewhere.mkdir()
+    (folder / "adapter").write_text("#!/bin/sh\n")
+    (folder / "adapter").chmod(0o755)
+    (folder / "lines.txt").write_text("one\ntwo\n")
+    (folder / "known.toml").write_text("[[known]]\nclient = 'adapter@*'\nanomaly = 'lost'\nreason = 'r'\n")
+    (folder / "campaign.toml").write_text(
+        'clients = [{ command = ["./adapter", "./lines.txt", "plain.txt"] }]\nscenarios = ["produce/calm"]\n'
+        'baseline = "known.toml"\nload = { payloads = "lines.txt" }\n'
+    )
+    monkeypatch.chdir(elsewhere)
+    assert call(["campaign", str(folder / "campaign.toml"), "--dry-run", "--json"]) == 0
+    trial = json.loads(capsys.readouterr().out)["trials"][0]
+    assert trial["client"]["command"] == [str(folder / "adapter"), str(folder / "lines.txt"), "plain.txt"]
+    assert trial["workload"]["load"]["payloads"] == ["one", "two"]
+    file = campaign_file.load(folder / "campaign.toml")
+    assert campaign._baseline(file, folder / "campaign.toml") == str(folder / "known.toml")
