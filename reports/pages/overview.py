@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +12,7 @@ from harness.judging.availability import share_told, words
 from harness.model.rows import TrialVerdict
 from harness.model.verdicts import SEVERITY, Verdict, worst
 from harness.storage.run_store import RunRecord
+from harness.text.version_order import by_version
 from harness.workloads.produce.tables import DELIVERY
 from reports.pages.words import SECOND
 from reports.spark.analysis import Analysis, Row
@@ -78,11 +78,6 @@ def matrices(analysis: Analysis, verdicts: Iterable[TrialVerdict]) -> list[Matri
             )
         )
     return found
-
-
-def by_version(client: str) -> list[tuple[int, str]]:
-    """Return a sort key that puts 2.3.0 before 2.16.1."""
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,18})", client)]
 
 
 def strip(record: RunRecord, analysis: Analysis) -> list[tuple[str, str]]:
