@@ -315,7 +315,8 @@ def _layout(x: str, y: str) -> Figure:
     return {
         "height": 360,
         "hovermode": "closest",
-        "margin": {"l": 64, "r": 16, "t": 12, "b": 110},
+        "showlegend": True,
+        "margin": {"l": 64, "r": 16, "t": 28, "b": 96},
         "legend": {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"},
         "xaxis": {"title": {"text": x}, "automargin": True},
         "yaxis": {"title": {"text": y}},

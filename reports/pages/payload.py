@@ -18,8 +18,9 @@ import msgspec
 LISTS = ("x", "y", "text")
 #: Numbers have at most this many decimals.
 SCALE = 1_000
-#: Numbers that JavaScript represents exactly, and whose text is the same again.
-_NUMBER = re.compile(r"(?<![0-9])(?:0|[1-9][0-9]{0,14})(?![0-9])")
+#: Numbers that JavaScript represents exactly, and whose text is the same again. A partition, such as p3, belongs to the
+#: pattern, so that offsets follow each other in their partition.
+_NUMBER = re.compile(r"(?<![0-9p])(?:0|[1-9][0-9]{0,14})(?![0-9])")
 _HOLE = "\0"
 
 

@@ -84,7 +84,7 @@ def templates() -> jinja2.Environment:
     environment.filters["shown"] = outcomes.shown
     environment.filters["trials"] = trials
     environment.filters["client_page"] = lambda client: f"clients/{url(page_of(client))}"
-    environment.filters["packed"] = packed
+    environment.filters["packed"] = lambda document: Markup(packed(document))
     environment.filters["ms"] = _ms
     environment.filters["share"] = lambda availability: share_told([availability])
     environment.filters["thousands"] = lambda number: "–" if number is None else f"{number:,}"

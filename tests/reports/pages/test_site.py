@@ -103,10 +103,15 @@ def analysis_of_store(
     disagreements: Iterable[Row] = (),
     identities: Iterable[Row] = (),
     explanations: Iterable[Row] = (),
+    *,
+    is_bare: bool = False,
 ) -> Analysis:
-    """Return the result tables that Spark would compute for sends that were all acknowledged."""
+    """Return the result tables that Spark would compute for sends that were all acknowledged.
+
+    ``is_bare``: the trials have no evidence.
+    """
     verdicts = list(store.verdicts())
-    evidence = {verdict.trial: store.read_evidence(verdict.trial) for verdict in verdicts}
+    evidence = {v.trial: store.read_evidence(v.trial) for v in verdicts if not is_bare}
     cells = [{name: getattr(verdict, name) for name in CELL} for verdict in verdicts]
     rows: dict[str, list[Row]] = {
         "trials": [
