@@ -1,13 +1,13 @@
 """The four plots of a client: availability over the fault, recovery, latency, and duplicates with amplification.
 
-Each is a figure in plotly's schema, with a caption and the same numbers as a table for readers who do not see it. Series
-differ by symbol and line style as well as by colour.
+Each is a figure in plotly's schema, with a caption and the same numbers as a table for readers who do not see it.
+Series differ by symbol and line style as well as by colour.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isinf
 from statistics import median
@@ -17,7 +17,7 @@ from harness.model.rows import TrialVerdict
 from harness.model.units import NS_PER_MS
 from harness.outcomes import words
 from harness.outcomes.cells import counted
-from harness.outcomes.metrics import metrics
+from harness.outcomes.metrics import Metric, metrics
 from reports.pages.timeline import BLUE, GREY, ORANGE, PURPLE, VERMILLION, Figure, Mark, shown_text
 
 #: The step of the plot of availability. The windows of the table are shorter.
@@ -55,7 +55,11 @@ class Plot:
 
 
 def plots(
-    verdicts: Sequence[TrialVerdict], windows: Windows, loads_ns: Mapping[str, int | None], element: str, done: str
+    verdicts: Sequence[TrialVerdict],
+    windows: Windows,
+    loads_ns: Mapping[str, int | None],
+    element: str,
+    done: str,
 ) -> list[Plot]:
     """Return the plots of one client's trials.
 
@@ -116,14 +120,24 @@ def _availability(
     for kind, style in zip(drawn, STYLES, strict=False):
         points = sorted((at, a / of, f"{a:,} of {of:,}") for at, (a, of) in steps[kind].items() if of)
         data.append(
-            _line(kind, style, points, f"%{{y:.1%}} of the {element}s {done} (%{{text}}), %{{x}} s after its begin")
+            _line(
+                kind,
+                style,
+                points,
+                f"%{{y:.1%}} of the {element}s {done} (%{{text}}), %{{x}} s after its begin",
+            )
         )
     begin = {"type": "line", "xref": "x", "yref": "paper", "x0": 0, "x1": 0, "y0": 0, "y1": 1}
     layout = _layout(f"s since the first fault began, by the call of the {element}", f"share {done}")
     layout["shapes"] = [{**begin, "line": {"color": VERMILLION, "dash": "dot", "width": 1}}]
     layout["yaxis"] |= {"range": [-0.03, 1.05], "tickformat": ".0%"}
     rows = [
-        [kind, words.percent(lowest[kind]), f"{_worst_at(steps[kind]):+.1f} s", words.percent(_after(steps[kind]))]
+        [
+            kind,
+            words.percent(lowest[kind]),
+            f"{_worst_at(steps[kind]):+.1f} s",
+            words.percent(_after(steps[kind])),
+        ]
         for kind in sorted(steps, key=lambda kind: (lowest[kind], kind))
     ]
     return Plot(
@@ -131,7 +145,11 @@ def _availability(
         "Availability over the fault",
         f"Which share of the {element}s was {done}, by when they were handed to the client, in steps of {STEP_MS} ms. "
         "The dotted line is the begin of the first fault of a trial."
-        + (f" The {MOST_SERIES} kinds of faults with the lowest shares are drawn." if len(steps) > MOST_SERIES else ""),
+        + (
+            f" The {MOST_SERIES} kinds of faults with the lowest shares are drawn."
+            if len(steps) > MOST_SERIES
+            else ""
+        ),
         {"data": data, "layout": layout},
         ["faults", f"lowest share {done}", "at", "share in the last step"],
         rows,
@@ -236,7 +254,9 @@ def _amplification(trials: Sequence[TrialVerdict], element: str) -> Plot:
                 for each in mine
                 if (value := metric.value(each)) is not None
             ]
-            trace = _points(kind, style, points, f"{metric.heading}: %{{y}}, %{{x:.1f}} s of faults<br>%{{text}}")
+            trace = _points(
+                kind, style, points, f"{metric.heading}: %{{y}}, %{{x:.1f}} s of faults<br>%{{text}}"
+            )
             data.append({**trace, "yaxis": axis, "legendgroup": kind, "showlegend": axis == "y"})
     layout = _layout("s in which faults were in effect", f"requests per {element}")
     layout["height"] = 460
@@ -249,7 +269,7 @@ def _amplification(trials: Sequence[TrialVerdict], element: str) -> Plot:
     }
     rows = [
         [kind, f"{median(map(in_effect_ms, mine)) / MS_PER_S:.1f} s"]
-        + [_middle(metric.value, mine, lambda value, metric=metric: words.told(metric, value)) for metric, _ in panels]
+        + [_middle(metric, mine) for metric, _ in panels]
         for kind, mine in groups.items()
     ]
     return Plot(
@@ -270,11 +290,11 @@ def _by_requests(group: tuple[str, Sequence[TrialVerdict]]) -> float:
     return -max((value for each in group[1] if (value := requests.value(each)) is not None), default=0.0)
 
 
-def _middle(
-    value_of: Callable[[TrialVerdict], float | None], mine: Sequence[TrialVerdict], told: Callable[[float], str]
-) -> str:
-    values = [value for each in mine if (value := value_of(each)) is not None]
-    return f"{told(median(values))}, {told(max(values))}" if values else words.NONE
+def _middle(metric: Metric, mine: Sequence[TrialVerdict]) -> str:
+    values = [value for each in mine if (value := metric.value(each)) is not None]
+    return (
+        f"{words.told(metric, median(values))}, {words.told(metric, max(values))}" if values else words.NONE
+    )
 
 
 def _trial(verdict: TrialVerdict) -> str:

@@ -49,7 +49,9 @@ def client_page(
         plots=plots(verdicts, windows, loads_ns, element, done),
         metrics=outcomes.columns(cells),
         cells=cells,
-        trials={(each.scenario, each.guarantee, each.variant, each.broker): each for each in reversed(verdicts)},
+        trials={
+            (each.scenario, each.guarantee, each.variant, each.broker): each for each in reversed(verdicts)
+        },
         causes=[cause for cause in causes if cause.client == client],
     )
 

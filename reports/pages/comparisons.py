@@ -12,7 +12,6 @@ from harness.judging.compare import Across, Side
 from harness.judging.outcome_changes import DEFAULT, OutcomeChanges, outcome_changes
 from harness.model.rows import TrialVerdict
 from harness.model.spec import TrialSpec
-from harness.outcomes import words
 from harness.outcomes.cells import Row, cell_of, table
 from harness.outcomes.metrics import Metric
 from harness.outcomes.pairs import Direction
@@ -156,9 +155,7 @@ def _names(before: Side, after: Side, across: Across) -> tuple[str, str]:
     return _name(before.verdicts[0], across), _name(after.verdicts[0], across)
 
 
-def _by_place(
-    across: Across, verdicts: Iterable[TrialVerdict]
-) -> dict[tuple[str, ...], list[TrialVerdict]]:
+def _by_place(across: Across, verdicts: Iterable[TrialVerdict]) -> dict[tuple[str, ...], list[TrialVerdict]]:
     found: dict[tuple[str, ...], list[TrialVerdict]] = defaultdict(list)
     for each in verdicts:
         client = "" if across is Across.CLIENTS else each.client

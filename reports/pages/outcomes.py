@@ -31,7 +31,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class ClientRow:
-    """One client: its outcomes over all situations of a guarantee, its verdicts, the worst first, its known failures."""
+    """One client: its outcomes over all situations of a guarantee, its verdicts (the worst first), known failures."""
 
     client: str
     guarantee: str

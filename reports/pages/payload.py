@@ -78,15 +78,11 @@ def _long(value: Any) -> Any:
         return value
     if "differences" in value:
         return [number / SCALE for number in accumulate(value["differences"])]
-    rows = [
-        zip(*map(accumulate, columns), strict=True) if columns else None for columns in value["numbers"]
-    ]
+    rows = [zip(*map(accumulate, columns), strict=True) if columns else None for columns in value["numbers"]]
     return [_filled(value["patterns"][place], rows[place]) for place in value["which"]]
 
 
 def _filled(pattern: str, rows: Any) -> str:
     parts = pattern.split(_HOLE)
     numbers = next(rows) if rows else ()
-    return parts[0] + "".join(
-        f"{number}{part}" for number, part in zip(numbers, parts[1:], strict=True)
-    )
+    return parts[0] + "".join(f"{number}{part}" for number, part in zip(numbers, parts[1:], strict=True))

@@ -41,7 +41,11 @@ def _sentences(row: Row, cells: Sequence[Row]) -> Iterator[str]:
         yield f"None of {some(row.left_out, 'trial')} counts: each was disturbed, or its faults had no effect."
         return
     element, done = load_words({each.cell.scenario for each in cells})
-    left = f" {row.left_out} more do not count: disturbed, or without an effective fault." if row.left_out else ""
+    left = (
+        f" {row.left_out} more do not count: disturbed, or without an effective fault."
+        if row.left_out
+        else ""
+    )
     offered, acknowledged = row.outcomes["offered"], row.outcomes["acknowledged"]
     yield (
         f"In {some(row.trials, 'trial')} it was given {offered.value:,.0f} {element}s, and {acknowledged.count:,} "
@@ -89,7 +93,11 @@ def _times(row: Row, element: str, done: str) -> Iterator[str]:
             f"{words.told(known['longest_gap'], gap.high)}."
         )
     if (recovery := row.outcomes.get("recovery")) is not None:
-        never = f"; in {recovery.never} of {some(recovery.trials, 'trial')} it never did" if recovery.never else ""
+        never = (
+            f"; in {recovery.never} of {some(recovery.trials, 'trial')} it never did"
+            if recovery.never
+            else ""
+        )
         middle = words.told(known["recovery"], recovery.median)
         yield (
             "In the median trial it never recovered after the last fault"
@@ -99,8 +107,8 @@ def _times(row: Row, element: str, done: str) -> Iterator[str]:
     p50, p99 = row.outcomes.get("latency_p50"), row.outcomes.get("latency_p99")
     if p50 is not None and p99 is not None:
         yield (
-            f"Half of the {element}s had a result within {words.told(known['latency_p50'], p50.median)}, and 99% within "
-            f"{words.told(known['latency_p99'], p99.median)} in the median trial."
+            f"Half of the {element}s had a result within {words.told(known['latency_p50'], p50.median)}, and 99% "
+            f"within {words.told(known['latency_p99'], p99.median)} in the median trial."
         )
 
 

@@ -30,7 +30,9 @@ def verdict() -> Verdicts:
     """Return a function that makes a trial of 1,000 records with a fault from 1 s to 3 s."""
 
     def make(seed: int = 1, failed: int = 0, steady_ms: int | None = 400, **changes: Any) -> TrialVerdict:
-        story = new_story(f"t-{seed}-{failed}-{changes.get('client', '')}-{changes.get('variant', '')}", seed=seed)
+        story = new_story(
+            f"t-{seed}-{failed}-{changes.get('client', '')}-{changes.get('variant', '')}", seed=seed
+        )
         told = Availability(
             offered=1_000,
             acked=1_000 - failed,
@@ -121,7 +123,9 @@ def packed_text(figure: Any) -> str:
 
 
 def test_versions_are_compared_side_by_side(verdict: Verdicts) -> None:
-    trials = [verdict(seed, failed, client=client) for seed in range(8) for client, failed in ((OLD, 0), (NEW, 90))]
+    trials = [
+        verdict(seed, failed, client=client) for seed in range(8) for client, failed in ((OLD, 0), (NEW, 90))
+    ]
     specs = {each.trial: new_story(each.trial, seed=each.seed).spec for each in trials}
     named = {each.trial: each.client.partition("@") for each in trials}
     specs = {

@@ -118,7 +118,9 @@ def test_every_link_of_every_kind_of_page_resolves(report: Path, page: Browser) 
     (report.parents[1] / "tables").mkdir(exist_ok=True)
     for path in kinds_of_pages(report):
         page.open(path, 1_400)
-        links = page.value("[...document.querySelectorAll('[href], script[src]')].map((each) => each.href || each.src)")
+        links = page.value(
+            "[...document.querySelectorAll('[href], script[src]')].map((each) => each.href || each.src)"
+        )
         assert len(links) > 2
         for link in map(urlsplit, links):
             assert link.scheme == "file", link
@@ -149,7 +151,9 @@ def test_the_four_plots_of_a_client_are_drawn_and_have_tables(report: Path, page
 def test_the_browser_reads_the_same_data_as_was_packed(report: Path, page: Browser) -> None:
     page.open(report.parent / "trials" / "t-1-1.html", 1_400)
     text = page.value("document.getElementById('timeline').textContent")
-    read = page.value("figureOf('timeline').then((figure) => figure.data.map(({x, y, text}) => [x, y, text || null]))")
+    read = page.value(
+        "figureOf('timeline').then((figure) => figure.data.map(({x, y, text}) => [x, y, text || null]))"
+    )
     packed = [[trace["x"], trace["y"], trace.get("text")] for trace in unpacked(text)["data"]]
     assert read == packed and packed
 
@@ -158,7 +162,8 @@ def test_the_frames_of_a_trial_are_written_as_text(report: Path, page: Browser) 
     page.open(report.parent / "trials" / "t-1-1.html", 1_400)
     wire = unpacked(page.value("document.getElementById('wire').textContent"))
     rows = page.value(
-        "[...document.querySelectorAll('table.wire tbody')[0].rows].map((row) => [...row.cells].map((c) => c.textContent))"
+        "[...document.querySelector('table.wire').tBodies[0].rows]"
+        ".map((row) => [...row.cells].map((cell) => cell.textContent))"
     )
     assert rows == [row[1:] for row in wire["rows"]] and rows
 
@@ -172,7 +177,11 @@ def test_a_matrix_of_sixty_rows_and_twelve_clients_fits(
 
     monkeypatch.setattr(site, "write_pages", empty_pages)
     stories = [
-        new_story(f"t-{client}-{row}", client=ClientRef(f"client-{client}", "10.20.30"), scenario=f"network/row-{row}")
+        new_story(
+            f"t-{client}-{row}",
+            client=ClientRef(f"client-{client}", "10.20.30"),
+            scenario=f"network/row-{row}",
+        )
         for client in range(CLIENTS)
         for row in range(ROWS)
     ]

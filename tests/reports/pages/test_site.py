@@ -133,7 +133,15 @@ def analysis_of_store(
         "latency": [{"trial": verdict.trial, "phase": "during", **TOOK} for verdict in verdicts],
         "latency_cells": [{**cell, "phase": "during", **TOOK} for cell in cells],
         "latency_windows": [
-            {"trial": v.trial, "from_ms": 0, "offered": 3, "acked": 2, "p50_ms": 4.0, "p95_ms": 40.5, "max_ms": 4e3}
+            {
+                "trial": v.trial,
+                "from_ms": 0,
+                "offered": 3,
+                "acked": 2,
+                "p50_ms": 4.0,
+                "p95_ms": 40.5,
+                "max_ms": 4e3,
+            }
             for v in verdicts
         ],
         "recovery": [
