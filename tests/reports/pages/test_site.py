@@ -81,6 +81,9 @@ def pages(out: Path) -> dict[str, Page]:
 PRODUCE_COUNTS = ("produce_requests", "produce_responses", "produce_errors", "resent_parts")
 
 
+#: The other measurements of each cell.
+NOTHING_MEASURED = {"duplicated": 0, "resent_parts": 0, "slowest_recovery_ms": None}
+
 #: The latency of each trial.
 TOOK = {"acked": 2, "failed": 0, "unknown": 1, "p50_ms": 4.0, "p95_ms": 40.5, "p99_ms": 400.0, "max_ms": 4e3}
 
@@ -153,17 +156,7 @@ def analysis_of_store(
         "traffic": [
             {"trial": v.trial, "connections": 1} | dict.fromkeys(PRODUCE_COUNTS, 2) for v in verdicts
         ],
-        "measurements": [
-            {
-                **cell,
-                "trials": 1,
-                "duplicated": 0,
-                "resent_parts": 0,
-                "connections": 1,
-                "slowest_recovery_ms": None,
-            }
-            for cell in cells
-        ],
+        "measurements": [{**cell, "trials": 1, "connections": 1, **NOTHING_MEASURED} for cell in cells],
     }
     return Analysis({name: pa.Table.from_pylist(table) for name, table in rows.items()})
 
