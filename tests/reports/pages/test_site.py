@@ -56,6 +56,7 @@ class Page(HTMLParser):
         self.text = ""
         self.figures: dict[str, str] = {}
         self._figure: str | None = None
+        self._drawn: set[str] = set()
         self.feed(path.read_text())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -63,7 +64,10 @@ class Page(HTMLParser):
         self.tags.append(tag)
         self.attributes.update(named)
         self.links += [value for name in ("href", "src") if (value := named.get(name))]
-        self._figure = named.get("id") if named.get("type") == "text/plain" else None
+        if drawn := named.get("data-figure"):
+            self._drawn.add(drawn)
+        is_figure = named.get("type") == "text/plain" and named.get("id") in self._drawn
+        self._figure = named.get("id") if is_figure else None
 
     def handle_data(self, data: str) -> None:
         if self._figure:
