@@ -20,7 +20,7 @@ CLEAR, UNCLEAR = "clearly {}", "perhaps {}"
 
 def lines(found: OutcomeChanges) -> Iterator[str]:
     """Yield the changes as lines, the clear ones first, and then how many outcomes are equal."""
-    told, common = _told(found), _common(found)
+    told, common = notable(found), common_names(found)
     if common:
         yield f"outcomes of {', '.join(common)}:"
     for each in told[:MAX_ROWS]:
@@ -31,9 +31,9 @@ def lines(found: OutcomeChanges) -> Iterator[str]:
 
 def markdown(found: OutcomeChanges) -> list[str]:
     """Return the changes as a table."""
-    told = _told(found)
+    told = notable(found)
     table = [row(COLUMNS), "|" + " --- |" * len(COLUMNS)] if told else []
-    common = _common(found)
+    common = common_names(found)
     table += [row(map(for_markdown, cells(each, common))) for each in told[:MAX_ROWS]]
     of = [f"Of {', '.join(map(for_markdown, common))}:", ""] if common and told else []
     return ["## Outcomes", "", *of, *table, *([""] if told else []), summary(found, len(told))]
@@ -75,14 +75,14 @@ def cells(each: Change, common: Collection[str] = ()) -> tuple[str, ...]:
     )
 
 
-def _common(found: OutcomeChanges) -> list[str]:
+def common_names(found: OutcomeChanges) -> list[str]:
     """Return the client, configuration and broker that all rows have."""
     rows = [each.cell for each in found.by_cell]
     fields = [{getattr(cell, name) for cell in rows} for name in ("client", "variant", "broker")]
     return [name for names in fields if len(names) == 1 for name in names if name]
 
 
-def _told(found: OutcomeChanges) -> list[Change]:
+def notable(found: OutcomeChanges) -> list[Change]:
     """Return the changes to tell: of each client, then of those scenarios in which it changed."""
     several = len({each.cell for each in found.by_cell}) > len({each.cell for each in found.by_client})
     both = [each for each in (*found.by_client, *(found.by_cell if several else ())) if _is_told(each)]

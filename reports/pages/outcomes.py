@@ -1,94 +1,127 @@
-"""What happened to the data: the outcomes of some trials of one client, in one place where they are read.
+"""What happened to the data: the outcome table, thresholds and known failures, as the first page shows them.
 
-``outcome`` is the only function of the pages that reads the numbers of a verdict.
+The numbers are those of :mod:`harness.outcomes`, which the terminal and the files for other programs show too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 
-from harness.judging.availability import share_told
+from harness.exports.markdown import RESULTS
+from harness.judging.fingerprint import Cause
 from harness.model.rows import TrialVerdict
 from harness.model.verdicts import SEVERITY, Verdict
+from harness.outcomes import words
+from harness.outcomes.cells import Row, Summary, by_client, table
+from harness.outcomes.metrics import Metric, Unit
+from harness.outcomes.statistics import Interval
+from harness.outcomes.thresholds import Evaluation, Met, evaluated
+from harness.storage.run_store import RunRecord
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """Sums over some trials, and the range of the times; None if no trial has one."""
+class Shown:
+    """One outcome of a row as text. ``spread`` is the range of single trials; empty if they do not differ."""
 
-    trials: int
-    share: str
-    offered: int
-    acked: int
-    given_up: int
-    unknown: int
-    lost: int
-    doubled: int
-    overtaken: int
-    longest_gap_ms: tuple[float, float, float] | None
-    steady_ms: tuple[float, float, float] | None
+    value: str
+    spread: str
+    interval: str
 
 
 @dataclass(frozen=True)
 class ClientRow:
-    """One client: its outcome over all situations of a guarantee, and its verdicts, the worst first."""
+    """One client: its outcomes over all situations of a guarantee, its verdicts (the worst first), known failures."""
 
     client: str
     guarantee: str
     variant: str
     verdicts: Sequence[tuple[str, int]]
-    outcome: Outcome
+    known: Sequence[tuple[str, int]]
+    outcomes: Row
 
 
-def outcome(verdicts: Sequence[TrialVerdict]) -> Outcome:
-    """Return the outcome of some trials."""
-    told = [verdict.availability for verdict in verdicts]
-    counts = [verdict.counts for verdict in verdicts]
-    return Outcome(
-        trials=len(verdicts),
-        share=share_told(told),
-        offered=sum(each.offered for each in told),
-        acked=sum(each.acked for each in told),
-        given_up=sum(each.failed for each in told),
-        unknown=sum(each.unknown for each in told),
-        lost=sum(each.get("lost", 0) for each in counts),
-        doubled=sum(each.get("duplicated", 0) for each in counts),
-        overtaken=sum(each.get("reordered", 0) for each in counts),
-        longest_gap_ms=_range(each.longest_gap_ms for each in told),
-        steady_ms=_range(each.steady_ack_ms for each in told),
-    )
+@dataclass(frozen=True)
+class Demanded:
+    """The thresholds of a run in every row: the missed ones first, and how many were met."""
+
+    rows: Sequence[Evaluation]
+    met: int
+
+    @property
+    def missed(self) -> bool:
+        return any(each.result is Met.MISSED for each in self.rows)
 
 
-def clients(verdicts: Iterable[TrialVerdict]) -> list[ClientRow]:
-    """Return a row for each client, guarantee and variant."""
-    groups: dict[tuple[str, str, str], list[TrialVerdict]] = {}
+def clients(verdicts: Sequence[TrialVerdict], causes: Iterable[Cause] = ()) -> list[ClientRow]:
+    """Return a row for each client, guarantee and configuration, ordered by client and version."""
+    groups: dict[object, list[TrialVerdict]] = {}
     for verdict in verdicts:
-        groups.setdefault((verdict.client, verdict.guarantee, verdict.variant), []).append(verdict)
+        groups.setdefault(by_client(verdict), []).append(verdict)
+    causes = list(causes)
     return [
-        ClientRow(client, guarantee, variant, by_verdict(mine), outcome(mine))
-        for (client, guarantee, variant), mine in groups.items()
+        ClientRow(
+            row.cell.client,
+            row.cell.guarantee,
+            row.cell.variant,
+            by_verdict(groups[row.cell]),
+            known_failures(groups[row.cell], causes),
+            row,
+        )
+        for row in table(verdicts, by_client)
     ]
 
 
-def by_verdict(verdicts: Sequence[TrialVerdict]) -> list[tuple[str, int]]:
+def known_failures(verdicts: Iterable[TrialVerdict], causes: Iterable[Cause]) -> list[tuple[str, int]]:
+    """Return (what, number of trials) of the failures that the list of known ones has."""
+    mine = {verdict.trial for verdict in verdicts}
+    found: dict[str, int] = {}
+    for cause in causes:
+        if cause.verdict == Verdict.EXPECTED_FAIL and (trials := len(mine.intersection(cause.trials))):
+            found[cause.anomaly or cause.code] = found.get(cause.anomaly or cause.code, 0) + trials
+    return sorted(found.items())
+
+
+def by_verdict(verdicts: Iterable[TrialVerdict]) -> list[tuple[str, int]]:
     """Return (verdict, number of trials), the worst first."""
     found = [verdict.verdict for verdict in verdicts]
     return [(verdict.value, found.count(verdict)) for verdict in SEVERITY if verdict in found]
 
 
-def left_out(verdicts: Iterable[TrialVerdict]) -> list[tuple[str, str, int]]:
-    """Return (client, reason, number of trials) of those that a client does not support."""
-    found: dict[tuple[str, str], int] = {}
+def columns(rows: Iterable[Row]) -> Mapping[str, Metric]:
+    """Return the metrics that any of these rows has."""
+    return words.columns(list(rows))
+
+
+def shown(metric: Metric, of: Summary | None) -> Shown:
+    """Return one outcome as text."""
+    value, _, spread = words.summary(metric, of).partition(" (")
+    interval = of.interval if of and metric.unit is Unit.SHARE else None
+    return Shown(value, spread.removesuffix(")"), told_interval(interval))
+
+
+def told_interval(interval: Interval | None) -> str:
+    """Return an interval of a share as text; empty if there is none."""
+    if interval is None:
+        return ""
+    return f"{words.percent(interval.low).removesuffix('%')}–{words.percent(interval.high)}"
+
+
+def demanded(record: RunRecord, verdicts: Sequence[TrialVerdict]) -> Demanded:
+    """Return the thresholds of a run."""
+    found = evaluated(record.thresholds, verdicts)
+    rows = sorted(found, key=lambda each: (RESULTS.index(each.result), each.cell))
+    return Demanded(rows, sum(each.result is Met.MET for each in found))
+
+
+def left_out(record: RunRecord, verdicts: Iterable[TrialVerdict]) -> list[tuple[str, str, int]]:
+    """Return (client, reason, trials) of what was not judged: what a client does not support, and clients without it.
+
+    A client that could not be installed has no trials.
+    """
+    found: dict[tuple[str, str], int] = {(each.client, each.reason): 0 for each in record.left_out}
     for verdict in verdicts:
         if verdict.verdict == Verdict.UNSUPPORTED:
             key = (verdict.client, verdict.reason)
             found[key] = found.get(key, 0) + 1
     return [(client, reason, trials) for (client, reason), trials in sorted(found.items())]
-
-
-def _range(values: Iterable[int | None]) -> tuple[float, float, float] | None:
-    """Return the median, the least and the greatest of the values that are known."""
-    known = [value for value in values if value is not None]
-    return (median(known), min(known), max(known)) if known else None

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import zlib
-from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
@@ -18,9 +16,13 @@ from markupsafe import Markup
 
 from harness.judging.availability import share_told
 from harness.model.rows import SCHEMA_VERSION
+from harness.outcomes.words import trials
 from harness.storage import kept
 from harness.text.escaping import safe_line
 from harness.workloads.produce.tables import MEANING
+from reports.pages import outcomes
+from reports.pages.file_names import page_of
+from reports.pages.payload import packed
 from reports.pages.words import BADGES, GUARANTEES, PHASES
 from reports.place import Place
 
@@ -78,8 +80,10 @@ def templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters["url"] = url
-    environment.filters["spread"] = _spread
-    environment.filters["deflated"] = deflated
+    environment.filters["shown"] = outcomes.shown
+    environment.filters["trials"] = trials
+    environment.filters["client_page"] = lambda client: f"clients/{url(page_of(client))}"
+    environment.filters["packed"] = lambda document: Markup(packed(document))
     environment.filters["ms"] = _ms
     environment.filters["share"] = lambda availability: share_told([availability])
     environment.filters["thousands"] = lambda number: "–" if number is None else f"{number:,}"
@@ -95,19 +99,6 @@ def url(path: str) -> str:
 def _shown(value: Any) -> Any:
     """Return the text for an expression in a template, before it is escaped."""
     return safe_line(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _spread(times: tuple[float, float, float] | None) -> str:
-    """Return a median and the range around it."""
-    if times is None:
-        return "–"
-    middle, least, most = map(_ms, times)
-    return middle if least == most else f"{middle} ({least} to {most})"
-
-
-def deflated(figure: Mapping[str, Any]) -> Markup:
-    """Return a figure as compressed JSON in base64, which has no character that HTML interprets."""
-    return Markup(b64encode(zlib.compress(msgspec.json.encode(figure), 9)).decode())
 
 
 def _ms(value: float | None) -> str:

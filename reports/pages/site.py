@@ -7,7 +7,7 @@ so a run's folder can be moved or zipped as a whole.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from importlib.resources import files as resources
 from pathlib import Path
@@ -16,7 +16,9 @@ from types import MappingProxyType
 import pyarrow.parquet as pq
 
 from harness import exports, files
+from harness.cli.outcome_changes import COLUMNS
 from harness.judging.fingerprint import causes
+from harness.model.rows import TrialVerdict
 from harness.model.units import some
 from harness.storage import unreadable
 from harness.storage.parquet_writer import Packed
@@ -27,6 +29,8 @@ from reports.doubts import contested, doubts
 from reports.earlier import Earlier
 from reports.earlier import write as write_kept
 from reports.pages import outcomes, overview
+from reports.pages.clients import client_page
+from reports.pages.comparisons import Comparison, comparisons
 from reports.pages.rendering import Shared, Texts, render
 from reports.pages.trial_page import TrialRows
 from reports.pages.words import PHASES
@@ -85,9 +89,11 @@ class _Site:
             else published(verdict, self._doubts)
             for verdict in store.verdicts()
         ]
+        self._causes = causes(self._verdicts)
+        self._shared = Shared(place, store.folder, self._run, texts)
 
     def write(self, earlier: Earlier | None, work: Work) -> Path:
-        for folder in ("assets", "trials", "tables"):
+        for folder in ("assets", "trials", "tables", "clients", "comparisons"):
             self._place.folder(folder)
         self._assets()
         pages = self._trials(earlier, work)
@@ -97,12 +103,33 @@ class _Site:
         agreement = agreement_sentence(self._analysis)
         exports.write(self._store, self._verdicts, self._place.building, agreement)
         write_kept(self._place, self._tables.parts, pages, STATED & self._analysis.tables.keys())
-        return self._index(agreement)
+        found = self._comparisons()
+        self._clients(found)
+        return self._index(agreement, found)
+
+    def _comparisons(self) -> list[Comparison]:
+        """Write the page of each comparison."""
+        found = comparisons(self._specs, self._verdicts)
+        for each in found:
+            render(self._shared, "comparison.html", f"comparisons/{each.file}", page=each, heads=COLUMNS)
+        return found
+
+    def _clients(self, compared: Sequence[Comparison]) -> None:
+        """Write the page of each client."""
+        mine: dict[str, list[TrialVerdict]] = {}
+        for verdict in self._verdicts:
+            mine.setdefault(verdict.client, []).append(verdict)
+        windows = self._analysis.by_trial("latency_windows")
+        loads_ns = {row["trial"]: row["load_ns"] for row in self._analysis.rows("trials")}
+        for client, verdicts in mine.items():
+            page = client_page(client, verdicts, windows, loads_ns, self._causes)
+            about = [each for each in compared if client in each.clients]
+            render(self._shared, "client.html", f"clients/{page.file}", page=page, comparisons=about)
 
     def _trials(self, earlier: Earlier | None, work: Work) -> dict[str, str]:
         """Write the page of each trial, or keep it. Return page -> the digest of everything that it shows."""
         digests = {trial: digest for part in self._tables.parts for trial, digest in part.trials.items()}
-        shared = Shared(self._place, self._store.folder, self._run, self._texts)
+        shared = self._shared
         found, left = {}, list[AskedPage]()
         for asked in self._asked():
             path = f"trials/{asked.verdict.trial}.html"
@@ -116,22 +143,22 @@ class _Site:
         work(partial(write_pages, shared), groups)
         return found
 
-    def _index(self, agreement: str) -> Path:
+    def _index(self, agreement: str, compared: Sequence[Comparison]) -> Path:
         clients = sorted({verdict.client for verdict in self._verdicts}, key=by_version)
-        overviews = sorted(
-            outcomes.clients(self._verdicts),
-            key=lambda row: (clients.index(row.client), row.guarantee, row.variant),
-        )
+        overviews = outcomes.clients(self._verdicts, self._causes)
         return render(
-            Shared(self._place, self._store.folder, self._run, self._texts),
+            self._shared,
             "index.html",
             "index.html",
             record=self._record,
             strip=overview.strip(self._record, self._analysis),
             counts=overview.counts(self._verdicts),
-            left_out=outcomes.left_out(self._verdicts),
-            causes=causes(self._verdicts),
+            left_out=outcomes.left_out(self._record, self._verdicts),
+            demanded=outcomes.demanded(self._record, self._verdicts),
+            causes=self._causes,
             overviews=overviews,
+            metrics=outcomes.columns(row.outcomes for row in overviews),
+            comparisons=compared,
             varied=any(row.variant for row in overviews),
             ids={client: f"client-{number}" for number, client in enumerate(clients)},
             matrices=overview.matrices(self._analysis, self._verdicts),

@@ -153,7 +153,7 @@ def _sends(
 
 
 def _percentile(windows: Iterable[dict[str, Any]], done: str) -> Mark:
-    rows = list(windows)
+    rows = [row for row in windows if row["p95_ms"] is not None]
     return {
         "type": "scatter",
         "mode": "lines",
@@ -277,10 +277,10 @@ def _band(start: float, end: float, style: Mark) -> Mark:
 
 def _label(x: float, y: float, text: str, **style: Any) -> Mark:
     place = {"x": x, "y": y, "xref": "x", "yref": "paper", "showarrow": False, "xanchor": "left"}
-    return {**place, "text": _words(text), "font": {"size": 10}, **style}
+    return {**place, "text": shown_text(text), "font": {"size": 10}, **style}
 
 
-def _words(text: str) -> str:
+def shown_text(text: str) -> str:
     """Escape text, since plotly interprets a subset of HTML, including links."""
     return escape(safe_line(text, MAX_CHARS), quote=False)
 
@@ -295,7 +295,7 @@ def _scatter(rows: list[tuple[float, float, str]], style: tuple[str, str, str], 
         axis,
         mode="markers",
         marker=marker,
-        text=[_words(text) for _, _, text in rows],
+        text=[shown_text(text) for _, _, text in rows],
         hovertemplate="%{text}<br>at %{x} ms" + (", took %{y} ms" if axis == "y" else "") + "<extra></extra>",
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from harness.plugins import registry
 from harness.plugins.workload import WorkloadKind
 from harness.text import redaction
 from harness.text.commands import replay_command
+from harness.text.escaping import safe_line
 from reports.doubts import Doubt
 from reports.pages.log_order import log_order
 from reports.pages.tcp_lines import TcpLine, tcp_lines, tcp_notes
@@ -69,6 +70,7 @@ class TrialPage:
     explanations: Row | None
     traffic: Row | None
     lines: Sequence[WireLine]
+    wire: Mapping[str, Any]
     frames: int
     tcp_notes: Sequence[str]
     tcp: Sequence[TcpLine]
@@ -83,6 +85,7 @@ def trial_page(evidence: Evidence, verdict: TrialVerdict, rows: TrialRows, folde
     record = evidence.record
     kind = registry.workload(record.spec.workload.kind)
     resent = {row["frame"] for row in rows.resent}
+    lines = wire_lines(evidence, verdict, resent)
     return TrialPage(
         verdict=verdict,
         spec=record.spec,
@@ -103,7 +106,8 @@ def trial_page(evidence: Evidence, verdict: TrialVerdict, rows: TrialRows, folde
         doubts=rows.doubts,
         explanations=rows.explanations,
         traffic=rows.traffic,
-        lines=wire_lines(evidence, verdict, resent),
+        lines=lines,
+        wire=wire_table(lines),
         frames=len(evidence.frames),
         tcp_notes=tcp_notes(evidence),
         tcp=tcp_lines(evidence),
@@ -118,6 +122,27 @@ def reproduce(spec: TrialSpec, folder: Path) -> str:
     """Return the command that runs exactly this trial again: from its names, or else from its ``folder``."""
     client = spec.client
     return run_command(spec) or replay_command(folder, is_command=bool(client.command), env=client.env)
+
+
+def wire_table(lines: Iterable[WireLine]) -> dict[str, Any]:
+    """Return the frames as the page's script writes them: the class of each column, and rows with their own first."""
+    columns = ["num", "num", "", "", "num", "", "num", "details"]
+    return {"columns": columns, "rows": [_wire_row(line) for line in lines]}
+
+
+def _wire_row(line: WireLine) -> list[str]:
+    marks = {"again": line.again, "fault": line.fault, "gap": line.gap}
+    texts = (
+        str(line.number),
+        f"{line.at_ms:.3f}",
+        line.arrow,
+        f"{line.conn}@{line.broker}",
+        "" if line.correlation_id is None else str(line.correlation_id),
+        line.what,
+        str(line.size_bytes or ""),
+        ("again: " if line.again else "") + line.details,
+    )
+    return [" ".join(name for name, is_so in marks.items() if is_so), *map(safe_line, texts)]
 
 
 def _settings(spec: TrialSpec) -> list[tuple[str, str, str]]:

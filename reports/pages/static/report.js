@@ -2,11 +2,55 @@
 // The address's fragment stores the state of the filter, so that a link shows the same view (also from file://).
 "use strict";
 
-// A figure is JSON, compressed and in base64, so that a page with some thousand points stays small.
-async function figureOf(id) {
+// The data of figures and tables is compressed JSON in base64 (reports/pages/payload.py), so that pages stay small.
+async function unpacked(id) {
   const data = Uint8Array.from(atob(document.getElementById(id).textContent), (char) => char.charCodeAt(0));
   const stream = new Blob([data]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Response(stream).json();
+}
+
+function sums(differences) {
+  let sum = 0;
+  return differences.map((number) => (sum += number));
+}
+
+// Numbers are differences, texts are patterns with numbers.
+function long(values) {
+  if (Array.isArray(values)) return values;
+  if (values.differences) return sums(values.differences).map((number) => number / 1000);
+  const columns = values.numbers.map((each) => each.map(sums));
+  const used = columns.map(() => 0);
+  return values.which.map((place) => {
+    const row = used[place]++;
+    const parts = values.patterns[place].split("\0");
+    return parts[0] + columns[place].map((column, hole) => column[row] + parts[hole + 1]).join("");
+  });
+}
+
+async function figureOf(id) {
+  const figure = await unpacked(id);
+  for (const trace of figure.data) {
+    for (const key of ["x", "y", "text"]) {
+      if (trace[key]) trace[key] = long(trace[key]);
+    }
+  }
+  return figure;
+}
+
+// A long table is written here, cell by cell as text: {"columns": [class, ...], "rows": [[class of the row, text, ...]]}.
+async function writeTables() {
+  for (const body of document.querySelectorAll("tbody[data-rows]")) {
+    const { columns, rows } = await unpacked(body.dataset.rows);
+    for (const [name, ...texts] of rows) {
+      const row = body.insertRow();
+      row.className = name;
+      texts.forEach((text, at) => {
+        const cell = row.insertCell();
+        cell.className = columns[at];
+        cell.textContent = text;
+      });
+    }
+  }
 }
 
 async function drawFigures() {
@@ -65,8 +109,9 @@ function restoreFilter(form) {
 }
 
 document.addEventListener("DOMContentLoaded", () => {
+  window.drawn = writeTables();
   if (window.Plotly) {
-    window.drawn = drawFigures();
+    window.drawn = window.drawn.then(drawFigures);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawFigures);
   }
   const form = document.getElementById("filters");

@@ -41,15 +41,23 @@ def phases(classified: DataFrame) -> DataFrame:
 
 
 def windows(trials: DataFrame, operations: DataFrame) -> DataFrame:
-    """Return ``trial, from_ms, acked, p50_ms, p95_ms, max_ms`` per ``WINDOW_MS`` of invocation since load began."""
+    """Return ``trial, from_ms, offered, acked, p50_ms, p95_ms, max_ms`` per ``WINDOW_MS`` of calls since load began.
+
+    ``acked`` of the ``offered`` sends were acknowledged, at any time. The latencies are those of these.
+    """
     since_ns = F.col("invoke_ns") - F.col("load_ns")
     from_ms = F.floor(since_ns / (WINDOW_MS * NS_PER_MS)) * WINDOW_MS
     return (
-        operations.filter(F.col("outcome") == "ok")
-        .join(trials.filter(F.col("load_ns").isNotNull()).select("trial", "load_ns"), "trial", how="inner")
+        operations.join(
+            trials.filter(F.col("load_ns").isNotNull()).select("trial", "load_ns"), "trial", how="inner"
+        )
         .groupBy("trial", from_ms.alias("from_ms"))
-        .agg(F.count("*").alias("acked"), *_percentiles())
-        .select("trial", "from_ms", "acked", "p50_ms", "p95_ms", "max_ms")
+        .agg(
+            F.count("*").alias("offered"),
+            F.count_if(F.col("outcome") == "ok").alias("acked"),
+            *_percentiles(),
+        )
+        .select("trial", "from_ms", "offered", "acked", "p50_ms", "p95_ms", "max_ms")
     )
 
 

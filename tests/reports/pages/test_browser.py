@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from urllib.parse import unquote, urlsplit
 
+import msgspec
 import pytest
 from msgspec import structs
 
+import testkit.browser
+from harness.judging.availability import availability
+from harness.model.run_files import RUN
 from harness.model.spec import ClientRef
 from harness.storage.run_store import RunStore
+from reports.pages import site
+from reports.pages.payload import unpacked
+from reports.pages.rendering import Shared
 from reports.pages.site import write_site
+from reports.pages.writing import AskedPage
 from testkit.browser import Browser, browser, found
+from tests.reports.conftest import write_run
+from tests.reports.full_story import full_story
 from tests.reports.pages.test_site import HOSTILE, TEXTS, analysis_of_store
+from tests.reports.story import new_story
 
 WIDTHS = (1_400, 800)
 CLIENTS = 12
 SCENARIOS = 5
+ROWS = 60
+CONTRAST = (Path(testkit.browser.__file__).with_name("contrast.js")).read_text()
 
 pytestmark = [
     pytest.mark.long("starts a browser"),
@@ -31,29 +44,45 @@ def page(tmp_path: Path) -> Iterator[Browser]:
         yield shown
 
 
-@pytest.fixture
-def report(whole_story: Callable[..., Any], run_of: Callable[..., RunStore]) -> Path:
-    """A report of twelve clients, one with a hostile name, in some scenarios and two variants."""
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of twelve clients, in some scenarios and two configurations. Some names are hostile.
+
+    Two of the clients are versions of one.
+    """
     stories = []
     for client in range(CLIENTS):
         for scenario in range(SCENARIOS):
-            name = f"a-client-named-{client}"
-            story = whole_story(
+            name = f"a-client-named-{max(1, client)}"
+            ref = ClientRef(name, "1.2.3" if client else HOSTILE)
+            story = full_story(
                 f"t-{client}-{scenario}",
-                client=ClientRef(name, "1.2.3"),
+                client=ref,
                 scenario=f"produce/scenario-number-{scenario}",
-                records=60,
+                records=2_400 if client == 1 and not scenario else 60,
             )
             story.spec = structs.replace(story.spec, variant="+patient" if scenario % 2 else "")
             if client == scenario == 0:
                 story.verdict, story.reason = "fail", HOSTILE
             stories.append(story)
-    store = run_of(*stories)
-    for spec in store.record.plan.trials:
-        verdict = store.verdict(spec.trial)
-        variant = spec.variant + (HOSTILE if spec.trial == "t-0-0" else "")
-        store.write_verdict(structs.replace(verdict, variant=variant))
+    store = write_run(tmp_path_factory.mktemp("run"), stories)
+    record = structs.replace(store.record, thresholds=("given_up < 1%", "longest_gap < 1ms"))
+    (store.folder / RUN).write_bytes(msgspec.json.encode(record))
+    store = RunStore.open(store.folder)
+    for story in stories:
+        verdict = story.judgement()
+        variant = story.spec.variant + (HOSTILE if verdict.trial == "t-0-0" else "")
+        told = availability(story.evidence())
+        store.write_verdict(structs.replace(verdict, variant=variant, availability=told))
     return write_site(store, analysis_of_store(store), TEXTS, store.folder / "report")
+
+
+def kinds_of_pages(report: Path) -> list[Path]:
+    """Return a page of each kind, with the hostile names where there are any."""
+    clients = sorted((report.parent / "clients").iterdir())
+    compared = sorted((report.parent / "comparisons").iterdir())
+    trials = [report.parent / "trials" / name for name in ("t-0-0.html", "t-1-1.html")]
+    return [report, clients[0], clients[-1], compared[0], compared[-1], *trials]
 
 
 def rows_shown(page: Browser) -> int:
@@ -65,10 +94,109 @@ def rows_shown(page: Browser) -> int:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_page_is_wider_than_the_window_or_complains(report: Path, page: Browser, width: int) -> None:
-    for path in (report, report.parent / "trials" / "t-0-0.html", report.parent / "trials" / "t-1-1.html"):
+    for path in kinds_of_pages(report):
         page.open(path, width)
         assert page.value("document.documentElement.scrollWidth") <= width, path
         assert page.said == [], path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_has_enough_contrast(report: Path, page: Browser, scheme: str) -> None:
+    page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    for path in kinds_of_pages(report):
+        page.open(path, 1_400)
+        assert page.value(CONTRAST) == [], path
+
+
+def test_a_pale_text_is_noticed(report: Path, page: Browser) -> None:
+    page.open(report, 1_400)
+    page.value("document.querySelector('h1').style.color = '#999'")
+    assert len(page.value(CONTRAST)) == 1
+
+
+def test_every_link_of_every_kind_of_page_resolves(report: Path, page: Browser) -> None:
+    (report.parents[1] / "tables").mkdir(exist_ok=True)
+    for path in kinds_of_pages(report):
+        page.open(path, 1_400)
+        links = page.value(
+            "[...document.querySelectorAll('[href], script[src]')].map((each) => each.href || each.src)"
+        )
+        assert len(links) > 2
+        for link in map(urlsplit, links):
+            assert link.scheme == "file", link
+            assert Path(unquote(link.path)).exists(), (path, link)
+            if link.fragment and link.path == urlsplit(path.as_uri()).path:
+                assert page.value(f"!!document.getElementById({link.fragment!r})"), link
+
+
+def test_the_four_plots_of_a_client_are_drawn_and_have_tables(report: Path, page: Browser) -> None:
+    page.open(report.parent / "clients" / "a-client-named-1@1.2.3.html", 1_400)
+    plots = page.value(
+        "[...document.querySelectorAll('.plot')].map((plot) => [!!plot.querySelector('svg'), plot.getAttribute('role'),"
+        " document.getElementById(plot.getAttribute('aria-labelledby')).textContent,"
+        " document.getElementById(plot.getAttribute('aria-describedby')).rows.length])"
+    )
+    assert [plot[:3] for plot in plots] == [
+        [True, "img", title]
+        for title in (
+            "Availability over the fault",
+            "Recovery",
+            "Latency",
+            "Duplicates and amplification",
+        )
+    ]
+    assert all(rows > 1 for *_, rows in plots)
+
+
+def test_the_browser_reads_the_same_data_as_was_packed(report: Path, page: Browser) -> None:
+    page.open(report.parent / "trials" / "t-1-1.html", 1_400)
+    text = page.value("document.getElementById('timeline').textContent")
+    read = page.value(
+        "figureOf('timeline').then((figure) => figure.data.map(({x, y, text}) => [x, y, text || null]))"
+    )
+    packed = [[trace["x"], trace["y"], trace.get("text")] for trace in unpacked(text)["data"]]
+    assert read == packed and packed
+
+
+def test_the_frames_of_a_trial_are_written_as_text(report: Path, page: Browser) -> None:
+    page.open(report.parent / "trials" / "t-1-1.html", 1_400)
+    wire = unpacked(page.value("document.getElementById('wire').textContent"))
+    rows = page.value(
+        "[...document.querySelector('table.wire').tBodies[0].rows]"
+        ".map((row) => [...row.cells].map((cell) => cell.textContent))"
+    )
+    assert rows == [row[1:] for row in wire["rows"]] and rows
+
+
+def test_a_matrix_of_sixty_rows_and_twelve_clients_fits(
+    tmp_path: Path, page: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def empty_pages(shared: Shared, asked: Sequence[AskedPage]) -> None:
+        for each in asked:
+            shared.place.write(f"trials/{each.verdict.trial}.html", b"")
+
+    monkeypatch.setattr(site, "write_pages", empty_pages)
+    stories = [
+        new_story(
+            f"t-{client}-{row}",
+            client=ClientRef(f"client-{client}", "10.20.30"),
+            scenario=f"network/row-{row}",
+        )
+        for client in range(CLIENTS)
+        for row in range(ROWS)
+    ]
+    store = write_run(tmp_path / "runs", [], planned=[story.spec for story in stories])
+    for story in stories:
+        store.write_verdict(story.judgement())
+    index = write_site(store, analysis_of_store(store, is_bare=True), TEXTS, store.folder / "report")
+    for width in WIDTHS:
+        page.open(index, width)
+        assert rows_shown(page) == ROWS
+        assert page.value("document.querySelectorAll('table.cells tbody td.cell').length") == ROWS * CLIENTS
+        assert page.value("document.documentElement.scrollWidth") <= width
+    page.open(index, WIDTHS[0])
+    box = "document.querySelector('.tall')"
+    assert page.value(f"{box}.scrollWidth - {box}.clientWidth") <= 0
 
 
 def test_twelve_clients_fit_beside_their_scenarios(report: Path, page: Browser) -> None:

@@ -1,0 +1,88 @@
+"""The data of a page's figures and tables, small: numbers as differences, texts as patterns, compressed, in base64.
+
+``static/report.js`` has the inverse of :func:`packed`. Base64 has no character that HTML interprets.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, pairwise
+from typing import Any
+
+import msgspec
+
+#: The lists of a plot's trace that have a value per point.
+LISTS = ("x", "y", "text")
+#: Numbers have at most this many decimals.
+SCALE = 1_000
+#: Numbers that JavaScript represents exactly, and whose text is the same again. A partition, such as p3, belongs to the
+#: pattern, so that offsets follow each other in their partition.
+_NUMBER = re.compile(r"(?<![0-9p])(?:0|[1-9][0-9]{0,14})(?![0-9])")
+_HOLE = "\0"
+
+
+def packed(document: Mapping[str, Any]) -> str:
+    """Return a document. In a figure, the lists of its traces are written as differences."""
+    data = [
+        {key: _short(value) if key in LISTS else value for key, value in trace.items()}
+        for trace in document.get("data", ())
+    ]
+    small = {**document, "data": data} if data else document
+    return b64encode(zlib.compress(msgspec.json.encode(small), 9)).decode()
+
+
+def unpacked(text: str) -> dict[str, Any]:
+    """Return what :func:`packed` was given."""
+    document: dict[str, Any] = msgspec.json.decode(zlib.decompress(b64decode(text)))
+    for trace in document.get("data", ()):
+        trace.update({key: _long(trace[key]) for key in LISTS if key in trace})
+    return document
+
+
+def _short(values: Sequence[Any]) -> Any:
+    if all(isinstance(value, str) for value in values):
+        return _patterns(values)
+    if all(isinstance(value, (int, float)) for value in values):
+        whole = [round(value * SCALE) for value in values]
+        if all(number / SCALE == value for number, value in zip(whole, values, strict=True)):
+            return {"differences": _differences(whole)}
+    return values
+
+
+def _patterns(texts: Sequence[str]) -> Any:
+    """Return texts as patterns with holes, which pattern each has, and pattern -> the numbers of each hole."""
+    if any(_HOLE in text for text in texts):
+        return texts
+    places: dict[str, int] = {}
+    rows: list[list[list[int]]] = []
+    which = []
+    for text in texts:
+        place = places.setdefault(_NUMBER.sub(_HOLE, text), len(places))
+        if place == len(rows):
+            rows.append([])
+        rows[place].append([int(number) for number in _NUMBER.findall(text)])
+        which.append(place)
+    numbers = [[_differences(column) for column in zip(*each, strict=True)] for each in rows]
+    return {"patterns": list(places), "which": which, "numbers": numbers}
+
+
+def _differences(numbers: Sequence[int]) -> list[int]:
+    return [*numbers[:1], *(after - before for before, after in pairwise(numbers))]
+
+
+def _long(value: Any) -> Any:
+    if isinstance(value, list):
+        return value
+    if "differences" in value:
+        return [number / SCALE for number in accumulate(value["differences"])]
+    rows = [zip(*map(accumulate, columns), strict=True) if columns else None for columns in value["numbers"]]
+    return [_filled(value["patterns"][place], rows[place]) for place in value["which"]]
+
+
+def _filled(pattern: str, rows: Any) -> str:
+    parts = pattern.split(_HOLE)
+    numbers = next(rows) if rows else ()
+    return parts[0] + "".join(f"{number}{part}" for number, part in zip(numbers, parts[1:], strict=True))
