@@ -53,7 +53,7 @@ def test_every_option_that_help_prints_is_on_the_page(page):
 
 def test_row_of_an_option_has_value_bounds_and_default(page):
     text = page("commands")
-    assert "| `-j`, `--jobs` `JOBS` |" in text
+    assert r"| `-j`, `--jobs` `N\|auto` |" in text
     assert re.search(r"^\| `--repeat` `N` \| .* \(from 1 to 1000\) \| `1` \|$", text, re.M)
     assert re.search(r"^\| `--out-dir` `PATH` \| .* \| `runs` \|$", text, re.M)
     assert "kafka-trial run [OPTIONS] [SCENARIO...]" in text
