@@ -21,7 +21,7 @@ from harness.workloads.produce.settings import SETTINGS, refused
 #: Not varied: identity, connection, security, and settings that only exist in one language.
 NOT_VARIED = re.compile(
     r"bootstrap\.servers|client\.id|transaction.*|config\.providers|security\..*|(ssl|sasl)\..*"
-    r"|.*\.(serializer|class|classes|reporters)|metrics\..*"
+    r"|.*\.(serializer|class|classes|reporters)|metric\.reporters"
 )
 RULED = {
     "acks": st.sampled_from(["all", "-1", "0", "1"]),
