@@ -106,9 +106,10 @@ def test_read_only_cache_can_be_used(cache, monkeypatch) -> None:
     def refused(*_: object, **__: object) -> int:
         raise OSError(30, "Read-only file system")
 
-    # Only root can mount a read-only disk.
-    monkeypatch.setattr("harness.provision.lock_files.opened", refused)
-    assert install(place, lambda _: pytest.fail("it is there")) == place
+    with monkeypatch.context() as patch:
+        # Only root can mount a read-only disk.
+        patch.setattr("harness.provision.lock_files.opened", refused)
+        assert install(place, lambda _: pytest.fail("it is there")) == place
     assert not uses.is_used(place)
 
 
