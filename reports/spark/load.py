@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -72,12 +75,27 @@ def _read(spark: SparkSession, part: Part, table: str) -> DataFrame:
     columns = ", ".join(
         f"`{field.name}` {field.dataType.simpleString()}" for field in spark_schema(all_tables()[table])
     )
-    address = f"{part.base}/{table}/{part.folder}".replace("'", "\\'")
+    address = _plain(spark, f"{part.base}/{table}/{part.folder}", name).replace("'", "\\'")
     spark.sql(
         f"CREATE TABLE {name} ({columns}) USING parquet CLUSTERED BY (trial) "
         f"SORTED BY ({SORTED_BY.get(table, 'trial')}) INTO {part.buckets} BUCKETS LOCATION '{address}'"
     )
     return spark.table(name)
+
+
+def _plain(spark: SparkSession, address: str, name: str) -> str:
+    """Return another path of a local folder, without special characters.
+
+    Spark reads a location as a URI: in a folder with a space it would find an empty table, and say nothing.
+    """
+    scratch = spark.conf.get("spark.local.dir", "")
+    parts = urlsplit(address)
+    if not scratch or parts.scheme not in ("", "file"):
+        return address
+    folder = url2pathname(parts.path) if parts.scheme else address
+    link = Path(scratch).parent / name
+    link.symlink_to(Path(folder).absolute(), target_is_directory=True)
+    return str(link)
 
 
 def _check(part: Part, table: str) -> None:
