@@ -124,7 +124,7 @@ def _listed(found: Sequence[Cause], run: Path) -> list[str]:
         level = f" {cause.level} {for_markdown(', '.join(cause.requirements))}." if cause.requirements else ""
         lines.append(
             f"- {shown(cause.verdict)} `{in_code_span(what(cause))}`: {for_markdown(cause.message)} "
-            f"({often(cause)}).{level} Fingerprint {cause.fingerprint}"
+            f"({for_markdown(often(cause))}).{level} Fingerprint {cause.fingerprint}"
         )
         lines.append(f"  - smallest: {command_span(replay(run, cause.smallest, cause))}")
     if len(found) > MAX_CAUSES:
