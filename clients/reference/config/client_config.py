@@ -43,7 +43,7 @@ CLIENT_KEYS: Final[Mapping[str, Key]] = {
     "interceptor.classes": Key((), plugins),
     "metric.reporters": Key((), plugins),
     "metrics.num.samples": Key(2, integer(1)),
-    "metrics.sample.window.ms": Key(30_000, long(1)),
+    "metrics.sample.window.ms": Key(30_000, long(0)),
     "security.protocol": Key("PLAINTEXT", one_of(("PLAINTEXT", "SASL_PLAINTEXT"), any_case=True)),
     "sasl.mechanism": Key("PLAIN", one_of(("PLAIN",))),
     "sasl.jaas.config": Key(None, optional_text),

@@ -46,7 +46,8 @@ class Sensor:
     def read(self, statistic: str, now_ms: int) -> float:
         """Return the "total", or the "avg", "max" or "rate" (per second) of the recent samples.
 
-        Without a recent sample, "avg" and "max" are nan.
+        Without a recent sample, "avg" and "max" are nan. Windows of no length have no rate: it is nan. (Java's client
+        divides by zero there.)
         """
         if statistic == "total":
             return self.total
@@ -54,7 +55,7 @@ class Sensor:
             self._recent.popleft()
         total = sum(sample.total for sample in self._recent)
         if statistic == "rate":
-            return total / self._span_s(now_ms)
+            return total / self._span_s(now_ms) if self.window_ms else nan
         count = sum(sample.count for sample in self._recent)
         if not count:
             return nan

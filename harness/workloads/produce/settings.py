@@ -50,7 +50,7 @@ SETTINGS: Final[Mapping[str, Values]] = {
     "metadata.recovery.strategy": ("rebootstrap", "none"),
     "metrics.num.samples": range(1, 2**31),
     "metrics.recording.level": ("INFO", "DEBUG", "TRACE"),
-    "metrics.sample.window.ms": range(1, 2**63),
+    "metrics.sample.window.ms": _LONG,
     "partitioner.adaptive.partitioning.enable": None,
     "partitioner.availability.timeout.ms": _LONG,
     "partitioner.ignore.keys": None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isnan
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -162,3 +163,11 @@ def test_rate_divides_by_the_time_of_the_samples():
     sensor.record(30, 15_000)
     assert sensor.read("rate", 15_000) == 4
     assert sensor.read("rate", 20_000) == 2  # the first sample has expired, one full window and 5 s count
+
+
+@pytest.mark.parametrize("statistic", ["avg", "max", "rate"])
+def test_windows_of_no_length_have_no_recent_values(statistic):
+    """Kafka allows metrics.sample.window.ms=0."""
+    sensor = Sensor(window_ms=0, samples=2)
+    sensor.record(30, 0)
+    assert isnan(sensor.read(statistic, 5)) and sensor.read("total", 5) == 30
