@@ -6,6 +6,7 @@ shuffle and no sort to join or group them by trial, and a part is read by as man
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
@@ -18,12 +19,14 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 from pyspark.sql import DataFrame, SparkSession
 
-from harness.model.errors import UsageError
+from harness.model.errors import EnvironmentProblem, UsageError
 from harness.storage.parquet_schema import all_tables
 from harness.storage.parquet_writer import arrow_schema
 from reports.spark.schema import SORTED_BY, spark_schema
 
 _numbers = count()
+#: A path that means the same as a path, as a URI, as a pattern, and in a literal of SQL.
+_PLAIN = re.compile(r"[A-Za-z0-9_/.+@=,-]+")
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,8 @@ def parts(base: str) -> list[Part]:
 def load(spark: SparkSession, part: Part) -> Mapping[str, DataFrame]:
     """Return table name -> DataFrame of one part.
 
-    Raises UsageError if a table is missing, or if its columns differ because another version packed it.
+    Raises UsageError if a table is missing, or if its columns differ because another version packed it, and
+    EnvironmentProblem if Spark does not find all its files.
     """
     return {table: _read(spark, part, table) for table in all_tables()}
 
@@ -75,26 +79,37 @@ def _read(spark: SparkSession, part: Part, table: str) -> DataFrame:
     columns = ", ".join(
         f"`{field.name}` {field.dataType.simpleString()}" for field in spark_schema(all_tables()[table])
     )
-    address = _plain(spark, f"{part.base}/{table}/{part.folder}", name).replace("'", "\\'")
     spark.sql(
         f"CREATE TABLE {name} ({columns}) USING parquet CLUSTERED BY (trial) "
-        f"SORTED BY ({SORTED_BY.get(table, 'trial')}) INTO {part.buckets} BUCKETS LOCATION '{address}'"
+        f"SORTED BY ({SORTED_BY.get(table, 'trial')}) INTO {part.buckets} BUCKETS "
+        f"LOCATION '{_location(spark, f'{part.base}/{table}/{part.folder}', name)}'"
     )
-    return spark.table(name)
+    frame = spark.table(name)
+    if (found := len(frame.inputFiles())) != part.buckets:
+        raise EnvironmentProblem(
+            "table-not-whole",
+            "Spark found {found} of the {count} files of {path}/{table}",
+            found=found,
+            count=part.buckets,
+            path=part.base,
+            table=table,
+        )
+    return frame
 
 
-def _plain(spark: SparkSession, address: str, name: str) -> str:
-    """Return another path of a local folder, without special characters.
+def _location(spark: SparkSession, address: str, name: str) -> str:
+    """Return an address that Spark takes literally: a link called ``name`` for a local folder with special characters.
 
-    Spark reads a location as a URI: in a folder with a space it would find an empty table, and say nothing.
+    Spark would take the ``%20`` of a URI for a part of the name, and brackets for a pattern.
     """
-    scratch = spark.conf.get("spark.local.dir", "")
-    parts = urlsplit(address)
-    if not scratch or parts.scheme not in ("", "file"):
-        return address
-    folder = url2pathname(parts.path) if parts.scheme else address
-    link = Path(scratch).parent / name
-    link.symlink_to(Path(folder).absolute(), target_is_directory=True)
+    parts = urlsplit(address) if "://" in address else None
+    if parts and parts.scheme != "file":
+        return address.replace("'", "\\'")
+    folder = Path(url2pathname(parts.path) if parts else address).absolute()
+    if _PLAIN.fullmatch(str(folder)):
+        return str(folder)
+    link = Path(str(spark.conf.get("spark.local.dir"))).parent / name
+    link.symlink_to(folder, target_is_directory=True)
     return str(link)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -44,6 +45,15 @@ def spark() -> Iterator[Any]:
     with spark_session("local[2]") as session:
         yield session
     gc.collect()
+
+
+@pytest.mark.parametrize("name", ["a b", "it's", 'x"y', "50% #1?", "[a]{b}*", "back\\slash", "é:ü", "a%20b"])
+@pytest.mark.parametrize("as_uri", [False, True])
+def test_tables_are_read_from_a_folder_with_any_name(spark, run_of, story, tmp_path, name, as_uri):
+    folder = (tmp_path / name).absolute()
+    shutil.copytree(pack(run_of(story("one"))).folder, folder)
+    [part] = parts(folder.as_uri() if as_uri else str(folder))
+    assert load(spark, part)["trials"].count() == 1
 
 
 def counted_by_hand(story: Any) -> dict[str, int]:
