@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from harness.files import zstd
 from harness.judging.frame_excerpt import WireLine, origin_ns, wire_lines
 from harness.model.contract import Configured
 from harness.model.evidence import Evidence
-from harness.model.rows import RequirementVerdict, TrialVerdict
+from harness.model.rows import RequirementVerdict, TrialRecord, TrialVerdict
 from harness.model.spec import Origin, TrialSpec, own_name
 from harness.planning.run_command import run_command
 from harness.planning.user_settings import written
@@ -94,7 +95,7 @@ def trial_page(evidence: Evidence, verdict: TrialVerdict, rows: TrialRows, folde
         load=kind.shown(record.spec),
         recounted=kind.recounted,
         reproduce=reproduce(record.spec, folder),
-        about={name: _words(value) for name, value in record.client.items() if value is not None},
+        about=_about(record),
         reason_of_ending=record.reason,
         requirements=verdict.requirements,
         faults=_faults(evidence, rows.recovery),
@@ -122,6 +123,13 @@ def reproduce(spec: TrialSpec, folder: Path) -> str:
     """Return the command that runs exactly this trial again: from its names, or else from its ``folder``."""
     client = spec.client
     return run_command(spec) or replay_command(folder, is_command=bool(client.command), env=client.env)
+
+
+def _about(record: TrialRecord) -> dict[str, str]:
+    """Return what the page says of the client: the user's own command, and what the client reported of itself."""
+    argv = record.spec.client.command
+    own = {"command": shlex.join(argv)} if argv else {}
+    return own | {name: _words(value) for name, value in record.client.items() if value is not None}
 
 
 def wire_table(lines: Iterable[WireLine]) -> dict[str, Any]:
