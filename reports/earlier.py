@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from harness.storage import kept
 from harness.storage.parquet_writer import Part
+from harness.system.own_packages import PREFIX
 from reports.place import Place
 
 KEPT = "kept.json"
@@ -68,4 +69,4 @@ def write(place: Place, parts: Iterable[Part], pages: Mapping[str, str], tables:
 
 def code() -> str:
     """Return a digest of the code that determines results and pages."""
-    return kept.code_digest("harness", "reports")
+    return kept.code_digest(f"{PREFIX}harness", f"{PREFIX}reports")

@@ -8,7 +8,7 @@ is made at the first use, in the cache folder. Where there is none, everything i
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -28,6 +28,8 @@ from harness.provision.caches import cache_dir
 T = TypeVar("T")
 
 KEY = "report.key"
+#: What determines results and pages.
+SOURCES = (".py", ".html", ".css", ".js")
 _KEY_BYTES = 32
 
 
@@ -118,16 +120,26 @@ def folder_digest(folder: Path, root: Path) -> str:
 
 @cache
 def code_digest(*packages: str) -> str:
-    """Return the digest of the source files of these packages; a name that is none counts as itself."""
+    """Return the digest of the source files of these packages or modules, given by their full names.
+
+    Raises ValueError for a name without source files: results of another version would be taken for its results.
+    """
     hashed = blake2b(digest_size=16)
     for name in packages:
-        hashed.update(name.encode())
-        spec = find_spec(name) if name.isidentifier() or "." in name else None
-        for place in (spec.submodule_search_locations or ()) if spec else ():
-            for path in sorted(Path(place).rglob("*")):
-                if path.suffix in (".py", ".html", ".css", ".js"):
-                    hashed.update(str(path.relative_to(place)).encode() + path.read_bytes())
+        found = sorted(_sources(name))
+        if not found:
+            raise ValueError(f"{name} has no source files")
+        for path in found:
+            hashed.update(f"{name} {path.name}\n".encode() + path.read_bytes())
     return hashed.hexdigest()
+
+
+def _sources(name: str) -> Iterator[Path]:
+    spec = find_spec(name)
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        yield from (path for path in Path(place).rglob("*") if path.suffix in SOURCES)
+    if spec and spec.origin and not spec.submodule_search_locations:
+        yield Path(spec.origin)
 
 
 def _signature(key: bytes, data: bytes) -> str:

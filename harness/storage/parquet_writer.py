@@ -35,6 +35,7 @@ from harness.storage.buckets import bucket_of, buckets_for
 from harness.storage.parquet_rows import COLUMNS
 from harness.storage.parquet_schema import all_tables
 from harness.storage.run_store import RunStore
+from harness.system.own_packages import PREFIX
 from harness.system.workers import Work, in_this_process
 
 ARROW_TYPES: Mapping[str, pa.DataType] = {
@@ -146,9 +147,9 @@ def _names(parts: Iterable[Part]) -> list[str]:
 
 def _code(finders: Mapping[str, Finder]) -> str:
     """Return a digest of the code that determines the content of the tables."""
-    return kept.code_digest(
-        "harness", *sorted({find.__module__.partition(".")[0] for find in finders.values()})
-    )
+    made = [*finders.values(), *(kind.command for kind in registry.table("workloads").values())]
+    others = {each.__module__.partition(".")[0] for each in made}
+    return kept.code_digest(f"{PREFIX}harness", *sorted(others - {"harness"}))
 
 
 def _write(store: RunStore, folder: Path, finders: Mapping[str, Finder], work: Work) -> list[Part]:

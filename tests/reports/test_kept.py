@@ -87,3 +87,26 @@ def test_tables_that_were_not_signed_are_packed_again(story: Stories, run_of: Ru
     pack(store)
     assert path.read_bytes() == good
     assert (store.folder / "tables" / PARTS).exists()
+
+
+def test_the_digest_of_code_changes_with_any_of_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "made_up" / "inner").mkdir(parents=True)
+    sources = [tmp_path / "made_up" / name for name in ("__init__.py", "inner/deep.py", "page.html")]
+    single = tmp_path / "made_up_module.py"
+    for path in (*sources, single):
+        path.write_text("1")
+    monkeypatch.syspath_prepend(tmp_path)
+    names = ("made_up", "made_up_module")
+    seen = {kept.code_digest.__wrapped__(*names)}
+    for path in (*sources, single):
+        path.write_text("2")
+        seen.add(kept.code_digest.__wrapped__(*names))
+    assert len(seen) == 5
+
+
+def test_code_without_sources_has_no_digest() -> None:
+    """The wheel has our packages under other names. A constant digest would keep results of older versions."""
+    with pytest.raises(ValueError, match="no_such_package"):
+        kept.code_digest("no_such_package")
