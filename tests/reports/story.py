@@ -8,6 +8,7 @@ from harness.model.contract import AnyEvent, OpComplete, OpInvoke
 from harness.model.evidence import PRODUCER, Evidence
 from harness.model.payload import Identity, encode
 from harness.model.rows import (
+    Availability,
     CaptureRecord,
     Ending,
     FaultRow,
@@ -48,6 +49,7 @@ class Story:
     capture: CaptureRecord | None = None
     ending: Ending = Ending.COMPLETE
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(MEANING, 0))
+    availability: Availability = field(default_factory=Availability)
     requirements: tuple[RequirementVerdict, ...] = ()
     verdict: str = "pass"
     reason: str = "nothing was lost"
@@ -134,6 +136,7 @@ class Story:
                 for row in self.faults
             ),
             counts=self.counts,
+            availability=self.availability,
         )
 
 
