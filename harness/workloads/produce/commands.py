@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from harness.model.contract import LoadCommand
-from harness.model.load import drawn_key, topic_names
+from harness.model.load import FIRST, drawn_key, topic_names
 from harness.model.payload import Identity, encode
 from harness.model.spec import TrialSpec, Workload
 
@@ -49,9 +49,9 @@ def key_of(workload: Workload, n: int) -> str | None:
 
 def value_of(workload: Workload, run_id: str, topic: str, n: int) -> str:
     """Return the value of record ``n``, which is sent to ``topic``."""
-    identity = Identity(run_id, topic, workload.producer_of(n), n)
     if workload.load is None:
-        return encode(identity, workload.value_bytes)
+        return encode(Identity(run_id, topic, FIRST, n), workload.value_bytes)
+    identity = Identity(run_id, topic, workload.producer_of(n), n)
     return encode(identity, workload.size_of(n), workload.body_of(n) or "")
 
 
