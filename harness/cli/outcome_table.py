@@ -11,13 +11,11 @@ from harness.cli.console import cell, console, say
 from harness.model.rows import TrialVerdict
 from harness.outcomes import words
 from harness.outcomes.cells import Row, by_client, in_order, table
-from harness.outcomes.thresholds import Evaluation, Met, evaluated
+from harness.outcomes.thresholds import Evaluation, evaluated, sentences
 
 #: A run with at most this many rows is shown cell by cell; a larger one by client.
 MAX_CELLS = 12
 MAX_WIDTH = 24
-#: The maximum number of thresholds on a screen; the run's summary.md has all of them.
-MAX_TOLD = 40
 
 
 def drawn(rows: Sequence[Row]) -> Group:
@@ -69,12 +67,6 @@ def tell_outcomes(verdicts: Sequence[TrialVerdict]) -> None:
 def tell_thresholds(thresholds: Iterable[str], verdicts: Sequence[TrialVerdict]) -> list[Evaluation]:
     """Print each threshold that was missed or not evaluated, and how many were met. Return all evaluations."""
     found = evaluated(thresholds, verdicts)
-    told = [each for result in (Met.MISSED, Met.NOT_EVALUATED) for each in found if each.result is result]
-    for each in told[:MAX_TOLD]:
-        say(each.sentence)
-    if len(told) > MAX_TOLD:
-        say(f"and {len(told) - MAX_TOLD} more that were missed or not evaluated")
-    if found:
-        met = sum(each.result is Met.MET for each in found)
-        say(f"thresholds: {met} of {len(found)} met")
+    for sentence in sentences(found):
+        say(sentence)
     return found

@@ -14,7 +14,7 @@ from harness.judging.fingerprint import Cause, causes, often, replay, what
 from harness.model.rows import TrialVerdict
 from harness.model.verdicts import GLYPHS, SEVERITY, Verdict
 from harness.outcomes import words
-from harness.outcomes.cells import Row, table
+from harness.outcomes.cells import Row, in_order, table
 from harness.outcomes.thresholds import Evaluation, Met, evaluated
 from harness.storage.run_store import LeftOut, RunRecord
 from harness.text.commands import path_word
@@ -96,7 +96,7 @@ def outcomes(rows: Sequence[Row]) -> list[str]:
 
 
 def _thresholds(evaluations: Sequence[Evaluation]) -> list[str]:
-    told = sorted(evaluations, key=lambda each: (RESULTS.index(each.result), each.cell))
+    told = sorted(evaluations, key=lambda each: (RESULTS.index(each.result), in_order(each.cell)))
     lines = [row(["result", "threshold", "where", "observed"]), "|" + " --- |" * 4]
     lines += [
         row(map(for_markdown, (each.result, each.threshold, each.where, each.observed or "none")))
@@ -172,7 +172,7 @@ def _ignored(verdicts: Sequence[TrialVerdict]) -> list[str]:
     lacking = {(each.client, name): why for each in verdicts for name, why in each.not_set.items()}
     return [
         f"- {for_markdown(client)} does not get `{in_code_span(name)}`: {for_markdown(why)}"
-        for (client, name), why in sorted(lacking.items())
+        for (client, name), why in sorted(lacking.items(), key=lambda each: (by_version(each[0][0]), each))
     ]
 
 

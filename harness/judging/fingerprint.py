@@ -25,6 +25,7 @@ from harness.model.rows import Finding, Param, RequirementVerdict, TrialVerdict
 from harness.model.units import some
 from harness.model.verdicts import SEVERITY, Level, Verdict
 from harness.text.commands import replay_command
+from harness.text.version_order import by_version
 
 _ACCUSED = frozenset({Verdict.FAIL, Verdict.EXPECTED_FAIL, Verdict.DIFFERS})
 
@@ -291,9 +292,9 @@ def _size(trial: TrialVerdict) -> tuple[int, int, int, str]:
     )
 
 
-def _rank(cause: Cause) -> tuple[int, tuple[bool, str], int, str, str]:
+def _rank(cause: Cause) -> tuple[object, ...]:
     worst = SEVERITY.index(Verdict(cause.verdict))
-    return worst, _norm(cause.level), -len(cause.trials), cause.client, cause.fingerprint
+    return worst, _norm(cause.level), -len(cause.trials), by_version(cause.client), cause.fingerprint
 
 
 def _norm(level: str) -> tuple[bool, str]:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from harness.model.rows import TrialVerdict
-from harness.outcomes.cells import Cell
+from harness.outcomes.cells import Cell, in_order
 from harness.outcomes.metrics import Better, Metric, counts, metrics
 from harness.outcomes.statistics import (
     CONFIDENCE,
@@ -100,7 +100,7 @@ def changes(pairs: Sequence[Paired]) -> list[Change]:
     known = metrics().values()
     found = [
         change
-        for cell in sorted(rows)
+        for cell in sorted(rows, key=in_order)
         for metric in known
         if metric.better is not Better.NEITHER
         if (change := _change(cell, metric, rows[cell])) is not None

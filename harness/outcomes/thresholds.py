@@ -9,7 +9,7 @@ the threshold in every trial.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import isfinite
@@ -22,7 +22,7 @@ import msgspec
 from harness.model.errors import UsageError, unknown
 from harness.model.rows import TrialVerdict
 from harness.outcomes import words
-from harness.outcomes.cells import Cell, cell_of, counted
+from harness.outcomes.cells import Cell, cell_of, counted, in_order
 from harness.outcomes.metrics import Metric, Unit, metrics
 from harness.outcomes.statistics import quantile
 from harness.text.globs import matches
@@ -48,6 +48,8 @@ UNITS: Final[Mapping[Unit, Mapping[str, float]]] = {
 }
 _LONGEST_NAME: Final = 40
 EXAMPLE: Final = "given_up < 0.1%"
+#: The maximum number of thresholds on a screen; the run's summary.md has all of them.
+MAX_TOLD: Final = 40
 
 
 @dataclass(frozen=True)
@@ -142,11 +144,21 @@ def evaluated(thresholds: Iterable[str], verdicts: Sequence[TrialVerdict]) -> li
         rows.setdefault(cell_of(verdict), []).append(verdict)
     found = []
     for each in map(parsed, thresholds):
-        selected = [cell for cell in sorted(rows) if each.selects(cell)]
+        selected = [cell for cell in sorted(rows, key=in_order) if each.selects(cell)]
         found += [_evaluated(each, cell, rows[cell]) for cell in selected] or [
             Evaluation(each.text, Met.NOT_EVALUATED, Cell(""), "", 0)
         ]
     return found
+
+
+def sentences(evaluations: Sequence[Evaluation]) -> Iterator[str]:
+    """Yield a line for each threshold that was missed or not evaluated, and one with how many were met."""
+    told = [each for result in (Met.MISSED, Met.NOT_EVALUATED) for each in evaluations if each.result is result]
+    yield from (each.sentence for each in told[:MAX_TOLD])
+    if len(told) > MAX_TOLD:
+        yield f"and {len(told) - MAX_TOLD} more that were missed or not evaluated"
+    if evaluations:
+        yield f"thresholds: {len(evaluations) - len(told)} of {len(evaluations)} met"
 
 
 def exit_code(evaluations: Iterable[Evaluation]) -> int:

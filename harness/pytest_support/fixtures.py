@@ -22,6 +22,7 @@ from harness.model.verdicts import Verdict
 from harness.outcomes.metrics import metrics
 from harness.outcomes.thresholds import Met, evaluated
 from harness.planning import selection, validate_plan
+from harness.planning.own_load import OwnLoad
 from harness.planning.plan import SettingsConflict, make_plan
 from harness.planning.user_settings import NONE, UserSettings
 from harness.plugins import registry
@@ -128,6 +129,7 @@ class Trials:
     strict: bool = False
     thresholds: tuple[str, ...] = ()
     settings: UserSettings = NONE
+    load: OwnLoad | None = None
 
     def __call__(
         self,
@@ -148,7 +150,7 @@ class Trials:
         """
         number = self.seed if seed is None else seed
         try:
-            spec = spec_of(scenario, guarantee, self.client, self.session.broker, number, self.settings)
+            spec = spec_of(scenario, guarantee, self.client, self.session.broker, number, self.settings, self.load)
         except SettingsConflict as conflict:
             pytest.skip(log_line(str(conflict)))
         if faults is not None:
@@ -174,8 +176,9 @@ def spec_of(
     broker: str,
     seed: int,
     settings: UserSettings = NONE,
+    load: OwnLoad | None = None,
 ) -> TrialSpec:
-    """Return the trial of a scenario by name.
+    """Return the trial of a scenario by name, with the user's own load if there is one.
 
     Raise UsageError, with a suggestion, for an unknown name, and SettingsConflict if the settings are impossible.
     """
@@ -190,6 +193,6 @@ def spec_of(
             guarantees=tuple(known.guarantees),
             guarantee=guarantee,
         )
-    [chosen] = selection.scenarios([scenario], [guarantee])
+    [chosen] = selection.loaded(selection.scenarios([scenario], [guarantee]), load)
     [spec] = make_plan([chosen], [client], [broker], [seed], settings).trials
     return spec

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ import pytest
 
 if TYPE_CHECKING:
     from harness.model.spec import ClientRef
+    from harness.planning.own_load import OwnLoad
     from harness.planning.user_settings import UserSettings
     from harness.pytest_support.fixtures import Trials
     from harness.running.cluster_session import ClusterSession
@@ -31,6 +33,7 @@ OPTIONS = {
     "out-dir": ("runs", "where evidence is kept"),
     "baseline": ("", "a file of known failures, which are then expected; or: known"),
     "scenario": ("*", "which scenarios the live suites try, a glob"),
+    "load": ("", "what clients send, such as records=100000,size=20..20000,rate=5000"),
     "seeds": ("1", "how many seeds the live suites try, from --kafka-seed upwards"),
 }
 DEFAULT_CLIENT = "reference"
@@ -129,12 +132,15 @@ def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, An
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Print where the evidence is."""
+    """Print whether the thresholds of the options were met, and where the evidence is."""
     session = config.stash.get(SESSION, None)
     if session is not None:
+        from harness.outcomes.thresholds import evaluated, sentences
         from harness.text.commands import path_word
         from harness.text.escaping import log_line
 
+        for sentence in sentences(evaluated(thresholds(config), list(session.store.verdicts()))):
+            terminalreporter.write_line(log_line(f"kafka-trial: {sentence}"))
         terminalreporter.write_line(
             log_line(
                 f"kafka-trial: evidence in {session.store.folder}; kafka-trial report {path_word(session.store.folder)}"
@@ -166,13 +172,29 @@ def is_strict(config: pytest.Config) -> bool:
 
 def thresholds(config: pytest.Config) -> tuple[str, ...]:
     """Return the thresholds of the command line and the ini file. Raise pytest.UsageError for an invalid one."""
-    from harness.model.errors import KafkaTrialError
     from harness.outcomes.thresholds import parsed
-    from harness.text.escaping import log_line
 
     given = (*config.getini("kafka_thresholds"), *(config.getoption("--kafka-threshold") or ()))
-    try:
+    with _usage_errors():
         return tuple(parsed(text).text for text in given)
+
+
+def load(config: pytest.Config) -> OwnLoad | None:
+    """Return what clients send instead of each scenario's own load. Raise pytest.UsageError for an invalid one."""
+    from harness.planning.own_load import parsed
+
+    with _usage_errors():
+        return parsed([setting(config, "load")])
+
+
+@contextmanager
+def _usage_errors() -> Iterator[None]:
+    """Raise an error for the user as pytest.UsageError, with one sentence."""
+    from harness.model.errors import KafkaTrialError
+    from harness.text.escaping import log_line
+
+    try:
+        yield
     except KafkaTrialError as error:
         raise pytest.UsageError(log_line(f"[{error.code}] {error}")) from None
 
@@ -181,19 +203,15 @@ def clients(config: pytest.Config) -> list[ClientRef]:
     """Return the clients under test. Raise pytest.UsageError, with a suggestion, for an unknown one."""
     import shlex
 
-    from harness.model.errors import KafkaTrialError
     from harness.planning import selection
     from harness.system import own_packages
-    from harness.text.escaping import log_line
 
     named = config.getoption("--kafka-client") or os.environ.get("KAFKA_TRIAL_CLIENTS", "").split()
     command = shlex.split(config.getoption("--kafka-command") or "")
     names = named or ([] if command else list(config.getini("kafka_clients")) or [DEFAULT_CLIENT])
-    try:
+    with _usage_errors():
         own_packages.check()
         return selection.clients(names, command)
-    except KafkaTrialError as error:
-        raise pytest.UsageError(log_line(f"[{error.code}] {error}")) from None
 
 
 def settings(config: pytest.Config, more: Sequence[str] = ()) -> UserSettings:
@@ -203,9 +221,7 @@ def settings(config: pytest.Config, more: Sequence[str] = ()) -> UserSettings:
     """
     import shlex
 
-    from harness.model.errors import KafkaTrialError
     from harness.planning.user_settings import parsed
-    from harness.text.escaping import log_line
 
     given = (
         config.getoption("--kafka-setting")
@@ -213,10 +229,8 @@ def settings(config: pytest.Config, more: Sequence[str] = ()) -> UserSettings:
         or list(config.getini("kafka_settings"))
     )
     refs = clients(config)
-    try:
+    with _usage_errors():
         return parsed(given, refs).overridden(parsed(more, refs))
-    except KafkaTrialError as error:
-        raise pytest.UsageError(log_line(f"[{error.code}] {error}")) from None
 
 
 @pytest.fixture(scope="session")
@@ -235,13 +249,14 @@ def kafka_cluster(
     from harness.text.escaping import log_line
 
     config = request.config
+    demanded = thresholds(config)
     try:
         own_packages.check()
         [broker] = brokers([setting(config, "broker")])
         named = setting(config, "baseline")
         known = baseline.load(named) if named else ()
         # A test may hold a lane while a trial uses another.
-        options = Options(max(2, 1 if is_worker(config) else jobs_of(setting(config, "jobs"))))
+        options = Options(max(2, 1 if is_worker(config) else jobs_of(setting(config, "jobs"))), thresholds=demanded)
         record = new_record(Plan(number(config, "seed"), ()), options, known)
         # Properties of the suite, because JUnit's schemas do not allow them in a case.
         for name, told in (("broker", broker), ("seed", setting(config, "seed")), ("run", record.run_id)):
@@ -280,7 +295,13 @@ def kafka_trial(
     of_test = [text for mark in request.node.iter_markers("kafka_settings") for text in mark.args]
     chosen = settings(config, of_test)
     return Trials(
-        kafka_cluster, kafka_client, number(config, "seed"), is_strict(config), thresholds(config), chosen
+        kafka_cluster,
+        kafka_client,
+        number(config, "seed"),
+        is_strict(config),
+        thresholds(config),
+        chosen,
+        load(config),
     )
 
 

@@ -13,11 +13,12 @@ from harness.judging.fingerprint import Cause
 from harness.model.rows import TrialVerdict
 from harness.model.verdicts import SEVERITY, Verdict
 from harness.outcomes import words
-from harness.outcomes.cells import Row, Summary, by_client, table
+from harness.outcomes.cells import Row, Summary, by_client, in_order, table
 from harness.outcomes.metrics import Metric, Unit
 from harness.outcomes.statistics import Interval
 from harness.outcomes.thresholds import Evaluation, Met, evaluated
 from harness.storage.run_store import RunRecord
+from harness.text.version_order import by_version
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def told_interval(interval: Interval | None) -> str:
 def demanded(record: RunRecord, verdicts: Sequence[TrialVerdict]) -> Demanded:
     """Return the thresholds of a run."""
     found = evaluated(record.thresholds, verdicts)
-    rows = sorted(found, key=lambda each: (RESULTS.index(each.result), each.cell))
+    rows = sorted(found, key=lambda each: (RESULTS.index(each.result), in_order(each.cell)))
     return Demanded(rows, sum(each.result is Met.MET for each in found))
 
 
@@ -124,4 +125,9 @@ def left_out(record: RunRecord, verdicts: Iterable[TrialVerdict]) -> list[tuple[
         if verdict.verdict == Verdict.UNSUPPORTED:
             key = (verdict.client, verdict.reason)
             found[key] = found.get(key, 0) + 1
-    return [(client, reason, trials) for (client, reason), trials in sorted(found.items())]
+    return [(client, reason, trials) for (client, reason), trials in sorted(found.items(), key=_by_client)]
+
+
+def _by_client(found: tuple[tuple[str, str], int]) -> tuple[object, ...]:
+    (client, reason), _ = found
+    return by_version(client), reason

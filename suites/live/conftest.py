@@ -18,7 +18,16 @@ from harness.planning.plan import conflict_of
 from harness.plugins import registry
 from harness.plugins.scenario import Scenario
 from harness.pytest_support.fixtures import TrialInconclusive, TrialResult, Trials, spec_of
-from harness.pytest_support.plugin import clients, is_strict, is_worker, number, setting, settings, thresholds
+from harness.pytest_support.plugin import (
+    clients,
+    is_strict,
+    is_worker,
+    load,
+    number,
+    setting,
+    settings,
+    thresholds,
+)
 from harness.running.cluster_session import ClusterSession
 from harness.text.escaping import log_line
 
@@ -29,10 +38,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     config = metafunc.config
     first, broker, chosen = number(config, "seed"), setting(config, "broker"), settings(config)
+    own_load = load(config)
     wanted = _live(setting(config, "scenario"))
     cases = [
         pytest.param(
-            spec := spec_of(name, guarantee, client, broker, seed, chosen),
+            spec := spec_of(name, guarantee, client, broker, seed, chosen, own_load),
             id=f"{name}-{guarantee}-{client}-s{seed}",
             marks=_marks(scenario, spec),
         )

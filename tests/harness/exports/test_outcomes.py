@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from harness.cli.console import console
-from harness.cli.outcome_table import MAX_CELLS, MAX_TOLD, tell_outcomes, tell_thresholds
+from harness.cli.outcome_table import MAX_CELLS, tell_outcomes, tell_thresholds
 from harness.cli.output import run_document
 from harness.exports import markdown
 from harness.exports.junit import junit

@@ -161,12 +161,15 @@ def test_thresholds_and_clients_left_out_are_told(verdict: Verdicts) -> None:
     record = RunRecord(
         "run", "", Plan(1, ()), 1, {}, [], "completed",
         thresholds=("given_up < 1%", "longest_gap < 5s"),
-        left_out=(LeftOut("sarama@1", "tool-missing", "Go is not installed"),),
+        left_out=(LeftOut("sarama@1.16", "tool-missing", "Go is not installed"), LeftOut("sarama@1.3", "gone", "no")),
     )  # fmt: skip
     found = outcomes.demanded(record, [verdict(failed=100)])
     assert found.missed and found.met == 1
     assert [each.result.value for each in found.rows] == ["missed", "met"]
-    assert outcomes.left_out(record, []) == [("sarama@1", "Go is not installed", 0)]
+    assert outcomes.left_out(record, []) == [
+        ("sarama@1.3", "no", 0),
+        ("sarama@1.16", "Go is not installed", 0),
+    ]
 
 
 def test_shares_are_shown_with_range_and_interval(verdict: Verdicts) -> None:
