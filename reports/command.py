@@ -13,9 +13,9 @@ import typer
 from harness import storage
 from harness.cli.console import say
 from harness.cli.examples import examples
-from harness.cli.options import AsJson
+from harness.cli.options import DEFAULT_OUT, AsJson, RunFolder
 from harness.cli.output import print_json
-from harness.model.errors import NothingSelected
+from harness.cli.results import nothing_finished
 from harness.plugins import registry
 from harness.storage.run_store import RunStore
 from harness.system import extras
@@ -76,7 +76,7 @@ def build_report(run: Path, master: str | None = None, out: Path | None = None) 
     store = RunStore.open(run.resolve())
     finished = sum(store.finished(spec.trial) for spec in store.record.plan.trials)
     if not finished:
-        raise NothingSelected("no-finished-trial", "{path} has no finished trial", path=store.folder)
+        raise nothing_finished(store)
     stages = Stages()
     # The place is checked first, so that an unwritable one is reported before the long computation.
     with report_place(store, out) as place, workers(processes_for(finished), PRELOADED) as work:
@@ -111,9 +111,7 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
-    run: Annotated[Path, typer.Argument(help="A run's folder, or a folder of runs (its latest).")] = Path(
-        "runs"
-    ),
+    run: RunFolder = DEFAULT_OUT,
     master: Annotated[str | None, typer.Option("--master", help="Spark's master; default local[*].")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Where to write; default RUN/report.")] = None,
     as_json: AsJson = False,

@@ -1,14 +1,14 @@
 """The options that several commands share, each declared once, and their parsed values.
 
-:class:`Given` holds the options that ``run`` and ``campaign`` have in common; :func:`with_given` adds all of them to a
-command.
+:class:`Given` holds the options of commands that run trials. :class:`GivenPlan` adds those that only ``run`` and
+``campaign`` have. :func:`with_given` adds all of them to a command.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -16,8 +16,8 @@ from typing import Annotated, Any
 
 import typer
 
+from harness import exports
 from harness.cli import completion
-from harness.files import must_be_file
 from harness.model.errors import UsageError
 from harness.model.units import duration_s
 from harness.model.verdicts import Level
@@ -39,6 +39,7 @@ Jobs = Annotated[
     ),
 ]
 OutDir = Annotated[Path, typer.Option(help="The folder for runs.")]
+RunFolder = Annotated[Path, typer.Argument(help="A run's folder, or a folder of runs (its latest).")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only print the plan, its size and an estimate.")]
 
 
@@ -170,11 +171,34 @@ class Options:
 
 @dataclass(frozen=True)
 class Given:
+    """How to run trials, as typed on the command line."""
+
+    setting: Settings = None
+    load: Load = None
+    jobs: Jobs = AUTO
+    max_time: MaxTime = None
+    out_dir: OutDir = DEFAULT_OUT
+    as_json: AsJson = False
+    quiet: Quiet = False
+    client_env: ClientEnv = None
+
+    def options(self) -> Options:
+        """Return the parsed options. Raise UsageError for invalid values."""
+        return Options(
+            jobs_of(self.jobs or AUTO),
+            self.out_dir,
+            as_json=self.as_json,
+            quiet=self.quiet,
+            max_time_s=max_time_of(self.max_time),
+            client_env=tuple(self.client_env or ()),
+        )
+
+
+@dataclass(frozen=True)
+class GivenPlan(Given):
     """How to run a plan, as typed on the command line."""
 
     jobs: Jobs = ""
-    out_dir: OutDir = DEFAULT_OUT
-    max_time: MaxTime = None
     max_failures: MaxFailures = None
     fail_fast: FailFast = False
     shard: Shard = None
@@ -184,15 +208,10 @@ class Given:
     junit: JUnit = None
     summary: Summary = None
     dry_run: DryRun = False
-    as_json: AsJson = False
     capture: Capture = False
-    quiet: Quiet = False
     strict: Strict = False
     level: LevelOption = Counted.SHOULD
-    client_env: ClientEnv = None
     threshold: Threshold = None
-    setting: Settings = None
-    load: Load = None
 
     def options(
         self,
@@ -208,18 +227,15 @@ class Given:
 
         Raise UsageError for invalid values.
         """
-        for path in (self.junit, self.summary):
-            if path is not None:
-                must_be_file(path)
-        return Options(
-            jobs=jobs_of(self.jobs or AUTO) if self.jobs or jobs is None else jobs,
-            out_dir=self.out_dir,
-            dry_run=self.dry_run,
-            as_json=self.as_json,
-            quiet=self.quiet,
-            capture=self.capture,
-            max_time_s=max_time_s if self.max_time is None else max_time_of(self.max_time),
+        exports.must_be_files(self.junit, self.summary)
+        typed = super().options()
+        return replace(
+            typed,
+            jobs=typed.jobs if self.jobs or jobs is None else jobs,
+            max_time_s=max_time_s if typed.max_time_s is None else typed.max_time_s,
             max_failures=1 if self.fail_fast else self.max_failures or max_failures,
+            dry_run=self.dry_run,
+            capture=self.capture,
             shard=shard_of(self.shard),
             repeat=self.repeat,
             deflake=self.deflake,
@@ -229,39 +245,11 @@ class Given:
             partial=partial,
             strict=self.strict,
             level=Level(self.level.upper()),
-            client_env=tuple(self.client_env or ()),
             thresholds=tuple(each.text for each in map(parsed, (*thresholds, *(self.threshold or ())))),
         )
 
 
-@dataclass(frozen=True)
-class Searching:
-    """How to search with live or simulated trials, as typed on the command line."""
-
-    setting: Settings = None
-    load: Load = None
-    jobs: Jobs = AUTO
-    max_time: MaxTime = None
-    out_dir: OutDir = DEFAULT_OUT
-    as_json: AsJson = False
-    quiet: Quiet = False
-    client_env: ClientEnv = None
-
-    def options(self) -> Options:
-        """Return the parsed options. Raise UsageError for invalid values."""
-        return Options(
-            jobs_of(self.jobs),
-            self.out_dir,
-            as_json=self.as_json,
-            quiet=self.quiet,
-            max_time_s=max_time_of(self.max_time),
-            client_env=tuple(self.client_env or ()),
-        )
-
-
-def with_given(
-    command: Callable[..., int], kind: type[Given] | type[Searching] = Given
-) -> Callable[..., int]:
+def with_given(command: Callable[..., int], kind: type[Given] = Given) -> Callable[..., int]:
     """Return ``command`` with the options of ``kind`` in place of its last parameter, ``given``."""
     own = [each for each in signature(command, eval_str=True).parameters.values() if each.name != "given"]
     shared = list(signature(kind, eval_str=True).parameters.values())

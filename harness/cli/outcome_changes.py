@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from harness.exports.markdown import row
+from harness.exports.markdown import head, row
 from harness.judging.outcome_changes import OutcomeChanges
 from harness.model.units import some
 from harness.outcomes import words
@@ -32,7 +32,7 @@ def lines(found: OutcomeChanges) -> Iterator[str]:
 def markdown(found: OutcomeChanges) -> list[str]:
     """Return the changes as a table."""
     told = notable(found)
-    table = [row(COLUMNS), "|" + " --- |" * len(COLUMNS)] if told else []
+    table = head(COLUMNS) if told else []
     common = common_names(found)
     table += [row(map(for_markdown, cells(each, common))) for each in told[:MAX_ROWS]]
     of = [f"Of {', '.join(map(for_markdown, common))}:", ""] if common and told else []
@@ -71,7 +71,7 @@ def cells(each: Change, common: Collection[str] = ()) -> tuple[str, ...]:
         words.told(metric, each.old),
         words.told(metric, each.new),
         _difference(metric, each),
-        f"{each.direction.value} in {moved} of {each.pairs} pairs",
+        f"{each.direction.value} in {moved} of {some(each.pairs, 'pair')}",
     )
 
 

@@ -5,31 +5,28 @@ from __future__ import annotations
 import asyncio
 import platform
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Any
 
 import msgspec
 
-from harness import baseline, exports
+from harness import baseline
 from harness.adapter import environment
-from harness.cli.console import answer, say, summary
+from harness.cli import results
+from harness.cli.console import answer, say
 from harness.cli.interrupts import until_signal
 from harness.cli.live_table import LiveTable
 from harness.cli.options import Options
-from harness.cli.outcome_table import tell_outcomes, tell_thresholds
-from harness.cli.output import print_json, run_document
-from harness.files import write_named
+from harness.cli.output import print_json
+from harness.cli.results import More, exit_code_of, nothing_more
 from harness.judging import repeats
 from harness.model.errors import KafkaTrialError, NothingSelected
 from harness.model.mode import Mode
 from harness.model.rows import TrialVerdict
 from harness.model.spec import Plan, TrialSpec
 from harness.model.units import some
-from harness.model.verdicts import Verdict, exit_code
-from harness.outcomes import thresholds
 from harness.planning import (
     estimate,
     own_commands,
@@ -47,14 +44,6 @@ from harness.storage.run_store import LeftOut, RunRecord, RunStore
 from harness.text import redaction
 from harness.text.commands import path_word
 from harness.text.escaping import safe_line, visible
-
-#: From the verdicts of a run to what a command adds to its JSON document.
-More = Callable[[Sequence[TrialVerdict]], dict[str, Any]]
-
-
-def nothing_more(verdicts: Sequence[TrialVerdict]) -> dict[str, Any]:
-    """Return the addition of a command that adds nothing."""
-    return {}
 
 
 def start(plan: Plan, options: Options, about: Sequence[str] = ()) -> int:
@@ -145,15 +134,9 @@ def publish(store: RunStore, reason: str, options: Options, more: More = nothing
     """
     verdicts = list(store.verdicts())
     store.stop(reason)
-    summary(verdicts, store.folder)
-    tell_outcomes(verdicts)
-    exports.write(store, verdicts)
-    for path, name in ((options.junit, exports.JUNIT), (options.summary, exports.SUMMARY)):
-        if path is not None:
-            write_named(path, store.export(name))
-    added = more(verdicts)
-    if options.as_json:
-        print_json(run_document(store.folder, store.record, verdicts) | added)
+    results.publish(
+        store, verdicts, junit=options.junit, summary=options.summary, as_json=options.as_json, more=more
+    )
     return verdicts
 
 
@@ -204,7 +187,9 @@ def _conclude(
     planned = len(store.record.plan.trials)
     if len(verdicts) < planned:
         allowing = own_commands.option(spec.client for spec in store.record.plan.trials)
-        say(f"{planned - len(verdicts)} of {planned} trials were not run ({_why(installed, reason)})")
+        missing = planned - len(verdicts)
+        verb = "was" if missing == 1 else "were"
+        say(f"{missing} of {some(planned, 'trial')} {verb} not run ({_why(installed, reason)})")
         say(f"hint: continue with: kafka-trial run --resume {path_word(store.folder)}{allowing}")
     if stopped_by is not None:
         return 128 + stopped_by
@@ -213,12 +198,7 @@ def _conclude(
         lacks = 3
     elif not verdicts or (len(verdicts) < planned and not (options.partial or reason == FAILURES)):
         lacks = 4
-    demanded = tell_thresholds(store.record.thresholds, verdicts)
-    code = exit_code(
-        (Verdict(verdict.verdict) for verdict in verdicts),
-        (lacks, thresholds.exit_code(demanded)),
-        strict=options.strict,
-    )
+    code = exit_code_of(store, verdicts, strict=options.strict, lacks=lacks)
     say(f"seed {store.record.plan.seed}; report: kafka-trial report {path_word(store.folder)}; exit {code}")
     return code
 

@@ -14,8 +14,8 @@ from harness.judging.fingerprint import Cause, causes, often, replay, what
 from harness.model.rows import TrialVerdict
 from harness.model.verdicts import GLYPHS, SEVERITY, Verdict
 from harness.outcomes import words
-from harness.outcomes.cells import Row, in_order, table
-from harness.outcomes.thresholds import Evaluation, Met, evaluated
+from harness.outcomes.cells import Row, table
+from harness.outcomes.thresholds import Evaluation, evaluated, worst_first
 from harness.storage.run_store import LeftOut, RunRecord
 from harness.text.commands import path_word
 from harness.text.escaping import command_span, for_markdown, in_code_span
@@ -25,9 +25,6 @@ MAX_CAUSES = 50
 MAX_ROWS = 200
 #: Far below the limit, whatever the other parts need.
 MAX_BYTES = 500_000
-
-#: The results of thresholds, in the order of their table.
-RESULTS = (Met.MISSED, Met.NOT_EVALUATED, Met.MET)
 
 SECTIONS = {
     "Findings": (Verdict.FAIL, Verdict.UNEXPECTED_PASS),
@@ -87,17 +84,21 @@ def row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def head(names: Sequence[str]) -> list[str]:
+    """Return the first two lines of a table."""
+    return [row(names), "|" + " --- |" * len(names)]
+
+
 def outcomes(rows: Sequence[Row]) -> list[str]:
     """Return the table of outcomes."""
-    names = words.headings(rows)
-    lines = [row(names), "|" + " --- |" * len(names)]
+    lines = head(words.headings(rows))
     lines += [row(map(for_markdown, cells)) for cells in words.lines(rows[:MAX_ROWS])]
     return lines if len(rows) <= MAX_ROWS else [*lines, "", f"and {len(rows) - MAX_ROWS} more rows"]
 
 
 def _thresholds(evaluations: Sequence[Evaluation]) -> list[str]:
-    told = sorted(evaluations, key=lambda each: (RESULTS.index(each.result), in_order(each.cell)))
-    lines = [row(["result", "threshold", "where", "observed"]), "|" + " --- |" * 4]
+    told = worst_first(evaluations)
+    lines = head(["result", "threshold", "where", "observed"])
     lines += [
         row(map(for_markdown, (each.result, each.threshold, each.where, each.observed or "none")))
         for each in told[:MAX_ROWS]
@@ -143,10 +144,7 @@ def _matrix(verdicts: Sequence[TrialVerdict]) -> list[str]:
         here = cells.setdefault(place, {})
         here.setdefault(verdict.client, []).append(verdict)
     ranked = sorted(cells, key=lambda place: (_worst(cells[place]), place))
-    lines = [
-        row([*heads, *map(for_markdown, clients)]),
-        "|" + " --- |" * (len(heads) + len(clients)),
-    ]
+    lines = head([*heads, *map(for_markdown, clients)])
     for place in sorted(ranked[:MAX_ROWS]):
         lines.append(
             row([*map(for_markdown, place), *(_cell(cells[place].get(client, [])) for client in clients)])
@@ -159,7 +157,7 @@ def _matrix(verdicts: Sequence[TrialVerdict]) -> list[str]:
 def _clients(verdicts: Sequence[TrialVerdict]) -> list[str]:
     """Return a row per client and a column per guarantee, with the verdicts of all situations and the availability."""
     guarantees = sorted({verdict.guarantee for verdict in verdicts})
-    lines = [row(["client", *map(for_markdown, guarantees)]), "|" + " --- |" * (1 + len(guarantees))]
+    lines = head(["client", *map(for_markdown, guarantees)])
     for client in sorted({verdict.client for verdict in verdicts}, key=by_version):
         mine = [verdict for verdict in verdicts if verdict.client == client]
         cells = ([each for each in mine if each.guarantee == guarantee] for guarantee in guarantees)

@@ -6,7 +6,7 @@ are not compared.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Mapping
 from typing import NamedTuple
 
 from harness.judging.compare import Across, Side, incomparable, key_of, several_versions
@@ -16,6 +16,17 @@ from harness.outcomes.pairs import Change, Paired, changes, paired
 
 #: The name of the configuration that a plan has if the user gave none.
 DEFAULT = "default"
+
+#: How to read the name of a trial's side, if the sides are parts of a run.
+NAMES: Mapping[Across, Callable[[TrialVerdict], str]] = {
+    Across.CLIENTS: lambda verdict: verdict.client,
+    Across.VARIANTS: lambda verdict: verdict.variant or DEFAULT,
+}
+
+
+def part(one: Side, across: Across, name: str) -> Side:
+    """Return the trials of a run that belong to the side with this name."""
+    return Side(one.specs, [verdict for verdict in one.verdicts if NAMES[across](verdict) == name])
 
 
 class OutcomeChanges(NamedTuple):

@@ -153,12 +153,20 @@ def evaluated(thresholds: Iterable[str], verdicts: Sequence[TrialVerdict]) -> li
 
 def sentences(evaluations: Sequence[Evaluation]) -> Iterator[str]:
     """Yield a line for each threshold that was missed or not evaluated, and one with how many were met."""
-    told = [each for result in (Met.MISSED, Met.NOT_EVALUATED) for each in evaluations if each.result is result]
+    told = [
+        each for result in (Met.MISSED, Met.NOT_EVALUATED) for each in evaluations if each.result is result
+    ]
     yield from (each.sentence for each in told[:MAX_TOLD])
     if len(told) > MAX_TOLD:
         yield f"and {len(told) - MAX_TOLD} more that were missed or not evaluated"
     if evaluations:
         yield f"thresholds: {len(evaluations) - len(told)} of {len(evaluations)} met"
+
+
+def worst_first(evaluations: Iterable[Evaluation]) -> list[Evaluation]:
+    """Return the evaluations by result, the missed ones first, and then by row."""
+    ranks = (Met.MISSED, Met.NOT_EVALUATED, Met.MET)
+    return sorted(evaluations, key=lambda each: (ranks.index(each.result), in_order(each.cell)))
 
 
 def exit_code(evaluations: Iterable[Evaluation]) -> int:

@@ -7,6 +7,7 @@ from math import inf
 
 from harness.outcomes.cells import Cell, Row, Summary
 from harness.outcomes.metrics import Metric, Unit, metrics
+from harness.outcomes.statistics import Interval
 
 NONE = "–"
 NEVER = "never"
@@ -49,13 +50,20 @@ def summary(metric: Metric, of: Summary | None) -> str:
     """
     if of is None:
         return NONE
-    if metric.unit is Unit.COUNT or of.low == of.high:
-        return told(metric, of.value)
-    return f"{told(metric, of.value)} ({_range(metric, of)})"
+    range_ = spread(metric, of)
+    return f"{told(metric, of.value)} ({range_})" if range_ else told(metric, of.value)
 
 
-def _range(metric: Metric, of: Summary) -> str:
+def interval(of: Interval | None) -> str:
+    """Return an interval of a share as text; empty if there is none."""
+    return f"{_percents(of.low)}–{percent(of.high)}" if of else ""
+
+
+def spread(metric: Metric, of: Summary) -> str:
+    """Return the range of single trials; empty if they do not differ."""
     low, high = of.low, of.high
+    if metric.unit is Unit.COUNT or low == high:
+        return ""
     if metric.unit is Unit.SHARE and low is not None and high is not None:
         return f"{_percents(low)}–{_percents(high)}"
     ends = [told(metric, low), told(metric, high)]

@@ -19,6 +19,7 @@ import msgspec
 import requests
 
 from harness.model.errors import EnvironmentProblem
+from harness.model.units import some
 from harness.provision import go, kafka, toxiproxy
 from harness.provision.caches import cache_dir, cache_path
 from harness.provision.cargo import find_cargo
@@ -288,5 +289,5 @@ def _leftovers() -> Prerequisite:
         *([f"kill -9 {' '.join(pids)}"] if pids else []),
         *([f"rm -rf {shlex.join(folders)}"] if folders else []),
     ]
-    detail = f"of crashed runs: {len(pids)} processes, {len(folders)} folders"
+    detail = f"of crashed runs: {some(len(pids), 'process')}, {some(len(folders), 'folder')}"
     return Prerequisite("leftovers", ToolState.BROKEN, detail, "; ".join(commands), required=False)

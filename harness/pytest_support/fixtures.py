@@ -150,7 +150,9 @@ class Trials:
         """
         number = self.seed if seed is None else seed
         try:
-            spec = spec_of(scenario, guarantee, self.client, self.session.broker, number, self.settings, self.load)
+            spec = spec_of(
+                scenario, guarantee, self.client, self.session.broker, number, self.settings, self.load
+            )
         except SettingsConflict as conflict:
             pytest.skip(log_line(str(conflict)))
         if faults is not None:

@@ -256,7 +256,9 @@ def kafka_cluster(
         named = setting(config, "baseline")
         known = baseline.load(named) if named else ()
         # A test may hold a lane while a trial uses another.
-        options = Options(max(2, 1 if is_worker(config) else jobs_of(setting(config, "jobs"))), thresholds=demanded)
+        options = Options(
+            max(2, 1 if is_worker(config) else jobs_of(setting(config, "jobs"))), thresholds=demanded
+        )
         record = new_record(Plan(number(config, "seed"), ()), options, known)
         # Properties of the suite, because JUnit's schemas do not allow them in a case.
         for name, told in (("broker", broker), ("seed", setting(config, "seed")), ("run", record.run_id)):

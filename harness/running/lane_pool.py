@@ -132,7 +132,7 @@ class Pool:
             if died == MAX_CLUSTERS:
                 raise BrokerDied(
                     "clusters-died",
-                    "{clusters} clusters of {broker} died; {count} trials were not run",
+                    "{clusters} clusters of {broker} died; trials not run: {count}",
                     clusters=MAX_CLUSTERS,
                     broker=self.broker,
                     count=len(queue),
@@ -182,7 +182,7 @@ class Pool:
             if useless == MAX_SERVERS:
                 raise EnvironmentProblem(
                     "proxies-died",
-                    "lane {lane}: {servers} proxy servers stopped answering; {count} trials were not run",
+                    "lane {lane}: {servers} proxy servers stopped answering; trials not run: {count}",
                     lane=number,
                     servers=MAX_SERVERS,
                     count=len(queue),

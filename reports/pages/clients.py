@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from harness.judging.availability import words as load_words
 from harness.judging.fingerprint import Cause
 from harness.model.rows import TrialVerdict
+from harness.outcomes import words
 from harness.outcomes.cells import Row, by_client, table
 from harness.outcomes.metrics import Metric
 from reports.pages import outcomes
@@ -47,7 +48,7 @@ def client_page(
         verdicts=outcomes.by_verdict(verdicts),
         stories=[story(row, _inside(row, cells)) for row in table(verdicts, by_client)],
         plots=plots(verdicts, windows, loads_ns, element, done),
-        metrics=outcomes.columns(cells),
+        metrics=words.columns(cells),
         cells=cells,
         trials={
             (each.scenario, each.guarantee, each.variant, each.broker): each for each in reversed(verdicts)

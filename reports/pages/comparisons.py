@@ -9,9 +9,10 @@ from itertools import pairwise
 
 from harness.cli import outcome_changes as told
 from harness.judging.compare import Across, Side
-from harness.judging.outcome_changes import DEFAULT, OutcomeChanges, outcome_changes
+from harness.judging.outcome_changes import DEFAULT, NAMES, OutcomeChanges, outcome_changes, part
 from harness.model.rows import TrialVerdict
 from harness.model.spec import TrialSpec
+from harness.outcomes import words
 from harness.outcomes.cells import Row, cell_of, table
 from harness.outcomes.metrics import Metric
 from harness.outcomes.pairs import Direction
@@ -67,11 +68,11 @@ def comparisons(specs: Mapping[str, TrialSpec], verdicts: Sequence[TrialVerdict]
 
     The first is the first in order with which it has trials in common.
     """
-    found = []
+    found, run = [], Side(specs, verdicts)
     for across, candidates, new in _asked(verdicts):
-        after = _side(specs, verdicts, across, new)
+        after = part(run, across, new)
         for old in candidates:
-            before = _side(specs, verdicts, across, old)
+            before = part(run, across, old)
             changes = outcome_changes(before, after, across)
             if changes.pairs:
                 found.append(_comparison(across, old, new, before, after, changes))
@@ -95,22 +96,12 @@ def _asked(verdicts: Iterable[TrialVerdict]) -> Iterator[tuple[Across, Sequence[
             yield Across.VARIANTS, ordered[:number], new
 
 
-def _side(
-    specs: Mapping[str, TrialSpec], verdicts: Iterable[TrialVerdict], across: Across, name: str
-) -> Side:
-    return Side(specs, [verdict for verdict in verdicts if _name(verdict, across) == name])
-
-
-def _name(verdict: TrialVerdict, across: Across) -> str:
-    return verdict.client if across is Across.CLIENTS else verdict.variant or DEFAULT
-
-
 def _comparison(
     across: Across, old: str, new: str, before: Side, after: Side, changes: OutcomeChanges
 ) -> Comparison:
     shown, common = told.notable(changes), told.common_names(changes)
     rows = [*table(before.verdicts), *table(after.verdicts)]
-    metrics = outcomes.columns(rows)
+    metrics = words.columns(rows)
     return Comparison(
         old=old,
         new=new,
@@ -152,7 +143,7 @@ def _situations(
 
 
 def _names(before: Side, after: Side, across: Across) -> tuple[str, str]:
-    return _name(before.verdicts[0], across), _name(after.verdicts[0], across)
+    return NAMES[across](before.verdicts[0]), NAMES[across](after.verdicts[0])
 
 
 def _by_place(across: Across, verdicts: Iterable[TrialVerdict]) -> dict[tuple[str, ...], list[TrialVerdict]]:

@@ -5,18 +5,16 @@ The numbers are those of :mod:`harness.outcomes`, which the terminal and the fil
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from harness.exports.markdown import RESULTS
 from harness.judging.fingerprint import Cause
 from harness.model.rows import TrialVerdict
 from harness.model.verdicts import SEVERITY, Verdict
 from harness.outcomes import words
-from harness.outcomes.cells import Row, Summary, by_client, in_order, table
-from harness.outcomes.metrics import Metric, Unit
-from harness.outcomes.statistics import Interval
-from harness.outcomes.thresholds import Evaluation, Met, evaluated
+from harness.outcomes.cells import Row, Summary, by_client, table
+from harness.outcomes.metrics import Metric
+from harness.outcomes.thresholds import Evaluation, Met, evaluated, worst_first
 from harness.storage.run_store import RunRecord
 from harness.text.version_order import by_version
 
@@ -89,30 +87,17 @@ def by_verdict(verdicts: Iterable[TrialVerdict]) -> list[tuple[str, int]]:
     return [(verdict.value, found.count(verdict)) for verdict in SEVERITY if verdict in found]
 
 
-def columns(rows: Iterable[Row]) -> Mapping[str, Metric]:
-    """Return the metrics that any of these rows has."""
-    return words.columns(list(rows))
-
-
 def shown(metric: Metric, of: Summary | None) -> Shown:
     """Return one outcome as text."""
-    value, _, spread = words.summary(metric, of).partition(" (")
-    interval = of.interval if of and metric.unit is Unit.SHARE else None
-    return Shown(value, spread.removesuffix(")"), told_interval(interval))
-
-
-def told_interval(interval: Interval | None) -> str:
-    """Return an interval of a share as text; empty if there is none."""
-    if interval is None:
-        return ""
-    return f"{words.percent(interval.low).removesuffix('%')}–{words.percent(interval.high)}"
+    if of is None:
+        return Shown(words.NONE, "", "")
+    return Shown(words.told(metric, of.value), words.spread(metric, of), words.interval(of.interval))
 
 
 def demanded(record: RunRecord, verdicts: Sequence[TrialVerdict]) -> Demanded:
     """Return the thresholds of a run."""
     found = evaluated(record.thresholds, verdicts)
-    rows = sorted(found, key=lambda each: (RESULTS.index(each.result), in_order(each.cell)))
-    return Demanded(rows, sum(each.result is Met.MET for each in found))
+    return Demanded(worst_first(found), sum(each.result is Met.MET for each in found))
 
 
 def left_out(record: RunRecord, verdicts: Iterable[TrialVerdict]) -> list[tuple[str, str, int]]:

@@ -10,13 +10,15 @@ from typing import Any
 
 from harness.judging.availability import share_told, words
 from harness.model.rows import TrialVerdict
+from harness.model.units import told_s
 from harness.model.verdicts import SEVERITY, Verdict, worst
+from harness.storage.parquet_schema import OUTCOMES
 from harness.storage.run_store import RunRecord
 from harness.text.version_order import by_version
 from harness.workloads.produce.tables import DELIVERY
 from reports.pages.words import SECOND
 from reports.spark.analysis import Analysis, Row
-from reports.spark.derived import CELL
+from reports.spark.derived import CELL, measured
 
 
 @dataclass(frozen=True)
@@ -101,12 +103,6 @@ def strip(record: RunRecord, analysis: Analysis) -> list[tuple[str, str]]:
     ]
 
 
-def counts(verdicts: Iterable[TrialVerdict]) -> list[tuple[str, int]]:
-    """Return (verdict, number of trials), the worst first."""
-    counted = Counter(verdict.verdict for verdict in verdicts)
-    return [(verdict.value, counted[verdict]) for verdict in SEVERITY if counted[verdict]]
-
-
 def wrong(verdicts: Iterable[TrialVerdict]) -> list[TrialVerdict]:
     """Return the trials that did not pass, the worst first."""
     return sorted(
@@ -144,7 +140,8 @@ def requirements(analysis: Analysis) -> list[dict[str, Any]]:
 def second_judgement(analysis: Analysis) -> list[Row]:
     """Return ``what, meaning, compared, differing`` of PySpark's judgement over all trials, counts first."""
     compared, differing = Counter[str](), Counter[str]()
-    compared["counts"] = analysis.compared * len(DELIVERY)
+    outcomes = measured(analysis.rows("trials"), analysis.rows("judged_outcomes"))
+    compared["counts"] = analysis.compared * len(DELIVERY) + len(outcomes) * len(OUTCOMES)
     differing["counts"] = len(analysis.rows("disagreements"))
     for row in analysis.rows("identities"):
         compared[row["kind"]] += row["compared"]
@@ -158,7 +155,7 @@ def second_judgement(analysis: Analysis) -> list[Row]:
     ]
 
 
-def measured(analysis: Analysis) -> list[Row]:
+def measurements(analysis: Analysis) -> list[Row]:
     """Return the rows of the table measurements, with their latencies (or None) as ``quiet`` and ``during``."""
     latencies: dict[tuple[Any, ...], dict[str, Row]] = {}
     for row in analysis.rows("latency_cells"):
@@ -189,5 +186,4 @@ def _span(trials: Sequence[Row]) -> str:
     ends = [row["end_ns"] for row in trials if row["end_ns"] is not None]
     if not begins or not ends:
         return "unknown"
-    minutes, seconds = divmod(round((max(ends) - min(begins)) / 1e9), 60)
-    return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+    return told_s((max(ends) - min(begins)) / 1e9)

@@ -10,7 +10,7 @@ from harness.model.units import some
 from harness.outcomes import words
 from harness.outcomes.cells import Row, Summary
 from harness.outcomes.metrics import Better, Metric, Unit, metrics
-from reports.pages.outcomes import told_interval
+from reports.pages.outcomes import shown
 
 #: What happened to some elements, and to none, in words.
 HAPPENED = {
@@ -42,7 +42,8 @@ def _sentences(row: Row, cells: Sequence[Row]) -> Iterator[str]:
         return
     element, done = load_words({each.cell.scenario for each in cells})
     left = (
-        f" {row.left_out} more do not count: disturbed, or without an effective fault."
+        f" {row.left_out} more {'does' if row.left_out == 1 else 'do'} not count: disturbed, or without an effective "
+        "fault."
         if row.left_out
         else ""
     )
@@ -61,10 +62,9 @@ def _sentences(row: Row, cells: Sequence[Row]) -> Iterator[str]:
 
 def _share(of: Summary) -> str:
     """Return a share with its interval, and the range of single trials."""
-    percent = metrics()["acknowledged"]
-    told, _, spread = words.summary(percent, of).partition(" (")
-    interval = f", 95% interval {told_interval(of.interval)}" if of.interval else ""
-    return f"{told}{interval}" + (f", single trials {spread.removesuffix(')')}" if spread else "")
+    told = shown(metrics()["acknowledged"], of)
+    interval = f", 95% interval {told.interval}" if told.interval else ""
+    return told.value + interval + (f", single trials {told.spread}" if told.spread else "")
 
 
 def _happened(metric: Metric, of: Summary, element: str, done: str, cells: Sequence[Row]) -> str:

@@ -20,6 +20,7 @@ from harness.cli.outcome_changes import COLUMNS
 from harness.judging.fingerprint import causes
 from harness.model.rows import TrialVerdict
 from harness.model.units import some
+from harness.outcomes import words
 from harness.storage import unreadable
 from harness.storage.parquet_writer import Packed
 from harness.storage.run_store import RunStore
@@ -152,18 +153,18 @@ class _Site:
             "index.html",
             record=self._record,
             strip=overview.strip(self._record, self._analysis),
-            counts=overview.counts(self._verdicts),
+            counts=outcomes.by_verdict(self._verdicts),
             left_out=outcomes.left_out(self._record, self._verdicts),
             demanded=outcomes.demanded(self._record, self._verdicts),
             causes=self._causes,
             overviews=overviews,
-            metrics=outcomes.columns(row.outcomes for row in overviews),
+            metrics=words.columns([row.outcomes for row in overviews]),
             comparisons=compared,
             varied=any(row.variant for row in overviews),
             ids={client: f"client-{number}" for number, client in enumerate(clients)},
             matrices=overview.matrices(self._analysis, self._verdicts),
             requirements=overview.requirements(self._analysis),
-            measured=overview.measured(self._analysis),
+            measured=overview.measurements(self._analysis),
             clients=clients,
             wrong=overview.wrong(self._verdicts),
             agreement=agreement,

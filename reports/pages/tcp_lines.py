@@ -13,6 +13,7 @@ from harness.judging.frame_excerpt import origin_ns
 from harness.model.evidence import Evidence
 from harness.model.rows import CaptureRecord
 from harness.model.tcp_facts import By, TcpFact, What
+from harness.model.units import some
 
 MAX_LINES = 100
 MAX_DISAGREEMENTS = 8
@@ -62,7 +63,7 @@ def tcp_notes(evidence: Evidence) -> list[str]:
     if capture.unavailable_reason is not None:
         return [f"There is no capture: {capture.unavailable_reason}."]
     connections = len({(row.conn, row.broker, row.client_port) for row in evidence.tcp})
-    said = [f"The capture has {capture.packets:,} packets of {connections:,} connections."]
+    said = [f"The capture has {some(capture.packets, 'packet')} of {some(connections, 'connection')}."]
     if connections > MAX_LINES:
         said.append(f"The first {MAX_LINES} are shown.")
     comparison = crosscheck(evidence)
@@ -73,15 +74,15 @@ def _doubt(capture: CaptureRecord) -> str:
     if capture.frames is None:
         return "It is older than the rows of its frames: nothing was compared with it."
     return (
-        f"It is incomplete, so nothing was compared with it: {capture.dropped:,} packets dropped, "
-        f"{capture.cut:,} cut, {capture.unread:,} connections unread."
+        f"It is incomplete, so nothing was compared with it: {some(capture.dropped, 'packet')} "
+        f"dropped, {capture.cut:,} cut, {some(capture.unread, 'connection')} unread."
     )
 
 
 def _compared(comparison: Comparison) -> Sequence[str]:
     explained = (
-        f"The witness recorded the same {comparison.agreed:,} frames; {comparison.ruled:,} more differ by a rule of "
-        f"the witness, {comparison.cut_off:,} were under way when their connection ended."
+        f"The witness recorded the same {some(comparison.agreed, 'frame')}; {comparison.ruled:,} more differ by a rule "
+        f"of the witness, {comparison.cut_off:,} were under way when their connection ended."
     )
     disagreements = [f"⚠ {one}." for one in comparison.disagreements[:MAX_DISAGREEMENTS]]
     left = len(comparison.disagreements) - len(disagreements)

@@ -49,8 +49,9 @@ GUARANTEES: Mapping[str, str] = {
 
 #: The comparisons of the second judgement, in one sentence each: the counts, the kinds of anomalies, the explanations.
 SECOND: Mapping[str, str] = {
-    "counts": "Nine counts of each trial: "
-    "sent, acknowledged, failed, unknown, in the log, lost, duplicated, reordered, unexpected.",
+    "counts": "Nine counts of each trial (sent, acknowledged, failed, unknown, in the log, lost, duplicated, "
+    "reordered, unexpected) and its outcomes (offered, acknowledged, failed, unknown, gap, recovery, latency, "
+    "requests, bytes).",
     "lost": "The acknowledged records without a copy in the log.",
     "duplicated": "The copies in the log after the first copy of their record.",
     "reordered": (

@@ -33,10 +33,17 @@ from reports.spark.transforms.stored import stored as stored_records
 
 Row = dict[str, Any]
 
-#: The results that Spark computes, by trial, and the tables that are read as they were packed.
+#: Results that are read as they were packed, each with its table.
+PACKED = {
+    "trials": "trials",
+    "requirements": "requirements",
+    "judged": "delivery",
+    "judged_outcomes": "outcomes",
+}
+#: The results that Spark computes, by trial, and those of :data:`PACKED`.
 STATED = frozenset({
     "delivery", "identities", "explanations", "latency", "latency_windows", "recovery", "resent", "traffic",
-    "outcomes", "trials", "requirements", "judged", "judged_outcomes",
+    "outcomes", *PACKED,
 })  # fmt: skip
 
 
@@ -118,7 +125,7 @@ def merged(found: Iterable[Mapping[str, pa.Table]]) -> dict[str, pa.Table]:
 
 def _part(spark: SparkSession, part: Part) -> dict[str, pa.Table]:
     tables = load(spark, part)
-    stated = {name: part.read(name) for name in ("trials", "requirements", "delivery", "outcomes")}
+    stated = {name: part.read(table).replace_schema_metadata(None) for name, table in PACKED.items()}
     versions = set(stated["trials"]["schema_version"].to_pylist()) - {SCHEMA_VERSION}
     if versions:
         raise UsageError(
@@ -130,13 +137,7 @@ def _part(spark: SparkSession, part: Part) -> dict[str, pa.Table]:
         )
     found = in_one_job(results(tables))
     spark.catalog.clearCache()
-    return {
-        **found,
-        "trials": stated["trials"].replace_schema_metadata(None),
-        "requirements": stated["requirements"].replace_schema_metadata(None),
-        "judged": stated["delivery"].replace_schema_metadata(None),
-        "judged_outcomes": stated["outcomes"].replace_schema_metadata(None),
-    }
+    return {**found, **stated}
 
 
 def in_one_job(frames: Mapping[str, DataFrame]) -> dict[str, pa.Table]:

@@ -114,13 +114,17 @@ def derived(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
 def disagreements(rows: Rows) -> list[Row]:
     """Return ``trial, count, judged, recomputed`` where they differ. A trial missing on one side has None there."""
     counted = sorted(row["trial"] for row in rows["trials"] if row["counted"])
-    # A verdict of an earlier version has fewer outcomes; those are not compared.
-    whole = {row["trial"] for row in rows["judged_outcomes"] if row["requests"] is not None}
-    measured = [trial for trial in counted if trial in whole]
+    outcomes = measured(rows["trials"], rows["judged_outcomes"])
     return [
         *_differing(counted, sorted(DELIVERY), rows["judged"], rows["delivery"]),
-        *_differing(measured, sorted(OUTCOMES), rows["judged_outcomes"], rows["outcomes"]),
+        *_differing(outcomes, sorted(OUTCOMES), rows["judged_outcomes"], rows["outcomes"]),
     ]
+
+
+def measured(trials: Iterable[Row], judged: Iterable[Row]) -> list[str]:
+    """Return the trials whose outcomes are compared. A verdict of an earlier version has too few of them."""
+    whole = {row["trial"] for row in judged if row["requests"] is not None}
+    return sorted(row["trial"] for row in trials if row["counted"] and row["trial"] in whole)
 
 
 def _differing(

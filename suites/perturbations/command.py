@@ -16,11 +16,12 @@ from rich.table import Table
 
 from harness.cli.console import answer, say
 from harness.cli.examples import examples
-from harness.cli.options import AsJson, Jobs, Quiet, processes_of
+from harness.cli.options import DEFAULT_OUT, AsJson, Jobs, Quiet, RunFolder, processes_of
 from harness.cli.output import print_json
 from harness.cli.selecting import Seed
 from harness.model.errors import NothingSelected, unknown
 from harness.model.rows import TrialVerdict
+from harness.model.units import some
 from harness.planning import validate_plan
 from harness.plugins import registry
 from harness.plugins.perturbation import Perturbation
@@ -47,9 +48,7 @@ def register(app: typer.Typer) -> None:
 
 
 def perturb(
-    run: Annotated[Path, typer.Argument(help="A run's folder, or a folder of runs (its latest).")] = Path(
-        "runs"
-    ),
+    run: RunFolder = DEFAULT_OUT,
     kind: Annotated[
         list[str] | None, typer.Option("--kind", metavar="GLOB", help="Only these perturbations; repeatable.")
     ] = None,
@@ -76,7 +75,7 @@ def perturb(
     if not tried:
         raise NothingSelected(
             "no-perturbation-fits",
-            "none of the {count} kinds fits any of the {trials} trials that passed",
+            "no perturbation fits; kinds: {count}, trials that passed: {trials}",
             count=len(kinds),
             trials=len(trials),
         )
@@ -89,9 +88,10 @@ def perturb(
         _tell(found, not_judged)
     code = 1 if document["escaped"] else 0
     say(
-        f"{len(trials)} trials, {document['kinds']} of {len(kinds)} kinds fitted, {document['tried']} tried, "
-        f"{document['caught']} caught ({document['share']:.1%}), {len(document['escaped'])} escaped, "
-        f"{len(not_judged)} not judged; {time.monotonic() - began:.0f} s; exit {code}"
+        f"{some(len(trials), 'trial')}, {document['kinds']} of {some(len(kinds), 'kind')} fitted, "
+        f"{document['tried']} tried, {document['caught']} caught ({document['share']:.1%}), "
+        f"{len(document['escaped'])} escaped, {len(not_judged)} not judged; {time.monotonic() - began:.0f} s; "
+        f"exit {code}"
     )
     return code
 

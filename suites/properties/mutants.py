@@ -12,6 +12,7 @@ from rich.table import Table
 from harness.cli.console import answer, say
 from harness.cli.output import print_json
 from harness.model.errors import NothingSelected, unknown
+from harness.model.units import some
 from harness.plugins import registry
 from harness.plugins.mutant import PREFIX
 from harness.simulated.selection import is_simulated
@@ -54,8 +55,8 @@ def mutants(
             say(f"{by} has neither a mutant nor a stand-in")
     code = 1 if escaped or accused else 0
     say(
-        f"{len(chosen)} mutants, {len(tried)} times to be caught, {len(escaped)} escaped; clients without a defect "
-        f"were accused {len(accused)} times; {time.monotonic() - began:.0f} s; exit {code}"
+        f"{some(len(chosen), 'mutant')}, {some(len(tried), 'time')} to be caught, {len(escaped)} escaped; clients "
+        f"without a defect were accused {some(len(accused), 'time')}; {time.monotonic() - began:.0f} s; exit {code}"
     )
     return code
 
@@ -102,7 +103,9 @@ def _control(tried: Sequence[Caught], examples: int, seed: int) -> list[Caught]:
         same = mutant.of, each.by, () if each.by in properties() else mutant.scenarios
         counts[same] = max(counts.get(same, min(examples, CONTROL_EXAMPLES)), each.examples or examples)
     controls = [accuse(*same, count, seed) for same, count in counts.items()]
-    say(f"clients without a defect: {sum(counts.values())} examples of {len(counts)} properties and checks")
+    say(
+        f"clients without a defect: {some(sum(counts.values()), 'example')}, properties and checks: {len(counts)}"
+    )
     return [each for each in controls if each.examples is not None]
 
 

@@ -13,17 +13,17 @@ from harness.baseline.file import appended, in_force, parse, read, without
 from harness.baseline.upkeep import contradicted, missing, unneeded
 from harness.cli.console import answer, say
 from harness.cli.examples import examples
-from harness.cli.options import AsJson
+from harness.cli.options import AsJson, RunFolder
 from harness.cli.output import print_json
+from harness.cli.results import finished
 from harness.files import must_be_file, write_named
 from harness.judging.fingerprint import causes, document, line
-from harness.model.errors import NothingSelected, UsageError
+from harness.model.errors import UsageError
 from harness.model.rows import TrialVerdict
 from harness.model.units import some
 from harness.model.verdicts import Verdict
 from harness.storage.run_store import RunStore
 
-Run = Annotated[Path, typer.Argument(help="A run's folder, or a folder of runs (its latest).")]
 File = Annotated[Path, typer.Option("--file", help="The list of known failures, a TOML file.")]
 Source = Annotated[str, typer.Option("--file", metavar="FILE|known", help="The list of known failures.")]
 
@@ -43,7 +43,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="baseline", no_args_is_help=True)
 
 
-def update(run: Run, file: File, as_json: AsJson = False) -> int:
+def update(run: RunFolder, file: File, as_json: AsJson = False) -> int:
     """Add the fewest entries that cover the failures of a complete run. Write their reasons yourself afterwards."""
     store = RunStore.open(run)
     verdicts = _whole(store)
@@ -56,7 +56,7 @@ def update(run: Run, file: File, as_json: AsJson = False) -> int:
     return 0
 
 
-def prune(run: Run, file: File, as_json: AsJson = False) -> int:
+def prune(run: RunFolder, file: File, as_json: AsJson = False) -> int:
     """Remove the entries whose trials are in a complete run that did not need them."""
     verdicts = _whole(RunStore.open(run))
     text = read(str(file))
@@ -68,10 +68,10 @@ def prune(run: Run, file: File, as_json: AsJson = False) -> int:
     return 0
 
 
-def check(run: Run, file: Source, as_json: AsJson = False) -> int:
+def check(run: RunFolder, file: Source, as_json: AsJson = False) -> int:
     """List new failures, known failures that passed, and expired entries; exit 1 if there are any."""
     store = RunStore.open(run)
-    verdicts = _verdicts(store)
+    verdicts = finished(store)
     entries = parse(read(file), file)
     known = in_force(entries)
     expired = [entry for entry in entries if entry not in known]
@@ -98,19 +98,12 @@ def check(run: Run, file: Source, as_json: AsJson = False) -> int:
     return 1 if lines else 0
 
 
-def _verdicts(store: RunStore) -> list[TrialVerdict]:
-    verdicts = list(store.verdicts())
-    if not verdicts:
-        raise NothingSelected("no-finished-trial", "{path} has no finished trial", path=store.folder)
-    return verdicts
-
-
 def _whole(store: RunStore) -> list[TrialVerdict]:
     """Return all verdicts of a run.
 
     Raise UsageError if it is incomplete, since it cannot show whether the entries for the other trials are needed.
     """
-    verdicts, planned = _verdicts(store), len(store.record.plan.trials)
+    verdicts, planned = finished(store), len(store.record.plan.trials)
     if len(verdicts) < planned:
         raise UsageError(
             "run-incomplete",

@@ -11,7 +11,7 @@ import typer
 from harness.cli import completion
 from harness.cli.console import say
 from harness.cli.examples import examples
-from harness.cli.options import Options, Searching, with_given
+from harness.cli.options import Given, Options, with_given
 from harness.cli.output import print_json
 from harness.cli.run_plan import new_record
 from harness.cli.search_session import carry_out, live_run
@@ -39,7 +39,7 @@ EXAMPLES = examples(
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("bisect", epilog=EXAMPLES)(with_given(bisect, Searching))
+    app.command("bisect", epilog=EXAMPLES)(with_given(bisect))
 
 
 def bisect(
@@ -73,7 +73,7 @@ def bisect(
     seed: Seed = 1,
     seeds: Seeds = 1,
     *,
-    given: Searching,
+    given: Given,
 ) -> int:
     """Find the first bad version of a client between a good and a bad one, or the version that fixed it."""
     options = given.options()

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from harness.adapter import environment
 from harness.cli import campaign_plan, run_plan
 from harness.cli.examples import examples
-from harness.cli.options import Given, jobs_of, max_time_of, with_given
+from harness.cli.options import GivenPlan, jobs_of, max_time_of, with_given
 from harness.cli.selecting import Clients, MaybeSeed, MaybeSeeds, OwnCommand, OwnName
 from harness.model.errors import Collecting
 from harness.outcomes.thresholds import parsed
@@ -30,7 +30,7 @@ EXAMPLES = examples(
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("campaign", epilog=EXAMPLES)(with_given(campaign))
+    app.command("campaign", epilog=EXAMPLES)(with_given(campaign, GivenPlan))
 
 
 def campaign(
@@ -44,7 +44,7 @@ def campaign(
     name: OwnName = None,
     command: OwnCommand = None,
     *,
-    given: Given,
+    given: GivenPlan,
 ) -> int:
     """Run a campaign file. Options override the file, and so does your own client's command line after --."""
     told = _with_load(campaign_file.load(file), given.load)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,11 +14,11 @@ from harness.cli.console import answer, say
 from harness.cli.examples import examples
 from harness.cli.options import AsJson, Form, InForm
 from harness.cli.output import print_json
+from harness.cli.results import nothing_finished
 from harness.exports import markdown
 from harness.judging.compare import Across, Difference, Side, VerdictChange, compare, side, versions_of
-from harness.judging.outcome_changes import DEFAULT, outcome_changes
-from harness.model.errors import NothingSelected, UsageError, unknown
-from harness.model.rows import TrialVerdict
+from harness.judging.outcome_changes import NAMES, outcome_changes, part
+from harness.model.errors import UsageError, unknown
 from harness.outcomes.pairs import Direction
 from harness.storage.run_store import RunStore
 from harness.text.escaping import for_markdown
@@ -62,7 +62,7 @@ def diff(
     across, before, after = sides(*stores, between)
     for store, one in zip(stores, (before, after), strict=True):
         if not one.verdicts:
-            raise NothingSelected("no-finished-trial", "{path} has no finished trial", path=store.folder)
+            raise nothing_finished(store)
     differences = compare(before, after, across)
     outcomes = outcome_changes(before, after, across)
     told = [each for each in differences if each.change != VerdictChange.SAME]
@@ -100,9 +100,9 @@ def sides(old: RunStore, new: RunStore, between: tuple[str, str] | None) -> tupl
     before, after = (side(store.record.plan.trials, store.verdicts()) for store in (old, new))
     if between is None:
         return Across.RUNS, before, after
-    for across, name_of in NAMES.items():
-        parts = [_part(one, name, name_of) for one, name in zip((before, after), between, strict=True)]
-        if all(part.verdicts for part in parts):
+    for across in NAMES:
+        parts = [part(one, across, name) for one, name in zip((before, after), between, strict=True)]
+        if all(each.verdicts for each in parts):
             return across, parts[0], parts[1]
     for one, name in zip((before, after), between, strict=True):
         known = sorted({name_of(verdict) for verdict in one.verdicts for name_of in NAMES.values()})
@@ -114,17 +114,6 @@ def sides(old: RunStore, new: RunStore, between: tuple[str, str] | None) -> tupl
         old=between[0],
         new=between[1],
     )
-
-
-#: How to read the name of a trial's side. Several sides may have the same trial otherwise.
-NAMES: Mapping[Across, Callable[[TrialVerdict], str]] = {
-    Across.CLIENTS: lambda verdict: verdict.client,
-    Across.VARIANTS: lambda verdict: verdict.variant or DEFAULT,
-}
-
-
-def _part(one: Side, name: str, name_of: Callable[[TrialVerdict], str]) -> Side:
-    return Side(one.specs, [verdict for verdict in one.verdicts if name_of(verdict) == name])
 
 
 def _counted(counts: Counter[str]) -> str:
@@ -155,7 +144,7 @@ def _markdown(folders: Sequence[str], summary: str, told: Sequence[Difference]) 
     old, new = map(for_markdown, folders)
     lines = [f"# kafka-trial diff: {old} and {new}", "", for_markdown(summary)]
     if told:
-        lines += ["", markdown.row(COLUMNS), "|" + " --- |" * len(COLUMNS)]
+        lines += ["", *markdown.head(COLUMNS)]
     lines += [markdown.row(map(for_markdown, _cells(each))) for each in told[:MAX_ROWS]]
     if len(told) > MAX_ROWS:
         lines += ["", f"and {len(told) - MAX_ROWS} more"]

@@ -8,15 +8,11 @@ from typing import Annotated
 import typer
 
 from harness import exports
-from harness.cli import console
 from harness.cli.console import answer, say
 from harness.cli.examples import examples
 from harness.cli.options import AsJson, JUnit, Strict, Summary
-from harness.cli.outcome_table import tell_outcomes, tell_thresholds
-from harness.cli.output import print_json, run_document
+from harness.cli.results import exit_code_of, publish
 from harness.model.units import some
-from harness.model.verdicts import Verdict, exit_code
-from harness.outcomes import thresholds
 from harness.storage import merging
 from harness.text.commands import path_word
 
@@ -49,24 +45,17 @@ def merge(
     exports.must_be_files(junit, summary)
     store = merging.merge(run, out)
     record, verdicts = store.record, list(store.verdicts())
-    exports.write(store, verdicts)
-    exports.copy(store, junit, summary)
-    console.summary(verdicts, store.folder)
-    tell_outcomes(verdicts)
-    if as_json:
-        print_json(run_document(store.folder, record, verdicts))
-    else:
+    publish(store, verdicts, junit=junit, summary=summary, as_json=as_json)
+    if not as_json:
         answer(str(store.folder))
     lacks = 0
     if record.left_out:
         lacks = 3
     elif not verdicts or record.stop_reason != merging.COMPLETED or len(verdicts) < len(record.plan.trials):
         lacks = 4
-        say(
-            f"{len(verdicts)} of {len(record.plan.trials)} known trials have a verdict ({record.stop_reason})"
-        )
-    missed = thresholds.exit_code(tell_thresholds(record.thresholds, verdicts))
-    code = exit_code((Verdict(verdict.verdict) for verdict in verdicts), (lacks, missed), strict=strict)
+        known = some(len(record.plan.trials), "known trial")
+        say(f"finished: {len(verdicts)} of {known} ({record.stop_reason})")
+    code = exit_code_of(store, verdicts, strict=strict, lacks=lacks)
     say(
         f"merged {some(len(record.merged), 'run')} into {store.folder}; "
         f"report: kafka-trial report {path_word(store.folder)}; exit {code}"

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from harness.cli.console import answer
 from harness.cli.examples import examples
-from harness.cli.options import AsJson, Form, InForm, Threshold
+from harness.cli.options import DEFAULT_OUT, AsJson, Form, InForm, RunFolder, Threshold
 from harness.cli.outcome_table import drawn, tell_thresholds
 from harness.cli.output import print_json
+from harness.cli.results import finished
 from harness.exports import markdown
 from harness.exports import outcomes as exported
-from harness.model.errors import NothingSelected
 from harness.outcomes.cells import by_client, cell_of, table
 from harness.outcomes.thresholds import exit_code, parsed
 from harness.storage.run_store import RunStore
@@ -41,21 +40,17 @@ def register(app: typer.Typer) -> None:
 
 
 def outcomes(
-    run: Annotated[Path, typer.Argument(help="A run's folder, or a folder of runs (its latest).")] = Path(
-        "runs"
-    ),
+    run: RunFolder = DEFAULT_OUT,
     by: Annotated[
         By, typer.Option(help="A row per scenario and guarantee of each client, or per client.")
-    ] = (By.CELL),
+    ] = By.CELL,
     threshold: Threshold = None,
     form: InForm = Form.TEXT,
     as_json: AsJson = False,
 ) -> int:
     """Show what happened to the data in a run; exit 1 if a threshold is missed."""
     store = RunStore.open(run)
-    verdicts = list(store.verdicts())
-    if not verdicts:
-        raise NothingSelected("no-finished-trial", "{path} has no finished trial", path=store.folder)
+    verdicts = finished(store)
     demanded = (*store.record.thresholds, *(parsed(text).text for text in threshold or ()))
     rows = table(verdicts, by_client if by is By.CLIENT else cell_of)
     if as_json or form is Form.JSON:

@@ -21,7 +21,8 @@ from harness.cli.console import say
 from harness.cli.examples import examples
 from harness.cli.options import Options
 from harness.cli.reproduction import Reproduction
-from harness.cli.run_plan import More, carry_out, new_record, publish, tell_plan
+from harness.cli.results import More
+from harness.cli.run_plan import carry_out, new_record, publish, tell_plan
 from harness.cli.selecting import OtherBroker, OwnCommand
 from harness.files import present, read_named, read_stored
 from harness.files.row_files import read_json

@@ -12,7 +12,7 @@ from harness.adapter import environment
 from harness.cli import run_plan
 from harness.cli.console import say
 from harness.cli.examples import examples
-from harness.cli.options import AllowCommand, Given, with_given
+from harness.cli.options import AllowCommand, GivenPlan, with_given
 from harness.cli.selecting import Brokers, Clients, Guarantees, OwnCommand, OwnName, Scenarios, Seed, Seeds
 from harness.judging.repeats import attempt_of
 from harness.model.errors import NothingSelected, UsageError
@@ -36,7 +36,7 @@ def register(app: typer.Typer) -> None:
         "run",
         epilog=EXAMPLES,
         context_settings={"allow_interspersed_args": True},
-    )(with_given(run))
+    )(with_given(run, GivenPlan))
 
 
 def run(
@@ -60,7 +60,7 @@ def run(
     name: OwnName = None,
     command: OwnCommand = None,
     *,
-    given: Given,
+    given: GivenPlan,
 ) -> int:
     """Run a finite plan and judge every trial of it."""
     options = given.options()

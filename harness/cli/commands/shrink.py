@@ -16,7 +16,7 @@ from harness.cli import options as shared
 from harness.cli.commands.replay import Trial, located, moved, read_plan
 from harness.cli.console import say
 from harness.cli.examples import examples
-from harness.cli.options import Options, Searching, with_given
+from harness.cli.options import Given, Options, with_given
 from harness.cli.output import print_json
 from harness.cli.run_plan import new_record
 from harness.cli.search_session import carry_out, live_run, simulated_run
@@ -57,7 +57,7 @@ EXAMPLES = examples(
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("shrink", epilog=EXAMPLES)(with_given(shrink, Searching))
+    app.command("shrink", epilog=EXAMPLES)(with_given(shrink))
 
 
 def shrink(
@@ -76,7 +76,7 @@ def shrink(
     ] = False,
     command: OwnCommand = None,
     *,
-    given: Searching,
+    given: Given,
 ) -> int:
     """Reduce a failing trial as far as possible: the fewest faults, then shorter, earlier and simpler ones."""
     options = given.options()

@@ -96,9 +96,6 @@ function filterMatrix(form) {
 }
 
 function restoreFilter(form) {
-  const rows = [...document.querySelectorAll("table.cells tbody tr")];
-  const shown = document.getElementById("shown");
-  shown.textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows`;
   const state = new URLSearchParams(location.hash.slice(1));
   form.elements.cell.value = state.get("cell") || "";
   form.elements.client.value = state.get("client") || "";

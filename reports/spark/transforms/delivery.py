@@ -12,20 +12,20 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from harness.workloads.produce.tables import DELIVERY
-from reports.spark.transforms.stored import outcome_is
+from reports.spark.transforms.stored import said
 
 COUNTED = ("lost", "duplicated", "reordered", "unexpected")
 
 
 def delivery(trials: DataFrame, operations: DataFrame, stored: DataFrame, anomalies: DataFrame) -> DataFrame:
-    """Return ``trial`` and the counts of ``parquet_schema.DELIVERY``, one row for each trial, even without records."""
+    """Return ``trial`` and the counts of ``DELIVERY``, one row for each trial, even without records."""
     in_log = stored.groupBy("trial").agg(F.count("*").alias("in_log"))
     wrong = anomalies.groupBy("trial").agg(
         *(F.count_if(F.col("kind") == kind).alias(kind) for kind in COUNTED)
     )
     return (
         trials.select("trial")
-        .join(said(operations), "trial", how="left")
+        .join(_sent(operations), "trial", how="left")
         .join(in_log, "trial", how="left")
         .join(wrong, "trial", how="left")
         .fillna(0)
@@ -33,11 +33,6 @@ def delivery(trials: DataFrame, operations: DataFrame, stored: DataFrame, anomal
     )
 
 
-def said(operations: DataFrame) -> DataFrame:
+def _sent(operations: DataFrame) -> DataFrame:
     """Return ``trial, sent, acked, failed, unknown``, as the client reported them."""
-    return operations.groupBy("trial").agg(
-        F.count("*").alias("sent"),
-        F.count_if(outcome_is("ok")).alias("acked"),
-        F.count_if(outcome_is("fail")).alias("failed"),
-        F.count_if(outcome_is("info")).alias("unknown"),
-    )
+    return operations.groupBy("trial").agg(F.count("*").alias("sent"), *said())

@@ -12,6 +12,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from reports.spark.transforms.stored import said
+
 WINDOW_MS = 250
 NS_PER_MS = 1_000_000
 
@@ -35,7 +37,7 @@ def phases(classified: DataFrame) -> DataFrame:
     """Return ``trial, phase, acked, failed, unknown, p50_ms, p95_ms, p99_ms, max_ms``."""
     return (
         classified.groupBy("trial", "phase")
-        .agg(*_counts(), *_percentiles())
+        .agg(*said(), *_percentiles())
         .select("trial", "phase", "acked", "failed", "unknown", "p50_ms", "p95_ms", "p99_ms", "max_ms")
     )
 
@@ -89,13 +91,6 @@ def _phase() -> Column:
         .when(ended <= first, "before")
         .otherwise("after")
     )
-
-
-def _counts() -> list[Column]:
-    return [
-        F.count_if(F.col("outcome") == outcome).alias(name)
-        for outcome, name in (("ok", "acked"), ("fail", "failed"), ("info", "unknown"))
-    ]
 
 
 def _percentiles() -> list[Column]:

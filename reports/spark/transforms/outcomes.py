@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from harness.storage.parquet_schema import OUTCOMES
-from reports.spark.transforms.stored import outcome_is
+from reports.spark.transforms.stored import outcome_is, said
 
 NS_PER_MS = 1_000_000
 #: The longest gap that still counts as steady, without linger.ms.
@@ -21,7 +21,10 @@ STEADY_MS = 1_000
 def outcomes(
     trials: DataFrame, operations: DataFrame, events: DataFrame, faults: DataFrame, requests: DataFrame
 ) -> DataFrame:
-    """Return ``trial`` and the columns of ``OUTCOMES``, one row for each trial. ``requests``: see :func:`requests`."""
+    """Return ``trial`` and the columns of ``OUTCOMES``, one row for each trial.
+
+    ``requests``: see :func:`load_requests`.
+    """
     of_trial = _moments(trials, events, faults)
     waits = _waits(operations, of_trial)
     found = (
@@ -61,11 +64,7 @@ def _moments(trials: DataFrame, events: DataFrame, faults: DataFrame) -> DataFra
 
 
 def _said(operations: DataFrame) -> DataFrame:
-    counted = (("ok", "acked"), ("fail", "failed"), ("info", "unknown"))
-    return operations.groupBy("trial").agg(
-        F.count("*").alias("offered"),
-        *(F.count_if(outcome_is(outcome)).alias(name) for outcome, name in counted),
-    )
+    return operations.groupBy("trial").agg(F.count("*").alias("offered"), *said())
 
 
 def _latencies(operations: DataFrame) -> DataFrame:

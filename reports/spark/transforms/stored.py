@@ -32,6 +32,12 @@ def outcome_is(outcome: str) -> Column:
     return F.col("outcome") == outcome
 
 
+def said() -> list[Column]:
+    """Return ``acked, failed, unknown``: the number of records by what the client reported."""
+    names = {"ok": "acked", "fail": "failed", "info": "unknown"}
+    return [F.count_if(outcome_is(outcome)).alias(name) for outcome, name in names.items()]
+
+
 def stored(trials: DataFrame, operations: DataFrame, log_records: DataFrame) -> DataFrame:
     """Return ``n, outcome`` and columns of ``log_records``, one row per data record.
 

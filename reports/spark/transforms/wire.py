@@ -15,7 +15,9 @@ PART = ("trial", "frame", "partition")
 
 
 def resent(produce_parts: DataFrame, stored: DataFrame) -> DataFrame:
-    """Return ``trial, frame, partition`` of request parts that send again. ``stored``: see ``delivery``."""
+    """Return ``trial, frame, partition`` of request parts that send again. ``stored``: see
+    :func:`reports.spark.transforms.stored.stored`.
+    """
     return same_bytes(produce_parts).union(further_copies(produce_parts, stored)).distinct().select(*PART)
 
 

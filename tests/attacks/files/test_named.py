@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness import files
-from harness.cli.options import Given, Options
+from harness.cli.options import GivenPlan, Options
 from harness.cli.run_plan import publish
 from harness.model.errors import EnvironmentProblem, UsageError
 from testkit.codes import coded, has_error, raises_code
@@ -178,7 +178,7 @@ def test_new_file_respects_the_umask(tmp_path) -> None:
 def test_folder_is_refused_before_the_run(tmp_path, outside, plant, option, what) -> None:
     plant(tmp_path / "out", what, outside)
     with raises_code(UsageError, "path-is-folder", path=re.compile(r"out$")):
-        Given(**{option: tmp_path / "out"}).options(jobs=1)
+        GivenPlan(**{option: tmp_path / "out"}).options(jobs=1)
     with raises_code(UsageError, "path-is-folder", path=re.compile(r"out$")):
         files.write_named(tmp_path / "out", DATA)
 

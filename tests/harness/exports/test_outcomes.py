@@ -23,6 +23,7 @@ from harness.model.rows import Availability
 from harness.model.spec import Plan
 from harness.outcomes.cells import table
 from harness.outcomes.metrics import metrics
+from harness.outcomes.thresholds import MAX_TOLD
 from harness.storage.run_store import RunRecord
 from harness.text.escaping import for_logs
 

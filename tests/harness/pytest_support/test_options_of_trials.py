@@ -60,7 +60,9 @@ def run_pytest(pytester):
 
     def run(source, *args):
         paths = [pytester.makepyfile(source)] if source else ["--pyargs", "kafka_trial.live"]
-        return pytester.runpytest_subprocess("-p", "fake_cluster", "-p", "no:cacheprovider", "-s", *paths, *args)
+        return pytester.runpytest_subprocess(
+            "-p", "fake_cluster", "-p", "no:cacheprovider", "-s", *paths, *args
+        )
 
     return run
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from harness.model.rows import Availability, FaultVerdict, TrialVerdict
 from harness.model.spec import Plan
+from harness.outcomes import words
 from harness.outcomes.cells import by_client, table
 from harness.storage.run_store import LeftOut, RunRecord
 from reports.pages import outcomes
@@ -174,7 +175,7 @@ def test_thresholds_and_clients_left_out_are_told(verdict: Verdicts) -> None:
 
 def test_shares_are_shown_with_range_and_interval(verdict: Verdicts) -> None:
     (row,) = outcomes.clients([verdict(1, 10), verdict(2, 30)])
-    metric = outcomes.columns([row.outcomes])["given_up"]
+    metric = words.columns([row.outcomes])["given_up"]
     shown = outcomes.shown(metric, row.outcomes.outcomes["given_up"])
     assert (shown.value, shown.spread) == ("2.0%", "1.0–3.0") and shown.interval
 

@@ -124,6 +124,7 @@ def analysis_of_store(
         "trials": [
             {"trial": v.trial, "counted": True, "load_ns": 0, "end_ns": 90_000_000_000} for v in verdicts
         ],
+        "judged_outcomes": [{"trial": verdict.trial, "requests": 1} for verdict in verdicts],
         "delivery": [{"trial": verdict.trial} | verdict.counts for verdict in verdicts],
         "disagreements": list(disagreements),
         "identities": [*identities],
@@ -223,7 +224,7 @@ def test_page_links_the_capture_if_it_exists(small: Stories, run_of: Runs, analy
     store = run_of(captured, small("not"))
     write_site(store, analysis_of(store), TEXTS, store.folder / "report")
     found = pages(store.folder / "report" / "trials")
-    assert "The capture has 3 packets of 1 connections." in found["captured.html"].text
+    assert "The capture has 3 packets of 1 connection." in found["captured.html"].text
     assert "refused by proxy" in found["captured.html"].text
     assert any(link.endswith("/tcp.jsonl.zst") for link in found["captured.html"].links)
     assert not any(link.endswith("/capture.pcapng") for link in found["captured.html"].links)
