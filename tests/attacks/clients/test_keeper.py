@@ -37,6 +37,7 @@ def keep(request: pytest.FixtureRequest) -> Iterator[Keep]:
         asked = {
             "argv": [sys.executable, "-I", "-S", "-c", code],
             "env": dict(os.environ),
+            "folder": None,
             "file_bytes": 2**20,
             "namespace": request.param != "without a namespace",
             "oom_score": 0,

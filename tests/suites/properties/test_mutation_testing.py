@@ -13,7 +13,7 @@ from clients.seeding.table import mutants as all_mutants
 from harness.cli.main import call
 from harness.plugins import registry
 from suites.properties import mutants, mutation_testing
-from suites.properties.command import EXAMPLES
+from suites.properties.command import TRIES
 from suites.properties.mutation_testing import Caught, catch, idle_catchers
 from suites.properties.property import properties, try_property, walk
 from suites.properties.stand_ins import STAND_INS
@@ -35,12 +35,12 @@ SOME = ("wrong_hash_seed", "ends_batches_twice", "retries_with_new_sequence")
 def test_mutant_is_caught(name, seed):
     assert MUTANTS[name].caught_by
     for by in MUTANTS[name].caught_by:
-        assert catch(name, by, EXAMPLES, seed).examples, f"{name} escapes {by} with seed {seed}"
+        assert catch(name, by, TRIES, seed).examples, f"{name} escapes {by} with seed {seed}"
 
 
 def test_mutant_that_ends_itself_is_judged_by_another_trial():
     """With this seed it frees memory twice in one of the trials, which its own pool refuses."""
-    assert catch("expired_batch_is_sent_again", "bookkeeping", EXAMPLES, 4_053_141_986).examples
+    assert catch("expired_batch_is_sent_again", "bookkeeping", TRIES, 4_053_141_986).examples
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_each_property_fails_for_some_client(id, seed):
     broken = STAND_INS.get(id) or components_of(
         next(name for name, mutant in MUTANTS.items() if id in mutant.caught_by)
     )
-    assert try_property(properties()[id], broken, EXAMPLES, at_seed=seed) is not None
+    assert try_property(properties()[id], broken, TRIES, at_seed=seed) is not None
 
 
 def test_check_names_a_mutant_that_names_it():
