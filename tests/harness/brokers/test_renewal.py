@@ -79,7 +79,7 @@ async def topics_and_their_settings_go(lab: Any, cluster: LocalCluster) -> None:
 async def settings_of_brokers_are_found(lab: Any, cluster: LocalCluster) -> None:
     await cluster.alterations.alter_brokers(EXPIRATION, "1")
     reason = await lack(cluster)
-    assert reason is not None and all(each in reason for each in (EXPIRATION, "1, 3", "86400000, 5"))
+    assert reason is not None and all(each in reason for each in (EXPIRATION, " 1, 3,", " 86400000, 5"))
     await cluster.alterations.alter_brokers(EXPIRATION, None)
     assert await cluster.renew() is None
 

@@ -63,7 +63,7 @@ TRIALS = st.lists(
 )
 ACCUSED = {Verdict.FAIL, Verdict.EXPECTED_FAIL, Verdict.DIFFERS}
 #: With --level must, a trial also lists the differences that do not count.
-LISTED = ACCUSED | {Verdict.PASS, Verdict.NOT_EXERCISED}
+JUDGED = ACCUSED | {Verdict.PASS, Verdict.NOT_EXERCISED}
 Said = tuple[str, tuple[tuple[str, str], ...]]
 
 
@@ -78,13 +78,13 @@ def said_of(trial: TrialVerdict) -> dict[Said, set[str]]:
 
 
 @given(TRIALS)
-def test_every_finding_of_an_accused_trial_is_in_exactly_one_group(trials: list[TrialVerdict]) -> None:
+def test_every_finding_of_a_judged_trial_is_in_exactly_one_group(trials: list[TrialVerdict]) -> None:
     found = [(cause, trial) for cause in causes(trials) if cause.anomaly for trial in cause.trials]
     told = Counter((trial, cause.code) for cause, trial in found)
     meant = Counter(
         (trial.trial, code)
         for trial in trials
-        if trial.verdict in LISTED and findings(trial)
+        if trial.verdict in JUDGED and findings(trial)
         for code, _ in said_of(trial)
     )
     assert told == meant

@@ -103,7 +103,7 @@ def test_an_impossible_load_is_refused(text, code):
 
 
 def test_an_unknown_key_is_refused():
-    with pytest.raises(UsageError):
+    with raises_code(UsageError, "unknown-name", name="recordz"):
         own_load.parsed(["recordz=5"])
 
 

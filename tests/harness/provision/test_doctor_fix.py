@@ -141,6 +141,7 @@ def test_a_failed_repair_does_not_stop_the_others(ready: Any, capsys: pytest.Cap
     capsys.readouterr()
     command.doctor(fix=True, as_json=False)
     said = "".join(capsys.readouterr())
+    # Once for the attempt, and once for its failure.
     assert said.replace("\n", " ").count(f"{GO}@{registry.client(GO).default_version} ") == 2
     assert installed(PYTHON).exists()
 

@@ -89,7 +89,9 @@ def test_only_a_client_that_kills_a_broker_alone_is_left_out(campaign):
     assert {code for trial, code in codes.items() if "reference" in trial} == {"fine"}
     mine = [code for trial, code in codes.items() if "confluent" in trial]
     assert sorted(set(mine)) == sorted(["broker-died", LEFT_OUT]) and mine.count("broker-died") == 1
-    assert sum(sentence.startswith(f"{HOSTILE} ") for sentence in seen.said) == 1
+    [died] = [trial for trial, code in codes.items() if code == "broker-died"]
+    assert [died in said for said in seen.said if said.startswith(f"{HOSTILE} ")] == [True]
+    assert not any(said.startswith(f"{HONEST} ") for said in seen.said)
     assert all(seen.store.finished(spec.trial) for spec in seen.plan.trials)
 
 

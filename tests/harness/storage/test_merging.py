@@ -138,15 +138,19 @@ def test_two_runs_of_one_shard_are_refused(shard, plan, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "change", [lambda trials: trials[1:], lambda trials: (trials[1], trials[0], *trials[2:])]
+    ("change", "code"),
+    [
+        (lambda trials: trials[1:], "shard-not-valid"),
+        (lambda trials: (trials[1], trials[0], *trials[2:]), "shards-not-the-plan"),
+    ],
+    ids=["removed", "swapped"],
 )
-def test_a_plan_that_was_tampered_with_is_refused(shard, tmp_path, change):
+def test_a_plan_that_was_tampered_with_is_refused(shard, tmp_path, change, code):
     runs = [shard(1), shard(2), shard(3)]
     store = RunStore(runs[0])
     store.replace_plan(replace(store.record.plan, trials=change(store.record.plan.trials)))
-    with pytest.raises(UsageError) as caught:
+    with raises_code(UsageError, code):
         merge(runs, tmp_path / "merged")
-    assert caught.value.code in ("shard-not-valid", "shards-not-the-plan")
 
 
 @pytest.mark.parametrize("number", [0, -1, 4, 2**70])
@@ -156,7 +160,7 @@ def test_a_shard_number_out_of_range_is_refused(shard, tmp_path, number):
     (run / RUN).write_text(
         text.replace('"number":1', f'"number":{number}').replace('"number": 1', f'"number": {number}')
     )
-    with pytest.raises(UsageError):
+    with raises_code(UsageError, "shard-not-valid"):
         merge([run], tmp_path / "merged")
 
 
@@ -176,9 +180,9 @@ def test_links_and_pipes_in_a_trial_are_not_copied(shard, plan, tmp_path):
     assert not (store.trial_folder(plan.trials[0].trial) / "pipe").exists()
 
 
-def test_whatever_is_at_the_place_and_was_not_merged_from_these_shards_stays(shard, tmp_path):
+def test_only_a_run_merged_from_these_shards_is_replaced(shard, tmp_path):
     runs = [shard(1), shard(2), shard(3)]
-    for name in ("file", "folder", "run"):
+    for name, code in (("file", "merge-place-taken"), ("folder", "not-a-run"), ("run", "merge-place-taken")):
         place = tmp_path / name
         if name == "file":
             place.write_text("mine")
@@ -188,7 +192,7 @@ def test_whatever_is_at_the_place_and_was_not_merged_from_these_shards_stays(sha
         else:
             merge(runs[:2], place)
         before = content(tmp_path)
-        with pytest.raises(UsageError):
+        with raises_code(UsageError, code):
             merge(runs, place)
         assert content(tmp_path) == before
     with raises_code(UsageError, "merge-inside-run"):

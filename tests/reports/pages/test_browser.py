@@ -64,6 +64,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
             story.spec = structs.replace(story.spec, variant="+patient" if scenario % 2 else "")
             if client == scenario == 0:
                 story.verdict, story.reason = "fail", HOSTILE
+                story.frames = [structs.replace(frame, note=HOSTILE, api=HOSTILE) for frame in story.frames]
             stories.append(story)
     store = write_run(tmp_path_factory.mktemp("run"), stories)
     record = structs.replace(store.record, thresholds=("given_up < 1%", "longest_gap < 1ms"))
@@ -158,14 +159,20 @@ def test_the_browser_reads_the_same_data_as_was_packed(report: Path, page: Brows
     assert read == packed and packed
 
 
-def test_the_frames_of_a_trial_are_written_as_text(report: Path, page: Browser) -> None:
-    page.open(report.parent / "trials" / "t-1-1.html", 1_400)
+@pytest.mark.parametrize(("trial", "is_hostile"), [("t-0-0", True), ("t-1-1", False)])
+def test_the_frames_of_a_trial_are_written_as_text(
+    report: Path, page: Browser, trial: str, is_hostile: bool
+) -> None:
+    page.open(report.parent / "trials" / f"{trial}.html", 1_400)
     wire = unpacked(page.value("document.getElementById('wire').textContent"))
     rows = page.value(
         "[...document.querySelector('table.wire').tBodies[0].rows]"
         ".map((row) => [...row.cells].map((cell) => cell.textContent))"
     )
     assert rows == [row[1:] for row in wire["rows"]] and rows
+    assert any("<img src=x" in cell for row in rows for cell in row) is is_hostile
+    assert page.value("document.querySelectorAll('table.wire td *').length") == 0
+    assert page.said == []
 
 
 def test_a_matrix_of_sixty_rows_and_twelve_clients_fits(

@@ -266,12 +266,14 @@ def test_text_of_a_client_never_becomes_markup(small: Stories, run_of: Runs, ana
         }
 
     plain, hostile = harmless("plain"), harmless(HOSTILE)
+    assert hostile.keys() == plain.keys()
+    assert any(page.figures for page in plain.values())
     for name, page in hostile.items():
         assert HOSTILE in page.text
         assert page.tags == plain[name].tags
         assert page.attributes == plain[name].attributes
-        for figure in page.figures.values():
-            assert json.loads(figure)
+        assert page.figures.keys() == plain[name].figures.keys()
+        assert all(json.loads(figure) for figure in page.figures.values())
 
 
 def test_figures_are_valid_for_plotly(small: Stories, run_of: Runs, analysis_of: Analyses) -> None:

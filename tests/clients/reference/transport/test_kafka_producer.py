@@ -110,6 +110,8 @@ def test_blocking_call_in_a_callback_is_refused(producer, method):
 def test_close_sends_buffered_records_and_is_idempotent(producer, plugins):
     """PRD-CLS-03, -05."""
     p = producer(linger_ms=60_000, delivery_timeout_ms=300_000, **plugins)
+    name = f"kafka-producer {p.config.client_id}"
+    assert name in {thread.name for thread in threading.enumerate()}
     futures = [p.send("t", b"v", partition=0) for _ in range(10)]
     p.close()
     assert [future.result(0).offset for future in futures] == list(range(10))
@@ -119,7 +121,7 @@ def test_close_sends_buffered_records_and_is_idempotent(producer, plugins):
         p.send("t", b"v")
     with pytest.raises(IllegalStateError):
         p.close(-1)
-    assert f"kafka-producer {p.config.client_id}" not in {thread.name for thread in threading.enumerate()}
+    assert name not in {thread.name for thread in threading.enumerate()}
 
 
 def test_close_with_timeout_runs_every_callback(broker, producer):
