@@ -16,8 +16,8 @@ from harness.brokers.admin import EARLIEST, TIMEOUT_S, Admin
 from harness.brokers.connection import NotYet
 from harness.brokers.deadline import insist
 from harness.limits.meter import STORED_BYTES, STORED_RECORDS, Meter
+from harness.model import payload
 from harness.model.errors import KafkaTrialError
-from harness.model.payload import SHORT_BYTES, decode, encode
 from harness.model.rows import LogRecord
 from harness.wire.errors import TooLarge, WireError
 from harness.wire.primitives import Data
@@ -166,25 +166,13 @@ def log_records(topic: str, partition: int, batch: RecordBatch) -> list[LogRecor
         return [row(Record(header.base_offset, header.max_timestamp_ms, None, None), None, None)]
     if header.is_control:
         return [row(record, control_type(record), None) for record in batch.records]
-    return [row(record, _text(record.key), *_short(record.value)) for record in batch.records]
+    return [row(record, _text(record.key), *payload.kept(record.value)) for record in batch.records]
 
 
 def _sequence(header: BatchHeader, offset: int) -> int:
     if header.base_sequence == NO_SEQUENCE:
         return NO_SEQUENCE
     return increment_sequence(header.base_sequence, offset - header.base_offset)
-
-
-def _short(data: bytes | None) -> tuple[str | None, int | None]:
-    """Return a value and None, or the short form of a long value and its size.
-
-    A long value is checked here, so that the evidence of a large load fits into memory.
-    """
-    value = _text(data)
-    if value is None or data is None or len(data) <= SHORT_BYTES:
-        return value, None
-    identity = decode(value)
-    return (value[:SHORT_BYTES] if identity is None else encode(identity, 0)), len(data)
 
 
 def _text(data: bytes | None) -> str | None:

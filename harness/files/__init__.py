@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from harness.files.named import must_be_file, read_named, write_named
 from harness.files.places import kind_of, make_folder, new_folder, present
-from harness.files.reading import MOST_BYTES, names, open_stored, read_stored, tail
+from harness.files.reading import MOST_BYTES, names, open_stored, read_stored, stored_pieces, tail
 from harness.files.removal import remove_tree
 from harness.files.room import lack_of_room
 from harness.files.swapping import built
@@ -38,6 +38,7 @@ __all__ = [
     "read_stored",
     "remove_partials",
     "remove_tree",
+    "stored_pieces",
     "tail",
     "unwritten",
     "write_named",

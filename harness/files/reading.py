@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -35,14 +36,22 @@ def open_stored(path: Path, root: Path | None = None) -> int:
 
 def read_stored(path: Path, root: Path | None = None, most_bytes: int = MOST_BYTES) -> bytes:
     """Return the content of a stored file. OSError: it is missing, not a regular file, too large, or growing."""
+    return b"".join(stored_pieces(path, root, most_bytes, piece_bytes=most_bytes))
+
+
+def stored_pieces(
+    path: Path, root: Path | None = None, most_bytes: int = MOST_BYTES, piece_bytes: int = 2**20
+) -> Iterator[bytes]:
+    """Yield the content of a stored file, a piece at a time. OSError: as for :func:`read_stored`."""
     with os.fdopen(open_stored(path, root), "rb") as file:
-        size_bytes = os.fstat(file.fileno()).st_size
-        if size_bytes > most_bytes:
-            raise OSError(errno.EFBIG, f"it has {size_bytes:,} bytes, and at most {most_bytes:,} are read")
-        data = file.read(size_bytes + 1)
-    if len(data) > size_bytes:
-        raise OSError(errno.EBUSY, "it grew while it was read")
-    return data
+        left_bytes = os.fstat(file.fileno()).st_size
+        if left_bytes > most_bytes:
+            raise OSError(errno.EFBIG, f"it has {left_bytes:,} bytes, and at most {most_bytes:,} are read")
+        while piece := file.read(min(piece_bytes, left_bytes) + 1):
+            left_bytes -= len(piece)
+            if left_bytes < 0:
+                raise OSError(errno.EBUSY, "it grew while it was read")
+            yield piece
 
 
 def tail(path: Path, most_bytes: int, root: Path | None = None) -> str:

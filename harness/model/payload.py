@@ -53,6 +53,20 @@ def _encode(identity: Identity, size_bytes: int, chosen: str) -> str:
     return f"{body}{crc32c.crc32c(body.encode()):08x}"
 
 
+def kept(data: bytes | None) -> tuple[str | None, int | None]:
+    """Return a value read back from a log as text, and None; of a long value, its short form and its size.
+
+    A long value is checked here, so that the evidence of a large load fits into memory.
+    """
+    if data is None:
+        return None, None
+    value = data.decode(errors="backslashreplace")
+    if len(data) <= SHORT_BYTES:
+        return value, None
+    identity = decode(value)
+    return (value[:SHORT_BYTES] if identity is None else encode(identity, 0)), len(data)
+
+
 def decode(value: str | None) -> Identity | None:
     """Return the identity in ``value``, or None if it is not from kafka-trial or its checksum is wrong."""
     return _decode(value) if len(value or "") <= _REMEMBERED_CHARS else _decode.__wrapped__(value)

@@ -112,7 +112,7 @@ class FaultRow(msgspec.Struct, frozen=True):
     hits: int = 0
 
 
-class LogRecord(msgspec.Struct, frozen=True, gc=False):
+class LogRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One record of the partition's log, read back over INTERNAL; ``value`` is null for control records.
 
     ``headers`` is the number of record headers; null if the reader does not report it. ``value_bytes`` is the size of

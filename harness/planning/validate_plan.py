@@ -33,10 +33,15 @@ BOUNDS = {
 MAX_REQUEST_SIZE = 1_048_576
 #: The fastest load that the harness hands over. What a client or a broker can take is less.
 MOST_BYTES_PER_S = 100 * 2**20
+#: Kafka's default for ``batch.size``.
+BATCH_BYTES = 16_384
 #: What a batch with one record adds to its value.
 OVERHEAD_BYTES = 256
 #: The evidence of a successful record besides its value: a row of the log, and its place in the history.
 A_RECORD = 25 * memory.A_VALUE + 300 * memory.A_BYTE
+#: The evidence of a batch: its part of the frames of its request, and of the client's trace.
+A_BATCH = 24 * memory.A_VALUE + 600 * memory.A_BYTE
+A_TRACED_BATCH = 60 * memory.A_VALUE + 1_300 * memory.A_BYTE
 
 
 def check(plan: Plan, mode: Mode) -> None:
@@ -81,9 +86,8 @@ def check_workload(spec: TrialSpec) -> None:
             )
     workload(load.kind).values(load.params)
     _check_load(spec)
-    kept_bytes = min(load.mean_bytes, SHORT_BYTES)
     most = evidence_limit(load).base
-    if (needed := load.records * (A_RECORD + memory.A_BYTE * kept_bytes)) > most:
+    if (needed := _evidence_bytes(spec)) > most:
         raise UsageError(
             "evidence-too-large",
             "the evidence of trial {trial!r} would take {needed:,} bytes of memory; the limit is {most:,}: use fewer "
@@ -101,6 +105,19 @@ def check_workload(spec: TrialSpec) -> None:
             load_ms=load.load_ms,
             most_ms=validate_faults.LONGEST_MS,
         )
+
+
+def _evidence_bytes(spec: TrialSpec) -> int:
+    """Return the memory for the evidence of a trial without faults, of a client that fills its batches."""
+    load = spec.workload
+    batch_bytes = spec.config.get("batch.size", BATCH_BYTES)
+    full = (
+        load.records * load.mean_bytes // max(1, batch_bytes if isinstance(batch_bytes, int) else BATCH_BYTES)
+    )
+    commands = load.records // load.records_per_command
+    batches = min(load.records, max(full, commands * min(load.partitions, load.records_per_command)))
+    a_batch = A_BATCH + A_TRACED_BATCH * load.is_traced
+    return load.records * (A_RECORD + memory.A_BYTE * min(load.mean_bytes, SHORT_BYTES)) + batches * a_batch
 
 
 def _check_load(spec: TrialSpec) -> None:

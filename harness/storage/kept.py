@@ -110,9 +110,10 @@ def folder_digest(folder: Path, root: Path) -> str:
     hashed = blake2b(digest_size=16)
     try:
         for name in files.names(folder, root):
-            data = files.read_stored(folder / name, root)
-            hashed.update(f"{name!r} {len(data)}\n".encode())
-            hashed.update(data)
+            content = blake2b()
+            for piece in files.stored_pieces(folder / name, root):
+                content.update(piece)
+            hashed.update(f"{name!r} {content.hexdigest()}\n".encode())
     except OSError as error:
         return f"unreadable: {error.strerror}"
     return hashed.hexdigest()

@@ -12,6 +12,7 @@ from harness.brokers.scripted.producer_state import BatchMetadata, ProducerState
 from harness.brokers.scripted.record_scan import Found
 from harness.brokers.scripted.topic_config import TopicConfig
 from harness.brokers.scripted.validation import validate
+from harness.model import payload
 from harness.model.rows import LogRecord
 from harness.wire.records import NO_PRODUCER_ID, NO_SEQUENCE, BatchHeader, increment_sequence
 from harness.wire.records.encoding import int64
@@ -144,6 +145,7 @@ def _rows(batch: StoredBatch, topic: str, partition: int) -> list[LogRecord]:
     rows = []
     for index, delta_ms, key, value, headers in batch.records:
         timestamp_ms = base_ms + delta_ms if append_time_ms is None else append_time_ms
+        text, value_bytes = payload.kept(value)
         rows.append(
             LogRecord(
                 topic,
@@ -157,10 +159,11 @@ def _rows(batch: StoredBatch, topic: str, partition: int) -> list[LogRecord]:
                 False,  # control
                 True,  # crc_ok
                 None if key is None else key.decode(errors="backslashreplace"),
-                None if value is None else value.decode(errors="backslashreplace"),
+                text,
                 crc,
                 header.compression,
                 headers,
+                value_bytes,
             )
         )
     return rows

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from harness.baseline import file as baseline_file
 from harness.cli.campaign_plan import expanded
-from harness.model.errors import NothingSelected, UsageError
+from harness.model.errors import NothingSelected, Problems, UsageError
 from harness.planning import campaign_file
 from testkit.codes import raises_code
 from tests.attacks.formats.documents import toml_document
@@ -69,7 +69,7 @@ def place(memory: Path) -> Path:
 def test_edited_campaign_is_read_or_refused(place, survives, source, edits):
     text = source.read_bytes()
     place.write_bytes(toml_document(tomllib.loads(text.decode()), text, edits))
-    survives(lambda: campaign_file.load(place), UsageError)
+    survives(lambda: campaign_file.load(place), UsageError, Problems)
 
 
 @fewer
@@ -77,10 +77,10 @@ def test_edited_campaign_is_read_or_refused(place, survives, source, edits):
 def test_edited_campaign_is_expanded_or_refused(place, survives, source, edits):
     text = source.read_bytes()
     place.write_bytes(toml_document(tomllib.loads(text.decode()), text, edits))
-    file = survives(lambda: campaign_file.load(place), UsageError)
+    file = survives(lambda: campaign_file.load(place), UsageError, Problems)
     if file is not None:
         seeds = [*islice(campaign_file.seeds(file), 1)]
-        survives(lambda: expanded(file, seeds), UsageError, NothingSelected)
+        survives(lambda: expanded(file, seeds), UsageError, NothingSelected, Problems)
 
 
 @many

@@ -14,6 +14,7 @@ import pytest
 
 from clients.adapters import confluent_kafka_go, franz_go, kafka_go, sarama
 from clients.adapters.go_lib import GoClient
+from harness.plugins import registry
 
 pytestmark = pytest.mark.long("builds the programs and asks them")
 
@@ -22,9 +23,13 @@ every_client = pytest.mark.every_client
 IN_FLIGHT = "max.in.flight.requests.per.connection"
 
 
-@cache
 def argv(client: GoClient, version: str = "") -> tuple[str, ...]:
-    return client.install(version or client.default_version).argv
+    return installed(client.name, version or client.default_version)
+
+
+@cache
+def installed(name: str, version: str) -> tuple[str, ...]:
+    return registry.client(name).install(version).argv
 
 
 def events_of(program: tuple[str, ...], *commands: dict[str, Any]) -> list[dict[str, Any]]:

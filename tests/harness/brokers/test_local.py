@@ -29,6 +29,7 @@ from harness.brokers.deadline import insist
 from harness.brokers.local import LOCAL, LocalCluster
 from harness.brokers.log_reader import read_log
 from harness.model.errors import KafkaTrialError
+from harness.model.payload import SHORT_BYTES
 from harness.wire.messages import encode_request
 from harness.wire.records import Codec
 from testkit.codes import coded, raises_code
@@ -93,7 +94,8 @@ def test_a_log_larger_than_one_fetch_is_read_completely(
         for _ in range(4):
             await lab.produce(kafka, "large", lab.batch(Codec.NONE, 5, size_bytes=130_000))
         rows = await kafka.read_log("large")
-        assert [(row.offset, len(row.value or "")) for row in rows] == [(n, 130_000) for n in range(20)]
+        assert [(row.offset, row.value_bytes) for row in rows] == [(n, 130_000) for n in range(20)]
+        assert all(row.value == f"NONE-{n % 5}-".ljust(SHORT_BYTES, ".") for n, row in enumerate(rows))
 
     loop.run(steps())
 

@@ -83,8 +83,17 @@ def stored(tmp_path, evidence: Evidence) -> RunStore:
         {"records": 10_000, "records_per_command": 100, "interval_ms": 400},
         {"records": 70_000, "records_per_command": 350},
         {"records": 2_400, "records_per_command": 1, "interval_ms": 250},
+        {"records": 36_000, "records_per_command": 350, "value_bytes": payload.SHORT_BYTES},
+        {"records": 300, "value_bytes": 100_000},
     ],
-    ids=["ordinary", "long", "as large as may be", "ten minutes, a request a record"],
+    ids=[
+        "ordinary",
+        "long",
+        "as large as may be",
+        "ten minutes, a request a record",
+        "as many values kept whole as may be",
+        "values kept short",
+    ],
 )
 def test_the_evidence_of_an_honest_client_is_read_back(tmp_path, workload):
     evidence = SimulatedTrial(spec(**workload), "run").run()
@@ -106,7 +115,7 @@ def test_a_load_with_too_much_evidence_is_not_planned():
     with raises_code(UsageError, "evidence-too-large", trial="t"):
         spec(records=80_000, records_per_command=1_000)
     with raises_code(UsageError, "evidence-too-large"):
-        spec(records=2_400, value_bytes=100_000)
+        spec(records=50_000, value_bytes=1_000)
 
 
 def test_evidence_over_the_limit_is_not_stored(tmp_path):
