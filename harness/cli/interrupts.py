@@ -29,6 +29,25 @@ def restored() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+class Interrupted(BaseException):
+    """A signal asks the process to end. It is no KeyboardInterrupt, which Typer turns into exit code 130."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def raise_all() -> None:
+    """Make each of these signals raise Interrupted, so that what was started is stopped."""
+    if threading.current_thread() is threading.main_thread():
+        for number in SIGNALS:
+            signal.signal(number, _raise)
+
+
+def _raise(number: int, frame: FrameType | None) -> None:
+    raise Interrupted(number)
+
+
 def ignore() -> None:
     """Ignore these signals from now on.
 

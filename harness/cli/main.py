@@ -11,6 +11,7 @@ import logging
 import os
 import re
 import shlex
+import signal
 import traceback
 from functools import cache
 from importlib.metadata import version
@@ -103,6 +104,7 @@ def execute(argv: list[str]) -> int:
     Signal handlers are not restored: a signal between that and the end of the process would change the exit code.
     """
     try:
+        interrupts.raise_all()
         logging.lastResort = _Sayer(logging.WARNING)
         own = logging.getLogger(harness.__name__)
         own.addHandler(_Sayer(logging.INFO))
@@ -119,9 +121,10 @@ def execute(argv: list[str]) -> int:
         return _told(known) if known else _defect(group)
     except typer.Exit as exit_:
         return exit_.exit_code
-    except (typer.Abort, KeyboardInterrupt):
+    except (interrupts.Interrupted, typer.Abort, KeyboardInterrupt) as error:
+        interrupts.ignore()
         say("interrupted; what was finished is kept")
-        return 130
+        return 128 + (error.number if isinstance(error, interrupts.Interrupted) else signal.SIGINT)
     except OutputClosed:
         return 141
     except Exception as error:

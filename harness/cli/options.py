@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from inspect import Parameter, Signature, signature
@@ -157,16 +157,18 @@ class Options:
     level: Level = Level.SHOULD
 
     @property
-    def changes_the_plan(self) -> bool:
-        """True if the options ask for other trials, evidence or known failures than an existing run has."""
-        sizes = self.repeat > 1 or self.deflake > 1 or self.shard is not None
-        return (
-            sizes
-            or self.dry_run
-            or self.capture
-            or bool(self.baseline or self.thresholds)
-            or self.level != Level.SHOULD
-        )
+    def of_the_plan(self) -> Mapping[str, bool]:
+        """Option -> whether it was given; those that ask for other trials, evidence or verdicts than a run has."""
+        return {
+            "--dry-run": self.dry_run,
+            "--capture": self.capture,
+            "--shard": self.shard is not None,
+            "--repeat": self.repeat > 1,
+            "--deflake": self.deflake > 1,
+            "--baseline": bool(self.baseline),
+            "--threshold": bool(self.thresholds),
+            "--level": self.level != Level.SHOULD,
+        }
 
 
 @dataclass(frozen=True)

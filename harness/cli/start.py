@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import NoReturn
 
@@ -20,9 +21,11 @@ def main() -> NoReturn:
             sys.exit(_not_loaded(error))
         code = execute(sys.argv[1:])
         block()  # only cleanup remains
-    except KeyboardInterrupt:
+    except BaseException as error:  # a signal beside the command, during the imports for example
+        if isinstance(error, (Exception, SystemExit)):
+            raise
         sys.stderr.write("interrupted\n")
-        code = 130
+        code = 128 + getattr(error, "number", signal.SIGINT)
     sys.exit(code)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -65,16 +66,22 @@ def run(
     """Run a finite plan and judge every trial of it."""
     options = given.options()
     argv = shlex.split(command or "")
-    chosen = any((scenario, client, broker, guarantee, given.load, name))
+    chosen = {
+        "SCENARIO": scenario,
+        "--client": client,
+        "--broker": broker,
+        "--guarantee": guarantee,
+        "--load": given.load,
+        "--setting": given.setting,
+        "--name": name,
+    }
     if resume is not None:
-        _assert_no_plan_beside_resume(
-            bool(given.setting) or chosen or rerun_failed is not None or options.changes_the_plan
-        )
+        _assert_none_beside_resume({**chosen, "--rerun-failed": rerun_failed, **options.of_the_plan})
         store = RunStore.open(resume)
         _with_commands(store.record.plan, argv, allow_command, options.client_env)
         return run_plan.go_on(store, given.options(jobs=store.record.jobs))
     if rerun_failed is not None:
-        if chosen or given.setting:
+        if any(chosen.values()):
             raise UsageError(
                 "option-beside-rerun-failed",
                 "--rerun-failed takes its trials from that run; do not select scenarios, clients or brokers",
@@ -98,11 +105,13 @@ def run(
     return run_plan.start(plan, options, [f"left out: {each}" for each in excluded(axes.left_out())])
 
 
-def _assert_no_plan_beside_resume(given: bool) -> None:
-    if given:
+def _assert_none_beside_resume(options: Mapping[str, object]) -> None:
+    if given := tuple(name for name, value in options.items() if value):
         raise UsageError(
             "option-beside-resume",
-            "--resume keeps the plan of its run; add only -j, --max-time, --max-failures and output options",
+            "{options} cannot be given with --resume, which keeps the plan of its run; add only -j, --max-time, "
+            "--max-failures and output options",
+            options=given,
         )
 
 

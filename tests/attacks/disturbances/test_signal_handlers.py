@@ -34,6 +34,37 @@ start.main()
 """
 
 
+#: A command that a signal ends before its run, for example while a client is being installed.
+INSTALLING = """
+import os, sys
+from harness.cli import main, start
+
+number = int(sys.argv[1])
+
+@main.app.command("installing")
+def installing() -> int:
+    try:
+        os.kill(os.getpid(), number)
+    finally:
+        print("cleaned up")
+    return 0
+
+sys.argv[1:] = ["installing"]
+start.main()
+"""
+
+
+@pytest.mark.parametrize("number", interrupts.SIGNALS)
+def test_a_signal_before_a_run_ends_the_command_in_order(number):
+    ended = subprocess.run(
+        [sys.executable, "-c", INSTALLING, str(int(number))],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+    assert (ended.returncode, ended.stdout) == (128 + number, "cleaned up\n")
+    assert ended.stderr.strip() == "interrupted; what was finished is kept"
+
+
 def test_signals_after_a_run_do_not_change_the_exit_code():
     ended = subprocess.run(
         [sys.executable, "-c", SIGNALLED], capture_output=True, text=True, check=False, timeout=60
