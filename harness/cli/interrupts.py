@@ -30,7 +30,7 @@ def restored() -> Iterator[None]:
 
 
 class Interrupted(BaseException):
-    """A signal asks the process to end. It is no KeyboardInterrupt, which Typer turns into exit code 130."""
+    """A signal asks the process to end. It is not a KeyboardInterrupt, which Typer turns into exit code 130."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -38,7 +38,7 @@ class Interrupted(BaseException):
 
 
 def raise_all() -> None:
-    """Make each of these signals raise Interrupted, so that what was started is stopped."""
+    """Make each of these signals raise Interrupted, so that every block cleans up."""
     if threading.current_thread() is threading.main_thread():
         for number in SIGNALS:
             signal.signal(number, _raise)
