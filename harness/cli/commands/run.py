@@ -81,11 +81,7 @@ def run(
         _with_commands(store.record.plan, argv, allow_command, options.client_env)
         return run_plan.go_on(store, given.options(jobs=store.record.jobs))
     if rerun_failed is not None:
-        if any(chosen.values()):
-            raise UsageError(
-                "option-beside-rerun-failed",
-                "--rerun-failed takes its trials from that run; do not select scenarios, clients or brokers",
-            )
+        _assert_none_beside_rerun(chosen)
         again = _with_commands(
             _not_allowed(RunStore.open(rerun_failed)), argv, allow_command, options.client_env
         )
@@ -111,6 +107,15 @@ def _assert_none_beside_resume(options: Mapping[str, object]) -> None:
             "option-beside-resume",
             "{options} cannot be given with --resume, which keeps the plan of its run; add only -j, --max-time, "
             "--max-failures and output options",
+            options=given,
+        )
+
+
+def _assert_none_beside_rerun(options: Mapping[str, object]) -> None:
+    if given := tuple(name for name, value in options.items() if value):
+        raise UsageError(
+            "option-beside-rerun-failed",
+            "{options} cannot be given with --rerun-failed, which takes its trials from that run",
             options=given,
         )
 
