@@ -29,6 +29,7 @@ from reports.spark.transforms import (
     outcomes,
     wire,
 )
+from reports.spark.transforms.stored import repeated
 from reports.spark.transforms.stored import stored as stored_records
 
 Row = dict[str, Any]
@@ -84,7 +85,9 @@ def results(tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
     recomputed = delivery.delivery(trials, operations, stored, wrong)
     requests = outcomes.load_requests(trials, tables["frames"], tables["blocked_requests"])
     made = attempts.attempts(trials, tables["frames"], tables["produce_parts"], faults)
-    twice = explained.duplicates(trials, stored, attempts.origins(made, stored))
+    with_copies = repeated(stored).select("trial").distinct()
+    origins = attempts.origins(*(each.join(with_copies, "trial", how="left_semi") for each in (made, stored)))
+    twice = explained.duplicates(trials, stored, origins)
     resent = wire.resent(tables["produce_parts"], stored)
     return {
         "delivery": recomputed,

@@ -67,6 +67,8 @@ def settings(master: str, trials: int, scratch: Path) -> dict[str, str]:
         # Tables in buckets of ``trial`` are joined and grouped by it, and by more, where they are.
         "spark.sql.autoBroadcastJoinThreshold": "-1",
         "spark.sql.requireAllClusterKeysForCoPartition": "false",
+        # Rows are cached for seconds only: compressing them would cost more than it saves.
+        "spark.sql.inMemoryColumnarStorage.compressed": "false",
         "spark.sql.legacy.bucketedTableScan.outputOrdering": "true",
         "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000",
         "spark.sql.execution.arrow.pyspark.enabled": "true",

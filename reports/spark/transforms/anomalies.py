@@ -11,7 +11,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from reports.spark.transforms.stored import RECORD, outcome_is
+from reports.spark.transforms.stored import RECORD, outcome_is, repeated
 
 #: The columns by which two anomalies of one trial are the same.
 IDENTITY = ("kind", "n", "partition", "offset", "detail")
@@ -36,17 +36,14 @@ def anomalies(operations: DataFrame, stored: DataFrame, events: DataFrame, fault
 
 def lost(operations: DataFrame, stored: DataFrame) -> DataFrame:
     """Return the acknowledged records without a copy."""
-    copies = stored.filter(F.col("n").isNotNull()).select(*RECORD)
-    return _rows(
-        operations.filter(outcome_is("ok")).join(copies, list(RECORD), how="left_anti"),
-        "lost",
-    )
+    copies = stored.filter(F.col("outcome").isNotNull()).select("trial", "n")
+    return _rows(operations.filter(outcome_is("ok")).join(copies, ["trial", "n"], how="left_anti"), "lost")
 
 
 def duplicated(stored: DataFrame) -> DataFrame:
     """Return the copies of each record after its first."""
     copies = Window.partitionBy(*RECORD).orderBy("partition", "offset")
-    numbered = stored.filter(F.col("n").isNotNull()).withColumn("copy", F.row_number().over(copies))
+    numbered = repeated(stored).withColumn("copy", F.row_number().over(copies))
     return _rows(numbered.filter(F.col("copy") > 1), "duplicated")
 
 
@@ -56,8 +53,10 @@ def reordered(stored: DataFrame) -> DataFrame:
     ``detail`` is the latest-sent such record.
     """
     before = Window.partitionBy(*_LOG).orderBy("offset").rowsBetween(Window.unboundedPreceding, -1)
-    firsts = stored.filter(outcome_is("ok")).groupBy(*_LOG, "n")
-    placed = firsts.agg(F.min("offset").alias("offset")).withColumn("furthest", F.max("n").over(before))
+    acked = stored.filter(outcome_is("ok"))
+    firsts = repeated(acked).groupBy(*_LOG, "n").agg(F.min("offset").alias("offset"))
+    only = acked.filter(F.col("copies") == 1).select(*_LOG, "n", "offset")
+    placed = only.unionByName(firsts).withColumn("furthest", F.max("n").over(before))
     return _rows(placed.filter(F.col("n") < F.col("furthest")), "reordered", F.col("furthest"))
 
 
@@ -76,9 +75,12 @@ def moved_keys(stored: DataFrame, faults: DataFrame) -> DataFrame:
     """Return keys in more than one partition, plus one more for each time that the topic grew."""
     has_grown = (F.col("kind") == "topic_growth") & F.col("effective_start_ns").isNotNull()
     growths = faults.filter(has_grown).groupBy("trial").agg(F.count("*").alias("growths"))
+    of_key = ("trial", "producer", "topic", "key")
+    keyed = stored.filter(F.col("n").isNotNull() & F.col("key").isNotNull()).select(*of_key, "partition")
+    ends = keyed.groupBy(*of_key).agg(F.min("partition").alias("least"), F.max("partition").alias("most"))
     places = (
-        stored.filter(F.col("n").isNotNull() & F.col("key").isNotNull())
-        .groupBy("trial", "producer", "topic", "key")
+        keyed.join(ends.filter("least < most"), list(of_key), how="left_semi")
+        .groupBy(*of_key)
         .agg(F.collect_set("partition").alias("partitions"))
         .join(growths, "trial", how="left")
     )

@@ -12,12 +12,13 @@ verdict is withdrawn.
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from harness.model.anomaly_row import UNEXPLAINED
 from harness.model.verdicts import Guarantee
 from reports.spark.transforms.agreement import MAX_NAMED
+from reports.spark.transforms.stored import repeated
 
 UNSEEN = "no observed Produce request stored one of its copies"
 TWICE = "one request contained it twice"
@@ -29,11 +30,8 @@ def duplicates(trials: DataFrame, stored: DataFrame, origins: DataFrame) -> Data
     ``unexplained`` is a clause about the missing explanation, or null. ``why`` is a clause about the failure.
     """
     judged = trials.filter(F.col("counted") & (F.col("guarantee") == Guarantee.AT_LEAST_ONCE.value))
-    of_record = Window.partitionBy("trial", "n")
     copies = (
-        stored.filter(F.col("n").isNotNull())
-        .withColumn("copies", F.count("*").over(of_record))
-        .filter(F.col("copies") > 1)
+        repeated(stored)
         .join(judged, "trial", how="left_semi")
         .join(origins, ["trial", "partition", "base_offset"], how="left")
         .select("trial", "n", "copies", _request())

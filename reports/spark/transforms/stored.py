@@ -6,7 +6,7 @@ not included.
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 #: The columns that identify a record. Its number alone does, unless a client mixes up producers or topics.
@@ -39,19 +39,26 @@ def said() -> list[Column]:
 
 
 def stored(trials: DataFrame, operations: DataFrame, log_records: DataFrame) -> DataFrame:
-    """Return ``n, outcome`` and columns of ``log_records``, one row per data record.
+    """Return ``n, producer, outcome, copies`` and columns of ``log_records``, one row per data record.
 
     ``n`` is null for a record that is not a copy of the trial's records, ``outcome`` for a record that was not sent.
+    ``copies`` is the number of records with this ``n``. The rows are sorted by trial and ``n``, as the operations are.
     """
     names = trials.select("trial", F.col("run").alias("own_run"), "producers")
     # The producers are p1, p2 and so on. A value names the topic that it was sent to.
-    number = F.regexp_extract("identity_producer", "^p([1-9][0-9]{0,5})$", 1)
+    number = F.substring("identity_producer", 2, 6).try_cast("int")
     own = (
         F.col("intact")
         & (F.col("identity_run") == F.col("own_run"))
         & (F.col("identity_trial") == F.col("topic"))
-        & F.coalesce(number.try_cast("int") <= F.col("producers"), F.lit(False))
+        & (F.col("identity_producer") == F.concat(F.lit("p"), number))
+        & number.between(1, F.col("producers"))
     )
+    sent = operations.select(
+        "trial", "n", F.col("producer").alias("sent_by"), F.col("topic").alias("sent_to"), "outcome"
+    )
+    was_sent = (F.col("producer") == F.col("sent_by")) & (F.col("topic") == F.col("sent_to"))
+    of_record = Window.partitionBy("trial", "n")
     return (
         log_records.filter(~F.col("control"))
         .join(names, "trial", how="inner")
@@ -60,5 +67,13 @@ def stored(trials: DataFrame, operations: DataFrame, log_records: DataFrame) -> 
             F.when(own, F.col("identity_n")).alias("n"),
             F.when(own, F.col("identity_producer")).alias("producer"),
         )
-        .join(operations.select(*RECORD, "outcome"), list(RECORD), how="left")
+        .join(sent, ["trial", "n"], how="left")
+        .withColumn("outcome", F.when(was_sent, F.col("outcome")))
+        .drop("sent_by", "sent_to")
+        .withColumn("copies", F.when(F.col("n").isNotNull(), F.count("*").over(of_record)))
     )
+
+
+def repeated(stored: DataFrame) -> DataFrame:
+    """Return the rows of :func:`stored` of records that are in the log more than once: few, in most trials."""
+    return stored.filter(F.col("copies") > 1)

@@ -11,6 +11,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
+from reports.spark.transforms.stored import repeated
+
 PART = ("trial", "frame", "partition")
 
 
@@ -39,7 +41,7 @@ def further_copies(produce_parts: DataFrame, stored: DataFrame) -> DataFrame:
     answers = produce_parts.filter((F.col("kind") == "response") & (F.col("base_offset") >= 0))
     copies = Window.partitionBy("trial", "n").orderBy("partition", "offset")
     repeating = (
-        stored.filter(F.col("n").isNotNull())
+        repeated(stored)
         .withColumn("copy", F.row_number().over(copies))
         .filter(F.col("copy") > 1)
         .select("trial", "partition", "base_offset")
