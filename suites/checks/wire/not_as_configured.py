@@ -19,8 +19,9 @@ record again.
 ## What it needs
 
 The witness's frames, the history and the log. Settings that the client could not be given are not judged, and
-neither is the codec of a batch that does not state one. An uncompressed batch is a difference too: the eleven
-clients of docs/reference/clients.md compress every batch, whether or not it pays. Timestamps are judged by the client's
+neither is the codec of a batch that does not state one. An uncompressed batch is a difference too, unless its content
+is unknown or compression would save less than a tenth of it and 32 bytes: librdkafka compresses such a batch and sends
+it as it was. Timestamps are judged by the client's
 own wall clock, from its first event to its last, with 5 s of slack each way; if its events lack it,
 timestamps are not judged. Offsets are judged if acks asks for an answer. A record that a broker took for a
 duplicate (DUPLICATE_SEQUENCE_NUMBER) may have no offset, so the records of such a batch are not judged (or
@@ -49,6 +50,7 @@ from harness.wire.error_table import BY_NAME
 from suites.analysis.excuses import grants
 from suites.analysis.findings import of_send
 from suites.analysis.promises import DURABLE
+from suites.checks.wire import uncompressed
 from suites.checks.wire.on_the_way import wall_offsets_ns
 from suites.checks.wire.record_timestamps import MISDATED, misdated_batches
 from suites.checks.wire.sent import Sent, sent, stored
@@ -92,6 +94,7 @@ def _acks(evidence: Evidence) -> Iterator[Finding]:
 def _codec(evidence: Evidence) -> Iterator[Finding]:
     wanted = _setting(evidence, CODEC)
     other = [each for each in sent(evidence) if each.part.compression not in (None, wanted)]
+    other = [each for each in other if not uncompressed.is_excused(evidence, each.part, str(wanted))]
     if wanted is not None and other:
         found = tuple(sorted({str(each.part.compression) for each in other}))
         yield OTHER_CODEC.found(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -27,6 +28,8 @@ from suites.perturbations.perturbation import channels
 
 CODEC, ACKS = "compression.type", "acks"
 DUPLICATE = BY_NAME["DUPLICATE_SEQUENCE_NUMBER"].code
+#: A text of this size shrinks by more than the header of a format.
+MORE_BYTES = 500
 #: More than the slack of a comparison of clocks.
 MORE_MS = 1_000
 #: Twice the delay that the timestamp of an answer may have after its bytes were passed on.
@@ -44,6 +47,29 @@ def _with_acks(evidence: Evidence) -> list[Spot]:
 def _acks_without_codec(evidence: Evidence, spot: Spot) -> Evidence:
     """One request asks for acks=1, from a client that could not be given a codec."""
     return lacking(with_frame(evidence, settled(evidence)[spot].exchange.request, acks=1), CODEC)
+
+
+def _compressed(evidence: Evidence) -> list[Spot]:
+    """Return batches that were compressed as asked, and with good reason: their text shrinks to less than half."""
+    wanted = evidence.record.spec.config.get(CODEC)
+    if wanted == "none" or CODEC in evidence.record.not_set:
+        return []
+    found = []
+    for spot, batch in settled(evidence).items():
+        text = "".join((record.key or "") + (record.value or "") for record in batch.records).encode()
+        is_as_asked = asked(evidence, batch.exchange).compression == wanted
+        if is_as_asked and len(text) > MORE_BYTES and len(zlib.compress(text)) < len(text) // 2:
+            found.append(spot)
+    return found
+
+
+def _uncompressed(evidence: Evidence, spot: Spot) -> Evidence:
+    batch = settled(evidence)[spot]
+    sent = changed(asked(evidence, batch.exchange), compression="none")
+    log = [changed(each, compression="none") if each in batch.records else each for each in evidence.log]
+    return replace(
+        with_parts(evidence, {(batch.exchange.request, batch.exchange.part): sent}), log=tuple(log)
+    )
 
 
 def _dated(evidence: Evidence) -> list[Spot]:
@@ -225,6 +251,14 @@ OUTSIDE, MISDATED, MISSING = ("timestamps-outside",), ("record-misdated",), ("of
 FRAMES_AND_LOG = ("frames", "log")
 
 PERTURBATIONS = (
+    _kind(
+        "uncompressed-although-it-pays",
+        FRAMES_AND_LOG,
+        "sends one batch without compression.type, which would have halved it",
+        ("codec-not-applied",),
+        _compressed,
+        _uncompressed,
+    ),
     _kind(
         "acks-of-the-leader-without-codec",
         ("frames", "record"),

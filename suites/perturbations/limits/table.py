@@ -59,6 +59,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "client-stalled-over-answer": ("again-after-late-stall",),
     "client-stalled-while-pending": ("no-result-long-after-a-stall",),
     "confused-by-answers": ("in-flight-before-answers-out-of-turn",),
+    "compression-does-not-pay": ("uncompressed-although-it-pays",),
     "connection-ended": ("again-long-after-a-cut", "again-after-hanging-up-on-answer"),
     "dated-by-a-later-attempt": ("record-dated-after-its-last-attempt", "record-dated-before-its-call"),
     "duplicate-sequence-answer": ("ack-of-another-duplicate",),
