@@ -45,7 +45,7 @@ E2E-DEL-02, E2E-DEL-03, PRD-SND-06, PRD-IDM-03, PRD-IDM-05 (KIP-98). Jepsen's ``
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
 from harness.model.anomaly import Anomaly, ReasonKind
@@ -102,11 +102,23 @@ def run(evidence: Evidence) -> list[Finding]:
 
 def _again(evidence: Evidence, duplicates: dict[int, list[LogRecord]]) -> str:
     """Return how the copies of an idempotent producer could be stored: brokers refuse a batch that they know."""
-    anew = renumbered(evidence).keys() & duplicates.keys()
-    if not anew:
-        return ""
-    some_of = "" if len(anew) == len(duplicates) else f"{some(len(anew), 'record')} "
-    return f": {some_of}sent again under a new sequence"
+    by_way = {
+        "a new sequence": renumbered(evidence).keys() & duplicates.keys(),
+        "a new epoch": {n for n, copies in duplicates.items() if _have_several_epochs(copies)},
+    }
+    found = [
+        f"{'' if len(numbers) == len(duplicates) else some(len(numbers), 'record') + ' '}sent again under {way}"
+        for way, numbers in by_way.items()
+        if numbers
+    ]
+    return f": {', '.join(found)}" if found else ""
+
+
+def _have_several_epochs(copies: Iterable[LogRecord]) -> bool:
+    epochs: dict[int, set[int]] = {}
+    for copy in copies:
+        epochs.setdefault(copy.producer_id, set()).add(copy.producer_epoch)
+    return any(len(found) > 1 for of, found in epochs.items() if of >= 0)
 
 
 def _judged(evidence: Evidence, duplicates: dict[int, list[LogRecord]]) -> list[Finding]:

@@ -261,12 +261,19 @@ def test_a_thousand_copies_can_be_explained(story, answered, found):
 
 
 @pytest.mark.parametrize(
-    ("sequence", "cause"), [(5, ": sent again under a new sequence"), (0, "")], ids=["another", "the same"]
+    ("again", "cause"),
+    [
+        ({"sequence": 5}, ": sent again under a new sequence"),
+        ({"producer_epoch": 1}, ": sent again under a new epoch"),
+        ({"producer_id": 8, "producer_epoch": 1}, ""),
+        ({}, ""),
+    ],
+    ids=["another sequence", "another epoch", "another producer id", "the same"],
 )
-def test_an_idempotent_duplicate_says_that_its_sequence_is_new(story, sequence, cause):
+def test_an_idempotent_duplicate_says_that_its_sequence_or_epoch_is_new(story, again, cause):
     told = story(Guarantee.IDEMPOTENT)
     told.call(0)
-    for number in (0, sequence):
-        told.append([0], partition=0, producer_id=7, producer_epoch=0, sequence=number)
+    for place in ({}, again):
+        told.append([0], partition=0, **{"producer_id": 7, "producer_epoch": 0, "sequence": 0} | place)
     (finding,) = CHECK.run(told.evidence())
     assert finding.message == f"1 record more than once in the log, 1 surplus copies in all{cause}"
