@@ -47,7 +47,7 @@ ENDINGS = {Ending.UNSUPPORTED: Verdict.UNSUPPORTED, Ending.HARNESS_ERROR: Verdic
 
 NOT_COLLECTED = ReasonKind("not-collected", "collecting ended as {ending}")
 CHOICE_REFUSED = ReasonKind("chosen-settings-refused", "{why} (with the chosen settings {settings})")
-TORN_LOG = ReasonKind("log-torn", "{count} batches in the broker's log do not match their CRC")
+TORN_LOG = ReasonKind("log-torn", "the CRC does not match in {count:batch} of the broker's log")
 OBSERVERS_DISAGREE = ReasonKind("observers-disagree", "witness and capture disagree: {told}")
 NOT_OFFERED = ReasonKind("setting-not-offered", "the client cannot set {setting}: {told}")
 NOT_ACCOUNTED = ReasonKind("evidence-unaccountable", "the evidence cannot be evaluated: {error}: {told}")
