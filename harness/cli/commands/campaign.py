@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from msgspec.structs import replace
 
 from harness.adapter import environment
+from harness.baseline.file import parse, read
 from harness.cli import campaign_plan, run_plan
 from harness.cli.examples import examples
-from harness.cli.options import GivenPlan, jobs_of, max_time_of, with_given
+from harness.cli.options import GivenPlan, Options, jobs_of, max_time_of, with_given
 from harness.cli.selecting import Clients, MaybeSeed, MaybeSeeds, OwnCommand, OwnName
 from harness.model.errors import Collecting
 from harness.outcomes.thresholds import parsed
@@ -47,20 +48,16 @@ def campaign(
     given: GivenPlan,
 ) -> int:
     """Run a campaign file. Options override the file, and so does your own client's command line after --."""
-    told = _with_load(campaign_file.load(file), given.load)
-    options, errors = given.options(partial=True), Collecting()
-    with errors.each():
-        options = given.options(
-            jobs=_jobs(told, file),
-            max_time_s=_max_time_s(told, file),
-            max_failures=told.budget.max_failures,
-            partial=True,
-            thresholds=_thresholds(told, file),
-            baseline=_baseline(told, file),
-        )
+    errors = Collecting()
+    told = _with_load(campaign_file.load_partly(file, errors), given.load)
+    is_whole, options = not errors, _options(told, file, given, errors)
     argv = shlex.split(command or "")
     chosen = selection.clients(client or (), argv, name) if client or argv or name else ()
     env = environment.named(options.client_env)
+    if not is_whole:
+        with errors.each(), at(str(file)):
+            campaign_plan.axes_of(told, chosen, given.setting or (), file.parent)
+        errors.check()
     with errors.each(), at(str(file)):
         made = campaign_plan.expanded(
             told,
@@ -73,6 +70,18 @@ def campaign(
     errors.check()
     counted = campaign_plan.counts(made.plan) if options.dry_run else ()
     return run_plan.start(made.plan, options, [*made.about, *counted])
+
+
+def _options(file: CampaignFile, path: Path, given: GivenPlan, errors: Collecting) -> Options:
+    """Return the options, those of the file where none were typed. Its invalid ones are added to ``errors``."""
+    found: dict[str, Any] = {}
+    for name, value_of in (("jobs", _jobs), ("max_time_s", _max_time_s), ("thresholds", _thresholds)):
+        with errors.each():
+            found[name] = value_of(file, path)
+    if not given.baseline:
+        with errors.each(), at(f"{path}: baseline"):
+            found["baseline"] = _baseline(file, path)
+    return given.options(max_failures=file.budget.max_failures, partial=True, **found)
 
 
 def _with_load(file: CampaignFile, given: list[str] | None) -> CampaignFile:
@@ -90,15 +99,24 @@ def _seeds(first: int | None, count: int | None, file: CampaignFile) -> list[int
 
 
 def _thresholds(file: CampaignFile, path: Path) -> list[str]:
-    with at(f"{path}: thresholds"):
-        return [parsed(text).text for text in file.thresholds]
+    errors, found = Collecting(), []
+    for number, text in enumerate(file.thresholds):
+        with errors.each(), at(f"{path}: thresholds[{number}]"):
+            found.append(parsed(text).text)
+    errors.check()
+    return found
 
 
 def _baseline(file: CampaignFile, path: Path) -> str | None:
-    """Return the file's list of known failures: the name of a list, or a path that begins at the file."""
+    """Return the file's list of known failures: the name of a list, or a path that begins at the file.
+
+    Raise UsageError if it cannot be read.
+    """
     if file.baseline is None or file.baseline in registry.names("baselines"):
         return file.baseline
-    return str(path.parent / file.baseline)
+    source = str(path.parent / file.baseline)
+    parse(read(source), source)
+    return source
 
 
 def _jobs(file: CampaignFile, path: Path) -> int | None:
