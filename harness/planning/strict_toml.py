@@ -86,7 +86,7 @@ def parsed(text: str) -> dict[str, Any]:
     if len(text) > MOST_CHARS:
         raise UsageError(
             "file-too-long",
-            "it has {count:,} characters; the limit is {most:,}",
+            "it has {count:character}; the limit is {most:,}",
             count=len(text),
             most=MOST_CHARS,
         )

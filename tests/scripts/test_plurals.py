@@ -20,12 +20,15 @@ SUFFIXES = (".py", ".html", ".js")
 #: A call or a placeholder that writes a count with its noun, such as ``some(n, "trial")`` and ``{count:record}``.
 COUNTING = re.compile(r"""some\([^"'\n]*?["']([A-Za-z -]+)["']\)|\{\w+:([a-z][a-z -]+)\}""")
 #: A placeholder before a plural. "3 of {count} trials" is right for each count. A constant is never 1.
-COUNT = r"(?<!of )(?<!\{)\{(?:\{[^{}\n]*\}|(?![A-Z_]+\})[^{}\n:]*(?::,)?)\} (?!of |after |in )(?:[a-z]+ )?"
+COUNT = (
+    r"(?<!of )(?<!of \$)(?<!\{)\{(?:\{[^{}\n]*\}|(?![A-Z_]+\})[^{}\n:]*(?::,)?)\} "
+    r"(?!of |after |in |has |have )(?:[a-z]+ )?"
+)
 #: Plurals that are verbs as well: "the client {name} runs".
 VERBS = {"requests", "runs"}
 #: Templates in which the count is never 1: place -> why.
 EXCEPTIONS = {
-    "harness/planning/validate_plan.py": "a size of records in bytes",
+    "harness/baseline/file.py": "a limit of many characters",
     "harness/search/bisect_run.py": "more seeds than the one or more before",
     "harness/wire/readers.py": "a limit of many elements",
     "suites/checks/wire/requests_in_flight.py": "more batches than the limit of one or more",
