@@ -251,3 +251,30 @@ def test_headers_stay_while_the_matrix_scrolls(report: Path, page: Browser) -> N
         " return [box.scrollTop, Math.round(head.top - out.top), Math.round(head.left - out.left)]; })()"
     )
     assert moved[0] > 0 and moved[1:] == [0, 0]
+
+
+def press(page: Browser, key: str, code: int) -> None:
+    for kind in ("rawKeyDown", "keyUp"):
+        page.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code)
+
+
+def test_the_keyboard_reaches_the_filters_and_moves_the_matrix(report: Path, page: Browser) -> None:
+    page.open(report, 800, height=300)
+    page.value("document.getElementById('filters').elements.cell.focus()")
+    names = []
+    for _ in range(8):
+        names.append(page.value("document.activeElement.name || document.activeElement.className"))
+        outline = page.value("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline != "none", names[-1]
+        if "tall" in names[-1]:
+            break
+        press(page, "Tab", 9)
+    assert names[:2] == ["cell", "client"] and "tall" in names[-1]
+    page.value("void (window.moved = new Promise((done) => (document.activeElement.onscroll = done)))")
+    press(page, "End", 35)
+    assert page.value("window.moved.then(() => document.activeElement.scrollTop)") > 0
+    press(page, "Tab", 9)
+    assert page.value("!!document.activeElement.closest('.tall') && document.activeElement.tagName") in (
+        "A",
+        "SUMMARY",
+    )
