@@ -14,7 +14,7 @@ from harness.baseline.file import parse, read
 from harness.cli import campaign_plan, run_plan
 from harness.cli.examples import examples
 from harness.cli.options import GivenPlan, Options, jobs_of, max_time_of, with_given
-from harness.cli.selecting import Clients, MaybeSeed, MaybeSeeds, OwnCommand, OwnName
+from harness.cli.selecting import Brokers, Clients, Guarantees, MaybeSeed, MaybeSeeds, OwnCommand, OwnName
 from harness.model.errors import Collecting
 from harness.outcomes.thresholds import parsed
 from harness.planning import campaign_file, own_load, selection
@@ -40,6 +40,8 @@ def campaign(
         typer.Argument(metavar="FILE", help="A TOML file; kafka-trial schema campaign prints its schema."),
     ],
     client: Clients = None,
+    broker: Brokers = None,
+    guarantee: Guarantees = None,
     seed: MaybeSeed = None,
     seeds: MaybeSeeds = None,
     name: OwnName = None,
@@ -49,7 +51,7 @@ def campaign(
 ) -> int:
     """Run a campaign file. Options override the file, and so does your own client's command line after --."""
     errors = Collecting()
-    told = _with_load(campaign_file.load_partly(file, errors), given.load)
+    told = _overridden(campaign_file.load_partly(file, errors), given.load, broker, guarantee)
     is_whole, options = not errors, _options(told, file, given, errors)
     argv = shlex.split(command or "")
     chosen = selection.clients(client or (), argv, name) if client or argv or name else ()
@@ -84,9 +86,20 @@ def _options(file: CampaignFile, path: Path, given: GivenPlan, errors: Collectin
     return given.options(max_failures=file.budget.max_failures, partial=True, **found)
 
 
-def _with_load(file: CampaignFile, given: list[str] | None) -> CampaignFile:
-    own = own_load.parsed(given or ())
-    return file if own is None else replace(file, load=own)
+def _overridden(
+    file: CampaignFile, load: list[str] | None, brokers: list[str] | None, guarantees: list[str] | None
+) -> CampaignFile:
+    """Return the file with what was typed instead. Raise UsageError for what is wrong with that."""
+    own = own_load.parsed(load or ())
+    if own is not None and own.payloads is not None:
+        # A typed path begins at the current folder, not at the file.
+        own = replace(own, payloads=str(Path(own.payloads).absolute()))
+    return replace(
+        file,
+        load=own or file.load,
+        brokers=tuple(selection.brokers(brokers)) if brokers else file.brokers,
+        guarantees=tuple(map(selection.guarantee, guarantees or ())) or file.guarantees,
+    )
 
 
 def _seeds(first: int | None, count: int | None, file: CampaignFile) -> list[int]:
