@@ -41,7 +41,7 @@ def test_run_and_campaign_plan_them(capsys, tmp_path):
 @pytest.mark.parametrize("scenario", ["produce/calm", "generated/network"])
 def test_simulate_runs_with_them(capsys, tmp_path, scenario):
     out = str(tmp_path / "runs")
-    argv = ["simulate", "--scenario", scenario, "--trials", "2", "--keep", "all", "--out-dir", out, "--json"]
+    argv = ["simulate", scenario, "--trials", "2", "--keep", "all", "--out-dir", out, "--json"]
     assert call([*argv, *GIVEN]) in (0, 4)
     check(stored(Path(json.loads(capsys.readouterr().out)["run"])))
 
