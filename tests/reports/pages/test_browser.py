@@ -14,7 +14,7 @@ import testkit.browser
 from harness.judging.availability import availability
 from harness.model.run_files import RUN
 from harness.model.spec import ClientRef
-from harness.storage.run_store import RunStore
+from harness.storage.run_store import LeftOut, RunStore
 from reports.pages import site
 from reports.pages.payload import unpacked
 from reports.pages.rendering import Shared
@@ -67,7 +67,11 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 story.frames = [structs.replace(frame, note=HOSTILE, api=HOSTILE) for frame in story.frames]
             stories.append(story)
     store = write_run(tmp_path_factory.mktemp("run"), stories)
-    record = structs.replace(store.record, thresholds=("given_up < 1%", "longest_gap < 1ms"))
+    record = structs.replace(
+        store.record,
+        thresholds=("given_up < 1%", "longest_gap < 1ms"),
+        left_out=(LeftOut("sarama@1.16", "tool-missing", "Go is not installed"),),
+    )
     (store.folder / RUN).write_bytes(msgspec.json.encode(record))
     store = RunStore.open(store.folder)
     for story in stories:
@@ -204,6 +208,12 @@ def test_a_matrix_of_sixty_rows_and_twelve_clients_fits(
     page.open(index, WIDTHS[0])
     box = "document.querySelector('.tall')"
     assert page.value(f"{box}.scrollWidth - {box}.clientWidth") <= 0
+
+
+def test_the_first_page_names_a_client_that_was_left_out_with_the_reason(report: Path, page: Browser) -> None:
+    page.open(report, 1_400)
+    text = page.value("document.body.innerText")
+    assert 0 < text.index("sarama@1.16") < text.index("Go is not installed") < text.index("Verdicts")
 
 
 def test_twelve_clients_fit_beside_their_scenarios(report: Path, page: Browser) -> None:
