@@ -132,7 +132,7 @@ def load(path: Path) -> CampaignFile:
 
 
 def load_partly(path: Path, errors: Collecting) -> CampaignFile:
-    """Return the campaign of a file, without the keys that do not fit. What is invalid is added to ``errors``.
+    """Return the campaign of a file, without the keys that do not fit. Errors about the others are added to ``errors``.
 
     Raise UsageError for a file that cannot be read or is not TOML.
     """

@@ -22,7 +22,7 @@ class _Sentence(Formatter):
 
 
 _SENTENCE = _Sentence()
-#: Such as ``record`` in ``{count:record}``. Python's own formats of one letter are no nouns.
+#: Such as ``record`` in ``{count:record}``. Python's own formats have one letter and do not match.
 NOUN = re.compile("[a-z][a-z -]+")
 
 
