@@ -325,7 +325,7 @@ class ProtocolRules:
             if len(getattr(event, name)) != rows:
                 raise RuleBroken(
                     "column-length",
-                    "expected {rows} rows in column {name} of op_complete, got {count}",
+                    "expected {rows:row} in column {name} of op_complete, got {count}",
                     rows=rows,
                     name=name,
                     count=len(getattr(event, name)),

@@ -14,6 +14,7 @@ from harness.baseline.known import KnownFailure, covers, held
 from harness.judging.fingerprint import FindingKey, findings, key_of
 from harness.judging.judge import weighed
 from harness.model.rows import RequirementVerdict, TrialVerdict
+from harness.model.units import some
 from harness.model.verdicts import Verdict, worst
 
 #: The verdicts to which known failures apply.
@@ -52,7 +53,7 @@ def bare(verdict: TrialVerdict) -> TrialVerdict:
         [Verdict.PASS, *(Verdict(each.verdict) for each in requirements if each.verdict in ACCUSED)]
     )
     accused = [each for each in requirements if each.verdict == plain and each.findings]
-    reason = _first_of(accused) if accused else f"{len(requirements)} requirements were judged"
+    reason = _first_of(accused) if accused else f"{some(len(requirements), 'requirement')} judged"
     code, params = (accused[0].findings[0].anomaly, accused[0].findings[0].params) if accused else ("", {})
     return replace(
         verdict, verdict=plain.value, reason=reason, requirements=requirements, code=code, params=params

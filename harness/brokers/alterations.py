@@ -124,7 +124,7 @@ class Alterations:
             if found.active_producers:
                 raise NotYet(
                     "producers-remembered",
-                    "the leader of {topic}-{partition} still remembers {count} producers",
+                    "the leader of {topic}-{partition} still remembers {count:producer}",
                     topic=topic,
                     partition=partition,
                     count=len(found.active_producers),

@@ -45,7 +45,7 @@ def expanded(
 
     Raise UsageError for unknown names in it, all of them at once.
     """
-    axes = _axes(file, clients, given, folder, announce)
+    axes = axes_of(file, clients, given, folder, announce)
     cells = axes.cells()
     _check_configurations(axes, cells)
     if not cells:
@@ -54,12 +54,12 @@ def expanded(
     return Expanded(plan_of(axes, chosen, seeds), tuple(_about(axes, cells, chosen, len(seeds))))
 
 
-def _axes(
+def axes_of(
     file: CampaignFile,
-    clients: Sequence[ClientRef],
-    given: Sequence[str],
-    folder: Path,
-    announce: Callable[[Sequence[ClientRef]], Sequence[ClientRef]],
+    clients: Sequence[ClientRef] = (),
+    given: Sequence[str] = (),
+    folder: Path = Path(),
+    announce: Callable[[Sequence[ClientRef]], Sequence[ClientRef]] = lambda refs: refs,
 ) -> Axes:
     """Return what a file combines. Raise Problems for all that is wrong in it."""
     errors = Collecting()

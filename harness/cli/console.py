@@ -20,6 +20,7 @@ from harness.judging.cells import counted
 from harness.judging.fingerprint import causes, line, replay
 from harness.model.rows import TrialVerdict
 from harness.model.spec import TrialSpec
+from harness.model.units import some
 from harness.model.verdicts import GLYPHS, Verdict
 from harness.text.escaping import for_logs, safe_line
 from harness.text.version_order import by_version
@@ -154,4 +155,4 @@ def summary(verdicts: Iterable[TrialVerdict], run: Path | None = None) -> None:
         say(line(cause))
         say(f"    smallest: {replay(run, cause.smallest, cause) if run else cause.smallest}")
     if len(found) > MAX_CAUSES:
-        say(f"and {len(found) - MAX_CAUSES} more causes")
+        say(f"and {some(len(found) - MAX_CAUSES, 'more cause')}")

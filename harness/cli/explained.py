@@ -14,6 +14,7 @@ from harness.baseline import file
 from harness.baseline.known import KnownFailure
 from harness.judging import availability
 from harness.judging.judge import relevant
+from harness.model.units import some
 from harness.model.verdicts import Guarantee, Level, Verdict
 from harness.planning import setting_values
 from harness.planning.user_settings import written
@@ -127,7 +128,7 @@ def _scenario(scenario: Scenario) -> dict[str, Any]:
     return {
         "exercises": list(scenario.exercises),
         "guarantees": list(scenario.guarantees),
-        "workload": f"{kind}, {load.records} elements in {load.load_ms} ms",
+        "workload": f"{kind}, {some(load.records, 'element')} in {load.load_ms} ms",
         "needs": scenario.needs,
         "shows by": getdoc(scenario.consequence) or "",
         "judged besides": sorted(judged - set(scenario.exercises)),

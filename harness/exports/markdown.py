@@ -12,6 +12,7 @@ from pathlib import Path
 from harness.judging.cells import counted
 from harness.judging.fingerprint import Cause, causes, often, replay, what
 from harness.model.rows import TrialVerdict
+from harness.model.units import some
 from harness.model.verdicts import GLYPHS, SEVERITY, Verdict
 from harness.outcomes import words
 from harness.outcomes.cells import Row, table
@@ -93,7 +94,7 @@ def outcomes(rows: Sequence[Row]) -> list[str]:
     """Return the table of outcomes."""
     lines = head(words.headings(rows))
     lines += [row(map(for_markdown, cells)) for cells in words.lines(rows[:MAX_ROWS])]
-    return lines if len(rows) <= MAX_ROWS else [*lines, "", f"and {len(rows) - MAX_ROWS} more rows"]
+    return lines if len(rows) <= MAX_ROWS else [*lines, "", f"and {some(len(rows) - MAX_ROWS, 'more row')}"]
 
 
 def _thresholds(evaluations: Sequence[Evaluation]) -> list[str]:
@@ -150,7 +151,7 @@ def _matrix(verdicts: Sequence[TrialVerdict]) -> list[str]:
             row([*map(for_markdown, place), *(_cell(cells[place].get(client, [])) for client in clients)])
         )
     if len(ranked) > MAX_ROWS:
-        lines += ["", f"and {len(ranked) - MAX_ROWS} more rows, none worse than these"]
+        lines += ["", f"and {some(len(ranked) - MAX_ROWS, 'more row')}, none worse than these"]
     return lines
 
 
@@ -203,7 +204,7 @@ def _bounded(lines: Sequence[str]) -> str:
     for line in lines:
         size += len(line.encode()) + 1
         if size > MAX_BYTES:
-            kept += ["", f"and {len(lines) - len(kept)} more lines"]
+            kept += ["", f"and {some(len(lines) - len(kept), 'more line')}"]
             break
         kept.append(line)
     return "\n".join(kept).rstrip() + "\n"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from harness.model.evidence import Evidence
 from harness.model.rows import Frame, FrameKind, ProducePart, TrialVerdict
+from harness.model.units import some
 from harness.wire.error_table import error_for
 
 MAX_LINES = 240
@@ -134,4 +135,4 @@ def _part(part: ProducePart, kind: FrameKind) -> str:
         if (part.producer_id or 0) >= 0
         else ""
     )
-    return f"p{part.partition}: {part.records} records{who}"
+    return f"p{part.partition}: {some(part.records or 0, 'record')}{who}"

@@ -23,7 +23,7 @@ from harness.judging.crosscheck import crosscheck
 from harness.judging.fault_activation import Activation, activation
 from harness.model.anomaly import ReasonKind
 from harness.model.evidence import Evidence
-from harness.model.parts import parts, strangers
+from harness.model.parts import parts, place, strangers
 from harness.model.rows import (
     Availability,
     Ending,
@@ -47,7 +47,7 @@ ENDINGS = {Ending.UNSUPPORTED: Verdict.UNSUPPORTED, Ending.HARNESS_ERROR: Verdic
 
 NOT_COLLECTED = ReasonKind("not-collected", "collecting ended as {ending}")
 CHOICE_REFUSED = ReasonKind("chosen-settings-refused", "{why} (with the chosen settings {settings})")
-TORN_LOG = ReasonKind("log-torn", "{count} batches in the broker's log do not match their CRC")
+TORN_LOG = ReasonKind("log-torn", "the CRC does not match in {count:batch} of the broker's log")
 OBSERVERS_DISAGREE = ReasonKind("observers-disagree", "witness and capture disagree: {told}")
 NOT_OFFERED = ReasonKind("setting-not-offered", "the client cannot set {setting}: {told}")
 NOT_ACCOUNTED = ReasonKind("evidence-unaccountable", "the evidence cannot be evaluated: {error}: {told}")
@@ -193,7 +193,7 @@ def _basis(evidence: Evidence, bitten: Activation, available: Availability) -> C
 
 def _ask(check: Check, evidence: Evidence) -> CheckResult:
     try:
-        findings = tuple(check.run(evidence))
+        findings = tuple(_placed(each, evidence) for each in check.run(evidence))
     except Inconclusive as doubt:
         return CheckResult(Verdict.INCONCLUSIVE, doubt.reason)
     except Unsupported as lack:
@@ -207,6 +207,13 @@ def _ask(check: Check, evidence: Evidence) -> CheckResult:
         told = FOREIGN_FINDING.reason(check=check.name, requirement=strange)
         return CheckResult(Verdict.HARNESS_ERROR, told)
     return CheckResult(Verdict.FAIL, _found(findings), findings) if findings else _PASS
+
+
+def _placed(finding: Finding, evidence: Evidence) -> Finding:
+    """Return the finding, whose sentence says of which producer and in which topic it is if there are several."""
+    if where := place(evidence):
+        return replace(finding, message=f"{finding.message} ({where})")
+    return finding
 
 
 def _crashed(check: Check, error: Exception) -> CheckResult:

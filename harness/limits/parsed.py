@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from harness.limits.meter import ENTRIES, NESTING, TEXT_CHARS
+from harness.text.counting import some
 
 E = TypeVar("E", bound=msgspec.Struct)
 
@@ -38,7 +39,7 @@ def why(error: Exception, line: bytes) -> str:
 
 def cut(text: str, most: int = TEXT_CHARS.base) -> str:
     """Return ``text``, or its beginning and the number of characters that are missing."""
-    return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"
+    return text if len(text) <= most else f"{text[:most]}… ({some(len(text) - most, 'more character')})"
 
 
 def within(event: E, line_bytes: int) -> E:

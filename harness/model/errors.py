@@ -99,6 +99,10 @@ class Collecting:
         except (UsageError, NothingSelected) as error:
             self._errors.append(error)
 
+    def __bool__(self) -> bool:
+        """True if an error was collected."""
+        return bool(self._errors)
+
     def check(self) -> None:
         """Raise what was collected: nothing, the one error, or Problems."""
         if len(self._errors) == 1:

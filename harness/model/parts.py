@@ -7,6 +7,7 @@ request belongs to no part.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,8 @@ from harness.model.load import topic_names
 from harness.model.rows import Frame, LogRecord
 from harness.model.spec import Workload
 
+#: The end of the names of all topics but the first (:func:`harness.model.load.topic_names`).
+_TOPIC = re.compile(r"-t(\d+)$")
 #: The key of a row of a trace that names its producer; missing for the first one.
 BY = "producer"
 
@@ -40,6 +43,18 @@ def producers(evidence: Evidence) -> list[Evidence]:
     """Return the evidence of each producer, in all topics."""
     load = evidence.record.spec.workload.shape
     return [evidence] if load.producers == 1 else [_of_producer(evidence, name) for name in load.names]
+
+
+def place(part: Evidence) -> str:
+    """Return the producer and the topic of a part in words, such as "of p2 in topic 1".
+
+    The one is left out if there is only one producer, the other if there is only one topic.
+    """
+    load = part.record.spec.workload.shape
+    numbered = _TOPIC.search(part.record.topic)
+    of = f"of {part.producer}" if load.producers > 1 else ""
+    topic = f"in topic {numbered[1] if numbered else 1}" if load.topics > 1 else ""
+    return " ".join(filter(None, (of, topic)))
 
 
 @view

@@ -9,6 +9,9 @@ import re
 from typing import Final
 
 from harness.model.errors import UsageError
+from harness.text.counting import some
+
+__all__ = ["NS_PER_MS", "duration_s", "some", "told_bytes", "told_s"]
 
 NS_PER_MS: Final = 1_000_000
 _MANY_HOURS: Final = 72
@@ -44,8 +47,3 @@ def told_bytes(count: int) -> str:
         if count >= 1024**power:
             return f"{count / 1024**power:,.1f} {unit}"
     return f"{count} B"
-
-
-def some(count: int, noun: str) -> str:
-    """Return a count with its noun: ``1 trial``, ``2 trials``, ``1,000 trials``, ``2 processes``."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}{'es' if noun.endswith('s') else 's'}"

@@ -21,7 +21,7 @@ from harness.planning.fault_strategies import DrawnScenario
 from harness.planning.fault_tables import Generated, scenario_of
 from harness.planning.own_load import OwnLoad
 from harness.planning.setting_values import accepted
-from harness.planning.strict_toml import at, below, read
+from harness.planning.strict_toml import at, below, read_partly
 from harness.plugins.scenario import Config
 
 #: The scenario that judges a table of faults if the file names no other.
@@ -125,17 +125,25 @@ class CampaignFile(msgspec.Struct, frozen=True):
 
 def load(path: Path) -> CampaignFile:
     """Return the campaign of a file. Raise UsageError for what is invalid in it, all of it at once."""
-    file = read(path, CampaignFile)
     errors = Collecting()
-    with at(str(path)):
-        with errors.each():
-            if not seeds(file):
-                raise UsageError("no-seeds", "seeds: give at least one")
-        for part in ("configurations", "generated"):
-            for name in getattr(file, part):
-                with errors.each():
-                    _check_name(part, name)
-        errors.check()
+    file = load_partly(path, errors)
+    errors.check()
+    return file
+
+
+def load_partly(path: Path, errors: Collecting) -> CampaignFile:
+    """Return the campaign of a file, without the keys that do not fit. Errors about the others are added to ``errors``.
+
+    Raise UsageError for a file that cannot be read or is not TOML.
+    """
+    file = read_partly(path, CampaignFile, errors)
+    with errors.each(), at(str(path)):
+        if not seeds(file):
+            raise UsageError("no-seeds", "seeds: give at least one")
+    for part in ("configurations", "generated"):
+        for name in getattr(file, part):
+            with errors.each(), at(str(path)):
+                _check_name(part, name)
     return file
 
 

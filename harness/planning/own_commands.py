@@ -78,7 +78,7 @@ def allow(
         if not typed_settings.is_typed(ref) and len(visible(shown)) > MOST_CHARS // 2:
             raise UsageError(
                 "command-too-long",
-                "this plan runs a command that is too long to be shown ({count:,} characters): "
+                "this plan runs a command that is too long to be shown ({count:character}): "
                 "if you trust it, type it again after --",
                 count=len(shown),
             )

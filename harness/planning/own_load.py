@@ -195,7 +195,7 @@ def _burst(given: str, rate: int) -> tuple[int, int]:
     if every_ms < 1 or not 1 <= number <= rate * every_ms // 1_000:
         raise UsageError(
             "load-burst-too-large",
-            "a rate of {rate} a second has {most} records in each {every}, so a burst has 1 to {most} of them, not "
+            "a rate of {rate} a second has {most:record} in each {every}, so a burst has 1 to {most} of them, not "
             "{count}",
             rate=rate,
             most=rate * every_ms // 1_000,

@@ -35,7 +35,7 @@ def scenarios(patterns: Sequence[str], guarantees: Sequence[str], mode: Mode = M
     for pattern in patterns:
         if not any(matches(name, pattern) for name in known):
             raise unknown("scenario", pattern, known)
-    wanted = {_guarantee(name) for name in guarantees} or set(Guarantee)
+    wanted = {guarantee(name) for name in guarantees} or set(Guarantee)
     chosen = [
         _under(scenario, wanted)
         for name, scenario in known.items()
@@ -61,7 +61,8 @@ def loaded(chosen: Sequence[Scenario], own: OwnLoad | None, folder: Path = Path(
     return list(chosen) if own is None else [applied(own, scenario, folder) for scenario in chosen]
 
 
-def _guarantee(name: str) -> Guarantee:
+def guarantee(name: str) -> Guarantee:
+    """Return the guarantee with this name. Raise UsageError if there is none."""
     if name not in set(Guarantee):
         raise unknown("guarantee", name, list(Guarantee))
     return Guarantee(name)

@@ -50,5 +50,5 @@ def drawn(specs: Iterable[TrialSpec]) -> Iterator[str]:
         shown = ", ".join(
             f"{value} in {some(count, 'trial')}" for value, count in list(counts.items())[:SHOWN]
         )
-        more = f" and {len(counts) - SHOWN} other values" if len(counts) > SHOWN else ""
+        more = f" and {some(len(counts) - SHOWN, 'other value')}" if len(counts) > SHOWN else ""
         yield f"the seed draws {name}: {shown}{more}; -X {name}=VALUE fixes it"

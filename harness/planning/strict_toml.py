@@ -49,14 +49,33 @@ def below(where: str, key: str) -> str:
 def read(path: Path, wanted: type[T]) -> T:
     """Read the file as ``wanted``. Raise UsageError if it cannot be read, is not TOML, or does not fit."""
     with at(str(path)):
-        try:
-            raw = parsed(read_named(path).decode())
-        except OSError as error:
-            raise UsageError("cannot-open", "{why}", why=error.strerror or str(error)) from None
-        except UnicodeDecodeError as error:
-            raise UsageError("not-utf-8", "not UTF-8, from byte {start} on", start=error.start) from None
-        built: T = typed(raw, wanted)
+        built: T = typed(_document(path), wanted)
         return built
+
+
+def read_partly(path: Path, wanted: type[T], errors: Collecting) -> T:
+    """Read the file as ``wanted``, whose keys all have defaults. Keys that do not fit keep theirs.
+
+    What does not fit is added to ``errors``. Raise UsageError if the file cannot be read or is not TOML.
+    """
+    with at(str(path)):
+        document = _document(path)
+    fitting = {}
+    for key, value in document.items():
+        with errors.each(), at(str(path)):
+            typed({key: value}, wanted)
+            fitting[key] = value
+    built: T = typed(fitting, wanted)
+    return built
+
+
+def _document(path: Path) -> dict[str, Any]:
+    try:
+        return parsed(read_named(path).decode())
+    except OSError as error:
+        raise UsageError("cannot-open", "{why}", why=error.strerror or str(error)) from None
+    except UnicodeDecodeError as error:
+        raise UsageError("not-utf-8", "not UTF-8, from byte {start} on", start=error.start) from None
 
 
 def parsed(text: str) -> dict[str, Any]:
@@ -67,7 +86,7 @@ def parsed(text: str) -> dict[str, Any]:
     if len(text) > MOST_CHARS:
         raise UsageError(
             "file-too-long",
-            "it has {count:,} characters; the limit is {most:,}",
+            "it has {count:character}; the limit is {most:,}",
             count=len(text),
             most=MOST_CHARS,
         )

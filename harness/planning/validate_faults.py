@@ -91,7 +91,7 @@ def _check_requests(trigger: OnFrame, spec: FaultSpec, trial: TrialSpec) -> None
     if load.load is not None and trigger.api == workload(load.kind).api and trigger.nth > records:
         raise UsageError(
             "fault-request-beyond-load",
-            "fault {fault!r} waits for {api} {nth} of the load, which has {records} records after its warm-up",
+            "fault {fault!r} waits for {api} {nth} of the load, which has {records:record} after its warm-up",
             fault=spec.kind,
             api=trigger.api,
             nth=trigger.nth,

@@ -16,6 +16,7 @@ from harness.model.errors import UsageError, unknown
 from harness.model.evidence import Evidence
 from harness.model.rows import Ending, TrialVerdict
 from harness.model.spec import TrialSpec
+from harness.model.units import some
 from harness.model.verdicts import Guarantee, Verdict
 
 Setting = str | int | bool
@@ -78,7 +79,7 @@ def nothing_essential(_: Guarantee) -> tuple[str, ...]:
 def size(spec: TrialSpec) -> dict[str, str]:
     """Return the number of elements and of the topic's partitions, in words."""
     load, kind = spec.workload, spec.workload.kind
-    return {kind: f"{load.records:,} elements, {load.partitions:,} partitions"}
+    return {kind: f"{some(load.records, 'element')}, {some(load.partitions, 'partition')}"}
 
 
 def never_refused(_: Mapping[str, Setting]) -> str | None:

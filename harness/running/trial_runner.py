@@ -17,6 +17,7 @@ from harness.model.errors import EnvironmentProblem
 from harness.model.evidence import Evidence
 from harness.model.rows import CaptureRecord, Ending, Phases, TrialRecord, TrialVerdict
 from harness.model.spec import ClientRef, TrialSpec
+from harness.model.units import some
 from harness.planning import setting_warnings, validate_plan
 from harness.plugins import registry
 from harness.plugins.client import InstalledClient
@@ -97,7 +98,8 @@ class Execution:
             doubt = f"no capture: {capture.unavailable_reason}"
         elif not capture.is_whole:
             lost = (
-                f"{capture.dropped} packets dropped, {capture.cut} cut, {capture.unread} connections unread"
+                f"{some(capture.dropped, 'packet')} dropped, {capture.cut} cut, "
+                f"{some(capture.unread, 'connection')} unread"
             )
             doubt = f"the capture of {spec.trial} is incomplete, so nothing is compared with it: {lost}"
         else:

@@ -12,6 +12,7 @@ import re
 from typing import Final
 
 from harness.text import redaction
+from harness.text.counting import some
 
 #: The maximum length of a line, wherever it is displayed.
 MOST_CHARS: Final = 4_000
@@ -109,7 +110,7 @@ def _cut(line: str, unread: int, most: int) -> str:
     room = max(0, most - _ROOM)
     end = 0 if unread else room // 4
     head, tail = line[: room - end], line[len(line) - end :]
-    missing = f"… ({len(line) - len(head) - len(tail) + unread:,} more characters)"
+    missing = f"… ({some(len(line) - len(head) - len(tail) + unread, 'more character')})"
     return f"{head}{missing}{f' …{tail}' if tail else ''}"
 
 

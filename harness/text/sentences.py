@@ -6,24 +6,31 @@ code and the parameters. The wording of a template may change at any time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from string import Formatter
 from typing import Any, Self
 
+from harness.text.counting import some
+
 
 class _Sentence(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
-        return ", ".join(map(str, value)) if isinstance(value, tuple) else format(value, format_spec)
+        if isinstance(value, tuple):
+            return ", ".join(map(str, value))
+        return some(value, format_spec) if NOUN.fullmatch(format_spec) else format(value, format_spec)
 
 
 _SENTENCE = _Sentence()
+#: Such as ``record`` in ``{count:record}``. Python's own formats have one letter and do not match.
+NOUN = re.compile("[a-z][a-z -]+")
 
 
 class Coded(Exception):
     """An exception with a ``code`` and ``params``: ``Error("no-such-port", "port {port} does not exist", port=1)``.
 
-    Placeholders of the template are names of parameters. A tuple is shown as a list. A parameter can be another error,
-    which is the reason for this one.
+    Placeholders of the template are names of parameters. A tuple is shown as a list, and ``{count:record}`` as
+    "2 records". A parameter can be another error, which is the reason for this one.
     """
 
     def __init__(self, code: str, template: str, /, **params: object) -> None:

@@ -102,7 +102,7 @@ def _not_null(length: int, at: int) -> None:
 def _claim(count: int, data: Data, at: int) -> WireError:
     return WireError(
         "array-too-long",
-        "an array claims {count} elements, {left} bytes are left",
+        "an array claims {count:element}, {left} bytes are left",
         count=count,
         left=len(data) - at,
     )

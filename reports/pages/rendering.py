@@ -18,6 +18,7 @@ from harness.judging.availability import share_told
 from harness.model.rows import SCHEMA_VERSION
 from harness.outcomes.words import trials
 from harness.storage import kept
+from harness.text.counting import plural, some
 from harness.text.escaping import safe_line
 from harness.workloads.produce.tables import MEANING
 from reports.pages import outcomes
@@ -87,6 +88,9 @@ def templates() -> jinja2.Environment:
     environment.filters["ms"] = _ms
     environment.filters["share"] = lambda availability: share_told([availability])
     environment.filters["thousands"] = lambda number: "–" if number is None else f"{number:,}"
+    environment.filters["some"] = lambda number, noun: (
+        some(number, noun) if number is not None else f"– {plural(noun)}"
+    )
     environment.globals.update(badges=BADGES, guarantees=GUARANTEES, counts_meaning=MEANING, phases=PHASES)
     return environment
 

@@ -6,6 +6,7 @@ from inspect import getdoc
 from typing import Any
 
 from harness.cli.explained import page_of
+from harness.model.units import some
 from harness.plugins import registry
 from harness.plugins.check import Check
 from harness.plugins.scenario import Scenario
@@ -75,7 +76,8 @@ def _scenario(scenario: Scenario) -> str:
         ("needs", ", ".join(scenario.needs) or "nothing special"),
         (
             "workload",
-            f"{load.records} records of {load.value_bytes} bytes, {load.partitions} partitions, {load.load_ms} ms",
+            f"{some(load.records, 'record')} of {load.value_bytes} bytes, {some(load.partitions, 'partition')}, "
+            f"{load.load_ms} ms",
         ),
         ("its fault is shown by", " ".join((getdoc(scenario.consequence) or "").split())),
     )

@@ -33,7 +33,6 @@ from harness.cli.options import (
 from harness.cli.output import print_json
 from harness.cli.run_plan import new_record
 from harness.cli.selecting import Clients, Guarantees, OtherBroker, Seed
-from harness.judging.fingerprint import replay
 from harness.model.mode import Mode
 from harness.model.rows import TrialVerdict
 from harness.model.spec import ClientRef, Plan, TrialSpec
@@ -59,7 +58,7 @@ SHOWN = 20
 EXAMPLES = examples(
     "kafka-trial simulate",
     "kafka-trial simulate -c mutant-reuses_sequence_after_expiry --seeds 200 -j auto",
-    "kafka-trial simulate --scenario network/reset -X linger.ms=20 --keep all",
+    "kafka-trial simulate network/reset -X linger.ms=20 --keep all",
 )
 
 
@@ -87,10 +86,10 @@ class VerdictCounts:
 
 
 def simulate(
-    client: Clients = None,
     scenario: Annotated[
-        str, typer.Option(help="Which situation.", autocompletion=completion.names("scenarios"))
+        str, typer.Argument(help="Which situation.", autocompletion=completion.names("scenarios"))
     ] = DEFAULT_SCENARIO,
+    client: Clients = None,
     guarantee: Guarantees = None,
     load: Load = None,
     broker: OtherBroker = None,
@@ -106,11 +105,13 @@ def simulate(
     quiet: Quiet = False,
     strict: Strict = False,
     setting: Settings = None,
+    named: Annotated[str | None, typer.Option("--scenario", hidden=True)] = None,
 ) -> int:
     """Run generated trials of the reference client or its mutants in virtual time, and judge them.
 
     Without --broker, each seed draws a scripted broker of one to three nodes.
     """
+    scenario = named or scenario
     registry.scenario(scenario)
     processes = processes_of(jobs)
     [chosen] = selection.scenarios([scenario], guarantee or (), mode=Mode.SIMULATED)
@@ -198,8 +199,7 @@ def _conclude(store: RunStore, seed: int, tally: VerdictCounts, reason: str) -> 
     store.stop(reason)
     if tally.verdicts:
         told = sorted(tally.verdicts, key=lambda verdict: verdict.verdict == Verdict.PASS)[:SHOWN]
-        summary(told)
-        say(f"replay one with: {replay(store.folder, told[0].trial, told[0])}")
+        summary(told, store.folder)
 
 
 def _words(tally: VerdictCounts) -> str:

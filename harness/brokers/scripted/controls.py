@@ -47,7 +47,7 @@ class ClusterControls:
         if not is_valid_name(topic) or partitions < 1:
             raise UsageError(
                 "partition-count",
-                "topic {topic!r} with {partitions} partitions is invalid",
+                "topic {topic!r} with {partitions:partition} is invalid",
                 topic=topic,
                 partitions=partitions,
             )
@@ -81,7 +81,7 @@ class ClusterControls:
         if total < len(found.partitions):
             raise UsageError(
                 "topic-cannot-shrink",
-                "topic {topic!r} has {count} partitions; it cannot shrink to {total}",
+                "topic {topic!r} has {count:partition}; it cannot shrink to {total}",
                 topic=topic,
                 count=len(found.partitions),
                 total=total,

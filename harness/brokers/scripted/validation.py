@@ -15,6 +15,7 @@ from kio.schema.errors import ErrorCode
 from harness.brokers.scripted.record_scan import Found, Scan, Unscanned, scan
 from harness.brokers.scripted.refusals import RequestRefused
 from harness.brokers.scripted.topic_config import TopicConfig
+from harness.text.counting import some
 from harness.wire.errors import WireError
 from harness.wire.makers import filler
 from harness.wire.records import MAX_DECOMPRESSED_BYTES, NO_PRODUCER_ID, BatchHeader, Codec, Record
@@ -167,7 +168,7 @@ def _check_records(plain: bytes, header: BatchHeader, config: TopicConfig, now_m
             errors.append((index, why))
             code = ErrorCode.invalid_timestamp
     if errors:
-        raise RequestRefused(code, f"{len(errors)} records were rejected", tuple(errors))
+        raise RequestRefused(code, f"{some(len(errors), 'record')} rejected", tuple(errors))
 
 
 def _untimely(record: Record, header: BatchHeader, config: TopicConfig, now_ms: int) -> str | None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from msgspec.structs import replace
 
 from harness.adapter import environment
+from harness.baseline.file import parse, read
 from harness.cli import campaign_plan, run_plan
 from harness.cli.examples import examples
-from harness.cli.options import GivenPlan, jobs_of, max_time_of, with_given
-from harness.cli.selecting import Clients, MaybeSeed, MaybeSeeds, OwnCommand, OwnName
+from harness.cli.options import GivenPlan, Options, jobs_of, max_time_of, with_given
+from harness.cli.selecting import Brokers, Clients, Guarantees, MaybeSeed, MaybeSeeds, OwnCommand, OwnName
 from harness.model.errors import Collecting
 from harness.outcomes.thresholds import parsed
 from harness.planning import campaign_file, own_load, selection
@@ -39,6 +40,8 @@ def campaign(
         typer.Argument(metavar="FILE", help="A TOML file; kafka-trial schema campaign prints its schema."),
     ],
     client: Clients = None,
+    broker: Brokers = None,
+    guarantee: Guarantees = None,
     seed: MaybeSeed = None,
     seeds: MaybeSeeds = None,
     name: OwnName = None,
@@ -47,20 +50,16 @@ def campaign(
     given: GivenPlan,
 ) -> int:
     """Run a campaign file. Options override the file, and so does your own client's command line after --."""
-    told = _with_load(campaign_file.load(file), given.load)
-    options, errors = given.options(partial=True), Collecting()
-    with errors.each():
-        options = given.options(
-            jobs=_jobs(told, file),
-            max_time_s=_max_time_s(told, file),
-            max_failures=told.budget.max_failures,
-            partial=True,
-            thresholds=_thresholds(told, file),
-            baseline=_baseline(told, file),
-        )
+    errors = Collecting()
+    told = _overridden(campaign_file.load_partly(file, errors), given.load, broker, guarantee)
+    is_whole, options = not errors, _options(told, file, given, errors)
     argv = shlex.split(command or "")
     chosen = selection.clients(client or (), argv, name) if client or argv or name else ()
     env = environment.named(options.client_env)
+    if not is_whole:
+        with errors.each(), at(str(file)):
+            campaign_plan.axes_of(told, chosen, given.setting or (), file.parent)
+        errors.check()
     with errors.each(), at(str(file)):
         made = campaign_plan.expanded(
             told,
@@ -75,9 +74,32 @@ def campaign(
     return run_plan.start(made.plan, options, [*made.about, *counted])
 
 
-def _with_load(file: CampaignFile, given: list[str] | None) -> CampaignFile:
-    own = own_load.parsed(given or ())
-    return file if own is None else replace(file, load=own)
+def _options(file: CampaignFile, path: Path, given: GivenPlan, errors: Collecting) -> Options:
+    """Return the options, those of the file where none were typed. Its invalid ones are added to ``errors``."""
+    found: dict[str, Any] = {}
+    for name, value_of in (("jobs", _jobs), ("max_time_s", _max_time_s), ("thresholds", _thresholds)):
+        with errors.each():
+            found[name] = value_of(file, path)
+    if not given.baseline:
+        with errors.each(), at(f"{path}: baseline"):
+            found["baseline"] = _baseline(file, path)
+    return given.options(max_failures=file.budget.max_failures, partial=True, **found)
+
+
+def _overridden(
+    file: CampaignFile, load: list[str] | None, brokers: list[str] | None, guarantees: list[str] | None
+) -> CampaignFile:
+    """Return the file with what was typed instead. Raise UsageError for what is wrong with that."""
+    own = own_load.parsed(load or ())
+    if own is not None and own.payloads is not None:
+        # A typed path begins at the current folder, not at the file.
+        own = replace(own, payloads=str(Path(own.payloads).absolute()))
+    return replace(
+        file,
+        load=own or file.load,
+        brokers=tuple(selection.brokers(brokers)) if brokers else file.brokers,
+        guarantees=tuple(map(selection.guarantee, guarantees or ())) or file.guarantees,
+    )
 
 
 def _seeds(first: int | None, count: int | None, file: CampaignFile) -> list[int]:
@@ -90,15 +112,24 @@ def _seeds(first: int | None, count: int | None, file: CampaignFile) -> list[int
 
 
 def _thresholds(file: CampaignFile, path: Path) -> list[str]:
-    with at(f"{path}: thresholds"):
-        return [parsed(text).text for text in file.thresholds]
+    errors, found = Collecting(), []
+    for number, text in enumerate(file.thresholds):
+        with errors.each(), at(f"{path}: thresholds[{number}]"):
+            found.append(parsed(text).text)
+    errors.check()
+    return found
 
 
 def _baseline(file: CampaignFile, path: Path) -> str | None:
-    """Return the file's list of known failures: the name of a list, or a path that begins at the file."""
+    """Return the file's list of known failures: the name of a list, or a path that begins at the file.
+
+    Raise UsageError if it cannot be read.
+    """
     if file.baseline is None or file.baseline in registry.names("baselines"):
         return file.baseline
-    return str(path.parent / file.baseline)
+    source = str(path.parent / file.baseline)
+    parse(read(source), source)
+    return source
 
 
 def _jobs(file: CampaignFile, path: Path) -> int | None:

@@ -74,6 +74,8 @@ def run(
         "--load": given.load,
         "--setting": given.setting,
         "--name": name,
+        "--seed": seed != 1,
+        "--seeds": seeds > 1,
     }
     if resume is not None:
         _assert_none_beside_resume({**chosen, "--rerun-failed": rerun_failed, **options.of_the_plan})
@@ -82,9 +84,8 @@ def run(
         return run_plan.go_on(store, given.options(jobs=store.record.jobs))
     if rerun_failed is not None:
         _assert_none_beside_rerun(chosen)
-        again = _with_commands(
-            _not_allowed(RunStore.open(rerun_failed)), argv, allow_command, options.client_env
-        )
+        again = _not_allowed(RunStore.open(rerun_failed))
+        _with_commands(again, argv, allow_command, options.client_env)
         selection.brokers([spec.broker for spec in again.trials])
         return run_plan.start(again, options)
     clients = selection.clients(client or (), argv, name)
@@ -97,8 +98,8 @@ def run(
         selection.brokers(broker or ()),
         user=user_settings.parsed(given.setting or (), clients),
     )
-    plan = chosen_plan(axes, range(seed, seed + seeds))
-    return run_plan.start(plan, options, [f"left out: {each}" for each in excluded(axes.left_out())])
+    about = [f"left out: {each}" for each in excluded(axes.left_out())]
+    return run_plan.start(chosen_plan(axes, range(seed, seed + seeds)), options, about)
 
 
 def _assert_none_beside_resume(options: Mapping[str, object]) -> None:

@@ -15,7 +15,7 @@ from harness.model.anomaly import ReasonKind
 from harness.model.evidence import Evidence
 from harness.model.rows import Disposition, Frame, FrameKind, Reason
 
-FRAMES_LACK = ReasonKind("frames-incomplete", "the witness's rows are incomplete: {told} ({count} times)")
+FRAMES_LACK = ReasonKind("frames-incomplete", "the witness's rows are incomplete: {told} ({count:time})")
 
 #: A partition, and the checksum of a batch, or None if it is not known.
 _Batch = tuple[int, int | None]

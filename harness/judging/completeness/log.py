@@ -9,7 +9,7 @@ from harness.model.anomaly import ReasonKind
 from harness.model.evidence import Evidence
 from harness.model.rows import FrameKind, ProducePart, Reason
 
-LOG_LACKS = ReasonKind("log-incomplete", "the log that was read back is incomplete: {told} ({count} times)")
+LOG_LACKS = ReasonKind("log-incomplete", "the log that was read back is incomplete: {told} ({count:time})")
 ACKS_ALL = -1
 
 

@@ -14,7 +14,7 @@ from harness.model.contract import TRACE_FEATURE, ShutdownComplete
 from harness.model.evidence import Evidence
 from harness.model.rows import Reason
 
-TRACE_LACKS = ReasonKind("trace-incomplete", "the client's trace is incomplete: {told} ({count} times)")
+TRACE_LACKS = ReasonKind("trace-incomplete", "the client's trace is incomplete: {told} ({count:time})")
 
 #: The name of Produce in a trace.
 PRODUCE = "Produce"

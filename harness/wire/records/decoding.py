@@ -32,7 +32,7 @@ def read_records(data: bytes, header: BatchHeader) -> tuple[Record, ...]:
     if count < 0:
         raise WireError(
             "record-count",
-            "the batch at offset {base_offset} claims {count} records",
+            "the batch at offset {base_offset} claims {count:record}",
             base_offset=header.base_offset,
             count=count,
         )
@@ -41,7 +41,7 @@ def read_records(data: bytes, header: BatchHeader) -> tuple[Record, ...]:
     if at != len(data):
         raise WireError(
             "bytes-left-over",
-            "{left} bytes are left over after the {count} records of the batch at offset {base_offset}",
+            "{left} bytes are left over after the {count:record} of the batch at offset {base_offset}",
             left=len(data) - at,
             count=count,
             base_offset=header.base_offset,

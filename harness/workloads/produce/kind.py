@@ -7,6 +7,7 @@ from typing import Final
 
 from harness.model.load import bounds
 from harness.model.spec import TrialSpec, Workload
+from harness.model.units import some
 from harness.model.verdicts import Guarantee
 from harness.plugins.workload import WorkloadKind
 from harness.workloads.produce import settings
@@ -37,8 +38,8 @@ def shown(spec: TrialSpec) -> dict[str, str]:
     """Return the load and the codec, in words."""
     load = spec.workload
     return {
-        "workload": f"{load.records:,} records × {_sizes(load)} bytes, {load.partitions:,} partitions, "
-        f"{load.keys:,} keys{''.join(_chosen(load))}",
+        "workload": f"{some(load.records, 'record')} × {_sizes(load)} bytes, {some(load.partitions, 'partition')}, "
+        f"{some(load.keys, 'key')}{''.join(_chosen(load))}",
         "codec": str(spec.config.get("compression.type", "–")),
     }
 
@@ -58,9 +59,9 @@ def _chosen(load: Workload) -> Iterator[str]:
     if shape.skew_percent:
         yield f", skew {shape.skew_percent / 100:g}"
     if shape.payloads:
-        yield f", {len(shape.payloads):,} payloads"
+        yield f", {some(len(shape.payloads), 'payload')}"
     if shape.is_split:
-        yield f", {shape.producers} producers, {shape.topics} topics"
+        yield f", {some(shape.producers, 'producer')}, {some(shape.topics, 'topic')}"
 
 
 WORKLOAD: Final = WorkloadKind(

@@ -49,6 +49,7 @@ from clients.reference.telemetry.trace import (
 )
 from harness.model.evidence import Evidence
 from harness.model.rows import Finding
+from harness.model.units import some
 from harness.model.verdicts import Guarantee
 from harness.plugins.check import Check
 from harness.wire.error_table import BY_NAME
@@ -197,7 +198,10 @@ class Bookkeeping(Monitor):
             )
         if batch.attempts > self._retries:
             self.accuse(
-                "PRD-SND-02", event, name, f"was sent {event.attempt} times with retries={self._retries}"
+                "PRD-SND-02",
+                event,
+                name,
+                f"was sent {some(event.attempt, 'time')} with retries={self._retries}",
             )
         if event.at_ms < batch.retry_at_ms and self._news == batch.news_when_sent:
             early_ms = batch.retry_at_ms - event.at_ms
@@ -241,7 +245,7 @@ class Bookkeeping(Monitor):
         if not (event.error in _MENDED or (error and error.retriable)):
             self.accuse("PRD-SND-03", event, event.batch, f"is retried after {event.error}, which is final")
         if event.attempts != batch.attempts + 1:
-            what = f"reports {event.attempts} attempts, expected {batch.attempts + 1}"
+            what = f"reports {some(event.attempts, 'attempt')}, expected {batch.attempts + 1}"
             self.accuse("PRD-SND-02", event, event.batch, what)
         if event.at_ms >= batch.created_ms + self._delivery_timeout_ms:
             self.accuse(
@@ -275,7 +279,7 @@ class Bookkeeping(Monitor):
         names = [f"{event.batch}.{place + 1}" for place in range(event.parts)]
         counts = [self._parts.pop(name, 0) for name in names]
         if event.parts < 2 or 0 in counts or sum(counts) != event.record_count:
-            what = f"with {event.record_count} records was split into {counts}"
+            what = f"with {some(event.record_count, 'record')} was split into {counts}"
             self.accuse("PRD-SPL-01", event, event.batch, what)
         if event.at_ms >= whole.created_ms + self._delivery_timeout_ms:
             self.accuse(
@@ -291,7 +295,7 @@ class Bookkeeping(Monitor):
     def _ended(self, event: BatchEnded) -> None:
         batch = self._known(event, event.batch)
         if batch is not None and batch.record_count != event.record_count and batch.record_count:
-            what = f"ended with {event.record_count} records of {batch.record_count}"
+            what = f"ended with {some(event.record_count, 'record')} of {batch.record_count}"
             self.accuse("PRD-FIN-04", event, event.batch, what)
 
     def ended(self) -> None:

@@ -43,6 +43,7 @@ from clients.reference.telemetry.trace import (
 )
 from harness.model.evidence import Evidence
 from harness.model.rows import Finding
+from harness.model.units import some
 from harness.model.verdicts import Guarantee
 from harness.plugins.check import Check
 from suites.checks.trace.situations import judged
@@ -160,7 +161,7 @@ class InFlight(Monitor):
                 f"was sent {event.api} {left_ms} ms too early, while it was throttling",
             )
         if len(node.queue) >= self._limit:
-            what = f"was sent {event.api} with {len(node.queue)} requests unanswered"
+            what = f"was sent {event.api} with {some(len(node.queue), 'request')} unanswered"
             self._tell("NET-INF-03", event, event.node, what)
         self._count(event)
         node.unwritten = None

@@ -14,6 +14,7 @@ from clients.reference.telemetry.trace import (
     ResponseReceived,
     StateChanged,
 )
+from harness.model.units import some
 from suites.checks.trace.clocks import Clocks, Limits, growing_ms
 from suites.checks.trace.in_flight import THROTTLES_SINCE
 
@@ -152,7 +153,10 @@ class ConnectionClocks(Clocks):
         elif event.state == "EXPIRED":
             if node.queue:
                 self.accuse(
-                    "NET-CON-14", event, subject, f"was idle with {len(node.queue)} requests unanswered"
+                    "NET-CON-14",
+                    event,
+                    subject,
+                    f"was idle with {some(len(node.queue), 'request')} unanswered",
                 )
             if at_ms - node.used_ms <= self.limits.connections_max_idle_ms:
                 what = f"was closed after {at_ms - node.used_ms} ms without use"

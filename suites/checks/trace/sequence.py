@@ -39,6 +39,7 @@ from clients.reference.telemetry.trace import (
 from harness.model.anomaly import ReasonKind
 from harness.model.evidence import Evidence
 from harness.model.rows import Finding
+from harness.model.units import some
 from harness.plugins.check import Check, Unsupported
 from suites.analysis.attempts import REMEMBERED
 from suites.analysis.promises import EXACTLY_ONCE
@@ -199,7 +200,7 @@ class Sequences(Monitor):
             what = f"was sent as {identity} from {event.base_sequence}, expected {link.identity} from {link.base}"
             self.accuse("PRD-IDM-03", event, link.name, what)
         elif event.record_count != link.count:
-            what = f"was sent with {event.record_count} records, expected {link.count}"
+            what = f"was sent with {some(event.record_count, 'record')}, expected {link.count}"
             self.accuse("PRD-IDM-03", event, link.name, what)
         if chain.state != "BUMPED" and chain.links and chain.links[0] is not link:
             self.accuse("PRD-IDM-07", event, link.name, f"was sent again before {chain.links[0].name}")

@@ -31,7 +31,11 @@ SIBLINGS = (
 )
 #: Options with two meanings: name -> the commands in which it has the second one.
 SECOND_MEANING = {
-    "--broker": {"run", "bisect"},  # several brokers for a plan; elsewhere another one for stored trials
+    "--broker": {
+        "run",
+        "campaign",
+        "bisect",
+    },  # several brokers for a plan; elsewhere another one for stored trials
     "--out": {"report"},  # the report's folder; for merge, a run's
     "--quiet": {"report"},  # it shows no progress, only results
     "--strict": {"diff"},  # it compares outcomes, where the others look at one verdict
@@ -108,6 +112,8 @@ def test_every_exception_is_needed():
         ("--out-dir", ("run", "campaign", "replay", "shrink", "bisect", "simulate")),
         ("--max-time", ("run", "campaign", "replay", "shrink", "bisect", "simulate")),
         ("--client-env", ("run", "campaign", "replay", "shrink", "bisect")),
+        ("--broker", ("run", "campaign", "replay", "shrink", "bisect", "simulate")),
+        ("--guarantee", ("run", "campaign", "bisect", "simulate")),
         ("--seed", ("run", "campaign", "bisect", "simulate", "mutants", "perturb")),
         ("--seeds", ("run", "campaign", "bisect", "simulate")),
         ("--junit", ("run", "campaign", "judge", "merge")),

@@ -106,7 +106,7 @@ def test_a_batch_damaged_on_disk_is_a_harness_error():
     verdict = judge(evidence(crc_ok=False), scenario(), {"c": saying([], R1)})
     assert (verdict.verdict, verdict.reason) == (
         "harness-error",
-        "1 batches in the broker's log do not match their CRC",
+        "the CRC does not match in 1 batch of the broker's log",
     )
 
 

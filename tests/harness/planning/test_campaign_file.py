@@ -15,6 +15,7 @@ from harness.planning import campaign_file, campaign_schema
 from harness.planning.pairwise import met
 from harness.plugins import registry
 from harness.workloads.produce.settings import SETTINGS
+from testkit.codes import has_error
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.toml"))
 KINDS = "[generated.a.kinds]\n"
@@ -174,6 +175,29 @@ def test_options_override_the_file(capsys, tmp_path):
         ("reference", ()),
         ("sh", ("sh", "--fast")),
     }
+
+
+def test_typed_brokers_and_guarantees_override_the_file(capsys, tmp_path):
+    path = tmp_path / "c.toml"
+    path.write_text('clients = ["java"]\nscenarios = ["produce/calm"]\nguarantees = ["at-least-once"]\n')
+    argv = ["campaign", str(path), "-b", "local:3.9.2x1", "-g", "idempotent", "--dry-run", "--json"]
+    assert call(argv) == 0
+    [trial] = json.loads(capsys.readouterr().out)["trials"]
+    assert (trial["broker"], trial["guarantee"]) == ("local:3.9.2x1", "idempotent")
+    assert call(["campaign", str(path), "-g", "idempotant", "--dry-run"]) == 2
+    assert has_error(capsys.readouterr().err, "unknown-name", "'idempotant'", "'idempotent'")
+
+
+def test_a_typed_path_of_payloads_begins_at_the_current_folder(capsys, tmp_path, monkeypatch):
+    (tmp_path / "folder").mkdir()
+    path = tmp_path / "folder" / "c.toml"
+    path.write_text('clients = ["java"]\nscenarios = ["produce/calm"]\nguarantees = ["idempotent"]\n')
+    (tmp_path / "lines.txt").write_text("typed\n")
+    (tmp_path / "folder" / "lines.txt").write_text("beside the file\n")
+    monkeypatch.chdir(tmp_path)
+    assert call(["campaign", str(path), "--load", "payloads=lines.txt", "--dry-run", "--json"]) == 0
+    [trial] = json.loads(capsys.readouterr().out)["trials"]
+    assert trial["workload"]["load"]["payloads"] == ["typed"]
 
 
 def test_the_schema_has_every_key_kind_and_setting(capsys):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from contextlib import redirect_stderr
+from io import StringIO
 
 import pytest
 from hypothesis import given
@@ -268,3 +270,31 @@ def test_paths_in_a_campaign_file_begin_at_the_file(tmp_path, monkeypatch, capsy
     assert trial["workload"]["load"]["payloads"] == ["one", "two"]
     file = campaign_file.load(folder / "campaign.toml")
     assert campaign._baseline(file, folder / "campaign.toml") == str(folder / "known.toml")
+
+
+#: What is wrong with a key of a file, and a part of the error about it.
+WRONG = {
+    "clients": ('["refrence"]', "'refrence'"),
+    "brokers": ('["lokal:4.3.1x1"]', "'lokal'"),
+    "scenarios": ('["produce/clam"]', "'produce/clam'"),
+    "guarantees": ('["at-most"]', "'at-most'"),
+    "seeds": ("{ count = 0 }", "seeds.count"),
+    "budget": ('{ max_time = "soon" }', "'soon'"),
+    "jobs": ('"many"', "'many'"),
+    "combine": ('"pairs"', "'pairs'"),
+    "thresholds": ('["given_up <"]', "thresholds[0]"),
+    "baseline": ('"gone.toml"', "gone.toml"),
+    "load": ("{ recods = 50 }", "'recods'"),
+    "configurations": ('{ a = { acks = 7 } }', "configurations.a"),
+}  # fmt: skip
+
+
+@given(st.sets(st.sampled_from(sorted(WRONG)), min_size=1))
+def test_every_wrong_key_of_a_campaign_file_has_its_error_beside_the_others(tmp_path_factory, keys):
+    file = tmp_path_factory.mktemp("any") / "campaign.toml"
+    file.write_text("".join(f"{key} = {WRONG[key][0]}\n" for key in keys))
+    told = StringIO()
+    with redirect_stderr(told):
+        assert call(["campaign", str(file), "--dry-run"]) == 2
+    errors = [line for line in told.getvalue().splitlines() if line.startswith("error[")]
+    assert len(errors) == len(keys) and all(any(WRONG[key][1] in line for line in errors) for key in keys)

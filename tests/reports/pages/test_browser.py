@@ -14,7 +14,7 @@ import testkit.browser
 from harness.judging.availability import availability
 from harness.model.run_files import RUN
 from harness.model.spec import ClientRef
-from harness.storage.run_store import RunStore
+from harness.storage.run_store import LeftOut, RunStore
 from reports.pages import site
 from reports.pages.payload import unpacked
 from reports.pages.rendering import Shared
@@ -67,7 +67,11 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 story.frames = [structs.replace(frame, note=HOSTILE, api=HOSTILE) for frame in story.frames]
             stories.append(story)
     store = write_run(tmp_path_factory.mktemp("run"), stories)
-    record = structs.replace(store.record, thresholds=("given_up < 1%", "longest_gap < 1ms"))
+    record = structs.replace(
+        store.record,
+        thresholds=("given_up < 1%", "longest_gap < 1ms"),
+        left_out=(LeftOut("sarama@1.16", "tool-missing", "Go is not installed"),),
+    )
     (store.folder / RUN).write_bytes(msgspec.json.encode(record))
     store = RunStore.open(store.folder)
     for story in stories:
@@ -206,6 +210,12 @@ def test_a_matrix_of_sixty_rows_and_twelve_clients_fits(
     assert page.value(f"{box}.scrollWidth - {box}.clientWidth") <= 0
 
 
+def test_the_first_page_names_a_client_that_was_left_out_with_the_reason(report: Path, page: Browser) -> None:
+    page.open(report, 1_400)
+    text = page.value("document.body.innerText")
+    assert 0 < text.index("sarama@1.16") < text.index("Go is not installed") < text.index("Verdicts")
+
+
 def test_twelve_clients_fit_beside_their_scenarios(report: Path, page: Browser) -> None:
     page.open(report, 1_400)
     assert page.value("document.querySelectorAll('table.cells thead th.cell').length") == CLIENTS
@@ -251,3 +261,30 @@ def test_headers_stay_while_the_matrix_scrolls(report: Path, page: Browser) -> N
         " return [box.scrollTop, Math.round(head.top - out.top), Math.round(head.left - out.left)]; })()"
     )
     assert moved[0] > 0 and moved[1:] == [0, 0]
+
+
+def press(page: Browser, key: str, code: int) -> None:
+    for kind in ("rawKeyDown", "keyUp"):
+        page.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code)
+
+
+def test_the_keyboard_reaches_the_filters_and_moves_the_matrix(report: Path, page: Browser) -> None:
+    page.open(report, 800, height=300)
+    page.value("document.getElementById('filters').elements.cell.focus()")
+    names = []
+    for _ in range(8):
+        names.append(page.value("document.activeElement.name || document.activeElement.className"))
+        outline = page.value("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline != "none", names[-1]
+        if "tall" in names[-1]:
+            break
+        press(page, "Tab", 9)
+    assert names[:2] == ["cell", "client"] and "tall" in names[-1]
+    page.value("void (window.moved = new Promise((done) => (document.activeElement.onscroll = done)))")
+    press(page, "End", 35)
+    assert page.value("window.moved.then(() => document.activeElement.scrollTop)") > 0
+    press(page, "Tab", 9)
+    assert page.value("!!document.activeElement.closest('.tall') && document.activeElement.tagName") in (
+        "A",
+        "SUMMARY",
+    )

@@ -26,7 +26,7 @@ TRIALS = 3
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     out = tmp_path_factory.mktemp("runs")
-    args = ["--scenario", "produce/calm", "--trials", str(TRIALS), "--keep", "all", "-b", "scripted:4.3.1x1"]
+    args = ["produce/calm", "--trials", str(TRIALS), "--keep", "all", "-b", "scripted:4.3.1x1"]
     assert call(["simulate", *args, "--out-dir", str(out), "-q"]) == 0
     return out
 

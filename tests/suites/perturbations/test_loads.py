@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cache
 
@@ -55,6 +56,12 @@ def test_a_defect_that_fits_a_load_is_found(kind, load):
         found = {each.anomaly for one in verdict.requirements for each in one.findings}
         assert verdict.verdict == Verdict.FAIL
         assert found & set(kind.caught_by)
+        messages = {each.message for one in verdict.requirements for each in one.findings}
+        of, topic = (
+            r"of p[123]" if "producers" in load else "",
+            r"in topic [123]" if "topics" in load else "",
+        )
+        assert all(re.search(rf"\({of}{' ' if of and topic else ''}{topic}\)$", text) for text in messages)
 
 
 def test_requests_of_no_known_producer_are_not_judged():

@@ -117,6 +117,31 @@ def test_a_resumed_run_refuses_other_thresholds(run_of, trial, capsys):
     assert has_error(capsys.readouterr().err, "option-beside-resume", "--threshold")
 
 
+@pytest.mark.parametrize("wrong", ["--resume", "--rerun-failed"])
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ["produce/calm"],
+        ["-c", "java"],
+        ["-b", "local"],
+        ["-g", "idempotent"],
+        ["--seed", "2"],
+        ["--seeds", "2"],
+        ["-X", "linger.ms=1"],
+        ["--load", "records=5"],
+    ],
+    ids=" ".join,
+)
+def test_a_stored_plan_refuses_each_option_that_would_select_other_trials(
+    run_of, trial, capsys, wrong, typed
+):
+    folder = run_of("run", trial(10))
+    assert call(["run", wrong, str(folder), *typed]) == 2
+    names = {"-c": "--client", "-b": "--broker", "-g": "--guarantee", "-X": "--setting"}
+    option = names.get(typed[0], typed[0] if len(typed) > 1 else "SCENARIO")
+    assert has_error(capsys.readouterr().err, f"option-beside-{wrong.removeprefix('--')}", option)
+
+
 @pytest.mark.parametrize(
     ("thresholds", "said", "code"),
     [
