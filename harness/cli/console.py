@@ -15,7 +15,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from harness.cli.output import put
-from harness.judging.availability import share_told, words
+from harness.judging.availability import words
 from harness.judging.cells import counted
 from harness.judging.fingerprint import causes, line, replay
 from harness.model.rows import TrialVerdict
@@ -117,7 +117,7 @@ def situation(trial: TrialVerdict | TrialSpec) -> str:
 def matrix(verdicts: Sequence[TrialVerdict]) -> Table:
     """Return a table of situations by client, with the share of its load that succeeded in each cell.
 
-    Several seeds or brokers in a cell are counted; their share is the median, with the range if they differ.
+    Several seeds or brokers in a cell are counted; their share is that of the outcome table.
     """
     clients = sorted({verdict.client for verdict in verdicts}, key=by_version)
     # Names with the same beginning must not be cut to the same few letters.
@@ -146,7 +146,7 @@ def summary(verdicts: Iterable[TrialVerdict], run: Path | None = None) -> None:
     """
     verdicts = list(verdicts)
     console.print(matrix(verdicts))
-    if share_told(verdict.availability for verdict in verdicts):
+    if any(verdict.availability.offered for verdict in verdicts):
         element, done = words(verdict.scenario for verdict in verdicts)
         console.print(f"all: {counted(verdicts, shown)} of {element}s {done}")
     found = causes(verdicts)

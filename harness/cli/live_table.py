@@ -19,11 +19,12 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.cli.console import cell, console, say, shown, situation
-from harness.judging.availability import share_told, words
+from harness.judging.availability import words
 from harness.model.rows import TrialVerdict
 from harness.model.spec import Plan, TrialSpec
 from harness.model.units import told_s
 from harness.model.verdicts import SEVERITY, Verdict
+from harness.outcomes.words import percent
 from harness.planning import estimate
 from harness.running.campaign import Campaign
 from harness.text.escaping import safe_line
@@ -90,7 +91,7 @@ class LiveTable:
         reason = "" if verdict.verdict == Verdict.PASS else f": {verdict.reason}"
         offered = verdict.availability
         _, word = words([verdict.scenario])
-        share = f", {share_told([offered])} {word}" if offered.share < 1 else ""
+        share = f", {percent(offered.share)} {word}" if offered.share < 1 else ""
         say(
             f"[{done}/{total}] {verdict.verdict}: {situation(verdict)} {verdict.client} "
             f"seed {verdict.seed}{share}{reason}"

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from harness.judging.availability import share_told
 from harness.judging.fingerprint import Cause, causes, decisive, findings, replay, same_trial
 from harness.model.rows import TrialVerdict
 from harness.model.verdicts import Verdict
 from harness.outcomes.metrics import metrics
 from harness.outcomes.thresholds import Evaluation, Met, evaluated
+from harness.outcomes.words import share
 from harness.storage.run_store import LeftOut, RunRecord
 from harness.text.escaping import log_line
 
@@ -165,7 +165,7 @@ def _properties(case: _Case, run: Path) -> dict[str, str]:
     keys = ("trial", "client", "broker", "scenario", "guarantee", "variant", "seed", "verdict", "code")
     properties = {key: str(getattr(told, key)) for key in keys}
     properties["differs"] = "true" if case.differs else ""
-    properties["availability"] = share_told([told.availability])
+    properties["availability"] = share(told.availability)
     properties |= {
         f"outcome.{name}": f"{value:.10g}"
         for name, metric in metrics().items()

@@ -36,8 +36,8 @@ SECTIONS = {
 }
 #: Explains the cells of the matrix.
 CELLS = (
-    "A cell has its verdicts, and the share of the load that succeeded, such as records that were acknowledged: for "
-    "several trials the median, with the range if they differ."
+    "A cell has its verdicts, and the share of the load that succeeded, such as records that were acknowledged, with "
+    "the range of single trials."
 )
 #: Explains the table of outcomes.
 OUTCOMES = (

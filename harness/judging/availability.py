@@ -24,7 +24,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from statistics import median
 from typing import NamedTuple
 
 from harness.model.evidence import Evidence
@@ -131,25 +130,6 @@ def words(scenarios: Iterable[str]) -> tuple[str, str]:
         return "element", "done"
     kind = registry.workload(kinds.pop())
     return kind.element, kind.done
-
-
-def share_told(of: Iterable[Availability]) -> str:
-    """Return the acknowledged share as words: for several trials, the median, and the range if they differ.
-
-    A share is never rounded up: ``100%`` means all records. The result is empty if no record was offered.
-    """
-    shares = sorted(each.share for each in of if each.offered)
-    if not shares:
-        return ""
-    told = _percent(median(shares))
-    lowest, highest = _percent(shares[0]), _percent(shares[-1])
-    return told if lowest == highest else f"{told} ({lowest} to {highest})"
-
-
-def _percent(share: float) -> str:
-    # 1,999 of 2,000 records are not 100 %. The small term corrects the rounding of floats, such as in 0.57 * 1,000.
-    tenths = int(share * 1_000 + 1e-9)
-    return f"{tenths // 10}%" if tenths % 10 == 0 else f"{tenths / 10:.1f}%"
 
 
 def gaps(waits: Iterable[Span], acks: Iterable[int]) -> list[Span]:

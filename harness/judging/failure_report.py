@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.judging.availability import share_told
 from harness.judging.fingerprint import findings
 from harness.judging.frame_excerpt import WireLine, origin_ns, wire_lines
 from harness.model.evidence import Evidence
 from harness.model.rows import Availability, FaultRow, Finding, RequirementVerdict, TrialVerdict
 from harness.model.units import some
+from harness.outcomes.words import share
 from harness.plugins import registry
 from harness.text.commands import replay_command
 from harness.text.escaping import log_line
@@ -43,9 +43,9 @@ def _lines(verdict: TrialVerdict, evidence: Evidence, folder: Path) -> Iterator[
     yield _who(verdict)
     yield f"  on {verdict.broker}, seed {verdict.seed}"
     yield f"  {verdict.reason}"
-    if share := share_told([verdict.availability]):
+    if succeeded := share(verdict.availability):
         kind, told = registry.workload(evidence.record.spec.workload.kind), verdict.availability
-        yield f"  {share} of {some(told.offered, kind.element)} {kind.done}{_recovery(told)}"
+        yield f"  {succeeded} of {some(told.offered, kind.element)} {kind.done}{_recovery(told)}"
     for found in findings(verdict):
         for requirement in found.requirements:
             yield from _expected(requirement)

@@ -47,7 +47,8 @@ class Change(msgspec.Struct, frozen=True):
     ``old`` and ``new`` are the centres of the pairs: the medians of a time, the means of anything else, since a few
     trials may have all of it. Null is a recovery that never came. ``difference`` is the centre of new minus old, from
     ``low`` to ``high``, null if one of the two is infinite; ``interval`` is that of the centre, null for fewer than six
-    pairs. ``worse`` and ``better`` of ``pairs`` changed. ``clear`` is True if that is not chance, and ``probability``
+    pairs. ``worse`` and ``better`` of ``pairs`` changed. ``direction`` is that of most, or SAME if the difference
+    points the other way. ``clear`` is True if that is not chance, and ``probability``
     is that of the sign test.
     """
 
@@ -108,7 +109,10 @@ def changes(pairs: Sequence[Paired]) -> list[Change]:
     # Too few pairs can never be clear, so they do not count as tests.
     tested = [at for at, each in enumerate(found) if sign_test(each.worse + each.better, 0) <= 1 - CONFIDENCE]
     clear = dict(zip(tested, discoveries([found[at].probability for at in tested]), strict=True))
-    return [msgspec.structs.replace(each, clear=clear.get(at, False)) for at, each in enumerate(found)]
+    return [
+        msgspec.structs.replace(each, clear=clear.get(at, False) and each.direction is not Direction.SAME)
+        for at, each in enumerate(found)
+    ]
 
 
 def _change(cell: Cell, metric: Metric, pairs: Sequence[Paired]) -> Change | None:
@@ -138,12 +142,15 @@ def _change(cell: Cell, metric: Metric, pairs: Sequence[Paired]) -> Change | Non
         worse=worse,
         better=better,
         probability=sign_test(worse, better),
-        direction=Direction.WORSE
-        if worse > better
-        else Direction.BETTER
-        if better > worse
-        else Direction.SAME,
+        direction=_direction(worse - better, sign * centre(differences) if whole else None),
     )
+
+
+def _direction(more_worse: int, harm: float | None) -> Direction:
+    """Return the direction of most pairs, if the centre of all differences does not point the other way."""
+    if more_worse == 0 or (harm is not None and harm * more_worse < 0):
+        return Direction.SAME
+    return Direction.WORSE if more_worse > 0 else Direction.BETTER
 
 
 def _value(metric: Metric, attempts: Sequence[TrialVerdict]) -> float | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import inf
 
-from harness.outcomes.cells import Cell, Row, Summary
+from harness.model.rows import Availability, TrialVerdict
+from harness.outcomes.cells import Cell, Row, Summary, counted, summarised
 from harness.outcomes.metrics import Metric, Unit, metrics
 from harness.outcomes.statistics import Interval
 
@@ -41,6 +42,18 @@ def percent(share: float) -> str:
 def duration(ms: float) -> str:
     """Return a time as text: ``4.2 ms``, ``250 ms``, ``12.3 s``."""
     return f"{ms / 1_000:.1f} s" if abs(ms) >= _LONG_MS else f"{_milliseconds(ms)} ms"
+
+
+def acknowledged(verdicts: Sequence[TrialVerdict]) -> str:
+    """Return the share of the load of these trials that succeeded, as in the outcome table; empty if none counts."""
+    metric = metrics()["acknowledged"]
+    found = summarised(metric, counted(verdicts))
+    return "" if found is None else summary(metric, found)
+
+
+def share(of: Availability) -> str:
+    """Return the share of one trial's load that succeeded; empty if there was none."""
+    return percent(of.share) if of.offered else ""
 
 
 def summary(metric: Metric, of: Summary | None) -> str:

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.judging.availability import share_told, words
+from harness.judging.availability import words
 from harness.model.rows import TrialVerdict
 from harness.model.units import told_s
 from harness.model.verdicts import SEVERITY, Verdict, worst
+from harness.outcomes.words import acknowledged
 from harness.storage.parquet_schema import OUTCOMES
 from harness.storage.run_store import RunRecord
 from harness.text.version_order import by_version
@@ -61,7 +62,7 @@ class Matrix:
 
 def matrices(analysis: Analysis, verdicts: Iterable[TrialVerdict]) -> list[Matrix]:
     """Return one matrix per broker. The columns are clients, sorted by name and then by version as numbers."""
-    available = {verdict.trial: verdict.availability for verdict in verdicts}
+    known = {verdict.trial: verdict for verdict in verdicts}
     rows = analysis.rows("matrix")
     clients = sorted({row["client"] for row in rows}, key=by_version)
     found = []
@@ -70,7 +71,7 @@ def matrices(analysis: Analysis, verdicts: Iterable[TrialVerdict]) -> list[Matri
         for row in rows:
             if row["broker"] == broker:
                 here = cells.setdefault((row["scenario"], row["guarantee"], row["variant"]), {})
-                share = share_told(available[trial["trial"]] for trial in row["trials"])
+                share = acknowledged([known[trial["trial"]] for trial in row["trials"]])
                 here[row["client"]] = Cell(row["verdict"], row["trials"], share)
         found.append(
             Matrix(

@@ -14,9 +14,8 @@ import jinja2
 import msgspec
 from markupsafe import Markup
 
-from harness.judging.availability import share_told
 from harness.model.rows import SCHEMA_VERSION
-from harness.outcomes.words import trials
+from harness.outcomes.words import share, trials
 from harness.storage import kept
 from harness.text.counting import plural, some
 from harness.text.escaping import safe_line
@@ -86,7 +85,7 @@ def templates() -> jinja2.Environment:
     environment.filters["client_page"] = lambda client: f"clients/{url(page_of(client))}"
     environment.filters["packed"] = lambda document: Markup(packed(document))
     environment.filters["ms"] = _ms
-    environment.filters["share"] = lambda availability: share_told([availability])
+    environment.filters["share"] = share
     environment.filters["thousands"] = lambda number: "–" if number is None else f"{number:,}"
     environment.filters["some"] = lambda number, noun: (
         some(number, noun) if number is not None else f"– {plural(noun)}"

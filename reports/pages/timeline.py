@@ -72,9 +72,10 @@ def timeline(evidence: Evidence, resent: Collection[int], windows: Iterable[dict
     layout = {
         "shapes": shapes + starts,
         "annotations": labels + names,
-        "height": 420 + LANE_PX * max(2, len(lanes)),
+        "height": 470 + LANE_PX * max(2, len(lanes)),
         "hovermode": "closest",
-        "margin": {"l": 150, "r": 16, "t": 46, "b": 100},
+        # At 800 pixels, the legend takes five lines below the title of the axis.
+        "margin": {"l": 150, "r": 16, "t": 46, "b": 150},
         "legend": {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"},
         "xaxis": {
             "title": {"text": "ms since load began"},

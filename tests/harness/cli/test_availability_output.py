@@ -18,10 +18,11 @@ from harness.cli.live_table import LiveTable
 from harness.cli.main import call
 from harness.cli.output import run_document
 from harness.exports import junit, markdown
-from harness.judging.availability import share_told
 from harness.model.rows import Availability
 from harness.model.spec import Plan
 from harness.model.verdicts import GLYPHS, Verdict
+from harness.outcomes.cells import table
+from harness.outcomes.words import acknowledged, headings, lines, percent, share
 from harness.storage.run_store import RunRecord, RunStore
 
 RECORD = RunRecord("run-1", "2026-03-01T10:20:30Z", Plan(7, ()), 1, {}, ["kafka-trial", "run"])
@@ -43,30 +44,34 @@ def shown(verdict):
 
 
 @pytest.mark.parametrize(
-    ("acked", "told"), [(2_400, "100%"), (2_399, "99.9%"), (1_188, "49.5%"), (2_184, "91%"), (0, "0%")]
+    ("acked", "told"), [(2_400, "100%"), (2_399, "99.96%"), (1_188, "49.5%"), (2_184, "91.0%"), (0, "0%")]
 )
-def test_a_share_is_never_rounded_up(acked, told):
-    assert share_told([of(acked)]) == told
+def test_only_all_records_are_100_percent(acked, told):
+    assert share(of(acked)) == told
 
 
-@given(st.lists(st.integers(0, 1_000), min_size=1, max_size=9))
-def test_several_trials_have_a_median_and_a_range(acked):
-    told = share_told([of(each, 1_000) for each in acked])
-    assert ("to" in told) == (len(set(acked)) > 1)
-    assert share_told([Availability(), *(of(each, 1_000) for each in acked)]) == told
-    if len(set(acked)) > 1:
-        assert share_told([of(min(acked), 1_000)]) in told and share_told([of(max(acked), 1_000)]) in told
+@given(st.lists(st.tuples(st.integers(0, 1_000), st.integers(1_000, 2_000)), min_size=1, max_size=9))
+def test_the_share_of_a_cell_is_that_of_the_outcome_table(verdict, amounts):
+    trials = [replace(verdict(seed=seed), availability=of(*amount)) for seed, amount in enumerate(amounts)]
+    [row] = table(trials)
+    told = acknowledged(trials)
+    assert told == dict(zip(headings([row]), lines([row])[0], strict=True))["acked"]
+    acked, offered = (sum(each) for each in zip(*amounts, strict=True))
+    assert told.partition(" ")[0] == percent(acked / offered)
 
 
-def test_no_share_is_shown_without_records():
-    assert share_told([]) == share_told([Availability()]) == ""
+def test_a_trial_that_does_not_count_has_no_part_in_the_share(verdict):
+    whole = replace(verdict(seed=1), availability=of(2_400))
+    disturbed = replace(verdict(seed=2, verdict="inconclusive"), availability=of(0))
+    assert acknowledged([whole, disturbed]) == "100%"
+    assert acknowledged([disturbed]) == acknowledged([]) == share(Availability()) == ""
 
 
 def test_the_summary_shows_verdicts_and_availability(shown):
     with console.capture() as said:
         summary(shown)
-    assert "≠ differs 1, ✔ pass 2 · 49.5% (10% to 100%)" in said.get()
-    assert "all: ≠ differs 1, ✔ pass 2 · 49.5% (10% to 100%) of records acknowledged" in said.get()
+    assert "≠ differs 1, ✔ pass 2 · 53.2% (10.0–100)" in said.get()
+    assert "all: ≠ differs 1, ✔ pass 2 · 53.2% (10.0–100) of records acknowledged" in said.get()
     with console.capture() as said:
         summary(shown[:1])
     assert "✔ pass 100%" in said.get()
@@ -85,8 +90,8 @@ def test_markdown_has_a_section_for_differences_and_one_row_per_client(verdict):
     trial = replace(verdict("oversized-batch-not-split", verdict="differs"), availability=of(2_184))
     text = markdown.summary(RECORD, [trial], RUN)
     assert "## Differences" in text and "## Findings" not in text
-    assert "| c@1 | ≠ differs 91% |" in text
-    assert "| local:4.3.1x1 | produce/calm | idempotent | ≠ differs 91% |" in text
+    assert "| c@1 | ≠ differs 91.0% |" in text
+    assert "| local:4.3.1x1 | produce/calm | idempotent | ≠ differs 91.0% |" in text
 
 
 def test_junit_reports_a_difference_without_a_failure(shown):

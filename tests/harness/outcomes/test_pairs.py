@@ -56,6 +56,32 @@ def test_swapping_the_sides_swaps_worse_and_better(trial, availabilities, data):
 
 
 @given(st.data())
+def test_a_change_never_contradicts_its_difference(trial, availabilities, data):
+    drawn = data.draw(st.lists(st.tuples(availabilities, availabilities), max_size=12))
+    known = metrics()
+    for each in changes([
+        Paired(ROW, [trial(availability=old)], [trial(availability=new)])
+        for old, new in drawn
+        if old.offered and new.offered
+    ]):  # fmt: skip
+        if each.difference is not None and each.direction is not Direction.SAME:
+            sign = 1 if known[each.metric].better is Better.LOWER else -1
+            assert sign * each.difference * (1 if each.direction is Direction.WORSE else -1) >= 0
+        assert not (each.clear and each.direction is Direction.SAME)
+
+
+def test_small_falls_and_one_rise_are_no_change_for_the_worse(trial, recovering):
+    """Falls by less than a fifth of the time do not count, and the one rise that does is not the whole."""
+    found = changes([
+        Paired(ROW, [recovering(old, seed=seed)], [recovering(new, seed=seed)])
+        for seed, (old, new) in enumerate([(10_000, 8_500), (200, 500)])
+    ])  # fmt: skip
+    change = of(found, "recovery")
+    assert (change.worse, change.better, change.difference) == (1, 0, -600)
+    assert change.direction is Direction.SAME
+
+
+@given(st.data())
 def test_a_side_is_the_same_as_itself(trial, availabilities, data):
     drawn = data.draw(st.lists(availabilities.filter(lambda each: each.offered > 0), max_size=8))
     trials = [trial(availability=told) for told in drawn]
