@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from harness.outcomes.cells import Cell
 from harness.outcomes.metrics import Better, Metric, Unit, metrics
+from harness.outcomes.pairs import TIMES_ALIKE
+from harness.outcomes.statistics import CONFIDENCE, FEWEST
 from harness.outcomes.thresholds import EXAMPLE, UNITS
+from harness.outcomes.words import told
 from pages.markdown import NOTE, code, table
 
 ABOUT = """\
@@ -29,6 +32,20 @@ INTERVALS = """\
   *effective* number of records: so many independent ones would vary as the trials did. It is null for one trial, and
   for a share of 0 or 1.
 - `occurred_interval` is for the share of trials in which it happened at all.
+"""
+
+CHANGES = """\
+`kafka-trial diff` and the comparisons of a report pair trials that have the same scenario, guarantee, broker and seed,
+so both sides met the same faults. The attempts at one trial count as one, by their median.
+
+- A pair is *better* or *worse* if the metric changed by at least the smallest difference in the table below. For times
+  it must also be {alike:.0%} of the larger value, since they depend on the machine as well. Other pairs are equal.
+- A row is better or worse if most of its changed pairs are, unless the difference over all pairs points the other way.
+- A change is *clear* if the split into better and worse pairs is not chance: the exact sign test, with at most
+  {rate:.0%} false discoveries over all rows. With fewer than {fewest} changed pairs nothing is clear. Other changes are
+  called *perhaps* better or worse.
+- The difference is the median over the pairs for times and the mean for anything else. From {fewest} pairs on, it has
+  an interval of {confidence:.0%} confidence; before that, its range.
 """
 
 THRESHOLDS = """\
@@ -60,16 +77,24 @@ def pages() -> dict[str, str]:
     rows = (_row(each) for each in metrics().values())
     units = {UNITS_OF[unit]: ", ".join(map(_unit, names)) for unit, names in UNITS.items()}
     fields = ", ".join(code(name) for name in Cell._fields)
+    compared = (each for each in metrics().values() if each.better is not Better.NEITHER)
     parts = ["# Outcomes and thresholds\n", NOTE, ABOUT, "## Metrics\n"]
     parts += [table(("metric", "in tables", "measured as", "better", "meaning"), rows), WHAT_OF]
     parts += [
         "## Confidence\n",
         INTERVALS,
+        "## Changes\n",
+        CHANGES.format(alike=TIMES_ALIKE, rate=1 - CONFIDENCE, fewest=FEWEST, confidence=CONFIDENCE),
+        table(("metric", "smallest difference"), map(_least, compared)),
         "## Thresholds\n",
         THRESHOLDS.format(example=EXAMPLE, fields=fields),
     ]
     parts += [table(("measured as", "units of VALUE"), units.items())]
     return {"outcomes.md": "\n".join(parts)}
+
+
+def _least(each: Metric) -> tuple[str, str]:
+    return code(each.name), "any" if each.least == 0 else told(each, each.least)
 
 
 def _unit(name: str) -> str:
