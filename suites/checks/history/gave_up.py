@@ -50,7 +50,9 @@ Records that were pending then may wait until their delivery timeout. That is a 
 
 A stall of the client process or of a broker makes the result inconclusive for records that were pending at
 that time. So does a machine on which the harness was late, even by many short stalls. A call that fails after
-max.block.ms was refused, not given up.
+max.block.ms within its delivery timeout was refused, not given up. It counts as given up if the network was available
+for long enough meanwhile, unless the client sent its first request later: a busy machine may take that long to start
+a client.
 
 ## References
 
@@ -68,7 +70,7 @@ from functools import cached_property
 from harness.judging.availability import Span, merged
 from harness.model.anomaly import Anomaly, ReasonKind
 from harness.model.evidence import Evidence, Operation
-from harness.model.rows import Finding
+from harness.model.rows import Finding, FrameKind
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Level, Outcome
 from harness.plugins.check import Check, Inconclusive, Requirement
@@ -213,6 +215,8 @@ class _Limits:
     def in_peace(self, send: Operation, *, but_for_stalls: bool = False) -> bool:
         """True if the record failed although its path was free for long enough. ``but_for_stalls`` ignores stalls."""
         partition, end_ns = home(self.evidence, send), send.complete_ns or send.invoke_ns
+        if self._blocked(send) and end_ns < self._first_request_ns:
+            return False
         spans = self._not_free(partition, but_for_stalls)
         # Of merged spans, only those that reach into the record's life matter.
         first = max(0, bisect_left(spans, (send.invoke_ns, 0)) - 1)
@@ -240,6 +244,12 @@ class _Limits:
         """True if the call was refused after it had blocked."""
         limit_ns = (int(self._config["max.block.ms"]) - SLACK_MS) * NS_PER_MS
         return send.outcome is Outcome.FAIL and _took_ns(send) >= limit_ns
+
+    @cached_property
+    def _first_request_ns(self) -> int:
+        """When the client first said anything: until then it was still starting. 0 if it never did."""
+        moments = (frame.arrived_ns for frame in self.evidence.frames if frame.kind is FrameKind.REQUEST)
+        return min(moments, default=0)
 
     @cached_property
     @grants("expired-with-its-batch")

@@ -8,6 +8,7 @@ from dataclasses import replace as copied
 import pytest
 from msgspec.structs import replace as restruct
 
+from harness.model.rows import FrameKind
 from harness.model.spec import Workload
 from harness.model.verdicts import Level
 from harness.plugins.check import Inconclusive, NotExercised, Unsupported
@@ -60,6 +61,15 @@ def test_call_refused_after_max_block_is_not_giving_up(story):
     told = failed(story(), 10_000, "fail")
     told.fault("refuse", 0, 5_000)
     assert gave_up.CHECK.run(told.evidence()) == []
+
+
+@pytest.mark.parametrize(("first_request_ms", "accused"), [(None, 1), (500, 1), (10_200, 1), (12_000, 0)])
+def test_a_blocked_call_is_excused_while_the_client_is_starting(story, first_request_ms, accused):
+    """A starved client took 12 s from its connection to its first request, and max.block.ms is 10 s."""
+    told = failed(story(), 10_300, "fail")
+    if first_request_ms is not None:
+        told.other(FrameKind.REQUEST, first_request_ms)
+    assert sum(finding.count for finding in gave_up.CHECK.run(told.evidence())) == accused
 
 
 def test_younger_record_of_a_batch_may_end_with_its_oldest(story):
