@@ -47,9 +47,9 @@ class Change(msgspec.Struct, frozen=True):
     ``old`` and ``new`` are the centres of the pairs: the medians of a time, the means of anything else, since a few
     trials may have all of it. Null is a recovery that never came. ``difference`` is the centre of new minus old, from
     ``low`` to ``high``, null if one of the two is infinite; ``interval`` is that of the centre, null for fewer than six
-    pairs. ``worse`` and ``better`` of ``pairs`` changed. ``direction`` is that of most, or SAME if the difference
-    points the other way. ``clear`` is True if that is not chance, and ``probability``
-    is that of the sign test.
+    pairs. ``worse`` and ``better`` of ``pairs`` changed. ``direction`` is that of most, or SAME if that is not
+    clear and the difference points the other way. ``clear`` is True if that is not chance, and ``probability`` is that
+    of the sign test.
     """
 
     cell: Cell
@@ -98,21 +98,30 @@ def changes(pairs: Sequence[Paired]) -> list[Change]:
     rows: dict[Cell, list[Paired]] = {}
     for pair in pairs:
         rows.setdefault(pair.cell, []).append(pair)
-    known = metrics().values()
+    known = metrics()
     found = [
         change
         for cell in sorted(rows, key=in_order)
-        for metric in known
+        for metric in known.values()
         if metric.better is not Better.NEITHER
         if (change := _change(cell, metric, rows[cell])) is not None
     ]
     # Too few pairs can never be clear, so they do not count as tests.
     tested = [at for at, each in enumerate(found) if sign_test(each.worse + each.better, 0) <= 1 - CONFIDENCE]
     clear = dict(zip(tested, discoveries([found[at].probability for at in tested]), strict=True))
-    return [
-        msgspec.structs.replace(each, clear=clear.get(at, False) and each.direction is not Direction.SAME)
-        for at, each in enumerate(found)
-    ]
+    return [_settled(each, known[each.metric], clear=clear.get(at, False)) for at, each in enumerate(found)]
+
+
+def _settled(change: Change, metric: Metric, *, clear: bool) -> Change:
+    """Return the change with its clearness. Without it, most pairs and the difference must point the same way."""
+    harm = (change.difference or 0) * _sign(metric)
+    if not clear and harm * (change.worse - change.better) < 0:
+        return msgspec.structs.replace(change, direction=Direction.SAME)
+    return msgspec.structs.replace(change, clear=clear)
+
+
+def _sign(metric: Metric) -> int:
+    return 1 if metric.better is Better.LOWER else -1
 
 
 def _change(cell: Cell, metric: Metric, pairs: Sequence[Paired]) -> Change | None:
@@ -123,8 +132,7 @@ def _change(cell: Cell, metric: Metric, pairs: Sequence[Paired]) -> Change | Non
     ]
     if not both:
         return None
-    sign = 1 if metric.better is Better.LOWER else -1
-    moved = [sign * _moved(metric, old, new) for old, new in both]
+    moved = [_sign(metric) * _moved(metric, old, new) for old, new in both]
     worse, better = sum(each > 0 for each in moved), sum(each < 0 for each in moved)
     differences = [new - old for old, new in both if not (isinf(old) or isinf(new))]
     whole = len(differences) == len(both)
@@ -142,15 +150,12 @@ def _change(cell: Cell, metric: Metric, pairs: Sequence[Paired]) -> Change | Non
         worse=worse,
         better=better,
         probability=sign_test(worse, better),
-        direction=_direction(worse - better, sign * centre(differences) if whole else None),
+        direction=Direction.WORSE
+        if worse > better
+        else Direction.BETTER
+        if better > worse
+        else Direction.SAME,
     )
-
-
-def _direction(more_worse: int, harm: float | None) -> Direction:
-    """Return the direction of most pairs, if the centre of all differences does not point the other way."""
-    if more_worse == 0 or (harm is not None and harm * more_worse < 0):
-        return Direction.SAME
-    return Direction.WORSE if more_worse > 0 else Direction.BETTER
 
 
 def _value(metric: Metric, attempts: Sequence[TrialVerdict]) -> float | None:

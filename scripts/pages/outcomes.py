@@ -40,7 +40,8 @@ so both sides met the same faults. The attempts at one trial count as one, by th
 
 - A pair is *better* or *worse* if the metric changed by at least the smallest difference in the table below. For times
   it must also be {alike:.0%} of the larger value, since they depend on the machine as well. Other pairs are equal.
-- A row is better or worse if most of its changed pairs are, unless the difference over all pairs points the other way.
+- A row is better or worse if most of its changed pairs are. If that is not clear and the difference over all pairs
+  points the other way, it is the same.
 - A change is *clear* if the split into better and worse pairs is not chance: the exact sign test, with at most
   {rate:.0%} false discoveries over all rows. With fewer than {fewest} changed pairs nothing is clear. Other changes are
   called *perhaps* better or worse.

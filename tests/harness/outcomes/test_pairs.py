@@ -64,10 +64,17 @@ def test_a_change_never_contradicts_its_difference(trial, availabilities, data):
         for old, new in drawn
         if old.offered and new.offered
     ]):  # fmt: skip
-        if each.difference is not None and each.direction is not Direction.SAME:
+        if each.difference is not None and each.direction is not Direction.SAME and not each.clear:
             sign = 1 if known[each.metric].better is Better.LOWER else -1
             assert sign * each.difference * (1 if each.direction is Direction.WORSE else -1) >= 0
         assert not (each.clear and each.direction is Direction.SAME)
+
+
+def test_a_clear_change_is_told_although_one_pair_outweighs_it(trial):
+    """Twenty trials gave up a little more, and one much less."""
+    change = of(changes(pairs(trial, [(0, 5)] * 20 + [(900, 0)])), "given_up")
+    assert change.difference < 0
+    assert (change.direction, change.clear) == (Direction.WORSE, True)
 
 
 def test_small_falls_and_one_rise_are_no_change_for_the_worse(trial, recovering):
