@@ -248,8 +248,8 @@ class _Limits:
     @cached_property
     def _first_request_ns(self) -> int:
         """When the client first said anything: until then it was still starting. 0 if it never did."""
-        moments = (frame.arrived_ns for frame in self.evidence.frames if frame.kind is FrameKind.REQUEST)
-        return min(moments, default=0)
+        frames = (*self.evidence.frames, *self.evidence.blocked_frames)
+        return min((frame.arrived_ns for frame in frames if frame.kind is FrameKind.REQUEST), default=0)
 
     @cached_property
     @grants("expired-with-its-batch")

@@ -53,7 +53,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "answers-out-of-turn": ("gave-up-before-answers-out-of-turn",),
     "behind-too-large": ("gave-up-beside-too-large",),
     "beside-single-too-large": ("oversized-under-another-limit",),
-    "blocked-call": ("gave-up-before-max-block",),
+    "blocked-call": ("gave-up-before-max-block", "refused-call-in-peace-after-the-first-request"),
     "buffered-over-close": ("sent-shortly-after-close",),
     "burst-of-retries": ("again-too-often-in-a-second", "again-too-often-after-lost-connections"),
     "client-stalled-over-answer": ("again-after-late-stall",),

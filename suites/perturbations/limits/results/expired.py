@@ -25,6 +25,10 @@ from suites.perturbations.limits.results.afterwards import (
     with_fault,
 )
 
+#: What a client may need until it has recovered, besides five seconds for load on the machine.
+RECOVERY = ("request.timeout.ms", "reconnect.backoff.max.ms")
+RECOVERY_MORE_MS = 5_000
+
 
 def _expire(evidence: Evidence, root: Batch, other: Batch, ends_ms: int) -> Evidence:
     """``root`` expires under a fault that lasts as long as it waits. ``other`` ends ``ends_ms`` after that."""
@@ -61,18 +65,28 @@ def _expired(ends_ms: int) -> Callable[[Evidence, Pair], Evidence]:
     return apply
 
 
-def _unblocked(evidence: Evidence, spot: Spot) -> Evidence:
-    """The calls of a batch fail before they have blocked for max.block.ms."""
-    after_ns = (setting_ms(evidence, MAX_BLOCK) - APART_MS) * NS_PER_MS
-    sends = settled(evidence)[spot].sends
-    later = waited(never_sent(evidence, [spot]), setting_ms(evidence, MAX_BLOCK))
-    return with_results(
-        later, [ended(send, send.invoke_ns + after_ns, EXPIRED, Outcome.FAIL) for send in sends]
-    )
+def _failed(more_ms: int) -> Callable[[Evidence, Spot], Evidence]:
+    """The calls of a batch fail ``more_ms`` after they have blocked for max.block.ms."""
+
+    def apply(evidence: Evidence, spot: Spot) -> Evidence:
+        after_ms = setting_ms(evidence, MAX_BLOCK) + more_ms
+        sends = settled(evidence)[spot].sends
+        later = waited(never_sent(evidence, [spot]), after_ms + APART_MS)
+        ends = [ended(send, send.invoke_ns + after_ms * NS_PER_MS, EXPIRED, Outcome.FAIL) for send in sends]
+        return with_results(later, ends)
+
+    return apply
 
 
 def _can_block(evidence: Evidence, _: Batch) -> bool:
     return APART_MS < setting_ms(evidence, MAX_BLOCK) < setting_ms(evidence, DELIVERY)
+
+
+def _blocks_longer_than_recovery(evidence: Evidence, batch: Batch) -> bool:
+    recovery_ms = sum(setting_ms(evidence, name) for name in RECOVERY) + RECOVERY_MORE_MS
+    called_ns = min(send.invoke_ns for send in batch.sends)
+    is_free = all(row.effective_ns is None or row.effective_ns[1] < called_ns for row in evidence.faults)
+    return is_free and recovery_ms < setting_ms(evidence, MAX_BLOCK) < setting_ms(evidence, DELIVERY)
 
 
 PERTURBATIONS = (
@@ -93,8 +107,15 @@ PERTURBATIONS = (
     limit(
         "gave-up-before-max-block",
         "lets a call fail 1.3 seconds before max.block.ms",
-        _unblocked,
+        _failed(-APART_MS),
         quick(_can_block),
+        changes=WIRE,
+    ),
+    limit(
+        "refused-call-in-peace-after-the-first-request",
+        "lets a call fail after max.block.ms, although its client has been talking to the brokers in peace",
+        _failed(0),
+        quick(_blocks_longer_than_recovery),
         changes=WIRE,
     ),
 )
