@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import FrameType
 from typing import Annotated, Any
 
 import typer
 
-from harness.cli import completion
+from harness.cli import completion, interrupts
 from harness.cli.console import say, summary
 from harness.cli.examples import examples
 from harness.cli.options import (
@@ -126,46 +122,27 @@ def simulate(
     say(
         f"run {store.folder}: {some(trials, 'seed')} from {seed} of {chosen.name}, {some(processes, 'process')}"
     )
-    tally, began = VerdictCounts(), time.monotonic()
+    tally, began, stopped_by = VerdictCounts(), time.monotonic(), 0
     with store.claimed():
-        with signals_as_interrupts() as received:
+        try:
             stopped = _carry_out(
                 job, range(seed, seed + trials), processes, tally, max_time_of(max_time), quiet
             )
+        except interrupts.Interrupted as signal:
+            interrupts.ignore()
+            stopped, stopped_by = "interrupted", signal.number
         seconds = time.monotonic() - began
         _conclude(store, seed, tally, stopped)
     if as_json:
         print_json(_document(store, seed, tally, seconds))
     found = exit_code((Verdict(each) for each in tally.counts), strict=strict)
-    code = 128 + received[0] if received else found
+    code = 128 + stopped_by if stopped_by else found
     done = tally.counts.total()
     say(
         f"{some(done, 'trial')} in {seconds:.1f} s ({done / seconds:.0f} a second), {_words(tally)}; "
         f"virtual over real time {tally.virtual_ns / 1e9 / seconds:,.0f}; exit {code}"
     )
     return code
-
-
-@contextmanager
-def signals_as_interrupts() -> Iterator[list[int]]:
-    """SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt in this context.
-
-    Yields the numbers of the received signals.
-    """
-    received: list[int] = []
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        received.append(number)
-        raise KeyboardInterrupt
-
-    before = {
-        number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    }
-    try:
-        yield received
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _client(name: str) -> ClientRef:
@@ -178,18 +155,15 @@ def _carry_out(
 ) -> str:
     """Run all seeds into the tally. Return why it ended."""
     began = told = time.monotonic()
-    try:
-        for batch in in_batches(job, seeds, processes):
-            for tried in batch:
-                tally.add(tried)
-            now = time.monotonic()
-            if not quiet and now - told >= PROGRESS_S:
-                told = now
-                say(f"[{tally.counts.total()}/{len(seeds) * len(job.clients)}] {_words(tally)}")
-            if max_time is not None and now - began >= max_time:
-                return "completed: the time limit was reached"
-    except KeyboardInterrupt:
-        return "interrupted"
+    for batch in in_batches(job, seeds, processes):
+        for tried in batch:
+            tally.add(tried)
+        now = time.monotonic()
+        if not quiet and now - told >= PROGRESS_S:
+            told = now
+            say(f"[{tally.counts.total()}/{len(seeds) * len(job.clients)}] {_words(tally)}")
+        if max_time is not None and now - began >= max_time:
+            return "completed: the time limit was reached"
     return "completed"
 
 

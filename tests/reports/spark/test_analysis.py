@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -27,7 +26,6 @@ from harness.workloads.produce.tables import ANOMALIES, DELIVERY
 from reports.spark.analysis import analyse
 from reports.spark.load import load, parts
 from reports.spark.schema import schemas
-from reports.spark.session import spark_session
 from testkit.codes import raises_code
 
 #: PySpark 4.0 leaves its sockets to the garbage collector.
@@ -38,13 +36,6 @@ pytestmark = [
 
 HISTORIES = 120
 WARM_UPS = 40
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    with spark_session("local[2]") as session:
-        yield session
-    gc.collect()
 
 
 @pytest.mark.parametrize("name", ["a b", "it's", 'x"y', "50% #1?", "[a]{b}*", "back\\slash", "é:ü", "a%20b"])

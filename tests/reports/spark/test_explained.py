@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -19,7 +18,6 @@ from harness.storage.run_store import RunStore
 from reports.doubts import contested
 from reports.spark.analysis import analyse
 from reports.spark.load import load, parts
-from reports.spark.session import spark_session
 from reports.spark.transforms import attempts, explained
 from reports.spark.transforms.stored import stored
 
@@ -173,13 +171,6 @@ def failed(retried: Retried, each: Try) -> bool:
         if row.spec.kind == "latency" and begin <= answered and each.asked_ms <= end:
             limit_ms -= max(row.spec.params.values())
     return answered - each.asked_ms > limit_ms
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    with spark_session("local[2]") as session:
-        yield session
-    gc.collect()
 
 
 def recomputed(spark: Any, store: RunStore) -> dict[str, dict[int, str | None]]:

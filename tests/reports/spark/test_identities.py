@@ -5,8 +5,7 @@ Each trial of one run is changed in its own way, so that Spark judges all of the
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,7 +22,6 @@ from harness.workloads.produce import accounting
 from harness.workloads.produce.anomaly_rows import anomaly_rows
 from reports.doubts import doubts, strays, told
 from reports.spark.analysis import analyse
-from reports.spark.session import spark_session
 from reports.spark.transforms.agreement import MAX_NAMED
 
 pytestmark = [
@@ -33,13 +31,6 @@ pytestmark = [
 
 Row = dict[str, Any]
 Bend = Callable[[list[Row]], list[Row]]
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    with spark_session("local[2]") as session:
-        yield session
-    gc.collect()
 
 
 def without(wanted: Callable[[Row], bool]) -> Bend:

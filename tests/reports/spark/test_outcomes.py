@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -16,7 +15,6 @@ from harness.model.spec import AtTime, FaultSpec
 from harness.storage.parquet_schema import OUTCOMES
 from harness.storage.parquet_writer import pack
 from reports.spark.analysis import Analysis, analyse
-from reports.spark.session import spark_session
 from tests.reports.story import LOAD_NS, MS, Story, new_story
 
 #: PySpark 4.0 leaves its sockets to the garbage collector.
@@ -26,13 +24,6 @@ pytestmark = [
 ]
 
 HISTORIES = 150
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    with spark_session("local[2]") as session:
-        yield session
-    gc.collect()
 
 
 def at(dice: Random, most_ms: int = 8_000) -> int:
