@@ -14,8 +14,8 @@ from harness.baseline.known import KnownFailure, covers, held
 from harness.judging.fingerprint import FindingKey, findings, key_of
 from harness.judging.judge import weighed
 from harness.model.rows import RequirementVerdict, TrialVerdict
-from harness.model.units import some
 from harness.model.verdicts import Verdict, worst
+from harness.text.counting import some
 
 #: The verdicts to which known failures apply.
 ACCUSED = frozenset({Verdict.FAIL, Verdict.DIFFERS})

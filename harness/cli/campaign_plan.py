@@ -9,7 +9,6 @@ from pathlib import Path
 
 from harness.model.errors import Collecting, NothingSelected, UsageError
 from harness.model.spec import ClientRef, Plan
-from harness.model.units import some
 from harness.planning import own_commands, selection, user_settings
 from harness.planning.campaign_file import SCENARIO, CampaignFile, Client, Combine, configurations, generated
 from harness.planning.fault_strategies import DrawnScenario
@@ -18,6 +17,7 @@ from harness.planning.plan import Axes, Cell, excluded, plan_of
 from harness.planning.strict_toml import at
 from harness.plugins import registry
 from harness.plugins.scenario import Config, Scenario
+from harness.text.counting import some
 
 #: Instead of a list of versions: all versions that the client's adapter has been tested with.
 TRIED = "tried"

@@ -20,8 +20,8 @@ from harness.judging.cells import counted
 from harness.judging.fingerprint import causes, line, replay
 from harness.model.rows import TrialVerdict
 from harness.model.spec import TrialSpec
-from harness.model.units import some
 from harness.model.verdicts import GLYPHS, Verdict
+from harness.text.counting import some
 from harness.text.escaping import for_logs, safe_line
 from harness.text.version_order import by_version
 

@@ -14,7 +14,6 @@ from harness.baseline import file
 from harness.baseline.known import KnownFailure
 from harness.judging import availability
 from harness.judging.judge import relevant
-from harness.model.units import some
 from harness.model.verdicts import Guarantee, Level, Verdict
 from harness.planning import setting_values
 from harness.planning.user_settings import written
@@ -27,6 +26,7 @@ from harness.plugins.fault import FaultKind
 from harness.plugins.mutant import PREFIX, Mutant
 from harness.plugins.scenario import Scenario
 from harness.plugins.workload import WorkloadKind
+from harness.text.counting import some
 from harness.text.globs import matches
 from harness.text.version_order import by_version
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from harness.exports.markdown import head, row
 from harness.judging.outcome_changes import OutcomeChanges
-from harness.model.units import some
 from harness.outcomes import words
 from harness.outcomes.metrics import Metric, Unit, metrics
 from harness.outcomes.pairs import Change, Direction
+from harness.text.counting import some
 from harness.text.escaping import for_markdown
 
 MAX_ROWS = 60

@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.judging.reproduction import Compared, Finding, compared
 from harness.model.rows import TrialVerdict
-from harness.model.units import some
+from harness.text.counting import some
 
 
 @dataclass

@@ -26,7 +26,6 @@ from harness.model.errors import KafkaTrialError, NothingSelected
 from harness.model.mode import Mode
 from harness.model.rows import TrialVerdict
 from harness.model.spec import Plan, TrialSpec
-from harness.model.units import some
 from harness.planning import (
     estimate,
     own_commands,
@@ -43,6 +42,7 @@ from harness.storage import shards
 from harness.storage.run_store import LeftOut, RunRecord, RunStore
 from harness.text import redaction
 from harness.text.commands import path_word
+from harness.text.counting import some
 from harness.text.escaping import safe_line, visible
 
 

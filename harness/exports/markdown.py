@@ -12,13 +12,13 @@ from pathlib import Path
 from harness.judging.cells import counted
 from harness.judging.fingerprint import Cause, causes, often, replay, what
 from harness.model.rows import TrialVerdict
-from harness.model.units import some
 from harness.model.verdicts import GLYPHS, SEVERITY, Verdict
 from harness.outcomes import words
 from harness.outcomes.cells import Row, table
 from harness.outcomes.thresholds import Evaluation, evaluated, worst_first
 from harness.storage.run_store import LeftOut, RunRecord
 from harness.text.commands import path_word
+from harness.text.counting import some
 from harness.text.escaping import command_span, for_markdown, in_code_span
 from harness.text.version_order import by_version
 

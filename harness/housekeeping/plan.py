@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from harness.model.units import some, told_s
+from harness.model.units import told_s
+from harness.text.counting import some
 
 
 class Kind(StrEnum):

@@ -13,10 +13,10 @@ from harness.judging.fingerprint import findings
 from harness.judging.frame_excerpt import WireLine, origin_ns, wire_lines
 from harness.model.evidence import Evidence
 from harness.model.rows import Availability, FaultRow, Finding, RequirementVerdict, TrialVerdict
-from harness.model.units import some
 from harness.outcomes.words import share
 from harness.plugins import registry
 from harness.text.commands import replay_command
+from harness.text.counting import some
 from harness.text.escaping import log_line
 
 #: The number of frames that are shown, and how many of them before and after each moment.

@@ -22,9 +22,9 @@ import msgspec
 
 from harness.judging.repeats import ACCUSATIONS
 from harness.model.rows import Finding, Param, RequirementVerdict, TrialVerdict
-from harness.model.units import some
 from harness.model.verdicts import SEVERITY, Level, Verdict
 from harness.text.commands import replay_command
+from harness.text.counting import some
 from harness.text.version_order import by_version
 
 _ACCUSED = frozenset({Verdict.FAIL, Verdict.EXPECTED_FAIL, Verdict.DIFFERS})

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from harness.model.evidence import Evidence
 from harness.model.rows import Frame, FrameKind, ProducePart, TrialVerdict
-from harness.model.units import some
+from harness.text.counting import some
 from harness.wire.error_table import error_for
 
 MAX_LINES = 240

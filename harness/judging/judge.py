@@ -33,13 +33,13 @@ from harness.model.rows import (
     RequirementVerdict,
     TrialVerdict,
 )
-from harness.model.units import some
 from harness.model.verdicts import Guarantee, Level, Verdict, worst
 from harness.plugins import registry
 from harness.plugins.check import Check, Inconclusive, NotExercised, Requirement, Unsupported
 from harness.plugins.scenario import Scenario
 from harness.plugins.workload import WorkloadKind
 from harness.text import redaction
+from harness.text.counting import some
 
 #: The code of a trial whose client rejected its settings.
 REFUSED_CODE = "config-refused"

@@ -15,8 +15,8 @@ from string import Formatter
 from typing import Any
 
 from harness.model.rows import MAX_SAMPLES, Finding, Param, Reason
-from harness.model.units import some
 from harness.model.verdicts import Level
+from harness.text.counting import some
 from harness.text.escaping import visible
 
 Sample = dict[str, str | int | None]

@@ -9,9 +9,6 @@ import re
 from typing import Final
 
 from harness.model.errors import UsageError
-from harness.text.counting import some
-
-__all__ = ["NS_PER_MS", "duration_s", "some", "told_bytes", "told_s"]
 
 NS_PER_MS: Final = 1_000_000
 _MANY_HOURS: Final = 72

@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from harness.model.spec import ClientRef, Origin, TrialSpec, own_name
-from harness.model.units import some
 from harness.planning.client_settings import NOT_TAKEN
 from harness.planning.user_settings import written
 from harness.plugins import registry
 from harness.plugins.client import KnownSettings
+from harness.text.counting import some
 
 #: How many values of one drawn setting are listed.
 SHOWN = 8

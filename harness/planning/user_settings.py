@@ -13,12 +13,12 @@ from typing import Final
 from harness.model.errors import KafkaTrialError, UsageError, unknown
 from harness.model.path_names import shortened
 from harness.model.spec import ClientRef, own_name
-from harness.model.units import some
 from harness.planning.setting_values import accepted, known
 from harness.plugins import registry
 from harness.plugins.client import reserved
 from harness.plugins.workload import Config, Setting, Values
 from harness.text import redaction
+from harness.text.counting import some
 
 #: The maximum length of a configuration's name, which is part of the names of trials.
 MOST_CHARS: Final = 60

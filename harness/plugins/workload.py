@@ -16,8 +16,8 @@ from harness.model.errors import UsageError, unknown
 from harness.model.evidence import Evidence
 from harness.model.rows import Ending, TrialVerdict
 from harness.model.spec import TrialSpec
-from harness.model.units import some
 from harness.model.verdicts import Guarantee, Verdict
+from harness.text.counting import some
 
 Setting = str | int | bool
 Config = dict[str, Setting]

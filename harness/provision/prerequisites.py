@@ -19,7 +19,6 @@ import msgspec
 import requests
 
 from harness.model.errors import EnvironmentProblem
-from harness.model.units import some
 from harness.provision import go, kafka, toxiproxy
 from harness.provision.caches import cache_dir, cache_path
 from harness.provision.cargo import find_cargo
@@ -34,6 +33,7 @@ from harness.system import extras
 from harness.system.port_allocator import port_block
 from harness.system.processes import leftovers
 from harness.text import redaction
+from harness.text.counting import some
 
 DEFAULT_KAFKA = next(iter(VERSIONS))
 OLDEST_PYTHON = (3, 11)

@@ -18,7 +18,6 @@ from typing import Protocol
 
 from harness.model.rows import Ending, TrialVerdict
 from harness.model.spec import ClientRef, TrialSpec
-from harness.model.units import some
 from harness.planning import estimate, unavailable
 from harness.planning.cluster_needs import needs_of
 from harness.planning.exclusive import lingers_s, needs_exclusive_cluster, starts_nodes
@@ -34,6 +33,7 @@ from harness.storage.run_store import RunStore
 from harness.system import needs
 from harness.system.interpreter import prompt
 from harness.system.machine import Machine, this_machine
+from harness.text.counting import some
 
 
 class Lanes(Protocol):

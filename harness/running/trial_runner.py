@@ -17,7 +17,6 @@ from harness.model.errors import EnvironmentProblem
 from harness.model.evidence import Evidence
 from harness.model.rows import CaptureRecord, Ending, Phases, TrialRecord, TrialVerdict
 from harness.model.spec import ClientRef, TrialSpec
-from harness.model.units import some
 from harness.planning import setting_warnings, validate_plan
 from harness.plugins import registry
 from harness.plugins.client import InstalledClient
@@ -27,6 +26,7 @@ from harness.running.lane import Lane
 from harness.running.live_trial import LiveTrial
 from harness.storage import unreadable
 from harness.storage.run_store import RunRecord, RunStore
+from harness.text.counting import some
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from harness.model.spec import TrialSpec
-from harness.model.units import some
 from harness.search import shrink_passes
 from harness.search.reductions import size
 from harness.search.shrink_passes import Proof
 from harness.search.trial_batches import AttemptStats, BudgetUsedUp, FailureCriterion, TrialBatches, anomalies
+from harness.text.counting import some
 
 #: The initial number of attempts to find a failure, and of those to confirm the result; and the maximum if it is not
 #: found.

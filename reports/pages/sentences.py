@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.judging.availability import words as load_words
-from harness.model.units import some
 from harness.outcomes import words
 from harness.outcomes.cells import Row, Summary
 from harness.outcomes.metrics import Better, Metric, Unit, metrics
+from harness.text.counting import some
 from reports.pages.outcomes import shown
 
 #: What happened to some elements, and to none, in words.

@@ -19,12 +19,12 @@ from harness import exports, files
 from harness.cli.outcome_changes import COLUMNS
 from harness.judging.fingerprint import causes
 from harness.model.rows import TrialVerdict
-from harness.model.units import some
 from harness.outcomes import words
 from harness.storage import unreadable
 from harness.storage.parquet_writer import Packed
 from harness.storage.run_store import RunStore
 from harness.system.workers import Work, in_this_process
+from harness.text.counting import some
 from harness.text.version_order import by_version
 from reports.doubts import contested, doubts
 from reports.earlier import Earlier

@@ -13,7 +13,7 @@ from harness.judging.frame_excerpt import origin_ns
 from harness.model.evidence import Evidence
 from harness.model.rows import CaptureRecord
 from harness.model.tcp_facts import By, TcpFact, What
-from harness.model.units import some
+from harness.text.counting import some
 
 MAX_LINES = 100
 MAX_DISAGREEMENTS = 8

@@ -13,9 +13,9 @@ from typing import Any
 from harness.judging.frame_excerpt import origin_ns
 from harness.model.evidence import Evidence, Operation
 from harness.model.rows import FaultRow, Frame, FrameKind
-from harness.model.units import some
 from harness.plugins import registry
 from harness.plugins.workload import WorkloadKind
+from harness.text.counting import some
 from harness.text.escaping import safe_line
 
 Figure = dict[str, Any]

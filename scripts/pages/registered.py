@@ -6,10 +6,10 @@ from inspect import getdoc
 from typing import Any
 
 from harness.cli.explained import page_of
-from harness.model.units import some
 from harness.plugins import registry
 from harness.plugins.check import Check
 from harness.plugins.scenario import Scenario
+from harness.text.counting import some
 from harness.wire.error_table import ERRORS
 from pages.markdown import NOTE, table
 from pages.requirements import link

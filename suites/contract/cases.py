@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from harness.adapter import ConfigRefused, Conversation
 from harness.model.contract import AnyEvent, Configured, Fatal, OpComplete, OpInvoke, Setting, Stats
 from harness.model.spec import OWN, ClientRef, TrialSpec, Workload
-from harness.model.units import some
 from harness.model.verdicts import Guarantee, Outcome
 from harness.plugins.workload import Config, WorkloadKind
+from harness.text.counting import some
 from harness.text.sentences import Coded
 from harness.trial.patience import LIMITS
 

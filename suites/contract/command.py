@@ -17,12 +17,12 @@ from harness.cli.options import AsJson, Quiet
 from harness.cli.output import print_json
 from harness.cli.selecting import Clients, OwnCommand, OwnName
 from harness.model.errors import NothingSelected, unknown
-from harness.model.units import some
 from harness.planning import selection
 from harness.plugins import registry
 from harness.provision.caches import writable
 from harness.running import announced
 from harness.running.install import install
+from harness.text.counting import some
 from suites.contract.cases import CASES
 from suites.contract.runner import CaseResult, check_contract
 

@@ -21,12 +21,12 @@ from harness.cli.output import print_json
 from harness.cli.selecting import Seed
 from harness.model.errors import NothingSelected, unknown
 from harness.model.rows import TrialVerdict
-from harness.model.units import some
 from harness.planning import validate_plan
 from harness.plugins import registry
 from harness.plugins.perturbation import Perturbation
 from harness.storage.run_store import RunStore
 from harness.system.workers import prepare_processes
+from harness.text.counting import some
 from suites.perturbations.table import NOT_JUDGED, perturbations
 from suites.perturbations.trying import PASSING, EditStats, Result, Trying, tallies, try_trial
 

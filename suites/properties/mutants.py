@@ -12,10 +12,10 @@ from rich.table import Table
 from harness.cli.console import answer, say
 from harness.cli.output import print_json
 from harness.model.errors import NothingSelected, unknown
-from harness.model.units import some
 from harness.plugins import registry
 from harness.plugins.mutant import PREFIX
 from harness.simulated.selection import is_simulated
+from harness.text.counting import some
 from suites.properties.mutation_testing import Caught, accuse, catch, idle_catchers
 from suites.properties.property import properties
 from suites.properties.stand_ins import STAND_INS

@@ -32,7 +32,6 @@ from harness.cli.selecting import Clients, Guarantees, OtherBroker, Seed
 from harness.model.mode import Mode
 from harness.model.rows import TrialVerdict
 from harness.model.spec import ClientRef, Plan, TrialSpec
-from harness.model.units import some
 from harness.model.verdicts import Verdict, exit_code
 from harness.planning import own_load, selection, user_settings
 from harness.plugins import registry
@@ -40,6 +39,7 @@ from harness.simulated.generated import possible
 from harness.simulated.selection import assert_simulated
 from harness.simulated.trial import broker_of
 from harness.storage.run_store import RunStore
+from harness.text.counting import some
 from suites.simulate.batches import Job, Keep, Tried, in_batches
 
 Trials = Annotated[

@@ -20,9 +20,9 @@ from harness.files import must_be_file, write_named
 from harness.judging.fingerprint import causes, document, line
 from harness.model.errors import UsageError
 from harness.model.rows import TrialVerdict
-from harness.model.units import some
 from harness.model.verdicts import Verdict
 from harness.storage.run_store import RunStore
+from harness.text.counting import some
 
 File = Annotated[Path, typer.Option("--file", help="The list of known failures, a TOML file.")]
 Source = Annotated[str, typer.Option("--file", metavar="FILE|known", help="The list of known failures.")]

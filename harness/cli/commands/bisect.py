@@ -20,7 +20,6 @@ from harness.judging.fingerprint import replay
 from harness.model.errors import UsageError, unknown
 from harness.model.mode import Mode
 from harness.model.spec import ClientRef, Plan, TrialSpec
-from harness.model.units import some
 from harness.planning import own_load, selection, setting_warnings, user_settings, validate_plan
 from harness.planning.plan import Axes, excluded, make_plan
 from harness.planning.user_settings import UserSettings
@@ -30,6 +29,7 @@ from harness.running.install import install
 from harness.search.bisect_run import Bisection
 from harness.search.criteria import criterion
 from harness.storage.run_store import RunStore
+from harness.text.counting import some
 
 EXAMPLES = examples(
     "kafka-trial bisect confluent-kafka 2.3.0 2.16.1 network/reset",

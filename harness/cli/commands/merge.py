@@ -12,9 +12,9 @@ from harness.cli.console import answer, say
 from harness.cli.examples import examples
 from harness.cli.options import AsJson, JUnit, Strict, Summary
 from harness.cli.results import exit_code_of, publish
-from harness.model.units import some
 from harness.storage import merging
 from harness.text.commands import path_word
+from harness.text.counting import some
 
 EXAMPLES = examples(
     "kafka-trial merge shard-1 shard-2 --out runs/merged",

@@ -19,8 +19,9 @@ from harness.cli.options import DEFAULT_OUT, AsJson
 from harness.cli.output import print_json
 from harness.housekeeping import Decision, Found, Kind, Wanted, installed, plan, removal, runs
 from harness.model.errors import UsageError
-from harness.model.units import duration_s, some, told_bytes, told_s
+from harness.model.units import duration_s, told_bytes, told_s
 from harness.provision.caches import cache_path
+from harness.text.counting import some
 from harness.text.escaping import safe_line
 
 #: The last second that a four-digit year can show; a file's time may be later.

@@ -33,7 +33,6 @@ from harness.model.mode import Mode
 from harness.model.rows import TrialVerdict
 from harness.model.run_files import RUN, TRIAL, VERDICT
 from harness.model.spec import OWN, Plan, TrialSpec
-from harness.model.units import some
 from harness.model.verdicts import Level, Verdict, exit_code
 from harness.planning import own_commands, selection, typed_settings, validate_plan
 from harness.running import announced
@@ -45,6 +44,7 @@ from harness.simulated.selection import assert_simulated
 from harness.simulated.trial import broker_of
 from harness.storage.latest import resolved
 from harness.storage.run_store import RunStore
+from harness.text.counting import some
 
 Trial = Annotated[
     str,

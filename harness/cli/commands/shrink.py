@@ -29,7 +29,6 @@ from harness.model.path_names import made_of
 from harness.model.rows import TrialVerdict
 from harness.model.run_files import TRIAL, VERDICT
 from harness.model.spec import AtTime, FaultSpec, OnClientEvent, OnFrame, OnPhase, Plan, TrialSpec, Trigger
-from harness.model.units import some
 from harness.planning import (
     own_commands,
     own_load,
@@ -46,6 +45,7 @@ from harness.search.shrinker import STARTS, Rate, Shrinker
 from harness.search.trial_batches import TrialBatches, anomalies
 from harness.storage.run_store import RunStore
 from harness.text.commands import replay_command
+from harness.text.counting import some
 
 MINIMAL, PREFIX = "minimal.json", "minimal-"
 

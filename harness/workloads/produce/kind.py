@@ -7,9 +7,9 @@ from typing import Final
 
 from harness.model.load import bounds
 from harness.model.spec import TrialSpec, Workload
-from harness.model.units import some
 from harness.model.verdicts import Guarantee
 from harness.plugins.workload import WorkloadKind
+from harness.text.counting import some
 from harness.workloads.produce import settings
 from harness.workloads.produce.accounting import count
 from harness.workloads.produce.commands import Produce, produce

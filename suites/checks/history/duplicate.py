@@ -51,9 +51,10 @@ from itertools import pairwise
 from harness.model.anomaly import Anomaly, ReasonKind
 from harness.model.evidence import Evidence
 from harness.model.rows import Finding, LogRecord, Reason
-from harness.model.units import NS_PER_MS, some
+from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Guarantee, Level
 from harness.plugins.check import Check, Inconclusive, Requirement
+from harness.text.counting import some
 from harness.workloads.produce import accounting
 from suites.analysis.disturbance import CLIENT_STALLED, HARNESS_STALLED, client_stalls, harness_stalled_ms
 from suites.analysis.excuses import grants

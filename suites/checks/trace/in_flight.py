@@ -43,9 +43,9 @@ from clients.reference.telemetry.trace import (
 )
 from harness.model.evidence import Evidence
 from harness.model.rows import Finding
-from harness.model.units import some
 from harness.model.verdicts import Guarantee
 from harness.plugins.check import Check
+from harness.text.counting import some
 from suites.checks.trace.situations import judged
 from suites.checks.trace.trace_model import (
     MUST,

@@ -14,7 +14,7 @@ from clients.reference.telemetry.trace import (
     ResponseReceived,
     StateChanged,
 )
-from harness.model.units import some
+from harness.text.counting import some
 from suites.checks.trace.clocks import Clocks, Limits, growing_ms
 from suites.checks.trace.in_flight import THROTTLES_SINCE
 

@@ -39,8 +39,8 @@ from clients.reference.telemetry.trace import (
 from harness.model.anomaly import ReasonKind
 from harness.model.evidence import Evidence
 from harness.model.rows import Finding
-from harness.model.units import some
 from harness.plugins.check import Check, Unsupported
+from harness.text.counting import some
 from suites.analysis.attempts import REMEMBERED
 from suites.analysis.promises import EXACTLY_ONCE
 from suites.checks.trace.situations import judged
