@@ -127,20 +127,25 @@ def code_digest(*packages: str) -> str:
     """
     hashed = blake2b(digest_size=16)
     for name in packages:
-        found = sorted(_sources(name))
+        found = dict(_sources(name))
         if not found:
             raise ValueError(f"{name} has no source files")
-        for path in found:
-            hashed.update(f"{name} {path.name}\n".encode() + path.read_bytes())
+        for place in sorted(found):
+            hashed.update(f"{name} {place}\n".encode() + found[place].read_bytes())
     return hashed.hexdigest()
 
 
-def _sources(name: str) -> Iterator[Path]:
+def _sources(name: str) -> Iterator[tuple[str, Path]]:
+    """Yield the source files of a package or module, each with its place in it."""
     spec = find_spec(name)
-    for place in (spec.submodule_search_locations or ()) if spec else ():
-        yield from (path for path in Path(place).rglob("*") if path.suffix in SOURCES)
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        yield from (
+            (str(path.relative_to(folder)), path)
+            for path in Path(folder).rglob("*")
+            if path.suffix in SOURCES
+        )
     if spec and spec.origin and not spec.submodule_search_locations:
-        yield Path(spec.origin)
+        yield "", Path(spec.origin)
 
 
 def _signature(key: bytes, data: bytes) -> str:

@@ -122,15 +122,11 @@ def simulate(
     say(
         f"run {store.folder}: {some(trials, 'seed')} from {seed} of {chosen.name}, {some(processes, 'process')}"
     )
-    tally, began, stopped_by = VerdictCounts(), time.monotonic(), 0
+    tally, began = VerdictCounts(), time.monotonic()
     with store.claimed():
-        try:
-            stopped = _carry_out(
-                job, range(seed, seed + trials), processes, tally, max_time_of(max_time), quiet
-            )
-        except interrupts.Interrupted as signal:
-            interrupts.ignore()
-            stopped, stopped_by = "interrupted", signal.number
+        stopped, stopped_by = _until_signal(
+            job, range(seed, seed + trials), processes, tally, max_time_of(max_time), quiet
+        )
         seconds = time.monotonic() - began
         _conclude(store, seed, tally, stopped)
     if as_json:
@@ -148,6 +144,17 @@ def simulate(
 def _client(name: str) -> ClientRef:
     [ref] = selection.clients([name], ())
     return assert_simulated(ref)
+
+
+def _until_signal(
+    job: Job, seeds: range, processes: int, tally: VerdictCounts, max_time: float | None, quiet: bool
+) -> tuple[str, int]:
+    """Run all seeds into the tally. Return why it ended, and the number of the signal that ended it, or 0."""
+    try:
+        return _carry_out(job, seeds, processes, tally, max_time, quiet), 0
+    except interrupts.Interrupted as signal:
+        interrupts.ignore()
+        return "interrupted", signal.number
 
 
 def _carry_out(
