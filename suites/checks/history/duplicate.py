@@ -68,7 +68,7 @@ from suites.analysis.unread import unread_about
 from suites.analysis.way import SLACK_NS
 
 DUPLICATE = Anomaly(
-    "duplicate", "{records:record} more than once in the log, {count} surplus copies in all{told}"
+    "duplicate", "{records:record} more than once in the log, {count:surplus copy} in all{told}"
 )
 UNEXPLAINED = Anomaly(
     "unexplained-duplicate", "{count:record} more than once in the log for no reason: {told}"

@@ -276,4 +276,4 @@ def test_an_idempotent_duplicate_says_that_its_sequence_or_epoch_is_new(story, a
     for place in ({}, again):
         told.append([0], partition=0, **{"producer_id": 7, "producer_epoch": 0, "sequence": 0} | place)
     (finding,) = CHECK.run(told.evidence())
-    assert finding.message == f"1 record more than once in the log, 1 surplus copies in all{cause}"
+    assert finding.message == f"1 record more than once in the log, 1 surplus copy in all{cause}"
