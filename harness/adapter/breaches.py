@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.adapter.protocol_rules import Life, RuleBroken
+from harness.adapter.life import Life
+from harness.adapter.protocol_rules import RuleBroken
 from harness.files import tail
 from harness.model.contract import AnyEvent, Fatal
 from harness.model.errors import ClientBroken

@@ -12,13 +12,15 @@ record, without number or clock) are accepted as ``op_complete``. Events with an
 from __future__ import annotations
 
 from collections import Counter
-from enum import Enum
 
 import msgspec
 
 from harness.adapter import kafka_verifiable
+from harness.adapter.consumed import is_even
+from harness.adapter.life import LIFE, Life
 from harness.limits.meter import NOTES
 from harness.limits.parsed import UNREADABLE, cut, why, within
+from harness.model.consumer_contract import ConsumerCommand, RecordsConsumed
 from harness.model.contract import (
     CONTRACT_VERSION,
     WHOLE_OPS,
@@ -27,14 +29,11 @@ from harness.model.contract import (
     Command,
     Configure,
     Configured,
-    Fatal,
     Flush,
     LoadCommand,
     OpComplete,
     OpInvoke,
-    ShutdownComplete,
     StartupComplete,
-    Stats,
     UnknownCommand,
 )
 from harness.model.verdicts import Outcome
@@ -44,6 +43,7 @@ from harness.text.sentences import Coded
 UNASKED = -1
 OUTCOMES = frozenset(Outcome)
 SHOWN_CHARS = 80
+_WHOLE = {kind.__struct_config__.tag: kind for kind in (Flush, Close, *ConsumerCommand.__args__)}
 _COLUMNS = ("error", "invoke_ns", "complete_ns")
 
 
@@ -56,36 +56,6 @@ class Unknown(msgspec.Struct, frozen=True):
 
     cmd: str
     id: int
-
-
-class Life(Enum):
-    """The phases of a client process."""
-
-    STARTING = "starting"
-    UP = "up"
-    CONFIGURED = "configured"
-    SHUT_DOWN = "shut down"
-    DEAD = "dead"
-
-
-#: The events that are allowed in each phase, and the phase that follows. All others break the contract.
-LIFE: dict[tuple[Life, type[AnyEvent]], Life] = {
-    (Life.STARTING, StartupComplete): Life.UP,
-    (Life.STARTING, Fatal): Life.DEAD,
-    (Life.UP, Configured): Life.CONFIGURED,
-    (Life.UP, OpInvoke): Life.UP,
-    (Life.UP, OpComplete): Life.UP,
-    (Life.UP, Stats): Life.UP,
-    (Life.UP, UnknownCommand): Life.UP,
-    (Life.UP, Fatal): Life.DEAD,
-    (Life.UP, ShutdownComplete): Life.SHUT_DOWN,
-    (Life.CONFIGURED, OpInvoke): Life.CONFIGURED,
-    (Life.CONFIGURED, OpComplete): Life.CONFIGURED,
-    (Life.CONFIGURED, Stats): Life.CONFIGURED,
-    (Life.CONFIGURED, UnknownCommand): Life.CONFIGURED,
-    (Life.CONFIGURED, Fatal): Life.DEAD,
-    (Life.CONFIGURED, ShutdownComplete): Life.SHUT_DOWN,
-}
 
 
 class Head(msgspec.Struct):
@@ -219,6 +189,8 @@ class ProtocolRules:
                 self._invoke(event)
             case OpComplete():
                 self._complete(event, now_ns)
+            case RecordsConsumed():
+                self._assert_even(event)
         self.life = after
         return event
 
@@ -287,6 +259,12 @@ class ProtocolRules:
                 )
             self._invoked[n] = (event.id, event.mono_ns)
 
+    def _assert_even(self, event: RecordsConsumed) -> None:
+        if not is_even(event):
+            raise RuleBroken(
+                "consumed-uneven", "expected columns of records_consumed that agree with count and bounds"
+            )
+
     def _load_command(self, event: OpInvoke | OpComplete) -> LoadCommand:
         command = self._commands.get(event.id)
         if not isinstance(command, LoadCommand) or command.op != event.op:
@@ -300,7 +278,7 @@ class ProtocolRules:
         return command
 
     def _whole_op(self, event: OpInvoke | OpComplete) -> None:
-        kind = {"flush": Flush, "close": Close}.get(event.op)
+        kind = _WHOLE.get(event.op)
         if kind is None:
             raise RuleBroken(
                 "not-flush-or-close",

@@ -13,12 +13,14 @@ The order of events is: ``startup_complete``; ``configure`` -> ``configured``; a
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import msgspec
 
-#: The range of an integer in a column of evidence.
-Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+from harness.model.consumer_contract import CONSUMER_OPS, ConsumerCommand, ConsumerEvent
+from harness.model.event import Event, Int64
+
+__all__ = ["Event", "Int64"]
 
 #: The environment variable that names the file for a client's decisions, one JSON object per line (channel A). It is
 #: optional, and most clients do not support it.
@@ -91,22 +93,10 @@ class Close(msgspec.Struct, frozen=True, tag="close", tag_field="cmd"):
     timeout_ms: int
 
 
-Command = Configure | LoadCommand | Flush | Close
+Command = Configure | LoadCommand | Flush | Close | ConsumerCommand
 
 #: The ops that do not work on elements.
-WHOLE_OPS = ("flush", "close")
-
-
-class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="name"):
-    """The fields of every event: its number (from 0, without gaps in a process) and when it was written.
-
-    In a trial with several producers, the harness sets ``producer`` to the name of the event's process.
-    """
-
-    seq: Int64
-    mono_ns: Int64
-    wall_ns: Int64
-    producer: str | msgspec.UnsetType = msgspec.UNSET
+WHOLE_OPS = ("flush", "close", *CONSUMER_OPS)
 
 
 class StartupComplete(Event, frozen=True, kw_only=True, tag="startup_complete"):
@@ -136,7 +126,7 @@ class Configured(Event, frozen=True, kw_only=True, tag="configured"):
     id: Int64
     applied: dict[str, tuple[str, Setting]]
     not_set: dict[str, str]
-    client_not_set: dict[str, str] = {}
+    client_not_set: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class OpInvoke(Event, frozen=True, kw_only=True, tag="op_invoke"):
@@ -165,10 +155,10 @@ class OpComplete(Event, frozen=True, kw_only=True, tag="op_complete"):
     error: list[str | None]
     invoke_ns: list[Int64]
     complete_ns: list[Int64]
-    records: list[Int64] = []
-    partition: list[Int64] = []
-    offset: list[Int64] = []
-    value: list[str | None] = []
+    records: list[Int64] = msgspec.field(default_factory=list)
+    partition: list[Int64] = msgspec.field(default_factory=list)
+    offset: list[Int64] = msgspec.field(default_factory=list)
+    value: list[str | None] = msgspec.field(default_factory=list)
 
     @property
     def is_unnumbered(self) -> bool:
@@ -211,5 +201,13 @@ class ShutdownComplete(Event, frozen=True, kw_only=True, tag="shutdown_complete"
 
 
 AnyEvent = (
-    StartupComplete | Configured | OpInvoke | OpComplete | Stats | Fatal | UnknownCommand | ShutdownComplete
+    StartupComplete
+    | Configured
+    | OpInvoke
+    | OpComplete
+    | Stats
+    | Fatal
+    | UnknownCommand
+    | ShutdownComplete
+    | ConsumerEvent
 )

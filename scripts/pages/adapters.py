@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from clients.skeletons.languages import LANGUAGES
-from harness.adapter.protocol_rules import LIFE, Life
+from harness.adapter.life import LIFE, Life
+from harness.model.consumer_contract import ConsumerCommand
 from harness.model.contract import (
     CONTRACT_VERSION,
     AnyEvent,
@@ -35,6 +36,7 @@ SET_BY_THE_HARNESS = ("producer",)
 COMMANDS = (
     Configure,
     *(made for kind in registry.table("workloads").values() for made in kind.commands),
+    *ConsumerCommand.__args__,
     Flush,
     Close,
 )
@@ -155,23 +157,27 @@ def _fields(kind: type[msgspec.Struct], without: tuple[str, ...]) -> str:
     _, components = msgspec.json.schema_components([kind])
     schema = components[kind.__name__]
     told = []
-    for name in kind.__struct_fields__:
+    for name in kind.__struct_encode_fields__:
         if name in without:
             continue
-        field = f"{code(name)}: {_type(schema['properties'][name])}"
+        field = f"{code(name)}: {_type(schema['properties'][name], components)}"
         told.append(field if name in schema["required"] else f"[{field}]")
     return ", ".join(told)
 
 
-def _type(schema: dict[str, Any]) -> str:
+def _type(schema: dict[str, Any], components: dict[str, Any]) -> str:
+    if "$ref" in schema:
+        part = components[schema["$ref"].rpartition("/")[2]]["properties"]
+        return f"{{{', '.join(f'{code(name)}: {_type(part[name], components)}' for name in part)}}}"
     if "anyOf" in schema:
-        return " or ".join(map(_type, schema["anyOf"]))
+        return " or ".join(_type(each, components) for each in schema["anyOf"])
     if schema["type"] == "array" and "prefixItems" in schema:
-        return f"[{', '.join(map(_type, schema['prefixItems']))}]"
+        return f"[{', '.join(_type(each, components) for each in schema['prefixItems'])}]"
     if schema["type"] == "array":
-        return f"list of ({item})" if " " in (item := _type(schema["items"])) else f"list of {item}"
+        item = _type(schema["items"], components)
+        return f"list of ({item})" if " or " in item else f"list of {item}"
     if schema["type"] == "object":
-        return f"object of {_type(schema['additionalProperties'])}"
+        return f"object of {_type(schema['additionalProperties'], components)}"
     return str(schema["type"])
 
 

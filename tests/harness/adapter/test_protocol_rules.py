@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.adapter.protocol_rules import LIFE, Life, ProtocolRules, RuleBroken, Unknown
+from harness.adapter.life import LIFE, Life
+from harness.adapter.protocol_rules import ProtocolRules, RuleBroken, Unknown
 from harness.model.contract import AnyEvent, Close, Configure, Flush, Stats
 from harness.workloads.produce.commands import Produce
 from testkit.codes import raises_code
@@ -230,6 +231,12 @@ EVENTS: dict[str, Line] = {
     "fatal": {"error": "E", "message": "m"},
     "unsupported": {"cmd": "dance", "id": 2},
     "shutdown_complete": {},
+    "partitions_assigned": {"partitions": [{"topic": "t", "partition": 0}]},
+    "partitions_revoked": {"partitions": []},
+    "partitions_lost": {"partitions": []},
+    "records_consumed": {"count": 0, "partitions": [], "polled_ns": 0},
+    "offsets_committed": {"offsets": [], "success": True, "how": "sync", "invoke_ns": 0, "complete_ns": 0},
+    "consumer_error": {"call": "poll", "error": "E"},
 }
 STARTED: list[Line] = [{"name": name, **EVENTS[name]} for name in ("startup_complete", "configured")]
 
@@ -263,3 +270,26 @@ def test_an_event_is_returned_unchanged():
     rules.said(json.dumps({"seq": 0, "mono_ns": BEGAN_NS, "wall_ns": 5, **STARTED[0]}).encode(), NOW_NS)
     line = b'{"name":"stats","seq":1,"mono_ns":1000001,"wall_ns":7,"sent":3,"completed":2,"extra":true}'
     assert rules.said(line, NOW_NS) == Stats(seq=1, mono_ns=1_000_001, wall_ns=7, sent=3, completed=2)
+
+
+CONSUMED = {"topic": "t", "partition": 0, "count": 2, "minOffset": 3, "maxOffset": 5, "offsets": [3, 5]}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"count": 3},
+        {"minOffset": 2},
+        {"maxOffset": 6},
+        {"offsets": [3]},
+        {"values": ["a"]},
+        {"keys": ["k"]},
+        {"leader_epochs": [1]},
+    ],
+)
+def test_columns_of_consumed_records_must_agree(change):
+    commands, part = [Configure(1, "r", "i", "consumer", {})], {**CONSUMED, "values": ["a", None]}
+    line = {"name": "records_consumed", "count": 2, "partitions": [part], "polled_ns": 0}
+    listen(commands, [*STARTED, line])
+    with raises_code(RuleBroken, "consumed-uneven"):
+        listen(commands, [*STARTED, {**line, "partitions": [{**part, **change}]}])
