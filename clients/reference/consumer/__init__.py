@@ -1,1 +1,1 @@
-"""The consumer: subscriptions, groups, fetching."""
+"""The reference consumer: ConsumerCore and its components, without I/O."""
