@@ -8,7 +8,7 @@ therefore runs on real sockets and in virtual time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
@@ -25,11 +25,15 @@ Address = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A broker by name. Bootstrap servers have the ids -1, -2, ... until Metadata supplies the real ids."""
+    """A broker by name. Bootstrap servers have the ids -1, -2, ... until Metadata supplies the real ids.
+
+    ``rack`` is the broker's, if it has one. A node stays the same if its rack changes.
+    """
 
     id: int
     host: str
     port: int
+    rack: str | None = field(default=None, compare=False)
 
 
 class ChannelState(Enum):

@@ -73,13 +73,17 @@ def _metadata_makers(version: int) -> tuple[Callable[..., Message], Callable[...
     return maker(message_type), maker(nested(message_type, "MetadataRequestTopic"))
 
 
-def metadata_request(topics: Sequence[str], *, allow_auto_topic_creation: bool) -> Callable[[int], Message]:
-    """Return a builder of Metadata requests. Without topics, the request asks for the brokers only."""
+def metadata_request(
+    topics: Sequence[str] | None, *, allow_auto_topic_creation: bool
+) -> Callable[[int], Message]:
+    """Return a builder of Metadata requests. None asks for every topic, an empty sequence for the brokers only."""
 
     def build(version: int) -> Message:
         make_message, make_topic = _metadata_makers(version)
         return make_message(
-            topics=tuple(make_topic(name=topic, topic_id=None) for topic in topics),
+            topics=None
+            if topics is None
+            else tuple(make_topic(name=topic, topic_id=None) for topic in topics),
             allow_auto_topic_creation=allow_auto_topic_creation,
             include_cluster_authorized_operations=False,
             include_topic_authorized_operations=False,

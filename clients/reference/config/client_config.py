@@ -1,9 +1,10 @@
-"""The configuration that producer and consumer share: settings, changed defaults, and two rules."""
+"""The configuration that producer and consumer share: settings, changed defaults, two rules, and the attributes."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from clients.reference.config.config_keys import (
@@ -20,8 +21,41 @@ from clients.reference.config.config_keys import (
     text,
 )
 from clients.reference.errors import ConfigException
+from clients.reference.ports import Node
 
 logger = logging.getLogger("kafka-trial.reference")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientConfig:
+    """What metadata and network read of a configuration, producer's or consumer's. Times are in ms."""
+
+    bootstrap: tuple[Node, ...]
+    client_id: str
+    client_dns_lookup: str
+    request_timeout_ms: int
+    retry_backoff_ms: int
+    retry_backoff_max_ms: int
+    reconnect_backoff_ms: int
+    reconnect_backoff_max_ms: int
+    socket_connection_setup_timeout_ms: int
+    socket_connection_setup_timeout_max_ms: int
+    connections_max_idle_ms: int
+    max_in_flight_requests_per_connection: int
+    metadata_max_age_ms: int
+    metadata_max_idle_ms: int
+    metadata_recovery_strategy: str
+    metadata_recovery_rebootstrap_trigger_ms: int
+    interceptor_classes: tuple[Any, ...]
+    metric_reporters: tuple[Any, ...]
+    metrics_num_samples: int
+    metrics_sample_window_ms: int
+    security_protocol: str
+    sasl_mechanism: str
+    sasl_jaas_config: str | None
+    send_buffer_bytes: int
+    receive_buffer_bytes: int
+
 
 CLIENT_KEYS: Final[Mapping[str, Key]] = {
     "bootstrap.servers": Key((), bootstrap_servers),

@@ -15,6 +15,7 @@ from typing import Any
 from clients.reference.config.client_config import (
     CLIENT_CHANGES,
     CLIENT_KEYS,
+    ClientConfig,
     settle_backoffs,
     settle_security,
 )
@@ -35,21 +36,21 @@ from clients.reference.config.config_keys import (
     text,
 )
 from clients.reference.errors import ConfigException, InvalidGroupIdError
-from clients.reference.ports import Node
 
 BY_DURATION = re.compile(
     r"by_duration:P(?=\d|T\d)(?:(?P<days>\d+)D)?"
     r"(?:T(?=\d)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d{1,9})?)S)?)?"
 )
+#: What the consumer uses, without settings for it: Java's limit of requests in flight, and how long metadata of a topic
+#: that is in no subscription is kept up to date.
+FIXED = {"max_in_flight_requests_per_connection": 100, "metadata_max_idle_ms": 300_000}
 _MS = {"days": 86_400_000, "hours": 3_600_000, "minutes": 60_000, "seconds": 1_000}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConsumerConfig:
+class ConsumerConfig(ClientConfig):
     """Validated settings by Java name (``values``), and as attributes those that other code uses. Times are in ms."""
 
-    bootstrap: tuple[Node, ...]
-    client_id: str
     group_id: str | None
     group_instance_id: str | None
     group_protocol: str
@@ -63,6 +64,17 @@ class ConsumerConfig:
     auto_commit_interval_ms: int
     auto_offset_reset: str
     isolation_level: str
+    client_rack: str
+    allow_auto_create_topics: bool
+    exclude_internal_topics: bool
+    check_crcs: bool
+    fetch_min_bytes: int
+    fetch_max_bytes: int
+    fetch_max_wait_ms: int
+    max_partition_fetch_bytes: int
+    key_deserializer: Any
+    value_deserializer: Any
+    default_api_timeout_ms: int
     values: Mapping[str, Any]
 
     @classmethod
@@ -84,7 +96,7 @@ class ConsumerConfig:
             member = values["group.instance.id"] or number
             values["client.id"] = f"consumer-{_or_null(values['group.id'])}-{member}"
         renamed = {name.replace(".", "_"): value for name, value in values.items()}
-        renamed |= {"bootstrap": values["bootstrap.servers"], "values": MappingProxyType(values)}
+        renamed |= FIXED | {"bootstrap": values["bootstrap.servers"], "values": MappingProxyType(values)}
         return cls(**{field.name: renamed[field.name] for field in fields(cls)})
 
     def require_group(self, what: str) -> str:

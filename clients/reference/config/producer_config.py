@@ -16,6 +16,7 @@ from typing import Any
 from clients.reference.config.client_config import (
     CLIENT_CHANGES,
     CLIENT_KEYS,
+    ClientConfig,
     settle_backoffs,
     settle_security,
 )
@@ -37,7 +38,7 @@ from clients.reference.config.config_keys import (
     release_of,
 )
 from clients.reference.errors import ConfigException
-from clients.reference.ports import INT32_MAX, Node
+from clients.reference.ports import INT32_MAX
 from harness.wire.records import Codec
 
 __all__ = ["INT64_MAX", "KEYS", "MAX_IN_FLIGHT_IDEMPOTENT", "ProducerConfig", "read_settings"]
@@ -48,18 +49,15 @@ MAX_IN_FLIGHT_IDEMPOTENT = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProducerConfig:
+class ProducerConfig(ClientConfig):
     """Validated settings. Times are in milliseconds, sizes in bytes, ``acks`` as on the wire (-1 is "all").
 
     Plug-ins are as given: an object, a class, "module:Class", or None.
     """
 
-    bootstrap: tuple[Node, ...]
-    client_id: str
     acks: int
     enable_idempotence: bool
     retries: int
-    max_in_flight_requests_per_connection: int
     linger_ms: int
     batch_size: int
     buffer_memory: int
@@ -70,34 +68,12 @@ class ProducerConfig:
     compression_lz4_level: int
     compression_zstd_level: int
     delivery_timeout_ms: int
-    request_timeout_ms: int
-    retry_backoff_ms: int
-    retry_backoff_max_ms: int
-    reconnect_backoff_ms: int
-    reconnect_backoff_max_ms: int
-    socket_connection_setup_timeout_ms: int
-    socket_connection_setup_timeout_max_ms: int
-    connections_max_idle_ms: int
-    client_dns_lookup: str
-    metadata_max_age_ms: int
-    metadata_max_idle_ms: int
-    metadata_recovery_strategy: str
-    metadata_recovery_rebootstrap_trigger_ms: int
     partitioner_class: Any
     partitioner_ignore_keys: bool
     partitioner_adaptive_partitioning_enable: bool
     partitioner_availability_timeout_ms: int
     key_serializer: Any
     value_serializer: Any
-    interceptor_classes: tuple[Any, ...]
-    metric_reporters: tuple[Any, ...]
-    metrics_num_samples: int
-    metrics_sample_window_ms: int
-    security_protocol: str
-    sasl_mechanism: str
-    sasl_jaas_config: str | None
-    send_buffer_bytes: int
-    receive_buffer_bytes: int
     transactional_id: str | None
     transaction_timeout_ms: int
 

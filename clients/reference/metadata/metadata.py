@@ -9,12 +9,12 @@ too long, or a broker requires it, everything except the bootstrap servers is fo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from clients.reference.common.backoff import ExponentialBackoff
 from clients.reference.common.requests import Message
-from clients.reference.config.producer_config import ProducerConfig
+from clients.reference.config.client_config import ClientConfig
 from clients.reference.errors import SendError
 from clients.reference.metadata.topic_metadata import (
     NO_EPOCH,
@@ -42,9 +42,12 @@ _REBOOTSTRAP_REQUIRED = BY_NAME["REBOOTSTRAP_REQUIRED"]
 
 @dataclass(frozen=True, slots=True)
 class MetadataRequest:
-    """What one Metadata request asks for, and the request version that its response satisfies."""
+    """What one Metadata request asks for, and the request version that its response satisfies.
 
-    topics: tuple[str, ...]
+    ``topics`` are None for every topic of the cluster.
+    """
+
+    topics: tuple[str, ...] | None
     partial: bool
     version: int
 
@@ -56,8 +59,9 @@ class Metadata:
     """
 
     leader_epochs: type[LeaderEpochs] = LeaderEpochs  # a variant of the client replaces it
+    allow_auto_topic_creation = True
 
-    def __init__(self, config: ProducerConfig, jitter: Jitter, trace: Trace) -> None:
+    def __init__(self, config: ClientConfig, jitter: Jitter, trace: Trace) -> None:
         self._config = config
         self._trace = trace
         self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, jitter)
@@ -93,11 +97,14 @@ class Metadata:
         """Record that the application uses a topic. A new topic is requested at once, regardless of the backoff."""
         if topic not in self._idle_at_ms:
             self._new_topics.add(topic)
-            self._request_version += 1
-            self._need_partial = True
-            self._equivalent_answers = 0
-            self._backoff_until_ms = self._equivalent_until_ms = 0
+            self._request_new_topics()
         self._idle_at_ms[topic] = now_ms + self._config.metadata_max_idle_ms
+
+    def _request_new_topics(self) -> None:
+        self._request_version += 1
+        self._need_partial = True
+        self._equivalent_answers = 0
+        self._backoff_until_ms = self._equivalent_until_ms = 0
 
     def request_update(self) -> None:
         """Request a full update as soon as the backoff allows (MET-08)."""
@@ -155,7 +162,8 @@ class Metadata:
             return
         self._answered(question, now_ms)
         self.nodes = {
-            broker.node_id: Node(broker.node_id, broker.host, broker.port) for broker in body.brokers
+            broker.node_id: Node(broker.node_id, broker.host, broker.port, broker.rack)
+            for broker in body.brokers
         }
         self.cluster_id, self.controller_id = body.cluster_id, body.controller_id
         changed = self._update_topics(question, body)
@@ -192,7 +200,7 @@ class Metadata:
         topics = dict(before) if question.partial else {}
         errors = dict(self.topic_errors) if question.partial else {}
         for answer in body.topics:
-            if answer.name is None:
+            if answer.name is None or not self._retains(answer):
                 continue
             self._new_topics.discard(answer.name)
             topics.pop(answer.name, None)
@@ -205,8 +213,15 @@ class Metadata:
                 topics[answer.name] = self._topic(answer, body.__version__)
         self.topics, self.topic_errors = topics, errors
         self.topic_names |= {known.topic_id: name for name, known in topics.items() if known.topic_id}
-        self._epochs.retain(self._idle_at_ms)
+        self._epochs.retain(self._topics_in_use())
         return topics != before
+
+    def _retains(self, answer: Message) -> bool:
+        """Return whether a topic of a response is kept (Metadata#retainTopic)."""
+        return True
+
+    def _topics_in_use(self) -> Mapping[str, object]:
+        return self._idle_at_ms
 
     def _topic(self, answer: Message, version: int) -> TopicMetadata:
         topic_id: UUID | None = getattr(answer, "topic_id", None)
@@ -218,6 +233,9 @@ class Metadata:
             offered = PartitionMetadata(
                 None if partition.leader_id < 0 else int(partition.leader_id),
                 int(partition.leader_epoch) if version >= RELIABLE_EPOCHS_VERSION else NO_EPOCH,
+                tuple(map(int, partition.replica_nodes)),
+                tuple(map(int, partition.isr_nodes)),
+                tuple(map(int, getattr(partition, "offline_replicas", ()))),
             )
             if not self._epochs.believes((answer.name, index), topic_id, offered.epoch) and known:
                 offered = known.partitions.get(index, offered)
@@ -240,7 +258,7 @@ class Metadata:
             is_newer = leader >= 0 and epoch > self._epochs.newest(partition)
             if known and partition[1] in known.partitions and is_newer and leader in told:
                 self._epochs.believes(partition, known.topic_id, epoch)
-                moved[partition] = PartitionMetadata(leader, epoch)
+                moved[partition] = replace(known.partitions[partition[1]], leader=leader, epoch=epoch)
                 name = f"{partition[0]}-{partition[1]}"
                 self._trace(LeadershipUpdated(at_ms=now_ms, partition=name, leader=leader, epoch=epoch))
         if moved:

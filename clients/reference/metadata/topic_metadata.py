@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID
 
 TopicPartition = tuple[str, int]
@@ -14,10 +14,16 @@ NO_EPOCH = -1
 
 @dataclass(frozen=True, slots=True)
 class PartitionMetadata:
-    """The leader of a partition and its epoch. ``leader`` is None and ``epoch`` is -1 if unknown."""
+    """The leader of a partition and its epoch. ``leader`` is None and ``epoch`` is -1 if unknown.
+
+    The replicas are node ids. They do not count when two metadata are compared.
+    """
 
     leader: int | None
     epoch: int
+    replicas: tuple[int, ...] = field(default=(), compare=False)
+    in_sync_replicas: tuple[int, ...] = field(default=(), compare=False)
+    offline_replicas: tuple[int, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

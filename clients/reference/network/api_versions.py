@@ -27,6 +27,11 @@ class ApiVersions:
         """Forget the node's versions, as it may return with another release. A node without versions is allowed."""
         self._offered.pop(node_id, None)
 
+    def offers(self, node_id: int, api: Api, version: int) -> bool | None:
+        """Return whether a node's highest version of ``api`` is at least ``version``. None if it is unknown."""
+        offered = self._offered.get(node_id)
+        return None if offered is None else offered.get(api, (0, -1))[1] >= version
+
     def version_for(self, request: ClientRequest) -> int:
         """Return the version to use for a request. Raise UnsupportedVersion if there is none in common (NET-CON-04)."""
         offered = self._offered[request.node_id]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from clients.reference.common.backoff import ExponentialBackoff
-from clients.reference.config.producer_config import ProducerConfig
+from clients.reference.config.client_config import ClientConfig
 from clients.reference.errors import AuthenticationError
 from clients.reference.network.node_addresses import NodeAddresses, Resolve
 from clients.reference.ports import Address, Jitter, Node
@@ -62,7 +62,7 @@ class NodeConnection:
 class ClusterConnectionStates:
     """The connections by node id. Every transition goes through the CONNECTION table and is traced."""
 
-    def __init__(self, config: ProducerConfig, resolve: Resolve, jitter: Jitter, trace: Trace) -> None:
+    def __init__(self, config: ClientConfig, resolve: Resolve, jitter: Jitter, trace: Trace) -> None:
         self._reconnect = ExponentialBackoff(
             config.reconnect_backoff_ms, config.reconnect_backoff_max_ms, jitter
         )

@@ -79,6 +79,10 @@ class InFlightRequests:
         """Return the number of unanswered requests, including the one that is being written."""
         return len(self._queues.get(node_id, ()))
 
+    def has_any(self) -> bool:
+        """Return whether any node has an unanswered request."""
+        return any(self._queues.values())
+
     def nodes_with_expired_requests(self, now_ms: int) -> list[int]:
         """Return the nodes whose connection must be closed. One expired request is enough (NET-TMO-01, -02)."""
         return [

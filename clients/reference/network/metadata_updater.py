@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 
 from clients.reference.common.requests import METADATA_LOWEST, ClientRequest, ClientResponse, metadata_request
-from clients.reference.config.producer_config import ProducerConfig
+from clients.reference.config.client_config import ClientConfig
 from clients.reference.errors import BrokerError
 from clients.reference.metadata.metadata import Metadata, MetadataRequest
 from clients.reference.network.network_client import NetworkClient
@@ -20,7 +20,7 @@ from harness.wire.error_table import BY_NAME
 class MetadataUpdater:
     """Sends the requests that ``metadata`` needs through ``client``."""
 
-    def __init__(self, config: ProducerConfig, client: NetworkClient, metadata: Metadata) -> None:
+    def __init__(self, config: ClientConfig, client: NetworkClient, metadata: Metadata) -> None:
         self._config = config
         self._client = client
         self._metadata = metadata
@@ -63,7 +63,9 @@ class MetadataUpdater:
             ClientRequest(
                 node_id,
                 Api.METADATA,
-                metadata_request(question.topics, allow_auto_topic_creation=True),
+                metadata_request(
+                    question.topics, allow_auto_topic_creation=self._metadata.allow_auto_topic_creation
+                ),
                 partial(self._answered, question),
                 timeout_ms=self._config.request_timeout_ms,
                 lowest=METADATA_LOWEST,

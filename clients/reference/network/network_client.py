@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from clients.reference.common.earliest import earliest
 from clients.reference.common.requests import ClientRequest, ClientResponse, Message, api_versions_request
-from clients.reference.config.producer_config import ProducerConfig
+from clients.reference.config.client_config import ClientConfig
 from clients.reference.errors import AuthenticationError, IllegalStateError
 from clients.reference.metadata.metadata import Metadata
 from clients.reference.network.api_versions import ApiVersions, offered_by, refusal, version_to_ask_instead
@@ -34,7 +34,7 @@ from harness.wire.versions import UnsupportedVersion
 
 def coordinator_node(node: Node) -> Node:
     """Return ``node`` under a separate id, for a connection that carries no data requests (NET-CON-16)."""
-    return Node(INT32_MAX - node.id, node.host, node.port)
+    return Node(INT32_MAX - node.id, node.host, node.port, node.rack)
 
 
 class NetworkClient:
@@ -49,7 +49,7 @@ class NetworkClient:
     in_flight_requests: type[InFlightRequests] = InFlightRequests
 
     def __init__(
-        self, config: ProducerConfig, selector: Selector, metadata: Metadata, jitter: Jitter, trace: Trace
+        self, config: ClientConfig, selector: Selector, metadata: Metadata, jitter: Jitter, trace: Trace
     ) -> None:
         self._config = config
         self._selector = selector
@@ -111,6 +111,14 @@ class NetworkClient:
     def in_flight_count(self, node_id: int) -> int:
         """Return how many requests to the node have no response yet."""
         return self._in_flight.count(node_id)
+
+    def has_in_flight(self) -> bool:
+        """Return whether any request to any node has no response yet."""
+        return self._in_flight.has_any()
+
+    def supports(self, node_id: int, api: Api, lowest: int) -> bool | None:
+        """Return whether the node offers ``lowest`` or a later version. None if it has not told its versions."""
+        return self._api_versions.offers(node_id, api, lowest)
 
     def authentication_error(self, node_id: int) -> AuthenticationError | None:
         """Return why the node refused the credentials. Requests that need this node fail with it (NET-CON-11)."""

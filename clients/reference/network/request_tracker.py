@@ -7,7 +7,7 @@ that request's version. Any other frame is invalid (NET-INF-01, -10).
 from __future__ import annotations
 
 from clients.reference.common.requests import ClientRequest, Message
-from clients.reference.config.producer_config import ProducerConfig
+from clients.reference.config.client_config import ClientConfig
 from clients.reference.network.in_flight_requests import InFlightRequest, InFlightRequests
 from clients.reference.network.sasl import RESERVED_CORRELATION_IDS
 from clients.reference.network.throttling import throttle_time_ms
@@ -26,7 +26,7 @@ class RequestTracker:
     """Writes to ``selector`` and maintains ``in_flight``. Traces every request, and its response or its loss."""
 
     def __init__(
-        self, config: ProducerConfig, selector: Selector, in_flight: InFlightRequests, trace: Trace
+        self, config: ClientConfig, selector: Selector, in_flight: InFlightRequests, trace: Trace
     ) -> None:
         self._client_id = config.client_id
         self._selector = selector

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 
 from clients.reference.common.requests import message_of
-from clients.reference.config.producer_config import ProducerConfig
+from clients.reference.config.client_config import ClientConfig
 from clients.reference.errors import ConfigException
 from clients.reference.network.channel import AuthenticationFailedError, Authenticator
 from clients.reference.ports import INT32_MAX
@@ -50,7 +50,7 @@ def plain_credentials(jaas_config: str | None) -> tuple[str, str]:
     return options["username"], options["password"]
 
 
-def authenticators(config: ProducerConfig) -> Callable[[], Authenticator | None]:
+def authenticators(config: ClientConfig) -> Callable[[], Authenticator | None]:
     """Return a factory that makes an authenticator per connection, or None if the protocol has no authentication.
 
     Raise ConfigException if the credentials are missing.

@@ -120,7 +120,7 @@ class NewsOfTheClusterIsBelievedWhenItIsNewer(RuleBasedStateMachine):
             assert not wanted or late_ms < BACKOFF_MAX_MS * 1.2 or self.now_ms < self.not_before_ms
             return
         question = self.metadata.next_question(self.now_ms)
-        asks = set(question.topics)
+        asks = set(question.topics or ())
         live = {topic for topic, used_ms in self.used_ms.items() if self.now_ms < used_ms + MAX_IDLE_MS}
         if question.partial:
             assert asks == self.unserved, "a partial request asks for new topics only"

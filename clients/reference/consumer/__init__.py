@@ -1,0 +1,1 @@
+"""The reference consumer: ConsumerCore and its components, without I/O."""

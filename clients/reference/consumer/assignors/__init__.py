@@ -1,0 +1,1 @@
+"""The assignors that a consumer can name in ``partition.assignment.strategy``."""

@@ -1,0 +1,1 @@
+"""What the consumer reads: the subscription, the assigned partitions, and the position and state of each."""
