@@ -73,6 +73,10 @@ class Evidence:
         """Element number -> what the client reported about it, in invocation order."""
         invoked: dict[int, int] = {}
         completed: dict[int, Operation] = {}
+        # A member may report a record before the harness notes that it was written.
+        for event in self.history:
+            if isinstance(event, RecordsWritten):
+                invoked |= dict.fromkeys(event.numbers, event.invoke_ns)
         # A stored event may claim any count; the plan limits the number of elements.
         left = self.record.spec.workload.records
         for event in self.history:
@@ -82,9 +86,6 @@ class Evidence:
                 left -= max(0, min(event.count, left))
             elif isinstance(event, OpComplete) and event.op not in WHOLE_OPS:
                 _complete(completed, event)
-            elif isinstance(event, RecordsWritten):
-                for n in event.numbers:
-                    invoked.setdefault(n, event.invoke_ns)
             elif isinstance(event, RecordsConsumed):
                 self._consume(completed, invoked, event)
         begun = {n: completed.get(n) or Operation(n, invoke_ns) for n, invoke_ns in invoked.items()}

@@ -38,6 +38,9 @@ class Witness(Protocol):
 class Members(Protocol):
     """The part of a group's processes that a fault uses (:class:`harness.running.members.Members`)."""
 
+    #: Fault -> the process on which it acts, while it does.
+    held: dict[str, str]
+
     @property
     def processes(self) -> tuple[str, ...]: ...
     async def join(self, place: str = "") -> str: ...

@@ -67,6 +67,7 @@ class Members:
         self._places, self._conversation, self._begin = places, conversation, begin
         self._contents, self._group, self._tell, self._is_static = contents, group, hear, is_static
         self._stack = AsyncExitStack()
+        self.held: dict[str, str] = {}
         #: Process -> its conversation, and place -> its current process.
         self._of: dict[str, MemberConversation] = {}
         self._now_at: dict[str, str] = {}
