@@ -20,7 +20,7 @@ LEAVE_MS: Final = 10_000
 class MemberFault(Fault):
     """A fault kind that acts on one process of a group. Trials without a group cannot have it."""
 
-    seen_by = ("client", "broker")
+    seen_by: tuple[str, ...] = ("client", "broker")
     params: tuple[FaultParam, ...] = (MEMBER,)
 
     def members(self, lane: LiveLane) -> Members:

@@ -5,7 +5,7 @@ One member is told to close: it commits if it commits automatically, leaves the 
 another process of the same client joins in its place.
 
 ## What it probes
-An orderly end: offsets of what was processed are committed, partitions move at once instead of after the session
+An orderly end: the offsets of processed records are committed, partitions move at once instead of after the session
 timeout, and nothing is delivered twice without a cause. A static member does not leave, and its successor gets its
 partitions back.
 

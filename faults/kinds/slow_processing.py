@@ -34,7 +34,7 @@ class SlowProcessing(MemberFault):
     name = "slow_processing"
     summary = "a member works for a long time on what each poll returned"
     shown_by = "turns took as long as the fault demands"
-    seen_by = ("client",)
+    seen_by: tuple[str, ...] = ("client",)
     params: tuple[FaultParam, ...] = (
         MEMBER,
         FaultParam("processing_ms", 1_000, 1, 60_000, "how long it works on each turn"),

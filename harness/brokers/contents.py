@@ -30,7 +30,7 @@ class Contents:
     async def append(self, topic: str, partition: int, batch: Callable[[], bytes]) -> int:
         """Append one batch to a partition, with acks=all, and return its base offset.
 
-        ``batch`` makes its bytes, for each attempt anew. An attempt whose answer was lost may have stored them too.
+        ``batch`` makes its bytes, again for each attempt. An attempt whose answer was lost may have stored them too.
         Raises KafkaTrialError if the leader refuses it, or if no attempt succeeds in time.
         """
 

@@ -94,7 +94,7 @@ class Evidence:
     def _consume(
         self, completed: dict[int, Operation], invoked: dict[int, int], event: RecordsConsumed
     ) -> None:
-        """Complete each record of ours that a member of the group got for the first time."""
+        """Complete each of the harness's records that a member of the group got for the first time."""
         for part in event.partitions:
             for offset, value in zip(part.offsets, part.values, strict=True):
                 identity = decode(value)

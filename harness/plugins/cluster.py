@@ -70,7 +70,7 @@ class Contents(Protocol):
     """What the harness writes to topics for clients to read, and what groups have committed."""
 
     async def append(self, topic: str, partition: int, batch: Callable[[], bytes]) -> int:
-        """Append one record batch, made anew for each attempt, and return its base offset."""
+        """Append one record batch, made again for each attempt, and return its base offset."""
 
     async def committed(self, group: str) -> list[Position]:
         """Return the offsets that a group has committed; none if there is no such group."""

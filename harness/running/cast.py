@@ -48,7 +48,7 @@ class Cast(Protocol):
         """Wait until every element has a result. Raises TimeoutError."""
 
     async def flush(self, timeout_ms: int) -> None:
-        """Let all elements come to a result."""
+        """Wait until all elements have results, or for the time given."""
 
     async def close(self, timeout_ms: int) -> None:
         """Close the clients and end their processes."""

@@ -9,7 +9,7 @@ from harness.model.dice import Dice
 from harness.model.mode import LIVE_ONLY
 from harness.model.spec import FaultSpec, OnFrame, Workload
 from harness.model.verdicts import Guarantee
-from suites.scenarios.effects import consequence
+from suites.scenarios.effects import members
 from suites.scenarios.situation import situation
 
 READ: Final = Workload(kind="consume", records=1_200, records_per_command=40, params={"members": 2})
@@ -35,7 +35,8 @@ DISCONNECT = _scenario(
     "disconnect",
     "Three times all connections end for half a second, while two members read.",
     _cuts,
-    consequence.hit,
+    members.cut_off,
     "E2E-DEL-04",
     "CSM-FET-02",
+    "CSM-OFC-06",
 )

@@ -10,7 +10,7 @@ from harness.model.dice import Dice
 from harness.model.mode import LIVE_ONLY
 from harness.model.spec import AtTime, FaultSpec, Workload
 from harness.model.verdicts import Guarantee
-from suites.scenarios.effects import consequence
+from suites.scenarios.effects import members
 from suites.scenarios.situation import Schedule, situation
 
 READ: Final = Workload(kind="consume", records=2_400, records_per_command=60, params={"members": 2})
@@ -36,60 +36,59 @@ JOIN = _scenario(
     "join",
     "A third member joins, reads for two seconds, and leaves.",
     _once("member_join", (1_800, 2_400), lambda dice: {}),
-    consequence.hit,
+    members.moved,
     "E2E-DEL-04",
-    "CSM-GRP-06",
-    "CSM-GRP-11",
-    "CSM-GRP-14",
+    "CSM-FET-02",
+    "CSM-OFC-06",
 )
 
 KILL = _scenario(
     "kill",
     "One of two members is killed, and its successor joins later.",
     _once("member_kill", (1_500, 2_500), _either),
-    consequence.hit,
+    members.moved,
     "E2E-DEL-04",
-    "CSM-GRP-08",
-    "CSM-GRP-14",
+    "CSM-FET-02",
+    "CSM-OFC-06",
 )
 
 LEAVE = _scenario(
     "leave",
     "One of two members closes, and its successor joins later.",
     _once("member_leave", (1_500, 2_500), _either),
-    consequence.hit,
+    members.moved,
     "E2E-DEL-04",
-    "CSM-API-05",
-    "CSM-GRP-14",
+    "CSM-FET-02",
+    "CSM-OFC-06",
 )
 
 FREEZE = _scenario(
     "freeze",
     "One of two members is stopped for longer than its session lasts, and then continued.",
     _once("member_freeze", (8_000, 9_000), _either),
-    consequence.hit,
+    members.moved,
     "E2E-DEL-04",
-    "CSM-GRP-07",
-    "CSM-GRP-12",
-    "CSM-GRP-14",
+    "CSM-FET-02",
+    "CSM-OFC-06",
 )
 
 SLOW_PROCESSING = _scenario(
     "slow-processing",
     "One of two members works a second on each turn, which is less than it may.",
     _once("slow_processing", (4_000, 5_000), lambda dice: {**_either(dice), "processing_ms": 1_000}),
-    consequence.hit,
-    "CSM-GRP-05",
+    members.slow_turns,
     "E2E-DEL-04",
+    "CSM-FET-02",
+    "CSM-OFC-06",
 )
 
 LATE_POLL = _scenario(
     "late-poll",
     "One of two members works longer than max.poll.interval.ms on one turn.",
     _once("slow_processing", (6_000, 7_000), lambda dice: {**_either(dice), "processing_ms": 7_000}),
-    consequence.hit,
-    "CSM-GRP-09",
-    "CSM-GRP-12",
+    members.moved,
     "E2E-DEL-04",
+    "CSM-FET-02",
+    "CSM-OFC-06",
     config={"max.poll.interval.ms": 5_000},
 )

@@ -42,7 +42,7 @@ class AssignedPartitions:
 def encode_subscription(subscription: Subscription, version: int = HIGHEST_VERSION) -> bytes:
     """Encode a member's subscription. Fields that ``version`` lacks are left out.
 
-    Owned partitions exist from version 1 on, the generation from 2, the rack from 3. The instance id is no part of it:
+    Owned partitions exist from version 1 on, the generation from 2, the rack from 3. The instance id is not a part of it:
     JoinGroup has it. Raises WireError for an unknown version.
     """
     entity = _entity(_SUBSCRIPTION, version)

@@ -1,4 +1,4 @@
-"""What became of every record that the harness wrote: delivered, how often, and committed. Pure views.
+"""The outcome of every record that the harness wrote: delivered, how often, and committed. Pure views.
 
 An item is a place in the log: partition and offset. A *delivery* is an item that a member reported in
 ``records_consumed``. Then:
@@ -45,7 +45,7 @@ def _deliveries(evidence: Evidence) -> Iterator[Delivery]:
 
 @view
 def deliveries(evidence: Evidence) -> list[Delivery]:
-    """Return every delivery, in the order in which the harness heard of them."""
+    """Return every delivery, in the order in which the harness received them."""
     return list(_deliveries(evidence))
 
 

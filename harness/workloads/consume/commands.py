@@ -1,7 +1,7 @@
 """What the harness writes for the members of a group, and what it asks of each of them. Pure.
 
 Records are numbered from 0 in the order in which they are written. A record's partition, key and value depend only on
-its number, so whoever reads it knows which it is.
+its number, so a reader of the log knows which it is.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def members_in_order(subscriptions: Mapping[str, Subscription]) -> list[str]:
 
 
 def racks_of(subscriptions: Mapping[str, Subscription]) -> dict[str, str]:
-    """Return the rack of each member that has one. The empty string is no rack."""
+    """Return the rack of each member that has one. The empty string is not a rack."""
     return {member: told.rack_id for member, told in subscriptions.items() if told.rack_id}
 
 
