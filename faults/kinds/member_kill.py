@@ -5,8 +5,9 @@ The process of one member is killed (SIGKILL): it neither commits nor leaves. At
 the same client joins in its place.
 
 ## What it probes
-Everything that was processed and not committed must be delivered again, to the next owner of its partitions, and nothing
-may be skipped. Until the session timeout the coordinator takes the member for alive, so nobody reads its partitions.
+Everything that was processed and not committed must be delivered again, to the next owner of its partitions, and
+nothing may be skipped. Until the session timeout the coordinator takes the member for alive, so no other member reads
+its partitions.
 
 ## How it is made
 The harness kills the process and all that it has started. For a static member the successor has the same instance id.

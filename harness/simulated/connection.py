@@ -337,11 +337,18 @@ class SimulatedConnection:
         answer = self._network.broker.handle(self.proxy.node_id, self.number, self._requests[0], now_ns)
         if not answer.again:
             self._requests.popleft()
-        if answer.at_ns > now_ns:
+        if answer.waiting is not None:
+            self._answering = True
+            answer.waiting.then(self._awaited, self._network.scheduler)
+        elif answer.at_ns > now_ns:
             self._answering = True
             self._network.scheduler.at(answer.at_ns, lambda: self._answered(answer))
         else:
             self._answer(answer)
+
+    def _awaited(self, answer: Answer) -> None:
+        # The broker may be in the middle of another request.
+        self._network.scheduler.at(answer.at_ns, lambda: self._answered(answer))
 
     def _answered(self, answer: Answer) -> None:
         self._answering = False

@@ -13,6 +13,13 @@ from harness.witness.rules import FrameRules
 from harness.witness.transcript import Transcript
 
 
+class Later(Protocol):
+    """An answer that is not known yet."""
+
+    def then(self, listener: Callable[[Any], None], clock: Scheduler | None = None) -> None:
+        """Call ``listener`` with the answer once it is known. ``clock`` moves the brokers' timers."""
+
+
 class Answer(Protocol):
     """A broker's response to one request: see harness.brokers.scripted."""
 
@@ -31,6 +38,10 @@ class Answer(Protocol):
     @property
     def again(self) -> bool:
         """True if the request was not read yet and must be handed over again at ``at_ns``."""
+
+    @property
+    def waiting(self) -> Later | None:
+        """What gives the answer later, or None."""
 
 
 class Broker(Protocol):

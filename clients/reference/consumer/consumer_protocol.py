@@ -15,7 +15,7 @@ from typing import Any, Final
 from kio.index import load_entity_schema
 from kio.static.constants import EntityType
 
-from clients.reference.consumer.assignors.assignor import Subscription, TopicPartition
+from clients.reference.consumer.assignors.assignor import Subscription, TopicPartition, by_topic
 from harness.wire.errors import WireError
 from harness.wire.messages import make, nested
 from harness.wire.primitives import Data
@@ -42,7 +42,7 @@ class AssignedPartitions:
 def encode_subscription(subscription: Subscription, version: int = HIGHEST_VERSION) -> bytes:
     """Encode a member's subscription. Fields that ``version`` lacks are left out.
 
-    Owned partitions exist from version 1 on, the generation from 2, the rack from 3. The instance id is not a part of it:
+    Owned partitions exist from version 1 on, the generation from 2, the rack from 3. The instance id is not included:
     JoinGroup has it. Raises WireError for an unknown version.
     """
     entity = _entity(_SUBSCRIPTION, version)
@@ -87,14 +87,6 @@ def decode_assignment(data: Data) -> AssignedPartitions:
     """Decode what one member was assigned, of any version. Raises WireError for bytes that are none."""
     message = _decoded(_ASSIGNMENT, data)
     return AssignedPartitions(tuple(_flat(message.assigned_partitions)), _copied(message.user_data))
-
-
-def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """Group partitions by topic. Topics and partitions keep their order."""
-    grouped: dict[str, list[int]] = {}
-    for topic, partition in partitions:
-        grouped.setdefault(topic, []).append(partition)
-    return grouped
 
 
 @cache

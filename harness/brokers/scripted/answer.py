@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from harness.wire.headers import RequestHeader
+
+if TYPE_CHECKING:
+    from harness.brokers.scripted.agenda import Waiting
 
 NS_PER_MS: Final = 1_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -19,13 +22,16 @@ class Answer:
 
     ``frame`` is the whole response frame, or None if there is no response. ``at_ns`` is when it is ready; the
     connection's next request waits until then. If ``close``, the broker closes the connection. If ``again``, the broker
-    has not read the request yet because it is paused, and the caller must submit it again at ``at_ns``.
+    has not read the request yet because it is paused, and the caller must submit it again at ``at_ns``. If ``waiting``,
+    the response is not known yet: it tells its listeners the answer to send, and the connection's next request waits
+    until then.
     """
 
     frame: bytes | None
     at_ns: int
     close: bool = False
     again: bool = False
+    waiting: Waiting | None = None
 
 
 @dataclass(slots=True)

@@ -9,8 +9,17 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from harness.brokers.scripted.answer import NS_PER_MS, Answer, Closed, Request
-from harness.brokers.scripted.apis import api_versions, find_coordinator, init_producer_id, metadata, produce
-from harness.brokers.scripted.controls import ClusterControls
+from harness.brokers.scripted.apis import (
+    api_versions,
+    fetch,
+    find_coordinator,
+    init_producer_id,
+    list_offsets,
+    metadata,
+    offset_for_leader_epoch,
+    produce,
+)
+from harness.brokers.scripted.log_controls import LogControls
 from harness.brokers.scripted.releases import release
 from harness.brokers.scripted.state import ClusterState
 from harness.model.addresses import Address
@@ -29,7 +38,10 @@ _PAUSE_LOOK_NS: Final = 10 * NS_PER_MS
 
 _HANDLERS: Final[Mapping[int, Callable[[ClusterState, Request], Answer]]] = {
     Api.PRODUCE: produce.handle,
+    Api.FETCH: fetch.handle,
+    Api.LIST_OFFSETS: list_offsets.handle,
     Api.METADATA: metadata.handle,
+    Api.OFFSET_FOR_LEADER_EPOCH: offset_for_leader_epoch.handle,
     Api.FIND_COORDINATOR: find_coordinator.handle,
     Api.API_VERSIONS: api_versions.handle,
     Api.INIT_PRODUCER_ID: init_producer_id.handle,
@@ -39,7 +51,7 @@ _CACHEABLE: Final = frozenset(int(api).to_bytes(2, "big") for api in (Api.METADA
 _CORRELATION: Final = slice(4, 8)
 
 
-class ScriptedCluster(ClusterControls):
+class ScriptedCluster(LogControls):
     """A cluster of ``version`` at ``addresses`` (node id -> advertised host and port).
 
     ``closed`` records every connection that a broker closed (node, connection, reason). Raises UsageError for a version
@@ -73,6 +85,9 @@ class ScriptedCluster(ClusterControls):
         This method never raises.
         """
         state = self._state
+        agenda = state.agenda
+        if agenda.next_ns is not None:
+            agenda.run(now_ns)
         node = state.nodes[node_id]
         if not node.is_alive:
             return Answer(None, now_ns, close=True)
@@ -92,7 +107,18 @@ class ScriptedCluster(ClusterControls):
             return Answer(None, now_ns, close=True)
         if is_cacheable and generation == state.generation and answer.frame is not None:
             state.cached[key] = answer.frame
+        if agenda.next_ns is not None:
+            agenda.run(now_ns)
         return answer
+
+    def wake(self, now_ns: int) -> None:
+        """Do what is due, for a caller without a clock (see :mod:`.agenda`)."""
+        self._state.agenda.run(now_ns)
+
+    @property
+    def due_ns(self) -> int | None:
+        """When :meth:`wake` has to be called next, or None."""
+        return self._state.agenda.next_ns
 
     def _answer(self, node_id: int, conn: int, payload: bytes, now_ns: int) -> Answer:
         state = self._state
@@ -110,8 +136,15 @@ class ScriptedCluster(ClusterControls):
         now_ms = state.wall_ms_at_zero + now_ns // NS_PER_MS
         answer = handler(state, Request(node_id, header, body, now_ns, now_ms, throttle_ms))
         if throttle_ms:
-            self._muted_until_ns[node_id, conn] = answer.at_ns + throttle_ms * NS_PER_MS
+            self._mute(node_id, conn, answer, throttle_ms)
         return answer
+
+    def _mute(self, node_id: int, conn: int, answer: Answer, throttle_ms: int) -> None:
+        """Read the connection's next request only after the throttle time."""
+        if answer.waiting is not None:
+            answer.waiting.then(lambda later: self._mute(node_id, conn, later, throttle_ms))
+        else:
+            self._muted_until_ns[node_id, conn] = answer.at_ns + throttle_ms * NS_PER_MS
 
     def _unreadable(self, payload: bytes, now_ns: int, why: str) -> Answer:
         try:

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping
 
 from kio.schema.errors import ErrorCode
 
+from harness.brokers.scripted.fetch_sessions import FetchSessions
 from harness.brokers.scripted.state import BrokerNode, ClusterState, InjectedError, Settings
 from harness.brokers.scripted.topics import NO_LEADER, Partition, Topic, is_valid_name
 from harness.model.errors import UsageError, unknown
@@ -158,16 +159,19 @@ class ClusterControls:
         node = self._node(node_id)
         node.is_alive, node.paused_until_ns = False, None
         node.producer_ids_left = 0
+        node.fetch_sessions = FetchSessions()
         alive = self._state.alive()
         for topic, partition in self._state.partitions():
             was_leader = partition.leader == node_id
             partition.leave_isr(node_id)
             if was_leader:
                 following = partition.next_leader(alive)
+                if following == NO_LEADER and topic.config.unclean_election:
+                    following = next((each for each in partition.replicas if each in alive), NO_LEADER)
                 if following == NO_LEADER:
                     partition.lose_leader()
                 else:
-                    partition.lead(following)
+                    partition.lead_uncleanly(following)
             partition.advance(topic.config)
         self._state.changed()
 
@@ -195,6 +199,7 @@ class ClusterControls:
     def resume(self, node_id: int) -> None:
         """Undo :meth:`pause`. The node's replicas catch up at once."""
         self._node(node_id).paused_until_ns = None
+        self._state.agenda.resume(node_id)
         for _, partition in self._state.partitions():
             partition.lagging.pop(node_id, None)
         self._advance_all()
@@ -242,11 +247,13 @@ class ClusterControls:
         partition: int | None = None,
         after_append: bool = False,
         by: Hashable = "",
+        skip: int = 0,
     ) -> None:
         """Set ``code`` in the next ``count`` responses of an API, for one ``partition`` or for all in the response.
 
-        Only Produce and Metadata have partitions. With ``after_append``, Produce appends first. A count of 0 removes
-        the error again. Errors set with another ``by`` stay in force.
+        The first ``skip`` requests are answered as usual. APIs about groups as a whole have no partitions. With
+        ``after_append``, Produce appends first. A count of 0 removes the error again.
+        Errors set with another ``by`` stay in force.
         """
         self._state.injected = [
             error
@@ -257,7 +264,7 @@ class ClusterControls:
             raise UsageError("unknown-error-code", "{code} is not an error code of Kafka", code=code)
         if count > 0:
             self._state.injected.append(
-                InjectedError(int(api), ErrorCode(code), count, partition, after_append, by)
+                InjectedError(int(api), ErrorCode(code), count, partition, after_append, by, skip)
             )
 
     def _catch_up(self, partition: Partition) -> None:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import struct
+from bisect import bisect_left
+from collections.abc import Collection
 from dataclasses import replace
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from crc32c import crc32c
 
+from harness.brokers.scripted.filling import read_batch, without
+from harness.brokers.scripted.leader_epochs import LeaderEpochs
 from harness.brokers.scripted.producer_state import BatchMetadata, ProducerStateEntry, ProducerStateManager
 from harness.brokers.scripted.record_scan import Found
 from harness.brokers.scripted.topic_config import TopicConfig
+from harness.brokers.scripted.transaction_index import TransactionIndex
 from harness.brokers.scripted.validation import validate
 from harness.model import payload
 from harness.model.rows import LogRecord
 from harness.wire.records import NO_PRODUCER_ID, NO_SEQUENCE, BatchHeader, increment_sequence
 from harness.wire.records.encoding import int64
-from harness.wire.records.model import CRC_AT, CRC_COVERS_FROM, LOG_APPEND_TIME
+from harness.wire.records.model import CONTROL_TYPES, CRC_AT, CRC_COVERS_FROM, LOG_APPEND_TIME
 
 _PLACE: Final = struct.Struct(">qii")
 _ATTRIBUTES: Final = struct.Struct(">h")
@@ -26,6 +32,10 @@ _INT64_MAX: Final = 2**63 - 1
 _NO_TIMESTAMP: Final = -1
 #: The attribute bits that have a meaning. A broker that rewrites the attributes clears the others.
 _KNOWN_ATTRIBUTES: Final = 0x7F
+#: The key of a control record: version and type. Types 0 and 1 abort and commit a transaction.
+_CONTROL_KEY: Final = struct.Struct(">hh")
+_ABORT: Final = 0
+_LAST_OFFSET: Final = attrgetter("last_offset")
 
 
 class StoredBatch(NamedTuple):
@@ -47,8 +57,15 @@ class Appended(NamedTuple):
     timestamp_ms: int
 
 
+class Slice(NamedTuple):
+    """Bytes of a log. The last batch may be cut off. ``is_cut`` if not even the first one is whole."""
+
+    data: bytes
+    is_cut: bool
+
+
 class PartitionLog:
-    """One partition's log, as every in-sync replica has it. Offsets count records."""
+    """One partition's log, as every in-sync replica has it."""
 
     def __init__(self, producer_id_expiration_ms: int) -> None:
         self.batches: list[StoredBatch] = []
@@ -58,6 +75,13 @@ class PartitionLog:
         self.log_end_offset = 0
         self.high_watermark = 0
         self.producer_state = ProducerStateManager(producer_id_expiration_ms, {})
+        self.epochs = LeaderEpochs()
+        self.transactions = TransactionIndex()
+
+    @property
+    def last_stable_offset(self) -> int:
+        """The offset before which every transaction has ended."""
+        return self.transactions.last_stable_offset(self.high_watermark)
 
     def append(self, data: bytes, config: TopicConfig, leader_epoch: int, now_ms: int) -> Appended:
         """Validate a batch and append it unless it is a duplicate. If it raises Refused, nothing has changed."""
@@ -83,6 +107,57 @@ class PartitionLog:
             _remember(entry, stored)
         return Appended(base_offset, last_offset, now_ms if config.log_append_time else _NO_TIMESTAMP)
 
+    def fill(self, data: bytes, leader_epoch: int, now_ms: int) -> Appended:
+        """Append a batch without a producer's checks: transactions and their end markers too. Raises UsageError."""
+        header, records = read_batch(data)
+        base_offset = self.log_end_offset
+        last_offset = base_offset + header.last_offset_delta
+        placed = _PLACE.pack(base_offset, header.length, leader_epoch) + data[_PLACE.size :]
+        stored = StoredBatch(placed, header, records, base_offset, last_offset, now_ms)
+        self.epochs.assign(leader_epoch, base_offset)
+        self.batches.append(stored)
+        self.log_end_offset = last_offset + 1
+        self._note(stored)
+        return Appended(base_offset, last_offset, _NO_TIMESTAMP)
+
+    def compact(self, offsets: Collection[int]) -> None:
+        """Remove the records at ``offsets``, as log compaction does. The other records keep their offsets."""
+        kept = []
+        for batch in self.batches:
+            data = without(batch.data, offsets)
+            if data is batch.data:
+                kept.append(batch)
+            elif data is not None:
+                header, records = read_batch(data)
+                kept.append(batch._replace(data=data, header=replace(header, base_offset=0), records=records))
+        self.batches = kept
+
+    def read(self, offset: int, end_offset: int, max_bytes: int, *, at_least_one: bool) -> Slice:
+        """Return the batches from ``offset`` up to ``end_offset`` within ``max_bytes``, as ``LogSegment#read`` does.
+
+        With ``at_least_one``, the first batch is whole whatever its size.
+        """
+        first = bisect_left(self.batches, offset, key=_LAST_OFFSET)
+        pieces: list[bytes] = []
+        size_bytes = limit_bytes = 0
+        for index in range(first, len(self.batches)):
+            batch = self.batches[index]
+            if batch.base_offset >= end_offset:
+                break
+            if index == first:
+                limit_bytes = max(max_bytes, len(batch.data)) if at_least_one else max_bytes
+            if size_bytes >= limit_bytes:
+                break
+            pieces.append(batch.data)
+            size_bytes += len(batch.data)
+        data = b"".join(pieces)
+        return Slice(data[:limit_bytes], bool(pieces) and limit_bytes < len(pieces[0]))
+
+    def bytes_between(self, offset: int, end_offset: int) -> int:
+        """Return the size of the batches from the one that contains ``offset`` up to ``end_offset``."""
+        first = bisect_left(self.batches, offset, key=_LAST_OFFSET)
+        return sum(len(batch.data) for batch in self.batches[first:] if batch.base_offset < end_offset)
+
     def truncate_to(self, offset: int) -> None:
         """Remove every batch from ``offset`` on, as a replica does whose leader never had them.
 
@@ -91,10 +166,11 @@ class PartitionLog:
         self.batches = [batch for batch in self.batches if batch.last_offset < offset]
         self.log_end_offset = min(self.log_end_offset, offset)
         self.high_watermark = min(self.high_watermark, offset)
+        self.epochs.truncate_to(self.log_end_offset)
+        self.transactions = TransactionIndex()
         self.producer_state.expire_all()
         for batch in self.batches:
-            if batch.header.producer_id > NO_PRODUCER_ID:
-                _remember(self.producer_state.entry(batch.header.producer_id, batch.appended_at_ms), batch)
+            self._note(batch)
 
     def delete_records(self, before_offset: int) -> None:
         """Set the log's start to ``before_offset``, at most to the high watermark. The producers' state is kept."""
@@ -102,6 +178,17 @@ class PartitionLog:
         self.log_start_offset = max(self.log_start_offset, start)
         self.deleted += [batch for batch in self.batches if batch.last_offset < self.log_start_offset]
         self.batches = [batch for batch in self.batches if batch.last_offset >= self.log_start_offset]
+        self.epochs.delete_before(self.log_start_offset)
+
+    def _note(self, stored: StoredBatch) -> None:
+        """Remember a stored batch's producer and its transaction."""
+        header = stored.header
+        if header.producer_id <= NO_PRODUCER_ID:
+            return
+        kind = control_kind(stored) if header.is_control else None
+        self.transactions.append(header, stored.base_offset, aborts=None if kind is None else kind == _ABORT)
+        if kind is None and header.base_sequence != NO_SEQUENCE:
+            _remember(self.producer_state.entry(header.producer_id, stored.appended_at_ms), stored)
 
     def rows(self, topic: str, partition: int, *, deleted: bool = False) -> list[LogRecord]:
         """Return every record from the log's start on, in offset order. With ``deleted``, include earlier ones."""
@@ -110,6 +197,12 @@ class PartitionLog:
             rows += _rows(batch, topic, partition)
         start = 0 if deleted else self.log_start_offset
         return [row for row in rows if row.offset >= start] if start else rows
+
+
+def control_kind(stored: StoredBatch) -> int:
+    """Return the type of a control batch's record."""
+    key = stored.records[0][2]
+    return -1 if key is None or len(key) < _CONTROL_KEY.size else int(_CONTROL_KEY.unpack_from(key)[1])
 
 
 def _remember(entry: ProducerStateEntry, stored: StoredBatch) -> None:
@@ -142,10 +235,12 @@ def _rows(batch: StoredBatch, topic: str, partition: int) -> list[LogRecord]:
     producer_id, epoch, crc = header.producer_id, header.producer_epoch, header.crc
     sequence, base_ms = header.base_sequence, header.base_timestamp_ms
     append_time_ms = header.max_timestamp_ms if header.attributes & LOG_APPEND_TIME else None
+    is_control = header.is_control
     rows = []
     for index, delta_ms, key, value, headers in batch.records:
         timestamp_ms = base_ms + delta_ms if append_time_ms is None else append_time_ms
-        text, value_bytes = payload.kept(value)
+        text, value_bytes = (None, None) if is_control else payload.kept(value)
+        name = CONTROL_TYPES.get(control_kind(batch), "UNKNOWN") if is_control else None
         rows.append(
             LogRecord(
                 topic,
@@ -156,9 +251,9 @@ def _rows(batch: StoredBatch, topic: str, partition: int) -> list[LogRecord]:
                 producer_id,
                 epoch,
                 NO_SEQUENCE if sequence == NO_SEQUENCE else increment_sequence(sequence, index),
-                False,  # control
+                is_control,
                 True,  # crc_ok
-                None if key is None else key.decode(errors="backslashreplace"),
+                name if is_control or key is None else key.decode(errors="backslashreplace"),
                 text,
                 crc,
                 header.compression,

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 from uuid import UUID
 
 from kio.schema.errors import ErrorCode
 
+from harness.brokers.scripted.agenda import Agenda
+from harness.brokers.scripted.fetch_sessions import FetchSessions
 from harness.brokers.scripted.partition_log import PartitionLog
 from harness.brokers.scripted.releases import Release
 from harness.brokers.scripted.topic_config import TopicConfig, topic_config
@@ -21,6 +23,7 @@ from harness.model.dice import Dice
 
 PRODUCER_IDS_IN_BLOCK: Final = 1000
 _UUID_HALF: Final = 2**64 - 1
+_LAST_INT32: Final = 2**31 - 1
 
 
 @dataclass(slots=True)
@@ -33,11 +36,13 @@ class BrokerNode:
     paused_until_ns: int | None = None
     next_producer_id: int = 0
     producer_ids_left: int = 0
+    rack: str | None = None
+    fetch_sessions: FetchSessions = field(default_factory=FetchSessions)
 
 
 @dataclass(slots=True)
 class InjectedError:
-    """Sets ``code`` in the next ``left`` responses of an API, or of one partition of Produce and Metadata.
+    """Sets ``code`` in the next ``left`` responses of an API, or of one partition, after ``skip`` others.
 
     ``by`` identifies the caller that injected it.
     """
@@ -48,6 +53,7 @@ class InjectedError:
     partition: int | None
     after_append: bool
     by: Hashable
+    skip: int = 0
 
 
 @dataclass(slots=True)
@@ -74,6 +80,17 @@ class Settings:
     denied_topics: set[str] = field(default_factory=set)
     denied_transactional_ids: set[str] = field(default_factory=set)
     cluster_denied: bool = False
+    rack_aware_replica_selector: bool = False
+
+
+class StirredUp(Protocol):
+    """A waiting request that a change of the cluster may let go on."""
+
+    def is_satisfied(self) -> bool:
+        """Return whether the request need not wait any longer."""
+
+    def finish(self, now_ns: int) -> None:
+        """Answer the request."""
 
 
 class ClusterState:
@@ -99,12 +116,35 @@ class ClusterState:
         self.wall_ms_at_zero = wall_ms_at_zero
         self._dice = dice
         self._producer_id_blocks = 0
+        self.agenda = Agenda(self._is_paused)
+        self.delayed_fetches: list[StirredUp] = []
+        self._is_stirred = False
         self.cluster_id = f"scripted-{dice.between(0, 2**32 - 1):08x}"
 
     def changed(self) -> None:
         """Invalidate cached responses after a change of the cluster."""
         self.generation += 1
         self.cached.clear()
+        self.stir()
+
+    def stir(self) -> None:
+        """Look at the waiting requests again after a change of a log or of the cluster."""
+        if self.delayed_fetches and not self._is_stirred:
+            self._is_stirred = True
+            self.agenda.at(0, self._finish_fetches)
+
+    def _finish_fetches(self, now_ns: int) -> None:
+        self._is_stirred = False
+        for fetch in tuple(self.delayed_fetches):
+            if fetch.is_satisfied():
+                fetch.finish(now_ns)
+
+    def _is_paused(self, node_id: int) -> bool:
+        return self.nodes[node_id].paused_until_ns is not None
+
+    def new_session_id(self) -> int:
+        """Return the id of a new fetch session."""
+        return self._dice.between(1, _LAST_INT32)
 
     def alive(self) -> list[int]:
         """Return the nodes that are up, paused or not."""
@@ -137,6 +177,9 @@ class ClusterState:
             if error.api == api and (
                 error.partition is None or partitions is None or error.partition in partitions
             ):
+                if error.skip:
+                    error.skip -= 1
+                    continue
                 error.left -= 1
                 if not error.left:
                     self.injected.remove(error)

@@ -22,6 +22,7 @@ class TopicConfig:
     log_append_time: bool
     timestamp_before_max_ms: int
     timestamp_after_max_ms: int
+    unclean_election: bool
 
 
 DEFAULTS: Final[Mapping[str, str]] = {
@@ -32,6 +33,7 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "message.timestamp.type": "CreateTime",
     "message.timestamp.before.max.ms": str(FOREVER_MS),
     "message.timestamp.after.max.ms": str(FOREVER_MS),
+    "unclean.leader.election.enable": "false",
 }
 
 
@@ -58,4 +60,5 @@ def topic_config(settings: Mapping[str, str]) -> TopicConfig:
         log_append_time=given["message.timestamp.type"] == "LogAppendTime",
         timestamp_before_max_ms=number("message.timestamp.before.max.ms"),
         timestamp_after_max_ms=number("message.timestamp.after.max.ms"),
+        unclean_election=given["unclean.leader.election.enable"] == "true",
     )

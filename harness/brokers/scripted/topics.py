@@ -27,7 +27,17 @@ def is_valid_name(name: str) -> bool:
 class Partition:
     """One partition. ``lagging`` maps each paused member of the ISR to the offset where its copy ends."""
 
-    __slots__ = ("index", "isr", "lagging", "leader", "leader_epoch", "log", "replicas")
+    __slots__ = (
+        "copied",
+        "epoch_start_offset",
+        "index",
+        "isr",
+        "lagging",
+        "leader",
+        "leader_epoch",
+        "log",
+        "replicas",
+    )
 
     def __init__(self, index: int, replicas: list[int], log: PartitionLog) -> None:
         self.index = index
@@ -36,7 +46,11 @@ class Partition:
         self.leader = replicas[0]
         self.leader_epoch = 0
         self.lagging: dict[int, int] = {}
+        #: Where the copy of each replica ends that has left the ISR.
+        self.copied: dict[int, int] = {}
         self.log = log
+        self.epoch_start_offset = log.log_end_offset
+        log.epochs.assign(self.leader_epoch, self.epoch_start_offset)
 
     def effective_min_isr(self, config: TopicConfig) -> int:
         """Return ``min.insync.replicas``, limited to the number of replicas."""
@@ -61,6 +75,15 @@ class Partition:
         if behind is not None and behind < self.log.log_end_offset:
             self.log.truncate_to(behind)
             self.lagging = {node: min(end, behind) for node, end in self.lagging.items()}
+        self.epoch_start_offset = self.log.log_end_offset
+        self.log.epochs.assign(self.leader_epoch, self.epoch_start_offset)
+
+    def lead_uncleanly(self, node_id: int) -> None:
+        """Make a replica outside of the ISR the leader. Records that its copy lacks are lost."""
+        if node_id not in self.isr:
+            self.lagging = {node_id: self.copied.pop(node_id, self.log.log_end_offset)}
+            self.isr = [node_id]
+        self.lead(node_id)
 
     def lose_leader(self) -> None:
         """Set no leader, in a new epoch, because no in-sync replica is alive."""
@@ -71,12 +94,13 @@ class Partition:
         """Remove a follower from the ISR. The last member stays."""
         if node_id in self.isr and len(self.isr) > 1:
             self.isr.remove(node_id)
-            self.lagging.pop(node_id, None)
+            self.copied[node_id] = self.lagging.pop(node_id, self.log.log_end_offset)
 
     def join_isr(self, node_id: int) -> None:
         """Add a replica that has caught up to the ISR."""
         if node_id in self.replicas and node_id not in self.isr:
             self.isr = [node for node in self.replicas if node in self.isr or node == node_id]
+            self.copied.pop(node_id, None)
 
     def next_leader(self, alive: Collection[int]) -> int:
         """Return the next leader: a live in-sync replica, preferably one that does not lag."""

@@ -20,6 +20,7 @@ class Said:
     at_ns: int
     close: bool = False
     again: bool = False
+    waiting: None = None
 
 
 @dataclass

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.brokers.scripted.cluster import ScriptedCluster
+from harness.model.dice import Dice
 from harness.model.rows import FrameKind
 from harness.simulated.connection import REFUSED, RESET, Tear
 from harness.simulated.scheduler import NS_PER_MS
+from harness.wire.apis import Api
+from harness.wire.messages import decode_response, encode_request, message_class, nested
+from harness.wire.records import BatchBuilder
 from tests.harness.simulated.conftest import ADDRESS, Line, payload, read, request
 
 
@@ -247,3 +255,30 @@ def test_requests_of_a_connection_are_handled_one_by_one(line: Line) -> None:
 def test_broker_names_resolve(line: Line) -> None:
     assert line.network.resolve("b1", 9092) == (ADDRESS,)
     assert line.network.resolve("nobody", 9092) == ()
+
+
+def test_an_answer_that_comes_later_reaches_the_client(line: Line) -> None:
+    cluster = ScriptedCluster("4.3.1", {1: ADDRESS}, Dice(1, "waits"))
+    cluster.create_topic("t", 1)
+    line.network.broker = cluster
+    connections = [line.connected(), line.connected()]
+    for connection, wait_ms in zip(connections, (200, 5_000), strict=True):
+        connection.send(encode_request(fetch_request(wait_ms), 7, "client"))
+    line.run(190)
+    assert not any(connection.incoming for connection in connections)
+    line.run(20)
+    assert [bool(connection.incoming) for connection in connections] == [True, False]
+    builder = BatchBuilder()
+    builder.append(0, None, b"v")
+    cluster.fill("t", 0, [builder.build()], line.scheduler.now_ns)
+    line.run(2)
+    _, body = decode_response(read(connections[1])[4:], Api.FETCH, 12)
+    assert body.responses[0].partitions[0].high_watermark == 1
+
+
+def fetch_request(wait_ms: int) -> Any:
+    kind = message_class(Api.FETCH, 12, "request")
+    part = nested(kind, "FetchPartition")(partition=0, fetch_offset=0, partition_max_bytes=1_000)
+    topic = nested(kind, "FetchTopic")(topic="t", partitions=(part,))
+    wait = timedelta(milliseconds=wait_ms)
+    return kind(max_wait=wait, min_bytes=1, topics=(topic,), forgotten_topics_data=())

@@ -24,6 +24,7 @@ __all__ = [
     "RebalanceProtocol",
     "Subscription",
     "TopicPartition",
+    "by_topic",
     "members_in_order",
     "racks_matter",
     "racks_of",
@@ -102,7 +103,7 @@ def members_in_order(subscriptions: Mapping[str, Subscription]) -> list[str]:
 
 
 def racks_of(subscriptions: Mapping[str, Subscription]) -> dict[str, str]:
-    """Return the rack of each member that has one. The empty string is not a rack."""
+    """Return the rack of each member that has one. An empty string means none."""
     return {member: told.rack_id for member, told in subscriptions.items() if told.rack_id}
 
 
@@ -114,3 +115,11 @@ def racks_matter(member_racks: Iterable[str], partition_racks: Iterable[frozense
     racks = list(partition_racks)
     everywhere = frozenset().union(*racks)
     return not everywhere.isdisjoint(member_racks) and any(rack != everywhere for rack in racks)
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """Group partitions by topic. Topics and partitions keep their order."""
+    grouped: dict[str, list[int]] = {}
+    for topic, partition in partitions:
+        grouped.setdefault(topic, []).append(partition)
+    return grouped

@@ -35,8 +35,8 @@ def handle(state: ClusterState, request: Request) -> Answer:
     alive = state.alive()
     entry = maker(Api.METADATA, version, "MetadataResponseBroker")
     brokers = tuple(
-        entry(node_id=node_id, host=state.nodes[node_id].address[0], port=state.nodes[node_id].address[1])
-        for node_id in alive
+        entry(node_id=node.node_id, host=node.address[0], port=node.address[1], rack=node.rack)
+        for node in map(state.nodes.__getitem__, alive)
     )
     is_whole = error is not None and _is_top_level(error, version)
     message = maker(Api.METADATA, version, "MetadataResponse")(

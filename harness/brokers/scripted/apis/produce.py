@@ -82,6 +82,7 @@ def handle(state: ClusterState, request: Request) -> Answer:
                 ready_ns = outcome.ready_ns
             made.append(outcome)
         outcomes.append((asked, made))
+    state.stir()
     if body.acks == _NONE:
         failed = [outcome.code.name for _, made in outcomes for outcome in made if outcome.code]
         if failed:

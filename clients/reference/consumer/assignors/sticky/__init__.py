@@ -1,0 +1,1 @@
+"""The two assignors that keep partitions where they are: sticky and cooperative-sticky."""

@@ -1,0 +1,1 @@
+"""Random groups, whose assignments are compared with those of Java's assignors."""
