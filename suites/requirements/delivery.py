@@ -32,7 +32,7 @@ DELIVERY = Group(
             "E2E-DEL-04",
             "A consumer that commits what it has processed skips no acknowledged record, whatever crashes.",
             "KafkaConsumer",
-            "clients/reference/consumer/coordinator/consumer_coordinator.py: ConsumerCoordinator",
+            "clients/reference/consumer/subscription/subscription_state.py: SubscriptionState",
         ),
         must(
             "E2E-DEL-05",
