@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from clients.reference.common.earliest import earliest
 from clients.reference.common.requests import ClientRequest, ClientResponse, Message
@@ -261,7 +262,7 @@ class ConsumerNetworkClient:
             longest_ms = min(longest_ms, self._retry_backoff_ms)
         return min(timer.deadline_ms, timer.now_ms + longest_ms)
 
-    def await_future(self, future: RequestFuture[object], timer: Timer, *, wakeup: bool = True) -> Call[bool]:
+    def await_future(self, future: RequestFuture[Any], timer: Timer, *, wakeup: bool = True) -> Call[bool]:
         """Wait until a future is done or ``timer`` has expired, at least one round. Return whether it is done."""
         yield from self.wait(timer, is_done=lambda: future.is_done, wakeup=wakeup)
         while not future.is_done and not timer.is_expired:

@@ -231,3 +231,24 @@ class RecordDeserializationError(ConsumerError):
             offset=offset,
             why=why,
         )
+
+
+class CorruptRecordError(ConsumerError):
+    """The data of ``partition`` cannot be read on at ``offset``. The position stays there (CSM-FET-09)."""
+
+    def __init__(self, partition: TopicPartition, offset: int, why: object) -> None:
+        self.partition, self.offset = partition, offset
+        super().__init__(
+            "record-corrupt",
+            "{partition} cannot be read at offset {offset}: {why}; seek past it to go on",
+            partition=f"{partition[0]}-{partition[1]}",
+            offset=offset,
+            why=why,
+        )
+
+
+class StaleMetadataError(ConsumerError):
+    """The metadata lacks what a request needs. The call is tried again after an update."""
+
+    name = "StaleMetadataException"
+    retriable = True

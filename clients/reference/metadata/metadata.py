@@ -270,6 +270,13 @@ class Metadata:
             self._led_by = self._by_leader()
         return set(moved)
 
+    def learn_epoch(self, partition: TopicPartition, epoch: int) -> None:
+        """Note a leader epoch that another response reported. If it is news, the leader has changed (KIP-320)."""
+        known = self.topics.get(partition[0])
+        if epoch > self._epochs.newest(partition):
+            self._epochs.believes(partition, known.topic_id if known else None, epoch)
+            self._need_full = True
+
     # Fatal errors
 
     def fail(self, error: SendError) -> None:

@@ -18,6 +18,8 @@ Action = Callable[[int], None]
 
 #: The node of a timer that no broker's pause delays.
 ANY_NODE: Final = -1
+#: The time of an action that is due whenever the brokers are asked next.
+AT_ONCE: Final = 0
 
 
 class Clock(Protocol):
@@ -54,9 +56,11 @@ class Agenda:
         self._number = 0
         self._clock: Clock | None = None
         self._rings_at_ns: int | None = None
+        #: The time of the last event or request.
+        self.now_ns = 0
 
     def at(self, when_ns: int, action: Action, node_id: int = ANY_NODE) -> Timer:
-        """Call ``action`` at ``when_ns``, or as soon as possible if that is over."""
+        """Call ``action`` at ``when_ns``, or as soon as possible for AT_ONCE."""
         timer = Timer(when_ns, node_id, action)
         self._number += 1
         heappush(self._heap, (when_ns, self._number, timer))
@@ -78,7 +82,7 @@ class Agenda:
         return self._heap[0][0] if self._heap else None
 
     def run(self, now_ns: int) -> None:
-        """Fire every timer that is due, in the order of their times."""
+        """Fire every timer that is due, each as of its own time, in the order of these times."""
         heap = self._heap
         while heap and heap[0][0] <= now_ns:
             entry = heappop(heap)
@@ -89,13 +93,15 @@ class Agenda:
                 self._held.append(entry)
                 continue
             action, timer.action = timer.action, None
-            action(now_ns)
+            self.now_ns = now_ns if entry[0] == AT_ONCE else entry[0]
+            action(self.now_ns)
+        self.now_ns = now_ns
         if self._clock is not None:
             self._set_alarm()
 
     def resume(self, node_id: int) -> None:
         """Let the timers of a broker that continues fire."""
-        self._heap += [entry for entry in self._held if entry[2].node_id == node_id]
+        self._heap += [(AT_ONCE, *entry[1:]) for entry in self._held if entry[2].node_id == node_id]
         heapify(self._heap)
         self._held = [entry for entry in self._held if entry[2].node_id != node_id]
         if self._clock is not None:

@@ -11,15 +11,23 @@ from typing import Final
 from harness.brokers.scripted.answer import NS_PER_MS, Answer, Closed, Request
 from harness.brokers.scripted.apis import (
     api_versions,
+    describe_groups,
     fetch,
     find_coordinator,
+    heartbeat,
     init_producer_id,
+    join_group,
+    leave_group,
+    list_groups,
     list_offsets,
     metadata,
+    offset_commit,
+    offset_fetch,
     offset_for_leader_epoch,
     produce,
+    sync_group,
 )
-from harness.brokers.scripted.log_controls import LogControls
+from harness.brokers.scripted.group_controls import GroupControls
 from harness.brokers.scripted.releases import release
 from harness.brokers.scripted.state import ClusterState
 from harness.model.addresses import Address
@@ -42,6 +50,14 @@ _HANDLERS: Final[Mapping[int, Callable[[ClusterState, Request], Answer]]] = {
     Api.LIST_OFFSETS: list_offsets.handle,
     Api.METADATA: metadata.handle,
     Api.OFFSET_FOR_LEADER_EPOCH: offset_for_leader_epoch.handle,
+    Api.OFFSET_COMMIT: offset_commit.handle,
+    Api.OFFSET_FETCH: offset_fetch.handle,
+    Api.JOIN_GROUP: join_group.handle,
+    Api.SYNC_GROUP: sync_group.handle,
+    Api.HEARTBEAT: heartbeat.handle,
+    Api.LEAVE_GROUP: leave_group.handle,
+    Api.DESCRIBE_GROUPS: describe_groups.handle,
+    Api.LIST_GROUPS: list_groups.handle,
     Api.FIND_COORDINATOR: find_coordinator.handle,
     Api.API_VERSIONS: api_versions.handle,
     Api.INIT_PRODUCER_ID: init_producer_id.handle,
@@ -51,7 +67,7 @@ _CACHEABLE: Final = frozenset(int(api).to_bytes(2, "big") for api in (Api.METADA
 _CORRELATION: Final = slice(4, 8)
 
 
-class ScriptedCluster(LogControls):
+class ScriptedCluster(GroupControls):
     """A cluster of ``version`` at ``addresses`` (node id -> advertised host and port).
 
     ``closed`` records every connection that a broker closed (node, connection, reason). Raises UsageError for a version
@@ -86,8 +102,7 @@ class ScriptedCluster(LogControls):
         """
         state = self._state
         agenda = state.agenda
-        if agenda.next_ns is not None:
-            agenda.run(now_ns)
+        agenda.run(now_ns)
         node = state.nodes[node_id]
         if not node.is_alive:
             return Answer(None, now_ns, close=True)

@@ -60,6 +60,7 @@ class ClusterControls:
         found = self._topic(topic)
         del self._state.topics[topic], self._state.topics_by_id[found.topic_id]
         self._state.deleted_topics.append(found)
+        self._state.groups.offsets.forget_topic(topic)
         self._state.changed()
 
     def has_topic(self, topic: str) -> bool:

@@ -12,8 +12,9 @@ from uuid import UUID
 
 from kio.schema.errors import ErrorCode
 
-from harness.brokers.scripted.agenda import Agenda
+from harness.brokers.scripted.agenda import AT_ONCE, Agenda
 from harness.brokers.scripted.fetch_sessions import FetchSessions
+from harness.brokers.scripted.groups.coordinator import GroupCoordinator
 from harness.brokers.scripted.partition_log import PartitionLog
 from harness.brokers.scripted.releases import Release
 from harness.brokers.scripted.topic_config import TopicConfig, topic_config
@@ -81,6 +82,13 @@ class Settings:
     denied_transactional_ids: set[str] = field(default_factory=set)
     cluster_denied: bool = False
     rack_aware_replica_selector: bool = False
+    denied_groups: set[str] = field(default_factory=set)
+    group_initial_rebalance_delay_ms: int = 0
+    group_min_session_timeout_ms: int = 6_000
+    group_max_session_timeout_ms: int = 1_800_000
+    group_max_size: int = 2**31 - 1
+    offset_metadata_max_bytes: int = 4_096
+    offsets_retention_ms: int = 7 * 86_400_000
 
 
 class StirredUp(Protocol):
@@ -119,6 +127,7 @@ class ClusterState:
         self.agenda = Agenda(self._is_paused)
         self.delayed_fetches: list[StirredUp] = []
         self._is_stirred = False
+        self.groups = GroupCoordinator(self)
         self.cluster_id = f"scripted-{dice.between(0, 2**32 - 1):08x}"
 
     def changed(self) -> None:
@@ -126,12 +135,13 @@ class ClusterState:
         self.generation += 1
         self.cached.clear()
         self.stir()
+        self.groups.cluster_changed()
 
     def stir(self) -> None:
         """Look at the waiting requests again after a change of a log or of the cluster."""
         if self.delayed_fetches and not self._is_stirred:
             self._is_stirred = True
-            self.agenda.at(0, self._finish_fetches)
+            self.agenda.at(AT_ONCE, self._finish_fetches)
 
     def _finish_fetches(self, now_ns: int) -> None:
         self._is_stirred = False
@@ -141,6 +151,12 @@ class ClusterState:
 
     def _is_paused(self, node_id: int) -> bool:
         return self.nodes[node_id].paused_until_ns is not None
+
+    def new_uuid(self) -> UUID:
+        """Return a random id."""
+        return UUID(
+            int=self._dice.between(1, _UUID_HALF) << 64 | self._dice.between(1, _UUID_HALF), version=4
+        )
 
     def new_session_id(self) -> int:
         """Return the id of a new fetch session."""
@@ -195,9 +211,7 @@ class ClusterState:
         self, name: str, partitions: int, settings: Mapping[str, str], replication_factor: int
     ) -> Topic:
         """Create a topic, with its leaders spread over the nodes."""
-        topic_id = UUID(
-            int=self._dice.between(1, _UUID_HALF) << 64 | self._dice.between(1, _UUID_HALF), version=4
-        )
+        topic_id = self.new_uuid()
         topic = Topic(name, topic_id, dict(settings), self.config_of(settings), [])
         self.topics[name] = self.topics_by_id[topic_id] = topic
         self.grow(topic, partitions, replication_factor)

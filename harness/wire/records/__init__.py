@@ -14,6 +14,7 @@ only once as well.
 
 from harness.wire.records.builder import BatchBuilder, assign_offset, end_transaction_marker, restamp
 from harness.wire.records.codecs import Codec
+from harness.wire.records.decoding import record_loop
 from harness.wire.records.encoding import record_size_bytes
 from harness.wire.records.model import (
     BATCH_OVERHEAD_BYTES,
@@ -26,7 +27,13 @@ from harness.wire.records.model import (
     control_type,
     increment_sequence,
 )
-from harness.wire.records.reader import MAX_DECOMPRESSED_BYTES, read_batches, read_headers
+from harness.wire.records.reader import (
+    MAX_DECOMPRESSED_BYTES,
+    UnreadBatch,
+    read_batches,
+    read_headers,
+    unread_batches,
+)
 
 __all__ = [
     "BATCH_OVERHEAD_BYTES",
@@ -39,12 +46,15 @@ __all__ = [
     "Codec",
     "Record",
     "RecordBatch",
+    "UnreadBatch",
     "assign_offset",
     "control_type",
     "end_transaction_marker",
     "increment_sequence",
     "read_batches",
     "read_headers",
+    "record_loop",
     "record_size_bytes",
     "restamp",
+    "unread_batches",
 ]

@@ -2,11 +2,15 @@
 
 Most integers of a record take one or two bytes. The loop is generated, so that each of the five integers handles this
 case inline, without a function call. All other cases go through functions.
+
+What the loop makes of a record is up to its caller: :class:`Record` here, a consumer's own type in
+:func:`record_loop`. A second pass over the records, only to change their type, would take as long as the first.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 from harness.wire.errors import WireError
 from harness.wire.makers import write_making
@@ -37,16 +41,22 @@ def read_records(data: bytes, header: BatchHeader) -> tuple[Record, ...]:
             count=count,
         )
     append_time_ms = header.max_timestamp_ms if header.attributes & LOG_APPEND_TIME else None
-    records, at = _read(data, count, header.base_offset, header.base_timestamp_ms, append_time_ms)
+    records: list[Record] = []
+    at = _read(data, 0, count, records.append, header.base_offset, header.base_timestamp_ms, append_time_ms)
     if at != len(data):
-        raise WireError(
-            "bytes-left-over",
-            "{left} bytes are left over after the {count:record} of the batch at offset {base_offset}",
-            left=len(data) - at,
-            count=count,
-            base_offset=header.base_offset,
-        )
+        raise left_over(len(data) - at, header)
     return tuple(records)
+
+
+def left_over(left: int, header: BatchHeader) -> WireError:
+    """Return the error for bytes after the last record of a batch."""
+    return WireError(
+        "bytes-left-over",
+        "{left} bytes are left over after the {count:record} of the batch at offset {base_offset}",
+        left=left,
+        count=header.record_count,
+        base_offset=header.base_offset,
+    )
 
 
 def _read_headers(data: bytes, at: int) -> tuple[tuple[tuple[str, bytes | None], ...], int]:
@@ -127,7 +137,7 @@ def _write_bytes(source: Source, name: str) -> None:
         source.line(f"{name} = data[at:stop]; at = stop")
 
 
-def _write_record(source: Source) -> None:
+def _write_record(source: Source, write_made: Callable[[Source], str]) -> None:
     _write_varint(source, "record_bytes")
     source.line("end = at + record_bytes")
     with source.block("if record_bytes < 0 or end > size:"):
@@ -147,11 +157,19 @@ def _write_record(source: Source) -> None:
     source.line("timestamp_ms = base_timestamp_ms + delta_ms if append_time_ms is None else append_time_ms")
     with source.block("if not -last_int64 <= timestamp_ms <= last_int64:"):
         source.line("timestamp_ms = int64(timestamp_ms)")
-    fields = {name: name for name in ("timestamp_ms", "key", "value", "headers")}
-    source.line(f"add({write_making(source, Record, {'offset': 'base_offset + index', **fields}.items())})")
+    source.line(f"add({write_made(source)})")
 
 
-def _compiled_loop() -> Any:
+def record_loop(write_made: Callable[[Source], str], *constants: str) -> Callable[..., int]:
+    """Return a loop that decodes records and makes values of them.
+
+    ``write_made`` writes the code that makes one value, and returns its expression. The code can use ``base_offset +
+    index`` (the offset), ``timestamp_ms``, ``key``, ``value``, ``headers`` and the ``constants``. The loop is called
+    as ``loop(data, at, count, add, base_offset, base_timestamp_ms, append_time_ms, *constants)``: it decodes ``count``
+    records from position ``at`` of the decompressed data, passes each value to ``add``, and returns the position after
+    the last. ``append_time_ms`` replaces the records' own timestamps unless it is None. The loop raises
+    :class:`WireError` at the first invalid record, after it has passed on those before it.
+    """
     source = Source(
         cut_off=varint_cut_off,
         off_end=_off_end,
@@ -164,14 +182,20 @@ def _compiled_loop() -> Any:
         read_varint=read_varint,
         unfolded=_UNFOLDED,
     )
-    with source.block("def read_loop(data, count, base_offset, base_timestamp_ms, append_time_ms):"):
-        source.line("size = len(data); at = 0; records = []; add = records.append")
+    given = ", ".join(("base_offset", "base_timestamp_ms", "append_time_ms", *constants))
+    with source.block(f"def read_loop(data, at, count, add, {given}):"):
+        source.line("size = len(data)")
         with source.block("try:"), source.block("for _ in range(count):"):
-            _write_record(source)
+            _write_record(source, write_made)
         with source.block("except IndexError:"):
             source.line("raise cut_off(at) from None")
-        source.line("return records, at")
+        source.line("return at")
     return source.compiled("read_loop")
 
 
-_read: Final = _compiled_loop()
+def _write_plain_record(source: Source) -> str:
+    fields = {name: name for name in ("timestamp_ms", "key", "value", "headers")}
+    return write_making(source, Record, {"offset": "base_offset + index", **fields}.items())
+
+
+_read: Final = record_loop(_write_plain_record)

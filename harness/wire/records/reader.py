@@ -22,25 +22,52 @@ _LENGTH_AND_MAGIC: Final = struct.Struct(">8xi4xB")
 _make_header: Final = filler(BatchHeader)
 
 
+class UnreadBatch:
+    """A whole batch whose header was read, and nothing else. It refers to the data that it was found in."""
+
+    __slots__ = ("_data", "header")
+
+    def __init__(self, header: BatchHeader, data: memoryview) -> None:
+        self.header = header
+        self._data = data
+
+    def crc_matches(self) -> bool:
+        """Return whether the batch has the CRC that its header claims. Otherwise no part of it can be trusted."""
+        return crc32c(self._data[model.CRC_COVERS_FROM :]) == self.header.crc
+
+    def plain(self, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> bytes:
+        """Return the records' bytes, decompressed. Raises :class:`WireError` if they are invalid or too large."""
+        data = bytes(self._data[model.BATCH_OVERHEAD_BYTES :])
+        if self.header.attributes & model.CODEC_MASK:
+            return decompress(self.header.codec, data, max_decompressed_bytes)
+        return data
+
+
+def unread_batches(data: bytes | bytearray | memoryview) -> Iterator[UnreadBatch]:
+    """Yield the batches of a ``records`` field, for callers that read them later or only in part.
+
+    An incomplete last batch is skipped, because brokers cut a response at the fetch size. Raises :class:`WireError` at
+    the first batch that is not of format 2.
+    """
+    view = memoryview(data)
+    for header, begin in _headers(view):
+        yield UnreadBatch(header, view[begin : begin + header.size_bytes])
+
+
 def read_batches(
     data: bytes | bytearray | memoryview, *, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES
 ) -> Iterator[RecordBatch]:
-    """Yield the batches of a ``records`` field one at a time.
+    """Yield the batches of a ``records`` field one at a time, decoded. An incomplete last batch is skipped.
 
-    An incomplete last batch is skipped, because brokers cut a response at the fetch size. A batch whose CRC does not
-    match has ``crc_ok`` False and no records. Raises :class:`WireError` at the first batch that is not of format 2, is
-    invalid in spite of a matching CRC, or decompresses to more than the limit.
+    A batch whose CRC does not match has ``crc_ok`` False and no records. Raises :class:`WireError` at the first batch
+    that is not of format 2, is invalid in spite of a matching CRC, or decompresses to more than the limit.
     """
-    with memoryview(data) as view:
-        for header, begin in _headers(view):
-            end = begin + header.size_bytes
-            if crc32c(view[begin + model.CRC_COVERS_FROM : end]) != header.crc:
-                yield RecordBatch(header, (), crc_ok=False)
-                continue
-            plain = bytes(view[begin + model.BATCH_OVERHEAD_BYTES : end])
-            if header.attributes & model.CODEC_MASK:
-                plain = decompress(header.codec, plain, max_decompressed_bytes)
-            yield RecordBatch(header, read_records(plain, header), crc_ok=True)
+    for batch in unread_batches(data):
+        if batch.crc_matches():
+            plain = batch.plain(max_decompressed_bytes)
+            yield RecordBatch(batch.header, read_records(plain, batch.header), crc_ok=True)
+        else:
+            yield RecordBatch(batch.header, (), crc_ok=False)
 
 
 def read_headers(data: bytes | bytearray | memoryview) -> list[BatchHeader]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from harness.brokers.scripted.state import ClusterState
+if TYPE_CHECKING:
+    from harness.brokers.scripted.state import ClusterState
 
 NO_NODE: Final = -1
 _PARTITIONS: Final = 50

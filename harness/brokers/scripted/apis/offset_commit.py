@@ -1,0 +1,124 @@
+"""OffsetCommit: a member, or somebody outside of every group, stores the offsets to continue from."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kio.schema.errors import ErrorCode
+
+from harness.brokers.scripted.answer import Answer, Request, milliseconds
+from harness.brokers.scripted.apis.topics_asked import NO_ID, find_topic, topic_key
+from harness.brokers.scripted.groups.classic_group import ClassicGroup, ClassicState
+from harness.brokers.scripted.groups.offsets import Committed
+from harness.brokers.scripted.messages import maker
+from harness.brokers.scripted.refusals import RequestRefused
+from harness.brokers.scripted.replies import Reply
+from harness.brokers.scripted.state import ClusterState
+from harness.brokers.scripted.topics import Topic
+from harness.wire.apis import Api
+
+_NOT_FOUND_FROM_VERSION: Final = 9
+_BROKERS_RETENTION_MS: Final = -1
+
+
+def handle(state: ClusterState, request: Request) -> Answer:
+    """Handle the request. Unknown partitions have errors of their own; an error of the group is that of all others."""
+    body, version, reply = request.body, request.version, Reply(state, request)
+    codes: dict[tuple[int, int], ErrorCode] = {}
+    valid: list[tuple[int, int, Topic, Any]] = []
+    refused_all = _refused_before(state, request)
+    for at, asked in enumerate(body.topics):
+        for position, part in enumerate(asked.partitions):
+            try:
+                if refused_all is not None:
+                    raise RequestRefused(refused_all)
+                topic = find_topic(state, topic_key(asked))
+                if not 0 <= part.partition_index < len(topic.partitions):
+                    raise RequestRefused(ErrorCode.unknown_topic_or_partition)
+                valid.append((at, position, topic, part))
+            except RequestRefused as refused:
+                codes[at, position] = refused.code
+    if valid:
+        _commit(state, request, valid, codes)
+    named = maker(Api.OFFSET_COMMIT, version, "OffsetCommitResponseTopic")
+    entry = maker(Api.OFFSET_COMMIT, version, "OffsetCommitResponsePartition")
+    reply.send(
+        topics=tuple(
+            named(
+                name=getattr(asked, "name", ""),
+                topic_id=getattr(asked, "topic_id", None) or NO_ID,
+                partitions=tuple(
+                    entry(partition_index=part.partition_index, error_code=codes[at, position])
+                    for position, part in enumerate(asked.partitions)
+                ),
+            )
+            for at, asked in enumerate(body.topics)
+        )
+    )
+    return reply.answer()
+
+
+def _refused_before(state: ClusterState, request: Request) -> ErrorCode | None:
+    error = state.take_error(Api.OFFSET_COMMIT) if state.injected else None
+    if error is not None:
+        return error.code
+    denied = request.body.group_id in state.settings.denied_groups
+    return ErrorCode.group_authorization_failed if denied else None
+
+
+def _commit(
+    state: ClusterState,
+    request: Request,
+    valid: list[tuple[int, int, Topic, Any]],
+    codes: dict[tuple[int, int], ErrorCode],
+) -> None:
+    """Store what is valid, and note the error of each partition in ``codes``."""
+    body, groups = request.body, state.groups
+    code: ErrorCode | None = None
+    try:
+        groups.check_coordinator(request.node_id, body.group_id)
+        _validate(state, request)
+    except RequestRefused as refused:
+        code = refused.code
+    retention_ms = getattr(body, "retention_time", milliseconds(-1)) // milliseconds(1)
+    expires_at_ms = None if retention_ms == _BROKERS_RETENTION_MS else request.now_ms + retention_ms
+    for at, position, topic, part in valid:
+        metadata = part.committed_metadata or ""
+        is_too_long = len(metadata) > state.settings.offset_metadata_max_bytes
+        codes[at, position] = code or (ErrorCode.offset_metadata_too_large if is_too_long else ErrorCode.none)
+        if codes[at, position] is ErrorCode.none:
+            epoch = getattr(part, "committed_leader_epoch", -1)
+            committed = Committed(part.committed_offset, epoch, metadata, request.now_ms, expires_at_ms)
+            groups.offsets.commit(body.group_id, (topic.name, part.partition_index), committed)
+
+
+def _validate(state: ClusterState, request: Request) -> None:
+    """Check the member and its generation (``ClassicGroup#validateOffsetCommit``). Raises RequestRefused."""
+    body, groups = request.body, state.groups
+    generation_id = body.generation_id_or_member_epoch
+    group = groups.find(request.node_id, body.group_id)
+    if group is None:
+        if generation_id >= 0:
+            is_new = request.version >= _NOT_FOUND_FROM_VERSION
+            raise RequestRefused(ErrorCode.group_id_not_found if is_new else ErrorCode.illegal_generation)
+        group = groups.create(request.node_id, body.group_id)
+    validate_classic(group, body.member_id, getattr(body, "group_instance_id", None), generation_id)
+    member = group.members.get(body.member_id)
+    if member is not None and group.is_in(ClassicState.STABLE, ClassicState.PREPARING):
+        groups.rebalancing(request.node_id).expect_heartbeat(group, member)
+
+
+def validate_classic(
+    group: ClassicGroup, member_id: str, instance_id: str | None, generation_id: int
+) -> None:
+    """Raise RequestRefused if this member may not commit in this generation."""
+    if generation_id < 0 and group.is_in(ClassicState.EMPTY):
+        return
+    if generation_id >= 0 or member_id or instance_id is not None:
+        group.validate_member(member_id, instance_id)
+        if generation_id != group.generation_id:
+            raise RequestRefused(ErrorCode.illegal_generation)
+    elif not group.is_in(ClassicState.EMPTY):
+        raise RequestRefused(ErrorCode.unknown_member_id)
+    if group.is_in(ClassicState.COMPLETING):
+        raise RequestRefused(ErrorCode.rebalance_in_progress)

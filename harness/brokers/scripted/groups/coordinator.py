@@ -1,0 +1,163 @@
+"""GroupCoordinator: which broker has which group in memory, and what a new coordinator finds in the log.
+
+The log stands for the topic ``__consumer_offsets``: it survives every broker. A coordinator has its groups in memory.
+When a group gets another coordinator, requests that wait are refused, and the new one begins with what was stored.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kio.schema.errors import ErrorCode
+
+from harness.brokers.scripted.agenda import AT_ONCE
+from harness.brokers.scripted.apis.coordinators import coordinator
+from harness.brokers.scripted.groups.classic_group import (
+    CONSUMER_PROTOCOL,
+    ClassicGroup,
+    ClassicState,
+    Protocols,
+    StoredGroup,
+    answer_join,
+    answer_sync,
+    cancel,
+    loaded,
+)
+from harness.brokers.scripted.groups.offsets import Committed, OffsetStore
+from harness.brokers.scripted.groups.rebalancing import Rebalancing
+from harness.brokers.scripted.groups.subscriptions import subscribed_topics
+from harness.brokers.scripted.refusals import RequestRefused
+
+if TYPE_CHECKING:
+    from harness.brokers.scripted.answer import Request
+    from harness.brokers.scripted.state import ClusterState
+
+
+class GroupCoordinator:
+    """The groups of all brokers. ``log`` has what is stored of each classic group."""
+
+    def __init__(self, state: ClusterState) -> None:
+        self._state = state
+        self.offsets = OffsetStore()
+        self.log: dict[str, StoredGroup] = {}
+        #: Each group that is in a coordinator's memory, with that node.
+        self.classic: dict[str, tuple[int, ClassicGroup]] = {}
+        self._is_checked_later = False
+
+    def admit(self, request: Request, group_id: str, *, may_be_empty: bool = False) -> None:
+        """Raise RequestRefused if this node may not answer about the group now."""
+        state = self._state
+        error = state.take_error(request.header.api_key) if state.injected else None
+        if error is not None:
+            raise RequestRefused(error.code)
+        if group_id in state.settings.denied_groups:
+            raise RequestRefused(ErrorCode.group_authorization_failed)
+        if not group_id and not may_be_empty:
+            raise RequestRefused(ErrorCode.invalid_group_id)
+        self.check_coordinator(request.node_id, group_id)
+
+    def check_coordinator(self, node_id: int, group_id: str) -> None:
+        """Raise RequestRefused unless the node coordinates the group, and has loaded it."""
+        if coordinator(self._state, group_id) != node_id:
+            raise RequestRefused(ErrorCode.not_coordinator)
+        if self._state.settings.coordinator_load_in_progress:
+            raise RequestRefused(ErrorCode.coordinator_load_in_progress)
+
+    def rebalancing(self, node_id: int) -> Rebalancing:
+        """Return what moves the groups of a node on."""
+        return Rebalancing(self._state, node_id, self._store)
+
+    def find(self, node_id: int, group_id: str) -> ClassicGroup | None:
+        """Return a classic group for its coordinator: from memory, or from the log."""
+        self.move_groups()
+        if group_id in self.classic:
+            return self.classic[group_id][1]
+        stored = self.log.get(group_id)
+        if stored is None:
+            return None
+        group = loaded(group_id, stored)
+        self.classic[group_id] = node_id, group
+        rebalancing = self.rebalancing(node_id)
+        for member in group.members.values():
+            rebalancing.expect_heartbeat(group, member)
+        return group
+
+    def create(self, node_id: int, group_id: str) -> ClassicGroup:
+        """Return a new empty group."""
+        group = ClassicGroup(group_id, state_at_ms=self.rebalancing(node_id).now_ms)
+        self.classic[group_id] = node_id, group
+        self._store(group)
+        return group
+
+    def _store(self, group: ClassicGroup) -> None:
+        self.log[group.group_id] = group.stored()
+
+    def expire_offsets(self, group_id: str, group: ClassicGroup | None, now_ms: int) -> None:
+        """Delete the offsets of a group whose retention is over: it begins when the group has become empty.
+
+        A real broker looks for them every ten minutes. Here they expire exactly in time.
+        """
+        if not self.offsets.of(group_id):
+            return
+        subscribed: frozenset[str] = frozenset()
+        empty_since_ms = -1
+        if group is not None and group.protocol_type is not None:
+            if group.is_in(ClassicState.EMPTY):
+                empty_since_ms = group.state_at_ms
+            elif group.protocol_type == CONSUMER_PROTOCOL and group.is_in(ClassicState.STABLE):
+                topics = [
+                    subscribed_topics(each.metadata(group.protocol_name)) for each in group.members.values()
+                ]
+                if None in topics:
+                    return
+                subscribed = frozenset(topic for each in topics for topic in each or ())
+            else:
+                return
+
+        def since_ms(committed: Committed) -> int:
+            return max(committed.committed_at_ms, empty_since_ms)
+
+        retention_ms = self._state.settings.offsets_retention_ms
+        self.offsets.expire(group_id, now_ms, retention_ms, since_ms, subscribed)
+
+    def known(self) -> list[str]:
+        """Return every group, in memory or in the log."""
+        return sorted(self.log)
+
+    def listed(self, node_id: int, group_id: str) -> tuple[str, str, str] | None:
+        """Return the type, state and protocol type of a group, or None."""
+        group = self.find(node_id, group_id)
+        return None if group is None else ("Classic", group.state.value, group.protocol_type or "")
+
+    # Moves.
+
+    def cluster_changed(self) -> None:
+        """Look for groups with another coordinator as soon as the change of the cluster is complete."""
+        if self.classic and not self._is_checked_later:
+            self._is_checked_later = True
+            self._state.agenda.at(AT_ONCE, self._check_later)
+
+    def _check_later(self, _: int) -> None:
+        self._is_checked_later = False
+        self.move_groups()
+
+    def move_groups(self) -> None:
+        """Take every group out of the memory of a broker that no longer coordinates it."""
+        for group_id, (node_id, group) in tuple(self.classic.items()):
+            if coordinator(self._state, group_id) != node_id:
+                del self.classic[group_id]
+                _unload(group)
+
+
+def _unload(group: ClassicGroup) -> None:
+    for member in group.members.values():
+        cancel(member.heartbeat)
+        answer_join(member, ErrorCode.not_coordinator, member_id=member.member_id)
+        answer_sync(member, ErrorCode.not_coordinator)
+    for timer in (group.join_timer, group.sync_timer, *group.pending_joins.values()):
+        cancel(timer)
+
+
+def protocols_of(body_protocols: object) -> Protocols:
+    """Return the protocols of a JoinGroup request."""
+    return tuple((str(each.name), bytes(each.metadata)) for each in body_protocols)  # type: ignore[attr-defined]
