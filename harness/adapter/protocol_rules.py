@@ -25,6 +25,7 @@ from harness.model.contract import (
     CONTRACT_VERSION,
     WHOLE_OPS,
     AnyEvent,
+    ClientEvent,
     Close,
     Command,
     Configure,
@@ -65,9 +66,9 @@ class Head(msgspec.Struct):
     seq: int | None = None
 
 
-_event = msgspec.json.Decoder(AnyEvent)
+_event = msgspec.json.Decoder(ClientEvent)
 _head = msgspec.json.Decoder(Head)
-_KNOWN = {kind.__struct_config__.tag for kind in AnyEvent.__args__}
+_KNOWN = {kind.__struct_config__.tag for kind in ClientEvent.__args__}
 
 
 class ProtocolRules:

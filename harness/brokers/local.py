@@ -23,6 +23,7 @@ from harness.brokers.accepts import Accepts
 from harness.brokers.admin import TIMEOUT_S, Admin
 from harness.brokers.alterations import Alterations
 from harness.brokers.connection import require
+from harness.brokers.contents import Contents
 from harness.brokers.credentials import Credentials
 from harness.brokers.deadline import insist
 from harness.brokers.layout import ClusterId, Layout, listener_name
@@ -84,6 +85,7 @@ class LocalCluster:
         self._probes = defaultdict[Address, Counter[int]](Counter)
         self.admin = Admin(self._internal, self.credentials)
         self.alterations = Alterations(self.admin)
+        self.contents = Contents(self.admin)
         self._renewal = Renewal(self.admin, self.alterations, self.node_ids, self._until_ready)
 
     @property

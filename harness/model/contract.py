@@ -19,6 +19,7 @@ import msgspec
 
 from harness.model.consumer_contract import CONSUMER_OPS, ConsumerCommand, ConsumerEvent
 from harness.model.event import Event, Int64
+from harness.model.harness_events import HarnessEvent
 
 __all__ = ["Event", "Int64"]
 
@@ -200,7 +201,7 @@ class ShutdownComplete(Event, frozen=True, kw_only=True, tag="shutdown_complete"
     """The client is closed. No event follows."""
 
 
-AnyEvent = (
+ClientEvent = (
     StartupComplete
     | Configured
     | OpInvoke
@@ -211,3 +212,6 @@ AnyEvent = (
     | ShutdownComplete
     | ConsumerEvent
 )
+
+#: The events of a history.
+AnyEvent = ClientEvent | HarnessEvent

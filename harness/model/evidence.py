@@ -1,7 +1,8 @@
 """Evidence: everything that one trial left, and the two views of it that judgement needs.
 
-Pure and read-only. ``operations`` folds the client's events into one row per record; ``copies`` finds each record's
-places in the log. The outcome of a record that was invoked and never completed is ``info``: unknown.
+Pure and read-only. ``operations`` folds the clients' events into one row per record: the result of sending it, or its
+first delivery to a consumer. ``copies`` finds each record's places in the log. The outcome of a record that was invoked
+and never completed is ``info``: unknown.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from harness.model.consumer_contract import RecordsConsumed
 from harness.model.contract import WHOLE_OPS, AnyEvent, OpComplete, OpInvoke
+from harness.model.harness_events import RecordsWritten
 from harness.model.load import FIRST
 from harness.model.payload import Identity, decode
 from harness.model.rows import Disposition, FaultRow, Frame, LogRecord, TrialRecord
@@ -70,6 +73,10 @@ class Evidence:
         """Element number -> what the client reported about it, in invocation order."""
         invoked: dict[int, int] = {}
         completed: dict[int, Operation] = {}
+        # A member may report a record before the harness notes that it was written.
+        for event in self.history:
+            if isinstance(event, RecordsWritten):
+                invoked |= dict.fromkeys(event.numbers, event.invoke_ns)
         # A stored event may claim any count; the plan limits the number of elements.
         left = self.record.spec.workload.records
         for event in self.history:
@@ -79,8 +86,25 @@ class Evidence:
                 left -= max(0, min(event.count, left))
             elif isinstance(event, OpComplete) and event.op not in WHOLE_OPS:
                 _complete(completed, event)
+            elif isinstance(event, RecordsConsumed):
+                self._consume(completed, invoked, event)
         begun = {n: completed.get(n) or Operation(n, invoke_ns) for n, invoke_ns in invoked.items()}
         return begun | completed
+
+    def _consume(
+        self, completed: dict[int, Operation], invoked: dict[int, int], event: RecordsConsumed
+    ) -> None:
+        """Complete each of the harness's records that a member of the group got for the first time."""
+        for part in event.partitions:
+            for offset, value in zip(part.offsets, part.values, strict=True):
+                identity = decode(value)
+                if identity is None or not self.is_ours(identity):
+                    continue
+                n = identity.n
+                if n in invoked and n not in completed:
+                    completed[n] = Operation(
+                        n, invoked[n], event.polled_ns, Outcome.OK, part.partition, offset
+                    )
 
     @cached_property
     def acknowledged(self) -> dict[int, Operation]:

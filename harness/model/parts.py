@@ -16,6 +16,7 @@ import msgspec
 
 from harness.model.contract import WHOLE_OPS, AnyEvent, OpComplete, OpInvoke
 from harness.model.evidence import PRODUCER, Evidence, view
+from harness.model.harness_events import MemberStarted
 from harness.model.load import topic_names
 from harness.model.rows import Frame, LogRecord
 from harness.model.spec import Workload
@@ -43,6 +44,25 @@ def producers(evidence: Evidence) -> list[Evidence]:
     """Return the evidence of each producer, in all topics."""
     load = evidence.record.spec.workload.shape
     return [evidence] if load.producers == 1 else [_of_producer(evidence, name) for name in load.names]
+
+
+@view
+def processes(evidence: Evidence) -> list[Evidence]:
+    """Return the evidence with the history of each client process: of each producer, or of each member of a group."""
+    members = [event.member for event in evidence.history if isinstance(event, MemberStarted)]
+    if not members:
+        return producers(evidence)
+    return [_of_member(evidence, name) for name in dict.fromkeys(members)]
+
+
+def _of_member(evidence: Evidence, name: str) -> Evidence:
+    left_out = evidence.record.left_outs.get(name, evidence.record.left_out)
+    return replace(
+        evidence,
+        record=msgspec.structs.replace(evidence.record, left_out=left_out),
+        history=tuple([event for event in evidence.history if event.producer == name]),
+        producer=name,
+    )
 
 
 def place(part: Evidence) -> str:

@@ -5,7 +5,7 @@ All async methods run on the one event loop of a run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Protocol
 
 from harness.limits.meter import Meter
 from harness.model.addresses import LaneAddress
+from harness.model.consumer_contract import Position
 from harness.model.rows import LogRecord
 
 
@@ -65,6 +66,16 @@ class Alterations(Protocol):
         """Make a node the leader of a partition."""
 
 
+class Contents(Protocol):
+    """What the harness writes to topics for clients to read, and what groups have committed."""
+
+    async def append(self, topic: str, partition: int, batch: Callable[[], bytes]) -> int:
+        """Append one record batch, made again for each attempt, and return its base offset."""
+
+    async def committed(self, group: str) -> list[Position]:
+        """Return the offsets that a group has committed; none if there is no such group."""
+
+
 class Cluster(Protocol):
     """A running cluster. ``internal`` is a listener that no fault affects; only the harness uses it."""
 
@@ -93,6 +104,10 @@ class Cluster(Protocol):
     @property
     def alterations(self) -> Alterations:
         """Changes to topics, leaders and settings, over ``internal``."""
+
+    @property
+    def contents(self) -> Contents:
+        """Records and committed offsets, over ``internal``."""
 
     async def create_topic(
         self, topic: str, partitions: int, config: Mapping[str, str] | None = None

@@ -12,6 +12,8 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+from harness.model.consumer_contract import ConsumerCommand
+from harness.model.contract import OpComplete
 from harness.model.errors import EnvironmentProblem, UsageError, unknown
 from harness.model.evidence import Evidence
 from harness.model.mode import LIVE_ONLY, Mode
@@ -33,15 +35,35 @@ class Witness(Protocol):
     def disarm(self, name: str) -> None: ...
 
 
+class Members(Protocol):
+    """The part of a group's processes that a fault uses (:class:`harness.running.members.Members`)."""
+
+    #: Fault -> the process on which it acts, while it does.
+    held: dict[str, str]
+
+    @property
+    def processes(self) -> tuple[str, ...]: ...
+    async def join(self, place: str = "") -> str: ...
+    async def kill(self, process: str) -> None: ...
+    async def leave(self, process: str, timeout_ms: int) -> None: ...
+    def freeze(self, process: str) -> None: ...
+    def thaw(self, process: str) -> None: ...
+    async def call(self, process: str, command: ConsumerCommand) -> OpComplete | None: ...
+
+
 @dataclass(frozen=True)
 class LiveLane:
-    """Everything a live fault can control: the proxies, the witness, the brokers, the topic."""
+    """Everything a live fault can control: the proxies, the witness, the brokers, the topic.
+
+    ``members`` are the processes of the group, or None if the clients produce.
+    """
 
     proxies: tuple[Proxy, ...]
     witness: Witness
     cluster: Cluster
     topic: str
     partitions: int = 1
+    members: Members | None = None
 
     async def assert_as_set(self) -> None:
         """Raise EnvironmentProblem if a proxy is not in the state that the faults have set."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from harness.model.consumer_contract import ConsumerCommand
 from harness.model.contract import LoadCommand
 from harness.model.dice import Dice
 from harness.model.errors import UsageError, unknown
@@ -109,6 +110,9 @@ class WorkloadKind:
     that tell a user what happened to the data: each counts elements, and fewer are better. ``recounted`` is True
     if the report's second judgement counts them too. ``shown`` returns what pages show of a trial's load: heading ->
     text.
+
+    If the clients consume, ``members`` returns the members of the group with which a trial begins, and ``begin`` the
+    first command of each of them, given the trial's topic. ``command`` then makes the records that the harness writes.
     """
 
     name: str
@@ -135,6 +139,8 @@ class WorkloadKind:
     recounted: bool = False
     needed: tuple[str, ...] = ()
     setting_meanings: Mapping[str, str] = field(default_factory=dict)
+    members: Callable[[TrialSpec], tuple[str, ...]] | None = None
+    begin: Callable[[TrialSpec, str], ConsumerCommand] | None = None
 
     @property
     def element(self) -> str:

@@ -14,23 +14,20 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import asdict
 
-from harness.adapter import ConfigRefused, Conversation, breaches
-from harness.adapter.trace_file import read as read_trace
+from harness.adapter import ConfigRefused, breaches
+from harness.adapter.member import CommandNotOffered
 from harness.files import make_folder, remove_tree
 from harness.limits.meter import REQUEST_BYTES, ROWS, Meter, OverLimit
-from harness.model.contract import TRACE_ENV, AnyEvent, StartupComplete
+from harness.model.contract import AnyEvent, StartupComplete
 from harness.model.errors import ClientCrashed, KafkaTrialError, first_of
-from harness.model.evidence import PRODUCER, Evidence, passed_and_stopped
+from harness.model.evidence import Evidence, passed_and_stopped
 from harness.model.load import topic_names
-from harness.model.parts import BY
 from harness.model.rows import Ending, Frame, FrameKind, LogRecord, Phases, TrialRecord
-from harness.model.run_files import TRACE
 from harness.model.spec import OWN as OWN_VERSION
 from harness.model.spec import TrialSpec
 from harness.planning import client_settings, typed_settings, unavailable
@@ -40,10 +37,10 @@ from harness.plugins.client import InstalledClient
 from harness.plugins.cluster import Cluster
 from harness.plugins.fault import LiveLane
 from harness.running import defects
+from harness.running.cast import LOG_OF_CLIENT, Cast, Casting
 from harness.running.injector import Injector, sleep_until
 from harness.running.lane import Lane
 from harness.running.observation import Observation
-from harness.running.producers import Producers, heard_as
 from harness.system.pulse import Pulse
 from harness.text import redaction
 from harness.trial.patience import Patience, flush_timeout_ms
@@ -71,13 +68,12 @@ LAST_ROWS_S = 10.0
 HAND_OVER_S = 30.0
 
 
-LOG_OF_CLIENT = "client.log"
 #: The folders that the client may write to while it runs.
 OWN = "client"
 
 
 #: A client does not fail for a feature that it does not claim.
-NOT_CLAIMED = (ConfigRefused, NotOffered)
+NOT_CLAIMED = (ConfigRefused, NotOffered, CommandNotOffered)
 
 
 def _assert_met(lack: NotOffered | None) -> None:
@@ -106,7 +102,10 @@ class LiveTrial:
         self._frames: list[Frame] = []
         self._log: list[LogRecord] = []
         self._meter = Meter(str(spec.client), spec.workload.records, spec.workload.largest_bytes)
-        mine = LiveLane(lane.proxies, lane.witness, cluster, topic, spec.workload.partitions)
+        self._casting = Casting(spec, client, folder, folder / OWN, self._meter, self._hear)
+        members = self._casting.members(cluster.contents, topic)
+        self._cast: Cast = members or self._casting.producers()
+        mine = LiveLane(lane.proxies, lane.witness, cluster, topic, spec.workload.partitions, members)
         self._injector = Injector(spec.faults, mine)
         self._phases = Phases()
         self._phase_ns = 0
@@ -114,7 +113,6 @@ class LiveTrial:
         self._not_set: dict[str, str] = {}
         self._tell_not_set = tell_not_set
         self._left_out: dict[str, int] = {}
-        self._names, self._is_traced = spec.workload.shape.names, spec.workload.is_traced
         self._pulse = Pulse()
         self._trace: tuple[Any, ...] = ()
         self._observation = Observation(
@@ -160,8 +158,8 @@ class LiveTrial:
         topics = topic_names(self._spec.workload.shape, self._topic)
         for topic in topics:
             await self._cluster.create_topic(topic, self._spec.workload.partitions)
-        own = self._own_folder()
-        async with self._faults_prepared(), Producers(self._conversations(own)) as client:
+        make_folder(self._folder / OWN)
+        async with self._faults_prepared(), self._cast as client:
             for told in await client.startup(STARTUP_TIMEOUT_S):
                 self._startup = self._startup or told
                 self._assert_as_asked(told)
@@ -181,36 +179,11 @@ class LiveTrial:
                 await self._play(load_script(self._spec.workload), client, faults)
             await self._play(heal_script(flush_timeout_ms(self._spec.config)), client, faults)
             self._left_out = client.left_out
-        self._trace = await asyncio.to_thread(self._traces, own)
+        self._trace = await asyncio.to_thread(self._casting.traces)
         await self._witnessed_to_the_end()
         await self._lane.assert_pristine()
         self._assert_nobody_came_around()
         self._log = [row for topic in topics for row in await self._cluster.read_log(topic, self._meter)]
-
-    def _conversations(self, own: Path) -> dict[str, Conversation]:
-        """Return the conversation with each producer. The first one has the trial's usual files."""
-        launch, found = self._client.launch, {}
-        for name in self._names:
-            trace = {TRACE_ENV: str((own / _named(TRACE, name)).resolve())} if self._is_traced else {}
-            found[name] = Conversation(
-                replace(launch, env={**launch.env, **trace}),
-                self._folder / _named(LOG_OF_CLIENT, name),
-                heard_as(self._names, name, self._hear),
-                meter=self._meter,
-            )
-        return found
-
-    def _traces(self, own: Path) -> tuple[Any, ...]:
-        """Return the traces of all producers, with the name of each but the first in its rows."""
-        found = {name: read_trace(own / _named(TRACE, name), self._meter) for name in self._names}
-        return tuple(
-            row if name == PRODUCER else {**row, BY: name} for name, rows in found.items() for row in rows
-        )
-
-    def _own_folder(self) -> Path:
-        own = self._folder / OWN
-        make_folder(own)
-        return own
 
     @property
     def active_faults(self) -> list[str]:
@@ -236,7 +209,7 @@ class LiveTrial:
         self._history.append(event)
         self._injector.heard(event)
 
-    async def _play(self, script: Script, client: Producers, faults: asyncio.Task[None]) -> None:
+    async def _play(self, script: Script, client: Cast, faults: asyncio.Task[None]) -> None:
         """Do the script's steps. After a crash, the client's records are in the log, and its events in the history."""
         step = next(script, None)
         while step is not None:
@@ -258,7 +231,7 @@ class LiveTrial:
                 continue
             return
 
-    async def _do(self, step: Step, client: Producers, faults: asyncio.Task[None]) -> None:
+    async def _do(self, step: Step, client: Cast, faults: asyncio.Task[None]) -> None:
         match step:
             case HandOver(numbers):
                 await self._hand_over(client, numbers)
@@ -289,14 +262,14 @@ class LiveTrial:
         if phase is Phase.LOAD:
             self._injector.load_began(self._phase_ns)
 
-    async def _await_pending(self, client: Producers) -> None:
+    async def _await_pending(self, client: Cast) -> None:
         patience = Patience(self._spec.config, self._not_set, self._phase_ns, self._kind.api)
         await client.until(
             lambda: patience.is_over(self._history, self._frames, time.monotonic_ns()),
             patience.longest_ms / 1000,
         )
 
-    async def _hand_over(self, client: Producers, numbers: range) -> None:
+    async def _hand_over(self, client: Cast, numbers: range) -> None:
         command = self._kind.command(self._spec, self._run_id, self._topic, numbers)
         try:
             async with asyncio.timeout(HAND_OVER_S):
@@ -357,7 +330,7 @@ class LiveTrial:
             client=_about(self._startup),
             not_set=self._not_set,
             left_out=sum(self._left_out.values()),
-            left_outs=self._left_out if len(self._names) > 1 else {},
+            left_outs=self._left_out if len(self._left_out) > 1 else {},
             harness_stalls=tuple(self._pulse.stalls),
         )
         return Evidence(
@@ -369,12 +342,6 @@ class LiveTrial:
             self._trace,
             stopped,
         )
-
-
-def _named(file: str, producer: str) -> str:
-    """Return the file's name for this producer: that of the first one is unchanged."""
-    stem, _, kind = file.rpartition(".")
-    return file if producer == PRODUCER else f"{stem}-{producer}.{kind}"
 
 
 def _about(startup: StartupComplete | None) -> dict[str, str | int | bool | list[str] | None]:

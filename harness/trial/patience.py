@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from harness.model.consumer_contract import RecordsConsumed
 from harness.model.contract import WHOLE_OPS, AnyEvent, OpComplete
 from harness.model.rows import Frame, FrameKind
 from harness.model.units import NS_PER_MS
@@ -23,14 +24,17 @@ from harness.model.verdicts import Outcome
 #: The settings by which a client may wait before its next step.
 TIMEOUTS = (
     "delivery.timeout.ms",
+    "heartbeat.interval.ms",
     "linger.ms",
     "max.block.ms",
+    "max.poll.interval.ms",
     "metadata.max.age.ms",
     "reconnect.backoff.max.ms",
     "reconnect.backoff.ms",
     "request.timeout.ms",
     "retry.backoff.max.ms",
     "retry.backoff.ms",
+    "session.timeout.ms",
     "socket.connection.setup.timeout.max.ms",
     "socket.connection.setup.timeout.ms",
 )
@@ -67,6 +71,8 @@ def progress_ns(history: Iterable[AnyEvent], frames: Iterable[Frame], api: str) 
         if isinstance(event, OpComplete) and event.op not in WHOLE_OPS:
             results = zip(event.complete_ns, event.outcome, strict=True)
             yield from (complete_ns for complete_ns, outcome in results if outcome == Outcome.OK)
+        elif isinstance(event, RecordsConsumed):
+            yield event.polled_ns
     for frame in frames:
         if frame.api != api:
             continue

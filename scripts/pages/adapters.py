@@ -13,7 +13,7 @@ from harness.adapter.life import LIFE, Life
 from harness.model.consumer_contract import ConsumerCommand
 from harness.model.contract import (
     CONTRACT_VERSION,
-    AnyEvent,
+    ClientEvent,
     Close,
     Command,
     Configure,
@@ -130,7 +130,7 @@ def pages() -> dict[str, str]:
         table(("`cmd`", "fields", "what"), _messages(COMMANDS)),
         "### Events\n",
         f"Each also has {_fields(Event, SET_BY_THE_HARNESS)}. Events with other names are noted and left out.\n",
-        table(("`name`", "fields", "what"), _messages(AnyEvent.__args__, Event.__struct_fields__)),
+        table(("`name`", "fields", "what"), _messages(ClientEvent.__args__, Event.__struct_fields__)),
         "### The order of events\n",
         table(("while it is", "these may follow, with the next state"), _life()),
         "## The test-suite\n",

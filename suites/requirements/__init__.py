@@ -12,6 +12,7 @@ from suites.requirements.behaviour import Behaviour, Group
 from suites.requirements.closing import CLOSING
 from suites.requirements.configuration import CONFIGURATION
 from suites.requirements.connections import CONNECTIONS
+from suites.requirements.consuming import COMMIT, FETCH
 from suites.requirements.delivery import DELIVERY
 from suites.requirements.idempotence import IDEMPOTENCE
 from suites.requirements.in_flight import IN_FLIGHT, REQUEST_TIMEOUT
@@ -39,7 +40,7 @@ CLIENT_GROUPS = (
     CONFIGURATION,
 )
 
-GROUPS = (*CLIENT_GROUPS, DELIVERY, LIVENESS)
+GROUPS = (*CLIENT_GROUPS, FETCH, COMMIT, DELIVERY, LIVENESS)
 
 
 def behaviours() -> dict[str, Behaviour]:

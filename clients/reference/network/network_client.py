@@ -3,8 +3,7 @@
 One ``poll`` is one round, always in the same order: requests that were aborted between rounds, finished writes,
 responses, lost connections, an idle connection, new connections, setups and requests that timed out, a rebootstrap.
 The completion callbacks run last. A request that was accepted completes exactly once: with a body, as disconnected, or
-as unsupported by the broker. A response that arrives after a timeout is never applied, because the timeout closes the
-connection (NET-TMO-05).
+as unsupported. A response after a timeout is never applied, because the timeout closes the connection (NET-TMO-05).
 """
 
 from __future__ import annotations

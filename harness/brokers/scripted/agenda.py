@@ -28,7 +28,7 @@ class Clock(Protocol):
     now_ns: int
 
     def at(self, when_ns: int, action: Callable[[], None]) -> object:
-        """Call ``action`` at that time, or now if it is over."""
+        """Call ``action`` at that time, or now if it has ended."""
 
 
 class Timer:

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from harness.judging.completeness import frames, history, log, trace
+from harness.judging.completeness import frames, group, history, log, trace
 from harness.model.anomaly import ReasonKind
 from harness.model.evidence import Evidence
-from harness.model.parts import producers, topics
+from harness.model.parts import processes, producers, topics
 from harness.model.rows import Reason
 
 PHASES_LACK = ReasonKind("phases-incomplete", "the trial's phases are incomplete or out of order")
@@ -60,17 +60,23 @@ def _of_each(divided: Callable[[Evidence], list[Evidence]], rule: Rule) -> Rule:
     return each
 
 
+def _of_producers(rule: Rule) -> Rule:
+    """Return a rule that holds if ``rule`` does, or if the clients consume what the harness wrote."""
+    return lambda evidence: None if group.reads(evidence) else rule(evidence)
+
+
 RULES: tuple[Rule, ...] = (
     _phases,
     _client,
     _faults,
-    _of_each(producers, history.numbered),
-    _of_each(producers, history.kept_the_contract),
-    _of_each(producers, history.ended),
+    _of_each(processes, history.numbered),
+    _of_each(processes, history.kept_the_contract),
+    _of_each(processes, history.ended),
     frames.connections,
     frames.exchanges,
     _of_each(topics, log.offsets),
     _of_each(topics, log.answered),
-    _of_each(topics, frames.requests),
-    _of_each(producers, trace.told),
+    _of_producers(_of_each(topics, frames.requests)),
+    _of_producers(_of_each(producers, trace.told)),
+    group.members,
 )

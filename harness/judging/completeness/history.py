@@ -10,9 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import pairwise
+from typing import Any
+
+import msgspec
 
 from harness.adapter.protocol_rules import ProtocolRules, RuleBroken, Unknown
 from harness.model.anomaly import ReasonKind
+from harness.model.consumer_contract import CONSUMER_OPS, ConsumerCommand
 from harness.model.contract import (
     CRASHED,
     AnyEvent,
@@ -30,6 +34,7 @@ from harness.model.contract import (
     UnknownCommand,
 )
 from harness.model.evidence import Evidence
+from harness.model.harness_events import HarnessEvent, MemberKilled
 from harness.model.rows import Reason
 from harness.model.units import NS_PER_MS
 from harness.plugins import registry
@@ -38,6 +43,15 @@ from harness.trial.patience import CLOSE_TIMEOUT_MS
 HISTORY_LACKS = ReasonKind(
     "history-incomplete", "the client's history is incomplete: {told}, at event {position}"
 )
+#: The fields that evidence does not have of a call that a consumer completed.
+CALLS: dict[str, dict[str, Any]] = {op: {} for op in CONSUMER_OPS} | {
+    "assign": {"partitions": []},
+    "seek": {"position": {"topic": "", "partition": 0, "offset": 0}},
+    "pause": {"partitions": []},
+    "resume": {"partitions": []},
+    "process": {"processing_ms": 0},
+    "throw": {"callback": ""},
+}
 BROKEN = "an event contradicts those before it"
 
 
@@ -51,6 +65,8 @@ def numbered(evidence: Evidence) -> Reason | None:
     left_out = 0
     for position, (before, after) in enumerate(pairwise(history), 1):
         step = after.seq - before.seq
+        if isinstance(after, HarnessEvent) or isinstance(before, HarnessEvent):
+            continue
         if step == 0 and isinstance(after, OpComplete) and after.is_unnumbered:
             continue
         if not 1 <= step <= 1 + evidence.record.left_out - left_out:
@@ -72,6 +88,8 @@ def kept_the_contract(evidence: Evidence) -> Reason | None:
     for command in _commands(evidence):
         rules.asked(command)
     for position, event in enumerate(evidence.history):
+        if isinstance(event, HarnessEvent):
+            continue
         try:
             rules.stored(event, now_ns)
         except RuleBroken as broken:
@@ -99,6 +117,8 @@ def _commands(evidence: Evidence) -> Iterator[Command | Unknown]:
                 yield Configure(
                     event.id, evidence.record.run_id, evidence.producer, workload.role, dict(names), own
                 )
+            case OpInvoke(op=op) | OpComplete(op=op) if op in CALLS:
+                yield msgspec.convert({"cmd": op, "id": event.id} | CALLS[op], ConsumerCommand)
             case UnknownCommand():
                 yield Unknown(event.cmd, event.id)
     # At most as many as the plan has, whatever the events claim.
@@ -132,7 +152,9 @@ def ended(evidence: Evidence) -> Reason | None:
 
 def _has_ended(evidence: Evidence) -> bool:
     last, phases = evidence.history[-1], evidence.record.phases
-    if isinstance(last, ShutdownComplete) or (isinstance(last, Fatal) and last.error == CRASHED):
+    if isinstance(last, ShutdownComplete | MemberKilled) or (
+        isinstance(last, Fatal) and last.error == CRASHED
+    ):
         return True
     late_ns = (phases.final_ns or 0) + CLOSE_TIMEOUT_MS * NS_PER_MS
     closed_in_time = any(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from harness.adapter.life import LIFE, Life
 from harness.adapter.protocol_rules import ProtocolRules, RuleBroken, Unknown
-from harness.model.contract import AnyEvent, Close, Configure, Flush, Stats
+from harness.model.contract import ClientEvent, Close, Configure, Flush, Stats
 from harness.workloads.produce.commands import Produce
 from testkit.codes import raises_code
 
@@ -251,7 +251,7 @@ PATHS: dict[Life, list[str]] = {
 
 
 @pytest.mark.parametrize("life", Life)
-@pytest.mark.parametrize("kind", get_args(AnyEvent))
+@pytest.mark.parametrize("kind", get_args(ClientEvent))
 def test_each_state_accepts_the_events_of_its_table_only(life, kind):
     name = kind.__struct_config__.tag
     commands = [Configure(1, "r", "p1", "producer", {}), Unknown("dance", 2)]

@@ -19,6 +19,8 @@ READ = {
     "lost": 0.01,
     "duplicated": 0.02,
     "reordered": 0.03,
+    "missed": 0.04,
+    "redelivered": 0.05,
     "longest_gap": 1_500.0,
     "recovery": 250.0,
     "latency_p50": 2.5,
@@ -40,7 +42,7 @@ WHOLE = Availability(
     requests=200,
     request_bytes=48_000,
 )
-COUNTS = {"lost": 4, "duplicated": 8, "reordered": 12}
+COUNTS = {"lost": 4, "duplicated": 8, "reordered": 12, "missed": 16, "redelivered": 20}
 
 
 def test_each_metric_is_read_from_the_verdict(trial):

@@ -1,7 +1,7 @@
 """Fetch: records from several partitions at once, within a session, as soon as there are enough of them.
 
-A request with too few bytes waits until records arrive, a partition can no longer be read, or its maximum wait is over
-(``DelayedFetch``).
+A request with too few bytes waits until records arrive, a partition can no longer be read, or its maximum wait has
+ended (``DelayedFetch``).
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def test_a_requirement_has_its_sentence_source_level_and_how_it_is_judged(explai
 
 
 def test_a_requirement_that_is_not_judged_yet_says_why(explained):
-    assert explained("E2E-DEL-04")["not yet"] == "there is no consumer yet"
+    assert explained("E2E-DEL-05")["not yet"] == "there are no transactions yet"
 
 
 def test_a_client_has_its_versions_settings_codecs_known_failures_and_upstream_issues(explained):

@@ -1,0 +1,49 @@
+"""Events that the harness adds to the history of a trial whose clients consume: what it wrote, did and read back.
+
+They carry the name of the process that they are about, or :data:`HARNESS`. No client may output one.
+"""
+
+from __future__ import annotations
+
+from harness.model.consumer_contract import Position
+from harness.model.event import Event, Int64
+
+#: The process of events that are about no member. No member has this name.
+HARNESS = "harness"
+
+
+class RecordsWritten(Event, frozen=True, kw_only=True, tag="records_written"):
+    """The harness wrote records to the trial's topic. Columns: number, partition, offset. It began at ``invoke_ns``."""
+
+    numbers: list[Int64]
+    partitions: list[Int64]
+    offsets: list[Int64]
+    invoke_ns: Int64
+
+
+class MemberStarted(Event, frozen=True, kw_only=True, tag="member_started"):
+    """The harness has asked a new process to join. ``member`` is the place that it takes, such as "m1"."""
+
+    member: str
+
+
+class MemberKilled(Event, frozen=True, kw_only=True, tag="member_killed"):
+    """The harness has killed a member's process (SIGKILL). It is the last event of the process."""
+
+
+class MemberFrozen(Event, frozen=True, kw_only=True, tag="member_frozen"):
+    """The harness has stopped a member's process (SIGSTOP)."""
+
+
+class MemberThawed(Event, frozen=True, kw_only=True, tag="member_thawed"):
+    """The harness has continued a member's process (SIGCONT)."""
+
+
+class GroupCommitted(Event, frozen=True, kw_only=True, tag="group_committed"):
+    """The offsets that the group has committed, as its coordinator stores them after the trial."""
+
+    group: str
+    offsets: list[Position]
+
+
+HarnessEvent = RecordsWritten | MemberStarted | MemberKilled | MemberFrozen | MemberThawed | GroupCommitted

@@ -1,0 +1,50 @@
+"""What the harness writes for the members of a group, and what it asks of each of them. Pure.
+
+Records are numbered from 0 in the order in which they are written. A record's partition, key and value depend only on
+its number, so a reader of the log knows which it is.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.model.consumer_contract import Assign, ConsumerCommand, Position, Subscribe
+from harness.model.spec import TrialSpec
+from harness.model.verdicts import Guarantee
+from harness.model.written import Written
+from harness.workloads.produce.commands import key_of, value_of
+
+#: How a member commits under a guarantee, unless it commits automatically.
+COMMITS: Final = {Guarantee.AT_MOST_ONCE: "sync-first", Guarantee.AT_LEAST_ONCE: "sync"}
+AUTO: Final = "enable.auto.commit"
+
+
+def written(spec: TrialSpec, run_id: str, topic: str, numbers: range) -> Written:
+    """Return the records of these numbers. Partitions take turns."""
+    workload = spec.workload
+    return Written(
+        id=0,
+        topic=topic,
+        first=numbers.start,
+        keys=[key_of(workload, n) for n in numbers],
+        values=[value_of(workload, run_id, topic, n) for n in numbers],
+        partitions=[n % workload.partitions for n in numbers],
+    )
+
+
+def members(spec: TrialSpec) -> tuple[str, ...]:
+    """Return the members with which a trial begins."""
+    return tuple(f"m{number}" for number in range(1, spec.workload.params.get("members", 1) + 1))
+
+
+def begin(spec: TrialSpec, topic: str) -> ConsumerCommand:
+    """Return the first command of every member: to subscribe, or to assign itself all partitions."""
+    commit = "auto" if spec.config.get(AUTO) else COMMITS[spec.guarantee]
+    params = spec.workload.params
+    if params.get("commit_async") and commit == "sync":
+        commit = "async"
+    processing_ms = params.get("processing_ms", 0)
+    if params.get("assign"):
+        places = [Position(topic, partition, -1) for partition in range(spec.workload.partitions)]
+        return Assign(0, places, commit, processing_ms)
+    return Subscribe(0, [topic], None, commit, processing_ms)

@@ -1,0 +1,1 @@
+"""What the histories of a group's members say: which partitions they owned, what they processed and committed."""

@@ -1,0 +1,89 @@
+"""# committed-early
+
+## What it does
+
+Compares each successful commit of a member that commits after processing with what its process had been given and
+had processed by then.
+
+## Why it is bad
+
+A commit says that everything before its offset is done. If the process dies now, the records between what it has
+processed and what it has committed are never delivered again.
+
+## How it is judged per guarantee
+
+- **at-least-once**: forbidden for commits of the application. Automatic commits are not judged here.
+- **at-most-once**: not judged; such a member commits before it processes, on purpose.
+
+## What it needs
+
+The members' histories.
+
+## References
+
+CSM-OFC-06 (``OffsetAndMetadata``, ``SubscriptionState#allConsumed``): the committed value is the next offset to read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.model.anomaly import Anomaly, Sample
+from harness.model.consumer_contract import OffsetsCommitted, Position, RecordsConsumed
+from harness.model.evidence import Evidence
+from harness.model.rows import Finding
+from harness.model.verdicts import Guarantee, Level
+from harness.plugins.check import Check, Requirement
+
+EARLY = Anomaly("committed-early", "{count:commit} of an offset beyond what its member had processed")
+
+
+def run(evidence: Evidence) -> list[Finding]:
+    """Return at most one finding, which counts partitions of commits."""
+    early: list[Sample] = [
+        {"member": member, "partition": at.partition, "offset": at.offset, "processed": processed}
+        for member, at, processed in _commits(evidence)
+        if at.offset > processed
+    ]
+    return [EARLY.found(len(early), early)] if early else []
+
+
+def _commits(evidence: Evidence) -> Iterator[tuple[str, Position, int]]:
+    """Yield each commit of the application that succeeded, and the offset up to which it was justified.
+
+    A commit is justified by what its process has processed, or by what the group may have committed before: a commit
+    that failed may have been stored.
+    """
+    processed: dict[tuple[str, int], int] = {}
+    committed: dict[int, int] = {}
+    for event in sorted(evidence.history, key=lambda each: each.mono_ns):
+        member = str(event.producer or "")
+        if isinstance(event, RecordsConsumed):
+            for part in event.partitions:
+                if part.topic == evidence.record.topic and part.offsets:
+                    key = member, part.partition
+                    processed[key] = max(processed.get(key, 0), part.max_offset + 1)
+        elif isinstance(event, OffsetsCommitted):
+            for at in event.offsets:
+                if at.topic != evidence.record.topic:
+                    continue
+                justified = max(processed.get((member, at.partition), 0), committed.get(at.partition, 0))
+                if event.success and event.how != "auto":
+                    yield member, at, justified
+                committed[at.partition] = max(committed.get(at.partition, 0), at.offset)
+
+
+def _arises(evidence: Evidence) -> int:
+    return sum(1 for _ in _commits(evidence))
+
+
+CHECK = Check(
+    name="committed-early",
+    summary="Commits of offsets beyond what their member had processed.",
+    requirements=(Requirement("CSM-OFC-06", Level.MUST, arises=_arises),),
+    guarantees=frozenset({Guarantee.AT_LEAST_ONCE}),
+    requires=frozenset({"history"}),
+    killed_mutant="",
+    run=run,
+    workloads=frozenset({"consume"}),
+)

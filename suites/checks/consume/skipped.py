@@ -1,0 +1,83 @@
+"""# skipped
+
+## What it does
+
+Looks for records of the log that no member of the group was given, although the group went past them: a later record
+of the partition was delivered, or a later offset was committed.
+
+## Why it is bad
+
+The group will never read these records again. To the application they are lost, although the broker has them.
+
+## How it is judged per guarantee
+
+- **at-least-once**: forbidden. One is enough.
+- **at-most-once**: not judged; a member that commits before it processes may skip what it was about to process.
+
+A record that the group has not reached is not skipped (see ``undelivered``).
+
+## What it needs
+
+The members' histories, every partition read to its end, and the offsets that the coordinator stores after the trial.
+
+## References
+
+E2E-DEL-04, CSM-FET-02 (``CompletedFetch``). Jepsen's ``poll-skip`` and ``lost-write``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harness.model.anomaly import Anomaly, Sample
+from harness.model.evidence import Evidence
+from harness.model.harness_events import GroupCommitted
+from harness.model.rows import Finding
+from harness.model.verdicts import Guarantee, Level
+from harness.plugins.check import Check, Requirement
+from harness.workloads.consume import accounting
+
+SKIPPED = Anomaly("skipped", "{count:record} of the log passed over without being delivered to any member")
+
+
+def passed(evidence: Evidence) -> dict[int, int]:
+    """Return partition -> the first offset that the group has not gone past."""
+    ends: dict[int, int] = {}
+    for each in accounting.deliveries(evidence):
+        ends[each.partition] = max(ends.get(each.partition, 0), each.offset + 1)
+    for event in evidence.history:
+        if isinstance(event, GroupCommitted):
+            for at in event.offsets:
+                if at.topic == evidence.record.topic:
+                    ends[at.partition] = max(ends.get(at.partition, 0), at.offset)
+    return ends
+
+
+def run(evidence: Evidence) -> list[Finding]:
+    """Return at most one finding, which counts the records."""
+    ends = passed(evidence)
+    skipped = [place for place in accounting.missed(evidence) if place[1] < ends.get(place[0], 0)]
+    return [SKIPPED.found(len(skipped), _samples(skipped))] if skipped else []
+
+
+def _samples(places: Iterable[tuple[int, int]]) -> Iterable[Sample]:
+    return ({"partition": partition, "offset": offset} for partition, offset in places)
+
+
+def _delivered(evidence: Evidence) -> int:
+    return len(accounting.deliveries(evidence))
+
+
+CHECK = Check(
+    name="skipped",
+    summary="Records of the log that the group went past and no member was given.",
+    requirements=(
+        Requirement("E2E-DEL-04", Level.MUST, arises=_delivered),
+        Requirement("CSM-FET-02", Level.SHOULD, arises=_delivered),
+    ),
+    guarantees=frozenset({Guarantee.AT_LEAST_ONCE}),
+    requires=frozenset({"history", "log"}),
+    killed_mutant="",
+    run=run,
+    workloads=frozenset({"consume"}),
+)

@@ -1,0 +1,226 @@
+"""Faults that act on members of a group, tried on processes that read a file in place of a broker."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.adapter.member import MemberConversation
+from harness.model.consumer_contract import RecordsConsumed, Subscribe
+from harness.model.contract import AnyEvent, ShutdownComplete, Stats
+from harness.model.evidence import Evidence
+from harness.model.harness_events import (
+    HARNESS,
+    GroupCommitted,
+    MemberFrozen,
+    MemberKilled,
+    MemberStarted,
+    MemberThawed,
+    RecordsWritten,
+)
+from harness.model.payload import Identity, encode
+from harness.model.rows import FaultRow
+from harness.model.spec import AtTime, FaultSpec
+from harness.model.written import Written
+from harness.plugins.fault import LiveLane
+from harness.plugins.registry import fault
+from harness.running.members import Members
+from testkit.members import FileContents, launch
+
+TOPIC = "t"
+LONG_MS = 600_000
+
+
+class Group:
+    """Two members of a file's group, the history of their trial, and faults on them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.history: list[AnyEvent] = []
+        file = folder / "records"
+        self.members = Members(
+            ("m1", "m2"),
+            lambda name, hear: MemberConversation(launch(file), folder / f"{name}.log", hear),
+            Subscribe(0, [TOPIC]),
+            FileContents(file),
+            TOPIC,
+            self._hear,
+        )
+        self.lane = LiveLane((), None, None, TOPIC, 1, self.members)  # type: ignore[arg-type]
+        self._written = 0
+        self._news = asyncio.Event()
+
+    def _hear(self, event: AnyEvent) -> None:
+        self.history.append(event)
+        self._news.set()
+
+    async def write(self) -> int:
+        """Write one record and return its number."""
+        n = self._written
+        self._written += 1
+        value = encode(Identity("r", TOPIC, "p1", n), 0)
+        await self.members.load("", Written(0, TOPIC, n, [None], [value], [0]))
+        return n
+
+    async def until(self, seen: Callable[[], bool]) -> None:
+        """Wait for ``seen()`` after an event."""
+        async with asyncio.timeout(30):
+            while not seen():
+                self._news.clear()
+                await self._news.wait()
+
+    def of(self, kind: type[AnyEvent], process: str) -> list[AnyEvent]:
+        """Return the events of a kind of a process."""
+        return [event for event in self.history if isinstance(event, kind) and event.producer == process]
+
+    async def delivered_to(self, process: str) -> None:
+        """Write a record and wait until the process delivers it."""
+        await self.write()
+        before = len(self.of(RecordsConsumed, process))
+        await self.until(lambda: len(self.of(RecordsConsumed, process)) > before)
+
+    async def under(self, kind: str, during: Callable[[], object], **params: int) -> int:
+        """Inject a fault on the first member, await what ``during`` returns, heal, and return the fault's effect."""
+        spec = FaultSpec(kind, AtTime(0), LONG_MS, params)
+        began_ns = asyncio.get_running_loop().time() * 1e9
+        await fault(kind).inject_live(spec, self.lane)
+        await during()  # type: ignore[misc]
+        await fault(kind).heal_live(spec, self.lane)
+        ended_ns = asyncio.get_running_loop().time() * 1e9
+        row = FaultRow(0, spec, None, (int(began_ns) - 1, int(ended_ns) + 1))
+        evidence = Evidence(None, tuple(self.history), (), (row,), ())  # type: ignore[arg-type]
+        return fault(kind).effect(row, evidence).count
+
+
+def played(folder: Path, play: Callable[[Group], object]) -> Group:
+    """Run a group with two members, and close it."""
+    group = Group(folder)
+
+    async def run() -> None:
+        async with group.members:
+            await group.members.startup(30)
+            await group.members.configure("r", {}, role="consumer", own={})
+            await play(group)  # type: ignore[misc]
+            await group.members.close(10_000)
+
+    asyncio.run(run())
+    return group
+
+
+@pytest.mark.control(
+    "member_join",
+    client="another process of the client joins, delivers records, and closes at the end",
+    broker="not asked: the scenarios with the fault see its rebalances",
+    untouched="the other member delivers records during the fault and afterwards",
+)
+def test_a_member_joins_and_leaves(tmp_path: Path) -> None:
+    async def play(group: Group) -> None:
+        async def during() -> None:
+            await group.delivered_to("m3")
+            assert group.members.processes == ("m1", "m2", "m3")
+
+        assert await group.under("member_join", during) == 1
+        assert group.members.processes == ("m1", "m2")
+        await group.delivered_to("m1")
+
+    group = played(tmp_path, play)
+    assert group.of(ShutdownComplete, "m3")
+
+
+@pytest.mark.control(
+    "member_kill",
+    client="the process ends without a word; a successor in its place delivers records at the end",
+    broker="not asked: the scenarios with the fault see the member expire",
+    untouched="the other member delivers records during the fault and afterwards",
+)
+def test_a_killed_member_is_succeeded(tmp_path: Path) -> None:
+    async def play(group: Group) -> None:
+        async def during() -> None:
+            assert group.members.processes == ("m2",)
+            await group.delivered_to("m2")
+
+        assert await group.under("member_kill", during) == 1
+        await group.delivered_to("m1-2")
+
+    group = played(tmp_path, play)
+    of_it = [event for event in group.history if event.producer == "m1"]
+    assert isinstance(of_it[-1], MemberKilled) and of_it[-1].seq == of_it[-2].seq + 1
+    assert not group.of(ShutdownComplete, "m1") and group.of(ShutdownComplete, "m1-2")
+
+
+@pytest.mark.control(
+    "member_leave",
+    client="the process closes and ends; a successor in its place delivers records at the end",
+    broker="not asked: the scenarios with the fault see the member leave",
+    untouched="the other member delivers records during the fault and afterwards",
+)
+def test_a_leaving_member_is_succeeded(tmp_path: Path) -> None:
+    async def play(group: Group) -> None:
+        async def during() -> None:
+            assert group.members.processes == ("m2",)
+            await group.delivered_to("m2")
+
+        assert await group.under("member_leave", during) == 1
+        await group.delivered_to("m1-2")
+
+    group = played(tmp_path, play)
+    assert group.of(ShutdownComplete, "m1") and not group.of(MemberKilled, "m1")
+
+
+@pytest.mark.control(
+    "member_freeze",
+    client="the process reports nothing until the end, and goes on then",
+    broker="not asked: the scenarios with the fault see the member expire",
+    untouched="the other member delivers records during the fault and afterwards",
+)
+def test_a_frozen_member_says_nothing(tmp_path: Path) -> None:
+    async def play(group: Group) -> None:
+        async def during() -> None:
+            frozen = group.of(MemberFrozen, "m1")
+            assert len(frozen) == 1
+            for _ in range(5):
+                await group.delivered_to("m2")
+            # What it had written before it stopped may still arrive.
+            assert all(event.mono_ns <= frozen[0].mono_ns for event in group.of(Stats, "m1"))
+
+        await group.under("member_freeze", during)
+        await group.delivered_to("m1")
+
+    group = played(tmp_path, play)
+    assert group.of(MemberThawed, "m1")
+
+
+@pytest.mark.control(
+    "slow_processing",
+    client="the process reports records only after it has worked as long as the fault demands",
+    broker="not asked: members commit later",
+    untouched="the other member delivers records during the fault and afterwards",
+)
+def test_a_slow_member_works_longer(tmp_path: Path) -> None:
+    async def play(group: Group) -> None:
+        async def during() -> None:
+            await group.delivered_to("m1")
+            await group.delivered_to("m2")
+
+        assert await group.under("slow_processing", during, processing_ms=200) >= 1
+
+    group = played(tmp_path, play)
+    slow = [each for each in group.of(RecordsConsumed, "m1") if each.mono_ns - each.polled_ns >= 200_000_000]  # type: ignore[attr-defined]
+    assert slow and all(
+        each.mono_ns - each.polled_ns < 200_000_000 for each in group.of(RecordsConsumed, "m2")
+    )  # type: ignore[attr-defined]
+
+
+def test_a_group_is_settled_once_some_member_got_each_record(tmp_path: Path) -> None:
+    async def play(group: Group) -> None:
+        for _ in range(3):
+            await group.write()
+        await group.members.settle(30)
+        assert group.members.settled
+
+    group = played(tmp_path, play)
+    told = [event for event in group.history if event.producer == HARNESS]
+    assert [type(event) for event in told] == [MemberStarted] * 2 + [RecordsWritten] * 3 + [GroupCommitted]
+    assert [event.seq for event in told] == list(range(len(told)))
