@@ -33,7 +33,7 @@ class ConsumerMetadata(Metadata):
     # What is requested
 
     def request_update_for_new_topics(self) -> None:
-        """Request an update at once: the subscription has changed, so earlier requests do not serve it (MET-07)."""
+        """Request an update at once, which responses to earlier requests do not satisfy (MET-07)."""
         self._request_new_topics()
 
     @property

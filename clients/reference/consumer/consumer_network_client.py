@@ -269,13 +269,13 @@ class ConsumerNetworkClient:
             yield from self.wait(timer, wakeup=wakeup)
         return future.is_done
 
-    def await_metadata_update(self, timer: Timer) -> Call[bool]:
+    def await_metadata_update(self, timer: Timer, *, wakeup: bool = True) -> Call[bool]:
         """Request new metadata and wait for it. Return whether it came before ``timer`` expired."""
         version = self._metadata.update_version
         self._metadata.request_update()
-        yield from self.wait(timer)
+        yield from self.wait(timer, wakeup=wakeup)
         while self._metadata.update_version == version and not timer.is_expired:
-            yield from self.wait(timer)
+            yield from self.wait(timer, wakeup=wakeup)
         return self._metadata.update_version > version
 
     def ensure_fresh_metadata(self, timer: Timer) -> Call[bool]:
