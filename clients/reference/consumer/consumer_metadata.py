@@ -14,6 +14,7 @@ from clients.reference.consumer.errors import ConsumerError, InvalidTopicError, 
 from clients.reference.consumer.subscription.positions import LeaderAndEpoch, TopicPartition
 from clients.reference.consumer.subscription.subscription_state import SubscriptionState
 from clients.reference.metadata.metadata import Metadata, MetadataRequest
+from clients.reference.metadata.topic_metadata import NO_EPOCH
 from clients.reference.ports import Jitter
 from clients.reference.telemetry.trace import Trace
 
@@ -40,6 +41,11 @@ class ConsumerMetadata(Metadata):
     def is_update_requested(self) -> bool:
         """Whether an update is needed, even if its time has not come."""
         return self._need_full or self._need_partial
+
+    @property
+    def has_all_topics(self) -> bool:
+        """Whether a response has come for all topics that were requested as new."""
+        return not self._need_partial
 
     def next_question(self, now_ms: int) -> MetadataRequest:
         """Return a request for all topics of the cluster if there is a pattern, else for all topics in use."""
@@ -80,9 +86,21 @@ class ConsumerMetadata(Metadata):
     # Queries
 
     def leader_and_epoch(self, partition: TopicPartition) -> LeaderAndEpoch:
-        """Return the current leader and its epoch. None for what is unknown."""
-        known = self.current_leader(partition)
+        """Return the current leader and its epoch. None for what is unknown.
+
+        The leader is unknown while another source has named a newer epoch than metadata.
+        """
+        known, newest = self.current_leader(partition), self._epochs.newest(partition)
+        if newest > known.epoch:
+            return LeaderAndEpoch(None, newest)
         return LeaderAndEpoch(known.leader, known.epoch if known.epoch >= 0 else None)
+
+    def update_last_seen_epoch(self, partition: TopicPartition, epoch: int) -> None:
+        """Note the leader epoch of a committed offset. One that is newer than metadata requires an update (MET-04)."""
+        known = self.topics.get(partition[0])
+        if known is not None and NO_EPOCH < self._epochs.newest(partition) < epoch:
+            self._epochs.believes(partition, known.topic_id, epoch)
+            self.request_update()
 
 
 def _refusal(refused: Mapping[str, set[str]]) -> ConsumerError | None:

@@ -124,6 +124,10 @@ class ConsumerNetworkClient:
         """Return the best node for a request that any broker can answer, or None."""
         return self._client.least_loaded_node(now_ms)
 
+    def has_ready_node(self) -> bool:
+        """Return whether any broker can be used now."""
+        return self._client.has_ready_node()
+
     def is_unavailable(self, node_id: int, now_ms: int) -> bool:
         """Return whether the node's connection has failed and may not be tried again yet."""
         usable_ms = self._client.usable_at_ms(node_id, now_ms)

@@ -314,23 +314,16 @@ class AbstractCoordinator(ABC):
             self._heartbeats_enabled = False
             return None
         if self.lookup.is_unknown:
-            if self.heartbeat.poll_expired:
-                self._poll_interval_is_over()
-                return None
             return self.lookup.find_in_background()
         if self.heartbeat.session_expired:
             self.lookup.lost("no heartbeat was answered for session.timeout.ms")
-            self.heartbeat.reset_session_timeout()
-            return self._clock.now_ms
+            return self.lookup.find_in_background()
         if self.heartbeat.poll_expired:
-            self._poll_interval_is_over()
+            self.maybe_leave_group("max.poll.interval.ms is over without a poll")
             return None
         if self.heartbeat.is_due:
             self._send_heartbeat()
         return self.heartbeat.next_ms
-
-    def _poll_interval_is_over(self) -> None:
-        self.maybe_leave_group("max.poll.interval.ms is over without a poll")
 
     def _send_heartbeat(self) -> None:
         self.heartbeat.sent()

@@ -73,7 +73,7 @@ class CoordinatorLookup:
     # Lookups
 
     def find(self) -> RequestFuture[None]:
-        """Return the lookup in progress, or start one at any broker. After a failure, that failure until a backoff ends."""
+        """Return the lookup in progress, or start one at any broker. A failed one counts until its backoff ends."""
         now_ms = self._clock.now_ms
         if self._future is not None and (not self._future.is_done or now_ms < self._look_again_ms):
             return self._future
