@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from clients.reference.common.backoff import ExponentialBackoff
 from clients.reference.config.consumer_config import ConsumerConfig
@@ -85,8 +86,7 @@ class OffsetCommits:
             if ended.error is None:
                 yield from self._intercepted(ended.offsets)
             if ended.callback is not None:
-                callback, offsets, error = ended.callback, ended.offsets, ended.error
-                yield Invoke(lambda: callback(offsets, error))
+                yield Invoke(partial(ended.callback, ended.offsets, ended.error))
 
     def _intercepted(self, offsets: Offsets) -> Call[None]:
         on_commit = self._on_commit
