@@ -14,7 +14,6 @@ from clients.reference.consumer.errors import ConsumerError, InvalidTopicError, 
 from clients.reference.consumer.subscription.positions import LeaderAndEpoch, TopicPartition
 from clients.reference.consumer.subscription.subscription_state import SubscriptionState
 from clients.reference.metadata.metadata import Metadata, MetadataRequest
-from clients.reference.metadata.topic_metadata import NO_EPOCH
 from clients.reference.ports import Jitter
 from clients.reference.telemetry.trace import Trace
 
@@ -94,13 +93,6 @@ class ConsumerMetadata(Metadata):
         if newest > known.epoch:
             return LeaderAndEpoch(None, newest)
         return LeaderAndEpoch(known.leader, known.epoch if known.epoch >= 0 else None)
-
-    def update_last_seen_epoch(self, partition: TopicPartition, epoch: int) -> None:
-        """Note the leader epoch of a committed offset. One that is newer than metadata requires an update (MET-04)."""
-        known = self.topics.get(partition[0])
-        if known is not None and NO_EPOCH < self._epochs.newest(partition) < epoch:
-            self._epochs.believes(partition, known.topic_id, epoch)
-            self.request_update()
 
 
 def _refusal(refused: Mapping[str, set[str]]) -> ConsumerError | None:

@@ -7,7 +7,7 @@ the end are where a call of the application waits for the network, and where a w
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,6 +57,8 @@ class ConsumerNetworkClient:
         self._unsent: dict[int, deque[_Unsent]] = {}
         self._completed: deque[tuple[RequestFuture[Message], Message | Exception]] = deque()
         self._to_disconnect: list[int] = []
+        #: How many requests have had their outcome.
+        self.outcomes = 0
         self._is_woken = False
         self._wakeups_disabled = False
         self._now_ms = 0
@@ -185,6 +187,7 @@ class ConsumerNetworkClient:
         """Complete the futures. Their listeners may queue further requests."""
         while self._completed:
             future, outcome = self._completed.popleft()
+            self.outcomes += 1
             if isinstance(outcome, Exception):
                 future.fail(outcome)
             else:
@@ -293,12 +296,6 @@ class ConsumerNetworkClient:
         while self.pending(node_id) and not timer.is_expired:
             yield from self.wait(timer)
         return not self.pending(node_id)
-
-    def unsent(self) -> Iterator[tuple[int, Api]]:
-        """Yield (node id, API) of each request that is not sent yet."""
-        for node_id, queue in self._unsent.items():
-            for each in queue:
-                yield node_id, each.request.api
 
 
 def _outcome(response: ClientResponse, api: Api) -> Message | Exception:

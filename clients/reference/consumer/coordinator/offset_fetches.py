@@ -68,7 +68,7 @@ class OffsetFetches:
             if found is None:
                 continue
             if found.leader_epoch is not None:
-                self._metadata.update_last_seen_epoch(partition, found.leader_epoch)
+                self._metadata.learn_epoch(partition, found.leader_epoch)
             if state is not None and state.is_initializing:
                 leader = self._metadata.leader_and_epoch(partition)
                 state.seek_unvalidated(FetchPosition(found.offset, found.leader_epoch, leader))
