@@ -19,6 +19,7 @@ from clients.reference.consumer.components import Components, Parts
 from clients.reference.consumer.consumer_plugins import ConsumerPlugins
 from clients.reference.consumer.consumer_record import ConsumerRecords
 from clients.reference.consumer.coordinator.abstract_coordinator import DEFAULT
+from clients.reference.consumer.coordinator.generation import ConsumerGroupMetadata
 from clients.reference.consumer.errors import ConsumerError
 from clients.reference.consumer.fetch.fetch_collector import Fetch
 from clients.reference.consumer.offset_calls import OffsetCalls
@@ -245,7 +246,7 @@ class ConsumerCore(OffsetCalls):
     # Group
 
     @property
-    def group_metadata(self) -> Any:
+    def group_metadata(self) -> ConsumerGroupMetadata:
         """What a producer needs to commit this consumer's offsets in a transaction."""
         self._must_be_open()
         return self._group("group_metadata()").group_metadata
