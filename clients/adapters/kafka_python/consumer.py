@@ -29,7 +29,7 @@ else:
     from verifiable.consumer import EARLIEST, LATEST
 
 DEFAULTS = kafka.KafkaConsumer.DEFAULT_CONFIG
-Listener = kafka.ConsumerRebalanceListener
+
 UNKNOWN_EPOCH = -1
 
 
@@ -66,7 +66,11 @@ def features() -> tuple[str, ...]:
 class KafkaPythonConsumer(ConsumerAdapter):
     """An adapter for :class:`kafka.KafkaConsumer`."""
 
-    callbacks = ("assigned", "revoked", *(["lost"] if hasattr(Listener, "on_partitions_lost") else []))
+    callbacks = (
+        "assigned",
+        "revoked",
+        *(["lost"] if hasattr(kafka.ConsumerRebalanceListener, "on_partitions_lost") else []),
+    )
 
     def configure(self, config: Mapping[str, Any]) -> tuple[Applied, NotSet]:
         own, not_set = java.translate(config, names(DEFAULTS), (), WHY_NOT, assignors())
@@ -88,7 +92,7 @@ class KafkaPythonConsumer(ConsumerAdapter):
 
     def subscribe(self, topics: Sequence[str], pattern: str | None) -> None:
         listener = _Listener(self.application, self._membership)
-        wanted = {"pattern": pattern} if pattern is not None else {"topics": list(topics)}
+        wanted = {"pattern": rf"(?:{pattern})\Z"} if pattern is not None else {"topics": list(topics)}
         self._begin_with(lambda consumer: consumer.subscribe(listener=listener, **wanted))
 
     def assign(self, positions: Mapping[Place, int]) -> None:
@@ -153,7 +157,7 @@ class KafkaPythonConsumer(ConsumerAdapter):
         self.application.committed({tuple(place): each.offset for place, each in offsets.items()}, error)
 
 
-class _Listener(Listener):  # type: ignore[misc]
+class _Listener(kafka.ConsumerRebalanceListener):  # type: ignore[misc]
     """Passes the client's callbacks on."""
 
     def __init__(self, application: Application, membership: Callable[[], tuple[int, str]]) -> None:

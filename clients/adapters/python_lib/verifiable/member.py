@@ -76,8 +76,7 @@ class Member:
         try:
             error = self._calls[name](command)
         except Exception as failure:
-            traceback.print_exc()
-            error, _ = self.adapter.describe(failure)
+            error = self._survived(name, failure)
         complete(self._output, name, id, invoke_ns, error)
 
     def turn(self) -> None:
@@ -85,10 +84,7 @@ class Member:
         try:
             records = self.adapter.poll(POLL_S)
         except Exception as error:
-            traceback.print_exc()
-            name, retriable = self.adapter.describe(error)
-            told = {"call": "poll", "error": name, "message": str(error), "retriable": retriable}
-            self._output.event("consumer_error", told)
+            self._survived("poll", error)
             self._closing.wait(ERROR_PAUSE_S)
         else:
             if records:
@@ -99,8 +95,15 @@ class Member:
         try:
             return None if self.adapter.close(timeout_s) else "the client is not done"
         except Exception as error:
-            traceback.print_exc()
-            return self.adapter.describe(error)[0]
+            return self._survived("close", error)
+
+    def _survived(self, call: str, failure: Exception) -> str:
+        """Report an exception of the client. Return its name."""
+        traceback.print_exception(type(failure), failure, failure.__traceback__)
+        name, retriable = self.adapter.describe(failure)
+        told = {"call": call, "error": name, "message": str(failure), "retriable": retriable}
+        self._output.event("consumer_error", told)
+        return name
 
     def _can(self, command: Command) -> bool:
         name = command["cmd"]
@@ -139,7 +142,7 @@ class Member:
             self.adapter.commit(offsets)
         except Exception as failure:
             done(failure)
-            return self.adapter.describe(failure)[0]
+            return self._survived("commit", failure)
         done(None)
         return None
 
