@@ -34,8 +34,8 @@ def _either(dice: Dice) -> dict[str, int]:
 
 JOIN = _scenario(
     "join",
-    "A third member joins, reads for two seconds, and leaves.",
-    _once("member_join", (1_800, 2_400), lambda dice: {}),
+    "A third member joins, reads for four seconds, and leaves.",
+    _once("member_join", (4_000, 5_000), lambda dice: {}),
     members.moved,
     "E2E-DEL-04",
     "CSM-FET-02",
