@@ -13,7 +13,8 @@ import msgspec
 
 from clients.adapters.python_lib.verifiable import Adapter, ConfigRefused, Result, run
 from clients.adapters.reference import MUTANT, project_version
-from clients.adapters.reference.consumer import FEATURES, ReferenceConsumer
+from clients.adapters.reference.consumer import ReferenceConsumer
+from clients.adapters.reference.consumer_features import FEATURES
 from clients.reference import KafkaProducer
 from clients.reference.config.producer_config import KEYS
 from clients.reference.errors import SendError

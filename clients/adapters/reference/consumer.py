@@ -17,20 +17,6 @@ if TYPE_CHECKING:
     from clients.adapters.python_lib.verifiable.adapter import Applied, NotSet
     from clients.adapters.python_lib.verifiable.consumer import Place
 
-#: What the consumer can do.
-FEATURES = (
-    "consumer",
-    "group",
-    "cooperative",
-    "static_membership",
-    "read_committed",
-    "assign",
-    "seek",
-    "pause",
-    "pattern",
-    "wakeup",
-)
-
 
 class ReferenceConsumer(ConsumerAdapter):
     """An adapter for :class:`clients.reference.KafkaConsumer`."""
