@@ -53,6 +53,18 @@ async function writeTables() {
   }
 }
 
+// The summary of each check is in one file for all pages (assets/checks.js).
+function nameChecks() {
+  for (const holder of document.querySelectorAll("[data-checks]")) {
+    const lines = holder.textContent.split(" ").map((name) => {
+      const line = document.createElement("span");
+      line.textContent = name in CHECKS ? `${name}: ${CHECKS[name]}` : name;
+      return line;
+    });
+    holder.replaceChildren(...lines);
+  }
+}
+
 async function drawFigures() {
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const axis = { gridcolor: colour("--grid"), linecolor: colour("--line"), zerolinecolor: colour("--line") };
@@ -106,6 +118,7 @@ function restoreFilter(form) {
 }
 
 document.addEventListener("DOMContentLoaded", () => {
+  if (window.CHECKS) nameChecks();
   window.drawn = writeTables();
   if (window.Plotly) {
     window.drawn = window.drawn.then(drawFigures);
