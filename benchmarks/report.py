@@ -73,7 +73,7 @@ def _reported(run: Path) -> dict[str, Any]:
         [Path(sys.executable).with_name("kafka-trial"), "report", run, "--json", "--quiet"],
         stdout=subprocess.PIPE,
     ) as process:
-        most_mb, cpu_s = _used(process)
+        most_mb, most_own_mb, cpu_s = _used(process)
         out = process.stdout.read() if process.stdout else b""
     told = json.loads(out)
     return {
@@ -81,25 +81,30 @@ def _reported(run: Path) -> dict[str, Any]:
         "wall_s": round(time.monotonic() - began, 1),
         "cpu_s": round(cpu_s, 1),
         "most_mb": round(most_mb),
+        "most_own_mb": round(most_own_mb),
         **{f"{stage}_s": seconds for stage, seconds in told.get("seconds", {}).items()},
     }
 
 
-def _used(process: subprocess.Popen[bytes]) -> tuple[float, float]:
-    """Return the most resident memory, in MB, and the CPU time, in s, of a process and its descendants until it ends.
+def _used(process: subprocess.Popen[bytes]) -> tuple[float, float, float]:
+    """Return the most memory, in MB, and the CPU time, in s, of a process and its descendants until it ends.
 
-    Both are sampled, because no process waits for all of the others.
+    The memory is the sum of what is resident, then the same with each shared page counted once. All are sampled,
+    because no process waits for all of the others.
     """
-    root, most_mb, cpu_s = psutil.Process(process.pid), 0.0, dict[psutil.Process, float]()
+    root, most_mb, most_own_mb = psutil.Process(process.pid), 0.0, 0.0
+    cpu_s = dict[psutil.Process, float]()
     while process.poll() is None:
-        now_mb = 0.0
+        now_mb = own_mb = 0.0
         for each in _family(root):
             with suppress(psutil.Error):
-                now_mb += each.memory_info().rss / 1e6
+                memory = each.memory_full_info()
+                now_mb += memory.rss / 1e6
+                own_mb += memory.pss / 1e6
                 cpu_s[each] = sum(each.cpu_times()[:2])
-        most_mb = max(most_mb, now_mb)
+        most_mb, most_own_mb = max(most_mb, now_mb), max(most_own_mb, own_mb)
         time.sleep(PERIOD_S)
-    return most_mb, sum(cpu_s.values())
+    return most_mb, most_own_mb, sum(cpu_s.values())
 
 
 def _family(root: psutil.Process) -> list[psutil.Process]:

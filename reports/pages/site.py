@@ -218,7 +218,8 @@ class _Site:
         for name in ASSETS:
             self._place.write(f"assets/{name}", (static / name).read_bytes())
         checks = {name: safe_line(text) for name, text in self._texts.checks.items()}
-        self._place.write("assets/checks.js", b"window.CHECKS = " + msgspec.json.encode(checks) + b";\n")
+        texts = msgspec.json.encode({"checks": checks, "phases": PHASES})
+        self._place.write("assets/texts.js", b"window.TEXTS = " + texts + b";\n")
         plotly = resources("plotly") / "package_data" / "plotly.min.js"
         self._place.write("assets/plotly.min.js", plotly.read_bytes())
 

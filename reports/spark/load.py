@@ -44,7 +44,7 @@ READ: Mapping[str, Sequence[str]] = {
     "anomalies": ("kind", "n", "partition", "offset", "detail"),
 }  # fmt: skip
 #: The number of rows that are judged at a time, unless a single trial has more.
-ROWS_AT_A_TIME = 100_000
+ROWS_AT_A_TIME = 70_000
 
 
 @dataclass(frozen=True)

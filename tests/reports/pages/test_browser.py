@@ -238,6 +238,7 @@ def test_checks_without_a_finding_are_explained(report: Path, page: Browser) -> 
         "[...document.querySelectorAll('[data-checks] > span')].map((line) => line.textContent)"
     )
     assert f"lost: {TEXTS.checks['lost']}" in lines
+    assert page.value("[...document.querySelectorAll('[data-phase]')].every((name) => name.title.length > 9)")
 
 
 def test_the_address_keeps_the_filters(report: Path, page: Browser) -> None:
