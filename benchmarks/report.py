@@ -16,13 +16,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -69,43 +68,49 @@ def measure(folder: Path, source: Path | None, trials: int, new: int) -> dict[st
 
 
 def _reported(run: Path) -> dict[str, Any]:
-    before, began = _cpu_s(), time.monotonic()
+    began = time.monotonic()
     with subprocess.Popen(
         [Path(sys.executable).with_name("kafka-trial"), "report", run, "--json", "--quiet"],
         stdout=subprocess.PIPE,
     ) as process:
-        most_mb = _most_mb(process)
+        most_mb, most_own_mb, cpu_s = _used(process)
         out = process.stdout.read() if process.stdout else b""
     told = json.loads(out)
     return {
         "exit": process.returncode,
         "wall_s": round(time.monotonic() - began, 1),
-        "cpu_s": round(_cpu_s() - before, 1),
+        "cpu_s": round(cpu_s, 1),
         "most_mb": round(most_mb),
+        "most_own_mb": round(most_own_mb),
         **{f"{stage}_s": seconds for stage, seconds in told.get("seconds", {}).items()},
     }
 
 
-def _most_mb(process: subprocess.Popen[bytes]) -> float:
-    """Return the most resident memory of a process and its children, sampled until it ends."""
-    root, most = psutil.Process(process.pid), 0.0
+def _used(process: subprocess.Popen[bytes]) -> tuple[float, float, float]:
+    """Return the most memory, in MB, and the CPU time, in s, of a process and its descendants until it ends.
+
+    The memory is the sum of what is resident, then the same with each shared page counted once. All are sampled,
+    because no process waits for all of the others.
+    """
+    root, most_mb, most_own_mb = psutil.Process(process.pid), 0.0, 0.0
+    cpu_s = dict[psutil.Process, float]()
     while process.poll() is None:
-        most = max(most, sum(_resident(root)) / 1e6)
+        now_mb = own_mb = 0.0
+        for each in _family(root):
+            with suppress(psutil.Error):
+                memory = each.memory_full_info()
+                now_mb += memory.rss / 1e6
+                own_mb += memory.pss / 1e6
+                cpu_s[each] = sum(each.cpu_times()[:2])
+        most_mb, most_own_mb = max(most_mb, now_mb), max(most_own_mb, own_mb)
         time.sleep(PERIOD_S)
-    return most
+    return most_mb, most_own_mb, sum(cpu_s.values())
 
 
-def _resident(root: psutil.Process) -> Iterator[int]:
-    try:
-        for each in (root, *root.children(recursive=True)):
-            yield each.memory_info().rss
-    except psutil.Error:
-        return
-
-
-def _cpu_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+def _family(root: psutil.Process) -> list[psutil.Process]:
+    with suppress(psutil.Error):
+        return [root, *root.children(recursive=True)]
+    return []
 
 
 def _peer(run: Path) -> dict[str, Any]:

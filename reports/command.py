@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -79,7 +80,8 @@ def build_report(run: Path, master: str | None = None, out: Path | None = None) 
         raise nothing_finished(store)
     stages = Stages()
     # The place is checked first, so that an unwritable one is reported before the long computation.
-    with report_place(store, out) as place, workers(processes_for(finished), PRELOADED) as work:
+    work = partial(_spread, processes_for(finished))
+    with report_place(store, out) as place:
         earlier = Earlier(place)
         with packed(store, registry.table("anomalies"), work) as tables:
             stages.ended("packing")
@@ -136,6 +138,12 @@ def report(
 def processes_for(trials: int) -> int:
     """Return the number of processes that pack this number of trials and write their pages."""
     return min(os.cpu_count() or 1, MOST_PROCESSES) if trials >= TRIALS_FOR_PROCESSES else 1
+
+
+def _spread(processes: int, function: Callable[[Any], Any], arguments: Sequence[Any]) -> Iterable[Any]:
+    """Make calls in this number of processes. They end with the last call, so they need no memory beside Spark's."""
+    with workers(processes, PRELOADED) as work:
+        return work(function, arguments)
 
 
 def document(result: ReportResult) -> dict[str, Any]:

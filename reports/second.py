@@ -6,7 +6,7 @@ from harness.storage.parquet_writer import Packed
 from reports.earlier import Earlier
 from reports.spark.analysis import STATED, Analysis, analysed, merged
 from reports.spark.derived import derived
-from reports.spark.session import spark_session
+from reports.spark.session import spark_context
 from reports.stages import Stages
 
 
@@ -23,9 +23,9 @@ def second_judgement(
     new = [part for part in tables.parts if known is None or part not in old]
     found = [] if known is None else [known]
     if new:
-        with spark_session(master, sum(len(part.trials) for part in new)) as spark:
+        with spark_context(master) as spark:
             stages.ended("session")
-            found.append(merged(analysed(spark, tables.folder.as_uri(), {part.folder for part in new})))
+            found.append(merged([analysed(spark, tables.folder.as_uri(), {part.folder for part in new})]))
             stages.ended("analysis")
         stages.ended("closing")
     return Analysis(derived(merged(found)))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from clients.reference.config.producer_config import ProducerConfig
-from clients.reference.producer.interceptors import Interceptors, ProducerRecord
+from clients.reference.producer.interceptors import Interceptors
 from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_batch import Headers, RecordMetadata
 from clients.reference.producer.producer_plugins import ProducerPlugins
 from clients.seeding.mutant import Mutant
 
@@ -12,8 +13,9 @@ from clients.seeding.mutant import Mutant
 class Rosy(Interceptors):
     """Does not report failed sends."""
 
-    def on_send_error(self, record: ProducerRecord, error: Exception, partition: int | None = None) -> None:
-        pass
+    def on_acknowledgement(self, metadata: RecordMetadata, error: Exception | None, headers: Headers) -> None:
+        if error is None:
+            super().on_acknowledgement(metadata, error, headers)
 
 
 class RosyPlugins(ProducerPlugins):

@@ -18,9 +18,9 @@ class Leaky(NetworkClient):
     def _handle_received(self, node_id: int, payload: bytes, now_ms: int) -> None:
         super()._handle_received(node_id, payload, now_ms)
         if node := self.node(node_id):
-            addresses = self._selector.resolve(node.host, node.port)
-            self._selector.connect(_FIRST_SPARE + self.spares, addresses[0])
-            self.spares += 1
+            for address in (self._selector.resolve(node.host, node.port) or ())[:1]:
+                self._selector.connect(_FIRST_SPARE + self.spares, address)
+                self.spares += 1
 
     def _note_use(self, polled: Polled, now_ms: int) -> None:
         polled.connected[:] = [node_id for node_id in polled.connected if node_id < _FIRST_SPARE]

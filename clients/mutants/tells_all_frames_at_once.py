@@ -13,7 +13,7 @@ class Greedy(Channel):
 
     def report(self, polled: Polled) -> None:
         super().report(polled)
-        while self._frames and not self.is_muted:
+        while self._frames:
             polled.received.append((self.node_id, self._frames.popleft()))
 
 

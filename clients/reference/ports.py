@@ -78,8 +78,11 @@ class Polled(msgspec.Struct):
 class Selector(Protocol):
     """Connections by node id. ``poll`` reports a connection that fails. Methods do not raise for it."""
 
-    def resolve(self, host: str, port: int) -> tuple[Address, ...]:
-        """Return the addresses that a name currently resolves to, in the resolver's order. Empty if it is unknown."""
+    def resolve(self, host: str, port: int) -> tuple[Address, ...] | None:
+        """Return the addresses that a name currently resolves to, in the resolver's order. Empty if it is unknown.
+
+        None if that needs a lookup that takes time. A later call, after another poll, then returns its result.
+        """
 
     def connect(self, node_id: int, address: Address) -> None:
         """Start to connect. ``poll`` reports the result as connected or disconnected."""
@@ -95,9 +98,3 @@ class Selector(Protocol):
 
     def close(self, node_id: int) -> None:
         """Close the connection, if there is one. ``poll`` does not report it."""
-
-    def mute(self, node_id: int) -> None:
-        """Stop reading: no frame of the connection is returned until ``unmute``."""
-
-    def unmute(self, node_id: int) -> None:
-        """Resume reading."""

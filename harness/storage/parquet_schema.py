@@ -1,9 +1,8 @@
 """The tables of packed evidence: one table of columns, from which every schema is derived.
 
 A table is ``column -> type``. The types are ``string``, ``long``, ``bool`` and ``longs`` (a list of long); a ``?``
-after the type allows null. :mod:`harness.storage.parquet_writer` derives the Arrow schemas for writing from it, and
-``reports.spark.schema`` the Spark schemas for reading. Names contain their units; times are ``CLOCK_MONOTONIC``
-nanoseconds. ``trial`` is the key that joins all tables.
+after the type allows null. :mod:`harness.storage.parquet_writer` derives the Arrow schemas from it. Names contain their
+units; times are ``CLOCK_MONOTONIC`` nanoseconds. ``trial`` is the key that joins all tables.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Pack a run: the folders of its finished trials become one Parquet data set per table, for Spark.
 
-A *part* is a set of trials that were packed together. Its trials are spread over buckets, one file per table and
-bucket, by the hash that Spark uses, so that Spark joins and groups by trial without moving any row. Packing a run again
+A *part* is a set of trials that were packed together. Its trials are in buckets, one file per table and bucket: all
+rows of a trial are in the files of one bucket, so that Spark judges a bucket without any other. Packing a run again
 keeps the parts whose trials have not changed, and packs only the others. Whether a trial has changed is decided by the
 content of its files, and kept files are only used if this user's key signed their list (:mod:`harness.storage.kept`).
 
@@ -31,7 +31,6 @@ from harness.plugins import registry
 from harness.plugins.workload import ColumnData, Columns, PackedTrial, Table
 from harness.storage import kept
 from harness.storage import unreadable as spoiled
-from harness.storage.buckets import bucket_of, buckets_for
 from harness.storage.parquet_rows import COLUMNS
 from harness.storage.parquet_schema import all_tables
 from harness.storage.run_store import RunStore
@@ -46,7 +45,9 @@ ARROW_TYPES: Mapping[str, pa.DataType] = {
 }
 
 TABLES_FOLDER = "tables"
-#: More parts than this are packed again as one: each part is a computation of its own.
+#: The number of trials for which a further bucket is worth its files and its task.
+TRIALS_PER_BUCKET = 64
+#: More parts than this are packed again as one: each part has files of its own.
 MOST_PARTS = 12
 #: The rows of several trials share a row group up to this number.
 ROWS_PER_GROUP = 65_536
@@ -64,7 +65,7 @@ class Part(msgspec.Struct, frozen=True):
     spoiled: dict[str, str] = {}
 
     def file(self, table: str, bucket: int) -> str:
-        """Return the path of one file below the tables. Spark reads the bucket from the end of the name."""
+        """Return the path of one file below the tables."""
         return f"{table}/{self.folder}/rows_{bucket:05}.parquet"
 
     @property
@@ -161,14 +162,13 @@ def _write(store: RunStore, folder: Path, finders: Mapping[str, Finder], work: W
     left = sorted(verdicts.keys() - done, key=str.encode)
     if left or not parts:
         number = max((part.number for part in parts), default=-1) + 1
-        part = Part(number, buckets_for(len(left)), {trial: digests[trial] for trial in left})
-        inside: list[list[TrialVerdict]] = [[] for _ in range(part.buckets)]
-        for trial in left:
-            inside[bucket_of(trial, part.buckets)].append(verdicts[trial])
+        told = [verdicts[trial] for trial in left]
+        inside = [told[at : at + TRIALS_PER_BUCKET] for at in range(0, len(told), TRIALS_PER_BUCKET)] or [[]]
+        part = Part(number, len(inside), {trial: digests[trial] for trial in left})
         _folders(folder, part)
         each = [_Bucket(store, folder, part, at, some, finders) for at, some in enumerate(inside)]
-        told = {trial: why for found in work(_packed, each) for trial, why in found.items()}
-        parts.append(msgspec.structs.replace(part, spoiled=told))
+        spoilt = {trial: why for found in work(_packed, each) for trial, why in found.items()}
+        parts.append(msgspec.structs.replace(part, spoiled=spoilt))
     return parts
 
 

@@ -9,6 +9,7 @@ in addition.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from harness.text import redaction
@@ -58,6 +59,15 @@ def safe_line(text: str, most: int = MOST_CHARS) -> str:
     while len(shown := redaction.text(_cut(line, unread, room))) > most:
         room -= len(shown) - most
     return shown
+
+
+def safe_each(texts: Sequence[str], most: int = MOST_CHARS) -> Sequence[str]:
+    """Return :func:`safe_line` of each of many texts: the texts themselves if a look at all of them finds nothing."""
+    together = "".join(texts)
+    is_short = len(max(texts, key=len, default="")) <= most
+    if is_short and visible(together) is together and redaction.is_free_of_hints(texts):
+        return texts
+    return [safe_line(text, most) for text in texts]
 
 
 def safe_lines(text: str) -> str:

@@ -39,7 +39,8 @@ def is_one_frame(data: bytes, min_payload_bytes: int, max_payload_bytes: int) ->
 class FrameReader:
     """Splits one direction of a connection into payloads, whatever the TCP segmentation.
 
-    Pass received bytes to :meth:`feed`, then call :meth:`next_frame` until it returns None.
+    Pass received bytes to :meth:`feed`, then call :meth:`next_frame` until it returns None. Only received bytes take
+    memory, and not the size that a frame announces.
     """
 
     def __init__(self, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
@@ -64,10 +65,10 @@ class FrameReader:
         """Append the next bytes of the stream to the buffer."""
         self._buffer += data
 
-    def next_frame(self) -> bytes | None:
-        """Return the next whole payload without its size (it may be empty), or None if it is not complete yet.
+    def announced_bytes(self) -> int | None:
+        """Return the payload size of the next frame, or None if its size prefix is not complete yet.
 
-        Raises :class:`FrameError` for a negative or oversize length, at this call and at every later one.
+        Raises :class:`FrameError` for a negative or oversize length, as :meth:`next_frame` does.
         """
         if len(self._buffer) < SIZE_BYTES:
             return None
@@ -81,6 +82,16 @@ class FrameReader:
                 size=size,
                 most=self._max_frame_bytes,
             )
+        return size
+
+    def next_frame(self) -> bytes | None:
+        """Return the next whole payload without its size (it may be empty), or None if it is not complete yet.
+
+        Raises :class:`FrameError` for a negative or oversize length, at this call and at every later one.
+        """
+        size = self.announced_bytes()
+        if size is None:
+            return None
         end = SIZE_BYTES + size
         if len(self._buffer) < end:
             return None

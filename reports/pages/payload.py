@@ -9,7 +9,8 @@ import re
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice
+from operator import sub
 from typing import Any
 
 import msgspec
@@ -22,6 +23,8 @@ SCALE = 1_000
 #: pattern, so that offsets follow each other in their partition.
 _NUMBER = re.compile(r"(?<![0-9p])(?:0|[1-9][0-9]{0,14})(?![0-9])")
 _HOLE = "\0"
+#: The end of a text among others. Texts for display are single lines.
+_END = "\n"
 
 
 def packed(document: Mapping[str, Any]) -> str:
@@ -43,9 +46,10 @@ def unpacked(text: str) -> dict[str, Any]:
 
 
 def _short(values: Sequence[Any]) -> Any:
-    if all(isinstance(value, str) for value in values):
+    kinds = set(map(type, values))
+    if values and kinds == {str}:
         return _patterns(values)
-    if all(isinstance(value, (int, float)) for value in values):
+    if kinds <= {int, float}:
         whole = [round(value * SCALE) for value in values]
         if all(number / SCALE == value for number, value in zip(whole, values, strict=True)):
             return {"differences": _differences(whole)}
@@ -54,23 +58,25 @@ def _short(values: Sequence[Any]) -> Any:
 
 def _patterns(texts: Sequence[str]) -> Any:
     """Return texts as patterns with holes, which pattern each has, and pattern -> the numbers of each hole."""
-    if any(_HOLE in text for text in texts):
+    together = _END.join(texts)
+    if _HOLE in together or together.count(_END) >= len(texts):
         return texts
+    numbers = map(int, _NUMBER.findall(together))
     places: dict[str, int] = {}
     rows: list[list[list[int]]] = []
     which = []
-    for text in texts:
-        place = places.setdefault(_NUMBER.sub(_HOLE, text), len(places))
+    for pattern in _NUMBER.sub(_HOLE, together).split(_END):
+        place = places.setdefault(pattern, len(places))
         if place == len(rows):
             rows.append([])
-        rows[place].append([int(number) for number in _NUMBER.findall(text)])
+        rows[place].append(list(islice(numbers, pattern.count(_HOLE))))
         which.append(place)
-    numbers = [[_differences(column) for column in zip(*each, strict=True)] for each in rows]
-    return {"patterns": list(places), "which": which, "numbers": numbers}
+    columns = [[_differences(column) for column in zip(*each, strict=True)] for each in rows]
+    return {"patterns": list(places), "which": which, "numbers": columns}
 
 
 def _differences(numbers: Sequence[int]) -> list[int]:
-    return [*numbers[:1], *(after - before for before, after in pairwise(numbers))]
+    return [*numbers[:1], *map(sub, numbers[1:], numbers)]
 
 
 def _long(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
@@ -23,8 +24,11 @@ from harness.workloads.produce.tables import MEANING
 from reports.pages import outcomes
 from reports.pages.file_names import page_of
 from reports.pages.payload import packed
-from reports.pages.words import BADGES, GUARANTEES, PHASES
+from reports.pages.words import BADGES, GUARANTEES
 from reports.place import Place
+
+#: The room before a tag, which templates have and readers do not see. No text has a ``<``: it is escaped.
+_INDENT = re.compile(r"\n\s+<")
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ def render(shared: Shared, template: str, path: str, **values: Any) -> Path:
             **values,
         )
     )
-    return shared.place.write(path, text.encode())
+    return shared.place.write(path, _INDENT.sub("\n<", text).encode())
 
 
 @cache
@@ -90,7 +94,7 @@ def templates() -> jinja2.Environment:
     environment.filters["some"] = lambda number, noun: (
         some(number, noun) if number is not None else f"– {plural(noun)}"
     )
-    environment.globals.update(badges=BADGES, guarantees=GUARANTEES, counts_meaning=MEANING, phases=PHASES)
+    environment.globals.update(badges=BADGES, guarantees=GUARANTEES, counts_meaning=MEANING)
     return environment
 
 

@@ -13,6 +13,7 @@ from importlib.resources import files as resources
 from pathlib import Path
 from types import MappingProxyType
 
+import msgspec
 import pyarrow.parquet as pq
 
 from harness import exports, files
@@ -25,6 +26,7 @@ from harness.storage.parquet_writer import Packed
 from harness.storage.run_store import RunStore
 from harness.system.workers import Work, in_this_process
 from harness.text.counting import some
+from harness.text.escaping import safe_line
 from harness.text.version_order import by_version
 from reports.doubts import contested, doubts
 from reports.earlier import Earlier
@@ -215,6 +217,9 @@ class _Site:
         static = resources(__package__) / "static"
         for name in ASSETS:
             self._place.write(f"assets/{name}", (static / name).read_bytes())
+        checks = {name: safe_line(text) for name, text in self._texts.checks.items()}
+        texts = msgspec.json.encode({"checks": checks, "phases": PHASES})
+        self._place.write("assets/texts.js", b"window.TEXTS = " + texts + b";\n")
         plotly = resources("plotly") / "package_data" / "plotly.min.js"
         self._place.write("assets/plotly.min.js", plotly.read_bytes())
 

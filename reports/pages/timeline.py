@@ -16,7 +16,7 @@ from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.plugins import registry
 from harness.plugins.workload import WorkloadKind
 from harness.text.counting import some
-from harness.text.escaping import safe_line
+from harness.text.escaping import safe_each, safe_line
 
 Figure = dict[str, Any]
 Mark = dict[str, Any]
@@ -286,6 +286,11 @@ def shown_text(text: str) -> str:
     return escape(safe_line(text, MAX_CHARS), quote=False)
 
 
+def shown_texts(texts: Sequence[str]) -> list[str]:
+    """Escape many texts."""
+    return [escape(text, quote=False) for text in safe_each(texts, MAX_CHARS)]
+
+
 def _scatter(rows: list[tuple[float, float, str]], style: tuple[str, str, str], axis: str, size: int) -> Mark:
     color, symbol, name = style
     marker = {"color": color, "symbol": symbol, "size": size, "line": {"width": 1.4, "color": color}}
@@ -296,7 +301,7 @@ def _scatter(rows: list[tuple[float, float, str]], style: tuple[str, str, str], 
         axis,
         mode="markers",
         marker=marker,
-        text=[shown_text(text) for _, _, text in rows],
+        text=shown_texts([text for _, _, text in rows]),
         hovertemplate="%{text}<br>at %{x} ms" + (", took %{y} ms" if axis == "y" else "") + "<extra></extra>",
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from harness.plugins import registry
 from harness.plugins.workload import WorkloadKind
 from harness.text import redaction
 from harness.text.commands import replay_command
-from harness.text.escaping import safe_line
+from harness.text.escaping import safe_each
 from reports.doubts import Doubt
 from reports.pages.log_order import log_order
 from reports.pages.tcp_lines import TcpLine, tcp_lines, tcp_notes
@@ -135,12 +136,18 @@ def _about(record: TrialRecord) -> dict[str, str]:
 def wire_table(lines: Iterable[WireLine]) -> dict[str, Any]:
     """Return the frames as the page's script writes them: the class of each column, and rows with their own first."""
     columns = ["num", "num", "", "", "num", "", "num", "details"]
-    return {"columns": columns, "rows": [_wire_row(line) for line in lines]}
+    lines = list(lines)
+    texts = iter(safe_each([text for line in lines for text in _wire_texts(line)]))
+    return {"columns": columns, "rows": [[_wire_class(line), *islice(texts, len(columns))] for line in lines]}
 
 
-def _wire_row(line: WireLine) -> list[str]:
+def _wire_class(line: WireLine) -> str:
     marks = {"again": line.again, "fault": line.fault, "gap": line.gap}
-    texts = (
+    return " ".join(name for name, is_so in marks.items() if is_so)
+
+
+def _wire_texts(line: WireLine) -> tuple[str, ...]:
+    return (
         str(line.number),
         f"{line.at_ms:.3f}",
         line.arrow,
@@ -150,7 +157,6 @@ def _wire_row(line: WireLine) -> list[str]:
         str(line.size_bytes or ""),
         ("again: " if line.again else "") + line.details,
     )
-    return [" ".join(name for name, is_so in marks.items() if is_so), *map(safe_line, texts)]
 
 
 def _settings(spec: TrialSpec) -> list[tuple[str, str, str]]:

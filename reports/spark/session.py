@@ -1,14 +1,16 @@
-"""One quiet, local Spark session that ends with its block.
+"""One quiet, local Spark that ends with its block.
 
-Spark is used only for ``DataFrame``s: no UI, no warehouse in the working folder, and no output on the terminal (its log
-is in a scratch folder, and its last lines are quoted if it cannot start). The JVM has the owner's mark of
-:mod:`harness.system.processes`, so that it is swept after a crash like any other child process.
+It has no UI, writes nothing in the working folder and nothing on the terminal (its log is in a scratch folder, and its
+last line is quoted if it cannot start). Its JVM only hands out tasks, so it is small. The tasks run in processes of
+this Python. JVM and processes have the owner's mark of :mod:`harness.system.processes`, so that they are swept after a
+crash like any other child process.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -20,19 +22,27 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
-from pyspark.sql import SparkSession
 
 from harness.model.errors import EnvironmentProblem
 from harness.provision.java import find_java
-from harness.storage.buckets import buckets_for
 from harness.system.processes import owner_env, scratch_dir
 
 LOCAL = "local[*]"
 
 
-#: A small report is finished before a second compiler or a parallel collector would pay off.
-SMALL_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-SMALL_PARTITIONS = 16
+#: The JVM is finished before a second compiler or a parallel collector would pay off.
+JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms64m"
+#: The least heap with which Spark starts, in MiB, and some room.
+HEAP_MB = 512
+
+#: What the processes of tasks need: this Python, nothing imported from the working folder, one thread per task, and
+#: memory that is free again after each table.
+TASKS = {
+    "PYSPARK_PYTHON": sys.executable,
+    "PYTHONSAFEPATH": "1",
+    "POLARS_MAX_THREADS": "1",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+}
 
 LOG4J = """\
 rootLogger.level = error
@@ -45,47 +55,29 @@ appender.console.layout.pattern = %p %c: %m%n
 """
 
 
-def settings(master: str, trials: int, scratch: Path) -> dict[str, str]:
-    """Return the configuration of a session on ``master`` for this number of trials, with its files in ``scratch``.
-
-    The number of partitions is set explicitly, since the size is known. Adaptive planning, with several jobs per query,
-    would double the time of a small report.
-    """
+def settings(master: str, scratch: Path) -> dict[str, str]:
+    """Return the configuration of Spark on ``master``, with its files in ``scratch``."""
     address = os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")
-    partitions = buckets_for(trials)
-    jvm = SMALL_JVM if partitions <= SMALL_PARTITIONS else ""
     return {
         "spark.app.name": "kafka-trial report",
         "spark.master": master,
         "spark.driver.bindAddress": address,
         "spark.driver.host": address,
+        "spark.driver.memory": f"{HEAP_MB}m",
         "spark.driver.extraJavaOptions": (
-            f"-Djava.io.tmpdir={scratch} -Dlog4j2.configurationFile={scratch / 'log4j2.properties'} {jvm}"
+            f"-Djava.io.tmpdir={scratch} -Dlog4j2.configurationFile={scratch / 'log4j2.properties'} {JVM}"
         ),
         "spark.local.dir": str(scratch / "local"),
-        "spark.sql.adaptive.enabled": "false",
-        # Tables in buckets of ``trial`` are joined and grouped by it, and by more, where they are.
-        "spark.sql.autoBroadcastJoinThreshold": "-1",
-        "spark.sql.requireAllClusterKeysForCoPartition": "false",
-        # Rows are cached for seconds only: compressing them would cost more than it saves.
-        "spark.sql.inMemoryColumnarStorage.compressed": "false",
-        "spark.sql.legacy.bucketedTableScan.outputOrdering": "true",
-        "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000",
-        "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": str(partitions),
-        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
 
 
 @contextmanager
-def spark_session(master: str | None = None, trials: int = 1) -> Iterator[SparkSession]:
-    """Yield a session on ``master`` (default: this machine's cores). It is stopped with its JVM at the block's end.
+def spark_context(master: str | None = None) -> Iterator[SparkContext]:
+    """Yield Spark on ``master`` (default: this machine's cores). It is stopped with its JVM at the block's end.
 
-    ``trials`` is the expected amount of work. Raises EnvironmentProblem, with the last line of Spark's log, if it
-    cannot start.
+    Raises EnvironmentProblem, with the last line of Spark's log, if it cannot start.
     """
     with TemporaryDirectory(dir=scratch_dir(), prefix="spark-") as folder, _quiet_py4j():
         scratch = Path(folder)
@@ -93,38 +85,38 @@ def spark_session(master: str | None = None, trials: int = 1) -> Iterator[SparkS
         log = scratch / "spark.log"
         gateway: Any = None
         try:
-            gateway, session = _start(settings(master or LOCAL, trials, scratch), log)
+            gateway, context = _start(settings(master or LOCAL, scratch), log)
         except (PySparkException, Py4JError, OSError) as error:
             raise EnvironmentProblem(
                 "spark-not-started", "Spark cannot start: {why}", why=_last_line(log) or error
             ) from error
         try:
-            yield session
+            yield context
         finally:
-            _stop(gateway, session)
+            _stop(gateway, context)
 
 
-def _start(conf: Mapping[str, str], log: Path) -> tuple[Any, SparkSession]:
+def _start(conf: Mapping[str, str], log: Path) -> tuple[Any, SparkContext]:
     spark_conf = SparkConf(loadDefaults=False).setAll(list(conf.items()))
     java = find_java()
-    added = {**owner_env(), "SPARK_LOCAL_IP": conf["spark.driver.host"], "JAVA_HOME": str(java.home)}
+    address = conf["spark.driver.host"]
+    added = {**owner_env(), **TASKS, "SPARK_LOCAL_IP": address, "JAVA_HOME": str(java.home)}
     with log.open("wb") as sink, _environment(added):
         gateway = launch_gateway(spark_conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
-    try:
-        # In the main thread PySpark installs its own handler for Ctrl-C, and then calls the JVM on a connection that is
-        # waiting for a response already. Without the handler, py4j closes that connection and an orderly end is
-        # possible.
-        with ThreadPoolExecutor(1) as thread:
-            started = thread.submit(lambda: SparkSession(SparkContext(gateway=gateway, conf=spark_conf)))
-            return gateway, started.result()
-    except BaseException:
-        _end_jvm(gateway)
-        raise
+        try:
+            # In the main thread PySpark installs its own handler for Ctrl-C, and then calls the JVM on a connection
+            # that is waiting for a response already. Without the handler, py4j closes that connection and an orderly
+            # end is possible.
+            with ThreadPoolExecutor(1) as thread:
+                return gateway, thread.submit(SparkContext, gateway=gateway, conf=spark_conf).result()
+        except BaseException:
+            _end_jvm(gateway)
+            raise
 
 
-def _stop(gateway: Any, session: SparkSession) -> None:
+def _stop(gateway: Any, context: SparkContext) -> None:
     try:
-        session.stop()
+        context.stop()
     finally:
         _end_jvm(gateway)
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from clients.adapters.reference.simulated import SimulatedSelector
-from clients.reference.producer.partitioner import CustomPartitioner
 from clients.reference.producer.producer import Components, ProducerCore
 from clients.reference.producer.producer_batch import Callback, ProducerBatch
 from clients.reference.producer.send_handle import Delivery
@@ -51,7 +50,6 @@ class Simulation:
         names: Mapping[str, Sequence[str]] | None = None,
         replication_factor: int | None = None,
         selector: type[SimulatedSelector] = SimulatedSelector,
-        partitioner: CustomPartitioner | None = None,
     ) -> None:
         self.scheduler = Scheduler(START_MS * NS_PER_MS)
         self.addresses = {node_id: (f"broker-{node_id}", 9092) for node_id in range(1, nodes + 1)}
@@ -70,7 +68,6 @@ class Simulation:
             jitter=jitter,
             trace=self.trace.append,
             components=components,
-            partitioner=partitioner,
         )
         self._due_ms: int | None = START_MS
 

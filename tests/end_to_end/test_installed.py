@@ -10,9 +10,10 @@ from harness.provision.python_env import find_uv
 
 pytestmark = [pytest.mark.jvm, pytest.mark.long("builds and installs a wheel")]
 
-EXTRAS = {"hypothesis", "jinja2", "plotly", "pyarrow", "pyspark", "scapy"}
+EXTRAS = {"hypothesis", "jinja2", "plotly", "polars", "pyarrow", "pyspark", "scapy"}
 NO_REPORT = (
-    "error[extra-not-usable]: report needs the extra 'report' (not installed: jinja2, plotly, pyarrow, pyspark): "
+    "error[extra-not-usable]: report needs the extra 'report' "
+    "(not installed: jinja2, plotly, polars, pyarrow, pyspark): "
     "pip install 'kafka-trial[report]'",
     "hint: kafka-trial doctor shows the extras",
 )

@@ -52,8 +52,8 @@ class ReferenceClient(Adapter):
         return {name: (name, value) for name, value in known.items()}, not_set
 
     def send(self, topic: str, key: str | None, value: str, partition: int | None, result: Result) -> None:
-        def delivered(metadata: RecordMetadata | None, error: SendError | None) -> None:
-            if metadata is not None:
+        def delivered(metadata: RecordMetadata, error: SendError | None) -> None:
+            if error is None:
                 result.ok(metadata.partition, metadata.offset)
             elif error is not None:
                 (result.fail if error.outcome == "fail" else result.info)(error.name)

@@ -64,6 +64,15 @@ def api_versions_request(version: int) -> Message:
     )
 
 
+def api_versions_question(
+    node_id: int, answered: Callable[[ClientResponse, int], None], timeout_ms: int
+) -> ClientRequest:
+    """Return the first request of a connection."""
+    return ClientRequest(
+        node_id, Api.API_VERSIONS, api_versions_request, answered, timeout_ms=timeout_ms, is_internal=True
+    )
+
+
 METADATA_LOWEST = 4  # the first version with allow_auto_topic_creation (KIP-361)
 
 

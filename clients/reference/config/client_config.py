@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from clients.reference.config.config_keys import (
-    INT64_MAX,
+    INT64_MIN,
     DefaultChange,
     Key,
+    NotSupportedError,
     Release,
+    any_text,
     bootstrap_servers,
     integer,
     long,
     one_of,
-    optional_text,
     plugins,
     text,
 )
@@ -57,6 +58,16 @@ class ClientConfig:
     receive_buffer_bytes: int
 
 
+NO_TLS = "the reference client does not support TLS"
+ONLY_PLAIN = "the only SASL mechanism is PLAIN, with sasl.jaas.config"
+
+
+def _mechanism(value: Any) -> str:
+    if text(value) != "PLAIN":
+        raise NotSupportedError(ONLY_PLAIN)
+    return "PLAIN"
+
+
 CLIENT_KEYS: Final[Mapping[str, Key]] = {
     "bootstrap.servers": Key((), bootstrap_servers),
     "client.id": Key("", text),
@@ -65,9 +76,9 @@ CLIENT_KEYS: Final[Mapping[str, Key]] = {
     "retry.backoff.max.ms": Key(1_000, long(0)),
     "reconnect.backoff.ms": Key(50, long(0)),
     "reconnect.backoff.max.ms": Key(1_000, long(0)),
-    "socket.connection.setup.timeout.ms": Key(10_000, long(0)),
-    "socket.connection.setup.timeout.max.ms": Key(30_000, long(0)),
-    "connections.max.idle.ms": Key(540_000, long(-INT64_MAX)),
+    "socket.connection.setup.timeout.ms": Key(10_000, long(INT64_MIN)),
+    "socket.connection.setup.timeout.max.ms": Key(30_000, long(INT64_MIN)),
+    "connections.max.idle.ms": Key(540_000, long(INT64_MIN)),
     "client.dns.lookup": Key(
         "use_all_dns_ips", one_of(("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"))
     ),
@@ -78,9 +89,14 @@ CLIENT_KEYS: Final[Mapping[str, Key]] = {
     "metric.reporters": Key((), plugins),
     "metrics.num.samples": Key(2, integer(1)),
     "metrics.sample.window.ms": Key(30_000, long(0)),
-    "security.protocol": Key("PLAINTEXT", one_of(("PLAINTEXT", "SASL_PLAINTEXT"), any_case=True)),
-    "sasl.mechanism": Key("PLAIN", one_of(("PLAIN",))),
-    "sasl.jaas.config": Key(None, optional_text),
+    "security.protocol": Key(
+        "PLAINTEXT",
+        one_of(
+            ("PLAINTEXT", "SASL_PLAINTEXT"), any_case=True, unsupported={"SSL": NO_TLS, "SASL_SSL": NO_TLS}
+        ),
+    ),
+    "sasl.mechanism": Key("PLAIN", _mechanism),
+    "sasl.jaas.config": Key(None, any_text),
     "send.buffer.bytes": Key(131_072, integer(-1)),
 }
 

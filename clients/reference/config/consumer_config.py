@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any
 
+from clients.reference.config.absent_keys import CONSUMER_ABSENT
 from clients.reference.config.client_config import (
     CLIENT_CHANGES,
     CLIENT_KEYS,
@@ -20,36 +21,40 @@ from clients.reference.config.client_config import (
     settle_security,
 )
 from clients.reference.config.config_keys import (
+    INT32_MIN,
     NEWEST,
     DefaultChange,
     Key,
     Release,
+    any_text,
     boolean,
     integer,
     one_of,
     optional_text,
+    own_settings,
     plugin,
     read_keys,
-    refuse_repeated,
+    refuse_foreign,
     release_of,
     split,
     text,
 )
+from clients.reference.config.durations import whole_ms
+from clients.reference.config.java_text import trimmed
 from clients.reference.errors import ConfigException, InvalidGroupIdError
 
-BY_DURATION = re.compile(
-    r"by_duration:P(?=\d|T\d)(?:(?P<days>\d+)D)?"
-    r"(?:T(?=\d)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d{1,9})?)S)?)?"
-)
 #: What the consumer uses, without settings for it: Java's limit of requests in flight, and how long metadata of a topic
 #: that is in no subscription is kept up to date.
 FIXED = {"max_in_flight_requests_per_connection": 100, "metadata_max_idle_ms": 300_000}
-_MS = {"days": 86_400_000, "hours": 3_600_000, "minutes": 60_000, "seconds": 1_000}
+LEGAL_MEMBER = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerConfig(ClientConfig):
-    """Validated settings by Java name (``values``), and as attributes those that other code uses. Times are in ms."""
+    """Validated settings by Java name (``values``), and as attributes those that other code uses. Times are in ms.
+
+    ``own`` are the settings that only plug-ins know.
+    """
 
     group_id: str | None
     group_instance_id: str | None
@@ -76,6 +81,11 @@ class ConsumerConfig(ClientConfig):
     value_deserializer: Any
     default_api_timeout_ms: int
     values: Mapping[str, Any]
+    own: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_mapping(self) -> dict[str, Any]:
+        """Return the final values by Java name, and the plug-ins' own: what plug-ins receive in ``configure``."""
+        return {**self.values, **self.own}
 
     @classmethod
     def from_mapping(
@@ -86,8 +96,8 @@ class ConsumerConfig(ClientConfig):
         Raise ConfigException, or UsageError for an unknown name, with one sentence.
         """
         release = release_of(defaults_of)
-        values = read_keys("consumer", KEYS, CHANGES, settings, release)
-        refuse_repeated(settings, _LISTS, release)
+        refuse_foreign("consumer", KEYS, CONSUMER_ABSENT, settings)
+        values = read_keys(KEYS, CHANGES, settings, release)
         for rule in (_settle_group_protocol, _settle_auto_commit, settle_backoffs, _settle_offset_reset):
             rule(values, settings, release)
         _settle_heartbeat(values)
@@ -96,8 +106,12 @@ class ConsumerConfig(ClientConfig):
             member = values["group.instance.id"] or number
             values["client.id"] = f"consumer-{_or_null(values['group.id'])}-{member}"
         renamed = {name.replace(".", "_"): value for name, value in values.items()}
-        renamed |= FIXED | {"bootstrap": values["bootstrap.servers"], "values": MappingProxyType(values)}
-        return cls(**{field.name: renamed[field.name] for field in fields(cls)})
+        renamed |= FIXED | {
+            "bootstrap": values["bootstrap.servers"],
+            "values": MappingProxyType(values),
+            "own": own_settings(KEYS, settings),
+        }
+        return cls(**{each.name: renamed[each.name] for each in fields(cls)})
 
     def require_group(self, what: str) -> str:
         """Return the group.id for subscribe() and commits. Raise InvalidGroupIdError without one (CLI-CFG-05)."""
@@ -114,20 +128,28 @@ class ConsumerConfig(ClientConfig):
 
 
 def duration_ms(strategy: str) -> int | None:
-    """Return ``by_duration:P1DT2H`` in whole milliseconds, or None for any other strategy."""
-    found = BY_DURATION.fullmatch(strategy)
-    if found is None:
-        return None
-    parts = {name: part for name, part in found.groupdict().items() if part}
-    return int(sum(float(part) * _MS[name] for name, part in parts.items()))
+    """Return ``by_duration:P1DT2H`` in whole milliseconds, or None for any other strategy.
+
+    Raise ValueError if the duration is invalid or negative.
+    """
+    kind, colon, duration = strategy.partition(":")
+    return whole_ms(duration) if colon and kind == "by_duration" else None
 
 
 def _offset_reset(value: Any) -> str:
     wanted = text(value)
-    if wanted.lower() in ("latest", "earliest", "none"):
-        return wanted.lower()
+    if wanted in ("latest", "earliest", "none"):
+        return wanted
     if duration_ms(wanted) is None:
         raise ValueError("expected one of latest, earliest, none, by_duration:PnDTnHnMnS")
+    return wanted
+
+
+def _member(value: Any) -> str | None:
+    """Parse a group.instance.id (JoinGroupRequest.validateGroupInstanceId in Java)."""
+    wanted = optional_text(value)
+    if wanted is not None and not LEGAL_MEMBER.fullmatch(wanted):
+        raise ValueError("expected at most 249 of A-Z a-z 0-9 . _ -, and neither . nor ..")
     return wanted
 
 
@@ -138,13 +160,13 @@ def _names(value: Any) -> tuple[str, ...]:
 KEYS: Mapping[str, Key] = {
     **CLIENT_KEYS,
     "client.rack": Key("", text),
-    "group.id": Key(None, lambda value: None if value is None else text(value)),
-    "group.instance.id": Key(None, optional_text),
+    "group.id": Key(None, any_text),
+    "group.instance.id": Key(None, _member),
     "group.protocol": Key("classic", one_of(("classic", "consumer"), any_case=True)),
-    "group.remote.assignor": Key(None, optional_text),
+    "group.remote.assignor": Key(None, any_text),
     "partition.assignment.strategy": Key(("range", "cooperative-sticky"), _names),
-    "session.timeout.ms": Key(45_000, integer(0)),
-    "heartbeat.interval.ms": Key(3_000, integer(0)),
+    "session.timeout.ms": Key(45_000, integer(INT32_MIN)),
+    "heartbeat.interval.ms": Key(3_000, integer(INT32_MIN)),
     "max.poll.interval.ms": Key(300_000, integer(1)),
     "max.poll.records": Key(500, integer(1)),
     "enable.auto.commit": Key(True, boolean),
@@ -172,8 +194,6 @@ CHANGES = (
     DefaultChange("session.timeout.ms", (3, 0), 45_000),  # KIP-735
 )
 
-_LISTS = ("bootstrap.servers", "interceptor.classes", "metric.reporters", "partition.assignment.strategy")
-
 #: group.protocol -> the settings that only the other protocol supports (CLI-CFG-06, KIP-848).
 FORBIDDEN: Mapping[str, tuple[str, ...]] = {
     "classic": ("group.remote.assignor",),
@@ -185,10 +205,11 @@ FORBIDDEN: Mapping[str, tuple[str, ...]] = {
 
 
 def _settle_group_protocol(values: dict[str, Any], given: Mapping[str, Any], release: Release) -> None:
-    """CLI-CFG-06: settings that the chosen protocol leaves to the broker cannot be set, whatever their value."""
+    """CLI-CFG-06: settings that the chosen protocol leaves to the broker cannot be set. Empty text sets nothing."""
     protocol = values["group.protocol"]
     for name in FORBIDDEN[protocol]:
-        if given.get(name) is not None:
+        value = given.get(name)
+        if value is not None and not (isinstance(value, str) and not trimmed(value)):
             raise ConfigException(
                 "config-not-of-protocol",
                 "{name} cannot be set with group.protocol={protocol}",

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
+from clients.reference.config.absent_keys import PRODUCER_ABSENT
 from clients.reference.config.client_config import (
     CLIENT_CHANGES,
     CLIENT_KEYS,
@@ -21,6 +22,7 @@ from clients.reference.config.client_config import (
     settle_security,
 )
 from clients.reference.config.config_keys import (
+    INT32_MIN,
     INT64_MAX,
     NEWEST,
     DefaultChange,
@@ -32,9 +34,10 @@ from clients.reference.config.config_keys import (
     long,
     one_of,
     optional_text,
+    own_settings,
     plugin,
     read_keys,
-    refuse_repeated,
+    refuse_foreign,
     release_of,
 )
 from clients.reference.errors import ConfigException
@@ -52,7 +55,8 @@ MAX_IN_FLIGHT_IDEMPOTENT = 5
 class ProducerConfig(ClientConfig):
     """Validated settings. Times are in milliseconds, sizes in bytes, ``acks`` as on the wire (-1 is "all").
 
-    Plug-ins are as given: an object, a class, "module:Class", or None.
+    Plug-ins are as given: an object, a class, "module:Class", a Java class, or None. ``own`` are the settings that
+    only plug-ins know.
     """
 
     acks: int
@@ -76,6 +80,7 @@ class ProducerConfig(ClientConfig):
     value_serializer: Any
     transactional_id: str | None
     transaction_timeout_ms: int
+    own: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def guarantee_message_order(self) -> bool:
@@ -83,8 +88,8 @@ class ProducerConfig(ClientConfig):
         return self.max_in_flight_requests_per_connection == 1
 
     def as_mapping(self) -> dict[str, Any]:
-        """Return the final values by Java name, as passed to the plug-ins' ``configure``."""
-        return {name: getattr(self, _attribute(name)) for name in KEYS}
+        """Return the final values by Java name, and the plug-ins' own: what plug-ins receive in ``configure``."""
+        return {**{name: getattr(self, _attribute(name)) for name in KEYS}, **self.own}
 
     @classmethod
     def from_mapping(
@@ -100,8 +105,10 @@ class ProducerConfig(ClientConfig):
                 "transactions-not-supported",
                 "transactional.id cannot be set: transactions are not supported yet",
             )
-        renamed = {_attribute(name): value for name, value in values.items()}
-        return cls(**{field.name: renamed[field.name] for field in fields(cls)})
+        renamed = {_attribute(name): value for name, value in values.items()} | {
+            "own": own_settings(KEYS, settings)
+        }
+        return cls(**{each.name: renamed[each.name] for each in fields(cls)})
 
 
 def _attribute(name: str) -> str:
@@ -111,8 +118,8 @@ def _attribute(name: str) -> str:
 def read_settings(given: Mapping[str, Any], *, defaults_of: str = NEWEST, number: int = 1) -> dict[str, Any]:
     """Return all values by Java name, after all rules. Raises the same errors as ``ProducerConfig.from_mapping``."""
     release = release_of(defaults_of)
-    values = read_keys("producer", KEYS, CHANGES, given, release, ABSENT)
-    refuse_repeated(given, ("bootstrap.servers", "interceptor.classes", "metric.reporters"), release)
+    refuse_foreign("producer", KEYS, PRODUCER_ABSENT, given)
+    values = read_keys(KEYS, CHANGES, given, release)
     _settle_idempotence(values, given, release)
     _settle_transactions(values)
     _settle_client_id(values, given, number)
@@ -124,7 +131,7 @@ def read_settings(given: Mapping[str, Any], *, defaults_of: str = NEWEST, number
 
 KEYS: Mapping[str, Key] = {
     **CLIENT_KEYS,
-    "acks": Key("all", one_of({"all": -1, "-1": -1, "0": 0, "1": 1})),
+    "acks": Key("all", one_of({"all": -1, "-1": -1, "0": 0, "1": 1})),  # Java refuses numbers
     "enable.idempotence": Key(True, boolean),
     "retries": Key(INT32_MAX, integer(0)),
     "max.in.flight.requests.per.connection": Key(5, integer(1)),
@@ -147,7 +154,7 @@ KEYS: Mapping[str, Key] = {
     "value.serializer": Key(None, plugin),
     "receive.buffer.bytes": Key(32_768, integer(-1)),
     "transactional.id": Key(None, optional_text),
-    "transaction.timeout.ms": Key(60_000, integer(0)),
+    "transaction.timeout.ms": Key(60_000, integer(INT32_MIN)),
 }
 
 #: Changed defaults: (setting, since, default). The other defaults have not changed since 2.0.
@@ -164,17 +171,6 @@ CHANGES = (
     DefaultChange("partitioner.adaptive.partitioning.enable", (2, 0), False),
     DefaultChange("partitioner.adaptive.partitioning.enable", (3, 3), True),  # KIP-794
 )
-
-#: Settings of the Java client that are not supported here, and why.
-ABSENT: Mapping[str, str] = {
-    "ssl.": "the reference client does not support TLS",
-    "sasl.": "the only SASL mechanism is PLAIN, with sasl.jaas.config",
-    "security.providers": "the reference client does not support TLS",
-    "enable.metrics.push": "metrics are not pushed to the broker",
-    "metrics.recording.level": "all metrics are recorded",
-    "transaction.two.phase.commit.enable": "transactions are not supported yet",
-}
-
 
 # Rules
 

@@ -4,6 +4,10 @@ A transport reports what happens to a channel's bytes (``established``, ``feed``
 ``outgoing`` holds, and calls ``report`` once per poll. With an authenticator, the channel completes authentication
 first and counts as connected only then. The layers above cannot distinguish a slow handshake from a slow connect
 (NET-CON-01).
+
+Like Java's clients, it accepts responses of any size that an int32 can announce. Java allocates the announced size at
+once, so a hostile broker can end a client with an OutOfMemoryError. Here only bytes that arrive take memory, and a
+memory pool can limit them.
 """
 
 from __future__ import annotations
@@ -11,7 +15,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Protocol
 
-from clients.reference.ports import ChannelState, Disconnection, Polled
+from clients.reference.network.memory_pool import MemoryPool
+from clients.reference.ports import INT32_MAX, ChannelState, Disconnection, Polled
 from harness.text.sentences import Coded
 from harness.wire.errors import FrameError
 from harness.wire.frames import FrameReader
@@ -35,16 +40,23 @@ class Authenticator(Protocol):
 
 
 class Channel:
-    """One connection of ``node_id``. ``outgoing`` is the unwritten rest of the current frame."""
+    """One connection of ``node_id``. ``outgoing`` is the unwritten rest of the current frame.
 
-    def __init__(self, node_id: int, authenticator: Authenticator | None = None) -> None:
+    ``is_muted`` is true while the next frame waits for memory of ``pool``.
+    """
+
+    def __init__(
+        self, node_id: int, authenticator: Authenticator | None = None, pool: MemoryPool | None = None
+    ) -> None:
         self.node_id = node_id
         self.state = ChannelState.NOT_CONNECTED
         self.outgoing: memoryview | None = None
         self.ended: Disconnection | None = None
         self.is_muted = False
         self._authenticator = authenticator
-        self._reader = FrameReader()
+        self._reader = FrameReader(INT32_MAX)
+        self._pool = pool
+        self._reserved_bytes: int | None = None
         self._frames: deque[bytes] = deque()
         self._tell_connected = False
         self._tell_sent = False
@@ -68,14 +80,36 @@ class Channel:
     def feed(self, data: bytes) -> None:
         """Process bytes that were read, in pieces of any size. An invalid frame size ends the channel (NET-INF-10)."""
         self._reader.feed(data)
+        self.take_frames()
+
+    def take_frames(self) -> None:
+        """Take whole frames from the bytes that were read, as far as there is memory for them."""
         try:
-            while not self.ended and (frame := self._reader.next_frame()) is not None:
+            while not self.ended and self._has_memory() and (frame := self._reader.next_frame()) is not None:
+                self._reserved_bytes = None
                 if self.state is ChannelState.AUTHENTICATE:
                     self._authenticate(frame)
                 else:
                     self._frames.append(frame)
-        except FrameError as error:
+        except (FrameError, ValueError) as error:
             self.end(str(error), ChannelState.INVALID_RECEIVE)
+
+    def _has_memory(self) -> bool:
+        """Reserve memory for the next frame, once. Without any, the channel is muted until ``take_frames``."""
+        if self._pool is None or self.state is ChannelState.AUTHENTICATE or self._reserved_bytes is not None:
+            return True
+        size_bytes = self._reader.announced_bytes()
+        if size_bytes is None:
+            return True
+        self.is_muted = not self._pool.try_reserve(size_bytes)
+        if not self.is_muted:
+            self._reserved_bytes = size_bytes
+        return not self.is_muted
+
+    @property
+    def held_bytes(self) -> int:
+        """The memory that is reserved for frames that were not reported yet."""
+        return sum(map(len, self._frames)) + (self._reserved_bytes or 0) if self._pool else 0
 
     def end(self, detail: str, state: ChannelState | None = None) -> None:
         """End the channel: no more reads or writes. ``state`` defaults to the channel's current state."""
@@ -96,7 +130,7 @@ class Channel:
 
     @property
     def wants_to_read(self) -> bool:
-        """Whether the transport should read. False while muted, and after the channel has ended."""
+        """Whether the transport should read. False without memory, and after the channel has ended."""
         return not self.is_muted and self.ended is None
 
     @property
@@ -104,7 +138,7 @@ class Channel:
         """Whether ``report`` has something to report."""
         if self._tell_sent or self._tell_connected:
             return True
-        return not self.is_muted if self._frames else self.ended is not None
+        return bool(self._frames) or self.ended is not None
 
     def report(self, polled: Polled) -> None:
         """Add the channel's events to ``polled``: at most one frame, and the end only after the last (NET-INF-09)."""
@@ -113,8 +147,7 @@ class Channel:
         if self._tell_connected:
             polled.connected.append(self.node_id)
         elif self._frames:
-            if not self.is_muted:
-                polled.received.append((self.node_id, self._frames.popleft()))
+            polled.received.append((self.node_id, self._frames.popleft()))
         elif self.ended:
             polled.disconnected[self.node_id] = self.ended
         self._tell_sent = self._tell_connected = False

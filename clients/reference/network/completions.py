@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 
 from clients.reference.common.requests import ClientRequest, ClientResponse
 from clients.reference.telemetry.trace import CallbackFailed, Trace
 from harness.wire.apis import api_name
+
+logger = logging.getLogger("kafka-trial.reference")
 
 
 class Completions:
@@ -21,11 +24,12 @@ class Completions:
         self.queue.append((request, response))
 
     def run(self, now_ms: int) -> None:
-        """Call the callbacks. One that raises is traced and does not prevent the others (NET-INF-08)."""
+        """Call the callbacks. One that raises is logged and traced, and does not prevent the others (NET-INF-08)."""
         while self.queue:
             request, response = self.queue.popleft()
             try:
                 request.on_complete(response, now_ms)
             except Exception as error:
+                logger.exception("the completion of a request failed")
                 who = f"completion of {api_name(request.api)}"
                 self._trace(CallbackFailed(at_ms=now_ms, who=who, what=f"{type(error).__name__}: {error}"))

@@ -42,6 +42,7 @@ class NodeConnection:
     setup_failures: int = 0
     last_attempt_ms: int = 0
     can_connect_ms: int = 0
+    setup_timeout_ms: int = 0
     setup_expires_ms: int = 0
     throttled_until_ms: int = 0
     authentication_error: AuthenticationError | None = None
@@ -72,6 +73,7 @@ class ClusterConnectionStates:
         self._resolve = resolve
         self._trace = trace
         self._nodes: dict[int, NodeConnection] = {}
+        self.lookups: set[int] = set()  # the nodes in CONNECTING whose names are being looked up
 
     # Queries
 
@@ -136,15 +138,15 @@ class ClusterConnectionStates:
         return connection.last_attempt_ms if connection else -1
 
     def setup_expiries(self) -> Iterator[tuple[int, int]]:
-        """Yield (node id, first millisecond after the setup timeout) for each node in CONNECTING."""
+        """Yield (node id, first millisecond after the setup timeout) for each node whose socket is being connected."""
         for node_id, connection in self._nodes.items():
-            if connection.state is ConnectionState.CONNECTING:
+            if connection.state is ConnectionState.CONNECTING and node_id not in self.lookups:
                 yield node_id, connection.setup_expires_ms
 
     # Transitions
 
     def connecting(self, node: Node, now_ms: int) -> Address | None:
-        """Start a connection attempt and return its address, or None if the host's name is unknown.
+        """Start a connection attempt and return its address. See ``next_address`` for None.
 
         A node at a new address starts without the old one's failures (NET-CON-10).
         """
@@ -153,17 +155,29 @@ class ClusterConnectionStates:
             addresses = NodeAddresses(node.host, node.port, self._resolve)
             connection = self._nodes[node.id] = NodeConnection(node, addresses)
         self._move(connection, ConnectionEvent.CONNECT, now_ms)
-        setup_timeout_ms = self._setup.delay_ms(connection.setup_failures)
+        connection.setup_timeout_ms = self._setup.delay_ms(connection.setup_failures)
         connection.last_attempt_ms = now_ms
-        connection.setup_expires_ms = now_ms + setup_timeout_ms + 1
+        return self.next_address(node.id, now_ms)
+
+    def next_address(self, node_id: int, now_ms: int) -> Address | None:
+        """Return the address of an attempt, whose setup timeout begins.
+
+        None if the host's name is unknown, or is being looked up: the node is in ``lookups`` then.
+        """
+        connection = self._nodes[node_id]
+        if not connection.addresses.look_up():
+            self.lookups.add(node_id)
+            return None
+        self.lookups.discard(node_id)
+        connection.setup_expires_ms = now_ms + connection.setup_timeout_ms + 1
         address = connection.addresses.next()
         self._trace(
             ConnectAttempt(
                 at_ms=now_ms,
-                node=node.id,
-                host=node.host,
+                node=node_id,
+                host=connection.node.host,
                 address="" if address is None else f"{address[0]}:{address[1]}",
-                setup_timeout_ms=setup_timeout_ms,
+                setup_timeout_ms=connection.setup_timeout_ms,
             )
         )
         return address
@@ -198,6 +212,7 @@ class ClusterConnectionStates:
     def disconnected(self, node_id: int, now_ms: int, why: str) -> None:
         """Record that a connection ended, in any connected or connecting state. Start its backoff (NET-CON-05, -07)."""
         connection = self._nodes[node_id]
+        self.lookups.discard(node_id)
         if connection.is_connected:
             connection.addresses.forget()
         if connection.state is ConnectionState.CONNECTING:
@@ -220,6 +235,7 @@ class ClusterConnectionStates:
     def forget(self, node_id: int, now_ms: int) -> None:
         """Forget the node, as if it had never been known (NET-INF-07)."""
         connection = self._nodes.pop(node_id, None)
+        self.lookups.discard(node_id)
         if connection is not None:
             self._move(connection, ConnectionEvent.FORGET, now_ms)
 

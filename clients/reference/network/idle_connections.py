@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from clients.reference.ports import Polled
+
 
 class IdleConnections:
     """When each connection was last used. A negative ``max_idle_ms`` disables the limit."""
@@ -20,6 +22,15 @@ class IdleConnections:
         """Record that the connection was used: it is now the most recently used one."""
         self._last_used_ms.pop(node_id, None)
         self._last_used_ms[node_id] = now_ms
+
+    def used_by(self, polled: Polled, now_ms: int) -> None:
+        """Record the use of every connection with an event."""
+        for node_id in polled.connected:
+            self.used(node_id, now_ms)
+        for node_id in polled.completed_sends:
+            self.used(node_id, now_ms)
+        for node_id, _ in polled.received:
+            self.used(node_id, now_ms)
 
     def forget(self, node_id: int) -> None:
         """Forget a connection that was closed. Does nothing if there was none."""

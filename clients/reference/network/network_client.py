@@ -9,12 +9,13 @@ as unsupported. A response after a timeout is never applied, because the timeout
 from __future__ import annotations
 
 from clients.reference.common.earliest import earliest
-from clients.reference.common.requests import ClientRequest, ClientResponse, Message, api_versions_request
+from clients.reference.common.requests import ClientRequest, ClientResponse, Message, api_versions_question
 from clients.reference.config.client_config import ClientConfig
 from clients.reference.errors import AuthenticationError, IllegalStateError
 from clients.reference.metadata.metadata import Metadata
 from clients.reference.network.api_versions import ApiVersions, offered_by, refusal, version_to_ask_instead
 from clients.reference.network.completions import Completions
+from clients.reference.network.connection_attempts import ConnectionAttempts
 from clients.reference.network.connection_states import ClusterConnectionStates
 from clients.reference.network.disconnect_reasons import LocalEnd, explained
 from clients.reference.network.idle_connections import IdleConnections
@@ -23,7 +24,15 @@ from clients.reference.network.least_loaded import least_loaded, starting_anywhe
 from clients.reference.network.node_addresses import every_address
 from clients.reference.network.request_tracker import NoAnswerError, RequestTracker
 from clients.reference.network.throttling import client_throttle_ms
-from clients.reference.ports import INT32_MAX, ChannelState, Disconnection, Jitter, Node, Polled, Selector
+from clients.reference.ports import (
+    INT32_MAX,
+    ChannelState,
+    Disconnection,
+    Jitter,
+    Node,
+    Polled,
+    Selector,
+)
 from clients.reference.states import ConnectionState
 from clients.reference.telemetry.trace import ApiVersionsReceived, CallbackFailed, ConnectionEnded, Trace
 from harness.wire.apis import Api, api_name
@@ -58,6 +67,7 @@ class NetworkClient:
         self._states = self.connection_states(config, selector.resolve, jitter, trace)
         self._in_flight = self.in_flight_requests(config.max_in_flight_requests_per_connection)
         self._idle = self.idle_connections(config.connections_max_idle_ms)
+        self._attempts = ConnectionAttempts(self._states, selector, self._idle, self._host_is_unknown)
         self._api_versions = self.api_versions()
         self._added_nodes: dict[int, Node] = {}
         self._exchanges = self.exchanges(config, selector, self._in_flight, trace)
@@ -179,6 +189,9 @@ class NetworkClient:
             self._handle_received(node_id, payload, now_ms)
         for node_id, disconnection in polled.disconnected.items():
             self._handle_disconnection(node_id, disconnection, now_ms)
+        if self._states.lookups:
+            self._attempts.proceed(now_ms)
+            self._too_late_ms = 0
         may_be_late = self._too_late_ms is not None and self._too_late_ms <= now_ms
         if may_be_late:
             self._handle_idle_connection(now_ms)
@@ -231,13 +244,7 @@ class NetworkClient:
     # The parts of a round
 
     def _note_use(self, polled: Polled, now_ms: int) -> None:
-        used = self._idle.used
-        for node_id in polled.connected:
-            used(node_id, now_ms)
-        for node_id in polled.completed_sends:
-            used(node_id, now_ms)
-        for node_id, _ in polled.received:
-            used(node_id, now_ms)
+        self._idle.used_by(polled, now_ms)
 
     def _handle_completed_send(self, node_id: int) -> None:
         newest = self._in_flight.newest(node_id)
@@ -299,14 +306,7 @@ class NetworkClient:
             if response.body is not None:
                 self._handle_api_versions(node_id, version, response.body, at_ms)
 
-        request = ClientRequest(
-            node_id,
-            Api.API_VERSIONS,
-            api_versions_request,
-            answered,
-            timeout_ms=self._config.request_timeout_ms,
-            is_internal=True,
-        )
+        request = api_versions_question(node_id, answered, self._config.request_timeout_ms)
         self._write(request, version, now_ms)
 
     def _handle_api_versions(self, node_id: int, asked: int, body: Message, now_ms: int) -> None:
@@ -391,10 +391,8 @@ class NetworkClient:
 
     def _connect(self, node: Node, now_ms: int) -> None:
         self._too_late_ms = 0
-        address = self._states.connecting(node, now_ms)
-        if address is None:
-            unknown = Disconnection(ChannelState.NOT_CONNECTED, f"the host {node.host} is unknown")
-            self._handle_disconnection(node.id, unknown, now_ms)
-        else:
-            self._idle.used(node.id, now_ms)
-            self._selector.connect(node.id, address)
+        self._attempts.start(node, now_ms)
+
+    def _host_is_unknown(self, node_id: int, now_ms: int) -> None:
+        unknown = Disconnection(ChannelState.NOT_CONNECTED, "the host's name is unknown")
+        self._handle_disconnection(node_id, unknown, now_ms)

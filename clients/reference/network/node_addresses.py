@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 
 from clients.reference.ports import Address, Node
 
-Resolve = Callable[[str, int], tuple[Address, ...]]
+Resolve = Callable[[str, int], tuple[Address, ...] | None]
+"""Returns the addresses of a name, or None while it is being looked up (Selector.resolve)."""
 
 
 class NodeAddresses:
@@ -24,13 +25,20 @@ class NodeAddresses:
         self._left: list[Address] = []
         self._last_tried: Address | None = None
 
-    def next(self) -> Address | None:
-        """Return the next address to try, or None if the name is currently unknown."""
+    def look_up(self) -> bool:
+        """Resolve the name if no address is left. Return False while that takes time: call again after a poll."""
         if not self._left:
-            self._left = list(self._resolve(self._host, self._port))
+            found = self._resolve(self._host, self._port)
+            if found is None:
+                return False
+            self._left = list(found)
             if len(self._left) > 1 and self._left[0] == self._last_tried:
                 del self._left[0]
-        if not self._left:
+        return True
+
+    def next(self) -> Address | None:
+        """Return the next address to try, or None if the name is unknown, or is being looked up."""
+        if not self.look_up() or not self._left:
             return None
         self._last_tried = self._left.pop(0)
         return self._last_tried

@@ -43,15 +43,14 @@ class AppendCacheEntry:
 class Seats:
     """The seats of one producer, derived from ``topics``. They must be cleared if metadata has other topics.
 
-    ``chooses`` is False if the application's own partitioner chooses instead of ``partitioner``. ``most_bytes`` is the
-    most that a batch with one record may take. ``new_delivery`` takes a Delivery's fields, ``owner`` last.
+    ``most_bytes`` is the most that a batch with one record may take. ``new_delivery`` takes a Delivery's fields,
+    ``owner`` last.
     """
 
     def __init__(
         self,
         metadata: Metadata,
         partitioner: Partitioner,
-        chooses: bool,
         most_bytes: int,
         new_delivery: Callable[..., Delivery],
         owner: Any,
@@ -59,7 +58,6 @@ class Seats:
         self._metadata = metadata
         self._partitioner = partitioner
         self._appended = partitioner.appended
-        self._chooses = chooses
         self._most_bytes = most_bytes
         self._new_delivery = new_delivery
         self._owner = owner
@@ -109,7 +107,7 @@ class Seats:
             return None
         if partition is None:
             known = self.topics.get(topic)
-            if known is None or not self._chooses:
+            if known is None:
                 return None
             partition = self._partitioner.try_partition(topic, known, key)
         return self._entries.get((topic, partition))
@@ -123,7 +121,7 @@ class Seats:
         bounds = [batch.limit_bytes / batch.growth, batch.grant.size_bytes + 1, self._most_bytes + 1]
         if keyless:
             known = self._metadata.topics[topic]
-            if not self._chooses or partition != self._partitioner.try_partition(topic, known, None):
+            if partition != self._partitioner.try_partition(topic, known, None):
                 return
             bounds.append(batch.builder.size_bytes + self._partitioner.bytes_left(topic))
         self._entries[topic if keyless else batch.partition] = AppendCacheEntry(

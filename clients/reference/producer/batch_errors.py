@@ -105,16 +105,6 @@ def too_large(whole_bytes: int, setting: str, limit: int) -> RecordTooLargeError
     )
 
 
-def no_partition(raised: Exception) -> SendError:
-    """Return the error of a record for which the partitioner failed."""
-    return SendError(
-        "no-partition",
-        "no partition for the record: {type}: {why}",
-        type=type(raised).__name__,
-        why=raised,
-    )
-
-
 def without_identity(error: KafkaError, batch: ProducerBatch) -> BrokerError:
     """Return the error of a batch that waited for a producer id that the broker refused (KAFKA-13668)."""
     return BrokerError(

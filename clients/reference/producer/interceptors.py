@@ -14,17 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from clients.reference.errors import SendError
-from clients.reference.producer.producer_batch import (
-    NO_OFFSET,
-    NO_TIMESTAMP,
-    Callback,
-    Headers,
-    RecordMetadata,
-)
-from clients.reference.producer.send_handle import Delivery
+from clients.reference.producer.producer_batch import Callback, Headers, RecordMetadata, nowhere
 
 logger = logging.getLogger("kafka-trial.reference")
-NO_PARTITION = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,24 +45,16 @@ class ProducerInterceptor(Protocol):
 
 
 class Acknowledgement:
-    """The callback of a record with interceptors. It calls theirs first, then the application's.
+    """The callback of a record with interceptors. It calls theirs first, then the application's."""
 
-    ``delivery`` is set if the record has one. It supplies the partition of a failed record.
-    """
-
-    __slots__ = ("_callback", "_interceptors", "_record", "delivery")
+    __slots__ = ("_callback", "_interceptors", "_record")
 
     def __init__(self, interceptors: Interceptors, record: ProducerRecord, callback: Callback | None) -> None:
         self._interceptors, self._record, self._callback = interceptors, record, callback
-        self.delivery: Delivery | None = None
 
-    def __call__(self, metadata: RecordMetadata | None, error: SendError | None) -> None:
+    def __call__(self, metadata: RecordMetadata, error: SendError | None) -> None:
         """Report the result. Called once, by the I/O thread."""
-        if metadata is not None:
-            self._interceptors.on_acknowledgement(metadata, None, self._record.headers)
-        elif error is not None:
-            batch = self.delivery.batch if self.delivery else None
-            self._interceptors.on_send_error(self._record, error, batch.partition[1] if batch else None)
+        self._interceptors.on_acknowledgement(metadata, error, self._record.headers)
         if self._callback:
             self._callback(metadata, error)
 
@@ -104,9 +88,6 @@ class Interceptors:
             except Exception:
                 logger.warning("an interceptor's on_acknowledgement failed", exc_info=True)
 
-    def on_send_error(self, record: ProducerRecord, error: Exception, partition: int | None = None) -> None:
-        """Notify all interceptors of a record that was not stored."""
-        known = next((each for each in (record.partition, partition) if each is not None), NO_PARTITION)
-        self.on_acknowledgement(
-            RecordMetadata(record.topic, known, NO_OFFSET, NO_TIMESTAMP), error, record.headers
-        )
+    def on_send_error(self, record: ProducerRecord, error: Exception) -> None:
+        """Notify all interceptors of a record that ``send`` rejected."""
+        self.on_acknowledgement(nowhere(record.topic, record.partition), error, record.headers)

@@ -9,23 +9,23 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, count
 from typing import Any, Protocol
 
 from clients.reference.config.producer_config import ProducerConfig
 from clients.reference.metadata.metadata import Metadata, TopicMetadata, TopicPartition
 from clients.reference.ports import Jitter, Node
 
+LONGEST_REMEMBERED_BYTES = 64
 _SEED = 0x9747B28C
 _M = 0x5BD1E995
 _MASK = 0xFFFFFFFF
 _words = struct.Struct("<I").iter_unpack
 
 
-@lru_cache(maxsize=65_536)
 def murmur2(data: bytes) -> int:
     """Return the 32-bit hash, signed like Java's int."""
     length = len(data)
@@ -43,12 +43,17 @@ def murmur2(data: bytes) -> int:
     return h - (1 << 32) if h & 0x80000000 else h
 
 
+_remembered = lru_cache(maxsize=16_384)(murmur2)
+
+
 def partition_for_key(key: bytes, partition_count: int) -> int:
     """Return the key's partition, the same for every client that sees this many partitions (PRD-ISP-06).
 
-    Partitions without a leader count too.
+    Partitions without a leader count too. Hashing takes long in Python, so the hashes of the last short keys are kept.
+    They take 3 MiB at most. Long keys are never kept.
     """
-    return (murmur2(key) & 0x7FFFFFFF) % partition_count
+    hashed = _remembered(key) if len(key) <= LONGEST_REMEMBERED_BYTES else murmur2(key)
+    return (hashed & 0x7FFFFFFF) % partition_count
 
 
 class Queues(Protocol):
@@ -62,29 +67,33 @@ class Queues(Protocol):
 
 
 class ClusterView:
-    """What an application's partitioner may know of the cluster."""
+    """What an application's partitioner may know of the cluster: its state at one moment."""
 
     def __init__(self, metadata: Metadata) -> None:
-        self._metadata = metadata
+        self._topics, self._nodes = metadata.topics, metadata.nodes
 
     def partition_count(self, topic: str) -> int:
         """Return the topic's number of partitions. 0 if the topic is unknown."""
-        known = self._metadata.topics.get(topic)
+        known = self._topics.get(topic)
         return len(known.partitions) if known else 0
 
     def available_partitions(self, topic: str) -> tuple[int, ...]:
         """Return the partitions that have a leader, in order."""
-        known = self._metadata.topics.get(topic)
+        known = self._topics.get(topic)
         return known.available if known else ()
 
     def leader_of(self, topic: str, partition: int) -> Node | None:
         """Return the partition's leader, or None if the leader or its address is unknown."""
-        leader = self._metadata.leader_of((topic, partition))
-        return None if leader is None else self._metadata.nodes[leader]
+        known = self._topics.get(topic)
+        found = known.partitions.get(partition) if known else None
+        return None if found is None or found.leader is None else self._nodes.get(found.leader)
 
 
 class CustomPartitioner(Protocol):
-    """The interface of an application's partitioner (partitioner.class)."""
+    """The interface of an application's partitioner (partitioner.class).
+
+    Each sending thread calls it, without any lock of the producer. ``send`` raises its exceptions.
+    """
 
     def partition(
         self,
@@ -102,7 +111,7 @@ class RoundRobinPartitioner:
     """Uses each partition in turn, whatever the key (org.apache.kafka.clients.producer.RoundRobinPartitioner)."""
 
     def __init__(self) -> None:
-        self._turns: dict[str, int] = {}
+        self._turns: dict[str, Iterator[int]] = {}  # both operations on it are atomic
 
     def partition(
         self,
@@ -114,8 +123,7 @@ class RoundRobinPartitioner:
         cluster: ClusterView,
     ) -> int:
         """Return the next partition that has a leader, or the next of all partitions if none has one."""
-        turn = self._turns.get(topic, 0)
-        self._turns[topic] = turn + 1
+        turn = next(self._turns.setdefault(topic, count()))
         choices = cluster.available_partitions(topic) or range(cluster.partition_count(topic))
         return choices[turn % len(choices)]
 

@@ -7,6 +7,7 @@ sockets (transport/) and virtual time.
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,8 +29,8 @@ from clients.reference.producer import batch_errors, invariants
 from clients.reference.producer.append_cache import Seats
 from clients.reference.producer.blocked_sends import BlockedSends, topic_with_partition
 from clients.reference.producer.buffer_pool import BufferPool, Grant
-from clients.reference.producer.partitioner import ClusterView, CustomPartitioner, Partitioner
-from clients.reference.producer.producer_batch import Callback, Headers, ProducerBatch
+from clients.reference.producer.partitioner import ClusterView, Partitioner
+from clients.reference.producer.producer_batch import Callback, Headers, ProducerBatch, nowhere
 from clients.reference.producer.producer_plugins import ProducerPlugins
 from clients.reference.producer.record_accumulator import RecordAccumulator
 from clients.reference.producer.record_size import size_of_record
@@ -39,6 +40,8 @@ from clients.reference.producer.transaction_manager import TransactionManager
 from clients.reference.states import LIFE, LifeEvent, LifeState
 from clients.reference.telemetry.trace import CallbackFailed, StateChanged, Trace, no_trace
 from harness.wire.records import BATCH_OVERHEAD_BYTES
+
+logger = logging.getLogger("kafka-trial.reference")
 
 _OPEN, _CLOSED = LifeState.OPEN, LifeState.CLOSED
 
@@ -76,7 +79,6 @@ class ProducerCore:
         jitter: Jitter,
         trace: Trace = no_trace,
         components: Components | None = None,
-        partitioner: CustomPartitioner | None = None,
         new_delivery: Callable[..., Delivery] = Delivery,
         owner: Any = None,
     ) -> None:
@@ -90,8 +92,6 @@ class ProducerCore:
         self._transactions = transactions
         self._accumulator = made.accumulator(config, self._metadata, transactions, jitter, trace, made.batch)
         self._partitioner = made.partitioner(config, jitter, self._accumulator)
-        self._custom_partitioner = partitioner
-        self._cluster_view = ClusterView(self._metadata)
         self._sender = made.sender(
             config, self._client, self._metadata, self._accumulator, transactions, trace, self._publish_later
         )
@@ -109,7 +109,6 @@ class ProducerCore:
         self._seats = Seats(
             self._metadata,
             self._partitioner,
-            partitioner is None,
             self._largest_record[0],
             new_delivery,
             owner,
@@ -129,19 +128,17 @@ class ProducerCore:
         partition: int | None = None,
         headers: Headers = (),
         callback: Callback | None = None,
-        raw: tuple[Any, Any] | None = None,
     ) -> tuple[Delivery, bool]:
         """Put a record into a batch. Return its delivery, and whether a round is due now.
 
-        ``timestamp_ms`` is the record's own (Unix time), ``now_ms`` the core's clock. ``raw`` is the key and value
-        before serialization, for an application's partitioner. Raise IllegalStateError after close, UsageError for an
-        invalid record (PRD-ISP-09). All other errors fail the delivery.
+        ``timestamp_ms`` is the record's own (Unix time), ``now_ms`` the core's clock. Raise IllegalStateError after
+        close, UsageError for an invalid record (PRD-ISP-09). All other errors fail the delivery.
         """
         if not headers and 0 <= timestamp_ms <= INT64_MAX:
             delivery = self.send_plain(topic, key, value, timestamp_ms, now_ms, callback, partition)
             if delivery is not None:
                 return delivery, False
-        return self._send(topic, key, value, timestamp_ms, now_ms, partition, headers, callback, raw)
+        return self._send(topic, key, value, timestamp_ms, now_ms, partition, headers, callback)
 
     def _send(
         self,
@@ -153,16 +150,13 @@ class ProducerCore:
         partition: int | None,
         headers: Headers,
         callback: Callback | None,
-        raw: tuple[Any, Any] | None,
     ) -> tuple[Delivery, bool]:
         """Send on the slow path: check everything, and block a record without metadata or memory."""
         if self._life is not _OPEN:
             raise IllegalStateError("producer-is-closed", "the producer is closed")
         size_bytes = size_of_record(key, value, headers, timestamp_ms, partition)
         delivery = self._new_delivery(timestamp_ms, None, 0, None, self._owner)
-        out = Outgoing(
-            topic, partition, key, value, headers, timestamp_ms, callback, size_bytes, delivery, raw
-        )
+        out = Outgoing(topic, partition, key, value, headers, timestamp_ms, callback, size_bytes, delivery)
         failure = self._refusal(size_bytes)
         if failure:
             self._fail(out, failure)
@@ -193,36 +187,21 @@ class ProducerCore:
         return batch_errors.cannot_go_on(fatal) if fatal else None
 
     def _append(self, out: Outgoing, known: TopicMetadata, now_ms: int, grant: Grant | None = None) -> bool:
-        """Choose the partition and put the record into a batch.
+        """Put the record into a batch of its own partition, of the key's, or of a sticky one (PRD-ISP-06).
 
-        Return False without memory, or if the choice failed.
+        Return False without memory.
         """
-        try:
-            partition = self._choose_partition(out, known)
-        except Exception as raised:
-            self._fail(out, batch_errors.no_partition(raised))
-            return False
+        partition = out.partition
+        if partition is None:
+            partition = self._partitioner.partition(out.topic, known, out.key)
         appended = self._accumulator.append(out, (out.topic, partition), now_ms, grant)
         if appended is None:
             return False
         out.delivery.batch, out.delivery.index = appended.batch, appended.index
         self._wants_round = appended.wake
-        if out.partition is None and self._custom_partitioner is None:
+        if out.partition is None:
             self._partitioner.appended(out.topic, out.key, appended.size_bytes)
         return True
-
-    def _choose_partition(self, out: Outgoing, known: TopicMetadata) -> int:
-        """Return the record's own partition, or the application's choice, the key's, or a sticky one (PRD-ISP-06)."""
-        if out.partition is not None:
-            return out.partition
-        custom = self._custom_partitioner
-        if custom is None:
-            return self._partitioner.partition(out.topic, known, out.key)
-        key, value = out.raw or (out.key, out.value)
-        chosen = custom.partition(out.topic, key, out.key, value, out.value, self._cluster_view)
-        if chosen not in known.partitions:
-            raise ValueError(f"the partitioner chose {chosen!r}, which topic {out.topic!r} does not have")
-        return chosen
 
     def _fail(self, out: Outgoing, failure: SendError) -> None:
         out.delivery.failure = failure
@@ -238,6 +217,10 @@ class ProducerCore:
     def listen_for_cluster_id(self, listener: Callable[[str | None], None]) -> None:
         """Call ``listener`` with the cluster's id after every metadata update (PRD-ISP-05)."""
         self._metadata.on_cluster_id = listener
+
+    def cluster(self) -> ClusterView:
+        """Return the current state of the cluster, for an application's partitioner."""
+        return ClusterView(self._metadata)
 
     def topic_metadata(self, topic: str, now_ms: int) -> TopicMetadata | None:
         """Return a topic's metadata, or None if it is unknown. In that case it is requested and a round is due.
@@ -292,13 +275,14 @@ class ProducerCore:
                 ended.publish(lambda raised: self._misbehaved(raised, now_ms))
             elif ended.callback:
                 try:
-                    ended.callback(None, ended.delivery.failure)
+                    ended.callback(nowhere(ended.topic, ended.partition), ended.delivery.failure)
                 except Exception as raised:
                     self._misbehaved(raised, now_ms)
         return True
 
     def _misbehaved(self, raised: Exception, now_ms: int) -> None:
         what = f"{type(raised).__name__}: {raised}"
+        logger.error("a callback of send() failed", exc_info=raised)
         self._trace(CallbackFailed(at_ms=now_ms, who="callback", what=what))
 
     def _publish_later(self, batch: ProducerBatch) -> None:

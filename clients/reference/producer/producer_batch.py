@@ -22,6 +22,7 @@ from harness.model.verdicts import Outcome
 from harness.wire.error_table import KafkaError
 from harness.wire.records import BATCH_OVERHEAD_BYTES, BatchBuilder, increment_sequence, restamp
 
+NO_PARTITION = -1
 NO_OFFSET = -1
 NO_TIMESTAMP = -1
 NO_SEQUENCE = -1
@@ -44,7 +45,13 @@ class RecordMetadata(msgspec.Struct, frozen=True, gc=False):
     timestamp_ms: int
 
 
-Callback = Callable[[RecordMetadata | None, SendError | None], None]
+Callback = Callable[[RecordMetadata, SendError | None], None]
+"""Receives a record's metadata, and the error of a record that was not acknowledged (``nowhere``)."""
+
+
+def nowhere(topic: str, partition: int | None) -> RecordMetadata:
+    """Return the metadata of a record that failed: offset and timestamp are -1, and the partition if it is unknown."""
+    return RecordMetadata(topic, NO_PARTITION if partition is None else partition, NO_OFFSET, NO_TIMESTAMP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,7 +343,8 @@ class ProducerBatch:
                     callback(RecordMetadata(topic, partition, offset + index, timestamp_ms), None)
                 else:
                     error = result.error_of(index)
-                    callback(None if error else self.metadata_of(index, timestamp_ms), error)
+                    place = nowhere(topic, partition) if error else self.metadata_of(index, timestamp_ms)
+                    callback(place, error)
             except Exception as raised:
                 misbehaved(raised)
         self.callbacks.clear()

@@ -11,21 +11,31 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from clients.reference.config.plugins import Plugins
-from clients.reference.config.producer_config import ProducerConfig
+from clients.reference.config.producer_config import KEYS, ProducerConfig
 from clients.reference.errors import PluginError, SerializationError
 from clients.reference.producer.interceptors import Interceptors, ProducerRecord
-from clients.reference.producer.serializers import Serializer
+from clients.reference.producer.partitioner import RoundRobinPartitioner
+from clients.reference.producer.serializers import JAVA_SERIALIZERS, Serializer
 from clients.reference.telemetry.metrics import MetricName
+
+#: The classes that settings may call by the name of their Java counterpart. Java itself has no interceptors.
+COUNTERPARTS: Mapping[str, type] = {
+    **JAVA_SERIALIZERS,
+    "org.apache.kafka.clients.producer.RoundRobinPartitioner": RoundRobinPartitioner,
+}
 
 logger = logging.getLogger("kafka-trial.reference")
 Read = Callable[[], Mapping[MetricName, float]]
 
 
 class ProducerPlugins:
-    """Raise PluginError if a plug-in cannot be created. Those created before it are closed then."""
+    """Raise PluginError if a plug-in cannot be created, and UsageError for a setting that nothing reads.
+
+    The plug-ins that were created before are closed then.
+    """
 
     def __init__(self, config: ProducerConfig) -> None:
-        self._life = Plugins(config.as_mapping())
+        self._life = Plugins(config.as_mapping(), COUNTERPARTS)
         make = self._life.make
         try:
             self.reporters = [make("metric.reporters", given, "init") for given in config.metric_reporters]
@@ -42,6 +52,7 @@ class ProducerPlugins:
                     for given in config.interceptor_classes
                 ]
             )
+            self._life.refuse_unread("producer", config.own, KEYS)
         except BaseException:
             self.close()
             raise

@@ -65,10 +65,7 @@ class Delivery(msgspec.Struct, eq=False):
 
 @dataclass(slots=True, eq=False)
 class Outgoing:
-    """A record that is not in a batch yet, with all that is needed to add it. ``size_bytes`` is an upper bound.
-
-    ``raw`` is the key and value before serialization, for an application's partitioner.
-    """
+    """A record that is not in a batch yet, with all that is needed to add it. ``size_bytes`` is an upper bound."""
 
     topic: str
     partition: int | None
@@ -79,4 +76,3 @@ class Outgoing:
     callback: Callback | None
     size_bytes: int
     delivery: Delivery
-    raw: tuple[Any, Any] | None = None

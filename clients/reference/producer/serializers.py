@@ -8,9 +8,12 @@ wrong type makes ``send`` raise SerializationError, and nothing is buffered (PRD
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
+from types import NoneType
 from typing import Any, ClassVar, Protocol
 from uuid import UUID
 
+from clients.reference.common.encodings import DEFAULT, Encoding, configured
 from clients.reference.errors import SerializationError
 from clients.reference.producer.producer_batch import Headers
 
@@ -67,24 +70,50 @@ class BytesSerializer(TypedSerializer):
         return value
 
 
-class StringSerializer(TypedSerializer):
-    """Text as UTF-8. An unpaired surrogate becomes a question mark, as in Java."""
+class ByteBufferSerializer(TypedSerializer):
+    """The bytes of a memoryview, from its start to its end (Java's ByteBufferSerializer)."""
+
+    type = memoryview
+
+    def encode(self, value: memoryview) -> bytes:
+        """Return a copy of the buffer's bytes."""
+        return bytes(value)
+
+
+class VoidSerializer(TypedSerializer):
+    """None, for records that never have the key or value."""
+
+    type = NoneType
+
+
+class _TextSerializer(TypedSerializer):
+    """The base of serializers that write text, in UTF-8 if the settings choose no encoding."""
+
+    encoding = Encoding.named(DEFAULT)
+
+    def configure(self, settings: Mapping[str, Any], is_key: bool = False) -> None:
+        """Take the encoding of key.serializer.encoding or value.serializer.encoding, or serializer.encoding."""
+        self.encoding = configured(settings, "serializer", is_key=is_key)
+
+
+class StringSerializer(_TextSerializer):
+    """Text. What the encoding cannot express, such as an unpaired surrogate, becomes a question mark, as in Java."""
 
     type = str
 
     def encode(self, value: str) -> bytes:
-        """Return the UTF-8 bytes. Never fails: what UTF-8 cannot encode is replaced."""
-        return value.encode("utf-8", errors="replace")
+        """Return the bytes. Never fails."""
+        return self.encoding.encode(value)
 
 
-class UUIDSerializer(TypedSerializer):
+class UUIDSerializer(_TextSerializer):
     """A UUID as its 36 characters."""
 
     type = UUID
 
     def encode(self, value: UUID) -> bytes:
-        """Return lower-case hexadecimal with four hyphens, in ASCII."""
-        return str(value).encode()
+        """Return lower-case hexadecimal with four hyphens."""
+        return self.encoding.encode(str(value))
 
 
 class BooleanSerializer(TypedSerializer):
@@ -134,3 +163,23 @@ class DoubleSerializer(_Packed):
     """IEEE 754, double precision."""
 
     type, format = float, struct.Struct(">d")
+
+
+#: Java's serializers by class name. Its Bytes is a wrapper of bytes, which Python does not need.
+JAVA_SERIALIZERS: Mapping[str, type[TypedSerializer]] = {
+    f"org.apache.kafka.common.serialization.{name}Serializer": serializer
+    for name, serializer in {
+        "Boolean": BooleanSerializer,
+        "ByteArray": BytesSerializer,
+        "ByteBuffer": ByteBufferSerializer,
+        "Bytes": BytesSerializer,
+        "Double": DoubleSerializer,
+        "Float": FloatSerializer,
+        "Integer": IntegerSerializer,
+        "Long": LongSerializer,
+        "Short": ShortSerializer,
+        "String": StringSerializer,
+        "UUID": UUIDSerializer,
+        "Void": VoidSerializer,
+    }.items()
+}

@@ -41,7 +41,10 @@ class Blocking:
             self._metrics.record("buffer-exhausted", 1, now_ms())
 
     def until_known(self, topic: str, since_ms: int) -> TopicMetadata:
-        """Return a topic's metadata once it is known. Raise the SendError that fails a send waiting for it."""
+        """Return a topic's metadata once it is known. Raise the SendError that fails a send waiting for it.
+
+        The I/O thread never waits.
+        """
         began_ms = now_ms()
         with self._news:
             while True:
@@ -50,7 +53,7 @@ class Blocking:
                         "producer-closed", "the producer was closed while waiting for metadata"
                     )
                 known = self._core.topic_metadata(topic, now_ms())
-                left_ms = since_ms + self._max_block_ms - now_ms()
+                left_ms = 0 if self._thread.is_current() else since_ms + self._max_block_ms - now_ms()
                 if known is not None or left_ms <= 0:
                     break
                 self._thread.wake()

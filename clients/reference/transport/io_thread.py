@@ -30,7 +30,7 @@ def now_ms() -> int:
 class IoThread(threading.Thread):
     """The one thread that drives ``core`` on ``selector``. ``news`` holds the lock and is notified after every round.
 
-    ``after_round`` is called with the lock held, ``at_end`` after the last round.
+    ``after_round`` is called with the lock held, then ``unlocked`` without it, and ``at_end`` after the last round.
     """
 
     def __init__(
@@ -41,6 +41,7 @@ class IoThread(threading.Thread):
         news: WakeupCondition,
         waiting: Waiting,
         after_round: Callable[[], None],
+        unlocked: Callable[[], None],
         at_end: Callable[[], None],
     ) -> None:
         super().__init__(name=f"kafka-producer {client_id}", daemon=True)
@@ -48,7 +49,7 @@ class IoThread(threading.Thread):
         self._selector = selector
         self._news = news
         self._waiting = waiting
-        self._after_round, self._at_end = after_round, at_end
+        self._after_round, self._unlocked, self._at_end = after_round, unlocked, at_end
         self._later: deque[Callable[[], None]] = deque()
         self._is_over = False
 
@@ -92,13 +93,15 @@ class IoThread(threading.Thread):
         finally:
             with self._news:
                 self._is_over = True
+                self._after_round()
                 self._news.notify_all()
             self._publish()
             self._selector.close_all()
             self._at_end()
 
     def _publish(self) -> None:
-        """Run callbacks without the lock, then notify the threads that wait for them."""
+        """Write the log and run callbacks without the lock, then notify the threads that wait for them."""
+        self._unlocked()
         if self._core.publish(now_ms()) and self._news.waiting:
             with self._news:
                 self._news.notify_all()

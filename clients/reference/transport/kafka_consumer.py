@@ -73,7 +73,7 @@ class KafkaConsumer:
                 config.send_buffer_bytes, config.receive_buffer_bytes, authenticators(config)
             )
             self._core = ConsumerCore(
-                replace(config, bootstrap=resolvable(config, selector)),
+                replace(config, bootstrap=resolvable(config)),
                 selector,
                 jitter=lambda: dice.uniform(-1, 1),
                 wall_ms=lambda: time_ns() // NS_PER_MS,

@@ -22,18 +22,23 @@ from clients.reference.config.client_config import ClientConfig
 from clients.reference.config.config_keys import NEWEST
 from clients.reference.errors import ConfigException, IllegalStateError
 from clients.reference.metadata.metadata import PartitionMetadata
+from clients.reference.network.memory_pool import MemoryPool
+from clients.reference.network.node_addresses import every_address
 from clients.reference.network.sasl import authenticators
+from clients.reference.ports import Node
 from clients.reference.producer.interceptors import Acknowledgement, ProducerRecord
 from clients.reference.producer.producer import Components, ProducerCore
 from clients.reference.producer.producer_batch import Callback, Headers
 from clients.reference.telemetry.metrics import Gauges, MetricName, ProducerMetrics
 from clients.reference.telemetry.trace import Trace, TraceEvent, no_trace
 from clients.reference.transport.blocking import Blocking
+from clients.reference.transport.event_log import EventLog
 from clients.reference.transport.io_thread import IoThread, now_ms
 from clients.reference.transport.plugged_sends import PluggedSends
 from clients.reference.transport.record_future import RecordFuture, Waiting
-from clients.reference.transport.selector import SocketSelector
+from clients.reference.transport.selector import SocketSelector, look_up
 from clients.reference.transport.wakeup import WakeupCondition
+from harness.model.errors import UsageError
 
 logger = logging.getLogger("kafka-trial.reference")
 
@@ -47,6 +52,7 @@ class KafkaProducer:
     ``settings`` have the Java client's names, ranges and rules. ``defaults_of`` is the release whose defaults apply.
     Settings for plug-ins accept an object, a class or "module:Class". ``trace`` is called from the I/O thread and from
     senders, under the producer's lock, so it must be fast. ``seed`` makes backoffs and sticky partitions repeatable.
+    ``memory_pool`` limits the memory of responses that are being received, without a limit by default, as in Java.
 
     Raise ConfigException if settings contradict each other or no bootstrap server has an address, UsageError for an
     unknown setting, PluginError if a plug-in cannot be created.
@@ -60,6 +66,7 @@ class KafkaProducer:
         trace: Trace = no_trace,
         components: Components | None = None,
         seed: int | None = None,
+        memory_pool: MemoryPool | None = None,
     ) -> None:
         number = 0 if "client.id" in settings else next(_numbers)
         made = components or Components()
@@ -68,7 +75,10 @@ class KafkaProducer:
         selector: SocketSelector | None = None
         try:
             selector = SocketSelector(
-                self.config.send_buffer_bytes, self.config.receive_buffer_bytes, authenticators(self.config)
+                self.config.send_buffer_bytes,
+                self.config.receive_buffer_bytes,
+                authenticators(self.config),
+                memory_pool,
             )
             self._open(selector, trace, components, random.Random(seed))
         except BaseException:
@@ -95,25 +105,38 @@ class KafkaProducer:
         self._user_trace = trace
         self._events: deque[TraceEvent] = deque()
         self._core = ProducerCore(
-            replace(config, bootstrap=resolvable(config, selector)),
+            replace(config, bootstrap=resolvable(config)),
             selector,
             jitter=lambda: dice.uniform(-1, 1),
             trace=self._events.append if trace is no_trace else self._trace,
             components=components,
-            partitioner=plugins.partitioner,
             new_delivery=RecordFuture,
             owner=waiting,
         )
         self._core_send = cast("Callable[..., tuple[RecordFuture, bool]]", self._core.send)
         self._send_plain = cast("Callable[..., RecordFuture | None]", self._core.send_plain)
         self._tick()
+        self._log = EventLog(config.client_id, logger)
         self._thread = IoThread(
-            config.client_id, self._core, selector, self._news, waiting, self._measure, plugins.close
+            config.client_id,
+            self._core,
+            selector,
+            self._news,
+            waiting,
+            self._measure,
+            self._log.write,
+            plugins.close,
         )
         self._blocking = Blocking(self._core, self._thread, self._news, self._metrics, config.max_block_ms)
         self._touches_records = plugins.touch_records
         self._send_record = PluggedSends(
-            plugins, self._must_be_open, self._send_serialized, self._thread, self._blocking, waiting
+            plugins,
+            self._must_be_open,
+            self._core.cluster,
+            self._send_serialized,
+            self._thread,
+            self._blocking,
+            waiting,
         ).send
         self._core.listen_for_cluster_id(plugins.cluster_updated)
         plugins.metrics_made(self._metrics.names(), self.metrics)
@@ -124,14 +147,15 @@ class KafkaProducer:
         self._user_trace(event)
 
     def _measure(self) -> None:
-        """Add the pending events to the metrics. The caller holds the lock."""
+        """Add the pending events to the metrics and to the log. The caller holds the lock."""
+        self._log(self._events)
         self._metrics.fold(self._events)
 
     # Records
 
     def send(
         self,
-        topic: str,
+        topic: str | ProducerRecord,
         value: Any = None,
         key: Any = None,
         *,
@@ -142,13 +166,20 @@ class KafkaProducer:
     ) -> RecordFuture:
         """Append a record. Block for metadata or memory for at most max.block.ms, but never in a callback.
 
+        The first argument is a topic, or a whole ProducerRecord, which takes no further argument but ``callback``.
         ``value`` and ``key`` are what their serializers accept, or bytes or None without a serializer.
         ``timestamp_ms`` is Unix time, now by default (PRD-ISP-09). The future holds the record's result.
-        ``callback(metadata, error)``, one of them None, runs on the I/O thread.
+        ``callback(metadata, error)`` runs on the I/O thread. The metadata of a record that failed has its topic, its
+        partition if it is known, and otherwise -1.
 
         Raise IllegalStateError after close, UsageError for an invalid record, SerializationError for a value that its
-        serializer rejects. In these cases nothing is buffered. All other errors fail the future.
+        serializer rejects, and any exception of the application's partitioner. In these cases nothing is buffered. All
+        other errors fail the future.
         """
+        if isinstance(topic, ProducerRecord):
+            if not (value is key is partition is timestamp_ms is None and headers == ()):
+                raise UsageError("record-and-fields", "send() takes a ProducerRecord or its fields, not both")
+            return self._send_record(topic, callback)
         if self._touches_records:
             record = ProducerRecord(
                 topic=topic,
@@ -197,7 +228,6 @@ class KafkaProducer:
         partition: int | None,
         headers: Headers,
         callback: Callback | None,
-        raw: tuple[Any, Any] | None = None,
     ) -> RecordFuture:
         """Send with all features, and wait for metadata or memory. The caller holds the lock."""
         future, is_round_due = self._core_send(
@@ -209,7 +239,6 @@ class KafkaProducer:
             partition=partition,
             headers=headers,
             callback=callback,
-            raw=raw,
         )
         if is_round_due:
             self._thread.wake()
@@ -218,27 +247,24 @@ class KafkaProducer:
         return future
 
     def _send_serialized(
-        self, record: ProducerRecord, key: Any, value: Any, timestamp_ms: int, end: Acknowledgement
+        self,
+        record: ProducerRecord,
+        partition: int | None,
+        key: Any,
+        value: Any,
+        timestamp_ms: int,
+        end: Acknowledgement,
     ) -> RecordFuture:
         with self._lock:
-            end.delivery = future = self._send_whole(
-                record.topic,
-                key,
-                value,
-                timestamp_ms,
-                record.partition,
-                record.headers,
-                end,
-                raw=(record.key, record.value),
-            )
-            return future
+            return self._send_whole(record.topic, key, value, timestamp_ms, partition, record.headers, end)
 
     # The cluster
 
     def partitions_for(self, topic: str) -> dict[int, PartitionMetadata]:
-        """Return a topic's partitions by index, each with its leader's node id and epoch (PRD-ISP-05, MET-11).
+        """Return a topic's partitions by index, each with its leader's epoch and the ids of its nodes (PRD-ISP-05).
 
-        Raise the client's TimeoutError if the topic does not appear within max.block.ms, BrokerError if it never will,
+        Raise the client's TimeoutError if the topic does not appear within max.block.ms, BrokerError if it never will
+        (MET-11),
         IllegalStateError after close and in a callback, which must not wait.
         """
         self._must_not_wait("partitions_for")
@@ -307,16 +333,20 @@ class KafkaProducer:
         self.close(timeout_s=0 if kind and not issubclass(kind, Exception) else None)
 
 
-def resolvable(config: ClientConfig, selector: SocketSelector) -> tuple[Any, ...]:
-    """Return the bootstrap servers that have an address. Raise ConfigException if none has (CLI-CFG-07)."""
-    found = []
-    for node in config.bootstrap:
-        if selector.resolve(node.host, node.port):
-            found.append(node)
-        else:
+def resolvable(config: ClientConfig) -> tuple[Node, ...]:
+    """Return the bootstrap servers that have an address. Raise ConfigException if none has (CLI-CFG-07).
+
+    With client.dns.lookup=resolve_canonical_bootstrap_servers_only, return each of their addresses (KIP-235).
+    """
+    found = {node: look_up(node.host, node.port) for node in config.bootstrap}
+    for node, addresses in found.items():
+        if not addresses:
             logger.warning("bootstrap.servers: %s:%d has no address and is ignored", node.host, node.port)
-    if not found:
+    known = [node for node, addresses in found.items() if addresses]
+    if not known:
         raise ConfigException(
             "bootstrap-servers-empty", "bootstrap.servers: none of the entries has an address"
         )
-    return tuple(found)
+    if config.client_dns_lookup == "use_all_dns_ips":
+        return tuple(known)
+    return tuple(every_address(known, look_up))

@@ -1,20 +1,23 @@
 """The Selector port on real sockets: non-blocking, one connection per node, one thread, woken by other threads.
 
 ``wait`` is the only method that waits for sockets. ``poll`` then does what the sockets allow. The channel interprets
-the bytes (channel.py).
+the bytes (channel.py). Each name is looked up in a thread of its own, so that a slow lookup delays nothing else.
 """
 
 from __future__ import annotations
 
 import errno
+import ipaddress
 import os
 import selectors
 import socket
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
 from clients.reference.network.channel import Authenticator, Channel
+from clients.reference.network.memory_pool import MemoryPool
 from clients.reference.ports import Address, ChannelState, Disconnection, Polled
 
 READ_BYTES = 262_144
@@ -30,16 +33,24 @@ class SocketConnection:
 
 
 class SocketSelector:
-    """See ports.Selector. ``authenticator`` makes one per connection, and ``close_all`` closes everything."""
+    """See ports.Selector. ``authenticator`` makes one per connection, and ``close_all`` closes everything.
+
+    Without memory in ``pool``, connections are not read until the frames of the last poll have been processed.
+    """
 
     def __init__(
         self,
         send_buffer_bytes: int = -1,
         receive_buffer_bytes: int = -1,
         authenticator: Callable[[], Authenticator | None] = lambda: None,
+        pool: MemoryPool | None = None,
     ) -> None:
         self._buffers = ((socket.SO_SNDBUF, send_buffer_bytes), (socket.SO_RCVBUF, receive_buffer_bytes))
         self._authenticator = authenticator
+        self._pool = pool
+        self._starved: dict[int, SocketConnection] = {}  # in the order in which they ran out of memory
+        self._reported_bytes = 0
+        self._lookups: dict[tuple[str, int], tuple[Address, ...] | None] = {}  # None if not finished
         self._selector = selectors.DefaultSelector()
         self._connections: dict[int, SocketConnection] = {}
         self._refused: dict[int, Disconnection] = {}
@@ -69,13 +80,21 @@ class SocketSelector:
 
     # The port
 
-    def resolve(self, host: str, port: int) -> tuple[Address, ...]:
-        """Resolve a name. Blocks during the lookup. Return an empty tuple if it fails."""
-        try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except OSError:
-            return ()
-        return tuple(dict.fromkeys((str(address[0]), port) for *_, address in found))
+    def resolve(self, host: str, port: int) -> tuple[Address, ...] | None:
+        """Return an address that needs no lookup, or the result of a finished lookup, once. Never blocks."""
+        if is_address(host):
+            return ((host, port),)
+        name = host, port
+        if name not in self._lookups:
+            self._lookups[name] = None
+            threading.Thread(target=self._look_up, args=name, name=f"lookup of {host}", daemon=True).start()
+        elif self._lookups[name] is not None:
+            return self._lookups.pop(name)
+        return None
+
+    def _look_up(self, host: str, port: int) -> None:
+        self._lookups[host, port] = look_up(host, port)
+        self.wakeup()
 
     def connect(self, node_id: int, address: Address) -> None:
         """Replace the node's old connection. ``poll`` reports even a failure that is known at once."""
@@ -88,11 +107,12 @@ class SocketSelector:
             return
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for option, size_bytes in self._buffers:
             if size_bytes >= 0:
                 sock.setsockopt(socket.SOL_SOCKET, option, size_bytes)
         connection = self._connections[node_id] = SocketConnection(
-            Channel(node_id, self._authenticator()), sock
+            Channel(node_id, self._authenticator(), self._pool), sock
         )
         result = sock.connect_ex(target)
         self._selector.register(sock, selectors.EVENT_WRITE, connection)
@@ -109,6 +129,7 @@ class SocketSelector:
 
     def poll(self) -> Polled:
         """Process what the last ``wait`` found ready, or else check the sockets now."""
+        self._free_memory()
         for key, mask in self._events or self._selector.select(0):
             connection: SocketConnection | None = key.data
             if connection is None:
@@ -122,6 +143,8 @@ class SocketSelector:
             connection.channel.report(polled)
             if node_id in polled.disconnected:
                 self.close(node_id)
+        if self._pool is not None:
+            self._reported_bytes = sum(len(payload) for _, payload in polled.received)
         return polled
 
     def close(self, node_id: int) -> None:
@@ -131,14 +154,9 @@ class SocketSelector:
         if connection is not None:
             self._unregister(connection)
             connection.sock.close()
-
-    def mute(self, node_id: int) -> None:
-        """Stop reading, so that the kernel's buffer fills and the broker must wait. No effect without a connection."""
-        self._set_muted(node_id, True)
-
-    def unmute(self, node_id: int) -> None:
-        """Resume reading. Frames that were already read are returned first."""
-        self._set_muted(node_id, False)
+            self._starved.pop(node_id, None)
+            if self._pool is not None:
+                self._pool.release(connection.channel.held_bytes)
 
     def close_all(self) -> None:
         """Close all connections and the selector. Only ``wakeup`` may be called afterwards."""
@@ -150,10 +168,17 @@ class SocketSelector:
 
     # One connection
 
-    def _set_muted(self, node_id: int, muted: bool) -> None:
-        connection = self._connections.get(node_id)
-        if connection is not None:
-            connection.channel.is_muted = muted
+    def _free_memory(self) -> None:
+        """Return the memory of the frames that were reported last, and give it to those that wait the longest."""
+        if self._pool is None:
+            return
+        self._pool.release(self._reported_bytes)
+        self._reported_bytes = 0
+        for node_id, connection in list(self._starved.items()):
+            connection.channel.take_frames()
+            if connection.channel.is_muted:
+                break
+            del self._starved[node_id]
             self._listen(connection)
 
     def _serve(self, connection: SocketConnection, mask: int) -> None:
@@ -203,6 +228,8 @@ class SocketSelector:
             return
         if data:
             connection.channel.feed(data)
+            if connection.channel.is_muted:
+                self._starved[connection.channel.node_id] = connection
         else:
             self._end(connection, "the broker closed the connection")
 
@@ -238,3 +265,21 @@ class SocketSelector:
 
 def _is_ready(channel: Channel) -> bool:
     return channel.state is ChannelState.READY
+
+
+def look_up(host: str, port: int) -> tuple[Address, ...]:
+    """Return the addresses of a name. Blocks during the lookup. Return an empty tuple if it fails."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return ()
+    return tuple(dict.fromkeys((str(address[0]), port) for *_, address in found))
+
+
+def is_address(host: str) -> bool:
+    """Return whether ``host`` is an IP address, so that connecting needs no lookup."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -11,6 +11,8 @@ from typing import Final
 from harness.brokers.scripted.answer import NS_PER_MS, Answer, Closed, Request
 from harness.brokers.scripted.apis import (
     api_versions,
+    consumer_group_describe,
+    consumer_group_heartbeat,
     describe_groups,
     fetch,
     find_coordinator,
@@ -58,6 +60,8 @@ _HANDLERS: Final[Mapping[int, Callable[[ClusterState, Request], Answer]]] = {
     Api.LEAVE_GROUP: leave_group.handle,
     Api.DESCRIBE_GROUPS: describe_groups.handle,
     Api.LIST_GROUPS: list_groups.handle,
+    Api.CONSUMER_GROUP_HEARTBEAT: consumer_group_heartbeat.handle,
+    Api.CONSUMER_GROUP_DESCRIBE: consumer_group_describe.handle,
     Api.FIND_COORDINATOR: find_coordinator.handle,
     Api.API_VERSIONS: api_versions.handle,
     Api.INIT_PRODUCER_ID: init_producer_id.handle,

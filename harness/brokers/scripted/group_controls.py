@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from harness.brokers.scripted.apis.coordinators import coordinator
 from harness.brokers.scripted.groups.classic_group import ClassicGroup
+from harness.brokers.scripted.groups.consumer_group import ConsumerGroup
 from harness.brokers.scripted.groups.offsets import Committed
 from harness.brokers.scripted.log_controls import LogControls
 
@@ -25,6 +26,11 @@ class GroupControls(LogControls):
     def group(self, group_id: str) -> ClassicGroup | None:
         """Return a classic group as its coordinator has it in memory, or None."""
         found = self._state.groups.classic.get(group_id)
+        return None if found is None else found[1]
+
+    def consumer_group(self, group_id: str) -> ConsumerGroup | None:
+        """Return a group of KIP-848, or None."""
+        found = self._state.groups.consumer.get(group_id)
         return None if found is None else found[1]
 
     def committed(self, group_id: str) -> dict[tuple[str, int], Committed]:

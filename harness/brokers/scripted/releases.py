@@ -66,6 +66,8 @@ _SINCE_4_3: Final[Ranges] = {
     Api.TXN_OFFSET_COMMIT: (0, 5),
     Api.DESCRIBE_CONFIGS: (1, 4),
     Api.DESCRIBE_CLUSTER: (0, 2),
+    Api.CONSUMER_GROUP_HEARTBEAT: (0, 1),
+    Api.CONSUMER_GROUP_DESCRIBE: (0, 1),
 }
 _HOUR_MS: Final = 3_600_000
 

@@ -53,6 +53,19 @@ async function writeTables() {
   }
 }
 
+// The summaries of checks and the meanings of phases are in one file for all pages (assets/texts.js).
+function explain({ checks, phases }) {
+  for (const holder of document.querySelectorAll("[data-checks]")) {
+    const lines = holder.textContent.split(" ").map((name) => {
+      const line = document.createElement("span");
+      line.textContent = Object.hasOwn(checks, name) ? `${name}: ${checks[name]}` : name;
+      return line;
+    });
+    holder.replaceChildren(...lines);
+  }
+  for (const name of document.querySelectorAll("[data-phase]")) name.title = phases[name.textContent];
+}
+
 async function drawFigures() {
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const axis = { gridcolor: colour("--grid"), linecolor: colour("--line"), zerolinecolor: colour("--line") };
@@ -106,6 +119,7 @@ function restoreFilter(form) {
 }
 
 document.addEventListener("DOMContentLoaded", () => {
+  if (window.TEXTS) explain(window.TEXTS);
   window.drawn = writeTables();
   if (window.Plotly) {
     window.drawn = window.drawn.then(drawFigures);

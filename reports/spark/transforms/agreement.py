@@ -9,48 +9,43 @@ twice differs from one that occurs once.
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812
+import polars as pl
 
 from harness.workloads.produce.tables import ANOMALIES
 from reports.spark.transforms.anomalies import IDENTITY
 
 #: The maximum number of named identities per trial and kind. Their count is never limited.
 MAX_NAMED = 16
+_STRAY = ("n", "partition", "offset", "detail", "judged", "recomputed")
 
 
-def matched(trials: DataFrame, judged: DataFrame, recomputed: DataFrame) -> DataFrame:
+def matched(trials: pl.DataFrame, judged: pl.DataFrame, recomputed: pl.DataFrame) -> pl.DataFrame:
     """Return ``trial``, an identity, and its number of rows in each judgement: ``judged, recomputed``."""
+    online = judged.filter(pl.col("kind").is_in(ANOMALIES))
     sides = [
-        side.select("trial", *IDENTITY, F.lit(ours).alias("judged"), F.lit(1 - ours).alias("recomputed"))
-        for side, ours in ((judged.filter(F.col("kind").isin(*ANOMALIES)), 1), (recomputed, 0))
+        side.select("trial", *IDENTITY, judged=pl.lit(ours), recomputed=pl.lit(1 - ours))
+        for side, ours in ((online, 1), (recomputed, 0))
     ]
     return (
-        sides[0]
-        .union(sides[1])
-        .join(trials.filter("counted"), "trial", how="left_semi")
-        .groupBy("trial", *IDENTITY)
-        .agg(F.sum("judged").alias("judged"), F.sum("recomputed").alias("recomputed"))
+        pl.concat(sides)
+        .join(trials.filter("counted"), on="trial", how="semi")
+        .group_by("trial", *IDENTITY)
+        .agg(pl.col("judged", "recomputed").sum().cast(pl.Int64))
     )
 
 
-def identities(matched: DataFrame) -> DataFrame:
+def identities(matched: pl.DataFrame) -> pl.DataFrame:
     """Return ``trial, kind, compared, differing, named``: the number of identities, and those of only one judgement.
 
     ``named`` are the first of the latter with their columns of :func:`matched`, ``differing`` is their number.
     """
-    stray = F.struct("n", "partition", "offset", "detail", "judged", "recomputed")
-    strays = F.array_sort(F.collect_list(F.when(_differs(), stray)))
+    differs = pl.col("judged") != pl.col("recomputed")
     return (
-        matched.groupBy("trial", "kind")
+        matched.sort(_STRAY)
+        .group_by("trial", "kind")
         .agg(
-            F.count("*").alias("compared"),
-            F.count_if(_differs()).alias("differing"),
-            F.slice(strays, 1, MAX_NAMED).alias("named"),
+            compared=pl.len(),
+            differing=differs.sum(),
+            named=pl.struct(_STRAY).filter(differs).head(MAX_NAMED),
         )
-        .select("trial", "kind", "compared", "differing", "named")
     )
-
-
-def _differs() -> Column:
-    return F.col("judged") != F.col("recomputed")

@@ -6,12 +6,10 @@ function returns ``trial`` and the columns of :data:`IDENTITY`.
 
 from __future__ import annotations
 
-from functools import reduce
+import polars as pl
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812
-
-from reports.spark.transforms.stored import RECORD, outcome_is, repeated
+from reports.spark.transforms.stored import RECORD, further, outcome_is, repeated
+from reports.spark.transforms.units import NS_PER_MS
 
 #: The columns by which two anomalies of one trial are the same.
 IDENTITY = ("kind", "n", "partition", "offset", "detail")
@@ -21,95 +19,97 @@ _LOG = ("trial", "producer", "topic", "partition")
 SLACK_MS = 5_000
 
 
-def anomalies(operations: DataFrame, stored: DataFrame, events: DataFrame, faults: DataFrame) -> DataFrame:
+def anomalies(
+    operations: pl.DataFrame, stored: pl.DataFrame, events: pl.DataFrame, faults: pl.DataFrame
+) -> pl.DataFrame:
     """Return all anomalies. ``stored``: see :mod:`reports.spark.transforms.stored`."""
-    found = (
-        lost(operations, stored),
-        duplicated(stored),
-        reordered(stored),
-        unexpected(stored),
-        moved_keys(stored, faults),
-        strange_timestamps(stored, events),
+    return pl.concat(
+        (
+            lost(operations, stored),
+            duplicated(stored),
+            reordered(stored),
+            unexpected(stored),
+            moved_keys(stored, faults),
+            strange_timestamps(stored, events),
+        )
     )
-    return reduce(DataFrame.unionByName, found)
 
 
-def lost(operations: DataFrame, stored: DataFrame) -> DataFrame:
+def lost(operations: pl.DataFrame, stored: pl.DataFrame) -> pl.DataFrame:
     """Return the acknowledged records without a copy."""
-    copies = stored.filter(F.col("outcome").isNotNull()).select("trial", "n")
-    return _rows(operations.filter(outcome_is("ok")).join(copies, ["trial", "n"], how="left_anti"), "lost")
+    copies = stored.filter(pl.col("outcome").is_not_null())
+    return _rows(operations.filter(outcome_is("ok")).join(copies, on=["trial", "n"], how="anti"), "lost")
 
 
-def duplicated(stored: DataFrame) -> DataFrame:
+def duplicated(stored: pl.DataFrame) -> pl.DataFrame:
     """Return the copies of each record after its first."""
-    copies = Window.partitionBy(*RECORD).orderBy("partition", "offset")
-    numbered = repeated(stored).withColumn("copy", F.row_number().over(copies))
-    return _rows(numbered.filter(F.col("copy") > 1), "duplicated")
+    return _rows(further(stored, *RECORD), "duplicated")
 
 
-def reordered(stored: DataFrame) -> DataFrame:
+def reordered(stored: pl.DataFrame) -> pl.DataFrame:
     """Return acknowledged records whose first copy in a partition is after that of a record sent later.
 
     ``detail`` is the latest-sent such record.
     """
-    before = Window.partitionBy(*_LOG).orderBy("offset").rowsBetween(Window.unboundedPreceding, -1)
     acked = stored.filter(outcome_is("ok"))
-    firsts = repeated(acked).groupBy(*_LOG, "n").agg(F.min("offset").alias("offset"))
-    only = acked.filter(F.col("copies") == 1).select(*_LOG, "n", "offset")
-    placed = only.unionByName(firsts).withColumn("furthest", F.max("n").over(before))
-    return _rows(placed.filter(F.col("n") < F.col("furthest")), "reordered", F.col("furthest"))
+    firsts = repeated(acked).group_by(*_LOG, "n").agg(pl.col("offset").min())
+    only = acked.filter(pl.col("copies") == 1).select(*_LOG, "n", "offset")
+    in_log = pl.concat((only, firsts)).sort("offset")
+    placed = in_log.with_columns(furthest=pl.col("n").cum_max().shift(1).over(_LOG))
+    return _rows(placed.filter(pl.col("n") < pl.col("furthest")), "reordered", pl.col("furthest"))
 
 
-def unexpected(stored: DataFrame) -> DataFrame:
+def unexpected(stored: pl.DataFrame) -> pl.DataFrame:
     """Return the log records that were not sent, or that the client reported as failed."""
     why = (
-        F.when(~F.col("intact"), "DAMAGED")
-        .when(F.col("n").isNull(), "FOREIGN")
-        .when(F.col("outcome").isNull(), "NEVER_SENT")
-        .when(outcome_is("fail"), "REPORTED_FAILED")
+        pl.when(~pl.col("intact"))
+        .then(pl.lit("DAMAGED"))
+        .when(pl.col("n").is_null())
+        .then(pl.lit("FOREIGN"))
+        .when(pl.col("outcome").is_null())
+        .then(pl.lit("NEVER_SENT"))
+        .when(outcome_is("fail"))
+        .then(pl.lit("REPORTED_FAILED"))
     )
-    return _rows(stored.filter(why.isNotNull()), "unexpected", why)
+    return _rows(stored.filter(why.is_not_null()), "unexpected", why)
 
 
-def moved_keys(stored: DataFrame, faults: DataFrame) -> DataFrame:
+def moved_keys(stored: pl.DataFrame, faults: pl.DataFrame) -> pl.DataFrame:
     """Return keys in more than one partition, plus one more for each time that the topic grew."""
-    has_grown = (F.col("kind") == "topic_growth") & F.col("effective_start_ns").isNotNull()
-    growths = faults.filter(has_grown).groupBy("trial").agg(F.count("*").alias("growths"))
-    of_key = ("trial", "producer", "topic", "key")
-    keyed = stored.filter(F.col("n").isNotNull() & F.col("key").isNotNull()).select(*of_key, "partition")
-    ends = keyed.groupBy(*of_key).agg(F.min("partition").alias("least"), F.max("partition").alias("most"))
+    has_grown = (pl.col("kind") == "topic_growth") & pl.col("effective_start_ns").is_not_null()
+    growths = faults.filter(has_grown).group_by("trial").agg(growths=pl.len())
+    keyed = stored.filter(pl.col("n").is_not_null() & pl.col("key").is_not_null())
     places = (
-        keyed.join(ends.filter("least < most"), list(of_key), how="left_semi")
-        .groupBy(*of_key)
-        .agg(F.collect_set("partition").alias("partitions"))
-        .join(growths, "trial", how="left")
+        keyed.group_by("trial", "producer", "topic", "key")
+        .agg(pl.col("partition").unique())
+        .join(growths, on="trial", how="left")
     )
-    moved = places.filter(F.size("partitions") > 1 + F.coalesce("growths", F.lit(0)))
-    each = moved.select("trial", "key", F.explode("partitions").alias("partition"))
-    nothing = F.lit(None).cast("long")
-    return _rows(each.withColumns({"n": nothing, "offset": nothing}), "moved-key", F.col("key"))
+    most = 1 + pl.col("growths").fill_null(0)
+    each = places.filter(pl.col("partition").list.len() > most).explode("partition")
+    nothing = pl.lit(None, pl.Int64)
+    return _rows(each.with_columns(n=nothing, offset=nothing), "moved-key", pl.col("key"))
 
 
-def strange_timestamps(stored: DataFrame, events: DataFrame) -> DataFrame:
+def strange_timestamps(stored: pl.DataFrame, events: pl.DataFrame) -> pl.DataFrame:
     """Return records with timestamps outside the time between the client's first and last event (its wall clock)."""
-    wall_ms = F.expr("wall_ns div 1000000")
+    wall_ms = pl.col("wall_ns") // NS_PER_MS
     span = (
-        events.filter(F.col("wall_ns") > 0)
-        .groupBy("trial")
-        .agg(
-            (F.min(wall_ms) - SLACK_MS).alias("first_ms"),
-            (F.max(wall_ms) + SLACK_MS).alias("last_ms"),
-        )
+        events.filter(pl.col("wall_ns") > 0)
+        .group_by("trial")
+        .agg(first_ms=wall_ms.min() - SLACK_MS, last_ms=wall_ms.max() + SLACK_MS)
     )
-    odd = ~F.col("timestamp_ms").between(F.col("first_ms"), F.col("last_ms"))
-    return _rows(
-        stored.join(span, "trial", how="inner").filter(odd), "strange-timestamp", F.col("timestamp_ms")
-    )
+    odd = ~pl.col("timestamp_ms").is_between(pl.col("first_ms"), pl.col("last_ms"))
+    return _rows(stored.join(span, on="trial").filter(odd), "strange-timestamp", pl.col("timestamp_ms"))
 
 
-def _rows(found: DataFrame, kind: str, detail: Column | None = None) -> DataFrame:
+def _rows(found: pl.DataFrame, kind: str, detail: pl.Expr | None = None) -> pl.DataFrame:
     """Return ``found`` (with trial, n, partition, offset) as anomalies of one kind."""
-    told = F.lit(None) if detail is None else detail
+    told = pl.lit(None) if detail is None else detail
     return found.select(
-        "trial", F.lit(kind).alias("kind"), "n", "partition", "offset", told.cast("string").alias("detail")
+        "trial",
+        pl.lit(kind).alias("kind"),
+        "n",
+        "partition",
+        "offset",
+        told.cast(pl.String).alias("detail"),
     )

@@ -14,57 +14,63 @@ have a tolerance of :data:`SLACK_MS`.
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812
+import re
+
+import msgspec
+import polars as pl
+
+from reports.spark.transforms.units import NS_PER_MS
 
 SLACK_MS = 500
-NS_PER_MS = 1_000_000
 SLACK_NS = SLACK_MS * NS_PER_MS
 #: Faults that lose a response only together with its connection. Any other kind may withhold responses.
 NEVER_WITHHOLDS = ("latency", "disconnect", "reset", "refuse")
 
 _EXCHANGE = ("trial", "conn", "correlation_id", "topic", "partition")
 _SAME_BATCH = ("trial", "partition", "batch")
+_WHOLE = re.compile("[+-]?[0-9]{1,15}")
 
 
-def attempts(trials: DataFrame, frames: DataFrame, produce_parts: DataFrame, faults: DataFrame) -> DataFrame:
+def attempts(
+    trials: pl.DataFrame, frames: pl.DataFrame, produce_parts: pl.DataFrame, faults: pl.DataFrame
+) -> pl.DataFrame:
     """Return ``trial, frame, conn, broker, partition, asked_ns, base_offset, batch, failure``, one row per attempt.
 
     ``base_offset`` is null if no response says that the batch was stored. ``batch`` names the batch by its sequence or
     its CRC. ``failure`` is a clause or null.
     """
-    asked = produce_parts.filter(F.col("kind") == "request").select(
+    asked = produce_parts.filter(pl.col("kind") == "request").select(
         *_EXCHANGE,
         "frame",
         "broker",
-        F.coalesce("received_ns", "t_ns").alias("asked_ns"),
-        _batch("producer_id", "producer_epoch", "base_sequence", "crc").alias("batch"),
+        asked_ns=pl.coalesce("received_ns", "t_ns"),
+        batch=_batch("producer_id", "producer_epoch", "base_sequence", "crc"),
     )
-    first = F.min_by(F.struct("base_offset", "error_code"), "t_ns")
     answered = (
-        produce_parts.filter(F.col("kind") == "response")
-        .groupBy(*_EXCHANGE)
-        .agg(F.min("t_ns").alias("answered_ns"), first.alias("answer"))
-        .select(*_EXCHANGE, "answered_ns", "answer.base_offset", "answer.error_code")
+        produce_parts.filter(pl.col("kind") == "response")
+        .sort("t_ns")
+        .group_by(_EXCHANGE)
+        .agg(pl.col("t_ns", "base_offset", "error_code").first())
+        .rename({"t_ns": "answered_ns"})
     )
     closed = (
-        frames.filter(F.col("kind") == "close").groupBy("trial", "conn").agg(F.min("t_ns").alias("closed_ns"))
+        frames.filter(pl.col("kind") == "close").group_by("trial", "conn").agg(closed_ns=pl.col("t_ns").min())
     )
-    is_stored = (F.col("error_code") == 0) & (F.col("base_offset") >= 0)
-    return (
-        asked.join(answered, list(_EXCHANGE), how="left")
-        .join(closed, ["trial", "conn"], how="left")
-        .join(trials.select("trial", "request_timeout_ms"), "trial", how="inner")
-        .join(_windows(faults), "trial", how="left")
-        .select(
-            *("trial", "frame", "conn", "broker", "partition", "asked_ns", "batch"),
-            F.when(is_stored, F.col("base_offset")).alias("base_offset"),
-            _failure().alias("failure"),
-        )
+    exchanges = (
+        asked.join(answered, on=_EXCHANGE, how="left")
+        .join(closed, on=["trial", "conn"], how="left")
+        .join(trials.select("trial", "request_timeout_ms"), on="trial")
+        .with_row_index("attempt")
+    )
+    is_stored = (pl.col("error_code") == 0) & (pl.col("base_offset") >= 0)
+    return exchanges.join(_effects(exchanges, faults), on="attempt", how="left").select(
+        *("trial", "frame", "conn", "broker", "partition", "asked_ns", "batch"),
+        base_offset=pl.when(is_stored).then("base_offset"),
+        failure=_failure(),
     )
 
 
-def origins(attempts: DataFrame, stored: DataFrame) -> DataFrame:
+def origins(attempts: pl.DataFrame, stored: pl.DataFrame) -> pl.DataFrame:
     """Return the attempt that stored each batch.
 
     The columns are ``trial, partition, base_offset, frame, conn, broker, asked_ns, failure``. The attempt is matched by
@@ -73,76 +79,74 @@ def origins(attempts: DataFrame, stored: DataFrame) -> DataFrame:
     """
     place = ("trial", "partition", "base_offset")
     how = ("frame", "conn", "broker", "asked_ns", "failure")
-    named = F.min_by(_batch("producer_id", "producer_epoch", "sequence", "batch_crc"), "offset")
-    batches = stored.groupBy(*place).agg(named.alias("batch"))
-    answers = Window.partitionBy(*place).orderBy(F.desc("asked_ns"), F.desc("frame"))
-    told = (
-        attempts.filter(F.col("base_offset").isNotNull())
-        .withColumn("nth", F.row_number().over(answers))
-        .filter(F.col("nth") == 1)
-        .join(batches, list(place), how="left_semi")
-        .select(*place, *how)
-    )
-    in_log = Window.partitionBy(*_SAME_BATCH).orderBy("base_offset")
-    in_time = Window.partitionBy(*_SAME_BATCH).orderBy("asked_ns", "frame")
-    left = batches.join(told, list(place), how="left_anti").withColumn("nth", F.row_number().over(in_log))
-    silent = (
-        attempts.filter(F.col("base_offset").isNull())
-        .drop("base_offset")
-        .withColumn("nth", F.row_number().over(in_time))
-    )
-    return told.unionByName(left.join(silent, [*_SAME_BATCH, "nth"], how="inner").select(*place, *how))
+    named = _batch("producer_id", "producer_epoch", "sequence", "batch_crc")
+    batches = stored.sort("offset").group_by(place).agg(batch=named.first())
+    answers = attempts.filter(pl.col("base_offset").is_not_null()).sort("asked_ns", "frame")
+    told = answers.unique(place, keep="last").join(batches, on=place, how="semi").select(*place, *how)
+    nth = pl.int_range(pl.len()).over(_SAME_BATCH)
+    left = batches.join(told, on=place, how="anti").sort("base_offset").with_columns(nth=nth)
+    silent = attempts.filter(pl.col("base_offset").is_null()).drop("base_offset")
+    in_turn = silent.sort("asked_ns", "frame").with_columns(nth=nth)
+    return pl.concat((told, left.join(in_turn, on=[*_SAME_BATCH, "nth"]).select(*place, *how)))
 
 
-def _batch(producer_id: str, epoch: str, sequence: str, crc: str) -> Column:
-    numbered = F.col(producer_id) >= 0
-    return F.when(numbered, F.concat_ws("/", producer_id, epoch, sequence)).otherwise(
-        F.concat(F.lit("crc "), F.col(crc))
-    )
+def _batch(producer_id: str, epoch: str, sequence: str, crc: str) -> pl.Expr:
+    numbered = pl.concat_str(producer_id, epoch, sequence, separator="/", ignore_nulls=True)
+    return pl.when(pl.col(producer_id) >= 0).then(numbered).otherwise(pl.format("crc {}", crc))
 
 
-def _windows(faults: DataFrame) -> DataFrame:
-    """Return ``trial, windows[begin_ns, end_ns, withholds, delay_ns]``: the faults in effect, with tolerance."""
-    delays_ms = F.map_values(F.from_json("params_json", "map<string,string>"))
-    longest_ms = F.array_max(F.transform(delays_ms, lambda told: told.try_cast("long")))
-    window = F.struct(
-        (F.col("effective_start_ns") - SLACK_NS).alias("begin_ns"),
-        (F.col("effective_end_ns") + SLACK_NS).alias("end_ns"),
-        (~F.col("kind").isin(*NEVER_WITHHOLDS)).alias("withholds"),
-        F.when(F.col("kind") == "latency", F.coalesce(longest_ms, F.lit(0)) * NS_PER_MS)
-        .otherwise(0)
-        .alias("delay_ns"),
-    )
-    in_effect = F.col("effective_start_ns").isNotNull() & F.col("effective_end_ns").isNotNull()
-    return faults.filter(in_effect).groupBy("trial").agg(F.collect_list(window).alias("windows"))
+def _effects(exchanges: pl.DataFrame, faults: pl.DataFrame) -> pl.DataFrame:
+    """Return ``attempt, withheld, disturbed, delay_ns``: what the faults in effect, with tolerance, may have done.
 
-
-def _failure() -> Column:
-    answered, closed, asked = F.col("answered_ns"), F.col("closed_ns"), F.col("asked_ns")
-    windows = F.coalesce("windows", F.array())
-    limit_ns = F.col("request_timeout_ms") * NS_PER_MS - SLACK_NS - _delay_ns(windows)
-    withheld = F.exists(windows, lambda w: w["withholds"] & answered.between(w["begin_ns"], w["end_ns"]))
-    disturbed = F.exists(windows, lambda w: closed.between(w["begin_ns"], w["end_ns"]))
-    error = F.concat(F.lit("it was answered with error "), F.col("error_code"))
+    ``delay_ns`` is what latency faults in effect between request and response may have added.
+    """
+    begin, end = pl.col("effective_start_ns") - SLACK_NS, pl.col("effective_end_ns") + SLACK_NS
+    answered, closed, asked = pl.col("answered_ns"), pl.col("closed_ns"), pl.col("asked_ns")
+    delay_ns = pl.col("params_json").map_elements(longest_ms, pl.Int64) * NS_PER_MS
+    windows = faults.select(
+        "trial",
+        begin=begin,
+        end=end,
+        withholds=~pl.col("kind").is_in(NEVER_WITHHOLDS),
+        delay_ns=pl.when(pl.col("kind") == "latency").then(delay_ns).otherwise(0),
+    ).drop_nulls(["begin", "end"])
+    meets = (pl.col("begin") <= answered) & (pl.col("end") >= asked)
     return (
-        F.when(answered.isNull(), "it was never answered")
-        .when(F.col("error_code") != 0, error)
-        .when(closed <= answered, "its connection had closed before the answer")
-        .when(answered - asked > limit_ns, "it was answered after request.timeout.ms")
-        .when(withheld, "it was answered while a fault withheld answers")
-        .when(
-            disturbed & (closed - answered <= SLACK_NS), "its connection was cut off together with the answer"
+        exchanges.join(windows, on="trial")
+        .group_by("attempt")
+        .agg(
+            withheld=(pl.col("withholds") & answered.is_between("begin", "end")).any(),
+            disturbed=closed.is_between("begin", "end").any(),
+            delay_ns=pl.col("delay_ns").filter(meets).sum(),
         )
     )
 
 
-def _delay_ns(windows: Column) -> Column:
-    """Return the delay that latency faults in effect between request and response may have added."""
+def longest_ms(params_json: str) -> int:
+    """Return the longest delay among a latency fault's parameters; 0 if none of them is a whole number."""
+    try:
+        params = msgspec.json.decode(params_json, type=dict[str, object])
+    except (msgspec.MsgspecError, RecursionError):
+        return 0
+    told = [str(value) for value in params.values() if not isinstance(value, bool)]
+    return max((int(value) for value in told if _WHOLE.fullmatch(value)), default=0)
 
-    def meets(window: Column) -> Column:
-        return (window["begin_ns"] <= F.col("answered_ns")) & (window["end_ns"] >= F.col("asked_ns"))
 
-    def add(total: Column, window: Column) -> Column:
-        return total + window["delay_ns"]
-
-    return F.aggregate(F.filter(windows, meets), F.lit(0).cast("long"), add)
+def _failure() -> pl.Expr:
+    answered, closed, asked = pl.col("answered_ns"), pl.col("closed_ns"), pl.col("asked_ns")
+    limit_ns = pl.col("request_timeout_ms") * NS_PER_MS - SLACK_NS - pl.col("delay_ns").fill_null(0)
+    cut_off = pl.col("disturbed") & (closed - answered <= SLACK_NS)
+    return (
+        pl.when(answered.is_null())
+        .then(pl.lit("it was never answered"))
+        .when(pl.col("error_code") != 0)
+        .then(pl.format("it was answered with error {}", "error_code"))
+        .when(closed <= answered)
+        .then(pl.lit("its connection had closed before the answer"))
+        .when(answered - asked > limit_ns)
+        .then(pl.lit("it was answered after request.timeout.ms"))
+        .when("withheld")
+        .then(pl.lit("it was answered while a fault withheld answers"))
+        .when(cut_off)
+        .then(pl.lit("its connection was cut off together with the answer"))
+    )

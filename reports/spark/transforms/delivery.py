@@ -8,8 +8,7 @@ also compared individually.
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812
+import polars as pl
 
 from harness.workloads.produce.tables import DELIVERY
 from reports.spark.transforms.stored import said
@@ -17,22 +16,17 @@ from reports.spark.transforms.stored import said
 COUNTED = ("lost", "duplicated", "reordered", "unexpected")
 
 
-def delivery(trials: DataFrame, operations: DataFrame, stored: DataFrame, anomalies: DataFrame) -> DataFrame:
+def delivery(
+    trials: pl.DataFrame, operations: pl.DataFrame, stored: pl.DataFrame, anomalies: pl.DataFrame
+) -> pl.DataFrame:
     """Return ``trial`` and the counts of ``DELIVERY``, one row for each trial, even without records."""
-    in_log = stored.groupBy("trial").agg(F.count("*").alias("in_log"))
-    wrong = anomalies.groupBy("trial").agg(
-        *(F.count_if(F.col("kind") == kind).alias(kind) for kind in COUNTED)
-    )
+    sent = operations.group_by("trial").agg(pl.len().alias("sent"), *said())
+    in_log = stored.group_by("trial").agg(in_log=pl.len())
+    wrong = anomalies.group_by("trial").agg((pl.col("kind") == kind).sum().alias(kind) for kind in COUNTED)
     return (
         trials.select("trial")
-        .join(_sent(operations), "trial", how="left")
-        .join(in_log, "trial", how="left")
-        .join(wrong, "trial", how="left")
-        .fillna(0)
-        .select("trial", *DELIVERY)
+        .join(sent, on="trial", how="left")
+        .join(in_log, on="trial", how="left")
+        .join(wrong, on="trial", how="left")
+        .select("trial", pl.col(*DELIVERY).fill_null(0))
     )
-
-
-def _sent(operations: DataFrame) -> DataFrame:
-    """Return ``trial, sent, acked, failed, unknown``, as the client reported them."""
-    return operations.groupBy("trial").agg(F.count("*").alias("sent"), *said())

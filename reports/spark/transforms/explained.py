@@ -12,8 +12,7 @@ verdict is withdrawn.
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812
+import polars as pl
 
 from harness.model.anomaly_row import UNEXPLAINED
 from harness.model.verdicts import Guarantee
@@ -22,30 +21,39 @@ from reports.spark.transforms.stored import repeated
 
 UNSEEN = "no observed Produce request stored one of its copies"
 TWICE = "one request contained it twice"
+#: The request of a copy. The order of its columns determines the order of requests.
+_REQUEST = ("asked_ns", "frame", "conn", "broker", "failure")
 
 
-def duplicates(trials: DataFrame, stored: DataFrame, origins: DataFrame) -> DataFrame:
+def duplicates(trials: pl.DataFrame, stored: pl.DataFrame, origins: pl.DataFrame) -> pl.DataFrame:
     """Return ``trial, n, copies, unexplained, why``, one row per duplicated record of an at-least-once trial.
 
     ``unexplained`` is a clause about the missing explanation, or null. ``why`` is a clause about the failure.
     """
-    judged = trials.filter(F.col("counted") & (F.col("guarantee") == Guarantee.AT_LEAST_ONCE.value))
-    copies = (
+    judged = trials.filter("counted", pl.col("guarantee") == Guarantee.AT_LEAST_ONCE.value)
+    requests = (
         repeated(stored)
-        .join(judged, "trial", how="left_semi")
-        .join(origins, ["trial", "partition", "base_offset"], how="left")
-        .select("trial", "n", "copies", _request())
+        .join(judged, on="trial", how="semi")
+        .join(origins, on=["trial", "partition", "base_offset"], how="left")
+        .select("trial", "n", "copies", *_REQUEST)
+        .sort(_REQUEST)
+    )
+    frames = pl.col("frame")
+    failed = pl.col("frame", "failure").filter(pl.col("failure").is_not_null()).first()
+    found = requests.group_by("trial", "n", "copies").agg(
+        failed.name.prefix("failed_"),
+        unseen=frames.is_null().any(),
+        twice=frames.n_unique() < pl.len(),
     )
     return (
-        copies.groupBy("trial", "n", "copies")
-        .agg(F.array_sort(F.collect_list("request")).alias("requests"))
-        .withColumn("unexplained", _unexplained())
-        .withColumn("why", F.when(F.col("unexplained").isNull(), _why()))
+        found.join(_needless(requests), on=["trial", "n"], how="left")
+        .with_columns(unexplained=_unexplained())
+        .with_columns(why=pl.when(pl.col("unexplained").is_null()).then(_why()))
         .select("trial", "n", "copies", "unexplained", "why")
     )
 
 
-def explanations(trials: DataFrame, duplicates: DataFrame, judged: DataFrame) -> DataFrame:
+def explanations(trials: pl.DataFrame, duplicates: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
     """Return ``trial, duplicated, unexplained, compared, differing, named``.
 
     ``duplicated`` records of a trial, and those of them that are ``unexplained``. ``compared`` is true if the online
@@ -53,58 +61,50 @@ def explanations(trials: DataFrame, duplicates: DataFrame, judged: DataFrame) ->
     judgement, and ``named[n, online, spark]`` are the first of them with both reasons.
     """
     online = (
-        judged.filter(F.col("kind") == UNEXPLAINED)
-        .groupBy("trial", "n")
-        .agg(F.coalesce(F.min("detail"), F.lit("it gives no reason")).alias("accused"))
+        judged.filter(pl.col("kind") == UNEXPLAINED)
+        .group_by("trial", "n")
+        .agg(accused=pl.col("detail").min().fill_null("it gives no reason"))
     )
-    differs = F.col("explains") & (F.col("accused").isNull() != F.col("unexplained").isNull())
-    reasons = F.struct(
-        "n",
-        F.coalesce("accused", F.lit("explained")).alias("online"),
-        F.coalesce("unexplained", "why", F.lit("not duplicated")).alias("spark"),
-    )
+    differs = pl.col("explains") & (pl.col("accused").is_null() != pl.col("unexplained").is_null())
+    reasons = {
+        "online": pl.coalesce("accused", pl.lit("explained")),
+        "spark": pl.coalesce("unexplained", "why", pl.lit("not duplicated")),
+    }
     return (
-        duplicates.join(online, ["trial", "n"], how="full")
-        .join(trials.filter("counted").select("trial", "explains"), "trial", how="inner")
-        .groupBy("trial", F.col("explains").alias("compared"))
+        duplicates.join(online, on=["trial", "n"], how="full", coalesce=True)
+        .join(trials.filter("counted").select("trial", "explains"), on="trial")
+        .with_columns(differs.alias("differs"), **reasons)
+        .sort("n", "online", "spark")
+        .group_by("trial", compared="explains")
         .agg(
-            F.count("copies").alias("duplicated"),
-            F.count("unexplained").alias("unexplained"),
-            F.count_if(differs).alias("differing"),
-            F.slice(F.array_sort(F.collect_list(F.when(differs, reasons))), 1, MAX_NAMED).alias("named"),
+            duplicated=pl.col("copies").count(),
+            unexplained=pl.col("unexplained").count(),
+            differing=pl.col("differs").sum(),
+            named=pl.struct("n", "online", "spark").filter("differs").head(MAX_NAMED),
         )
         .select("trial", "duplicated", "unexplained", "compared", "differing", "named")
     )
 
 
-def _request() -> Column:
-    """Return the request of a copy. The order of its fields determines the order of requests."""
-    return F.struct("asked_ns", "frame", "conn", "broker", "failure").alias("request")
-
-
-def _unexplained() -> Column:
-    requests = F.col("requests")
-    frames = F.transform(requests, lambda request: request["frame"])
-    idle = F.filter(requests, lambda earlier: F.exists(requests, lambda later: _needless(earlier, later)))
-    needless = F.concat(
-        F.lit("it was sent again although nothing was wrong with the request in frame "), idle[0]["frame"]
-    )
+def _needless(requests: pl.DataFrame) -> pl.DataFrame:
+    """Return ``trial, n, idle``: the first request of a record that was sent again although it had not failed."""
+    of_record = ("trial", "n")
+    asked, later = pl.col("asked_ns"), pl.col("asked_ns_later")
+    follows = (asked < later) | ((asked == later) & (pl.col("frame") < pl.col("frame_later")))
+    overtook = (pl.col("conn_later") < pl.col("conn")) & (pl.col("broker_later") == pl.col("broker"))
+    excused = pl.col("failure").is_not_null() | (overtook & pl.col("failure_later").is_not_null())
     return (
-        F.when(F.exists(frames, lambda frame: frame.isNull()), UNSEEN)
-        .when(F.size(F.array_distinct(frames)) < F.size(frames), TWICE)
-        .when(F.size(idle) > 0, needless)
+        requests.join(requests, on=of_record, suffix="_later", maintain_order="left")
+        .filter(follows, ~excused)
+        .group_by(of_record)
+        .agg(idle=pl.col("frame").first())
     )
 
 
-def _needless(earlier: Column, later: Column) -> Column:
-    follows = (earlier["asked_ns"] < later["asked_ns"]) | (
-        (earlier["asked_ns"] == later["asked_ns"]) & (earlier["frame"] < later["frame"])
-    )
-    overtook = (later["conn"] < earlier["conn"]) & (later["broker"] == earlier["broker"])
-    excused = earlier["failure"].isNotNull() | (overtook & later["failure"].isNotNull())
-    return follows & ~excused
+def _unexplained() -> pl.Expr:
+    needless = pl.format("it was sent again although nothing was wrong with the request in frame {}", "idle")
+    return pl.when("unseen").then(pl.lit(UNSEEN)).when("twice").then(pl.lit(TWICE)).otherwise(needless)
 
 
-def _why() -> Column:
-    failed = F.filter("requests", lambda request: request["failure"].isNotNull())
-    return F.concat(F.lit("the request in frame "), failed[0]["frame"], F.lit(": "), failed[0]["failure"])
+def _why() -> pl.Expr:
+    return pl.format("the request in frame {}: {}", "failed_frame", "failed_failure")

@@ -9,97 +9,115 @@ Sends that failed or whose outcome is unknown are counted separately.
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812
+import polars as pl
 
-from reports.spark.transforms.stored import said
+from reports.spark.transforms.stored import outcome_is, said
+from reports.spark.transforms.units import NS_PER_MS, in_ms
 
 WINDOW_MS = 250
-NS_PER_MS = 1_000_000
 PERCENTILES = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99, "max_ms": 1.0}
+_FOREVER_NS = 2**63 - 1
 
 
-def classified(trials: DataFrame, operations: DataFrame, faults: DataFrame) -> DataFrame:
+def classified(trials: pl.DataFrame, operations: pl.DataFrame, faults: pl.DataFrame) -> pl.DataFrame:
     """Return ``trial, phase, outcome, invoke_ns, complete_ns``: each send with its phase."""
-    window = F.struct(F.col("effective_start_ns").alias("start"), F.col("effective_end_ns").alias("end"))
-    windows = (
-        faults.filter(F.col("effective_start_ns").isNotNull())
-        .groupBy("trial")
-        .agg(F.collect_list(window).alias("windows"))
+    windows = faults.filter(pl.col("effective_start_ns").is_not_null())
+    firsts = windows.group_by("trial").agg(first_ns=pl.col("effective_start_ns").min())
+    sends = operations.with_columns(ended_ns=pl.col("complete_ns").fill_null(_FOREVER_NS))
+    during = (
+        sends.select("trial", "n", "invoke_ns", "ended_ns")
+        .join(windows.select("trial", "effective_start_ns", "effective_end_ns"), on="trial")
+        .filter(
+            pl.col("invoke_ns") < pl.col("effective_end_ns"),
+            pl.col("ended_ns") > pl.col("effective_start_ns"),
+        )
+        .select("trial", "n", during=True)
+        .unique()
+    )
+    phase = (
+        pl.when(pl.col("invoke_ns") < pl.col("load_ns"))
+        .then(pl.lit("warm-up"))
+        .when(pl.col("first_ns").is_null())
+        .then(pl.lit("calm"))
+        .when("during")
+        .then(pl.lit("during"))
+        .when(pl.col("ended_ns") <= pl.col("first_ns"))
+        .then(pl.lit("before"))
+        .otherwise(pl.lit("after"))
     )
     return (
-        operations.join(trials.select("trial", "load_ns"), "trial", how="inner")
-        .join(windows, "trial", how="left")
-        .select("trial", _phase().alias("phase"), "outcome", "invoke_ns", "complete_ns")
+        sends.join(trials.select("trial", "load_ns"), on="trial")
+        .join(firsts, on="trial", how="left")
+        .join(during, on=["trial", "n"], how="left")
+        .select("trial", phase.alias("phase"), "outcome", "invoke_ns", "complete_ns")
     )
 
 
-def phases(classified: DataFrame) -> DataFrame:
+def phases(classified: pl.DataFrame) -> pl.DataFrame:
     """Return ``trial, phase, acked, failed, unknown, p50_ms, p95_ms, p99_ms, max_ms``."""
     return (
-        classified.groupBy("trial", "phase")
-        .agg(*said(), _percentiles())
-        .select("trial", "phase", "acked", "failed", "unknown", *_told())
+        classified.group_by("trial", "phase")
+        .agg(*said(), _took_ms())
+        .select("trial", "phase", "acked", "failed", "unknown", *_percentiles())
     )
 
 
-def windows(trials: DataFrame, operations: DataFrame) -> DataFrame:
+def windows(trials: pl.DataFrame, operations: pl.DataFrame) -> pl.DataFrame:
     """Return ``trial, from_ms, offered, acked, p50_ms, p95_ms, max_ms`` per ``WINDOW_MS`` of calls since load began.
 
     ``acked`` of the ``offered`` sends were acknowledged, at any time. The latencies are those of these.
     """
-    since_ns = F.col("invoke_ns") - F.col("load_ns")
-    from_ms = F.floor(since_ns / (WINDOW_MS * NS_PER_MS)) * WINDOW_MS
+    since_ns = pl.col("invoke_ns") - pl.col("load_ns")
+    from_ms = since_ns // (WINDOW_MS * NS_PER_MS) * WINDOW_MS
+    loads = trials.filter(pl.col("load_ns").is_not_null()).select("trial", "load_ns")
     return (
-        operations.join(
-            trials.filter(F.col("load_ns").isNotNull()).select("trial", "load_ns"), "trial", how="inner"
-        )
-        .groupBy("trial", from_ms.alias("from_ms"))
-        .agg(
-            F.count("*").alias("offered"),
-            F.count_if(F.col("outcome") == "ok").alias("acked"),
-            _percentiles(),
-        )
-        .select("trial", "from_ms", "offered", "acked", *_told())
+        operations.join(loads, on="trial")
+        .group_by("trial", from_ms.alias("from_ms"))
+        .agg(_took_ms(), offered=pl.len(), acked=outcome_is("ok").sum())
+        .select("trial", "from_ms", "offered", "acked", *_percentiles())
         .drop("p99_ms")
     )
 
 
-def recovery(operations: DataFrame, faults: DataFrame) -> DataFrame:
+def recovery(operations: pl.DataFrame, faults: pl.DataFrame) -> pl.DataFrame:
     """Return ``trial, index, recovered_ms``: from a fault's end to the next acknowledgement, null if there is none."""
-    ended = faults.filter(F.col("effective_end_ns").isNotNull()).select("trial", "index", "effective_end_ns")
-    acks = operations.filter(F.col("outcome") == "ok").select(F.col("trial").alias("of"), "complete_ns")
-    later = (F.col("trial") == F.col("of")) & (F.col("complete_ns") >= F.col("effective_end_ns"))
-    first_ms = (F.min("complete_ns") - F.col("effective_end_ns")) / NS_PER_MS
+    ended = faults.filter(pl.col("effective_end_ns").is_not_null()).sort("effective_end_ns")
+    acks = operations.filter(outcome_is("ok"), pl.col("complete_ns").is_not_null()).sort("complete_ns")
     return (
-        ended.join(acks, later, how="left")
-        .groupBy("trial", "index", "effective_end_ns")
-        .agg(first_ms.alias("recovered_ms"))
-        .select("trial", "index", "recovered_ms")
+        ended.select("trial", "index", "effective_end_ns")
+        .unique(maintain_order=True)
+        .join_asof(
+            acks.select("trial", "complete_ns"),
+            left_on="effective_end_ns",
+            right_on="complete_ns",
+            by="trial",
+            strategy="forward",
+            coalesce=False,
+            check_sortedness=False,
+        )
+        .select(
+            "trial",
+            "index",
+            recovered_ms=in_ms(pl.col("complete_ns") - pl.col("effective_end_ns")),
+        )
     )
 
 
-def _phase() -> Column:
-    ended = F.coalesce(F.col("complete_ns"), F.lit(2**63 - 1))
-
-    def overlaps(window: Column) -> Column:
-        return (F.col("invoke_ns") < window["end"]) & (ended > window["start"])
-
-    first = F.array_min(F.col("windows"))["start"]
-    return (
-        F.when(F.col("invoke_ns") < F.col("load_ns"), "warm-up")
-        .when(F.col("windows").isNull(), "calm")
-        .when(F.exists("windows", overlaps), "during")
-        .when(ended <= first, "before")
-        .otherwise("after")
-    )
+def _took_ms() -> pl.Expr:
+    """Return the latencies of the acknowledged sends as a sorted list."""
+    took_ms = in_ms(pl.col("complete_ns") - pl.col("invoke_ns"))
+    return took_ms.filter(outcome_is("ok")).drop_nulls().sort().alias("took_ms")
 
 
-def _percentiles() -> Column:
-    """Return all percentiles as a list: each aggregate by itself would count the values again."""
-    took_ms = F.when(F.col("outcome") == "ok", (F.col("complete_ns") - F.col("invoke_ns")) / NS_PER_MS)
-    return F.percentile(took_ms, F.array(*map(F.lit, PERCENTILES.values()))).alias("percentiles")
+def _percentiles() -> list[pl.Expr]:
+    """Return each percentile of the sorted list ``took_ms``, interpolated between its neighbours. Null if empty."""
+    return [_percentile(share).alias(name) for name, share in PERCENTILES.items()]
 
 
-def _told() -> list[Column]:
-    return [F.element_at("percentiles", at).alias(name) for at, name in enumerate(PERCENTILES, 1)]
+def _percentile(share: float) -> pl.Expr:
+    took = pl.col("took_ms").list
+    position = (took.len().cast(pl.Float64) - 1) * share
+    low, high = position.floor(), position.ceil()
+    below, above = (took.get(place.cast(pl.Int64), null_on_oob=True) for place in (low, high))
+    between = (high - position) * below + (position - low) * above
+    return pl.when(below == above).then(below).otherwise(between)

@@ -6,8 +6,7 @@ not included.
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812
+import polars as pl
 
 #: The columns that identify a record. Its number alone does, unless a client mixes up producers or topics.
 RECORD = ("trial", "producer", "topic", "n")
@@ -27,53 +26,58 @@ _AS_THEY_ARE = (
 )
 
 
-def outcome_is(outcome: str) -> Column:
+def outcome_is(outcome: str) -> pl.Expr:
     """Return the condition that the column ``outcome`` has this value."""
-    return F.col("outcome") == outcome
+    return pl.col("outcome") == outcome
 
 
-def said() -> list[Column]:
+def said() -> list[pl.Expr]:
     """Return ``acked, failed, unknown``: the number of records by what the client reported."""
     names = {"ok": "acked", "fail": "failed", "info": "unknown"}
-    return [F.count_if(outcome_is(outcome)).alias(name) for outcome, name in names.items()]
+    return [outcome_is(outcome).sum().alias(name) for outcome, name in names.items()]
 
 
-def stored(trials: DataFrame, operations: DataFrame, log_records: DataFrame) -> DataFrame:
+def stored(trials: pl.DataFrame, operations: pl.DataFrame, log_records: pl.DataFrame) -> pl.DataFrame:
     """Return ``n, producer, outcome, copies`` and columns of ``log_records``, one row per data record.
 
     ``n`` is null for a record that is not a copy of the trial's records, ``outcome`` for a record that was not sent.
-    ``copies`` is the number of records with this ``n``. The rows are sorted by trial and ``n``, as the operations are.
+    ``copies`` is the number of records with this ``n``.
     """
-    names = trials.select("trial", F.col("run").alias("own_run"), "producers")
+    names = trials.select("trial", "producers", own_run="run")
     # The producers are p1, p2 and so on. A value names the topic that it was sent to.
-    number = F.substring("identity_producer", 2, 6).try_cast("int")
+    number = pl.col("identity_producer").str.slice(1, 6).cast(pl.Int64, strict=False)
     own = (
-        F.col("intact")
-        & (F.col("identity_run") == F.col("own_run"))
-        & (F.col("identity_trial") == F.col("topic"))
-        & (F.col("identity_producer") == F.concat(F.lit("p"), number))
-        & number.between(1, F.col("producers"))
+        pl.col("intact")
+        & (pl.col("identity_run") == pl.col("own_run"))
+        & (pl.col("identity_trial") == pl.col("topic"))
+        & (pl.col("identity_producer") == pl.format("p{}", number))
+        & number.is_between(1, pl.col("producers"))
     )
-    sent = operations.select(
-        "trial", "n", F.col("producer").alias("sent_by"), F.col("topic").alias("sent_to"), "outcome"
-    )
-    was_sent = (F.col("producer") == F.col("sent_by")) & (F.col("topic") == F.col("sent_to"))
-    of_record = Window.partitionBy("trial", "n")
+    sent = operations.select("trial", "n", "outcome", sent_by="producer", sent_to="topic")
+    was_sent = (pl.col("producer") == pl.col("sent_by")) & (pl.col("topic") == pl.col("sent_to"))
     return (
-        log_records.filter(~F.col("control"))
-        .join(names, "trial", how="inner")
+        log_records.filter(~pl.col("control"))
+        .join(names, on="trial")
         .select(
             *_AS_THEY_ARE,
-            F.when(own, F.col("identity_n")).alias("n"),
-            F.when(own, F.col("identity_producer")).alias("producer"),
+            n=pl.when(own).then("identity_n"),
+            producer=pl.when(own).then("identity_producer"),
         )
-        .join(sent, ["trial", "n"], how="left")
-        .withColumn("outcome", F.when(was_sent, F.col("outcome")))
+        .join(sent, on=["trial", "n"], how="left")
+        .with_columns(
+            outcome=pl.when(was_sent).then("outcome"),
+            copies=pl.when(pl.col("n").is_not_null()).then(pl.len().over("trial", "n")),
+        )
         .drop("sent_by", "sent_to")
-        .withColumn("copies", F.when(F.col("n").isNotNull(), F.count("*").over(of_record)))
     )
 
 
-def repeated(stored: DataFrame) -> DataFrame:
+def repeated(stored: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of :func:`stored` of records that are in the log more than once: few, in most trials."""
-    return stored.filter(F.col("copies") > 1)
+    return stored.filter(pl.col("copies") > 1)
+
+
+def further(stored: pl.DataFrame, *record: str) -> pl.DataFrame:
+    """Return the repeated rows after the first of each ``record`` (its columns), by partition and offset."""
+    in_log = repeated(stored).sort("partition", "offset")
+    return in_log.filter(pl.int_range(pl.len()).over(record) > 0)

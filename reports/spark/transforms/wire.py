@@ -8,62 +8,46 @@ that rebuild their batches. (A rebuilt batch whose first attempt never reached t
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812
+import polars as pl
 
-from reports.spark.transforms.stored import repeated
+from reports.spark.transforms.stored import further
 
 PART = ("trial", "frame", "partition")
 
 
-def resent(produce_parts: DataFrame, stored: DataFrame) -> DataFrame:
+def resent(produce_parts: pl.DataFrame, stored: pl.DataFrame) -> pl.DataFrame:
     """Return ``trial, frame, partition`` of request parts that send again. ``stored``: see
     :func:`reports.spark.transforms.stored.stored`.
     """
-    return same_bytes(produce_parts).union(further_copies(produce_parts, stored)).distinct().select(*PART)
+    return pl.concat((same_bytes(produce_parts), further_copies(produce_parts, stored))).unique()
 
 
-def same_bytes(produce_parts: DataFrame) -> DataFrame:
+def same_bytes(produce_parts: pl.DataFrame) -> pl.DataFrame:
     """Return ``trial, frame, partition`` of the parts whose CRC has passed in an earlier request."""
-    same_batch = Window.partitionBy("trial", "partition", "crc").orderBy("t_ns", "frame")
-    return (
-        produce_parts.filter((F.col("kind") == "request") & F.col("crc").isNotNull())
-        .withColumn("attempt", F.row_number().over(same_batch))
-        .filter(F.col("attempt") > 1)
-        .select(*PART)
-    )
+    requests = produce_parts.filter(pl.col("kind") == "request", pl.col("crc").is_not_null())
+    attempt = pl.int_range(pl.len()).over("trial", "partition", "crc")
+    return requests.sort("t_ns", "frame").filter(attempt > 0).select(PART)
 
 
-def further_copies(produce_parts: DataFrame, stored: DataFrame) -> DataFrame:
+def further_copies(produce_parts: pl.DataFrame, stored: pl.DataFrame) -> pl.DataFrame:
     """Return ``trial, frame, partition`` of the parts whose response names a batch that repeats a record."""
-    exchange = ("trial", "broker", "conn", "correlation_id", "partition")
-    requests = produce_parts.filter(F.col("kind") == "request").select(*exchange, "frame")
-    answers = produce_parts.filter((F.col("kind") == "response") & (F.col("base_offset") >= 0))
-    copies = Window.partitionBy("trial", "n").orderBy("partition", "offset")
-    repeating = (
-        repeated(stored)
-        .withColumn("copy", F.row_number().over(copies))
-        .filter(F.col("copy") > 1)
-        .select("trial", "partition", "base_offset")
-    )
+    exchange = ["trial", "broker", "conn", "correlation_id", "partition"]
+    requests = produce_parts.filter(pl.col("kind") == "request").select(*exchange, "frame")
+    answers = produce_parts.filter(pl.col("kind") == "response", pl.col("base_offset") >= 0)
     return (
         answers.select(*exchange, "base_offset")
-        .join(repeating, ["trial", "partition", "base_offset"], how="left_semi")
-        .join(requests, list(exchange), how="inner")
-        .select(*PART)
+        .join(further(stored, "trial", "n"), on=["trial", "partition", "base_offset"], how="semi")
+        .join(requests, on=exchange)
+        .select(PART)
     )
 
 
-def traffic(frames: DataFrame) -> DataFrame:
+def traffic(frames: pl.DataFrame) -> pl.DataFrame:
     """Return ``trial, connections, produce_requests, produce_responses, produce_errors``."""
-    produce = F.col("api") == "Produce"
-    return (
-        frames.groupBy("trial")
-        .agg(
-            F.count_if(F.col("kind") == "open").alias("connections"),
-            F.count_if(produce & (F.col("kind") == "request")).alias("produce_requests"),
-            F.count_if(produce & (F.col("kind") == "response")).alias("produce_responses"),
-            F.count_if(produce & (F.size("error_codes") > 0)).alias("produce_errors"),
-        )
-        .select("trial", "connections", "produce_requests", "produce_responses", "produce_errors")
+    produce = pl.col("api") == "Produce"
+    return frames.group_by("trial").agg(
+        connections=(pl.col("kind") == "open").sum(),
+        produce_requests=(produce & (pl.col("kind") == "request")).sum(),
+        produce_responses=(produce & (pl.col("kind") == "response")).sum(),
+        produce_errors=(produce & (pl.col("error_codes").list.len() > 0)).sum(),
     )

@@ -25,7 +25,7 @@ def flush_in_a_callback_is_refused(components: Components) -> None:
     kind = getattr(components, "producer", KafkaProducer)
     producer = kind(NOWHERE, components=components)
 
-    def delivered(metadata: RecordMetadata | None, error: SendError | None) -> None:
+    def delivered(metadata: RecordMetadata, error: SendError | None) -> None:
         try:
             producer.flush(timeout_s=1)
         except IllegalStateError as refusal:

@@ -14,7 +14,7 @@ from clients.reference import KafkaProducer
 from clients.reference.errors import PluginError, SendError, SerializationError
 from clients.reference.producer.interceptors import Acknowledgement, ProducerRecord
 from clients.reference.producer.producer import Components
-from clients.reference.producer.producer_batch import RecordMetadata
+from clients.reference.producer.producer_batch import RecordMetadata, nowhere
 from clients.reference.producer.producer_plugins import ProducerPlugins
 from suites.properties.property import client_property, example
 
@@ -111,7 +111,8 @@ def interceptors_hear_of_each_end_first(
         diary.clear()
         record = ProducerRecord(topic="t", value=b"", partition=partition)
         end = Acknowledgement(plugins.interceptors, record, lambda *told: diary.append(("application", told)))
-        end(None, SendError("record-lost", "lost")) if fails else end(RecordMetadata("t", 3, 17, 5), None)
+        lost = SendError("record-lost", "lost")
+        end(nowhere("t", partition), lost) if fails else end(RecordMetadata("t", 3, 17, 5), None)
     assert [name for name, _ in diary] == [*(f"i{i}" for i in range(len(manners))), "application"]
     for _, (metadata, error) in diary[:-1]:
         assert metadata.topic == "t" and (error is not None) == fails

@@ -83,7 +83,7 @@ def what_was_sent_is_stored_and_told(
     told: list[tuple[int, Any]] = []
     for number, given in enumerate(records):
         send(
-            simulation, given, callback=lambda metadata, error, n=number: told.append((n, metadata or error))
+            simulation, given, callback=lambda metadata, error, n=number: told.append((n, error or metadata))
         )
     assert simulation.flush(), "flush() does not return"
     simulation.run(60_000)

@@ -53,10 +53,10 @@ class Sent:
     told: list[bool] = field(default_factory=list)
     offsets: list[int] = field(default_factory=list)
 
-    def tell(self, metadata: RecordMetadata | None, error: SendError | None) -> None:
+    def tell(self, metadata: RecordMetadata, error: SendError | None) -> None:
         """Handle the record's callback."""
         self.told.append(error is None)
-        if metadata is not None:
+        if error is None:
             self.offsets.append(metadata.offset)
 
 

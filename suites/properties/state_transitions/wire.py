@@ -88,12 +88,6 @@ class Wire:
     def close(self, node_id: int) -> None:
         self._gone(node_id)
 
-    def mute(self, node_id: int) -> None:
-        """Do nothing: the only bytes to read are those that a property provides."""
-
-    def unmute(self, node_id: int) -> None:
-        """See ``mute``."""
-
     # what a property can make happen
 
     def connected(self, node_id: int) -> None:

@@ -20,6 +20,7 @@ from harness.text.escaping import (
     for_logs,
     for_markdown,
     in_code_span,
+    safe_each,
     safe_line,
     safe_lines,
     visible,
@@ -54,6 +55,26 @@ def test_escaping_is_idempotent(text):
     once = safe_line(text)
     assert safe_line(once) == once
     assert for_logs(for_logs(once)) == for_logs(once)
+
+
+PLAIN = st.from_regex(r"record [0-9]{1,8} → p[0-9]@[0-9]{1,8}", fullmatch=True)
+
+
+def test_many_texts_are_as_safe_as_each(hostile_texts: st.SearchStrategy[str]) -> None:
+    named = st.sampled_from(["pass", "word=x1", "to", "ken: abcdef", "12", "https", "://u:p@h", "\u202e"])
+
+    @given(st.lists(PLAIN | named | hostile_texts))
+    def check(texts: list[str]) -> None:
+        assert list(safe_each(texts, 200)) == [safe_line(text, 200) for text in texts]
+
+    check()
+
+
+@pytest.mark.parametrize("hidden", ["12345678", "p1@123456"])
+def test_a_known_secret_among_many_texts_is_removed(hidden, monkeypatch):
+    monkeypatch.setattr("harness.text.redaction._known", (hidden,))
+    texts = [f"record 1 → {hidden}", *(f"record {n} → p0@{n}" for n in range(9))]
+    assert safe_each(texts) == [f"record 1 → {MARK}", *texts[1:]]
 
 
 @for_any_text

@@ -158,9 +158,7 @@ class World(Simulation):
 
     def __init__(self, components: Components | None = None, nodes: int = 1, **given: Any) -> None:
         simulation: dict[str, Any] = {"nodes": nodes, "partitions": 3, "replication_factor": 1}
-        simulation |= {
-            name: given.pop(name) for name in ("names", "selector", "partitioner") if name in given
-        }
+        simulation |= {name: given.pop(name) for name in ("names", "selector") if name in given}
         settings = {"bootstrap.servers": "broker-1:9092"} | {k.replace("_", "."): v for k, v in given.items()}
         super().__init__(self._keeping(components or Components()), settings, **simulation)
         self.brokers = self.network.broker = Brokers(self.cluster)

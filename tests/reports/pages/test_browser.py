@@ -62,6 +62,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 records=2_400 if client == 1 and not scenario else 60,
             )
             story.spec = structs.replace(story.spec, variant="+patient" if scenario % 2 else "")
+            story.requirements = tuple(
+                structs.replace(each, checks=("lost", "deadlines")) for each in story.requirements
+            )
             if client == scenario == 0:
                 story.verdict, story.reason = "fail", HOSTILE
                 story.frames = [structs.replace(frame, note=HOSTILE, api=HOSTILE) for frame in story.frames]
@@ -227,6 +230,15 @@ def test_the_figures_of_a_trial_are_drawn(report: Path, page: Browser) -> None:
     page.open(report.parent / "trials" / "t-1-1.html", 1_400)
     assert page.value("[...document.querySelectorAll('.plot')].every((plot) => plot.querySelector('svg'))")
     assert page.value("document.querySelectorAll('.plot').length") == 2
+
+
+def test_checks_without_a_finding_are_explained(report: Path, page: Browser) -> None:
+    page.open(report.parent / "trials" / "t-1-1.html", 1_400)
+    lines = page.value(
+        "[...document.querySelectorAll('[data-checks] > span')].map((line) => line.textContent)"
+    )
+    assert f"lost: {TEXTS.checks['lost']}" in lines
+    assert page.value("[...document.querySelectorAll('[data-phase]')].every((name) => name.title.length > 9)")
 
 
 def test_the_address_keeps_the_filters(report: Path, page: Browser) -> None:

@@ -238,7 +238,8 @@ def test_page_lists_only_the_checks_that_ran(small: Stories, run_of: Runs, analy
     store = run_of(story)
     write_site(store, analysis_of(store), TEXTS, store.folder / "report")
     text = pages(store.folder / "report" / "trials")["one.html"].text
-    assert "lost: Acknowledged and gone." in text and "deadlines" not in text
+    assert "E2E-DEL-01lost\n" in text and "deadlines" not in text
+    assert "Acknowledged and gone." in (store.folder / "report" / "assets" / "texts.js").read_text()
 
 
 def test_text_of_a_client_never_becomes_markup(small: Stories, run_of: Runs, analysis_of: Analyses) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from reports.spark.session import spark_session
+from reports.spark.session import spark_context
 
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Any]:
     """Yield a session. PySpark 4.0 leaves its sockets to the garbage collector."""
-    with spark_session("local[2]") as session:
+    with spark_context("local[2]") as session:
         yield session
     gc.collect()

@@ -24,8 +24,7 @@ from harness.storage.run_store import RunStore
 from harness.workloads.produce import accounting
 from harness.workloads.produce.tables import ANOMALIES, DELIVERY
 from reports.spark.analysis import analyse
-from reports.spark.load import load, parts
-from reports.spark.schema import schemas
+from reports.spark.load import READ, buckets
 from testkit.codes import raises_code
 
 #: PySpark 4.0 leaves its sockets to the garbage collector.
@@ -40,11 +39,11 @@ WARM_UPS = 40
 
 @pytest.mark.parametrize("name", ["a b", "it's", 'x"y', "50% #1?", "[a]{b}*", "back\\slash", "é:ü", "a%20b"])
 @pytest.mark.parametrize("as_uri", [False, True])
-def test_tables_are_read_from_a_folder_with_any_name(spark, run_of, story, tmp_path, name, as_uri):
+def test_tables_are_read_from_a_folder_with_any_name(run_of, story, tmp_path, name, as_uri):
     folder = (tmp_path / name).absolute()
     shutil.copytree(pack(run_of(story("one"))).folder, folder)
-    [part] = parts(folder.as_uri() if as_uri else str(folder))
-    assert load(spark, part)["trials"].count() == 1
+    [bucket] = buckets(folder.as_uri() if as_uri else str(folder))
+    assert [group["trials"].height for group in bucket.groups()] == [1]
 
 
 def counted_by_hand(story: Any) -> dict[str, int]:
@@ -259,20 +258,24 @@ def test_measurements_add_up_over_a_cell(whole: Any) -> None:
     assert rows["produce/calm", "at-least-once", "reference@0.1.0"]["slowest_recovery_ms"] is None
 
 
-def test_spark_reads_what_was_packed(
-    spark: Any, any_story: Callable[..., Any], run_of: Callable[..., RunStore]
-) -> None:
-    folder = pack(run_of(any_story("one", Random(1)))).folder
-    (part,) = parts(folder.as_uri())
-    for table, frame in load(spark, part).items():
-        assert frame.schema == schemas()[table], table
+@pytest.mark.parametrize("most", [1, 100, 10**9])
+def test_groups_of_trials_have_all_rows_of_a_bucket(any_story, run_of, monkeypatch, most):
+    monkeypatch.setattr("reports.spark.load.ROWS_AT_A_TIME", most)
+    dice = Random(1)
+    folder = pack(run_of(*(any_story(f"é {number}", dice) for number in range(5)))).folder
+    (bucket,) = buckets(folder.as_uri())
+    groups = list(bucket.groups())
+    assert len(groups) == 1 if most > 10**6 else len(groups) > 1
+    for table, columns in READ.items():
+        read = [row for group in groups for row in group[table].to_dicts()]
+        assert read == pq.read_table(folder / table, columns=["trial", *columns]).to_pylist()
 
 
 def test_foreign_or_missing_table_is_reported(
     spark: Any, tmp_path: Path, run_of: Callable[..., RunStore]
 ) -> None:
     with raises_code(UsageError, "not-a-table"):
-        parts(str(tmp_path / "nothing"))
+        buckets(str(tmp_path / "nothing"))
     folder = pack(run_of()).folder
     path = folder / "operations" / "part-000" / "rows_00000.parquet"
     pq.write_table(pq.read_table(path).drop_columns(["outcome"]), path)

@@ -17,7 +17,7 @@ from harness.storage.parquet_writer import pack
 from harness.storage.run_store import RunStore
 from reports.doubts import contested
 from reports.spark.analysis import analyse
-from reports.spark.load import load, parts
+from reports.spark.load import buckets
 from reports.spark.transforms import attempts, explained
 from reports.spark.transforms.stored import stored
 
@@ -173,34 +173,32 @@ def failed(retried: Retried, each: Try) -> bool:
     return answered - each.asked_ms > limit_ms
 
 
-def recomputed(spark: Any, store: RunStore) -> dict[str, dict[int, str | None]]:
+def recomputed(store: RunStore) -> dict[str, dict[int, str | None]]:
     """Return Spark's reason why a duplicated record is not explained, by trial and record."""
-    (part,) = parts(pack(store).folder.as_uri())
-    tables = load(spark, part)
+    (bucket,) = buckets(pack(store).folder.as_uri())
+    (tables,) = bucket.groups()
     log = stored(tables["trials"], tables["operations"], tables["log_records"])
     made = attempts.attempts(*(tables[name] for name in ("trials", "frames", "produce_parts", "faults")))
     found: dict[str, dict[int, str | None]] = {}
-    for row in explained.duplicates(tables["trials"], log, attempts.origins(made, log)).toArrow().to_pylist():
+    for row in explained.duplicates(tables["trials"], log, attempts.origins(made, log)).to_dicts():
         found.setdefault(row["trial"], {})[row["n"]] = row["unexplained"]
         assert (row["why"] is None) == (row["unexplained"] is not None)
     return found
 
 
 def test_drawn_retries_are_explained_as_by_hand(
-    spark: Any, story: Callable[..., Any], run_of: Callable[..., RunStore]
+    story: Callable[..., Any], run_of: Callable[..., RunStore]
 ) -> None:
     dice = Random(31)
     trials = {f"t{number}": drawn(f"t{number}", story, dice) for number in range(TRIALS)}
     by_hand = {trial: needless_by_hand(retried) for trial, retried in trials.items()}
-    found = recomputed(spark, run_of(*(retried.written() for retried in trials.values())))
+    found = recomputed(run_of(*(retried.written() for retried in trials.values())))
     told = {trial: {n: why is not None for n, why in rows.items()} for trial, rows in found.items()}
     assert told == {trial: rows for trial, rows in by_hand.items() if rows}
     assert {needless for rows in by_hand.values() for needless in rows.values()} == {True, False}
 
 
-def test_each_reason_is_reported(
-    spark: Any, story: Callable[..., Any], run_of: Callable[..., RunStore]
-) -> None:
+def test_each_reason_is_reported(story: Callable[..., Any], run_of: Callable[..., RunStore]) -> None:
     needless = Retried(bounded("needless", story))
     needless.attempt(0, 1, 0, 5)
     needless.attempt(0, 1, 100, 105)
@@ -214,7 +212,7 @@ def test_each_reason_is_reported(
     same.attempt(0, 1, 0, None, crc=5)
     same.attempt(0, 3, 100, None, crc=5)
     same.attempt(0, 5, 200, 210, crc=5)
-    found = recomputed(spark, run_of(*(each.written() for each in (needless, unseen, twice, same))))
+    found = recomputed(run_of(*(each.written() for each in (needless, unseen, twice, same))))
     assert {trial: rows[0] for trial, rows in found.items()} == {
         "needless": "it was sent again although nothing was wrong with the request in frame 0",
         "unseen": explained.UNSEEN,

@@ -109,17 +109,15 @@ class Events:
         )
 
     def result(
-        self, id: int, n: int, invoke_ns: int, metadata: RecordMetadata | None, error: SendError | None
+        self, id: int, n: int, invoke_ns: int, metadata: RecordMetadata, error: SendError | None
     ) -> None:
         """Store the result of record ``n`` of the command ``id``. It is reported with others, a little later."""
         now_ns = self.now_ns
         row: tuple[Any, ...]
-        if metadata is not None:
+        if error is None:
             row = ("ok", None, invoke_ns, now_ns, n, metadata.partition, metadata.offset)
-        elif error is not None:
-            row = ("fail" if error.outcome == "fail" else "info", error.name, invoke_ns, now_ns, n, -1, -1)
         else:
-            return
+            row = ("fail" if error.outcome == "fail" else "info", error.name, invoke_ns, now_ns, n, -1, -1)
         rows = self._rows.get(id)
         if rows is None:
             rows = self._rows[id] = []

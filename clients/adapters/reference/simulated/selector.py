@@ -65,18 +65,6 @@ class SimulatedSelector:
         for node_id in list(self._channels):
             self.close(node_id)
 
-    def mute(self, node_id: int) -> None:
-        """Stop reading."""
-        if node_id in self._channels:
-            self._channels[node_id][1].is_muted = True
-
-    def unmute(self, node_id: int) -> None:
-        """Resume reading."""
-        if node_id in self._channels:
-            connection, channel = self._channels[node_id]
-            channel.is_muted = False
-            connection.changed = self._network.news = True
-
 
 def _write(connection: SimulatedConnection, channel: Channel) -> None:
     if channel.outgoing is not None:

@@ -96,6 +96,9 @@ def _validate(state: ClusterState, request: Request) -> None:
     """Check the member and its generation (``ClassicGroup#validateOffsetCommit``). Raises RequestRefused."""
     body, groups = request.body, state.groups
     generation_id = body.generation_id_or_member_epoch
+    if groups.has_consumers(body.group_id):
+        check_consumer(state, request, body.member_id, generation_id)
+        return
     group = groups.find(request.node_id, body.group_id)
     if group is None:
         if generation_id >= 0:
@@ -106,6 +109,18 @@ def _validate(state: ClusterState, request: Request) -> None:
     member = group.members.get(body.member_id)
     if member is not None and group.is_in(ClassicState.STABLE, ClassicState.PREPARING):
         groups.rebalancing(request.node_id).expect_heartbeat(group, member)
+
+
+def check_consumer(state: ClusterState, request: Request, member_id: str | None, epoch: int) -> None:
+    """Raise RequestRefused unless a member of KIP-848 has this epoch (``ConsumerGroup#validateOffsetCommit``)."""
+    group = state.groups.find_consumer(request.node_id, request.body.group_id, create=False)
+    member = group.members.get(member_id or "")
+    if member is None:
+        raise RequestRefused(ErrorCode.unknown_member_id)
+    if request.version < _NOT_FOUND_FROM_VERSION:
+        raise RequestRefused(ErrorCode.unsupported_version)
+    if member.epoch != epoch:
+        raise RequestRefused(ErrorCode.stale_member_epoch)
 
 
 def validate_classic(

@@ -53,6 +53,7 @@ def _fetch(state: ClusterState, request: Request, asked: Any) -> tuple[ErrorCode
     try:
         groups.admit(request, asked.group_id, may_be_empty=True)
         group = groups.find(request.node_id, asked.group_id)
+        _check_member(state, request, asked)
     except RequestRefused as refused:
         return refused.code, []
     groups.expire_offsets(asked.group_id, group, request.now_ms)
@@ -71,6 +72,19 @@ def _fetch(state: ClusterState, request: Request, asked: Any) -> tuple[ErrorCode
         (key, [_part(state, asked.group_id, key, index, require_stable) for index in indexes])
         for key, indexes in wanted
     ]
+
+
+def _check_member(state: ClusterState, request: Request, asked: Any) -> None:
+    """Raise RequestRefused for a member of KIP-848 that is unknown, or whose epoch is not the current one."""
+    member_id, epoch = getattr(asked, "member_id", None), getattr(asked, "member_epoch", -1)
+    if asked.group_id not in state.groups.consumer or (member_id is None and epoch < 0):
+        return
+    group = state.groups.find_consumer(request.node_id, asked.group_id, create=False)
+    member = group.members.get(member_id or "")
+    if member is None:
+        raise RequestRefused(ErrorCode.unknown_member_id)
+    if member.epoch != epoch:
+        raise RequestRefused(ErrorCode.stale_member_epoch)
 
 
 def _part(state: ClusterState, group_id: str, key: UUID | str, index: int, require_stable: bool) -> _Part:

@@ -23,6 +23,8 @@ from harness.brokers.scripted.groups.classic_group import (
     cancel,
     loaded,
 )
+from harness.brokers.scripted.groups.consumer_group import ConsumerGroup
+from harness.brokers.scripted.groups.consumer_requests import ConsumerGroups
 from harness.brokers.scripted.groups.offsets import Committed, OffsetStore
 from harness.brokers.scripted.groups.rebalancing import Rebalancing
 from harness.brokers.scripted.groups.subscriptions import subscribed_topics
@@ -42,6 +44,7 @@ class GroupCoordinator:
         self.log: dict[str, StoredGroup] = {}
         #: Each group that is in a coordinator's memory, with that node.
         self.classic: dict[str, tuple[int, ClassicGroup]] = {}
+        self.consumer: dict[str, tuple[int, ConsumerGroup]] = {}
         self._is_checked_later = False
 
     def admit(self, request: Request, group_id: str, *, may_be_empty: bool = False) -> None:
@@ -83,10 +86,38 @@ class GroupCoordinator:
         return group
 
     def create(self, node_id: int, group_id: str) -> ClassicGroup:
-        """Return a new empty group."""
+        """Return a new empty group. Raises RequestRefused if members of KIP-848 have it."""
+        if self.has_consumers(group_id):
+            raise RequestRefused(ErrorCode.inconsistent_group_protocol)
+        self.consumer.pop(group_id, None)
         group = ClassicGroup(group_id, state_at_ms=self.rebalancing(node_id).now_ms)
         self.classic[group_id] = node_id, group
         self._store(group)
+        return group
+
+    def has_consumers(self, group_id: str) -> bool:
+        """Return whether members of KIP-848 have the group."""
+        return group_id in self.consumer and bool(self.consumer[group_id][1].members)
+
+    def find_consumer(self, node_id: int, group_id: str, *, create: bool) -> ConsumerGroup:
+        """Return a group of KIP-848 for its coordinator. Raises RequestRefused if there is none.
+
+        A new coordinator finds all of it in the log, and gives every member a whole session.
+        """
+        classic = self.find(node_id, group_id)
+        if classic is not None and create and classic.is_in(ClassicState.EMPTY):
+            del self.classic[group_id], self.log[group_id]
+            classic = None
+        if classic is not None or (group_id not in self.consumer and not create):
+            raise RequestRefused(ErrorCode.group_id_not_found)
+        host, group = self.consumer.get(group_id, (node_id, ConsumerGroup(group_id)))
+        self.consumer[group_id] = node_id, group
+        if host != node_id:
+            moves = ConsumerGroups(self._state, node_id)
+            for member in group.members.values():
+                cancel(member.rebalance)
+                member.rebalance = None
+                moves.expect(group, member)
         return group
 
     def _store(self, group: ClassicGroup) -> None:
@@ -101,6 +132,11 @@ class GroupCoordinator:
             return
         subscribed: frozenset[str] = frozenset()
         empty_since_ms = -1
+        if group_id in self.consumer:
+            consumer = self.consumer[group_id][1]
+            subscribed, empty_since_ms = frozenset(consumer.topics), consumer.empty_since_ms
+            if not consumer.members:
+                subscribed = frozenset()
         if group is not None and group.protocol_type is not None:
             if group.is_in(ClassicState.EMPTY):
                 empty_since_ms = group.state_at_ms
@@ -122,10 +158,16 @@ class GroupCoordinator:
 
     def known(self) -> list[str]:
         """Return every group, in memory or in the log."""
-        return sorted(self.log)
+        return sorted({*self.log, *self.consumer})
 
     def listed(self, node_id: int, group_id: str) -> tuple[str, str, str] | None:
         """Return the type, state and protocol type of a group, or None."""
+        if group_id in self.consumer:
+            return (
+                "Consumer",
+                self.find_consumer(node_id, group_id, create=False).state.value,
+                CONSUMER_PROTOCOL,
+            )
         group = self.find(node_id, group_id)
         return None if group is None else ("Classic", group.state.value, group.protocol_type or "")
 

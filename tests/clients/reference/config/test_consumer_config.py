@@ -83,6 +83,10 @@ def test_classic_protocol_is_the_default():
     [
         ("isolation.level", "serializable"),
         ("auto.offset.reset", "smallest"),
+        ("auto.offset.reset", "EARLIEST"),
+        ("group.instance.id", "a/b"),
+        ("group.instance.id", ".."),
+        ("group.instance.id", "x" * 250),
         ("auto.offset.reset", "by_duration:1D"),
         ("auto.offset.reset", "by_duration:-PT1S"),
         ("auto.offset.reset", "by_duration:P"),
@@ -100,7 +104,7 @@ def test_listed_values_are_accepted():
     """CLI-CFG-09."""
     assert config().isolation_level == "read_uncommitted"
     assert config(isolation_level="read_committed").isolation_level == "read_committed"
-    assert [config(auto_offset_reset=each).auto_offset_reset for each in ("latest", "EARLIEST", "none")] == [
+    assert [config(auto_offset_reset=each).auto_offset_reset for each in ("latest", "earliest", "none")] == [
         "latest",
         "earliest",
         "none",

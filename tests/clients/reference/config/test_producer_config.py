@@ -186,8 +186,9 @@ def test_sasl_requires_credentials():
         ("enable.idempotence", 1),
         ("metadata.recovery.strategy", "pray"),
         ("metadata.max.idle.ms", 4_999),
-        ("security.protocol", "SSL"),
-        ("sasl.mechanism", "GSSAPI"),
+        ("linger.ms", "1_000"),
+        ("security.protocol", "TLS"),
+        ("metadata.recovery.strategy", None),
         ("client.dns.lookup", "default"),
         ("interceptor.classes", "no-class"),
         ("value.serializer", "no-class"),
@@ -219,11 +220,22 @@ def test_unsupported_java_setting_is_refused_with_a_reason(name):
         ProducerConfig.from_mapping({"bootstrap.servers": "b:1", name: "x"})
 
 
-def test_list_has_unique_entries_since_4_2():
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("security.protocol", "ssl"), ("security.protocol", "SASL_SSL"), ("sasl.mechanism", "GSSAPI")],
+)
+def test_value_that_only_java_supports_is_refused_with_a_reason(name, value):
+    with raises_code(ConfigException, "config-not-supported", name=name):
+        ProducerConfig.from_mapping({"bootstrap.servers": "b:1", name: value})
+
+
+def test_list_has_no_empty_entries_and_each_once_since_4_2(caplog):
     """CLI-CFG-07, KIP-1161."""
+    with raises_code(ConfigException, "config-list"):
+        config("4.2", bootstrap_servers="a:1,,b:2")
+    assert config("4.2", bootstrap_servers="a:1,b:2 , a:1").bootstrap == (Node(-1, "a", 1), Node(-2, "b", 2))
+    assert "bootstrap.servers" in caplog.text
     for entries in ("a:1,a:1", "a:1,,b:2"):
-        with raises_code(ConfigException, "config-list"):
-            config("4.2", bootstrap_servers=entries)
         assert config("4.1", bootstrap_servers=entries).bootstrap[0] == Node(-1, "a", 1)
 
 

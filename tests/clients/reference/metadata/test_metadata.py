@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 
 from clients.reference.errors import BrokerError, TimeoutError
+from clients.reference.producer.producer_batch import RecordMetadata
 from clients.reference.telemetry.trace import MetadataFailed
 from harness.wire.apis import Api
 from testkit.codes import has_error
@@ -108,7 +109,7 @@ def test_nonexistent_topic_fails_after_max_block(world):
     assert w.now_ms == start_ms + 2_000
     assert isinstance(delivery.error, TimeoutError)
     assert "nope" in str(delivery.error) and "2000" in str(delivery.error)
-    assert told == [(None, delivery.error)]
+    assert told == [(RecordMetadata("nope", 0, -1, -1), delivery.error)]
     assert len(questions(w)) < 10
 
 
@@ -223,3 +224,15 @@ def test_response_after_the_wait_is_still_used(world):
     w.settle(second)
     assert second.error is None
     assert w.brokers.values() == [b"v1"]
+
+
+def test_partitions_have_their_replicas(world):
+    """PartitionInfo in Java: replicas, those in sync, and those that are offline, in a later leader's time too."""
+    w = world(nodes=3)
+    w.settle(w.send(topic="t", partition=0))
+    known = w.metadata.topics["t"].partitions[0]
+    assert known.leader in known.replicas and set(known.in_sync_replicas) <= set(known.replicas)
+    assert set(known.offline_replicas) <= set(known.replicas)
+    moved = w.metadata.update_partition_leadership({("t", 0): (2, known.epoch + 5)}, (), w.now_ms)
+    later = w.metadata.topics["t"].partitions[0]
+    assert moved == {("t", 0)} and (later.leader, later.replicas) == (2, known.replicas)

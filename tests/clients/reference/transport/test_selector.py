@@ -1,4 +1,4 @@
-"""The Selector port on real sockets: resolving, refused connections, late responses, muting."""
+"""The Selector port on real sockets: lookups, refused connections, late responses, memory."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from clients.reference.network.memory_pool import SimpleMemoryPool
 from clients.reference.ports import ChannelState
 from clients.reference.transport.selector import SocketSelector
 from harness.wire.frames import frame
@@ -31,11 +32,30 @@ def polled_until(selector: SocketSelector, reached: Callable[[Any], bool]) -> An
             return polled
 
 
-def test_name_resolves_to_its_addresses_and_unknown_name_to_none(selector):
-    """NET-CON-09."""
-    assert ("127.0.0.1", 9092) in selector.resolve("localhost", 9092)
-    assert selector.resolve("127.0.0.1", 1) == (("127.0.0.1", 1),)
-    assert selector.resolve("no-such-host.invalid", 1) == ()
+def test_lookup_never_blocks(selector):
+    """NET-CON-09: its end wakes ``wait``. A result is used once, so the next attempt looks the name up again."""
+    for _ in range(2):
+        for host, expected in (("localhost", {("127.0.0.1", 1)}), ("no-such-host.invalid", set())):
+            found = selector.resolve(host, 1)
+            assert found is None
+            while found is None:
+                selector.wait(WAIT_S)
+                found = selector.resolve(host, 1)
+            assert expected <= set(found)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_address_needs_no_lookup(selector, address):
+    assert selector.resolve(address, 1) == ((address, 1),)
+
+
+def test_sockets_are_kept_alive(selector):
+    """SO_KEEPALIVE, as in Java."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        selector.connect(7, ("127.0.0.1", listener.getsockname()[1]))
+        [connection] = selector._connections.values()
+        assert connection.sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        assert connection.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_refused_connection_was_never_connected(selector):
@@ -65,15 +85,30 @@ def test_response_before_a_broken_pipe_is_delivered(selector):
     peer.close()
 
 
-def test_muted_socket_is_not_read(selector):
+def test_socket_is_not_read_without_memory():
+    """The broker waits until the frames that hold the memory were processed. The one that waits longest is next."""
+    pool = SimpleMemoryPool(10)
+    selector, peers = SocketSelector(pool=pool), []
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        selector.connect(7, ("127.0.0.1", listener.getsockname()[1]))
-        peer, _ = listener.accept()
-        polled_until(selector, lambda polled: polled.connected)
-        selector.mute(7)
-        peer.sendall(frame(b"later"))
-        selector.wait(0)
-        assert selector.poll().received == []
-        selector.unmute(7)
-        assert polled_until(selector, lambda polled: polled.received).received == [(7, b"later")]
+        for node_id in (1, 2, 3):
+            selector.connect(node_id, ("127.0.0.1", listener.getsockname()[1]))
+            peers.append(listener.accept()[0])
+            polled_until(selector, lambda polled, node_id=node_id: node_id in polled.connected)
+        received = []
+        for peer in peers:
+            peer.sendall(frame(b"8 bytes!"))
+        for number in range(len(peers)):
+            received += polled_until(selector, lambda polled: polled.received).received
+            assert len(received) == number + 1 and pool.available_bytes == 2
+        selector.close(3)
+        selector.poll()
+        assert pool.available_bytes == 10
+        peers[0].sendall(frame(b"8 bytes!") + frame(b"more"))
+        polled_until(selector, lambda polled: polled.received)
+        selector.close(1)
+        selector.poll()
+        assert pool.available_bytes == 10
+    assert sorted(received) == [(node_id, b"8 bytes!") for node_id in (1, 2, 3)]
+    selector.close_all()
+    for peer in peers:
         peer.close()

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from clients.reference import KafkaProducer
-from clients.reference.errors import IllegalStateError, ProducerClosedError
+from clients.reference.errors import IllegalStateError, ProducerClosedError, SendError
 from clients.reference.telemetry.trace import SendBlocked
+from clients.reference.transport import selector as selector_module
 from clients.reference.transport.selector import SocketSelector
 from harness.model.verdicts import Outcome
 from harness.wire.frames import frame
@@ -192,3 +193,22 @@ def test_wake_up_ends_a_poll():
     assert not (polled.connected or polled.received or polled.disconnected)
     selector.close_all()
     selector.wakeup()  # after the end it has no effect
+
+
+def test_slow_lookup_does_not_block_send(broker, producer, monkeypatch):
+    """Neither the lock nor the I/O thread waits for it, so that timeouts expire and other brokers are served."""
+    looking, go_on = threading.Event(), threading.Event()
+    real = selector_module.look_up
+
+    def slow(host, port):
+        looking.set()
+        assert go_on.wait(WAIT_S)
+        return real(host, port)
+
+    with producer(bootstrap_servers=f"localhost:{broker.port}", max_block_ms=10) as p:
+        monkeypatch.setattr(selector_module, "look_up", slow)
+        assert isinstance(p.send("t", b"too early").exception(WAIT_S), SendError)
+        assert looking.wait(WAIT_S)
+        go_on.set()
+    with producer(bootstrap_servers=f"localhost:{broker.port}") as p:
+        assert p.send("t", b"v").result(WAIT_S)

@@ -206,6 +206,13 @@ def test_an_invalid_record_stops_after_the_good_records(run, make_batch):
         run(fetch.fetch_records(BYTES, 500))
 
 
+def test_bytes_after_the_last_record_are_an_error(run, make_batch):
+    fetch = fetched(rewritten(make_batch(0, [b"a", b"b"]), record_count=1))
+    assert [each.offset for each in run(fetch.fetch_records(BYTES, 500))] == [0]
+    with raises_code(CorruptRecordError, "record-corrupt", partition="t-0", offset="1"):
+        run(fetch.fetch_records(BYTES, 500))
+
+
 @pytest.mark.parametrize("size", [5, 60, 62])
 def test_data_without_a_whole_batch_is_an_error(run, make_batch, size):
     with raises_code(CorruptRecordError, "record-corrupt", partition="t-0", offset="3"):

@@ -229,3 +229,22 @@ def test_an_error_of_a_partition_that_is_gone_is_ignored(started, responses):
     w = failed(started, responses, "CORRUPT_MESSAGE")
     w.assign({T1: 0})
     assert w.collect().is_empty
+
+
+def test_an_error_behind_records_of_another_partition_waits_for_the_next_call(started, responses, make_batch):
+    w, sent = started()
+    refused = {"error_code": BY_NAME["INVALID_REQUEST"].code}
+    w.reply(sent, responses.fetch(sent, {T0: {"records": make_batch(0, [b"a"])}, T1: refused}))
+    assert offsets(w.collect(), T0) == [0]
+    with raises_code(ResponseError, "fetch-refused", partition="t-1"):
+        w.collect()
+    assert w.collect().is_empty
+
+
+def test_a_response_for_an_older_position_tells_nothing_of_the_log(started, responses):
+    w, sent = started()
+    w.reply(sent, responses.fetch(sent, {T0: {"high_watermark": 44}, T1: {"high_watermark": 55}}))
+    w.subscriptions.seek(T0, 3)
+    w.collect()
+    assert w.subscriptions.state(T0).high_watermark is None
+    assert w.subscriptions.state(T1).high_watermark == 55

@@ -1,0 +1,185 @@
+"""A group of KIP-848: members with epochs, a target assignment, and how each member comes to its target.
+
+``ConsumerGroup`` and ``CurrentAssignmentBuilder`` in Kafka. A member gives up partitions before its epoch rises, and
+gets no partition that another member still has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+from harness.brokers.scripted.agenda import Timer
+from harness.brokers.scripted.groups.server_assignors import ASSIGNORS, Assignment, Partition, Subscriber
+
+LEAVES: Final = -1
+LEAVES_FOR_NOW: Final = -2
+_NOTHING: Final[Assignment] = frozenset()
+
+
+class MemberState(StrEnum):
+    """Where a member is on the way to its target."""
+
+    STABLE = "Stable"
+    UNREVOKED = "UnrevokedPartitions"
+    UNRELEASED = "UnreleasedPartitions"
+
+
+class GroupState(StrEnum):
+    """The states of a group."""
+
+    EMPTY = "Empty"
+    ASSIGNING = "Assigning"
+    RECONCILING = "Reconciling"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+@dataclass(slots=True)
+class ConsumerMember:
+    """A member. ``owned`` is None if its last heartbeat did not say what it owns."""
+
+    member_id: str
+    instance_id: str | None = None
+    rack: str | None = None
+    client_id: str = ""
+    rebalance_timeout_ms: int = -1
+    topics: frozenset[str] = frozenset()
+    regex: str | None = None
+    assignor: str | None = None
+    epoch: int = 0
+    previous_epoch: int = 0
+    state: MemberState = MemberState.STABLE
+    assigned: Assignment = _NOTHING
+    revoking: Assignment = _NOTHING
+    session: Timer | None = None
+    rebalance: Timer | None = None
+
+    def is_reconciled(self, target_epoch: int) -> bool:
+        """Return whether the member has its target."""
+        return self.state is MemberState.STABLE and self.epoch == target_epoch
+
+    def advance(self, epoch: int) -> None:
+        """Give the member an epoch, and remember the one before: its client may not know the new one yet."""
+        self.previous_epoch, self.epoch = self.epoch, epoch
+
+
+@dataclass(slots=True)
+class ConsumerGroup:
+    """One group. ``topics`` is what the target was made for: the subscribed topics' ids and partitions."""
+
+    group_id: str
+    epoch: int = 0
+    target_epoch: int = 0
+    members: dict[str, ConsumerMember] = field(default_factory=dict)
+    targets: dict[str, Assignment] = field(default_factory=dict)
+    topics: dict[str, tuple[UUID, int]] = field(default_factory=dict)
+    empty_since_ms: int = -1
+
+    @property
+    def state(self) -> GroupState:
+        """The state, which follows from the epochs."""
+        if not self.members:
+            return GroupState.EMPTY
+        if self.epoch > self.target_epoch:
+            return GroupState.ASSIGNING
+        if all(member.is_reconciled(self.target_epoch) for member in self.members.values()):
+            return GroupState.STABLE
+        return GroupState.RECONCILING
+
+    @property
+    def assignor(self) -> str:
+        """The assignor that most members ask for, or the default."""
+        counts = Counter(each.assignor for each in self.members.values() if each.assignor is not None)
+        return counts.most_common(1)[0][0] if counts else next(iter(ASSIGNORS))
+
+    def static_member(self, instance_id: str) -> ConsumerMember | None:
+        """Return the member with an instance id, or None."""
+        return next((each for each in self.members.values() if each.instance_id == instance_id), None)
+
+    def subscribed(self, member: ConsumerMember, existing: Mapping[str, tuple[UUID, int]]) -> set[str]:
+        """Return the topics of a member that exist: by their names, or by its regular expression."""
+        names = {name for name in member.topics if name in existing}
+        if member.regex:
+            pattern = re.compile(member.regex)
+            names |= {name for name in existing if pattern.fullmatch(name)}
+        return names
+
+    def refresh(self, existing: Mapping[str, tuple[UUID, int]], *, is_changed: bool) -> None:
+        """Begin a group epoch if a subscription or a subscribed topic has changed, and make a new target for it."""
+        names = {name for member in self.members.values() for name in self.subscribed(member, existing)}
+        topics = {name: existing[name] for name in names}
+        if is_changed or topics != self.topics:
+            self.epoch += 1
+            self.topics = topics
+        if self.epoch > self.target_epoch:
+            self._assign(existing)
+            self.target_epoch = self.epoch
+
+    def _assign(self, existing: Mapping[str, tuple[UUID, int]]) -> None:
+        subscribers = {
+            member_id: Subscriber(
+                frozenset(existing[name][0] for name in self.subscribed(member, existing)),
+                self.targets.get(member_id, _NOTHING),
+                member.instance_id,
+            )
+            for member_id, member in self.members.items()
+        }
+        counts = dict(self.topics.values())
+        self.targets = ASSIGNORS[self.assignor](subscribers, counts) if subscribers else {}
+
+    def _is_held(self, partition: Partition) -> bool:
+        """Return whether a member has a partition, or has not given it up yet."""
+        return any(partition in each.assigned or partition in each.revoking for each in self.members.values())
+
+    def reconcile(self, member: ConsumerMember, owned: Assignment | None) -> None:
+        """Bring a member nearer to its target. ``owned`` is what it says that it owns now, or None."""
+        if member.is_reconciled(self.target_epoch):
+            return
+        epoch = member.epoch
+        if member.state is MemberState.UNREVOKED:
+            if owned is None or owned & member.revoking:
+                return
+            epoch += 1
+        target = self.targets.get(member.member_id, _NOTHING)
+        kept = member.assigned & target
+        revoking = member.assigned - target
+        if revoking and (owned is None or owned & revoking):
+            member.state, member.assigned, member.revoking = MemberState.UNREVOKED, kept, revoking
+            member.advance(epoch)
+            return
+        member.revoking = _NOTHING
+        member.assigned = kept
+        wanted = target - kept
+        free = frozenset(each for each in wanted if not self._is_held(each))
+        member.assigned = kept | free
+        member.state = MemberState.STABLE if free == wanted else MemberState.UNRELEASED
+        member.advance(self.target_epoch)
+
+    def replace(self, old: ConsumerMember, member_id: str) -> ConsumerMember:
+        """Let a static member continue under another member id."""
+        del self.members[old.member_id]
+        self.targets[member_id] = self.targets.pop(old.member_id, _NOTHING)
+        for timer in (old.session, old.rebalance):
+            if timer is not None:
+                timer.cancel()
+        old.member_id, old.epoch, old.previous_epoch = member_id, 0, 0
+        old.state = MemberState.STABLE
+        self.members[member_id] = old
+        return old
+
+    def remove(self, member: ConsumerMember, now_ms: int) -> None:
+        """Remove a member. The next heartbeat of another one makes a new target."""
+        for timer in (member.session, member.rebalance):
+            if timer is not None:
+                timer.cancel()
+        del self.members[member.member_id]
+        self.targets.pop(member.member_id, None)
+        self.epoch += 1
+        if not self.members:
+            self.empty_since_ms = now_ms

@@ -1,0 +1,210 @@
+"""What members of a group of KIP-848 say: the heartbeat by which they join, subscribe, give up partitions and leave."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from kio.schema.errors import ErrorCode
+
+from harness.brokers.scripted.agenda import Timer
+from harness.brokers.scripted.answer import NS_PER_MS
+from harness.brokers.scripted.groups.consumer_group import (
+    LEAVES,
+    LEAVES_FOR_NOW,
+    ConsumerGroup,
+    ConsumerMember,
+    MemberState,
+)
+from harness.brokers.scripted.groups.server_assignors import ASSIGNORS, Assignment
+from harness.brokers.scripted.refusals import RequestRefused
+
+if TYPE_CHECKING:
+    from harness.brokers.scripted.state import ClusterState
+
+_ID_FROM_CLIENT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """A heartbeat. None means that the client did not say it, because it has not changed."""
+
+    version: int
+    member_id: str
+    epoch: int
+    instance_id: str | None
+    rack: str | None
+    client_id: str
+    rebalance_timeout_ms: int
+    topics: frozenset[str] | None
+    regex: str | None
+    assignor: str | None
+    owned: Assignment | None
+
+    @property
+    def is_full(self) -> bool:
+        """True if it says everything; then the response has the assignment too."""
+        has_subscription = self.topics is not None or self.regex is not None
+        return self.epoch == 0 or (
+            self.rebalance_timeout_ms != -1 and has_subscription and self.owned is not None
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The response. ``assigned`` is None if it has not changed."""
+
+    member_id: str
+    epoch: int
+    assigned: Assignment | None = None
+
+
+def check(beat: Beat) -> None:
+    """Raise RequestRefused for a heartbeat that contradicts itself."""
+    invalid = RequestRefused(ErrorCode.invalid_request)
+    if "" in (beat.instance_id, beat.rack):
+        raise invalid
+    needs_id = beat.epoch != 0 or beat.version >= _ID_FROM_CLIENT_VERSION
+    if (needs_id and not beat.member_id) or beat.epoch < LEAVES_FOR_NOW:
+        raise invalid
+    if beat.epoch == LEAVES_FOR_NOW and beat.instance_id is None:
+        raise invalid
+    if beat.epoch == 0 and (
+        beat.rebalance_timeout_ms == -1 or beat.owned != frozenset() or not (beat.topics or beat.regex)
+    ):
+        raise invalid
+    if beat.assignor is not None and beat.assignor not in ASSIGNORS:
+        raise RequestRefused(ErrorCode.unsupported_assignor)
+    if beat.regex:
+        try:
+            re.compile(beat.regex)
+        except re.error:
+            raise RequestRefused(ErrorCode.invalid_regular_expression) from None
+
+
+class ConsumerGroups:
+    """Moves the groups of KIP-848 of one broker on."""
+
+    def __init__(self, state: ClusterState, node_id: int) -> None:
+        self._state = state
+        self._node_id = node_id
+
+    def heartbeat(self, group: ConsumerGroup, beat: Beat) -> Told:
+        """Handle a heartbeat of a member that stays or joins. Raises RequestRefused."""
+        member = self._member(group, beat)
+        before = member.assigned
+        is_changed = _subscribe(member, beat)
+        group.refresh(self._topics(), is_changed=is_changed)
+        group.reconcile(member, beat.owned)
+        self.expect(group, member)
+        is_news = beat.is_full or member.assigned != before
+        return Told(member.member_id, member.epoch, member.assigned if is_news else None)
+
+    def _topics(self) -> Mapping[str, tuple[UUID, int]]:
+        return {
+            name: (topic.topic_id, len(topic.partitions))
+            for name, topic in self._state.topics.items()
+            if name not in self._state.settings.denied_topics
+        }
+
+    def _member(self, group: ConsumerGroup, beat: Beat) -> ConsumerMember:
+        is_full = len(group.members) >= self._state.settings.consumer_group_max_size
+        if is_full and beat.member_id not in group.members:
+            raise RequestRefused(ErrorCode.group_max_size_reached)
+        member_id = beat.member_id or str(self._state.new_uuid())
+        if beat.instance_id is not None:
+            static = group.static_member(beat.instance_id)
+            if beat.epoch == 0 and static is not None:
+                if static.epoch != LEAVES_FOR_NOW:
+                    raise RequestRefused(ErrorCode.unreleased_instance_id)
+                return group.replace(static, member_id)
+            if beat.epoch != 0:
+                member = _static(group, beat.instance_id, member_id)
+                _check_epoch(member, beat)
+                return member
+        elif member_id in group.members:
+            _check_epoch(group.members[member_id], beat)
+            return group.members[member_id]
+        if beat.epoch != 0:
+            raise RequestRefused(ErrorCode.unknown_member_id)
+        member = group.members[member_id] = ConsumerMember(member_id)
+        return member
+
+    def expect(self, group: ConsumerGroup, member: ConsumerMember) -> None:
+        """Fence the member if it is silent for a session, or does not give up partitions in time."""
+        settings = self._state.settings
+        if member.session is not None:
+            member.session.cancel()
+        member.session = self._after(settings.consumer_group_session_timeout_ms, group, member)
+        if member.rebalance is not None and member.state is not MemberState.UNREVOKED:
+            member.rebalance.cancel()
+            member.rebalance = None
+        elif member.rebalance is None and member.state is MemberState.UNREVOKED:
+            member.rebalance = self._after(member.rebalance_timeout_ms, group, member)
+
+    def _after(self, delay_ms: int, group: ConsumerGroup, member: ConsumerMember) -> Timer:
+        agenda = self._state.agenda
+
+        def fence(_: int) -> None:
+            if group.members.get(member.member_id) is member:
+                group.remove(member, self._now_ms)
+
+        return agenda.at(agenda.now_ns + delay_ms * NS_PER_MS, fence, self._node_id)
+
+    @property
+    def _now_ms(self) -> int:
+        return self._state.wall_ms_at_zero + self._state.agenda.now_ns // NS_PER_MS
+
+    def leave(self, group: ConsumerGroup, beat: Beat) -> Told:
+        """Let a member leave. A static one may keep its place until its session ends. Raises RequestRefused."""
+        if beat.instance_id is None:
+            member = group.members.get(beat.member_id)
+            if member is None:
+                raise RequestRefused(ErrorCode.unknown_member_id)
+        else:
+            member = _static(group, beat.instance_id, beat.member_id)
+        if beat.epoch == LEAVES:
+            group.remove(member, self._now_ms)
+        else:
+            member.epoch, member.revoking = LEAVES_FOR_NOW, frozenset()
+        return Told(beat.member_id, beat.epoch)
+
+
+def _static(group: ConsumerGroup, instance_id: str, member_id: str) -> ConsumerMember:
+    member = group.static_member(instance_id)
+    if member is None:
+        raise RequestRefused(ErrorCode.unknown_member_id)
+    if member.member_id != member_id:
+        raise RequestRefused(ErrorCode.fenced_instance_id)
+    return member
+
+
+def _check_epoch(member: ConsumerMember, beat: Beat) -> None:
+    """Accept the member's epoch, and the one before if its client may have missed the response (CSM-NGP-06)."""
+    is_repeated = (
+        beat.epoch == member.previous_epoch and beat.owned is not None and beat.owned <= member.assigned
+    )
+    if beat.epoch > member.epoch or (beat.epoch < member.epoch and not is_repeated):
+        raise RequestRefused(ErrorCode.fenced_member_epoch)
+
+
+def _subscribe(member: ConsumerMember, beat: Beat) -> bool:
+    """Note what the heartbeat says. Return whether the subscription has changed."""
+    before = member.topics, member.regex
+    member.client_id = beat.client_id
+    if beat.instance_id is not None:
+        member.instance_id = beat.instance_id
+    if beat.rack is not None:
+        member.rack = beat.rack
+    if beat.rebalance_timeout_ms != -1:
+        member.rebalance_timeout_ms = beat.rebalance_timeout_ms
+    if beat.assignor is not None:
+        member.assignor = beat.assignor
+    if beat.topics is not None:
+        member.topics = beat.topics
+    if beat.regex is not None:
+        member.regex = beat.regex or None
+    return before != (member.topics, member.regex)
