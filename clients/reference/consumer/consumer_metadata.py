@@ -33,13 +33,18 @@ class ConsumerMetadata(Metadata):
     # What is requested
 
     def request_update_for_new_topics(self) -> None:
-        """Request an update at once: the subscription has changed, so earlier requests do not serve it (MET-07)."""
+        """Request an update at once, which responses to earlier requests do not satisfy (MET-07)."""
         self._request_new_topics()
 
     @property
     def is_update_requested(self) -> bool:
         """Whether an update is needed, even if its time has not come."""
         return self._need_full or self._need_partial
+
+    @property
+    def has_all_topics(self) -> bool:
+        """Whether a response has come for all topics that were requested as new."""
+        return not self._need_partial
 
     def next_question(self, now_ms: int) -> MetadataRequest:
         """Return a request for all topics of the cluster if there is a pattern, else for all topics in use."""
@@ -80,8 +85,13 @@ class ConsumerMetadata(Metadata):
     # Queries
 
     def leader_and_epoch(self, partition: TopicPartition) -> LeaderAndEpoch:
-        """Return the current leader and its epoch. None for what is unknown."""
-        known = self.current_leader(partition)
+        """Return the current leader and its epoch. None for what is unknown.
+
+        The leader is unknown while another source has named a newer epoch than metadata.
+        """
+        known, newest = self.current_leader(partition), self._epochs.newest(partition)
+        if newest > known.epoch:
+            return LeaderAndEpoch(None, newest)
         return LeaderAndEpoch(known.leader, known.epoch if known.epoch >= 0 else None)
 
 

@@ -7,7 +7,7 @@ the end are where a call of the application waits for the network, and where a w
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,6 +57,8 @@ class ConsumerNetworkClient:
         self._unsent: dict[int, deque[_Unsent]] = {}
         self._completed: deque[tuple[RequestFuture[Message], Message | Exception]] = deque()
         self._to_disconnect: list[int] = []
+        #: How many requests have had their outcome.
+        self.outcomes = 0
         self._is_woken = False
         self._wakeups_disabled = False
         self._now_ms = 0
@@ -110,6 +112,11 @@ class ConsumerNetworkClient:
         """Whether any request has no response yet, sent or not."""
         return any(self._unsent.values()) or self._client.has_in_flight()
 
+    @property
+    def has_unsent(self) -> bool:
+        """Whether a request waits for its node."""
+        return bool(self._unsent)
+
     # Nodes
 
     def add_node(self, node: Node) -> None:
@@ -123,6 +130,10 @@ class ConsumerNetworkClient:
     def least_loaded_node(self, now_ms: int) -> int | None:
         """Return the best node for a request that any broker can answer, or None."""
         return self._client.least_loaded_node(now_ms)
+
+    def has_ready_node(self) -> bool:
+        """Return whether any broker can be used now."""
+        return self._client.has_ready_node()
 
     def is_unavailable(self, node_id: int, now_ms: int) -> bool:
         """Return whether the node's connection has failed and may not be tried again yet."""
@@ -181,6 +192,7 @@ class ConsumerNetworkClient:
         """Complete the futures. Their listeners may queue further requests."""
         while self._completed:
             future, outcome = self._completed.popleft()
+            self.outcomes += 1
             if isinstance(outcome, Exception):
                 future.fail(outcome)
             else:
@@ -269,13 +281,13 @@ class ConsumerNetworkClient:
             yield from self.wait(timer, wakeup=wakeup)
         return future.is_done
 
-    def await_metadata_update(self, timer: Timer) -> Call[bool]:
+    def await_metadata_update(self, timer: Timer, *, wakeup: bool = True) -> Call[bool]:
         """Request new metadata and wait for it. Return whether it came before ``timer`` expired."""
         version = self._metadata.update_version
         self._metadata.request_update()
-        yield from self.wait(timer)
+        yield from self.wait(timer, wakeup=wakeup)
         while self._metadata.update_version == version and not timer.is_expired:
-            yield from self.wait(timer)
+            yield from self.wait(timer, wakeup=wakeup)
         return self._metadata.update_version > version
 
     def ensure_fresh_metadata(self, timer: Timer) -> Call[bool]:
@@ -289,12 +301,6 @@ class ConsumerNetworkClient:
         while self.pending(node_id) and not timer.is_expired:
             yield from self.wait(timer)
         return not self.pending(node_id)
-
-    def unsent(self) -> Iterator[tuple[int, Api]]:
-        """Yield (node id, API) of each request that is not sent yet."""
-        for node_id, queue in self._unsent.items():
-            for each in queue:
-                yield node_id, each.request.api
 
 
 def _outcome(response: ClientResponse, api: Api) -> Message | Exception:

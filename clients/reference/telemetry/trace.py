@@ -260,6 +260,49 @@ class SendUnblocked(TraceEvent, tag="send_unblocked", frozen=True, kw_only=True)
     error: str = ""
 
 
+class CoordinatorFound(TraceEvent, tag="coordinator_found", frozen=True, kw_only=True):
+    """A lookup named the group's coordinator. ``node`` is the id of its own connection, ``broker`` the broker's."""
+
+    node: int
+    broker: int
+
+
+class CoordinatorLost(TraceEvent, tag="coordinator_lost", frozen=True, kw_only=True):
+    """The coordinator must be looked up again."""
+
+    node: int
+    reason: str
+
+
+class RejoinRequested(TraceEvent, tag="rejoin_requested", frozen=True, kw_only=True):
+    """The member will send a JoinGroup in one of the application's next polls."""
+
+    reason: str
+
+
+class AssignmentApplied(TraceEvent, tag="assignment_applied", frozen=True, kw_only=True):
+    """The member has adopted its assignment of a generation. ``partitions`` are ``topic-partition``, sorted."""
+
+    generation: int
+    member_id: str
+    assignor: str
+    partitions: list[str]
+
+
+class PartitionsGivenUp(TraceEvent, tag="partitions_given_up", frozen=True, kw_only=True):
+    """The listener was told of partitions, and they are no longer read. ``lost`` if others may own them already."""
+
+    partitions: list[str]
+    lost: bool
+
+
+class OffsetCommitEnded(TraceEvent, tag="offset_commit_ended", frozen=True, kw_only=True):
+    """A commit has its result. ``offsets`` are by ``topic-partition``. ``error`` is the exception's name, or empty."""
+
+    offsets: dict[str, int]
+    error: str = ""
+
+
 class CallbackFailed(TraceEvent, tag="misbehaved", frozen=True, kw_only=True):
     """A peer or a callback did something that it must not do. The client contained it."""
 

@@ -18,8 +18,8 @@ from time import monotonic, time_ns
 from types import TracebackType
 from typing import Any, cast
 
+from clients.reference.config.client_config import ClientConfig
 from clients.reference.config.config_keys import NEWEST
-from clients.reference.config.producer_config import ProducerConfig
 from clients.reference.errors import ConfigException, IllegalStateError
 from clients.reference.metadata.metadata import PartitionMetadata
 from clients.reference.network.memory_pool import MemoryPool
@@ -105,7 +105,7 @@ class KafkaProducer:
         self._user_trace = trace
         self._events: deque[TraceEvent] = deque()
         self._core = ProducerCore(
-            replace(config, bootstrap=_resolvable(config)),
+            replace(config, bootstrap=resolvable(config)),
             selector,
             jitter=lambda: dice.uniform(-1, 1),
             trace=self._events.append if trace is no_trace else self._trace,
@@ -333,7 +333,7 @@ class KafkaProducer:
         self.close(timeout_s=0 if kind and not issubclass(kind, Exception) else None)
 
 
-def _resolvable(config: ProducerConfig) -> tuple[Node, ...]:
+def resolvable(config: ClientConfig) -> tuple[Node, ...]:
     """Return the bootstrap servers that have an address. Raise ConfigException if none has (CLI-CFG-07).
 
     With client.dns.lookup=resolve_canonical_bootstrap_servers_only, return each of their addresses (KIP-235).

@@ -1,0 +1,142 @@
+"""ConsumerDriver: runs the calls of one consumer on real sockets, and its rounds while there is no call.
+
+The application's thread runs rounds itself while it is in a call, as in Java. Between calls a background thread runs
+one at least every retry.backoff.ms. It is Java's heartbeat thread: heartbeats and rebalances do not depend on how long
+the application works on records. One lock covers every step. The application's own code runs without it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic_ns
+from typing import Any, TypeVar
+
+from clients.reference.consumer.calls import Call, Wait
+from clients.reference.consumer.consumer import ConsumerCore
+from clients.reference.consumer.errors import ConcurrentModificationError
+from clients.reference.transport.io_thread import LONGEST_WAIT_S, now_ms
+from clients.reference.transport.selector import SocketSelector
+
+T = TypeVar("T")
+logger = logging.getLogger("kafka-trial.reference")
+
+
+class ConsumerDriver(threading.Thread):
+    """Drives ``core`` on ``selector``. The thread is the background one, with a round at least every ``round_ms``."""
+
+    def __init__(self, client_id: str, core: ConsumerCore, selector: SocketSelector, round_ms: int) -> None:
+        super().__init__(name=f"kafka-consumer {client_id}", daemon=True)
+        self._core = core
+        self._selector = selector
+        self._longest_s = round_ms / 1000
+        self._turn = threading.Condition(threading.RLock())
+        self._guard = threading.Lock()
+        self._user: int | None = None
+        self._depth = 0
+        self._is_over = False
+        self.failure: Exception | None = None
+
+    # One thread at a time (CSM-API-03)
+
+    @contextmanager
+    def used(self) -> Iterator[None]:
+        """Keep other threads out of the consumer. Raise ConcurrentModificationError if one is in it."""
+        me = threading.get_ident()
+        with self._guard:
+            if self._user not in (None, me):
+                raise ConcurrentModificationError(
+                    "consumer-used-twice", "another thread is using this consumer, which serves one at a time"
+                )
+            self._user = me
+            self._depth += 1
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._depth -= 1
+                if not self._depth:
+                    self._user = None
+
+    # Calls
+
+    def now(self, call: Callable[[], T]) -> T:
+        """Run a method of the core that does not wait."""
+        with self.used(), self._turn:
+            self._core.at(now_ms())
+            return call()
+
+    def run_call(self, call: Call[T]) -> T:
+        """Run a call of the core to its end, and return its result or raise its exception."""
+        with self.used():
+            value: Any = None
+            error: BaseException | None = None
+            while True:
+                with self._turn:
+                    self._core.at(now_ms())
+                    try:
+                        step = call.send(value) if error is None else call.throw(error)
+                    except StopIteration as end:
+                        if self._core.has_unsent:
+                            self._core.run_once(now_ms())
+                        result: T = end.value
+                        return result
+                    value = error = None
+                    if isinstance(step, Wait):
+                        value = self._wait(step.until_ms)
+                        continue
+                try:
+                    value = step.call()
+                except BaseException as raised:
+                    error = raised
+
+    def _wait(self, until_ms: int | None) -> int:
+        """Run rounds and wait for sockets, until one has brought something or ``until_ms`` is reached."""
+        before = self._core.progress
+        due_ms = self._core.run_once(now_ms())
+        if self._core.progress != before:
+            return now_ms()
+        times = [time for time in (until_ms, due_ms) if time is not None]
+        self._selector.wait(_seconds_until(min(times, default=None)))
+        moment_ms = now_ms()
+        self._core.run_once(moment_ms)
+        return moment_ms
+
+    def wake(self) -> None:
+        """End a wait for sockets. May be called from any thread."""
+        self._selector.wakeup()
+
+    # The background thread
+
+    def run(self) -> None:
+        """Run a round now and then while the application is not in a call. A defect ends the rounds and is logged."""
+        due_ms: int | None = None
+        with self._turn:
+            while not self._is_over:
+                self._turn.wait(min(self._longest_s, _seconds_until(due_ms) or self._longest_s))
+                if self._is_over:
+                    return
+                try:
+                    self._selector.wait(0)
+                    due_ms = self._core.run_once(now_ms())
+                except Exception as raised:
+                    logger.exception("%s failed", self.name)
+                    self.failure = raised
+                    return
+
+    def end(self) -> None:
+        """End the background thread, and close all sockets."""
+        with self._turn:
+            self._is_over = True
+            self._turn.notify_all()
+        if threading.current_thread() is not self:
+            self.join()
+        self._selector.close_all()
+
+
+def _seconds_until(deadline_ms: int | None) -> float | None:
+    if deadline_ms is None:
+        return None
+    return min(max(deadline_ms * 1_000_000 - monotonic_ns(), 0) / 1e9, LONGEST_WAIT_S)
