@@ -125,7 +125,7 @@ def subscribe(member: Member, topic: str, how: str, **fields: Any) -> None:
     answer = member.call(Subscribe, topics=[topic], commit=how, **fields)
     if isinstance(answer, UnknownCommand):
         pytest.skip(f"the client does not commit {how}")
-    assert answer.outcome == ["ok"]
+    assert answer.outcome == ["ok"], member.events
 
 
 def count(records: dict[int, list[Any]]) -> int:
