@@ -64,9 +64,11 @@ export class KafkaJsConsumer extends ConsumerAdapter {
   #observe(consumer) {
     const { COMMIT_OFFSETS, CRASH, GROUP_JOIN, REBALANCING } = consumer.events;
     const member = this.#member;
-    consumer.on(REBALANCING, () => member.revoked());
+    const tells = REBALANCING !== undefined; // not before 1.16
+    if (tells) consumer.on(REBALANCING, () => member.revoked());
     consumer.on(GROUP_JOIN, ({ payload }) => {
-      member.lost(); // it has something only if no REBALANCING came before
+      if (tells) member.lost(); // it has something only if no REBALANCING came before
+      else member.revoked();
       member.assigned(placesOf(payload.memberAssignment), -1, payload.memberId);
     });
     consumer.on(CRASH, ({ payload }) => {
