@@ -101,10 +101,9 @@ func (c *consumer) grouped() []kgo.Opt {
 	return []kgo.Opt{
 		kgo.ConsumerGroup(c.group),
 		kgo.OnPartitionsAssigned(func(_ context.Context, client *kgo.Client, assigned map[string][]int32) {
-			c.turns.callback(func() {
-				memberID, generation := membership(client)
-				_ = c.listener.Assigned(placesOf(assigned), generation, memberID)
-			})
+			// It need not wait for the end of a turn: old versions may fetch records of the partitions meanwhile.
+			memberID, generation := membership(client)
+			_ = c.listener.Assigned(placesOf(assigned), generation, memberID)
 		}),
 		kgo.OnPartitionsRevoked(func(ctx context.Context, client *kgo.Client, revoked map[string][]int32) {
 			c.turns.callback(func() {
