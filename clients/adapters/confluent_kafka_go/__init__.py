@@ -16,6 +16,7 @@ CLIENT = GoClient(
     versions=("1.9.2", "2.3.0", "2.6.1", "2.11.1"),
     folder=Path(__file__).parent,
     modules=((_MODULE, "1.0.0"), (f"{_MODULE}/v2", "2.0.0")),
+    since=("2.3",),
     cgo=True,
     language="go/c",
     reserved=LIBRDKAFKA,

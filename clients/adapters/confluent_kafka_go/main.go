@@ -25,12 +25,15 @@ const (
 
 func main() { verifiable.Run(&adapter{}) }
 
-// adapter wraps a kafka.Producer.
+// adapter wraps a kafka.Producer, or the consumer.
 type adapter struct {
 	producer *kafka.Producer
 	maxBlock time.Duration
 	own      map[string]string
+	consumer consumer
 }
+
+func (a *adapter) Consumer() verifiable.ConsumerAdapter { return &a.consumer }
 
 func (a *adapter) TakeOwn(own map[string]string) { a.own = own }
 
@@ -41,7 +44,7 @@ func (a *adapter) About() verifiable.About {
 		ClientVersion:  verifiable.ModuleVersion("github.com/confluentinc/confluent-kafka-go/v2"),
 		LibraryVersion: librdkafka,
 		Language:       "go/c",
-		Features:       []string{"producer", "idempotence", "client_config"},
+		Features:       append([]string{"producer", "idempotence", "client_config"}, consumerFeatures()...),
 	}
 }
 
@@ -51,36 +54,14 @@ func (a *adapter) Configure(config verifiable.Config) (verifiable.Told, error) {
 		a.maxBlock = asked
 	}
 	wanted := properties{}
-	told := wanted.translate(config)
-	given := kafka.ConfigMap{}
-	told = told.Own(a.own, func(name, value string) error {
-		if wanted.has(newest(name)) {
-			return errors.New("the harness sets it")
-		}
-		given[name] = value
-		return nil
-	})
-	for {
-		producer, err := kafka.NewProducer(wanted.all(given))
+	return wanted.build(wanted.translate(config, producers), a.own, func(all *kafka.ConfigMap) error {
+		producer, err := kafka.NewProducer(all)
 		if err == nil {
 			a.producer = producer
 			go a.serve(producer.Events())
-			return told, nil
 		}
-		own, ok := unknown(err)
-		why := fmt.Sprintf("this librdkafka has no property %q", own)
-		if _, is := given[own]; ok && is {
-			delete(given, own)
-			told.ClientNotSet[own] = why
-			continue
-		}
-		java, ok := wanted.owner(own)
-		if !ok {
-			return told, verifiable.Refused(err)
-		}
-		delete(wanted, java)
-		told.NotAsAsked(java, why)
-	}
+		return err
+	})
 }
 
 func (a *adapter) Send(record verifiable.Record, result *verifiable.Result) {

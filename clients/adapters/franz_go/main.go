@@ -24,12 +24,15 @@ const (
 
 func main() { verifiable.Run(&franzGo{}) }
 
-// franzGo wraps a kgo.Client that produces.
+// franzGo wraps a kgo.Client that produces, or the consumer.
 type franzGo struct {
 	client      *kgo.Client
 	withoutAcks bool
 	own         map[string]string
+	consumer    consumer
 }
+
+func (f *franzGo) Consumer() verifiable.ConsumerAdapter { return &f.consumer }
 
 func (f *franzGo) TakeOwn(own map[string]string) { f.own = own }
 
@@ -38,7 +41,7 @@ func (f *franzGo) About() verifiable.About {
 		Client:        "franz-go",
 		ClientVersion: verifiable.ModuleVersion("github.com/twmb/franz-go"),
 		Language:      "go",
-		Features:      []string{"producer", "idempotence", "client_config"},
+		Features:      append([]string{"producer", "idempotence", "client_config"}, consumerFeatures()...),
 	}
 }
 

@@ -53,6 +53,7 @@ type options struct {
 	idempotent      bool
 	retryBackoff    time.Duration
 	retryBackoffMax time.Duration
+	reset           kgo.Offset // of a consumer
 }
 
 // adding returns a function that adds the option that one of kgo's functions makes of a value.

@@ -20,12 +20,15 @@ const unknownOffset = -1
 
 func main() { verifiable.Run(&adapter{}) }
 
-// adapter wraps an asynchronous kafka.Writer that reports each message's result through its Completion.
+// adapter wraps an asynchronous kafka.Writer that reports each message's result through its Completion, or the consumer.
 type adapter struct {
 	writer   *kafka.Writer
 	maxBlock time.Duration
 	own      map[string]string
+	consumer consumer
 }
+
+func (a *adapter) Consumer() verifiable.ConsumerAdapter { return &a.consumer }
 
 func (a *adapter) TakeOwn(own map[string]string) { a.own = own }
 
@@ -40,7 +43,7 @@ func (a *adapter) About() verifiable.About {
 		Client:        "kafka-go",
 		ClientVersion: verifiable.ModuleVersion("github.com/segmentio/kafka-go"),
 		Language:      "go",
-		Features:      []string{"producer", "client_config"},
+		Features:      []string{"producer", "client_config", "consumer", "group", "read_committed", "assign", "seek"},
 	}
 }
 

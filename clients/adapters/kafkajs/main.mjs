@@ -20,6 +20,7 @@ import {
 import { createRequire } from "node:module";
 import kafkajs from "kafkajs";
 import SnappyCodec from "kafkajs-snappy";
+import { KafkaJsConsumer } from "./consumer.mjs";
 import { kafkajsOptions } from "./settings.mjs";
 
 const { CompressionCodecs, CompressionTypes, Kafka, Partitioners } = kafkajs;
@@ -47,7 +48,13 @@ class Sent {
 class KafkaJs extends PromisingAdapter {
   client = "kafkajs";
   clientVersion = require("kafkajs/package.json").version;
-  features = ["producer", "idempotence", "client_config"];
+  consumer = new KafkaJsConsumer();
+  features = [
+    "producer",
+    "idempotence",
+    "client_config",
+    ...this.consumer.features,
+  ];
   #producer;
   #connected;
   #sendOptions;

@@ -19,6 +19,7 @@ import {
 } from "./verifiable/index.mjs";
 import { readFileSync } from "node:fs";
 import * as platformatic from "@platformatic/kafka";
+import { PlatformaticConsumer } from "./consumer.mjs";
 import { producerOptions } from "./settings.mjs";
 
 const { compressionsAlgorithms, Producer, stringSerializers, UserError } =
@@ -32,7 +33,14 @@ function installedVersion() {
 class PlatformaticKafka extends PromisingAdapter {
   client = "platformatic-kafka";
   clientVersion = installedVersion();
-  features = ["producer", "idempotence", "unplaced", "client_config"];
+  consumer = new PlatformaticConsumer(this.clientVersion);
+  features = [
+    "producer",
+    "idempotence",
+    "unplaced",
+    "client_config",
+    ...this.consumer.features,
+  ];
   #producer;
   #sendOptions;
   /** By topic: the number of partitions that the client last knew. */

@@ -24,14 +24,17 @@ func main() {
 	verifiable.Run(&adapter{})
 }
 
-// adapter wraps a sarama.AsyncProducer.
+// adapter wraps a sarama.AsyncProducer, or the consumer.
 type adapter struct {
 	producer    sarama.AsyncProducer
 	unbuilt     error // why there is no producer
 	withoutAcks bool
 	own         map[string]string
 	drained     chan struct{} // closed once the producer has closed both of its channels
+	consumer    consumer
 }
+
+func (a *adapter) Consumer() verifiable.ConsumerAdapter { return &a.consumer }
 
 func (a *adapter) TakeOwn(own map[string]string) { a.own = own }
 
@@ -46,7 +49,7 @@ func (a *adapter) About() verifiable.About {
 		Client:        "sarama",
 		ClientVersion: verifiable.ModuleVersion("github.com/IBM/sarama"),
 		Language:      "go",
-		Features:      []string{"producer", "idempotence", "client_config"},
+		Features:      append([]string{"producer", "idempotence", "client_config"}, consumerFeatures()...),
 	}
 }
 

@@ -4,5 +4,7 @@ package main
 
 import "github.com/IBM/sarama"
 
-// Earlier versions need cgo for zstd, and this program is built without it.
-func init() { codecs["zstd"] = sarama.CompressionZSTD }
+func init() {
+	codecs["zstd"] = sarama.CompressionZSTD // earlier versions need cgo for it, and this program is built without it
+	strategies["sticky"] = sarama.BalanceStrategySticky
+}

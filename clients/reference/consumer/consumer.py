@@ -78,6 +78,11 @@ class ConsumerCore(OffsetCalls):
         return earliest(network.next_deadline_ms(), due_ms)
 
     @property
+    def has_unsent(self) -> bool:
+        """Whether a call has left requests for the next round, such as LeaveGroup."""
+        return self._parts.network.has_unsent
+
+    @property
     def progress(self) -> tuple[int, int]:
         """A value that changes when a round has brought something that a call may wait for."""
         return self._parts.network.outcomes, self._parts.metadata.update_version
@@ -217,7 +222,8 @@ class ConsumerCore(OffsetCalls):
         limit_ms = timer.remaining_ms
         next_ms = parts.coordinator.next_poll_ms() if parts.coordinator is not None else None
         if next_ms is not None:
-            limit_ms = min(limit_ms, next_ms - now_ms)
+            # What is overdue waits for a rebalance or a coordinator. To poll without a pause would not help.
+            limit_ms = min(limit_ms, next_ms - now_ms if next_ms > now_ms else self._config.retry_backoff_ms)
         if not parts.subscriptions.has_all_positions:
             limit_ms = min(limit_ms, self._config.retry_backoff_ms)
         poll_timer = Timer(self._clock, limit_ms)

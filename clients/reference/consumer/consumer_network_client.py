@@ -112,6 +112,11 @@ class ConsumerNetworkClient:
         """Whether any request has no response yet, sent or not."""
         return any(self._unsent.values()) or self._client.has_in_flight()
 
+    @property
+    def has_unsent(self) -> bool:
+        """Whether a request waits for its node."""
+        return bool(self._unsent)
+
     # Nodes
 
     def add_node(self, node: Node) -> None:

@@ -79,6 +79,8 @@ class ConsumerDriver(threading.Thread):
                     try:
                         step = call.send(value) if error is None else call.throw(error)
                     except StopIteration as end:
+                        if self._core.has_unsent:
+                            self._core.run_once(now_ms())
                         result: T = end.value
                         return result
                     value = error = None

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -33,7 +34,8 @@ type program struct {
 	results    *results
 	commands   chan command
 	configured bool
-	hurried    context.Context // done after a signal: queued commands are not started
+	loop       atomic.Pointer[pollLoop] // the application of a consumer
+	hurried    context.Context          // done after a signal: queued commands are not started
 	hurry      context.CancelFunc
 }
 
@@ -85,8 +87,10 @@ func (p *program) obey() {
 	}
 	for next := range p.commands {
 		handle, known := handlers[next.Cmd]
-		if !known {
-			p.output.event("unsupported", map[string]any{"cmd": next.Cmd, "id": next.ID})
+		if next.consume != nil {
+			p.consume(*next.consume)
+		} else if !known {
+			p.unsupported(next.Cmd, next.ID)
 		} else if next.Cmd == "close" || p.hurried.Err() == nil {
 			handle(next)
 		}
@@ -97,10 +101,35 @@ func (p *program) configure(asked command) {
 	if p.configured {
 		p.fatal("AdapterError", "configured twice", 1)
 	}
+	if asked.Role == "consumer" {
+		p.configureConsumer(asked)
+		return
+	}
 	if taker, can := p.adapter.(OwnTaker); can {
 		taker.TakeOwn(asked.ClientConfig)
 	}
 	told, err := p.adapter.Configure(asked.Config)
+	p.told(asked.ID, told, err)
+}
+
+func (p *program) configureConsumer(asked command) {
+	adapter, can := p.adapter.(Consuming)
+	if !can {
+		p.unsupported(asked.Cmd, asked.ID)
+		return
+	}
+	loop := newPollLoop(p, adapter.Consumer())
+	told, err := adapter.Consumer().Configure(asked.Config, asked.ClientConfig, loop.listener)
+	p.told(asked.ID, told, err)
+	p.loop.Store(loop)
+	go func() {
+		defer p.fatalIfPanicking()
+		loop.run()
+	}()
+}
+
+// told reports how the client was configured.
+func (p *program) told(id int, told Told, err error) {
 	if isRefused(err) {
 		p.fatal("ConfigRefused", err.Error(), 1)
 	}
@@ -108,15 +137,32 @@ func (p *program) configure(asked command) {
 		p.fatal("AdapterError", err.Error(), 1)
 	}
 	p.configured = true
-	fields := map[string]any{"id": asked.ID, "applied": told.Applied, "not_set": told.NotSet}
+	fields := map[string]any{"id": id, "applied": told.Applied, "not_set": told.NotSet}
 	if told.ClientNotSet != nil {
 		fields["client_not_set"] = told.ClientNotSet
 	}
 	p.output.event("configured", fields)
 }
 
+// consume passes a command to the application that consumes.
+func (p *program) consume(asked consumerCommand) {
+	if loop := p.loop.Load(); loop != nil {
+		loop.add(asked)
+	} else {
+		p.unsupported(asked.Cmd, asked.ID)
+	}
+}
+
+func (p *program) unsupported(cmd string, id int) {
+	p.output.event("unsupported", map[string]any{"cmd": cmd, "id": id})
+}
+
 func (p *program) produce(asked command) {
 	p.mustBeConfigured("produce")
+	if p.loop.Load() != nil {
+		p.unsupported(asked.Cmd, asked.ID)
+		return
+	}
 	p.output.event("op_invoke", map[string]any{
 		"op": "send", "id": asked.ID, "first": asked.First, "count": len(asked.Values),
 	})
@@ -159,7 +205,11 @@ func (p *program) closed(timeout time.Duration) bool {
 	done := make(chan bool, 1)
 	go func() {
 		defer p.fatalIfPanicking()
-		done <- p.adapter.Close(ctx)
+		if loop := p.loop.Load(); loop != nil {
+			done <- loop.close(ctx)
+		} else {
+			done <- p.adapter.Close(ctx)
+		}
 	}()
 	select {
 	case all := <-done:
@@ -176,13 +226,21 @@ func (p *program) invoke(op string, id int) int64 {
 }
 
 func (p *program) complete(op string, id int, invokeNs int64, done bool) {
-	row := &columns{Op: op, ID: id, Outcome: []string{"ok"}, Error: []*string{nil}}
-	row.InvokeNs, row.CompleteNs = []int64{invokeNs}, []int64{monoNs()}
+	why := ""
 	if !done {
-		why := "the client is not done"
-		row.Outcome, row.Error = []string{"fail"}, []*string{&why}
+		why = "the client is not done"
 	}
 	p.results.write()
+	p.answer(op, id, invokeNs, why)
+}
+
+// answer writes the one result of a command. Without an error, it is ok.
+func (p *program) answer(op string, id int, invokeNs int64, err string) {
+	row := &columns{Op: op, ID: id, Outcome: []string{"ok"}, Error: []*string{nil}}
+	row.InvokeNs, row.CompleteNs = []int64{invokeNs}, []int64{monoNs()}
+	if err != "" {
+		row.Outcome, row.Error = []string{"fail"}, []*string{&err}
+	}
 	p.output.event("op_complete", row)
 }
 
@@ -210,7 +268,11 @@ func (p *program) read() {
 		if !ok {
 			p.fatal("BadCommand", fmt.Sprintf("not a command: %.200s", line), 2)
 		}
-		p.commands <- next
+		if next.Cmd == "wakeup" {
+			p.consume(*next.consume) // the other goroutine may be what it wakes up
+		} else {
+			p.commands <- next
+		}
 		return true
 	})
 	p.commands <- unaskedClose()

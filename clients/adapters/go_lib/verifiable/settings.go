@@ -204,3 +204,19 @@ func OneOf[T any](own string, known map[string]T, set func(T)) Setter {
 func Into[T any](field *T) func(T) {
 	return func(value T) { *field = value }
 }
+
+// Assignor returns the short name of one of Java's assignors, by its class or short name: "range", for example. It
+// returns other names unchanged.
+func Assignor(name string) string {
+	name = strings.TrimSpace(name)
+	short, known := map[string]string{
+		"RangeAssignor":             "range",
+		"RoundRobinAssignor":        "roundrobin",
+		"StickyAssignor":            "sticky",
+		"CooperativeStickyAssignor": "cooperative-sticky",
+	}[name[strings.LastIndex(name, ".")+1:]]
+	if known {
+		return short
+	}
+	return name
+}

@@ -5,10 +5,10 @@ import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
-import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 import verifiable.Adapter;
+import verifiable.ConsumerAdapter;
 import verifiable.Program;
 import verifiable.Result;
 
@@ -17,6 +17,7 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.lang.reflect.Method;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
@@ -24,10 +25,11 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
-/** The adapter for Apache Kafka's own producer: one source for all of its versions. */
+/** The adapter for Apache Kafka's own producer and consumer: one source for all of its versions. */
 public final class KafkaClients implements Adapter {
     private final String version = version();
     private final Set<String> known = ProducerConfig.configNames();
+    private final GroupConsumer consumer = new GroupConsumer(version);
     private Producer<String, String> producer;
 
     public static void main(String[] arguments) {
@@ -36,12 +38,18 @@ public final class KafkaClients implements Adapter {
 
     @Override
     public About about() {
-        boolean idempotence = known.contains("enable.idempotence"); // from 0.11 on
-        List<String> features =
-                idempotence
-                        ? List.of("producer", "idempotence", "client_config")
-                        : List.of("producer", "client_config");
+        List<String> features = new ArrayList<>(List.of("producer"));
+        if (known.contains("enable.idempotence")) { // from 0.11 on
+            features.add("idempotence");
+        }
+        features.add("client_config");
+        features.addAll(consumer.features());
         return new About("java", version, null, "java", features);
+    }
+
+    @Override
+    public ConsumerAdapter consumer() {
+        return consumer;
     }
 
     @Override
@@ -53,35 +61,14 @@ public final class KafkaClients implements Adapter {
     public Configured configure(
             Map<String, Object> config, Map<String, String> given, Map<String, String> ownNotSet)
             throws ConfigRefused {
-        String unknown = "kafka-clients " + version + " has no setting of this name";
-        Map<String, Applied> applied = new TreeMap<>();
-        Map<String, String> notSet = new TreeMap<>();
-        Properties own = new Properties();
-        config.forEach(
-                (name, value) -> {
-                    if (known.contains(name)) {
-                        own.setProperty(name, value.toString());
-                        applied.put(name, new Applied(name, value.toString()));
-                    } else {
-                        notSet.put(name, unknown);
-                    }
-                });
-        given.forEach(
-                (name, value) -> {
-                    if (own.containsKey(name)) {
-                        ownNotSet.put(name, "the harness sets it");
-                    } else if (!known.contains(name)) {
-                        ownNotSet.put(name, unknown);
-                    } else {
-                        own.setProperty(name, value);
-                    }
-                });
+        Settings settings = new Settings(version, known).take(config, given, ownNotSet);
+        StringSerializer text = new StringSerializer();
         try {
-            producer = new KafkaProducer<>(own, new StringSerializer(), new StringSerializer());
+            producer = new KafkaProducer<>(settings.properties(), text, new StringSerializer());
         } catch (KafkaException error) {
-            throw refusal(error);
+            throw Settings.refusal(error);
         }
-        return new Configured(applied, notSet);
+        return settings.configured();
     }
 
     @Override
@@ -125,15 +112,5 @@ public final class KafkaClients implements Adapter {
             throw new UncheckedIOException(error);
         }
         return own.getProperty("version");
-    }
-
-    /** Find the invalid setting in the causes: an unknown codec is an IllegalArgumentException. */
-    private static ConfigRefused refusal(KafkaException error) {
-        for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-            if (cause instanceof ConfigException || cause instanceof IllegalArgumentException) {
-                return new ConfigRefused(cause);
-            }
-        }
-        throw error;
     }
 }

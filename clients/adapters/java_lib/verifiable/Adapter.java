@@ -46,6 +46,11 @@ public interface Adapter {
     /** Return once the client reports that it is done. Interrupted at the timeout. */
     void flush();
 
+    /** The client's consumer, or null if it has none. It is used instead of the methods above. */
+    default ConsumerAdapter consumer() {
+        return null;
+    }
+
     /** Close the client within {@code timeout}. True if it reports every record's result. */
     boolean close(Duration timeout) throws Exception;
 

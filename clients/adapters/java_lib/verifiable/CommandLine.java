@@ -32,14 +32,25 @@ final class CommandLine {
             case "produce" -> produce();
             case "flush" -> new Command.Flush(id(), field("timeout_ms", Long.class));
             case "close" -> new Command.Close(id(), field("timeout_ms", Long.class));
+            case "subscribe" -> subscribe();
+            case "assign" -> assign();
+            case "unsubscribe" -> new Command.Unsubscribe(id());
+            case "seek" -> new Command.Seek(id(), position(field("position", Map.class)));
+            case "pause" -> new Command.Pause(id(), places());
+            case "resume" -> new Command.Resume(id(), places());
+            case "commit" -> new Command.Commit(id(), text("how", "sync"));
+            case "process" -> new Command.Process(id(), field("processing_ms", Long.class));
+            case "throw" ->
+                    new Command.Throw(id(), field("callback", String.class), number("times", 1));
+            case "wakeup" -> new Command.Wakeup(id());
             default -> new Command.Unknown(fields.containsKey("id") ? id() : -1, name);
         };
     }
 
     private Command configure() throws BadCommand {
         boolean has = fields.get("client_config") != null;
-        return new Command.Configure(
-                id(), object("config"), has ? object("client_config") : Map.of());
+        Map<String, Object> own = has ? object("client_config") : Map.of();
+        return new Command.Configure(id(), text("role", "producer"), object("config"), own);
     }
 
     private Command produce() throws BadCommand {
@@ -52,12 +63,56 @@ final class CommandLine {
         return new Command.Produce(id(), topic, first, keys, values, partitions);
     }
 
+    private Command subscribe() throws BadCommand {
+        boolean listed = fields.get("topics") != null;
+        List<String> topics = listed ? list("topics", String.class) : List.of();
+        String pattern = text("pattern", null);
+        return new Command.Subscribe(
+                id(), topics, pattern, text("commit", "none"), number("processing_ms", 0));
+    }
+
+    private Command assign() throws BadCommand {
+        List<Position> partitions = new ArrayList<>();
+        for (Map<?, ?> each : list("partitions", Map.class)) {
+            partitions.add(position(each));
+        }
+        return new Command.Assign(
+                id(), partitions, text("commit", "none"), number("processing_ms", 0));
+    }
+
+    private List<Place> places() throws BadCommand {
+        List<Place> places = new ArrayList<>();
+        for (Map<?, ?> each : list("partitions", Map.class)) {
+            places.add(place(each));
+        }
+        return places;
+    }
+
+    private Position position(Map<?, ?> of) throws BadCommand {
+        return new Position(place(of), of(of.get("offset"), Long.class));
+    }
+
+    private Place place(Map<?, ?> of) throws BadCommand {
+        int partition = Math.toIntExact(of(of.get("partition"), Long.class));
+        return new Place(of(of.get("topic"), String.class), partition);
+    }
+
     private long id() throws BadCommand {
         return field("id", Long.class);
     }
 
     private <T> T field(String name, Class<T> kind) throws BadCommand {
         return of(fields.get(name), kind);
+    }
+
+    /** A text that may be left out. */
+    private String text(String name, String otherwise) throws BadCommand {
+        return fields.get(name) == null ? otherwise : field(name, String.class);
+    }
+
+    /** A number that may be left out. */
+    private long number(String name, long otherwise) throws BadCommand {
+        return fields.get(name) == null ? otherwise : field(name, Long.class);
     }
 
     private <T> List<T> list(String name, Class<T> kind) throws BadCommand {

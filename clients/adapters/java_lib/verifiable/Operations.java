@@ -3,7 +3,6 @@ package verifiable;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
 import java.time.Duration;
-import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -11,6 +10,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 
 /**
  * Executes commands, and reports their results.
@@ -25,7 +25,9 @@ final class Operations {
     private final Adapter adapter;
     private final Output output;
     private final Results results;
+    private final Answers answers;
     private boolean configured;
+    private volatile PollLoop loop;
     private volatile long sent;
     private volatile boolean hurried;
     private volatile FutureTask<Boolean> flushing = new FutureTask<>(() -> true);
@@ -34,6 +36,7 @@ final class Operations {
         this.adapter = adapter;
         this.output = output;
         this.results = results;
+        answers = new Answers(output);
     }
 
     /** The number of records that were passed to the client. */
@@ -44,6 +47,9 @@ final class Operations {
     /** Called after a signal that requests a close. A flush is no longer waited for. */
     void hurry() {
         hurried = true;
+        if (loop != null) {
+            loop.hurry();
+        }
         flushing.cancel(true);
     }
 
@@ -52,24 +58,55 @@ final class Operations {
         return hurried;
     }
 
-    void configure(Command.Configure command) throws Adapter.ConfigRefused {
+    /** Build the client. A consumer's application runs on the thread that {@code start} starts. */
+    void configure(Command.Configure command, Consumer<PollLoop> start)
+            throws Adapter.ConfigRefused {
         if (configured) {
             throw new IllegalStateException("configured twice");
         }
         Map<String, String> given = new LinkedHashMap<>();
         command.own().forEach((name, value) -> given.put(name, value.toString()));
         Map<String, String> notSet = new LinkedHashMap<>();
-        Adapter.Configured told = adapter.configure(command.config(), given, notSet);
+        ConsumerAdapter consumer = command.isConsumer() ? adapter.consumer() : null;
+        Adapter.Configured told;
+        if (!command.isConsumer()) {
+            told = adapter.configure(command.config(), given, notSet);
+        } else if (consumer == null) {
+            answers.unsupported("configure", command.id());
+            return;
+        } else {
+            PollLoop made = new PollLoop(consumer, output);
+            told = consumer.configure(command.config(), given, notSet, made.listener());
+            loop = made;
+        }
         configured = true;
         Map<String, Object> applied = new LinkedHashMap<>();
         told.applied().forEach((name, own) -> applied.put(name, List.of(own.name(), own.value())));
         Fields fields = new Fields().with("id", command.id());
         fields.with("applied", applied).with("not_set", told.notSet());
         output.event("configured", fields.with("client_not_set", notSet));
+        if (loop != null) {
+            start.accept(loop);
+        }
+    }
+
+    /** Pass a command to the application that consumes. A wakeup comes from the calling thread. */
+    void consume(Command.ForConsumer command) {
+        if (loop == null) {
+            answers.unsupported(command.op(), command.id());
+        } else if (command instanceof Command.Wakeup wakeup) {
+            loop.wakeup(wakeup);
+        } else {
+            loop.add(command);
+        }
     }
 
     void produce(Command.Produce command) {
         mustBeConfigured("produce");
+        if (loop != null) {
+            answers.unsupported("produce", command.id());
+            return;
+        }
         int count = command.values().size();
         Fields fields = new Fields().with("op", "send").with("id", command.id());
         output.event("op_invoke", fields.with("first", command.first()).with("count", count));
@@ -86,16 +123,20 @@ final class Operations {
         mustBeConfigured("flush");
         long invokeNs = invoke("flush", command.id());
         flushing = new FutureTask<>(adapter::flush, true);
-        boolean done = !hurried && within(command.timeoutMs(), flushing);
+        boolean done = loop != null || (!hurried && within(command.timeoutMs(), flushing));
         complete("flush", command.id(), invokeNs, done);
     }
 
     void close(Command.Close command) throws Exception {
         long invokeNs = invoke("close", command.id());
         Duration timeout = Duration.ofMillis(command.timeoutMs());
-        FutureTask<Boolean> closing = new FutureTask<>(() -> adapter.close(timeout));
+        FutureTask<Boolean> closing = new FutureTask<>(() -> closed(timeout));
         boolean done = !configured || within(command.timeoutMs() + CLOSE_GRACE_MS, closing);
         complete("close", command.id(), invokeNs, done);
+    }
+
+    private boolean closed(Duration timeout) throws Exception {
+        return loop == null ? adapter.close(timeout) : loop.close(timeout);
     }
 
     private void mustBeConfigured(String command) {
@@ -110,14 +151,8 @@ final class Operations {
     }
 
     private void complete(String op, long id, long invokeNs, boolean done) {
-        long completeNs = System.nanoTime();
         results.write();
-        String error = done ? null : "the client is not done";
-        Fields fields = new Fields().with("op", op).with("id", id);
-        fields.with("outcome", List.of(done ? "ok" : "fail"));
-        fields.with("error", Collections.singletonList(error));
-        fields.with("invoke_ns", List.of(invokeNs)).with("complete_ns", List.of(completeNs));
-        output.event("op_complete", fields);
+        answers.complete(op, id, invokeNs, done ? null : "the client is not done");
     }
 
     /** Return the client's answer, or false at the timeout and after a cancellation. */

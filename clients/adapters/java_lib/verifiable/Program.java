@@ -13,9 +13,9 @@ import java.util.function.Supplier;
  * The lifecycle of one client process, from startup to close.
  *
  * <p>One thread reads commands, the main thread executes them, and one thread writes results and
- * the heartbeat, so that a client stuck in a call still sends it. A defect of the program itself
- * ends the process with a {@code fatal} event: exit code 2 for a line that is not a command, else
- * 1.
+ * the heartbeat, so that a client stuck in a call still sends it. The application of a consumer has
+ * a thread of its own. A defect of the program itself ends the process with a {@code fatal} event:
+ * exit code 2 for a line that is not a command, else 1.
  */
 public final class Program {
     private static final int CONTRACT_VERSION = 2;
@@ -80,11 +80,13 @@ public final class Program {
 
     private void carryOut(Command command) throws Exception {
         if (command instanceof Command.Configure configure) {
-            operations.configure(configure);
+            operations.configure(configure, loop -> daemon(loop::run));
         } else if (command instanceof Command.Produce produce) {
             operations.produce(produce);
         } else if (command instanceof Command.Flush flush) {
             operations.flush(flush);
+        } else if (command instanceof Command.ForConsumer consume) {
+            operations.consume(consume);
         }
     }
 
@@ -92,7 +94,12 @@ public final class Program {
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, UTF_8));
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
             try {
-                commands.add(CommandLine.parse(line));
+                Command command = CommandLine.parse(line);
+                if (command instanceof Command.Wakeup wakeup) {
+                    operations.consume(wakeup); // the other thread may be what it wakes up
+                } else {
+                    commands.add(command);
+                }
             } catch (CommandLine.BadCommand error) {
                 fatal(error, 2);
             }

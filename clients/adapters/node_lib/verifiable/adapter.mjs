@@ -23,6 +23,8 @@ export class Adapter {
   libraryVersion = null;
   language = "javascript";
   features = ["producer"];
+  /** @type {import("./consumer.mjs").ConsumerAdapter | null} used instead of the methods below to consume */
+  consumer = null;
 
   /**
    * Build the client from settings in the Java names.

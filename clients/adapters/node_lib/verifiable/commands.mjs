@@ -10,6 +10,20 @@ export const COMMANDS = new Map([
   ["close", ["id", "timeout_ms"]],
 ]);
 
+/** The commands to a consumer, and the fields that they require. */
+export const CONSUMER_COMMANDS = new Map([
+  ["subscribe", ["id"]],
+  ["assign", ["id", "partitions"]],
+  ["unsubscribe", ["id"]],
+  ["seek", ["id", "position"]],
+  ["pause", ["id", "partitions"]],
+  ["resume", ["id", "partitions"]],
+  ["commit", ["id"]],
+  ["process", ["id", "processing_ms"]],
+  ["throw", ["id", "callback"]],
+  ["wakeup", ["id"]],
+]);
+
 /**
  * Yield the lines of a stream of buffers. `node:readline` also splits at U+2028 and U+2029, which JSON allows.
  *
@@ -52,7 +66,8 @@ export function parse(line) {
     return null;
   }
   if (typeof command?.cmd !== "string") return null;
-  const fields = COMMANDS.get(command.cmd) ?? [];
+  const fields =
+    COMMANDS.get(command.cmd) ?? CONSUMER_COMMANDS.get(command.cmd) ?? [];
   return fields.every((field) => Object.hasOwn(command, field))
     ? command
     : null;

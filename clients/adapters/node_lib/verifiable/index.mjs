@@ -7,12 +7,19 @@
  */
 
 export { Adapter, ConfigRefused } from "./adapter.mjs";
+export {
+  ConsumerAdapter,
+  EARLIEST,
+  LATEST,
+  Unsupported,
+} from "./consumer.mjs";
 export { placesOf, UNKNOWN } from "./places.mjs";
 export { PromisingAdapter } from "./promising.mjs";
 export { run } from "./program.mjs";
 export {
   acks,
   addOwn,
+  assignor,
   CannotSet,
   isBefore,
   list,

@@ -6,7 +6,8 @@
  * the process with a `fatal` event: exit code 2 for a line that is not a command, else 1.
  */
 
-import { lines, parse } from "./commands.mjs";
+import { CONSUMER_COMMANDS, lines, parse } from "./commands.mjs";
+import { Member } from "./member.mjs";
 import { monotonicNs, Output, Result, Results } from "./output.mjs";
 import { within } from "./waiting.mjs";
 
@@ -24,6 +25,8 @@ class Program {
   #results;
   #sent = 0;
   #configured = false;
+  /** @type {Member | null} the application of a consumer */
+  #member = null;
   /** @type {Record<string, any>[]} */
   #commands = [];
   #wake = () => {};
@@ -81,11 +84,11 @@ class Program {
     for (;;) {
       const command = await this.#next();
       const handler = handlers.get(command.cmd);
-      if (handler === undefined) {
-        this.#output.event("unsupported", {
-          cmd: command.cmd,
-          id: command.id ?? -1,
-        });
+      const isConsumers = CONSUMER_COMMANDS.has(command.cmd);
+      if (handler === undefined && !(isConsumers && this.#member)) {
+        this.#unsupported(command);
+      } else if (isConsumers) {
+        if (!this.#hurried) await this.#member.execute(command);
       } else if (command.cmd === "close" || !this.#hurried) {
         await handler(command);
       }
@@ -104,9 +107,17 @@ class Program {
 
   async #configure(command) {
     if (this.#configured) throw new Error("configured twice");
-    const { applied, notSet, clientNotSet } = await this.#adapter.configure(
+    const isConsumer = command.role === "consumer";
+    const adapter = isConsumer ? this.#adapter.consumer : this.#adapter;
+    if (adapter === null) {
+      this.#unsupported(command);
+      return;
+    }
+    if (isConsumer) this.#member = this.#newMember(adapter);
+    const { applied, notSet, clientNotSet } = await adapter.configure(
       command.config,
       command.client_config ?? {},
+      this.#member,
     );
     this.#configured = true;
     this.#output.event("configured", {
@@ -117,8 +128,23 @@ class Program {
     });
   }
 
-  async #produce({ id, topic, first, keys, values, partitions }) {
+  #newMember(consumer) {
+    const answer = (op, id, invokeNs, error) =>
+      this.#answer(op, id, invokeNs, error);
+    return new Member(consumer, this.#output, answer);
+  }
+
+  #unsupported({ cmd, id = -1 }) {
+    this.#output.event("unsupported", { cmd, id });
+  }
+
+  async #produce(command) {
     this.#mustBeConfigured("produce");
+    if (this.#member) {
+      this.#unsupported(command);
+      return;
+    }
+    const { id, topic, first, keys, values, partitions } = command;
     const count = values.length;
     this.#output.event("op_invoke", { op: "send", id, first, count });
     this.#sent += count;
@@ -134,16 +160,17 @@ class Program {
   async #flush({ id, timeout_ms }) {
     this.#mustBeConfigured("flush");
     const invokeNs = this.#invoke("flush", id);
-    const flushed = within(this.#adapter.flush(timeout_ms), timeout_ms);
+    const flushing = this.#member ? true : this.#adapter.flush(timeout_ms);
+    const flushed = within(flushing, timeout_ms);
     const done = await Promise.race([flushed, this.#signal]);
     this.#complete("flush", id, invokeNs, done);
   }
 
   async #close({ id, timeout_ms }) {
     const invokeNs = this.#invoke("close", id);
+    const closing = this.#member ?? this.#adapter;
     const done =
-      !this.#configured ||
-      (await within(this.#adapter.close(timeout_ms), timeout_ms));
+      !this.#configured || (await within(closing.close(timeout_ms), timeout_ms));
     this.#complete("close", id, invokeNs, done);
     this.#output.event("shutdown_complete", {}, true);
     process.exit(0); // even if the client has left timers and connections
@@ -155,15 +182,19 @@ class Program {
   }
 
   #complete(op, id, invokeNs, done) {
-    const completeNs = monotonicNs();
     this.#results.write();
+    this.#answer(op, id, invokeNs, done ? null : "the client is not done");
+  }
+
+  /** Write the one result of a command. Without an error, it is ok. */
+  #answer(op, id, invokeNs, error) {
     this.#output.event("op_complete", {
       op,
       id,
-      outcome: [done ? "ok" : "fail"],
-      error: [done ? null : "the client is not done"],
+      outcome: [error === null ? "ok" : "fail"],
+      error: [error],
       invoke_ns: [invokeNs],
-      complete_ns: [completeNs],
+      complete_ns: [monotonicNs()],
     });
   }
 

@@ -25,6 +25,19 @@ export function acks(value) {
   throw new CannotSet(`${JSON.stringify(value)} is not one of all, -1, 0 and 1`);
 }
 
+const ASSIGNORS = {
+  RangeAssignor: "range",
+  RoundRobinAssignor: "roundrobin",
+  StickyAssignor: "sticky",
+  CooperativeStickyAssignor: "cooperative-sticky",
+};
+
+/** Return the short name of one of Java's assignors, by its class or short name: "range", for example. */
+export function assignor(name) {
+  const last = name.trim().split(".").at(-1);
+  return ASSIGNORS[last] ?? last;
+}
+
 /**
  * Translate settings in Java names to options of the client, and to the contract's report of each.
  *

@@ -198,6 +198,7 @@ class AbstractCoordinator(ABC):
         sent = self.generation
 
         def answered(body: Message, future: RequestFuture[T]) -> None:
+            self.lookup.proven()
             try:
                 handle(body, future, sent)
             except Exception as raised:

@@ -54,6 +54,7 @@ class CoordinatorLookup:
         """Return the coordinator, or None if it is unknown or its connection has just failed."""
         if self._node_id is not None and self._client.is_unavailable(self._node_id, self._clock.now_ms):
             self.lost("its connection failed", is_disconnected=True)
+            self._back_off()
         return self._node_id
 
     @property
@@ -94,6 +95,10 @@ class CoordinatorLookup:
         """Start a lookup if it is time. Return when to come again, or None to wait for the one in progress."""
         return self._look_again_ms if self.find().is_done else None
 
+    def proven(self) -> None:
+        """The coordinator has answered a request, so the next lookup need not wait long."""
+        self._failures = 0
+
     def _answered(self, body: Message, future: RequestFuture[None]) -> None:
         told = coordinator_of(body)
         error = error_for(int(told.error_code))
@@ -102,7 +107,7 @@ class CoordinatorLookup:
             return
         node = coordinator_node(Node(int(told.node_id), told.host, int(told.port)))
         self._client.add_node(node)
-        self._node_id, self._failures = node.id, 0
+        self._node_id = node.id
         self._client.try_connect(node.id, self._clock.now_ms)
         self._heartbeat.reset_session_timeout()
         self._trace(CoordinatorFound(at_ms=self._clock.now_ms, node=node.id, broker=int(told.node_id)))
@@ -128,14 +133,11 @@ class CoordinatorLookup:
             yield from self._client.await_future(future, timer, wakeup=wakeup)
             if not future.is_done:
                 return False
+            self._raise_fatal()
+            if self.is_unknown:
+                yield from sleep(timer, self._look_again_ms - timer.now_ms)
             if future.failed:
-                self._raise_fatal()
-                yield from sleep(timer, self._look_again_ms - timer.now_ms)
                 yield from self._client.await_metadata_update(timer, wakeup=wakeup)
-            elif self._node_id is not None and self._client.is_unavailable(self._node_id, timer.now_ms):
-                self.lost("it cannot be reached", is_disconnected=True)
-                self._back_off()
-                yield from sleep(timer, self._look_again_ms - timer.now_ms)
             if timer.is_expired:
                 break
         return not self.is_unknown

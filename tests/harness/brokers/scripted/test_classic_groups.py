@@ -331,12 +331,13 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=300)
 @given(STEPS)
 def test_any_life_of_a_group_keeps_to_its_states(client, steps):
     """Generations only grow, at most one member leads, nothing waits for ever, and every move is one of Kafka's.
 
-    A generation that was not stored is lost when the coordinator moves. A member that joins twice is answered once.
+    A generation that was not stored is lost when the coordinator moves. A broker reads no further request of a member
+    while one waits, so the members send none.
     """
     it = client(nodes=2)
     members = [Member(it, "static") if at == 3 else Member(it) for at in range(4)]
@@ -351,6 +352,8 @@ def test_any_life_of_a_group_keeps_to_its_states(client, steps):
             generation = 0 if stored is None else stored.generation_id
         elif action == "wait":
             it.now_ns += wait_ms * MS
+        elif any(who == at and call.body is None for (who, _), call in calls.items()):
+            continue
         elif action in ("join", "rejoin"):
             calls[at, "join"] = member.enter() if action == "join" else member.join()
         elif action == "sync":

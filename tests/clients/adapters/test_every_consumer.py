@@ -1,0 +1,313 @@
+"""Every client's consumer on a real broker: it does what the commands say, and reports what its client did."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from clients.reference import KafkaProducer
+from harness.brokers.local import LOCAL
+from harness.model.consumer_contract import (
+    EARLIEST,
+    LATEST,
+    Assign,
+    Commit,
+    ConsumerError,
+    OffsetsCommitted,
+    PartitionsAssigned,
+    PartitionsLost,
+    PartitionsRevoked,
+    Pause,
+    Place,
+    Position,
+    Process,
+    RecordsConsumed,
+    Resume,
+    Seek,
+    Subscribe,
+    Throw,
+    Unsubscribe,
+    Wakeup,
+)
+from harness.model.contract import OpComplete, Stats, UnknownCommand
+from harness.plugins import registry
+from harness.workloads.produce.commands import Produce
+from testkit.client_member import Member
+
+pytestmark = [pytest.mark.jvm, pytest.mark.long("consumes with real clients")]
+
+BROKER = "4.3.1x1"
+PARTITIONS, EACH = 3, 100
+SETTINGS = {
+    "auto.offset.reset": "earliest",
+    "enable.auto.commit": False,
+    "session.timeout.ms": 6_000,
+    "heartbeat.interval.ms": 500,
+    "max.poll.interval.ms": 30_000,
+    "request.timeout.ms": 5_000,
+    "metadata.max.age.ms": 1_000,
+    "fetch.max.wait.ms": 100,
+    "retry.backoff.ms": 100,
+}
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
+    """A broker, and functions that create a topic and fill it."""
+    numbers = itertools.count(1)
+    with asyncio.Runner() as loop:
+        context = LOCAL.cluster(BROKER, lanes=1, log_dir=tmp_path_factory.mktemp("logs"), is_guarded=False)
+        cluster = loop.run(context.__aenter__())
+        servers = ",".join(f"{host}:{port}" for host, port in cluster.internal_addresses.values())
+        with KafkaProducer({"bootstrap.servers": servers, "acks": "all"}) as producer:
+
+            def produce(topic: str, first: int, count: int) -> None:
+                for partition, n in itertools.product(range(PARTITIONS), range(first, first + count)):
+                    key, value = f"k{n}".encode(), f"{partition}-{n}".encode()
+                    producer.send(topic, value, key, partition=partition)
+                producer.flush()
+
+            def topic(prefix: str) -> str:
+                name = f"{prefix}-{next(numbers)}"
+                loop.run(cluster.create_topic(name, PARTITIONS))
+                produce(name, 0, EACH)
+                return name
+
+            try:
+                yield SimpleNamespace(servers=servers, produce=produce, topic=topic)
+            finally:
+                loop.run(context.__aexit__(None, None, None))
+
+
+@pytest.fixture
+def member(each_client: tuple[str, str], kafka: SimpleNamespace) -> Iterator[Callable[..., Member]]:
+    """A function that starts a configured member of a group. It skips the test without these features."""
+    name, version = each_client
+    launch = registry.client(name).install(version)
+    begun: list[subprocess.Popen[bytes]] = []
+
+    def start(*features: str, **settings: Any) -> Member:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        env = {**os.environ, **launch.env}
+        begun.append(subprocess.Popen(launch.argv, bufsize=0, env=env, cwd=launch.folder, **pipes))
+        member = Member(begun[-1])
+        if lacks := {"consumer", *features} - set(member.features):
+            pytest.skip(f"{name} {version} does not have {', '.join(sorted(lacks))}")
+        named = {key.replace("_", "."): value for key, value in settings.items()}
+        config = {"bootstrap.servers": kafka.servers, **SETTINGS, **named}
+        member.configure({key: value for key, value in config.items() if value is not None})
+        return member
+
+    yield start
+    for process in begun:
+        process.kill()
+        with process:
+            pass
+
+
+def expected(first: int, end: int) -> dict[int, list[tuple[int, str]]]:
+    return {part: [(n, f"{part}-{n}") for n in range(first, end)] for part in range(PARTITIONS)}
+
+
+def places(topic: str, *partitions: int) -> list[Place]:
+    return [Place(topic, partition) for partition in partitions or range(PARTITIONS)]
+
+
+def subscribe(member: Member, topic: str, how: str, **fields: Any) -> None:
+    """Skip the test if the client does not commit in this way."""
+    answer = member.call(Subscribe, topics=[topic], commit=how, **fields)
+    if isinstance(answer, UnknownCommand):
+        pytest.skip(f"the client does not commit {how}")
+    assert answer.outcome == ["ok"], member.events
+
+
+def count(records: dict[int, list[Any]]) -> int:
+    return sum(map(len, records.values()))
+
+
+@pytest.mark.parametrize("how", ["sync", "async", "sync-first", "auto"])
+def test_a_member_reads_and_commits_and_the_next_one_continues(member, kafka, how):
+    topic, is_auto = kafka.topic("read"), how == "auto"
+    settings = {"group_id": topic, "enable_auto_commit": is_auto, "auto_commit_interval_ms": 200}
+    first = member("group", **settings)
+    subscribe(first, topic, how)
+    first.until_true(lambda: count(first.records()) >= PARTITIONS * EACH)
+    first.until_true(lambda: is_auto or first.committed() == dict.fromkeys(range(PARTITIONS), EACH))
+    assert first.records() == expected(0, EACH)
+    assert {event.how for event in first.of(OffsetsCommitted)} | {how} == {how, how.removesuffix("-first")}
+    assert_commits_follow_their_records(first, before=how != "sync-first")
+    closing = first.close()
+    assert [event for event in closing if isinstance(event, PartitionsLost)] == []
+    kafka.produce(topic, EACH, 5)
+    second = member("group", **settings)
+    second.done(Subscribe, topics=[topic], commit=how)
+    second.until_true(lambda: count(second.records()) >= PARTITIONS * 5)
+    second.close()
+    assert second.records() == expected(EACH, EACH + 5)
+
+
+def assert_commits_follow_their_records(member: Member, *, before: bool) -> None:
+    """What a commit covers was reported ``before`` it, or after it if the member commits first."""
+    end: dict[int, int] = {}
+    for event in member.events:
+        if isinstance(event, RecordsConsumed):
+            end |= {part.partition: part.max_offset + 1 for part in event.partitions}
+        elif isinstance(event, OffsetsCommitted):
+            for at in event.offsets:
+                assert (at.offset <= end.get(at.partition, 0)) == before, event
+
+
+def test_assigned_partitions_are_read_from_their_offsets(member, kafka):
+    topic = kafka.topic("assign")
+    alone = member("assign")
+    wanted = [Position(topic, 0, 90), Position(topic, 1, EARLIEST), Position(topic, 2, LATEST)]
+    alone.done(Assign, partitions=wanted)
+    alone.until_true(lambda: count(alone.records()) >= 10 + 2 * EACH)
+    alone.close()
+    read = alone.records()
+    assert [offset for offset, _ in read[0]] == list(range(90, EACH))
+    assert [offset for offset, _ in read[1]] == [offset for offset, _ in read[2]] == list(range(EACH))
+
+
+def test_a_seek_sets_the_position(member, kafka):
+    topic = kafka.topic("seek")
+    alone = member("group", "seek", group_id=topic)
+    alone.done(Subscribe, topics=[topic], commit="none")
+    alone.until_true(lambda: count(alone.records()) >= PARTITIONS * EACH)
+    begin = len(alone.events)
+    alone.done(Seek, position=Position(topic, 1, 60))
+    alone.until_true(lambda: count(alone.records(begin)) >= EACH - 60)
+    assert [offset for offset, _ in alone.records(begin)[1]] == list(range(60, EACH))
+    alone.done(Commit)
+    assert alone.committed() == dict.fromkeys(range(PARTITIONS), EACH)
+    begin = len(alone.events)
+    alone.done(Seek, position=Position(topic, 2, EARLIEST))
+    alone.until_true(lambda: count(alone.records(begin)) >= EACH)
+    alone.done(Seek, position=Position(topic, 0, LATEST))
+    alone.until(bool, Stats)  # a client may ask for the end only when it polls
+    alone.until(bool, Stats)
+    kafka.produce(topic, EACH, 1)
+    alone.until_true(lambda: count(alone.records(begin)) >= EACH + PARTITIONS)
+    alone.close()
+    read = alone.records(begin)
+    assert {part: [offset for offset, _ in rows] for part, rows in read.items()} == {
+        0: [EACH],
+        1: [EACH],
+        2: list(range(EACH + 1)),
+    }
+
+
+def test_a_paused_partition_is_not_read_until_it_is_resumed(member, kafka):
+    topic = kafka.topic("pause")
+    alone = member("group", "pause", group_id=topic)
+    alone.done(Subscribe, topics=[topic], commit="none")
+    alone.until_true(lambda: count(alone.records()) >= PARTITIONS * EACH)
+    alone.done(Pause, partitions=places(topic, 0))
+    begin = len(alone.events)
+    kafka.produce(topic, EACH, 20)
+    alone.until_true(lambda: count(alone.records(begin)) >= 2 * 20)
+    alone.until(bool, Stats)
+    alone.until(bool, Stats)
+    assert sorted(alone.records(begin)) == [1, 2]
+    alone.done(Resume, partitions=places(topic, 0))
+    alone.until_true(lambda: count(alone.records(begin)) >= 3 * 20)
+    alone.close()
+    assert alone.records(begin) == expected(EACH, EACH + 20)
+
+
+ASSIGNORS = [("range", "group"), ("cooperative-sticky", "cooperative")]
+
+
+@pytest.mark.parametrize(("assignor", "feature"), ASSIGNORS, ids=[name for name, _ in ASSIGNORS])
+def test_a_second_member_joins_and_leaves(member, kafka, assignor, feature):
+    settings = {"partition_assignment_strategy": assignor}
+    shared_by_two(member, kafka, kafka.topic("members"), feature, settings, has_revocations=True)
+
+
+def test_members_of_the_consumer_protocol_share_the_partitions(member, kafka):
+    settings = {"group_protocol": "consumer", "session_timeout_ms": None, "heartbeat_interval_ms": None}
+    shared_by_two(member, kafka, kafka.topic("protocol"), "consumer_protocol", settings, has_revocations=True)
+
+
+def shared_by_two(member, kafka, topic, feature, settings, *, has_revocations):
+    first, second = (member(feature, group_id=topic, **settings) for _ in range(2))
+    subscribe(first, topic, "sync")
+    first.until_true(lambda: first.owned() == set(places(topic)))
+    first.until_true(lambda: count(first.records()) >= PARTITIONS * EACH)
+    subscribe(second, topic, "sync")
+    second.until_true(lambda: len(second.owned()) in (1, 2))
+    first.until_true(lambda: first.owned() | second.owned() == set(places(topic)))
+    first.until_true(lambda: not first.owned() & second.owned())
+    assert bool(first.of(PartitionsRevoked)) == has_revocations
+    kafka.produce(topic, EACH, 10)
+    of_second = len(second.owned())
+    second.until_true(lambda: count(second.records()) >= 10 * of_second)
+    first.until_true(lambda: count(first.records()) >= PARTITIONS * EACH + 10 * (PARTITIONS - of_second))
+    assert not any(isinstance(event, PartitionsLost) for event in second.close())
+    first.until_true(lambda: first.owned() == set(places(topic)))
+    kafka.produce(topic, EACH + 10, 1)
+    first.until_true(lambda: all(EACH + 10 in dict(rows) for rows in first.records().values()))
+    first.close()
+    read = [row for one in (first, second) for rows in one.records().values() for row in rows]
+    assert set(read) == {row for rows in expected(0, EACH + 11).values() for row in rows}
+
+
+def test_a_pattern_finds_topics(member, kafka):
+    topic = kafka.topic("pattern-a")
+    alone = member("pattern", group_id=topic)
+    alone.done(Subscribe, pattern="^" + topic + "(-more)?$")
+    alone.until_true(lambda: count(alone.records()) >= PARTITIONS * EACH)
+    alone.close()
+    assert {part.topic for event in alone.of(RecordsConsumed) for part in event.partitions} == {topic}
+
+
+def test_a_wakeup_is_an_error_of_poll(member, kafka):
+    topic = kafka.topic("wakeup")
+    alone = member("group", "wakeup", group_id=topic)
+    alone.done(Subscribe, topics=[topic])
+    alone.until_true(lambda: count(alone.records()) >= PARTITIONS * EACH)
+    number = alone.ask(Wakeup)
+    alone.until(bool, ConsumerError, call="poll")
+    assert [event.outcome for event in alone.of(OpComplete) if event.id == number] == [["ok"]]
+    kafka.produce(topic, EACH, 1)
+    alone.until_true(lambda: count(alone.records()) >= PARTITIONS * (EACH + 1))
+    alone.close()
+
+
+def test_a_member_gives_up_its_subscription_and_subscribes_again(member, kafka):
+    topic, other = kafka.topic("first"), kafka.topic("other")
+    alone = member("group", group_id=topic)
+    subscribe(alone, topic, "sync")
+    alone.until_true(lambda: count(alone.records()) >= PARTITIONS * EACH)
+    alone.done(Unsubscribe)
+    subscribe(alone, other, "sync")
+    alone.until_true(lambda: set(places(other)) <= alone.owned())
+    alone.until_true(lambda: count(alone.records()) >= 2 * PARTITIONS * EACH)
+    alone.close()
+
+
+def test_a_listener_that_throws_is_survived_and_work_takes_its_time(member, kafka):
+    topic = kafka.topic("throw")
+    alone = member("group", group_id=topic)
+    throws = alone.call(Throw, callback="assigned", times=1)  # some clients ignore what a listener does
+    assert isinstance(throws, UnknownCommand) or throws.outcome == ["ok"]
+    alone.done(Process, processing_ms=1)
+    alone.done(Subscribe, topics=[topic], processing_ms=50)
+    alone.until_true(lambda: bool(alone.of(PartitionsAssigned)))
+    taken = alone.until(bool, RecordsConsumed)
+    assert taken.mono_ns - taken.polled_ns >= 50_000_000
+    alone.close()
+
+
+def test_commands_of_a_producer_are_not_for_a_consumer(member):
+    alone = member(group_id="none")
+    answer = alone.call(Produce, topic="t", first=0, keys=[None], values=["v"], partitions=None)
+    assert isinstance(answer, UnknownCommand)
+    alone.close()

@@ -1,0 +1,287 @@
+"""Consumers of one group against scripted brokers, in virtual time. Each has an application that polls.
+
+The application of a member is a loop: as soon as a call has ended, the next one begins. A test can replace the loop,
+run single calls, and decide about single requests as in the producer's tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from clients.adapters.reference.simulated import SimulatedSelector
+from clients.reference.consumer.calls import Call, Invoke, Wait
+from clients.reference.consumer.components import Components
+from clients.reference.consumer.consumer import ConsumerCore
+from clients.reference.consumer.consumer_plugins import ConsumerPlugins
+from clients.reference.telemetry.trace import TraceEvent
+from harness.brokers.scripted.cluster import ScriptedCluster
+from harness.model.dice import Dice
+from harness.simulated.network import Network
+from harness.simulated.scheduler import NS_PER_MS, WALL_MS_AT_ZERO, Scheduler
+from harness.wire.records import BatchBuilder, Codec
+
+START_MS = 1_000
+MAX_ROUNDS_AT_ONCE = 300
+
+
+class Listener:
+    """Records what it is told, and raises what ``raises`` has for a method, once."""
+
+    def __init__(self, member: Member) -> None:
+        self._member = member
+        self.raises: dict[str, Exception] = {}
+
+    def _told(self, what: str, partitions: list[Any]) -> None:
+        self._member.told.append((what, [index for _, index in partitions]))
+        if what in self.raises:
+            raise self.raises.pop(what)
+
+    def on_partitions_assigned(self, partitions: list[Any]) -> None:
+        self._told("assigned", partitions)
+
+    def on_partitions_revoked(self, partitions: list[Any]) -> None:
+        self._told("revoked", partitions)
+
+    def on_partitions_lost(self, partitions: list[Any]) -> None:
+        self._told("lost", partitions)
+
+
+class Member:
+    """One consumer and its application. ``told`` are the listener's calls, ``records`` what poll returned."""
+
+    def __init__(self, world: Group, components: Components | None, **given: Any) -> None:
+        self.world = world
+        settings = {"bootstrap.servers": "broker-1:9092", "group.id": "g", "auto.offset.reset": "earliest"}
+        settings |= {name.replace("_", "."): value for name, value in given.items()}
+        made = components or Components()
+        self.config = made.config.from_mapping(settings)
+        self.trace: list[TraceEvent] = []
+        self.selector = SimulatedSelector(world.network, made.channel)
+        self.core = ConsumerCore(
+            self.config,
+            self.selector,
+            jitter=lambda: 0.0,
+            wall_ms=lambda: WALL_MS_AT_ZERO + world.now_ms,
+            now_ms=world.now_ms,
+            trace=self.trace.append,
+            components=components,
+            plugins=ConsumerPlugins(self.config),
+        )
+        self.listener = Listener(self)
+        self.told: list[tuple[str, list[int]]] = []
+        self.records: list[tuple[int, int]] = []
+        self.errors: list[Exception] = []
+        self.loop: Callable[[], Call[Any] | None] = lambda: None
+        self.due_ms: int | None = world.now_ms
+        self.until_ms: int | None = None
+        self._call: Call[Any] | None = None
+        self._ended: Callable[[Any, BaseException | None], None] = lambda result, error: None
+        self.is_frozen = False
+
+    @property
+    def coordinator(self) -> Any:
+        return self.core._parts.coordinator
+
+    @property
+    def owned(self) -> list[int]:
+        return sorted(index for _, index in self.core.assignment)
+
+    # The application
+
+    def polls(self, commit: bool = False, timeout_ms: int = 1_000) -> Member:
+        """Let the application poll from now on, and commit after each poll that returned records."""
+        self.loop = lambda: self._turn(commit, timeout_ms)
+        self.due_ms = self.world.now_ms
+        return self
+
+    def _turn(self, commit: bool, timeout_ms: int) -> Call[None]:
+        records = yield from self.core.poll(timeout_ms)
+        self.records += [(record.partition, record.offset) for record in records]
+        if commit and records.count:
+            yield from self.core.commit_sync()
+
+    def subscribe(self, *topics: str) -> Member:
+        self.do(self.core.subscribe(topics or ["t"], self.listener))
+        return self
+
+    def do(self, call: Call[Any], limit_ms: int = 600_000) -> Any:
+        """Run one call to its end, and return its result or raise its exception."""
+        outcome: list[tuple[Any, BaseException | None]] = []
+        loop, self.loop = self.loop, lambda: None
+        self.world.until(lambda: self._call is None, limit_ms)
+        self.start(call, lambda result, error: outcome.append((result, error)))
+        self.world.until(lambda: bool(outcome), limit_ms)
+        self.loop = loop
+        result, error = outcome[0]
+        if error is not None:
+            raise error
+        return result
+
+    def start(self, call: Call[Any], ended: Callable[[Any, BaseException | None], None]) -> None:
+        assert self._call is None, "one call at a time"
+        self._call, self._ended = call, ended
+        self.due_ms = self.world.now_ms
+        self._step(None)
+
+    def _step(self, value: Any) -> None:
+        """Resume the call until it waits or ends."""
+        error: BaseException | None = None
+        while self._call is not None:
+            self.core.at(self.world.now_ms)
+            try:
+                step = self._call.send(value) if error is None else self._call.throw(error)
+            except StopIteration as end:
+                self._end(end.value, None)
+                return
+            except Exception as raised:
+                self._end(None, raised)
+                return
+            value = error = None
+            if isinstance(step, Wait):
+                self.until_ms = step.until_ms
+                return
+            assert isinstance(step, Invoke)
+            try:
+                value = step.call()
+            except Exception as raised:
+                error = raised
+
+    def _end(self, result: Any, error: BaseException | None) -> None:
+        self._call, self.until_ms = None, None
+        ended, self._ended = self._ended, self._noted
+        ended(result, error)
+        if self.core.has_unsent:
+            self.core.run_once(self.world.now_ms)
+
+    def _noted(self, result: Any, error: BaseException | None) -> None:
+        if isinstance(error, Exception):
+            self.errors.append(error)
+
+    # Rounds
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process is alive, and the consumer open."""
+        return not self.is_frozen and not self.core.is_closed
+
+    @property
+    def next_ms(self) -> int | None:
+        times = [time for time in (self.due_ms, self.until_ms) if time is not None]
+        return min(times, default=None) if self.is_running else None
+
+    def round(self) -> None:
+        """Run one round, go on with the call or begin the next one, and send what that has queued."""
+        self.core.run_once(self.world.now_ms)
+        if self._call is not None:
+            self._step(self.world.now_ms)
+        if self._call is None and not self.core.is_closed:
+            following = self.loop()
+            if following is not None:
+                self.start(following, self._noted)
+        before = self.core.progress
+        self.due_ms = self.core.run_once(self.world.now_ms)
+        if self.core.progress != before:
+            self.due_ms = self.world.now_ms
+
+    def kill(self) -> None:
+        """End without a farewell."""
+        self.is_frozen = True
+        self.selector.close_all()
+
+    def kinds(self, kind: type[TraceEvent]) -> list[Any]:
+        return [event for event in self.trace if isinstance(event, kind)]
+
+    def states(self) -> list[str]:
+        """The member's states, in order."""
+        return [event.after for event in self.trace if getattr(event, "machine", "") == "member"]
+
+
+class Group:
+    """Brokers with topic "t", and the consumers of a test."""
+
+    def __init__(self, brokers: Any, nodes: int = 1, partitions: int = 4) -> None:
+        self.scheduler = Scheduler(START_MS * NS_PER_MS)
+        self.addresses = {node_id: (f"broker-{node_id}", 9092) for node_id in range(1, nodes + 1)}
+        self.cluster = ScriptedCluster(
+            "4.3.1", self.addresses, Dice(0, "group"), wall_ms_at_zero=WALL_MS_AT_ZERO
+        )
+        self.cluster.create_topic("t", partitions)
+        self.network = Network(self.scheduler, self.cluster, self.addresses, None)
+        self.brokers = self.network.broker = brokers(self.cluster)
+        self.members: list[Member] = []
+
+    @property
+    def now_ms(self) -> int:
+        return self.scheduler.now_ns // NS_PER_MS
+
+    def member(self, components: Components | None = None, **settings: Any) -> Member:
+        member = Member(self, components, **settings)
+        self.members.append(member)
+        return member
+
+    def joined(self, **settings: Any) -> Member:
+        """Return a member that polls and has its partitions."""
+        member = self.member(**settings).subscribe().polls()
+        self.until(lambda: self.is_settled)
+        return member
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all members are stable and need no other rebalance."""
+        alive = [each for each in self.members if each.is_running]
+        return all(
+            each.coordinator.state.told == "STABLE" and not each.coordinator.rejoin_needed_or_pending()
+            for each in alive
+        )
+
+    def fill(self, partition: int, *values: bytes, topic: str = "t") -> None:
+        """Append records to a partition, as another producer does."""
+        batch = BatchBuilder(Codec.NONE)
+        for value in values:
+            batch.append(WALL_MS_AT_ZERO, None, value, ())
+        self.cluster.append(topic, partition, batch.build())
+
+    def run(self, for_ms: int) -> None:
+        self.run_until(lambda: False, for_ms)
+
+    def until(self, seen: Callable[[], bool], limit_ms: int = 600_000) -> None:
+        assert self.run_until(seen, limit_ms), f"not seen within {limit_ms} ms"
+
+    def run_until(self, seen: Callable[[], bool], limit_ms: int) -> bool:
+        until_ns = self.scheduler.now_ns + limit_ms * NS_PER_MS
+        while not seen():
+            due = [each.next_ms for each in self.members]
+            times = [time * NS_PER_MS for time in due if time is not None]
+            times += [time for time in (self.scheduler.next_ns(), until_ns) if time is not None]
+            self.scheduler.run(max(min(times), self.scheduler.now_ns))
+            if not self._rounds(seen) and self.scheduler.now_ns >= until_ns:
+                return seen()
+        return True
+
+    def _rounds(self, seen: Callable[[], bool]) -> bool:
+        """Run rounds of all members that are due, until no more happens at this time. Return whether there were any."""
+        for number in range(MAX_ROUNDS_AT_ONCE):
+            news = self.network.news
+            ready = [
+                each
+                for each in self.members
+                if each.is_running
+                and (
+                    news
+                    or each.selector.has_news
+                    or (each.next_ms is not None and each.next_ms <= self.now_ms)
+                )
+            ]
+            if not ready or (number and seen()):
+                return number > 0
+            for member in ready:
+                member.round()
+        raise AssertionError(f"{MAX_ROUNDS_AT_ONCE} rounds at {self.now_ms} ms, and no end")
+
+
+@pytest.fixture(scope="session")
+def group(brokers: Any) -> Callable[..., Group]:
+    return lambda **given: Group(brokers, **given)
