@@ -22,11 +22,13 @@ except ImportError:  # before 0.9
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from clients.adapters.aiokafka.consumer import FEATURES, AiokafkaConsumer
     from clients.adapters.aiokafka.settings import NAMES, WHY_NOT, give_way
     from clients.adapters.python_lib.verifiable import ConfigRefused, Result, java, run
     from clients.adapters.python_lib.verifiable.adapter import Applied, NotSet
     from clients.adapters.python_lib.verifiable.asynchronous import AsyncAdapter
 else:
+    from consumer import FEATURES, AiokafkaConsumer
     from settings import NAMES, WHY_NOT, give_way
     from verifiable import ConfigRefused, java, run
     from verifiable.asynchronous import AsyncAdapter
@@ -45,7 +47,7 @@ class Aiokafka(AsyncAdapter):
 
     client = "aiokafka"
     client_version = aiokafka.__version__
-    features = ("producer", "idempotence", "client_config")
+    features = ("producer", "idempotence", "client_config", *FEATURES)
 
     async def on_configure(self, config: Mapping[str, Any]) -> tuple[Applied, NotSet]:
         own, not_set = java.translate(config, NAMES, codecs(), WHY_NOT)
@@ -100,4 +102,4 @@ class Aiokafka(AsyncAdapter):
 
 if __name__ == "__main__":
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    run(Aiokafka)
+    run(Aiokafka, AiokafkaConsumer)

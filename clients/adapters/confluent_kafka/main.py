@@ -17,12 +17,16 @@ import confluent_kafka  # type: ignore[import-not-found]
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from clients.adapters.confluent_kafka.settings import ALIASES, translate, unknown_property
-    from clients.adapters.python_lib.verifiable import Adapter, ConfigRefused, Result, run
+    from clients.adapters.confluent_kafka.building import LIBRARY_VERSION, build, first_text
+    from clients.adapters.confluent_kafka.consumer import FEATURES, ConfluentKafkaConsumer
+    from clients.adapters.confluent_kafka.settings import translate
+    from clients.adapters.python_lib.verifiable import Adapter, Result, run
     from clients.adapters.python_lib.verifiable.adapter import Applied, NotSet
 else:
-    from settings import ALIASES, translate, unknown_property
-    from verifiable import Adapter, ConfigRefused, run
+    from building import LIBRARY_VERSION, build, first_text
+    from consumer import FEATURES, ConfluentKafkaConsumer
+    from settings import translate
+    from verifiable import Adapter, run
 
 UNKNOWN_OFFSET = -1
 MAX_BLOCK_MS = 60_000  # Java's default
@@ -30,52 +34,21 @@ FULL_QUEUE_POLL_S = 0.01
 FLUSH_POLL_S = 0.1
 
 
-def first_text(version: Any) -> str:
-    """Return the text of a version: old releases return a pair of text and number, new ones only the text."""
-    return str(version[0] if isinstance(version, tuple) else version)
-
-
 class ConfluentKafka(Adapter):
     """An adapter for :class:`confluent_kafka.Producer`."""
 
     client = "confluent-kafka"
     client_version = first_text(confluent_kafka.version())
-    library_version = first_text(confluent_kafka.libversion())
+    library_version = LIBRARY_VERSION
     language = "python/c"
-    features = ("producer", "idempotence", "client_config")
+    features = ("producer", "idempotence", "client_config", *FEATURES)
     polls = True
 
     def configure(self, config: Mapping[str, Any]) -> tuple[Applied, NotSet]:
         wanted, not_set = translate(config)
         self._max_block_s = int(config.get("max.block.ms", MAX_BLOCK_MS)) / 1000
-        given = dict(self.own)
-        while True:
-            own = {name: value for group in wanted.values() for name, value in group.items()}
-            self._keep_apart(given, own)
-            try:
-                self._producer = confluent_kafka.Producer(given | own)
-                break
-            except confluent_kafka.KafkaException as error:
-                name = unknown_property(error.args[0].str())
-                why = f"librdkafka {self.library_version} has no property {name!r}"
-                owner = next((java for java, group in wanted.items() if name in group), None)
-                if owner is not None:
-                    del wanted[owner]
-                    not_set[owner] = why
-                elif name in given:
-                    del given[name]
-                    self.own_not_set[name] = why
-                else:
-                    raise ConfigRefused(error.args[0].str()) from error
-        return {
-            java: (", ".join(group), next(iter(group.values()))) for java, group in wanted.items()
-        }, not_set
-
-    def _keep_apart(self, given: dict[str, str], own: Mapping[str, str]) -> None:
-        """Remove from ``given`` what the harness sets itself, under the same name or an older one."""
-        for name in [name for name in given if ALIASES.get(name, name) in own]:
-            del given[name]
-            self.own_not_set[name] = "the harness sets it"
+        self._producer, applied = build(confluent_kafka.Producer, wanted, not_set, self.own, self.own_not_set)
+        return applied, not_set
 
     def send(self, topic: str, key: str | None, value: str, partition: int | None, result: Result) -> None:
         def delivered(error: Any, message: Any) -> None:
@@ -120,4 +93,4 @@ class ConfluentKafka(Adapter):
 
 
 if __name__ == "__main__":
-    run(ConfluentKafka)
+    run(ConfluentKafka, ConfluentKafkaConsumer)

@@ -48,7 +48,7 @@ def translate(config: Mapping[str, Setting]) -> tuple[dict[str, dict[str, str]],
     applied = {}
     for name, value in config.items():
         if name not in ABSENT:
-            applied[name] = {own: _text(own, value) for own in RENAMED.get(name, (name,))}
+            applied[name] = {own: text(own, value) for own in RENAMED.get(name, (name,))}
     return applied, {name: ABSENT[name] for name in config if name in ABSENT}
 
 
@@ -58,7 +58,8 @@ def unknown_property(message: str) -> str | None:
     return found.group(1) if found else None
 
 
-def _text(own: str, value: Setting) -> str:
+def text(own: str, value: Setting) -> str:
+    """Return a value as librdkafka reads it for its property ``own``."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if own == "queue.buffering.max.kbytes":

@@ -21,10 +21,12 @@ from kafka import codec, errors
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from clients.adapters.kafka_python.consumer import KafkaPythonConsumer, features
     from clients.adapters.kafka_python.settings import WHY_NOT, give_way, names
     from clients.adapters.python_lib.verifiable import Adapter, ConfigRefused, Result, java, run
     from clients.adapters.python_lib.verifiable.adapter import Applied, NotSet
 else:
+    from consumer import KafkaPythonConsumer, features
     from settings import WHY_NOT, give_way, names
     from verifiable import Adapter, ConfigRefused, java, run
 
@@ -61,7 +63,12 @@ class KafkaPython(Adapter):
 
     client = "kafka-python"
     client_version = kafka.__version__
-    features = ("producer", *(["idempotence"] if "enable_idempotence" in DEFAULTS else []), "client_config")
+    features = (
+        "producer",
+        *(["idempotence"] if "enable_idempotence" in DEFAULTS else []),
+        "client_config",
+        *features(),
+    )
 
     def configure(self, config: Mapping[str, Any]) -> tuple[Applied, NotSet]:
         own, not_set = java.translate(config, names(DEFAULTS), codecs(), WHY_NOT)
@@ -135,7 +142,7 @@ class KafkaPython(Adapter):
 if __name__ == "__main__":
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
-        run(KafkaPython)
+        run(KafkaPython, KafkaPythonConsumer)
     except SystemExit as end:
         # At interpreter exit, an unclosed producer would wait again, for threads that have ended.
         sys.stderr.flush()

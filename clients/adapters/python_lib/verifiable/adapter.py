@@ -1,4 +1,4 @@
-"""What a program supplies: one client, as an adapter with five methods."""
+"""What a program supplies: one client, as an adapter with five methods. Its consumer is a second one (``consumer``)."""
 
 from __future__ import annotations
 
@@ -19,17 +19,8 @@ class ConfigRefused(Exception):
     """Raised by ``configure`` if the client itself rejects these settings."""
 
 
-class Adapter:
-    """One client, as the contract defines it. An exception from a method is fatal: a defect of the adapter."""
-
-    client = ""
-    client_version = ""
-    library_version: str | None = None
-    language = "python"
-    features: tuple[str, ...] = ("producer",)
-
-    #: True if the client runs its callbacks only inside :meth:`poll`. A separate thread then calls it.
-    polls = False
+class Role:
+    """One role of a client: its producer or its consumer."""
 
     #: Settings under the client's own names, as text, for an adapter that declares the feature ``client_config``.
     own: Mapping[str, str] = MappingProxyType({})
@@ -47,6 +38,29 @@ class Adapter:
         """
         raise NotImplementedError
 
+    def close(self, timeout_s: float) -> bool:
+        """Close the client within ``timeout_s``. Return True if it reports that it is done.
+
+        A producer is done if every record has a result.
+        """
+        raise NotImplementedError
+
+
+class Adapter(Role):
+    """One client, as the contract defines it. An exception from a method is fatal: a defect of the adapter.
+
+    ``features`` are those of the whole client, with ``consumer`` if :func:`run` is also given a consumer.
+    """
+
+    client = ""
+    client_version = ""
+    library_version: str | None = None
+    language = "python"
+    features: tuple[str, ...] = ("producer",)
+
+    #: True if the client runs its callbacks only inside :meth:`poll`. A separate thread then calls it.
+    polls = False
+
     def send(self, topic: str, key: str | None, value: str, partition: int | None, result: Result) -> None:
         """Pass one record to the client. Call ``result`` once, now or later, on any thread."""
         raise NotImplementedError
@@ -59,8 +73,4 @@ class Adapter:
 
         The answer is passed on unchecked. The harness determines whether all records have results then.
         """
-        raise NotImplementedError
-
-    def close(self, timeout_s: float) -> bool:
-        """Close the client within ``timeout_s``. Return True if it reports that every record has a result."""
         raise NotImplementedError

@@ -15,6 +15,16 @@ COMMANDS = {
     "produce": ("id", "topic", "first", "keys", "values"),
     "flush": ("id", "timeout_ms"),
     "close": ("id", "timeout_ms"),
+    "subscribe": ("id",),
+    "assign": ("id", "partitions"),
+    "unsubscribe": ("id",),
+    "seek": ("id", "position"),
+    "pause": ("id", "partitions"),
+    "resume": ("id", "partitions"),
+    "commit": ("id",),
+    "process": ("id", "processing_ms"),
+    "throw": ("id", "callback"),
+    "wakeup": ("id",),
 }
 
 

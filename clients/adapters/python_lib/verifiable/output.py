@@ -68,6 +68,19 @@ class Output:
             os._exit(1)  # the harness has exited, so nothing reads the events
 
 
+def invoke(output: Output, op: str, id: int) -> int:
+    """Write that ``op`` begins. Return the time, for :func:`complete`."""
+    output.event("op_invoke", {"op": op, "id": id})
+    return time.monotonic_ns()
+
+
+def complete(output: Output, op: str, id: int, invoke_ns: int, error: str | None) -> None:
+    """Write the result of ``op``. An ``error`` means that it failed."""
+    row = {"outcome": ["fail" if error else "ok"], "error": [error]}
+    times = {"invoke_ns": [invoke_ns], "complete_ns": [time.monotonic_ns()]}
+    output.event("op_complete", {"op": op, "id": id, **row, **times})
+
+
 class Results:
     """Groups the results of sends into columns: one line per command, every 20 ms or 500 rows."""
 

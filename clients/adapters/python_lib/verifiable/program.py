@@ -1,9 +1,9 @@
-"""The lifecycle of one client process: startup, configure, produce and flush, close.
+"""The lifecycle of one client process: startup, configure, load, close.
 
 One thread reads commands, and the main thread executes them (only it calls the adapter). A third thread writes results
 and the heartbeat, so that a client stuck in a call still sends it. If the adapter needs it, a fourth thread calls its
-``poll``. A defect of the program itself ends the process with a ``fatal`` event: exit code 2 for a line that is not a
-command, else 1.
+``poll``. A consumer's application (``member``) takes its turns on the main thread between two commands. A defect of the
+program itself ends the process with a ``fatal`` event: exit code 2 for a line that is not a command, else 1.
 """
 
 from __future__ import annotations
@@ -14,16 +14,20 @@ import sys
 import threading
 import time
 import traceback
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from .commands import lines, parse
-from .output import Output, Result, Results
+from .adapter import ConfigRefused
+from .closing import Closing
+from .commands import COMMANDS, lines, parse
+from .member import Member
+from .output import Output, Result, Results, complete, invoke
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .adapter import Adapter
+    from .adapter import Adapter, Role
+    from .consumer import ConsumerAdapter
 
 CONTRACT_VERSION = 2
 RESULTS_INTERVAL_S = 0.02
@@ -31,15 +35,21 @@ STATS_INTERVAL_S = 1.0
 POLL_S = 0.1
 FLUSH_SLICE_S = 0.2
 
-#: The timeout of a close without a command: end of stdin, SIGTERM, SIGINT.
-UNASKED_CLOSE_MS = 5_000
+NOT_DONE = "the client is not done"
+
+#: A close without a command: end of stdin, SIGTERM, SIGINT.
+UNASKED_CLOSE: dict[str, Any] = {"cmd": "close", "id": -1, "timeout_ms": 5_000}
 
 
 class Program:
-    """The lifecycle of one client process: startup, configure, produce and flush, close."""
+    """The lifecycle of one client process, which is a producer or, if ``consumer`` can make one, a consumer."""
 
-    def __init__(self, adapter: Adapter, output: Output) -> None:
-        self._adapter, self._output = adapter, output
+    def __init__(
+        self, adapter: Adapter, output: Output, consumer: Callable[[], ConsumerAdapter] | None = None
+    ) -> None:
+        self._adapter, self._output, self._consumer = adapter, output, consumer
+        self._member: Member | None = None
+        self._closing = Closing(output)
         self._results = Results(output)
         self._commands: SimpleQueue[dict[str, Any]] = SimpleQueue()
         self._sent = 0
@@ -64,35 +74,54 @@ class Program:
         self._beating.start(self._guarded)
 
     def _obey(self) -> None:
-        handlers = {
-            "configure": self._configure,
-            "produce": self._produce,
-            "flush": self._flush,
-            "close": self._close,
-        }
+        handlers = {"configure": self._configure, "produce": self._produce, "flush": self._flush}
         while True:
-            command = self._commands.get()
+            command = self._next_command()
             name = command["cmd"]
-            if name not in handlers:
-                self._output.event("unsupported", {"cmd": name, "id": command.get("id", -1)})
-            elif name == "close" or not self._hurried:
-                handlers[name](command)
             if name == "close":
+                self._close(command)
                 return
+            if self._hurried and name in COMMANDS:
+                continue
+            if self._member is not None and name != "configure":
+                self._member.obey(command)
+            elif name in handlers:
+                handlers[name](command)
+            elif self._consumer is not None and name in COMMANDS:
+                self._must_be_configured(name)
+            else:
+                self._output.event("unsupported", {"cmd": name, "id": command.get("id", -1)})
+
+    def _next_command(self) -> dict[str, Any]:
+        """Return the next command. Until there is one, a consumer takes its turns."""
+        while self._member is not None and self._member.polls:
+            try:
+                return self._commands.get_nowait()
+            except Empty:
+                self._member.turn()
+        return self._commands.get()
 
     def _configure(self, command: dict[str, Any]) -> None:
         if self._configured:
             raise RuntimeError("configured twice")
-        self._adapter.own = own = command.get("client_config", {})
-        self._adapter.own_not_set = {}
-        applied, not_set = self._adapter.configure(command["config"])
+        member = self._made_member() if command.get("role") == "consumer" else None
+        adapter: Role = self._adapter if member is None else member.adapter
+        adapter.own = own = command.get("client_config", {})
+        adapter.own_not_set = {}
+        applied, not_set = adapter.configure(command["config"])
         self._configured = True
         told = {"id": command["id"], "applied": applied, "not_set": not_set}
         if own:
-            told["client_not_set"] = self._adapter.own_not_set
+            told["client_not_set"] = adapter.own_not_set
         self._output.event("configured", told)
-        if self._adapter.polls:
+        self._member = member
+        if member is None and self._adapter.polls:
             self._polling.start(self._guarded)
+
+    def _made_member(self) -> Member:
+        if self._consumer is None:
+            raise ConfigRefused("this program has no consumer")
+        return Member(self._consumer(), self._adapter.features, self._output, self._closing.requested)
 
     def _produce(self, command: dict[str, Any]) -> None:
         self._must_be_configured("produce")
@@ -106,31 +135,32 @@ class Program:
 
     def _flush(self, command: dict[str, Any]) -> None:
         self._must_be_configured("flush")
-        invoke_ns = self._invoke("flush", command["id"])
+        invoke_ns = invoke(self._output, "flush", command["id"])
         deadline = time.monotonic() + command["timeout_ms"] / 1000
         done = False
         while not done and not self._hurried and time.monotonic() < deadline:
             done = self._adapter.flush(max(0.0, min(FLUSH_SLICE_S, deadline - time.monotonic())))
-        self._complete("flush", command["id"], invoke_ns, None if done else "the client is not done")
+        self._complete("flush", command["id"], invoke_ns, done)
 
     def _close(self, command: dict[str, Any]) -> None:
-        invoke_ns = self._invoke("close", command["id"])
+        timeout_s = command["timeout_ms"] / 1000
+        if self._member is not None:
+            self._closing.within(command["id"], timeout_s)
+            self._closing.begin()
+            error = self._member.close(timeout_s)
+            self._beating.stop()
+            self._closing.end(error)
+            return
+        invoke_ns = invoke(self._output, "close", command["id"])
         self._polling.stop()
-        done = not self._configured or self._adapter.close(command["timeout_ms"] / 1000)
-        self._complete("close", command["id"], invoke_ns, None if done else "the client is not done")
+        done = not self._configured or self._adapter.close(timeout_s)
+        self._complete("close", command["id"], invoke_ns, done)
         self._beating.stop()
         self._output.event("shutdown_complete", {}, last=True)
 
-    def _invoke(self, op: str, id: int) -> int:
-        self._output.event("op_invoke", {"op": op, "id": id})
-        return time.monotonic_ns()
-
-    def _complete(self, op: str, id: int, invoke_ns: int, error: str | None) -> None:
-        complete_ns = time.monotonic_ns()
+    def _complete(self, op: str, id: int, invoke_ns: int, done: bool) -> None:
         self._results.write()
-        row = {"outcome": ["fail" if error else "ok"], "error": [error]}
-        times = {"invoke_ns": [invoke_ns], "complete_ns": [complete_ns]}
-        self._output.event("op_complete", {"op": op, "id": id, **row, **times})
+        complete(self._output, op, id, invoke_ns, None if done else NOT_DONE)
 
     def _must_be_configured(self, command: str) -> None:
         if not self._configured:
@@ -142,9 +172,15 @@ class Program:
     def _beat(self) -> None:
         time.sleep(RESULTS_INTERVAL_S)
         self._results.write()
+        if self._hurried and self._member is not None:
+            self._closing.within(UNASKED_CLOSE["id"], UNASKED_CLOSE["timeout_ms"] / 1000)
         if time.monotonic() >= self._next_stats:
             self._next_stats = time.monotonic() + STATS_INTERVAL_S
-            self._output.event("stats", {"sent": self._sent, "completed": self._results.count})
+            member = self._member
+            sent, completed = (
+                (self._sent, self._results.count) if member is None else (member.taken, member.processed)
+            )
+            self._output.event("stats", {"sent": sent, "completed": completed})
 
     def _read(self) -> None:
         for line in lines(0):
@@ -152,12 +188,23 @@ class Program:
             if command is None:
                 self._fatal("BadCommand", "not a command: " + line[:200].decode(errors="replace"), 2)
                 return
-            self._commands.put(command)
-        self._commands.put({"cmd": "close", "id": -1, "timeout_ms": UNASKED_CLOSE_MS})
+            if command["cmd"] == "close":
+                self._request_close(command)
+            elif command["cmd"] == "wakeup" and self._member is not None:
+                self._member.obey(command)
+            else:
+                self._commands.put(command)
+        self._request_close(UNASKED_CLOSE)
 
     def _hurry(self, number: int, frame: object) -> None:
+        # Only what a signal handler can do whatever it has interrupted. The thread of the heartbeat does the rest.
         self._hurried = True
-        self._commands.put({"cmd": "close", "id": -1, "timeout_ms": UNASKED_CLOSE_MS})
+        self._commands.put(UNASKED_CLOSE)
+
+    def _request_close(self, command: dict[str, Any]) -> None:
+        if self._member is not None:
+            self._closing.within(command["id"], command["timeout_ms"] / 1000)
+        self._commands.put(command)
 
     def _guarded(self, work: Callable[[], None]) -> None:
         try:
@@ -196,7 +243,11 @@ class _Repeated:
             self._work()
 
 
-def run(make: Callable[[], Adapter]) -> None:
-    """Run the program of one adapter and exit. ``make`` builds the adapter after stdout has been redirected."""
+def run(make: Callable[[], Adapter], consumer: Callable[[], ConsumerAdapter] | None = None) -> None:
+    """Run the program of one client and exit.
+
+    ``make`` builds the adapter after stdout has been redirected, and ``consumer`` that of the client's consumer, if it
+    is configured as one.
+    """
     output = Output()
-    sys.exit(Program(make(), output).run())
+    sys.exit(Program(make(), output, consumer).run())
