@@ -99,9 +99,14 @@ class AdapterSettings:
         seen = _read(ADAPTERS / self.name.replace("-", "_") / FILE).get(version)
         if seen is None:
             return None
-        applied = {java: tuple(own.split(", ")) for java, (own, _) in seen["applied"].items()}
         takes_own = CLIENT_CONFIG_FEATURE in seen["features"]
-        return Capabilities(applied, seen["not_set"], takes_own, tuple(seen["codecs"]))
+        told = seen.get("consumer")
+        consumer = Capabilities(_applied(told), told["not_set"], takes_own) if told else None
+        return Capabilities(_applied(seen), seen["not_set"], takes_own, tuple(seen["codecs"]), consumer)
+
+
+def _applied(seen: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    return {java: tuple(own.split(", ")) for java, (own, _) in seen["applied"].items()}
 
 
 @cache

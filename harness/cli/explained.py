@@ -166,6 +166,13 @@ def _client(kind: ClientKind, version: str = "") -> dict[str, Any]:
             "settings that cannot be set": dict(sorted(seen.not_set.items())),
             "settings of its own": f"-X {kind.name}:KEY=VALUE" if seen.takes_own else "none",
         }
+        if (consumer := seen.consumer) is not None:
+            facts |= {
+                "settings of its consumer": {
+                    java: ", ".join(own) for java, own in sorted(consumer.applied.items())
+                },
+                "settings that its consumer lacks": dict(sorted(consumer.not_set.items())),
+            }
     elif version:
         facts |= {"settings of": f"{version} was not tried; kafka-trial run tells what it could not apply"}
     known = _known(kind, [version] if version else kind.versions)

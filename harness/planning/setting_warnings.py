@@ -28,7 +28,8 @@ def known_before(specs: Iterable[TrialSpec]) -> Iterator[str]:
         if not spec.chosen or spec.client.command:
             continue
         kind = registry.client(spec.client.name)
-        seen = kind.capabilities(spec.client.version) if isinstance(kind, KnownSettings) else None
+        known = kind.capabilities(spec.client.version) if isinstance(kind, KnownSettings) else None
+        seen = known and known.of_role(registry.workload(spec.workload.kind).role)
         if seen is None:
             continue
         lacking = {name: why for name, why in seen.not_set.items() if name in spec.chosen}

@@ -53,12 +53,18 @@ class Capabilities:
 
     ``applied``: name -> the client's own names for it. ``not_set``: name -> why the client cannot be given it.
     ``takes_own`` is True if it takes settings under its own names. ``codecs`` are those with which it can compress.
+    These are the producer's settings. ``consumer`` is about the consumer's, or None if nothing is known of it.
     """
 
     applied: Mapping[str, tuple[str, ...]]
     not_set: Mapping[str, str]
     takes_own: bool
     codecs: tuple[str, ...] = ()
+    consumer: Capabilities | None = None
+
+    def of_role(self, role: str) -> Capabilities | None:
+        """Return what is known of the client in a workload's role."""
+        return self.consumer if role == "consumer" else self
 
 
 @runtime_checkable
@@ -82,9 +88,10 @@ def reserved(kind: ClientKind, key: str) -> str | None:
         if matches(key, pattern):
             return why
     seen = kind.capabilities(kind.default_version)
-    for java, names in (seen.applied if seen else {}).items():
-        if key in names:
-            return f"it is the client's name for {java}; use -X {java}=VALUE"
+    for known in (seen, seen.consumer) if seen else ():
+        for java, names in known.applied.items() if known else ():
+            if key in names:
+                return f"it is the client's name for {java}; use -X {java}=VALUE"
     return None
 
 

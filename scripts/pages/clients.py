@@ -13,7 +13,7 @@ import msgspec
 from harness.plugins import registry
 from harness.plugins.client import ClientKind
 from pages.markdown import NOTE, code, table
-from suites.contract.probe import Capabilities
+from suites.contract.probe import Capabilities, ConsumerCapabilities
 
 ADAPTERS = Path(__file__).parents[2] / "clients" / "adapters"
 
@@ -22,10 +22,16 @@ ABOUT = """\
 `make test-clients` tries. Each of them passes the contract test-suite, and produces without findings when there are no
 faults. The exceptions of old versions are in `clients/known_differences.toml`, each with its source.
 
-All clients are given the same explicit settings, with the names of Kafka's Java producer. The tables below show what
-each client answered to `python scripts/probe_clients.py`. A setting that a client does not support is part of the
-evidence of each of its trials, and checks that depend on it do not judge that client.
+All clients are given the same explicit settings, with the names of Kafka's Java client. The tables below show what each
+client answered to `python scripts/probe_clients.py`, for its producer and, if it has one, for its consumer. A setting
+that a client does not support is part of the evidence of each of its trials, and checks that depend on it do not judge
+that client.
 """
+
+
+HEAD = ("Java's name", "its own", "value, or why it cannot be set")
+#: What clients' consumers differ in.
+SHOWN_FEATURES = ("consumer_protocol", "static_membership", "read_committed", "wakeup")
 
 
 def pages() -> dict[str, str]:
@@ -45,7 +51,15 @@ def _told(name: str) -> dict[str, Capabilities]:
 
 
 def _overview(told: Mapping[str, Mapping[str, Capabilities]]) -> str:
-    head = ("client", "language", "default", "versions tried", "idempotence", "codecs (default version)")
+    head = (
+        "client",
+        "language",
+        "default",
+        "versions tried",
+        "idempotence",
+        "codecs (default version)",
+        "consumer (default version)",
+    )
     return table(head, (_row(registry.client(name), answers) for name, answers in told.items()))
 
 
@@ -57,7 +71,15 @@ def _row(kind: ClientKind, told: Mapping[str, Capabilities]) -> tuple[str, ...]:
         ", ".join(told),
         _since("idempotence", told),
         ", ".join(told[kind.default_version].codecs),
+        _consumes(told[kind.default_version]),
     )
+
+
+def _consumes(told: Capabilities) -> str:
+    """Return what the consumer can do, in the words of the contract's features."""
+    if told.consumer is None:
+        return "no"
+    return ", ".join([*told.consumer.assignors, *(each for each in SHOWN_FEATURES if each in told.features)])
 
 
 def _since(feature: str, told: Mapping[str, Capabilities]) -> str:
@@ -70,16 +92,18 @@ def _since(feature: str, told: Mapping[str, Capabilities]) -> str:
 def _section(kind: ClientKind, told: Mapping[str, Capabilities]) -> str:
     now = told[kind.default_version]
     wraps = f", on {now.library_version}" if now.library_version else ""
-    settings = table(("Java's name", "its own", "value, or why it cannot be set"), _settings(now))
+    settings = table(HEAD, _settings(now))
     lines = [f"## {kind.name}", "", f"{kind.summary}. Version {kind.default_version}{wraps}:", "", settings]
     if now.idempotent_not_set:
         lines += ["With idempotence:", "", *_reasons(now.idempotent_not_set), ""]
+    if now.consumer is not None:
+        lines += ["Its consumer:", "", table(HEAD, _settings(now.consumer)), ""]
     if differences := list(_differences(kind.default_version, told)):
         lines += ["Other versions:", "", *differences, ""]
     return "\n".join(lines)
 
 
-def _settings(told: Capabilities) -> Iterator[tuple[str, str, str]]:
+def _settings(told: Capabilities | ConsumerCapabilities) -> Iterator[tuple[str, str, str]]:
     for name in sorted(told.applied | told.not_set):
         if name in told.applied:
             own, value = told.applied[name]

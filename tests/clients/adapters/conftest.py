@@ -13,7 +13,7 @@ import pytest
 
 import clients.adapters.python_lib
 from harness.plugins import registry
-from suites.contract.cases import refusing_port
+from suites.contract.client_process import refusing_port
 from suites.contract.probe import Capabilities
 
 LIBRARY = Path(clients.adapters.python_lib.__file__).parent

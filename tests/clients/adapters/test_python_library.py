@@ -21,11 +21,12 @@ from harness.workloads.produce.commands import Produce
 
 LIBRARY = Path(clients.adapters.python_lib.verifiable.__file__).parent
 ADAPTER = Path(clients.adapters.confluent_kafka.__file__).parent
-SHIPPED = [*sorted(LIBRARY.glob("*.py")), ADAPTER / "main.py", ADAPTER / "settings.py"]
-ALLOWED = {*sys.stdlib_module_names, "confluent_kafka", "settings", "verifiable"}
+OWN = [path for path in sorted(ADAPTER.glob("*.py")) if path.name != "__init__.py"]
+SHIPPED = [*sorted(LIBRARY.glob("*.py")), *OWN]
+ALLOWED = {*sys.stdlib_module_names, "confluent_kafka", "verifiable", *(path.stem for path in OWN)}
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_shipped_file_needs_only_python_3_8(path):
     tree = ast.parse(path.read_text(), feature_version=(3, 8))
     assert tree.body[1].module == "__future__"
@@ -50,7 +51,13 @@ def _runtime(node: ast.AST):
 def test_commands_match_the_contract():
     kinds = {
         kind.__struct_config__.tag: kind
-        for kind in (contract.Configure, Produce, contract.Flush, contract.Close)
+        for kind in (
+            contract.Configure,
+            Produce,
+            contract.Flush,
+            contract.Close,
+            *contract.ConsumerCommand.__args__,
+        )
     }
     assert kinds.keys() == COMMANDS.keys()
     for name, fields in COMMANDS.items():

@@ -43,14 +43,17 @@ def program(monkeypatch):
             monkeypatch.setitem(sys.modules, name.replace("__", "."), module)
         monkeypatch.syspath_prepend(LIBRARY)
         monkeypatch.syspath_prepend(kind.program.parent)
-        for name in [name for name in sys.modules if name == "settings" or name.startswith("verifiable")]:
-            monkeypatch.delitem(sys.modules, name)
+        forget(kind)
         spec = importlib.util.spec_from_file_location("program", kind.program)
         loaded = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(loaded)
-        for name in [name for name in sys.modules if name == "settings" or name.startswith("verifiable")]:
-            monkeypatch.delitem(sys.modules, name)
+        forget(kind)
         return loaded
+
+    def forget(kind):
+        own = {path.stem for path in kind.program.parent.glob("*.py")}
+        for name in [name for name in sys.modules if name in own or name.startswith("verifiable")]:
+            monkeypatch.delitem(sys.modules, name)
 
     return load
 
@@ -74,6 +77,22 @@ ERRORS = {
         "NoBrokersAvailable",
     )
 }
+#: What the consumers of both clients import.
+ASSIGNORS = {
+    "range": "RangePartitionAssignor",
+    "roundrobin": "RoundRobinPartitionAssignor",
+    "sticky__sticky_assignor": "StickyPartitionAssignor",
+}
+
+
+def assignors(client):
+    """Return the modules of a client's assignors, as the arguments of ``program``."""
+    return {
+        f"{client}__coordinator__assignors__{place}": module(place, **{name: type(name, (), {})})
+        for place, name in ASSIGNORS.items()
+    }
+
+
 HAS = {f"has_{name}": lambda: True for name in ("gzip", "snappy", "lz4", "zstd")}
 
 
@@ -94,8 +113,11 @@ class TestKafkaPython:
             producer.DEFAULT_CONFIG = {"acks": 1, "bootstrap_servers": "", "max_block_ms": 60_000}
             errors = module("kafka.errors", KafkaError=KafkaError, **ERRORS)
             codec = module("kafka.codec", **HAS)
-            kafka = module("kafka", KafkaProducer=producer, __version__="3.0.12", codec=codec, errors=errors)
-            return program(KAFKA_PYTHON, kafka=kafka, kafka__codec=codec, kafka__errors=errors).KafkaPython()
+            consumer = type("KafkaConsumer", (), {"DEFAULT_CONFIG": {"group_id": None}})
+            its = {"KafkaProducer": producer, "KafkaConsumer": consumer, "ConsumerRebalanceListener": object}
+            kafka = module("kafka", __version__="3.0.12", codec=codec, errors=errors, **its)
+            modules = {"kafka": kafka, "kafka__codec": codec, "kafka__errors": errors, **assignors("kafka")}
+            return program(KAFKA_PYTHON, **modules).KafkaPython()
 
         return make
 
@@ -231,7 +253,9 @@ class TestAiokafka:
             errors = module("aiokafka.errors", KafkaError=KafkaError)
             codec = module("aiokafka.codec", **HAS)
             its = {"AIOKafkaProducer": Producer, "__version__": "0.14.0", "codec": codec, "errors": errors}
-            return program(AIOKAFKA, aiokafka=module("aiokafka", **its), aiokafka__codec=codec).Aiokafka()
+            its |= {"AIOKafkaConsumer": lambda group_id: None, "ConsumerRebalanceListener": object}
+            modules = {"aiokafka": module("aiokafka", **its), "aiokafka__codec": codec}
+            return program(AIOKAFKA, **modules, **assignors("aiokafka")).Aiokafka()
 
         return make
 

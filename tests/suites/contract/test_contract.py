@@ -9,12 +9,23 @@ from pathlib import Path
 import pytest
 
 from suites.contract import CASES, CaseResult, check_contract
+from suites.contract.consumer_cases import CONSUMER_CASES
 
 #: program -> (the case that finds it, a part of its detail)
 BROKEN = {
     "acknowledges_nothing": ("dead-address", "acknowledged although no broker was there"),
     "answers_no_flush": ("dead-address", "expected an answer to flush"),
     "closes_never": ("close-in-time", "expected an answer to close"),
+    "consumer_closes_never": ("consumer-close-in-time", "expected an answer to close"),
+    "consumer_does_what_it_hides": ("consumer-features", "expected unsupported for seek"),
+    "consumer_forgets_a_setting": (
+        "consumer-configuration",
+        "expected every setting once, .* not so group.id",
+    ),
+    "consumer_hangs_in_subscribe": ("consumer-commands", "expected an answer to subscribe"),
+    "consumer_ignores_sigterm": ("consumer-sigterm", "expected its process to end"),
+    "consumer_takes_any_setting": ("consumer-bad-setting", "session.timeout.ms=banana"),
+    "consumes_without_broker": ("consumer-dead-address", "reports records_consumed although no broker"),
     "crashes_in_mid_run": ("dead-address", "exited with 3; the last line of .* is 'segmentation fault"),
     "crashes_over_a_client": ("dead-address", "ended its own process: out of bounds"),
     "forgets_a_setting": ("configuration", "expected every setting once, .* not so linger.ms"),
@@ -59,16 +70,23 @@ def test_broken_client_fails_with_the_expected_detail(found, name):
 
 
 @pytest.mark.long("broken clients are waited for")
-def test_correct_client_passes_every_case(program, tmp_path):
-    results = asyncio.run(check_contract(program("polite"), folder=tmp_path))
-    assert [result.case for result in results] == list(CASES)
+@pytest.mark.parametrize(
+    ("name", "cases"),
+    [("polite", [case for case in CASES if case not in CONSUMER_CASES]), ("polite_consumer", list(CASES))],
+)
+def test_correct_client_passes_every_case(program, tmp_path, name, cases):
+    results = asyncio.run(check_contract(program(name), folder=tmp_path))
+    assert [result.case for result in results] == cases
     assert [result for result in results if not result.passed] == []
 
 
 def test_every_program_is_in_the_table():
     programs = {path.stem for path in (Path(__file__).parent / "broken").glob("*.py")}
-    assert programs == {*BROKEN, "polite"}
+    assert programs == {*BROKEN, "polite", "polite_consumer"}
 
 
 def test_every_case_is_failed_by_some_client():
-    assert {case for case, _ in BROKEN.values()} == set(CASES) - {"end-of-input"}
+    assert {case for case, _ in BROKEN.values()} == set(CASES) - {
+        "end-of-input",
+        "consumer-end-of-input",
+    }

@@ -82,11 +82,12 @@ def tell_records(output: Output, records: Sequence[Record], polled_ns: int) -> N
     part: list[Record] = []
     size = 0
     for record in records:
-        size += len(record.key or b"") + len(record.value or b"")
-        if part and size > EVENT_BYTES:
+        own = len(record.key or b"") + len(record.value or b"")
+        if part and size + own > EVENT_BYTES:
             _tell_part(output, part, polled_ns)
             part, size = [], 0
         part.append(record)
+        size += own
     _tell_part(output, part, polled_ns)
 
 
