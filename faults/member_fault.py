@@ -7,9 +7,12 @@ from typing import Final
 
 from harness.model.errors import KafkaTrialError
 from harness.model.evidence import Evidence
+from harness.model.mode import BOTH_MODES
 from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import Fault, FaultParam, LiveLane, Members, toxic_name
+from harness.simulated.lane import SimulatedLane
+from harness.simulated.members import SimulatedMembers
 
 #: Which member: the first, second, ... of those that live at the time, in the order of their start.
 MEMBER: Final = FaultParam("member", 1, 1, 5, "the member, by its place among those that live")
@@ -22,6 +25,7 @@ class MemberFault(Fault):
 
     seen_by: tuple[str, ...] = ("client", "broker")
     params: tuple[FaultParam, ...] = (MEMBER,)
+    modes = BOTH_MODES
 
     def members(self, lane: LiveLane) -> Members:
         """Return the group's processes. Raise KafkaTrialError if the clients produce."""
@@ -31,22 +35,29 @@ class MemberFault(Fault):
             )
         return lane.members
 
-    def chosen(self, spec: FaultSpec, lane: LiveLane) -> str:
+    def simulated(self, lane: SimulatedLane) -> SimulatedMembers:
+        """Return the group's processes in simulated mode. Raise KafkaTrialError if the clients produce."""
+        if not lane.members:
+            raise KafkaTrialError(
+                "fault-without-group", "fault {fault} needs a workload whose clients consume", fault=self.name
+            )
+        return lane.members[0]
+
+    def chosen(self, spec: FaultSpec, alive: tuple[str, ...]) -> str:
         """Return the process on which the fault acts. It is the last one if there are fewer than ``member``."""
-        alive = self.members(lane).processes
         if not alive:
             raise KafkaTrialError(
                 "group-without-members", "fault {fault} needs a member, and none lives", fault=self.name
             )
         return alive[min(self.values(spec)["member"], len(alive)) - 1]
 
-    def hold(self, spec: FaultSpec, lane: LiveLane, process: str) -> None:
+    def hold(self, spec: FaultSpec, members: Members | SimulatedMembers, process: str) -> None:
         """Note the process on which the fault acts."""
-        self.members(lane).held[toxic_name(spec)] = process
+        members.held[toxic_name(spec)] = process
 
-    def release(self, spec: FaultSpec, lane: LiveLane) -> str | None:
+    def release(self, spec: FaultSpec, members: Members | SimulatedMembers) -> str | None:
         """Return the process on which the fault acted, once."""
-        return None if lane.members is None else lane.members.held.pop(toxic_name(spec), None)
+        return members.held.pop(toxic_name(spec), None)
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Count the fault itself: it acts on a process, not on frames."""

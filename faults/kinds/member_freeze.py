@@ -26,6 +26,7 @@ from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import FaultKind, LiveLane
+from harness.simulated.lane import SimulatedLane
 
 
 class MemberFreeze(MemberFault):
@@ -37,14 +38,29 @@ class MemberFreeze(MemberFault):
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Stop the process."""
-        process = self.chosen(spec, lane)
-        self.hold(spec, lane, process)
-        self.members(lane).freeze(process)
+        members = self.members(lane)
+        process = self.chosen(spec, members.processes)
+        self.hold(spec, members, process)
+        members.freeze(process)
 
     async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Continue it."""
-        if (process := self.release(spec, lane)) is not None:
-            self.members(lane).thaw(process)
+        members = self.members(lane)
+        if (process := self.release(spec, members)) is not None:
+            members.thaw(process)
+
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Stop the process."""
+        members = self.simulated(lane)
+        process = self.chosen(spec, members.processes)
+        self.hold(spec, members, process)
+        members.freeze(process)
+
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Continue it."""
+        members = self.simulated(lane)
+        if (process := self.release(spec, members)) is not None:
+            members.thaw(process)
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
         """See ``shown_by``."""

@@ -26,6 +26,7 @@ from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import FaultKind, FaultParam, LiveLane
+from harness.simulated.lane import SimulatedLane
 
 
 class MemberJoin(MemberFault):
@@ -38,12 +39,25 @@ class MemberJoin(MemberFault):
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Start a process, and let it subscribe."""
-        self.hold(spec, lane, await self.members(lane).join())
+        members = self.members(lane)
+        self.hold(spec, members, await members.join())
 
     async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Close it."""
-        if (process := self.release(spec, lane)) is not None:
-            await self.members(lane).leave(process, LEAVE_MS)
+        members = self.members(lane)
+        if (process := self.release(spec, members)) is not None:
+            await members.leave(process, LEAVE_MS)
+
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Start a process, and let it subscribe."""
+        members = self.simulated(lane)
+        self.hold(spec, members, members.join())
+
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Close it."""
+        members = self.simulated(lane)
+        if (process := self.release(spec, members)) is not None:
+            members.leave(process, LEAVE_MS)
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
         """See ``shown_by``."""

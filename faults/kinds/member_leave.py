@@ -27,6 +27,7 @@ from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import FaultKind, LiveLane
+from harness.simulated.lane import SimulatedLane
 
 
 class MemberLeave(MemberFault):
@@ -38,14 +39,29 @@ class MemberLeave(MemberFault):
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Close the member."""
-        process = self.chosen(spec, lane)
-        self.hold(spec, lane, process)
-        await self.members(lane).leave(process, LEAVE_MS)
+        members = self.members(lane)
+        process = self.chosen(spec, members.processes)
+        self.hold(spec, members, process)
+        await members.leave(process, LEAVE_MS)
 
     async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Start its successor."""
-        if (process := self.release(spec, lane)) is not None:
-            await self.members(lane).join(process.partition("-")[0])
+        members = self.members(lane)
+        if (process := self.release(spec, members)) is not None:
+            await members.join(process.partition("-")[0])
+
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Let the member close."""
+        members = self.simulated(lane)
+        process = self.chosen(spec, members.processes)
+        self.hold(spec, members, process)
+        members.leave(process, LEAVE_MS)
+
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Start its successor."""
+        members = self.simulated(lane)
+        if (process := self.release(spec, members)) is not None:
+            members.join(process.partition("-")[0])
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
         """See ``shown_by``."""

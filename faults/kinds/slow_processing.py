@@ -26,6 +26,7 @@ from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import FaultKind, FaultParam, LiveLane
+from harness.simulated.lane import SimulatedLane
 
 
 class SlowProcessing(MemberFault):
@@ -42,15 +43,31 @@ class SlowProcessing(MemberFault):
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Let it work longer."""
-        process = self.chosen(spec, lane)
-        self.hold(spec, lane, process)
-        await self.members(lane).call(process, Process(0, self.values(spec)["processing_ms"]))
+        members = self.members(lane)
+        process = self.chosen(spec, members.processes)
+        self.hold(spec, members, process)
+        await members.call(process, Process(0, self.values(spec)["processing_ms"]))
 
     async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Let it work as before."""
-        process = self.release(spec, lane)
-        if process is not None and process in self.members(lane).processes:
-            await self.members(lane).call(process, Process(0, 0))
+        members = self.members(lane)
+        process = self.release(spec, members)
+        if process is not None and process in members.processes:
+            await members.call(process, Process(0, 0))
+
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Let it work longer."""
+        members = self.simulated(lane)
+        process = self.chosen(spec, members.processes)
+        self.hold(spec, members, process)
+        members.call(process, Process(0, self.values(spec)["processing_ms"]))
+
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Let it work as before."""
+        members = self.simulated(lane)
+        process = self.release(spec, members)
+        if process is not None and process in members.processes:
+            members.call(process, Process(0, 0))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
         """See ``shown_by``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from harness.model.spec import FaultSpec, FrameMatch
@@ -14,6 +14,7 @@ from harness.witness.rules import FrameRules
 
 if TYPE_CHECKING:
     from harness.brokers.scripted.cluster import ScriptedCluster
+    from harness.simulated.members import SimulatedMembers
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class SimulatedLane:
     topic: str
     scheduler: Scheduler
     rules: FrameRules
+    #: The group, once its members have started, if the clients consume.
+    members: list[SimulatedMembers] = field(default_factory=list)
 
     @property
     def now_ns(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
+from harness.model.consumer_contract import ConsumerCommand
 from harness.model.contract import AnyEvent, Close, Configure, Flush, LoadCommand
 from harness.model.dice import Dice
 from harness.model.rows import FaultRow, Frame
@@ -40,18 +41,38 @@ class SimulatedClient(Protocol):
         """Do all that is due, and process what the network delivered. Return when the next call is due, or None."""
 
 
+class SimulatedMember(Protocol):
+    """A consumer in virtual time: one member of a group. Calls return at once, and their results are events."""
+
+    @property
+    def trace(self) -> Sequence[Any]:
+        """What the client has decided so far, in order (channel A)."""
+
+    def call(self, command: ConsumerCommand) -> None:
+        """Let the application do one call, between two turns of its poll loop."""
+
+    def close(self, command: Close) -> None:
+        """Close within the command's ``timeout_ms``. The client reports nothing afterwards."""
+
+    def kill(self) -> None:
+        """End all connections, as the end of a process does. The client is not stepped any more."""
+
+    def step(self, now_ns: int) -> int | None:
+        """Do all that is due, and process what the network delivered. Return when the next call is due, or None."""
+
+
 @runtime_checkable
 class SimulatedClientKind(Protocol):
     """A client kind that can also run in simulated mode."""
 
     def simulated(
         self, settings: Configure, network: Network, clock: Clock, dice: Dice, tell: Tell
-    ) -> SimulatedClient | None:
+    ) -> SimulatedClient | SimulatedMember | None:
         """Start and configure a client.
 
         ``clock`` returns the virtual time in nanoseconds, ``dice`` replaces all other randomness, and ``tell`` takes
-        the client's events, the first of which is ``startup_complete``. Return None if the client refuses the settings,
-        after it has reported so in a ``fatal``.
+        the client's events, the first of which is ``startup_complete``. With the role consumer it is a member. Return
+        None if the client refuses the settings, after it has reported so in a ``fatal``.
         """
 
 

@@ -7,7 +7,6 @@ more can happen or because far too much does, is a harness-error that says so.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -16,19 +15,16 @@ from msgspec.structs import asdict, replace
 
 from harness.brokers.scripted.cluster import ScriptedCluster
 from harness.model.contract import (
-    WHOLE_OPS,
     AnyEvent,
     Close,
-    Configure,
     Configured,
     Fatal,
     Flush,
-    OpComplete,
     StartupComplete,
 )
 from harness.model.dice import Dice
 from harness.model.errors import ClientBroken, KafkaTrialError, UsageError
-from harness.model.evidence import PRODUCER, Evidence, passed_and_stopped
+from harness.model.evidence import Evidence, passed_and_stopped
 from harness.model.load import topic_names
 from harness.model.mode import Mode
 from harness.model.rows import Ending, FaultRow, LogRecord, Phases, TrialRecord
@@ -37,12 +33,14 @@ from harness.planning import client_settings, typed_settings, unavailable, valid
 from harness.planning.unavailable import NotOffered
 from harness.plugins import registry
 from harness.plugins.registry import client as client_kind
-from harness.plugins.workload import Config
+from harness.simulated.casting import Casting, ConfigNotAccepted
 from harness.simulated.injection import SimulatedInjector
 from harness.simulated.lane import SimulatedLane
+from harness.simulated.members import SimulatedMembers
 from harness.simulated.network import LANE, Network
-from harness.simulated.ports import SimulatedClient, SimulatedClientKind
-from harness.simulated.producers import SimulatedProducers, heard_as
+from harness.simulated.ports import SimulatedClientKind
+from harness.simulated.producers import SimulatedProducers
+from harness.simulated.results import Delivered, Results, Sent
 from harness.simulated.scheduler import NS_PER_MS, WALL_MS_AT_ZERO, Scheduler
 from harness.trial import script
 from harness.trial.patience import Patience, flush_timeout_ms
@@ -73,10 +71,6 @@ GRACE_MS = 10_000
 MAX_STEPS = 2_000_000
 
 
-class ConfigNotAccepted(KafkaTrialError):
-    """The client refuses its settings, or there are too few brokers: the trial is unsupported."""
-
-
 class SimulatedTrial:
     """One run of one :class:`TrialSpec`. ``run()`` always returns evidence, whatever happens.
 
@@ -97,13 +91,12 @@ class SimulatedTrial:
         self._history: list[AnyEvent] = []
         self._phases = Phases()
         self._log: Sequence[LogRecord] = ()
-        self._client: SimulatedProducers | None = None
+        self._client: SimulatedProducers | SimulatedMembers | None = None
+        self._results: Results = Sent() if self._workload.members is None else Delivered(self._topic)
         self._names = spec.workload.shape.names
+        self._casting = Casting(spec, run_id, self._topic, self._clock, self._hear, self._id)
         self._client_ns: int | None = None
         self._injector: SimulatedInjector | None = None
-        self._asked = 0
-        self._settled = 0
-        self._answered: Counter[int] = Counter()
         self._next_id = 1
         self._steps = 0
         self._fatal: Fatal | None = None
@@ -136,15 +129,17 @@ class SimulatedTrial:
         cluster = ScriptedCluster(version, addresses, dice, wall_ms_at_zero=WALL_MS_AT_ZERO)
         network = self._network = Network(self._scheduler, cluster, addresses)
         lane = SimulatedLane(network.proxies, cluster, self._topic, self._scheduler, network.rules)
+        self._lane = lane
         injector = self._injector = SimulatedInjector(spec.faults, lane, network)
         topics = topic_names(spec.workload.shape, self._topic)
         for topic in topics:
             cluster.create_topic(topic, spec.workload.partitions)
         injector.startup()
         self._start(network, ",".join(f"{host}:{port}" for host, port in addresses.values()))
-        self._lane = lane
         self._play(load_script(spec.workload))
         self._play(heal_script(flush_timeout_ms(spec.config)))
+        if isinstance(self._client, SimulatedMembers):
+            self._client.finish()
         self._client_ns = None
         self._until(lambda: not any(proxy.connections for proxy in network.proxies), LAST_ROWS_MS)
         self._log = [row for topic in topics for row in cluster.read_log(topic)]
@@ -159,34 +154,13 @@ class SimulatedTrial:
                 "client {client!r} cannot run in simulated mode",
                 client=spec.client.name,
             )
-        self._client = SimulatedProducers(
-            network,
-            {name: self._started(kind, name, config, network) for name in self._names},
-        )
+        assert self._lane is not None
+        self._client = self._casting.clients(kind, config, network, self._lane)
         needed = self._workload.features.get(spec.guarantee, str(spec.guarantee))
         told = next((event for event in self._history if isinstance(event, StartupComplete)), None)
         if told is not None and needed not in told.features:
             raise unavailable.feature(spec.client, needed)
         self._client_ns = self._scheduler.now_ns
-
-    def _started(
-        self, kind: SimulatedClientKind, name: str, config: Config, network: Network
-    ) -> SimulatedClient:
-        """Start and configure one producer."""
-        spec = self._spec
-        own = {**config, "client.id": name}
-        configure = Configure(self._id(), self._run_id, name, self._workload.role, own)
-        dice = Dice(spec.seed, f"{spec.scenario}/client" + ("" if name == PRODUCER else f"/{name}"))
-        hear = heard_as(self._names, name, self._hear)
-        client = kind.simulated(configure, network, self._clock, dice, hear)
-        if client is None:
-            raise ConfigNotAccepted(
-                "config-refused",
-                "{client} refuses its configuration: {message}",
-                client=spec.client,
-                message=self._fatal and self._fatal.message,
-            )
-        return client
 
     def _play(self, steps: Script) -> None:
         step = next(steps, None)
@@ -262,7 +236,7 @@ class SimulatedTrial:
     def _hand_over(self, numbers: range) -> None:
         assert self._client is not None
         command = self._workload.command(self._spec, self._run_id, self._topic, numbers)
-        self._asked += command.count
+        self._results.asked(command)
         producer = self._spec.workload.producer_of(numbers.start)
         self._client.load(producer, replace(command, id=self._id()))
         self._client_ns = self._scheduler.now_ns
@@ -275,23 +249,25 @@ class SimulatedTrial:
         else:
             self._client.close(command)
         self._client_ns = self._scheduler.now_ns
-        everyone = len(self._names)
-        self._until(lambda: self._answered[command.id] >= everyone, command.timeout_ms + GRACE_MS)
+        if isinstance(self._client, SimulatedMembers):
+            everyone = len(self._client.processes)
+            if isinstance(command, Flush):
+                self._until(self._is_settled, command.timeout_ms)
+                return
+        else:
+            everyone = len(self._names)
+        self._until(lambda: self._results.ends(command.id) >= everyone, command.timeout_ms + GRACE_MS)
 
     def _hear(self, event: AnyEvent) -> None:
         self._history.append(event)
         if self._injector is not None:
             self._injector.heard(event)
-        match event:
-            case OpComplete() if event.op not in WHOLE_OPS:
-                self._settled += len(event.records)
-            case OpComplete():
-                self._answered[event.id] += 1
-            case Fatal():
-                self._fatal = event
+        self._results.heard(event)
+        if isinstance(event, Fatal):
+            self._fatal = event
 
     def _is_settled(self) -> bool:
-        return self._settled >= self._asked
+        return self._results.settled
 
     def _id(self) -> int:
         self._next_id += 1
@@ -366,7 +342,9 @@ class SimulatedTrial:
             left_outs=dict.fromkeys(self._names, 0) if len(self._names) > 1 else {},
         )
         trace: tuple[Any, ...] = (
-            () if self._client is None or not self._spec.workload.is_traced else tuple(self._client.trace)
+            tuple(self._client.trace)
+            if isinstance(self._client, SimulatedProducers) and self._spec.workload.is_traced
+            else ()
         )
         return Evidence(record, tuple(self._history), frames, faults, tuple(self._log), trace, stopped)
 

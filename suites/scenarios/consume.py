@@ -6,7 +6,6 @@ from functools import partial
 from typing import Final
 
 from harness.model.dice import Dice
-from harness.model.mode import LIVE_ONLY
 from harness.model.spec import FaultSpec, OnFrame, Workload
 from harness.model.verdicts import Guarantee
 from suites.scenarios.effects import members
@@ -16,7 +15,7 @@ READ: Final = Workload(kind="consume", records=1_200, records_per_command=40, pa
 MOMENTS_MS: Final = (400, 1_800, 3_000)
 GUARANTEES: Final = (Guarantee.AT_LEAST_ONCE, Guarantee.AT_MOST_ONCE)
 
-_scenario = partial(situation, "consume", workload=READ, guarantees=GUARANTEES, modes=LIVE_ONLY)
+_scenario = partial(situation, "consume", workload=READ, guarantees=GUARANTEES)
 
 
 def _cuts(dice: Dice) -> tuple[FaultSpec, ...]:

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Final
 
 from harness.model.dice import Dice
-from harness.model.mode import LIVE_ONLY
 from harness.model.spec import AtTime, FaultSpec, Workload
 from harness.model.verdicts import Guarantee
 from suites.scenarios.effects import members
@@ -16,7 +15,7 @@ from suites.scenarios.situation import Schedule, situation
 READ: Final = Workload(kind="consume", records=2_400, records_per_command=60, params={"members": 2})
 GUARANTEES: Final = (Guarantee.AT_LEAST_ONCE, Guarantee.AT_MOST_ONCE)
 
-_scenario = partial(situation, "group", workload=READ, guarantees=GUARANTEES, modes=LIVE_ONLY)
+_scenario = partial(situation, "group", workload=READ, guarantees=GUARANTEES)
 
 
 def _once(kind: str, duration_ms: tuple[int, int], draw: Callable[[Dice], dict[str, int]]) -> Schedule:
@@ -34,8 +33,8 @@ def _either(dice: Dice) -> dict[str, int]:
 
 JOIN = _scenario(
     "join",
-    "A third member joins, reads for two seconds, and leaves.",
-    _once("member_join", (1_800, 2_400), lambda dice: {}),
+    "A third member joins, reads for four seconds, and leaves.",
+    _once("member_join", (4_000, 5_000), lambda dice: {}),
     members.moved,
     "E2E-DEL-04",
     "CSM-FET-02",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from harness.model.contract import Configure
     from harness.model.dice import Dice
     from harness.simulated.network import Network
-    from harness.simulated.ports import Clock, SimulatedClient, Tell
+    from harness.simulated.ports import Clock, SimulatedClient, SimulatedMember, Tell
 
 #: The name of the seeded defect with which the program runs. Only the mutants' client kinds set it.
 MUTANT = "KAFKA_TRIAL_MUTANT"
@@ -45,7 +45,7 @@ class Reference(AdapterSettings):
 
     def simulated(
         self, settings: Configure, network: Network, clock: Clock, dice: Dice, tell: Tell
-    ) -> SimulatedClient | None:
+    ) -> SimulatedClient | SimulatedMember | None:
         """Return the client in simulated mode. See :class:`harness.simulated.ports.SimulatedClientKind`."""
         from clients.adapters.reference.simulated import start
         from clients.seeding.table import components_of

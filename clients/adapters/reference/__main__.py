@@ -13,6 +13,8 @@ import msgspec
 
 from clients.adapters.python_lib.verifiable import Adapter, ConfigRefused, Result, run
 from clients.adapters.reference import MUTANT, project_version
+from clients.adapters.reference.consumer import ReferenceConsumer
+from clients.adapters.reference.consumer_features import FEATURES
 from clients.reference import KafkaProducer
 from clients.reference.config.producer_config import KEYS
 from clients.reference.errors import SendError
@@ -33,7 +35,7 @@ class ReferenceClient(Adapter):
     """An adapter for :class:`clients.reference.KafkaProducer`."""
 
     client_version = project_version()
-    features = ("producer", "idempotence", "trace")
+    features = ("producer", "idempotence", "trace", *FEATURES)
 
     def __init__(self, mutant: str, trace: Trace) -> None:
         self.client = f"mutant-{mutant}" if mutant else "reference"
@@ -78,10 +80,10 @@ def main(mutant: str, trace_file: str | None) -> None:
     everything that the witness saw.
     """
     if trace_file is None:
-        run(lambda: ReferenceClient(mutant, no_trace))
+        run(lambda: ReferenceClient(mutant, no_trace), ReferenceConsumer)
         return
     with Path(trace_file).open("wb", buffering=0) as file:
-        run(lambda: ReferenceClient(mutant, lambda event: _write(file, event)))
+        run(lambda: ReferenceClient(mutant, lambda event: _write(file, event)), ReferenceConsumer)
 
 
 def _write(file: FileIO, event: TraceEvent) -> None:

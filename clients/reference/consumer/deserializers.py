@@ -45,7 +45,7 @@ class TypedDeserializer:
         except (struct.error, ValueError) as error:
             raise SerializationError(
                 "not-deserializable",
-                "{deserializer} does not take these {count:byte}: {why} (topic {topic!r})",
+                "{deserializer} does not take a value of {count:,} bytes: {why} (topic {topic!r})",
                 deserializer=type(self).__name__,
                 count=len(data),
                 why=error,

@@ -18,7 +18,7 @@ from harness.model.spec import Plan, TrialSpec
 from harness.model.verdicts import Guarantee, Verdict
 from harness.plugins import registry
 from harness.simulated.network import Network
-from harness.simulated.ports import Clock, SimulatedClient, Tell
+from harness.simulated.ports import Clock, SimulatedClient, SimulatedMember, Tell
 from harness.simulated.trial import SimulatedTrial
 from suites.properties.delivery.schedules import REFERENCE, brought_about, trials
 from suites.properties.property import client_property, example
@@ -50,7 +50,7 @@ class Made:
 
     def simulated(
         self, settings: Configure, network: Network, clock: Clock, dice: Dice, tell: Tell
-    ) -> SimulatedClient | None:
+    ) -> SimulatedClient | SimulatedMember | None:
         """See :class:`harness.simulated.ports.SimulatedClientKind`."""
         return start("drawn", REFERENCE.version, self._components, settings, network, clock, dice, tell)
 

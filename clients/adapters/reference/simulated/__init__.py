@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from clients.adapters.reference.simulated.application import Application
 from clients.adapters.reference.simulated.client import SimulatedReference
+from clients.adapters.reference.simulated.consumer import SimulatedConsumer
 from clients.adapters.reference.simulated.events import Events
 from clients.adapters.reference.simulated.selector import SimulatedSelector
+from clients.reference.config import consumer_config
 from clients.reference.config.producer_config import KEYS, ProducerConfig
 from clients.reference.producer.producer import Components
 from harness.model.contract import Configure
@@ -31,10 +33,12 @@ def start(
     clock: Clock,
     dice: Dice,
     tell: Tell,
-) -> SimulatedReference | None:
+) -> SimulatedReference | SimulatedConsumer | None:
     """Return the client, started and configured. None if it rejects the settings, after a ConfigRefused event."""
     events = Events(clock(), tell)
     events.startup_complete(name, version)
+    if settings.role == "consumer":
+        return _consumer(settings, network, dice, events)
     known = {key: value for key, value in settings.config.items() if key in KEYS}
     try:
         config = (components.config if components else ProducerConfig).from_mapping(known)
@@ -43,3 +47,15 @@ def start(
         return None
     events.configured(settings, known)
     return SimulatedReference(config, network, dice, events, components)
+
+
+def _consumer(settings: Configure, network: Network, dice: Dice, events: Events) -> SimulatedConsumer | None:
+    known = {key: value for key, value in settings.config.items() if key in consumer_config.KEYS}
+    try:
+        config = consumer_config.ConsumerConfig.from_mapping(known)
+        consumer = SimulatedConsumer(config, network, dice, events)
+    except UsageError as error:
+        events.refused(str(error))
+        return None
+    events.configured(settings, known)
+    return consumer

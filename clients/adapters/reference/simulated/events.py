@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from clients.adapters.reference.consumer_features import FEATURES as OF_CONSUMER
+from clients.reference.consumer.consumer_record import ConsumerRecord
 from clients.reference.errors import SendError
 from clients.reference.producer.producer_batch import RecordMetadata
+from harness.model.consumer_contract import Consumed, OffsetsCommitted, Position, RecordsConsumed
 from harness.model.contract import (
     CONTRACT_VERSION,
     AnyEvent,
@@ -24,7 +28,7 @@ from harness.simulated.scheduler import NS_PER_MS, WALL_MS_AT_ZERO
 RESULTS_INTERVAL_NS = 20 * NS_PER_MS
 STATS_INTERVAL_NS = 1_000 * NS_PER_MS
 WALL_NS_AT_ZERO = WALL_MS_AT_ZERO * NS_PER_MS
-FEATURES = ["producer", "idempotence", "trace"]
+FEATURES = ["producer", "idempotence", "trace", *OF_CONSUMER]
 
 
 class Events:
@@ -46,6 +50,10 @@ class Events:
         self._seq += 1
         self._tell(event)
         return now_ns
+
+    def emit(self, kind: type[Any], **fields: Any) -> None:
+        """Report an event of this kind."""
+        self._event(kind, **fields)
 
     # Lifecycle
 
@@ -140,15 +148,56 @@ class Events:
                 offset=offset,
             )
 
+    # Consuming
+
+    def consumed(self, records: Sequence[ConsumerRecord], polled_ns: int) -> None:
+        """Report records that the application has processed, partition by partition."""
+        by_place: dict[tuple[str, int], list[ConsumerRecord]] = {}
+        for each in records:
+            by_place.setdefault((each.topic, each.partition), []).append(each)
+        parts = [
+            Consumed(
+                topic,
+                partition,
+                len(own),
+                own[0].offset,
+                own[-1].offset,
+                [each.offset for each in own],
+                [
+                    None if each.value is None else each.value.decode(errors="backslashreplace")
+                    for each in own
+                ],
+            )
+            for (topic, partition), own in by_place.items()
+        ]
+        self._event(RecordsConsumed, count=len(records), partitions=parts, polled_ns=polled_ns)
+
+    def committed(
+        self, offsets: Mapping[tuple[str, int], int], how: str, invoke_ns: int, error: str | None
+    ) -> None:
+        """Report the result of a commit."""
+        self._event(
+            OffsetsCommitted,
+            offsets=[Position(topic, partition, offset) for (topic, partition), offset in offsets.items()],
+            success=error is None,
+            how=how,
+            invoke_ns=invoke_ns,
+            complete_ns=self.now_ns,
+            error=error,
+        )
+
     # Clock
 
-    def beat(self, sent: int) -> int:
-        """Report the results and the heartbeat that are due. Return the next time that something is due."""
+    def beat(self, sent: int, completed: int | None = None) -> int:
+        """Report the results and the heartbeat that are due. Return the next time that something is due.
+
+        ``completed`` are the results that are not those of sends.
+        """
         now_ns, results_ns = self.now_ns, self._results_ns
         if results_ns is not None and results_ns <= now_ns:
             self.write()
             results_ns = None
         if self._stats_ns <= now_ns:
             self._stats_ns += STATS_INTERVAL_NS
-            self._event(Stats, sent=sent, completed=self._completed)
+            self._event(Stats, sent=sent, completed=self._completed if completed is None else completed)
         return self._stats_ns if results_ns is None or self._stats_ns < results_ns else results_ns

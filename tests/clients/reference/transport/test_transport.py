@@ -205,7 +205,9 @@ def test_slow_lookup_does_not_block_send(broker, producer, monkeypatch):
         assert go_on.wait(WAIT_S)
         return real(host, port)
 
-    monkeypatch.setattr(selector_module, "look_up", slow)  # not for the check of bootstrap.servers at the start
+    monkeypatch.setattr(
+        selector_module, "look_up", slow
+    )  # not for the check of bootstrap.servers at the start
     with producer(bootstrap_servers=f"localhost:{broker.port}", max_block_ms=10) as p:
         assert isinstance(p.send("t", b"too early").exception(WAIT_S), SendError)
         assert looking.wait(WAIT_S)

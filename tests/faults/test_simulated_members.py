@@ -1,0 +1,80 @@
+"""Faults that act on members of a group, in virtual time: each has its effect, and the group reads everything."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.judging.fault_activation import effects
+from harness.model.evidence import Evidence
+from harness.model.harness_events import GroupCommitted, MemberStarted
+from harness.model.rows import Ending
+from harness.model.spec import AtTime, ClientRef, FaultSpec, TrialSpec, Workload
+from harness.model.verdicts import Guarantee
+from harness.plugins import registry
+from harness.simulated.trial import SimulatedTrial
+from harness.workloads.consume import accounting
+from harness.workloads.consume.profile import consumer_config
+
+SLOW_MS = 700
+RECORDS = 120
+
+
+def tried(*faults: FaultSpec, seed: int = 1) -> Evidence:
+    trial = TrialSpec(
+        trial="t",
+        client=ClientRef("reference", registry.client("reference").default_version),
+        broker="scripted:4.3.1x3",
+        scenario="group/join",
+        guarantee=Guarantee.AT_LEAST_ONCE,
+        seed=seed,
+        workload=Workload(
+            kind="consume",
+            records=RECORDS,
+            records_per_command=10,
+            interval_ms=1_000,
+            partitions=4,
+            params={"members": 2},
+        ),
+        faults=faults,
+        config=consumer_config(Guarantee.AT_LEAST_ONCE, {}),
+    )
+    evidence = SimulatedTrial(trial, "run").run()
+    assert evidence.record.ending is Ending.COMPLETE, evidence.record.reason
+    return evidence
+
+
+@pytest.mark.twin("member_freeze", "member_join", "member_kill", "member_leave", "slow_processing")
+@pytest.mark.parametrize(
+    ("kind", "params", "processes"),
+    [
+        ("member_freeze", {}, 2),
+        ("member_join", {}, 3),
+        ("member_kill", {}, 3),
+        ("member_leave", {}, 3),
+        ("slow_processing", {"processing_ms": SLOW_MS}, 2),
+    ],
+)
+def test_a_fault_on_a_member_has_its_effect(kind, params, processes):
+    evidence = tried(FaultSpec(kind, AtTime(1_500), 8_000, params))
+
+    assert effects(evidence)[0].count > 0
+    assert sum(isinstance(event, MemberStarted) for event in evidence.history) == processes
+    assert accounting.missed(evidence) == []
+
+
+def test_a_calm_group_commits_what_it_was_given_once():
+    evidence = tried()
+
+    assert len(accounting.deliveries(evidence)) == RECORDS == len(evidence.acknowledged)
+    [stored] = [event for event in evidence.history if isinstance(event, GroupCommitted)]
+    assert sum(each.offset for each in stored.offsets) == RECORDS
+
+
+@settings(max_examples=10)
+@given(seed=st.integers(0, 2**32), at_ms=st.integers(0, 9_000), lasts_ms=st.integers(500, 9_000))
+def test_the_same_seed_gives_the_same_history(seed, at_ms, lasts_ms):
+    fault = FaultSpec("member_kill", AtTime(at_ms), lasts_ms, {"member": 1 + seed % 2})
+
+    assert tried(fault, seed=seed).history == tried(fault, seed=seed).history
