@@ -58,7 +58,7 @@ class ConfluentKafkaConsumer(ConsumerAdapter):
         self._most = int(config.get("max.poll.records", MAX_POLL_RECORDS))
         self._taken: list[Record] = []
         self._failure: Exception | None = None
-        #: Offsets of commits that are under way, and what learns of each result.
+        #: Offsets of commits in progress, and what learns of each result.
         self._commits: list[tuple[dict[Place, int], Callable[[Exception | None], None]]] = []
 
         def make(properties: dict[str, Any]) -> Any:

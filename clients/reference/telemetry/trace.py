@@ -290,7 +290,7 @@ class AssignmentApplied(TraceEvent, tag="assignment_applied", frozen=True, kw_on
 
 
 class PartitionsGivenUp(TraceEvent, tag="partitions_given_up", frozen=True, kw_only=True):
-    """The listener was told of partitions, and they are no longer read. ``lost`` if others may own them already."""
+    """The listener knows of partitions that are no longer read. ``lost`` if others may own them already."""
 
     partitions: list[str]
     lost: bool

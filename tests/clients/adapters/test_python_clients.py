@@ -65,7 +65,7 @@ def test_reference_client_writes_a_trace_event_before_it_continues(tmp_path, mon
 
     # The program creates its client itself, and must do so without commands on stdin.
     monkeypatch.setattr(reference_program, "ReferenceClient", Deciding)
-    monkeypatch.setattr(reference_program, "run", lambda make: make())
+    monkeypatch.setattr(reference_program, "run", lambda make, _consumer: make())
     reference_program.main("", str(told))
     assert msgspec.json.decode(*seen, type=ReconnectBackoff) == event
 

@@ -121,7 +121,7 @@ class AsyncConsumerAdapter(ConsumerAdapter):
         raise NotImplementedError
 
     async def on_commit(self, offsets: Mapping[Place, int]) -> None:
-        """See :meth:`ConsumerAdapter.commit`. A commit that nobody waits for is the same coroutine."""
+        """See :meth:`ConsumerAdapter.commit`. An asynchronous commit is the same coroutine."""
         raise NotImplementedError
 
     async def on_seek(self, place: Place, offset: int) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Closing:
-    """The first request to close decides. Whoever is first, application or timer, writes the last events."""
+    """The first request to close decides. The first of application and timer writes the last events."""
 
     def __init__(self, output: Output) -> None:
         self._output = output

@@ -10,7 +10,7 @@ UNKNOWN_MEMBER_ID = ""
 
 
 class Generation(NamedTuple):
-    """A generation, the member's id in it, and the assignor that the group chose. The defaults are those of nobody."""
+    """A generation, the member's id in it, and the assignor that the group chose. The defaults mean no member."""
 
     id: int = NO_GENERATION_ID
     member_id: str = UNKNOWN_MEMBER_ID

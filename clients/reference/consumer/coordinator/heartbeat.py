@@ -13,7 +13,7 @@ from clients.reference.ports import Jitter
 
 
 class Heartbeat:
-    """The times of one member. All of them start anew when it has joined."""
+    """The times of one member. All of them start again when it has joined."""
 
     def __init__(self, config: ConsumerConfig, clock: Clock, jitter: Jitter) -> None:
         self._config = config

@@ -3,7 +3,7 @@
 A full request lists every partition and creates a session. The following ones carry the session's id, an epoch that
 rises by one, and only what changed: partitions that are new or whose position moved, and those to forget. After any
 doubt (an error, a lost response, a response that does not fit) the next request is full again, and closes the old
-session. From Fetch version 13 on, topics are identified by id; a topic that was created anew is first forgotten under
+session. From Fetch version 13 on, topics are identified by id; a topic that was created again is first forgotten under
 its old id.
 """
 
@@ -166,7 +166,7 @@ class FetchSessionHandler:
     def _fits(self, answer: FetchAnswer) -> bool:
         """Return whether the response has the partitions of the session: all of them if the request was full.
 
-        A broker that throttles answers a full request without partitions, and that is no response either (KIP-219).
+        A broker that throttles answers a full request without partitions, which is not a response either (KIP-219).
         """
         known = answer.partitions.keys() <= self._partitions.keys()
         if answer.version >= BY_ID_LOWEST:

@@ -1,7 +1,7 @@
 """Validation of positions: after a change of leader, is what was read still in the log (CSM-FET-07, KIP-320)?
 
 The leader is asked where the epoch of the last record that was read ends in its log. If that is before the position,
-an unclean election has truncated the log. Nothing of the partition is fetched meanwhile.
+an unclean election has truncated the log. The partition is not fetched meanwhile.
 """
 
 from __future__ import annotations

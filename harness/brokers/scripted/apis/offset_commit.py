@@ -1,4 +1,4 @@
-"""OffsetCommit: a member, or somebody outside of every group, stores the offsets to continue from."""
+"""OffsetCommit: a member, or a client outside of every group, stores the offsets to continue from."""
 
 from __future__ import annotations
 

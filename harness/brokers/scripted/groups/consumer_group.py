@@ -1,4 +1,4 @@
-"""A group of KIP-848: members with epochs, a target assignment, and how each member comes to its target.
+"""A group of KIP-848: members with epochs, a target assignment, and how each member reaches its target.
 
 ``ConsumerGroup`` and ``CurrentAssignmentBuilder`` in Kafka. A member gives up partitions before its epoch rises, and
 gets no partition that another member still has.

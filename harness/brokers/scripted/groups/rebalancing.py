@@ -51,7 +51,7 @@ class Rebalancing:
     def expect_heartbeat(
         self, group: ClassicGroup, member: ClassicMember, within_ms: int | None = None
     ) -> None:
-        """Remove the member if nothing is heard of it in time."""
+        """Remove the member if it sends nothing in time."""
         cancel(member.heartbeat)
         delay_ms = member.session_timeout_ms if within_ms is None else within_ms
         member.heartbeat = self.after(delay_ms, lambda _: self._expire(group, member))
@@ -88,7 +88,7 @@ class Rebalancing:
     # Joining.
 
     def rebalance_or_complete(self, group: ClassicGroup) -> None:
-        """Begin a rebalance, or go on with the one that is under way."""
+        """Begin a rebalance, or continue the one in progress."""
         if group.is_in(ClassicState.PREPARING):
             self.complete_if_all_joined(group)
         else:
@@ -129,7 +129,7 @@ class Rebalancing:
         group.join_timer = self.after(group.rebalance_timeout_ms, lambda _: self.complete_join(group))
 
     def complete_if_all_joined(self, group: ClassicGroup) -> None:
-        """Begin the next generation if nobody is missing. The first rebalance of a group always waits."""
+        """Begin the next generation if no member is missing. The first rebalance of a group always waits."""
         is_initial = group.previous is ClassicState.EMPTY
         if group.is_in(ClassicState.PREPARING) and not is_initial and group.has_all_joined:
             self.complete_join(group)

@@ -55,7 +55,7 @@ def _alike(members: Mapping[str, Subscriber], topics: Mapping[UUID, int]) -> dic
 
 
 def _unlike(members: Mapping[str, Subscriber], topics: Mapping[UUID, int]) -> dict[str, Assignment]:
-    """Keep what is held, give the rest to whoever has least, and then level members that differ by more than one."""
+    """Keep what is held, give the rest to the members with least, and then level those that differ by more than one."""
     own: dict[str, set[Partition]] = {member_id: set() for member_id in members}
     readers: dict[UUID, list[str]] = {
         topic: [member_id for member_id in sorted(members) if topic in members[member_id].topics]

@@ -44,7 +44,7 @@ class Odd(Diary):
 
 @pytest.mark.parametrize("choice", [-1, 3, None, True, ZeroDivisionError("mine")])
 def test_failing_partitioner_makes_send_raise(producer, choice):
-    """PRD-ISP-06: outside of any lock, with nothing buffered, and the interceptors hear of it."""
+    """PRD-ISP-06: outside of any lock, with nothing buffered, and the interceptors learn of it."""
     diary, odd = Diary(), Odd(choice)
     expected = type(choice) if isinstance(choice, Exception) else IllegalStateError
     with producer(partitioner_class=odd, interceptor_classes=[diary]) as p:
@@ -74,7 +74,7 @@ def test_partitioner_runs_without_the_lock(producer):
 
 
 def test_partitioner_in_a_callback_does_not_wait_for_metadata(producer):
-    """The I/O thread that runs the callback is the one that would get the metadata: Java waits for it in vain."""
+    """The I/O thread that runs the callback is the one that would get the metadata: Java waits without success."""
     futures: list[Any] = []
     told = Event()
 

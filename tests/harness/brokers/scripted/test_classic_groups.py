@@ -334,7 +334,7 @@ STEPS = st.lists(
 @settings(max_examples=300)
 @given(STEPS)
 def test_any_life_of_a_group_keeps_to_its_states(client, steps):
-    """Generations only grow, at most one member leads, nothing waits for ever, and every move is one of Kafka's.
+    """Generations only grow, at most one member leads, nothing waits forever, and every move is one of Kafka's.
 
     A generation that was not stored is lost when the coordinator moves. A broker reads no further request of a member
     while one waits, so the members send none.
