@@ -26,21 +26,15 @@ class MemberFault(Fault):
     seen_by: tuple[str, ...] = ("client", "broker")
     params: tuple[FaultParam, ...] = (MEMBER,)
     modes = BOTH_MODES
+    of_members = True
 
     def members(self, lane: LiveLane) -> Members:
-        """Return the group's processes. Raise KafkaTrialError if the clients produce."""
-        if lane.members is None:
-            raise KafkaTrialError(
-                "fault-without-group", "fault {fault} needs a workload whose clients consume", fault=self.name
-            )
+        """Return the group's processes."""
+        assert lane.members is not None  # harness/planning/validate_group
         return lane.members
 
     def simulated(self, lane: SimulatedLane) -> SimulatedMembers:
-        """Return the group's processes in simulated mode. Raise KafkaTrialError if the clients produce."""
-        if not lane.members:
-            raise KafkaTrialError(
-                "fault-without-group", "fault {fault} needs a workload whose clients consume", fault=self.name
-            )
+        """Return the group's processes in simulated mode."""
         return lane.members[0]
 
     def chosen(self, spec: FaultSpec, alive: tuple[str, ...]) -> str:

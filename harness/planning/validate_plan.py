@@ -15,7 +15,7 @@ from harness.model.mode import Mode
 from harness.model.path_names import folder_name
 from harness.model.payload import SHORT_BYTES
 from harness.model.spec import Plan, TrialSpec
-from harness.planning import own_commands, own_load, typed_settings, validate_faults
+from harness.planning import own_commands, own_load, typed_settings, validate_faults, validate_group
 from harness.plugins.registry import scenario, workload
 
 #: Kafka's own bound for an ``int`` setting.
@@ -86,6 +86,7 @@ def check_workload(spec: TrialSpec) -> None:
             )
     workload(load.kind).values(load.params)
     _check_load(spec)
+    validate_group.check(spec)
     most = evidence_limit(load).base
     if (needed := _evidence_bytes(spec)) > most:
         raise UsageError(

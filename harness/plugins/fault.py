@@ -194,6 +194,8 @@ class Fault:
     starts_nodes: bool = False
     #: True if it acts on the single frames that the spec selects.
     of_frames: bool = False
+    #: True if it acts on the members of a group: the trial's clients must consume.
+    of_members: bool = False
     #: What :meth:`effects` counts, worded to follow the number.
     shown_by: str = ""
 

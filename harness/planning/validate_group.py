@@ -1,0 +1,40 @@
+"""What a trial whose clients consume cannot have, and what only such a trial can have. Pure."""
+
+from __future__ import annotations
+
+from harness.limits.meter import TEXT_CHARS
+from harness.model.errors import UsageError
+from harness.model.spec import TrialSpec
+from harness.plugins import registry
+
+
+def check(spec: TrialSpec) -> None:
+    """Raise UsageError for a load that a group cannot report, or a fault that needs a group and has none.
+
+    A member reports the value of each record in full, so that a changed one is noticed.
+    """
+    load = spec.workload
+    if registry.workload(load.kind).members is None:
+        for fault in spec.faults:
+            if getattr(registry.fault(fault.kind), "of_members", False):
+                raise UsageError(
+                    "fault-without-group",
+                    "fault {fault!r} acts on members of a group, and the clients of trial {trial!r} produce",
+                    fault=fault.kind,
+                    trial=spec.trial,
+                )
+        return
+    if load.shape.is_split:
+        raise UsageError(
+            "group-with-split-load",
+            "the load of trial {trial!r} has several producers or topics, but its clients consume",
+            trial=spec.trial,
+        )
+    if load.largest_bytes > (most := TEXT_CHARS.base):
+        raise UsageError(
+            "records-too-large-to-report",
+            "the values of trial {trial!r} have up to {largest:,} characters; a consumer reports at most {most:,}",
+            trial=spec.trial,
+            largest=load.largest_bytes,
+            most=most,
+        )
