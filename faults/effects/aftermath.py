@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from faults.effects import fetching
 from faults.effects.span import is_target, span_of
 from faults.kind import GRACE_NS
 from harness.model.evidence import Evidence
@@ -53,6 +54,8 @@ def new_partitions(row: FaultRow, evidence: Evidence, known_within_ns: int) -> i
 
 def trimmed(row: FaultRow, evidence: Evidence) -> int:
     """Count the partitions whose log lost batches from before the fault, and none from after it."""
+    if fetching.reads(evidence):
+        return fetching.trimmed(row, evidence)
     span = span_of(row)
     if span is None:
         return 0

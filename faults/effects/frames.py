@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from faults.effects import fetching
 from faults.effects.cuts import ended
 from faults.effects.span import final_ns, is_target, span_of
-from faults.effects.waits import SCATTER_NS, TIMES_USUAL, usual
+from faults.effects.waits import SCATTER_NS, usual
 from faults.kind import GRACE_NS
 from harness.model.evidence import Evidence
 from harness.model.exchanges import Connection, connections, ways
@@ -18,7 +19,10 @@ def unheard(row: FaultRow, evidence: Evidence) -> int:
     """Count the Produce answers that passed the witness during the fault and that the client did not use.
 
     Its result for those records was not ok, or came from a later answer, after the answer's connection had ended.
+    Of a client that reads, count the connections of :func:`faults.effects.fetching.unheard`.
     """
+    if fetching.reads(evidence):
+        return fetching.unheard(row, evidence)
     span = span_of(row)
     return sum(
         span is not None
@@ -31,6 +35,8 @@ def unheard(row: FaultRow, evidence: Evidence) -> int:
 
 def held_back(row: FaultRow, evidence: Evidence) -> int:
     """Like :func:`unheard`, but also count answers whose result the client gave only when the fault released them."""
+    if fetching.reads(evidence):
+        return fetching.held_back(row, evidence)
     span = span_of(row)
     if span is None:
         return 0
@@ -48,11 +54,13 @@ def held_back(row: FaultRow, evidence: Evidence) -> int:
 
 
 def unanswered(row: FaultRow, evidence: Evidence) -> int:
-    """Count the requests that reached the fault's brokers and got no answer before it ended."""
+    """Count the requests that reached the fault's brokers and got no answer before it ended.
+
+    A request counts only if the fault lasted longer than a broker may let it rest (a long poll, a rebalance).
+    """
     span = span_of(row)
     if span is None:
         return 0
-    least_ns = TIMES_USUAL * usual(evidence).broker_ns + SCATTER_NS
     last_ns = min(span.due_ns, final_ns(evidence))
     return sum(
         span.begin_ns <= exchange.request.t_ns <= last_ns - least_ns
@@ -62,6 +70,7 @@ def unanswered(row: FaultRow, evidence: Evidence) -> int:
         for each in connections(evidence).values()
         if is_target(row.spec, each.broker)
         for exchange in each.exchanges
+        for least_ns in (fetching.stands_out_ns(evidence, exchange.request),)
     )
 
 

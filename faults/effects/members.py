@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from harness.model.consumer_contract import PartitionsAssigned, RecordsConsumed
+from harness.model.consumer_contract import ConsumerError, PartitionsAssigned, RecordsConsumed
 from harness.model.contract import OpComplete, Stats
 from harness.model.evidence import Evidence
-from harness.model.harness_events import MemberFrozen, MemberKilled, MemberStarted
+from harness.model.harness_events import MemberFrozen, MemberKilled, MemberStarted, RecordsWritten
 from harness.model.rows import FaultRow
 
 #: How long after the fault's end a consequence still counts: the longest session or rebalance timeout of the profile.
 AFTER_NS = 20_000_000_000
+#: How long a record takes at most to reach a member that nothing keeps from it.
+IN_TIME_NS = 500_000_000
 
 
 def rebalanced(row: FaultRow, evidence: Evidence) -> int:
@@ -72,6 +74,50 @@ def slow_turns(row: FaultRow, evidence: Evidence, processing_ms: int) -> int:
         and event.mono_ns - event.polled_ns >= processing_ms * 1_000_000
         for event in evidence.history
     )
+
+
+def interrupted(row: FaultRow, evidence: Evidence) -> int:
+    """Count exceptions that an application got from a call after the fault began, and survived."""
+    began_ns, until_ns = _span(row)
+    return sum(
+        isinstance(event, ConsumerError) and began_ns <= event.mono_ns <= until_ns
+        for event in evidence.history
+    )
+
+
+def read_again(row: FaultRow, evidence: Evidence) -> int:
+    """Count records that the same process had reported before the fault and that it took again afterwards."""
+    if row.effective_ns is None:
+        return 0
+    began_ns, _ = row.effective_ns
+    before: set[tuple[str, str, int, int]] = set()
+    again: set[tuple[str, str, int, int]] = set()
+    for event in evidence.history:
+        if isinstance(event, RecordsConsumed):
+            for part in event.partitions:
+                places = {
+                    (str(event.producer), part.topic, part.partition, offset) for offset in part.offsets
+                }
+                if event.polled_ns < began_ns:
+                    before |= places
+                else:
+                    again |= places & before
+    return len(again)
+
+
+def withheld(row: FaultRow, evidence: Evidence) -> int:
+    """Count records that were written during the fault, some time before its end, and that no member got until then."""
+    if row.effective_ns is None:
+        return 0
+    began_ns, ended_ns = row.effective_ns
+    got: set[tuple[int, int]] = set()
+    written: set[tuple[int, int]] = set()
+    for event in evidence.history:
+        if isinstance(event, RecordsConsumed) and event.polled_ns < ended_ns:
+            got.update((part.partition, offset) for part in event.partitions for offset in part.offsets)
+        elif isinstance(event, RecordsWritten) and began_ns <= event.invoke_ns <= ended_ns - IN_TIME_NS:
+            written.update(zip(event.partitions, event.offsets, strict=True))
+    return len(written - got)
 
 
 def _span(row: FaultRow) -> tuple[int, int]:

@@ -44,7 +44,7 @@ class DroppedResponse(Fault):
     name = "dropped_response"
     summary = "requests are applied and their responses discarded; then the connections are closed"
     seen_by = ("client", "witness")
-    shown_by = "Produce answers passed, and the client did without them"
+    shown_by = "answers passed, and the client did without them"
     modes = BOTH_MODES
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:

@@ -2,8 +2,10 @@
 
 ## What it does
 The next ``count`` responses of the API ``api`` carry the error ``code``: for every partition that they cover or, for
-Produce, for ``partition`` alone. The request is not executed, unless ``after_append`` is 1: then Produce has
-appended the batch first. Responses that are left over when the fault ends are no longer changed.
+Produce, for ``partition`` alone. A Fetch response with the error of a session carries it as a whole. One without
+records has no place for another error; it passes unchanged, and counts. The request is not executed, unless
+``after_append`` is 1: then Produce has appended the batch first. Responses that are left over when the fault ends are
+no longer changed.
 
 ## What it probes
 How the client handles each code: whether it retries with fresh metadata or a new producer id, fails the record, or
@@ -39,7 +41,7 @@ from harness.plugins.fault import FaultKind, FaultParam, LiveLane, toxic_name
 from harness.simulated.lane import SimulatedLane
 from harness.wire.apis import Api, api_name
 from harness.witness.actions import changed
-from harness.witness.rewrites import error_code
+from harness.witness.rewrites import error_code, fetch_error
 
 
 class ErrorResponse(WitnessFault):
@@ -84,8 +86,9 @@ class ErrorResponse(WitnessFault):
         values = self.values(spec)
         partition = None if values["partition"] == -1 else values["partition"]
         match = FrameMatch(api_name(values["api"]), "response", count=values["count"], partition=partition)
-        action = changed(error_code(values["code"], partition))
-        lane.witness.arm(toxic_name(spec), match, action, spec.brokers)
+        is_fetch = values["api"] == Api.FETCH
+        change = fetch_error(values["code"]) if is_fetch else error_code(values["code"], partition)
+        lane.witness.arm(toxic_name(spec), match, changed(change), spec.brokers)
 
     async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Stop injecting the error."""

@@ -40,7 +40,7 @@ class LateResponse(HeldBack):
     name = "late_response"
     summary = "answers are held back for the duration, then all arrive"
     seen_by = ("client", "witness")
-    shown_by = "Produce answers passed, and the client got the results later or did without them"
+    shown_by = "answers passed, and the client got the results later or did without them"
     stream = "downstream"
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from faults.effects import waits
+from faults.effects import fetching, waits
 from harness.model.errors import UsageError
 from harness.model.evidence import Evidence
 from harness.model.mode import BOTH_MODES, Mode
@@ -111,6 +111,7 @@ class Latency(Fault):
             late += waits.later_there(row, evidence, lambda _: delays["upstream"] * NS_PER_MS)
         if "downstream" in delays:
             late += waits.later_back(row, evidence, lambda _: delays["downstream"] * NS_PER_MS)
+        late = late or fetching.later(row, evidence, sum(delays.values()) * NS_PER_MS)
         return late or waits.held_up(row, evidence)
 
     def _delays(self, spec: FaultSpec) -> dict[str, int]:

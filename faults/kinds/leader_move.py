@@ -38,6 +38,13 @@ from harness.plugins.cluster import Cluster
 from harness.plugins.fault import FaultKind, LiveLane
 from harness.simulated.lane import SimulatedLane
 
+#: The answers of a broker that does not lead a partition, or not in the epoch that the client names.
+OF_LEADERS = (
+    ErrorCode.not_leader_or_follower,
+    ErrorCode.fenced_leader_epoch,
+    ErrorCode.unknown_leader_epoch,
+)
+
 
 async def move_on(cluster: Cluster, topic: str, node_ids: Collection[int]) -> None:
     """Move each partition of ``topic`` that one of ``node_ids`` leads to the next broker that is up."""
@@ -56,7 +63,7 @@ class LeaderMove(BrokerFault):
     summary = "partitions go to another leader, in a new epoch, and stay there"
     seen_by = ("witness",)
     lingers_s = 0.0
-    shown_by = "answers reported NOT_LEADER_OR_FOLLOWER, or partitions continued at another broker"
+    shown_by = "answers reported another leader or epoch, or partitions continued at another broker"
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Move the leaders."""
@@ -78,7 +85,7 @@ class LeaderMove(BrokerFault):
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
         """See ``shown_by``."""
-        refused = frames.told(row, evidence, (ErrorCode.not_leader_or_follower,))
+        refused = frames.told(row, evidence, OF_LEADERS)
         return refused + aftermath.moved(row, evidence)
 
 

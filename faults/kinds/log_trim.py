@@ -56,8 +56,8 @@ class LogTrim(BrokerFault):
             lane.cluster.trim(lane.topic, partition)
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Count the Produce responses during the fault. Each carries a log start offset, but no row records it."""
-        return sum(1 for _ in responses(row, frames, Api.PRODUCE))
+        """Count the answers about partitions during the fault. They carry a log start offset, but no row records it."""
+        return sum(1 for api in (Api.PRODUCE, Api.FETCH) for _ in responses(row, frames, api))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
         """See ``shown_by``."""

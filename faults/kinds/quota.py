@@ -33,7 +33,8 @@ from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import FaultKind, FaultParam, LiveLane, passed, toxic_name
 
-RATE = "producer_byte_rate"
+#: The quotas by the value of ``fetched``.
+RATES = ("producer_byte_rate", "consumer_byte_rate")
 
 
 class Quota(BrokerFault):
@@ -48,22 +49,25 @@ class Quota(BrokerFault):
     shown_by = "answers contained a throttle time"
     modes = LIVE_ONLY
     params: tuple[FaultParam, ...] = (
-        FaultParam(
-            "bytes_per_s", 10_000, 1, 1_000_000_000, "how much a client id may produce on each broker"
-        ),
+        FaultParam("bytes_per_s", 10_000, 1, 1_000_000_000, "how much a client id may send to each broker"),
+        FaultParam("fetched", 0, 0, 1, "1: the quota is for what brokers send to the client id"),
     )
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Set the quota."""
-        rate = self.values(spec)["bytes_per_s"]
-        await wanted(lane.cluster, RATE).put(
-            toxic_name(spec), rate, lambda rate: lane.cluster.alterations.alter_quota(RATE, rate)
+        values = self.values(spec)
+        name = RATES[values["fetched"]]
+        await wanted(lane.cluster, name).put(
+            toxic_name(spec),
+            values["bytes_per_s"],
+            lambda rate: lane.cluster.alterations.alter_quota(name, rate),
         )
 
     async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Remove the quota."""
-        await wanted(lane.cluster, RATE).take_back(
-            toxic_name(spec), lambda rate: lane.cluster.alterations.alter_quota(RATE, rate)
+        name = RATES[self.values(spec)["fetched"]]
+        await wanted(lane.cluster, name).take_back(
+            toxic_name(spec), lambda rate: lane.cluster.alterations.alter_quota(name, rate)
         )
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from kio.schema.errors import ErrorCode
-from kio.static.primitive import i32Timedelta, i64
+from kio.static.primitive import Records, i32, i32Timedelta, i64
 
 from harness.text.sentences import Coded
 from harness.wire.apis import Api
@@ -25,6 +25,21 @@ Change = Callable[[Any], Any]
 _CORRELATION_BYTES: Final = 4
 #: The values of a broker's response for fields of an action that failed.
 _NOT_DONE: Final[Mapping[str, Any]] = {"base_offset": i64(-1), "log_append_time": None}
+
+#: The errors of a fetch session: it is unknown, of another epoch, or of other topic ids.
+_OF_SESSIONS: Final = (
+    ErrorCode.fetch_session_id_not_found,
+    ErrorCode.invalid_fetch_session_epoch,
+    ErrorCode.fetch_session_topic_id_error,
+)
+#: The values of a broker's response for fields of a partition that was not read.
+_UNREAD: Final[Mapping[str, Any]] = {
+    "high_watermark": i64(-1),
+    "last_stable_offset": i64(-1),
+    "log_start_offset": i64(-1),
+    "aborted_transactions": None,
+    "records": Records(b""),
+}
 
 
 class CannotRewrite(Coded, ValueError):
@@ -59,6 +74,30 @@ def error_code(code: int, partition: int | None = None, was: int | None = None) 
             changed["error_code"] = ErrorCode(code)
             changed |= {name: value for name, value in _NOT_DONE.items() if code and name in values}
         return replace(part, **changed)
+
+    return fail
+
+
+def fetch_error(code: int) -> Change:
+    """Return the change that makes a Fetch response report ``code``, as a broker does.
+
+    The error of a session (KIP-227) is that of the whole response, which then has no partitions. Any other error is
+    that of each partition in the response, which then has no records. A response of a session that does not exist, or
+    without partitions, cannot have the error: CannotRewrite.
+    """
+
+    def fail(message: Any) -> Any:
+        if code in _OF_SESSIONS:
+            if not getattr(message, "session_id", 0):
+                raise CannotRewrite("no-fetch-session", "it belongs to no fetch session")
+            return replace(message, error_code=ErrorCode(code), session_id=i32(0), responses=())
+        if not any(topic.partitions for topic in message.responses):
+            raise CannotRewrite("no-fetched-partition", "it has no partition")
+        topics = tuple(
+            replace(topic, partitions=tuple(_unread(part, code) for part in topic.partitions))
+            for topic in message.responses
+        )
+        return replace(message, responses=topics)
 
     return fail
 
@@ -109,6 +148,12 @@ def unsupported_version(payload: bytes) -> bytes:
         message_class(Api.API_VERSIONS, 0, "response"), error_code=ErrorCode.unsupported_version, api_keys=()
     )
     return encode_response(answer, correlation_id)[SIZE_BYTES:]
+
+
+def _unread(part: Any, code: int) -> Any:
+    names = {field.name for field in fields(part)}
+    unread = {name: value for name, value in _UNREAD.items() if name in names}
+    return replace(part, error_code=ErrorCode(code), **unread)
 
 
 def _each(value: Any, change: Change) -> Any:

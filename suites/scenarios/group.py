@@ -7,13 +7,23 @@ from functools import partial
 from typing import Final
 
 from harness.model.dice import Dice
+from harness.model.mode import LIVE_ONLY
 from harness.model.spec import AtTime, FaultSpec, Workload
 from harness.model.verdicts import Guarantee
+from harness.plugins.scenario import Config
+from suites.scenarios.consume import READING
 from suites.scenarios.effects import members
 from suites.scenarios.situation import Schedule, situation
 
 READ: Final = Workload(kind="consume", records=2_400, records_per_command=60, params={"members": 2})
+STATIC: Final = Workload(
+    kind="consume", records=2_400, records_per_command=60, params={"members": 2, "static": 1}
+)
 GUARANTEES: Final = (Guarantee.AT_LEAST_ONCE, Guarantee.AT_MOST_ONCE)
+#: The group whose members give up only the partitions that go to others.
+COOPERATIVE: Final[Config] = {"partition.assignment.strategy": "cooperative-sticky"}
+#: The group whose coordinator assigns (KIP-848).
+NEW_PROTOCOL: Final[Config] = {"group.protocol": "consumer"}
 
 _scenario = partial(situation, "group", workload=READ, guarantees=GUARANTEES)
 
@@ -27,6 +37,19 @@ def _once(kind: str, duration_ms: tuple[int, int], draw: Callable[[Dice], dict[s
     return drawn
 
 
+def _join_with(kind: str, **params: int) -> Schedule:
+    """Return a schedule in which a fault acts on the first member while another one joins."""
+
+    def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
+        at_ms = dice.between(400, 900)
+        return (
+            FaultSpec(kind, AtTime(at_ms), 5_000, params),
+            FaultSpec("member_join", AtTime(at_ms + 200), dice.between(4_000, 5_000)),
+        )
+
+    return drawn
+
+
 def _either(dice: Dice) -> dict[str, int]:
     return {"member": dice.between(1, 2)}
 
@@ -36,9 +59,7 @@ JOIN = _scenario(
     "A third member joins, reads for four seconds, and leaves.",
     _once("member_join", (4_000, 5_000), lambda dice: {}),
     members.moved,
-    "E2E-DEL-04",
-    "CSM-FET-02",
-    "CSM-OFC-06",
+    *READING,
 )
 
 KILL = _scenario(
@@ -46,9 +67,7 @@ KILL = _scenario(
     "One of two members is killed, and its successor joins later.",
     _once("member_kill", (1_500, 2_500), _either),
     members.moved,
-    "E2E-DEL-04",
-    "CSM-FET-02",
-    "CSM-OFC-06",
+    *READING,
 )
 
 LEAVE = _scenario(
@@ -56,9 +75,7 @@ LEAVE = _scenario(
     "One of two members closes, and its successor joins later.",
     _once("member_leave", (1_500, 2_500), _either),
     members.moved,
-    "E2E-DEL-04",
-    "CSM-FET-02",
-    "CSM-OFC-06",
+    *READING,
 )
 
 FREEZE = _scenario(
@@ -66,9 +83,7 @@ FREEZE = _scenario(
     "One of two members is stopped for longer than its session lasts, and then continued.",
     _once("member_freeze", (8_000, 9_000), _either),
     members.moved,
-    "E2E-DEL-04",
-    "CSM-FET-02",
-    "CSM-OFC-06",
+    *READING,
 )
 
 SLOW_PROCESSING = _scenario(
@@ -76,9 +91,7 @@ SLOW_PROCESSING = _scenario(
     "One of two members works a second on each turn, which is less than it may.",
     _once("slow_processing", (4_000, 5_000), lambda dice: {**_either(dice), "processing_ms": 1_000}),
     members.slow_turns,
-    "E2E-DEL-04",
-    "CSM-FET-02",
-    "CSM-OFC-06",
+    *READING,
 )
 
 LATE_POLL = _scenario(
@@ -86,8 +99,123 @@ LATE_POLL = _scenario(
     "One of two members works longer than max.poll.interval.ms on one turn.",
     _once("slow_processing", (6_000, 7_000), lambda dice: {**_either(dice), "processing_ms": 7_000}),
     members.moved,
-    "E2E-DEL-04",
-    "CSM-FET-02",
-    "CSM-OFC-06",
+    *READING,
     config={"max.poll.interval.ms": 5_000},
+)
+
+JOIN_COOPERATIVE = _scenario(
+    "join-cooperative",
+    "A third member joins a group of cooperative-sticky members, and leaves.",
+    _once("member_join", (4_000, 5_000), lambda dice: {}),
+    members.moved,
+    *READING,
+    config=COOPERATIVE,
+)
+
+JOIN_NEW_PROTOCOL = _scenario(
+    "join-new-protocol",
+    "A third member joins a group whose coordinator assigns, and leaves.",
+    _once("member_join", (4_000, 5_000), lambda dice: {}),
+    members.moved,
+    *READING,
+    config=NEW_PROTOCOL,
+    modes=LIVE_ONLY,
+)
+
+KILL_COOPERATIVE = _scenario(
+    "kill-cooperative",
+    "One of two cooperative-sticky members is killed, and its successor joins later.",
+    _once("member_kill", (1_500, 2_500), _either),
+    members.moved,
+    *READING,
+    config=COOPERATIVE,
+)
+
+KILL_NEW_PROTOCOL = _scenario(
+    "kill-new-protocol",
+    "One of two members is killed in a group whose coordinator assigns, and its successor joins later.",
+    _once("member_kill", (1_500, 2_500), _either),
+    members.moved,
+    *READING,
+    config=NEW_PROTOCOL,
+    modes=LIVE_ONLY,
+)
+
+KILL_STATIC = _scenario(
+    "kill-static",
+    "One of two static members is killed, and its successor takes its place before the session ends.",
+    _once("member_kill", (1_500, 2_500), _either),
+    members.moved,
+    *READING,
+    workload=STATIC,
+)
+
+KILL_AUTO_COMMIT = _scenario(
+    "kill-auto-commit",
+    "One of two members whose clients commit is killed, and its successor joins later.",
+    _once("member_kill", (1_500, 2_500), _either),
+    members.moved,
+    *READING,
+    config={"enable.auto.commit": True},
+    guarantees=(Guarantee.AT_LEAST_ONCE,),
+)
+
+LEAVE_STATIC = _scenario(
+    "leave-static",
+    "One of two static members closes without leaving the group, and its successor takes its place.",
+    _once("member_leave", (1_500, 2_500), _either),
+    members.moved,
+    *READING,
+    workload=STATIC,
+)
+
+LEAVE_AUTO_COMMIT = _scenario(
+    "leave-auto-commit",
+    "One of two members whose clients commit closes, and its successor joins later.",
+    _once("member_leave", (1_500, 2_500), _either),
+    members.moved,
+    *READING,
+    config={"enable.auto.commit": True},
+    guarantees=(Guarantee.AT_LEAST_ONCE,),
+)
+
+FREEZE_STATIC = _scenario(
+    "freeze-static",
+    "One of two static members is stopped for longer than its session lasts, and then continued.",
+    _once("member_freeze", (8_000, 9_000), _either),
+    members.moved,
+    *READING,
+    workload=STATIC,
+)
+
+FREEZE_SHORTLY = _scenario(
+    "freeze-shortly",
+    "One of two members is stopped for less than its session lasts, and then continued: it keeps its partitions.",
+    _once("member_freeze", (4_000, 4_500), _either),
+    members.held_up,
+    *READING,
+)
+
+LISTENER_THROWS_REVOKED = _scenario(
+    "listener-throws-revoked",
+    "A third member joins, and the listener of another one throws when its partitions are revoked.",
+    _join_with("listener_throws", member=1, callback=1),
+    members.interrupted,
+    *READING,
+)
+
+LISTENER_THROWS_ASSIGNED = _scenario(
+    "listener-throws-assigned",
+    "A third member joins, and the listener of another one throws when it is assigned partitions.",
+    _join_with("listener_throws", member=1, callback=0),
+    members.interrupted,
+    *READING,
+)
+
+WAKEUP = _scenario(
+    "wakeup",
+    "Ten times another thread interrupts the poll of a member.",
+    _once("wakeup", (200, 300), lambda dice: {**_either(dice), "times": 10}),
+    members.interrupted,
+    *READING,
 )

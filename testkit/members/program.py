@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 BEAT_S = 0.05
-CALLS = {"subscribe", "process", "unsubscribe", "wakeup"}
+CALLS = {"subscribe", "process", "unsubscribe", "wakeup", "throw", "pause", "resume", "seek"}
 
 
 class Member:
@@ -23,6 +23,8 @@ class Member:
         self._seq = itertools.count()
         self._processing_ms = 0
         self._topic = ""
+        self._is_paused = False
+        self._throws = 0
         self.is_open = True
 
     def say(self, name: str, **fields: Any) -> None:
@@ -48,17 +50,33 @@ class Member:
                 self.say("shutdown_complete")
                 self.is_open = False
             case op if op in CALLS:
-                if op == "subscribe":
-                    [self._topic] = asked["topics"]
-                    self.say("partitions_assigned", partitions=[{"topic": self._topic, "partition": 0}])
-                self._processing_ms = asked.get("processing_ms", self._processing_ms)
+                self.call(op, asked)
                 self.done(op, asked["id"])
             case op:
                 self.say("unsupported", cmd=op, id=asked["id"])
 
+    def call(self, op: str, asked: dict[str, Any]) -> None:
+        """Do one call of the application. A subscription calls the listener."""
+        self._processing_ms = asked.get("processing_ms", self._processing_ms)
+        match op:
+            case "subscribe":
+                [self._topic] = asked["topics"]
+                self.say("partitions_assigned", partitions=[{"topic": self._topic, "partition": 0}])
+                if self._throws:
+                    self._throws -= 1
+                    self.say("consumer_error", call="poll", error="ListenerError")
+            case "throw":
+                self._throws = asked.get("times", 1)
+            case "wakeup":
+                self.say("consumer_error", call="poll", error="WakeupException")
+            case "pause" | "resume":
+                self._is_paused = op == "pause"
+            case "seek":
+                self._file.seek(0)
+
     def turn(self) -> None:
         """Deliver the new lines of the topic's partition 0, and work on them."""
-        found = [line.split() for line in self._file if self._topic]
+        found = [] if self._is_paused else [line.split() for line in self._file if self._topic]
         mine = [(int(offset), value) for *place, offset, value in found if place == [self._topic, "0"]]
         if not mine:
             self.say("stats", sent=0, completed=0)

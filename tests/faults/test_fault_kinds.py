@@ -9,6 +9,7 @@ import pytest
 
 from faults.broker_fault import WitnessFault
 from faults.frame_fault import FrameFault
+from faults.member_fault import MemberFault
 from faults.toxiproxy_errors import ToxicExists
 from harness.model.errors import UsageError
 from harness.model.mode import Mode
@@ -22,8 +23,8 @@ pytestmark = pytest.mark.long("real sockets, and faults that take their time")
 
 
 def works_on_proxies(kind: FaultKind) -> bool:
-    of_the_witness = isinstance(kind, FrameFault | WitnessFault)
-    return not kind.exclusive_cluster and Mode.LIVE in kind.modes and not of_the_witness
+    on_others = isinstance(kind, FrameFault | MemberFault | WitnessFault)
+    return not kind.exclusive_cluster and Mode.LIVE in kind.modes and not on_others
 
 
 each_kind = pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.adapter.member import MemberConversation
-from harness.model.consumer_contract import RecordsConsumed, Subscribe
+from harness.model.consumer_contract import ConsumerError, RecordsConsumed, Subscribe
 from harness.model.contract import AnyEvent, ShutdownComplete, Stats
 from harness.model.evidence import Evidence
 from harness.model.harness_events import (
@@ -211,6 +211,99 @@ def test_a_slow_member_works_longer(tmp_path: Path) -> None:
     assert slow and all(
         each.mono_ns - each.polled_ns < 200_000_000 for each in group.of(RecordsConsumed, "m2")
     )  # type: ignore[attr-defined]
+
+
+@pytest.mark.control(
+    "wakeup",
+    client="the process reports one exception for each time, and delivers records afterwards",
+    broker="not asked: the client is interrupted before it asks a broker",
+    untouched="the other member reports no exception",
+)
+def test_an_interrupted_member_goes_on(tmp_path: Path) -> None:
+    async def play(group: Group) -> None:
+        async def during() -> None:
+            await group.delivered_to("m1")
+
+        assert await group.under("wakeup", during, times=3) == 3
+
+    group = played(tmp_path, play)
+    assert len(group.of(ConsumerError, "m1")) == 3 and not group.of(ConsumerError, "m2")
+
+
+@pytest.mark.control(
+    "listener_throws",
+    client="the process reports the exception at its next assignment, and none after the fault",
+    broker="not asked: a listener is no part of the protocol",
+    untouched="the other member is assigned partitions without an exception",
+)
+def test_a_listener_throws_until_the_fault_ends(tmp_path: Path) -> None:
+    async def play(group: Group) -> None:
+        async def during() -> None:
+            for process in ("m1", "m2"):
+                await group.members.call(process, Subscribe(0, [TOPIC]))
+            await group.delivered_to("m1")
+
+        assert await group.under("listener_throws", during, callback=0, times=2) == 1
+        await group.members.call("m1", Subscribe(0, [TOPIC]))
+        await group.delivered_to("m1")
+
+    group = played(tmp_path, play)
+    assert len(group.of(ConsumerError, "m1")) == 1 and not group.of(ConsumerError, "m2")
+
+
+@pytest.mark.control(
+    "pause_partitions",
+    client="the process delivers nothing until the end, and then all that it has not delivered",
+    broker="not asked: a client that has paused asks for nothing",
+    untouched="the other member delivers records during the fault",
+)
+def test_a_paused_member_delivers_later(tmp_path: Path) -> None:
+    async def play(group: Group) -> None:
+        async def during() -> None:
+            before = len(group.of(RecordsConsumed, "m1"))
+            for _ in range(5):
+                await group.delivered_to("m2")
+            assert len(group.of(RecordsConsumed, "m1")) == before
+
+        await group.delivered_to("m1")
+        await group.under("pause_partitions", during)
+        await group.delivered_to("m1")
+
+    group = played(tmp_path, play)
+    offsets = _offsets(group, "m1")
+    assert len(offsets) >= 6 and offsets == list(range(len(offsets)))
+
+
+@pytest.mark.control(
+    "seek_back",
+    client="the process delivers again all that it had delivered",
+    broker="not asked: the scenarios with the fault see its requests",
+    untouched="the other member delivers each record once",
+)
+def test_a_member_that_seeks_back_delivers_again(tmp_path: Path) -> None:
+    async def play(group: Group) -> None:
+        async def during() -> None:
+            await group.delivered_to("m1")
+
+        for _ in range(3):
+            await group.delivered_to("m1")
+        assert await group.under("seek_back", during) == 3
+        await group.delivered_to("m2")
+
+    group = played(tmp_path, play)
+    assert _offsets(group, "m1")[:6] == [0, 1, 2, 0, 1, 2]
+    assert _offsets(group, "m2") == list(range(len(_offsets(group, "m2"))))
+
+
+def _offsets(group: Group, process: str) -> list[int]:
+    """Return the offsets that a process has delivered, in order."""
+    return [
+        offset
+        for event in group.history
+        if isinstance(event, RecordsConsumed) and event.producer == process
+        for part in event.partitions
+        for offset in part.offsets
+    ]
 
 
 def test_a_group_is_settled_once_some_member_got_each_record(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ SLOW_MS = 700
 RECORDS = 120
 
 
-def tried(*faults: FaultSpec, seed: int = 1) -> Evidence:
+def tried(*faults: FaultSpec, seed: int = 1, members: int = 2) -> Evidence:
     trial = TrialSpec(
         trial="t",
         client=ClientRef("reference", registry.client("reference").default_version),
@@ -35,7 +35,7 @@ def tried(*faults: FaultSpec, seed: int = 1) -> Evidence:
             records_per_command=10,
             interval_ms=1_000,
             partitions=4,
-            params={"members": 2},
+            params={"members": members},
         ),
         faults=faults,
         config=consumer_config(Guarantee.AT_LEAST_ONCE, {}),
@@ -61,6 +61,27 @@ def test_a_fault_on_a_member_has_its_effect(kind, params, processes):
 
     assert effects(evidence)[0].count > 0
     assert sum(isinstance(event, MemberStarted) for event in evidence.history) == processes
+    assert accounting.missed(evidence) == []
+
+
+@pytest.mark.twin("pause_partitions", "seek_back", "wakeup")
+@pytest.mark.parametrize("kind", ["pause_partitions", "seek_back", "wakeup"])
+def test_a_call_of_an_application_that_reads_alone_has_its_effect(kind):
+    evidence = tried(FaultSpec(kind, AtTime(3_500), 4_000), members=1)
+
+    assert effects(evidence)[0].count > 0
+    assert accounting.missed(evidence) == []
+
+
+@pytest.mark.twin("listener_throws")
+@pytest.mark.parametrize("callback", [0, 1])
+def test_a_listener_that_throws_has_its_effect(callback):
+    evidence = tried(
+        FaultSpec("listener_throws", AtTime(1_000), 8_000, {"callback": callback}),
+        FaultSpec("member_join", AtTime(1_500), 8_000),
+    )
+
+    assert effects(evidence)[0].count > 0
     assert accounting.missed(evidence) == []
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from harness.model.consumer_contract import PartitionsAssigned
+from faults.effects import members as faults
+from harness.model.consumer_contract import ConsumerError, PartitionsAssigned
 from harness.model.evidence import Evidence
 from harness.model.rows import FrameKind
 from harness.plugins.scenario import Consequence
 from harness.workloads.consume import accounting
 from suites.analysis.consuming.ownership import ownerships
-from suites.scenarios.effects.fault_windows import during, windows
+from suites.scenarios.effects.fault_windows import begun, during, windows
 
 #: How long after a fault the group may take to notice it: the longest session or rebalance timeout.
 NOTICED_NS = 20_000_000_000
@@ -39,6 +40,20 @@ def moved(evidence: Evidence) -> Consequence:
         count += late and before is not None and before != each.process
         owner[each.partition] = each.process
     return Consequence(count, "partitions went to another process")
+
+
+def interrupted(evidence: Evidence) -> Consequence:
+    """Exceptions that applications got from a call after a fault began, and survived."""
+    count = sum(
+        isinstance(event, ConsumerError) and begun(evidence, event.mono_ns) for event in evidence.history
+    )
+    return Consequence(count, "calls of applications ended with an exception")
+
+
+def held_up(evidence: Evidence) -> Consequence:
+    """Records that were written while a member was stopped, some time before it went on, and delivered after that."""
+    count = sum(faults.withheld(row, evidence) for row in evidence.faults)
+    return Consequence(count, "records waited for their member")
 
 
 def slow_turns(evidence: Evidence) -> Consequence:

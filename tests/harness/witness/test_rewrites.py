@@ -17,6 +17,7 @@ from harness.wire.messages import client_versions, decode_response, encode_respo
 from harness.witness.rewrites import (
     CannotRewrite,
     error_code,
+    fetch_error,
     leaders,
     other_correlation_id,
     rewrite,
@@ -114,6 +115,48 @@ def test_replacing_one_error_code_leaves_the_others_unchanged(
     for old, new in zip(parts(before), parts(after), strict=True):
         if hasattr(old, "error_code"):
             assert new.error_code == 59 if old.error_code == was else new == old
+
+
+FETCHES = [
+    (Api.FETCH, version)
+    for version in range(client_versions(Api.FETCH)[0], client_versions(Api.FETCH)[1] + 1)
+]
+#: What a broker does not report of a partition that it has not read.
+UNREAD = ("high_watermark", "last_stable_offset", "log_start_offset", "aborted_transactions", "records")
+
+
+@pytest.mark.parametrize("api_version", FETCHES, ids=ids)
+@given(data=st.data())
+@settings(max_examples=10)
+def test_an_error_of_fetched_partitions_leaves_the_response_and_takes_the_records(
+    messages: Messages, api_version: tuple[Api, int], data: st.DataObject
+) -> None:
+    payload, before = drawn(messages, api_version, data)
+    fetched = [part for topic in before.responses for part in topic.partitions]
+    if not fetched:
+        with raises_code(CannotRewrite, "no-fetched-partition"):
+            rewrite(payload, *api_version, fetch_error(6))
+        return
+    after = read(rewrite(payload, *api_version, fetch_error(6)), api_version)
+    parts_after = [part for topic in after.responses for part in topic.partitions]
+    assert all(part.error_code == 6 and not part.records for part in parts_after)
+    assert but(after, "responses") == but(before, "responses")
+    assert but(tuple(parts_after), "error_code", *UNREAD) == but(tuple(fetched), "error_code", *UNREAD)
+
+
+@pytest.mark.parametrize("api_version", FETCHES, ids=ids)
+@given(data=st.data())
+@settings(max_examples=10)
+def test_an_error_of_a_fetch_session_is_that_of_the_whole_response(
+    messages: Messages, api_version: tuple[Api, int], data: st.DataObject
+) -> None:
+    payload, before = drawn(messages, api_version, data)
+    if not getattr(before, "session_id", 0):
+        with raises_code(CannotRewrite, "no-fetch-session"):
+            rewrite(payload, *api_version, fetch_error(70))
+        return
+    after = read(rewrite(payload, *api_version, fetch_error(70)), api_version)
+    assert (after.error_code, after.session_id, after.responses) == (70, 0, ())
 
 
 @pytest.mark.parametrize("api_version", VERSIONS, ids=ids)

@@ -70,8 +70,6 @@ def test_windows_that_do_not_fit_are_refused():
 ALL = registry.table("scenarios").values()
 #: Scenarios in which brokers lose acknowledged records, which no guarantee covers.
 FORGETFUL = {"log_trim", "topic_recreate"}
-#: A producer without a transactional id has no coordinator.
-WITHOUT_SCENARIO = {"coordinator_move"}
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +112,7 @@ def test_every_kind_of_fault_is_in_a_scenario():
     used = {
         fault.kind for scenario in ALL for seed in range(40) for fault in scenario.schedule(Dice(seed, "s"))
     }
-    assert used == set(registry.names("faults")) - WITHOUT_SCENARIO
+    assert used == set(registry.names("faults"))
 
 
 def test_data_loss_scenarios_promise_only_at_most_once():
