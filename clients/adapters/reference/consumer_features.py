@@ -8,6 +8,7 @@ FEATURES: Final = (
     "consumer",
     "group",
     "cooperative",
+    "consumer_protocol",
     "static_membership",
     "read_committed",
     "assign",

@@ -11,12 +11,13 @@ from clients.reference.consumer.consumer_metadata import ConsumerMetadata
 from clients.reference.consumer.consumer_network_client import ConsumerNetworkClient
 from clients.reference.consumer.consumer_plugins import ConsumerPlugins
 from clients.reference.consumer.coordinator.consumer_coordinator import ConsumerCoordinator
+from clients.reference.consumer.coordinator.group_member import GroupMember
 from clients.reference.consumer.fetch.fetcher import Fetcher
+from clients.reference.consumer.membership.membership_manager import MembershipManager
 from clients.reference.consumer.offsets.offset_fetcher import OffsetFetcher
 from clients.reference.consumer.offsets.position_validator import PositionValidator
 from clients.reference.consumer.subscription.subscription_state import SubscriptionState
 from clients.reference.consumer.topic_metadata_fetcher import TopicMetadataFetcher
-from clients.reference.errors import ConfigException
 from clients.reference.network.channel import Channel
 from clients.reference.network.metadata_updater import MetadataUpdater
 from clients.reference.network.network_client import NetworkClient
@@ -41,6 +42,7 @@ class Components:
     metadata_updater: type[MetadataUpdater] = MetadataUpdater
     consumer_network_client: type[ConsumerNetworkClient] = ConsumerNetworkClient
     coordinator: type[ConsumerCoordinator] = ConsumerCoordinator
+    membership: type[MembershipManager] = MembershipManager
     fetcher: type[Fetcher] = Fetcher
     offset_fetcher: type[OffsetFetcher] = OffsetFetcher
     position_validator: type[PositionValidator] = PositionValidator
@@ -48,7 +50,7 @@ class Components:
 
 
 class Parts:
-    """One consumer's parts. ``coordinator`` is None without a group.id."""
+    """One consumer's parts. ``coordinator`` is its membership by group.protocol, None without a group.id."""
 
     def __init__(
         self,
@@ -81,24 +83,11 @@ class Parts:
         jitter: Jitter,
         trace: Trace,
         made: Components,
-    ) -> ConsumerCoordinator | None:
-        if config.group_protocol != "classic":
-            raise ConfigException(
-                "group-protocol-unsupported",
-                "group.protocol={protocol} is not supported yet, only classic",
-                protocol=config.group_protocol,
-            )
+    ) -> GroupMember | None:
         if config.group_id is None:
             return None
-        return made.coordinator(
-            config,
-            config.group_id,
-            self.network,
-            self.metadata,
-            self.subscriptions,
-            plugins.assignors,
-            clock,
-            jitter,
-            trace,
-            plugins.interceptors.on_commit if plugins.interceptors else None,
-        )
+        place = (config, config.group_id, self.network, self.metadata, self.subscriptions)
+        on_commit = plugins.interceptors.on_commit if plugins.interceptors else None
+        if config.group_protocol == "consumer":
+            return made.membership(*place, clock, jitter, trace, on_commit)
+        return made.coordinator(*place, plugins.assignors, clock, jitter, trace, on_commit)

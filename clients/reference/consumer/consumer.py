@@ -18,8 +18,8 @@ from clients.reference.consumer.calls import Call, Clock, Timer, invoke
 from clients.reference.consumer.components import Components, Parts
 from clients.reference.consumer.consumer_plugins import ConsumerPlugins
 from clients.reference.consumer.consumer_record import ConsumerRecords
-from clients.reference.consumer.coordinator.abstract_coordinator import DEFAULT
 from clients.reference.consumer.coordinator.generation import ConsumerGroupMetadata
+from clients.reference.consumer.coordinator.group_member import DEFAULT
 from clients.reference.consumer.errors import ConsumerError
 from clients.reference.consumer.fetch.fetch_collector import Fetch
 from clients.reference.consumer.offset_calls import OffsetCalls

@@ -152,6 +152,10 @@ class CommitFailedError(ConsumerError):
     name = "CommitFailedException"
 
 
+class StaleMemberEpochError(CommitFailedError):
+    """A request had an earlier epoch of the member than the coordinator has (CSM-OFC-04)."""
+
+
 class RetriableCommitFailedError(ConsumerError):
     """An asynchronous commit failed in a way that another commit may not (CSM-OFC-01)."""
 

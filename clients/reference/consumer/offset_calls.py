@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from clients.reference.config.consumer_config import ConsumerConfig
 from clients.reference.consumer.calls import Call, Clock, Timer
 from clients.reference.consumer.components import Parts
-from clients.reference.consumer.coordinator.consumer_coordinator import ConsumerCoordinator
+from clients.reference.consumer.coordinator.group_member import GroupMember
 from clients.reference.consumer.coordinator.offset_commits import OffsetCommitCallback
 from clients.reference.consumer.coordinator.offset_fetches import Committed
 from clients.reference.consumer.errors import TimeoutError
@@ -42,7 +42,7 @@ class OffsetCalls:
         if self.is_closed:
             raise IllegalStateError("consumer-is-closed", "the consumer is closed")
 
-    def _group(self, what: str) -> ConsumerCoordinator:
+    def _group(self, what: str) -> GroupMember:
         """Return the coordinator. Raise InvalidGroupIdError without a group.id."""
         self._config.require_group(what)
         assert self._parts.coordinator is not None

@@ -18,8 +18,8 @@ from clients.reference.config.config_keys import NEWEST
 from clients.reference.consumer.components import Components
 from clients.reference.consumer.consumer import CLOSE_TIMEOUT_MS, ConsumerCore
 from clients.reference.consumer.consumer_record import ConsumerRecords
-from clients.reference.consumer.coordinator.abstract_coordinator import DEFAULT
 from clients.reference.consumer.coordinator.generation import ConsumerGroupMetadata
+from clients.reference.consumer.coordinator.group_member import DEFAULT
 from clients.reference.consumer.coordinator.offset_commits import OffsetCommitCallback
 from clients.reference.consumer.coordinator.rebalance_listener import ConsumerRebalanceListener
 from clients.reference.consumer.offsets.list_offsets import OffsetAndTimestamp

@@ -8,20 +8,18 @@ application.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 
 from clients.reference.common.requests import Message
 from clients.reference.config.consumer_config import ConsumerConfig
 from clients.reference.consumer.calls import Call, Clock, Timer, sleep
 from clients.reference.consumer.consumer_network_client import ConsumerNetworkClient
-from clients.reference.consumer.coordinator.coordinator_lookup import CoordinatorLookup
+from clients.reference.consumer.coordinator.commit_responses import not_a_member
 from clients.reference.consumer.coordinator.generation import NO_GENERATION, Generation
 from clients.reference.consumer.coordinator.group_errors import group_error
+from clients.reference.consumer.coordinator.group_member import DEFAULT, LEAVE_GROUP, GroupMember
 from clients.reference.consumer.coordinator.group_requests import (
-    STATIC_LOWEST,
-    Build,
     heartbeat_request,
     join_group_request,
     leave_group_request,
@@ -30,8 +28,8 @@ from clients.reference.consumer.coordinator.heartbeat import Heartbeat
 from clients.reference.consumer.coordinator.member_states import MEMBER, MemberEvent, MemberState
 from clients.reference.consumer.coordinator.rebalance_responses import RebalanceResponses
 from clients.reference.consumer.errors import (
-    CoordinatorNotAvailableError,
-    DisconnectError,
+    CommitFailedError,
+    ConsumerError,
     FencedInstanceIdError,
     IllegalGenerationError,
     MemberIdRequiredError,
@@ -45,12 +43,7 @@ from clients.reference.telemetry.trace import RejoinRequested, StateChanged, Tra
 from harness.wire.apis import Api, api_name
 from harness.wire.error_table import KafkaError, error_for
 
-T = TypeVar("T")
-Handle = Callable[[Message, RequestFuture[T], Generation], None]
-
 JOIN_GROUP_LAPSE_MS = 5_000
-#: What close() does about the membership (KIP-1092): leave unless the member is static, always, or never.
-DEFAULT, LEAVE_GROUP, REMAIN_IN_GROUP = "default", "leave-group", "remain-in-group"
 _JOIN_AGAIN_AT_ONCE = (
     UnknownMemberIdError,
     IllegalGenerationError,
@@ -59,11 +52,10 @@ _JOIN_AGAIN_AT_ONCE = (
 )
 
 
-class AbstractCoordinator(ABC):
+class AbstractCoordinator(GroupMember):
     """One member of group ``group_id``. Every transition goes through the MEMBER table and is traced."""
 
     heartbeat_clock: type[Heartbeat] = Heartbeat  # variants of the client replace these
-    lookups: type[CoordinatorLookup] = CoordinatorLookup
     responses: type[RebalanceResponses] = RebalanceResponses
 
     def __init__(
@@ -75,17 +67,11 @@ class AbstractCoordinator(ABC):
         jitter: Jitter,
         trace: Trace,
     ) -> None:
-        self._config = config
-        self.group_id = group_id
-        self.instance_id = config.group_instance_id
-        self._client = client
-        self._clock = clock
-        self._trace = trace
         self.heartbeat = self.heartbeat_clock(config, clock, jitter)
-        self.lookup = self.lookups(config, group_id, client, self.heartbeat, clock, jitter, trace)
+        on_coordinator = self.heartbeat.reset_session_timeout
+        super().__init__(config, group_id, client, clock, jitter, trace, on_coordinator)
         self._responses = self.responses(self)
         self.state = MEMBER.initial
-        self.generation = NO_GENERATION
         self._rejoin_needed = True
         self._rejoin_reason = ""
         self._needs_join_prepare = True
@@ -143,11 +129,6 @@ class AbstractCoordinator(ABC):
         """The generation, or None while the member has no assignment in it."""
         return self.generation if self.state is MemberState.STABLE else None
 
-    @property
-    def is_dynamic(self) -> bool:
-        """Whether the member has no group.instance.id."""
-        return self.instance_id is None
-
     def request_rejoin(self, reason: str) -> None:
         """Join again in one of the next polls."""
         self._rejoin_reason, self._rejoin_needed = reason, True
@@ -178,48 +159,34 @@ class AbstractCoordinator(ABC):
             reset_member_id=error.name != "ILLEGAL_GENERATION",
         )
 
-    # Requests to the coordinator
+    # Commits
 
-    def ask(
-        self,
-        api: Api,
-        build: Build,
-        handle: Handle[T],
-        *,
-        timeout_ms: int | None = None,
-        highest: int | None = None,
-    ) -> RequestFuture[T]:
-        """Send to the coordinator. ``handle`` gets the response, the future to complete, and the present generation."""
-        node_id = self.lookup.node_id()
-        if node_id is None:
-            return RequestFuture.of_error(
-                CoordinatorNotAvailableError("coordinator-unknown", "the group's coordinator is not known")
+    def commit_refused(self, error: KafkaError, sent: Generation) -> ConsumerError | None:
+        """Return what an error of OffsetCommit means for the member, and do what it demands (CSM-OFC-03)."""
+        if error.name == "REBALANCE_IN_PROGRESS":
+            self.request_rejoin("a commit was refused because the group is rebalancing")
+            return RebalanceInProgressError(
+                "commit-during-rebalance", "the group rebalances: poll, then commit again"
             )
-        sent = self.generation
+        if error.name == "FENCED_INSTANCE_ID":
+            return self._outdated() if self.generation != sent else None
+        if error.name not in ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"):
+            return None
+        if self.generation == sent:
+            self.reset_on_error(Api.OFFSET_COMMIT, error)
+        elif self.state is MemberState.PREPARING_REBALANCE:
+            return self._outdated()
+        return not_a_member(error)
 
-        def answered(body: Message, future: RequestFuture[T]) -> None:
-            self.lookup.proven()
-            try:
-                handle(body, future, sent)
-            except Exception as raised:
-                if future.is_done:
-                    raise
-                future.fail(raised)
-
-        def failed(error: Exception, future: RequestFuture[T]) -> None:
-            if isinstance(error, DisconnectError):
-                self.lookup.lost(str(error), is_disconnected=True)
-            future.fail(error)
-
-        return self._client.send(
-            node_id,
-            api,
-            build,
-            self._clock.now_ms,
-            timeout_ms=timeout_ms,
-            lowest=None if self.is_dynamic else STATIC_LOWEST.get(api),
-            highest=highest,
-        ).compose(answered, failed)
+    def _outdated(self) -> ConsumerError:
+        """The request's generation is over, but the member may be on its way to the next one."""
+        if self.state is MemberState.PREPARING_REBALANCE:
+            return RebalanceInProgressError(
+                "commit-of-an-old-generation", "the group has rebalanced since: poll, then commit again"
+            )
+        return CommitFailedError(
+            "commit-of-no-member", "the group has rebalanced, and the partitions may have other owners"
+        )
 
     # Joining
 

@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clients.reference.common.requests import Message
-from clients.reference.consumer.coordinator.abstract_coordinator import AbstractCoordinator
 from clients.reference.consumer.coordinator.generation import Generation
 from clients.reference.consumer.coordinator.group_errors import group_error, unexpected_error
-from clients.reference.consumer.coordinator.member_states import MemberState
-from clients.reference.consumer.errors import (
-    CommitFailedError,
-    ConsumerError,
-    RebalanceInProgressError,
-    TopicAuthorizationError,
-)
+from clients.reference.consumer.coordinator.group_member import GroupMember
+from clients.reference.consumer.errors import CommitFailedError, ConsumerError, TopicAuthorizationError
 from clients.reference.consumer.request_future import RequestFuture
 from clients.reference.consumer.subscription.positions import OffsetAndMetadata, TopicPartition
 from harness.wire.apis import Api
@@ -24,6 +18,7 @@ Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 
 _ANOTHER_COORDINATOR = ("COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR", "REQUEST_TIMED_OUT")
 _PASSED_ON = (
+    "FENCED_INSTANCE_ID",
     "GROUP_AUTHORIZATION_FAILED",
     "OFFSET_METADATA_TOO_LARGE",
     "INVALID_COMMIT_OFFSET_SIZE",
@@ -35,7 +30,7 @@ _PASSED_ON = (
 class CommitResponses:
     """The handler of OffsetCommit of ``member``."""
 
-    def __init__(self, member: AbstractCoordinator) -> None:
+    def __init__(self, member: GroupMember) -> None:
         self._member = member
 
     def answered(self, body: Message, future: RequestFuture[None], sent: Generation) -> None:
@@ -62,36 +57,15 @@ class CommitResponses:
         member = self._member
         if error.name in _ANOTHER_COORDINATOR:
             member.lookup.lost(f"OffsetCommit: {error.name}")
-        elif error.name == "REBALANCE_IN_PROGRESS":
-            member.request_rejoin("a commit was refused because the group is rebalancing")
-            return RebalanceInProgressError(
-                "commit-during-rebalance", "the group rebalances: poll, then commit again"
-            )
-        elif error.name == "FENCED_INSTANCE_ID":
-            if member.generation != sent:
-                return self._outdated()
-        elif error.name in ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"):
-            if member.generation != sent and member.state is MemberState.PREPARING_REBALANCE:
-                return self._outdated()
-            if member.generation == sent:
-                member.reset_on_error(Api.OFFSET_COMMIT, error)
-            return _not_a_member(error)
+        elif (own := member.commit_refused(error, sent)) is not None:
+            return own
         elif error.name not in _PASSED_ON:
             return unexpected_error(error, Api.OFFSET_COMMIT, member.group_id)
         return group_error(error, Api.OFFSET_COMMIT, member.group_id)
 
-    def _outdated(self) -> ConsumerError:
-        """The request's generation is over, but the member is on its way to the next one."""
-        if self._member.state is MemberState.PREPARING_REBALANCE:
-            return RebalanceInProgressError(
-                "commit-of-an-old-generation", "the group has rebalanced since: poll, then commit again"
-            )
-        return CommitFailedError(
-            "commit-of-no-member", "the group has rebalanced, and the partitions may have other owners"
-        )
 
-
-def _not_a_member(error: KafkaError) -> ConsumerError:
+def not_a_member(error: KafkaError) -> CommitFailedError:
+    """Return the exception for a commit of a member that the group no longer has."""
     return CommitFailedError(
         "commit-refused",
         "the group no longer has this member ({error}), and the partitions may have other owners",

@@ -17,13 +17,14 @@ from clients.reference.consumer.calls import Call, Clock, Timer, sleep
 from clients.reference.consumer.consumer_metadata import ConsumerMetadata
 from clients.reference.consumer.consumer_network_client import ConsumerNetworkClient
 from clients.reference.consumer.consumer_protocol import decode_assignment, encode_subscription
-from clients.reference.consumer.coordinator.abstract_coordinator import DEFAULT, AbstractCoordinator
+from clients.reference.consumer.coordinator.abstract_coordinator import AbstractCoordinator
 from clients.reference.consumer.coordinator.generation import (
     NO_GENERATION_ID,
     UNKNOWN_MEMBER_ID,
     ConsumerGroupMetadata,
 )
 from clients.reference.consumer.coordinator.group_leader import GroupLeader, common_protocol
+from clients.reference.consumer.coordinator.group_member import DEFAULT
 from clients.reference.consumer.coordinator.offset_commits import OffsetCommits, OnCommit
 from clients.reference.consumer.coordinator.offset_fetches import OffsetFetches
 from clients.reference.consumer.coordinator.rebalance_listener import (
@@ -70,7 +71,6 @@ class ConsumerCoordinator(AbstractCoordinator):
             config, self, client, subscriptions, clock, jitter, trace, on_commit
         )
         self.fetches = self.fetch_component(config, self, client, metadata, subscriptions, jitter)
-        self.group_metadata = ConsumerGroupMetadata(group_id, group_instance_id=self.instance_id)
         self._joined_topics: frozenset[str] | None = None
         self._metadata_version = -1
         self._prepare_timer: Timer | None = None

@@ -6,6 +6,8 @@ for records does not delay a heartbeat. Java keeps this code in AbstractCoordina
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from clients.reference.common.backoff import ExponentialBackoff
 from clients.reference.common.requests import Message
 from clients.reference.config.consumer_config import ConsumerConfig
@@ -13,7 +15,6 @@ from clients.reference.consumer.calls import Call, Clock, Timer, sleep
 from clients.reference.consumer.consumer_network_client import ConsumerNetworkClient
 from clients.reference.consumer.coordinator.group_errors import group_error
 from clients.reference.consumer.coordinator.group_requests import coordinator_of, find_coordinator_request
-from clients.reference.consumer.coordinator.heartbeat import Heartbeat
 from clients.reference.consumer.errors import NoBrokersAvailableError
 from clients.reference.consumer.request_future import RequestFuture
 from clients.reference.network.network_client import coordinator_node
@@ -24,21 +25,21 @@ from harness.wire.error_table import error_for
 
 
 class CoordinatorLookup:
-    """The coordinator of one group, by the id of its connection."""
+    """The coordinator of one group, by the id of its connection. ``on_found`` is called for each that is found."""
 
     def __init__(
         self,
         config: ConsumerConfig,
         group_id: str,
         client: ConsumerNetworkClient,
-        heartbeat: Heartbeat,
+        on_found: Callable[[], None],
         clock: Clock,
         jitter: Jitter,
         trace: Trace,
     ) -> None:
         self._group_id = group_id
         self._client = client
-        self._heartbeat = heartbeat
+        self._on_found = on_found
         self._clock = clock
         self._trace = trace
         self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, jitter)
@@ -109,7 +110,7 @@ class CoordinatorLookup:
         self._client.add_node(node)
         self._node_id = node.id
         self._client.try_connect(node.id, self._clock.now_ms)
-        self._heartbeat.reset_session_timeout()
+        self._on_found()
         self._trace(CoordinatorFound(at_ms=self._clock.now_ms, node=node.id, broker=int(told.node_id)))
         future.complete(None)
 
@@ -128,12 +129,12 @@ class CoordinatorLookup:
     def ensure_ready(self, timer: Timer, *, wakeup: bool = True) -> Call[bool]:
         """Wait for a coordinator. Return whether there is one before ``timer`` expired. Raise fatal errors."""
         while self.is_unknown:
-            self._raise_fatal()
+            self.raise_fatal()
             future = self.find()
             yield from self._client.await_future(future, timer, wakeup=wakeup)
             if not future.is_done:
                 return False
-            self._raise_fatal()
+            self.raise_fatal()
             if self.is_unknown:
                 yield from sleep(timer, self._look_again_ms - timer.now_ms)
             if future.failed:
@@ -142,7 +143,8 @@ class CoordinatorLookup:
                 break
         return not self.is_unknown
 
-    def _raise_fatal(self) -> None:
+    def raise_fatal(self) -> None:
+        """Raise the error of a lookup that no repetition can heal. The next lookup may have another result."""
         if self._fatal is not None:
             fatal, self._fatal = self._fatal, None
             raise fatal

@@ -11,7 +11,7 @@ from datetime import timedelta
 from clients.reference.common.requests import Message, message_of
 from clients.reference.consumer.assignors.assignor import by_topic
 from clients.reference.consumer.consumer_protocol import PROTOCOL_TYPE
-from clients.reference.consumer.coordinator.generation import Generation
+from clients.reference.consumer.coordinator.generation import NO_GENERATION, Generation
 from clients.reference.consumer.subscription.positions import OffsetAndMetadata, TopicPartition
 from harness.wire.apis import Api
 from harness.wire.messages import make, message_class, nested
@@ -164,8 +164,13 @@ def offset_commit_request(
     return build
 
 
-def offset_fetch_request(group_id: str, partitions: Iterable[TopicPartition]) -> Build:
-    """Return a builder of OffsetFetch that asks for stable offsets (CSM-OFC-07)."""
+def offset_fetch_request(
+    group_id: str, partitions: Iterable[TopicPartition], generation: Generation = NO_GENERATION
+) -> Build:
+    """Return a builder of OffsetFetch that asks for stable offsets (CSM-OFC-07).
+
+    A member of a group of KIP-848 names itself by ``generation``.
+    """
     grouped = by_topic(sorted(partitions))
 
     def build(version: int) -> Message:
@@ -178,8 +183,8 @@ def offset_fetch_request(group_id: str, partitions: Iterable[TopicPartition]) ->
         group = make(
             nested(message_type, "OffsetFetchRequestGroup"),
             group_id=group_id,
-            member_id=None,
-            member_epoch=-1,
+            member_id=generation.member_id or None,
+            member_epoch=generation.id,
             topics=tuple(topic(name=name, partition_indexes=tuple(each)) for name, each in grouped.items()),
         )
         return make(message_type, groups=(group,), require_stable=True)

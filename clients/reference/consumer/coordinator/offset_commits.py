@@ -16,9 +16,9 @@ from clients.reference.common.backoff import ExponentialBackoff
 from clients.reference.config.consumer_config import ConsumerConfig
 from clients.reference.consumer.calls import Call, Clock, Invoke, Timer, sleep
 from clients.reference.consumer.consumer_network_client import ConsumerNetworkClient
-from clients.reference.consumer.coordinator.abstract_coordinator import AbstractCoordinator
 from clients.reference.consumer.coordinator.commit_responses import CommitResponses, Offsets
 from clients.reference.consumer.coordinator.generation import NO_GENERATION
+from clients.reference.consumer.coordinator.group_member import GroupMember
 from clients.reference.consumer.coordinator.group_requests import BY_NAME_HIGHEST, offset_commit_request
 from clients.reference.consumer.errors import (
     CommitFailedError,
@@ -52,7 +52,7 @@ class OffsetCommits:
     def __init__(
         self,
         config: ConsumerConfig,
-        member: AbstractCoordinator,
+        member: GroupMember,
         client: ConsumerNetworkClient,
         subscriptions: SubscriptionState,
         clock: Clock,

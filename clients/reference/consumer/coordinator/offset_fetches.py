@@ -10,9 +10,9 @@ from clients.reference.config.consumer_config import ConsumerConfig
 from clients.reference.consumer.calls import Call, Timer, sleep
 from clients.reference.consumer.consumer_metadata import ConsumerMetadata
 from clients.reference.consumer.consumer_network_client import ConsumerNetworkClient
-from clients.reference.consumer.coordinator.abstract_coordinator import AbstractCoordinator
 from clients.reference.consumer.coordinator.generation import Generation
 from clients.reference.consumer.coordinator.group_errors import group_error, unexpected_error
+from clients.reference.consumer.coordinator.group_member import GroupMember
 from clients.reference.consumer.coordinator.group_requests import (
     BY_NAME_HIGHEST,
     group_of,
@@ -20,6 +20,7 @@ from clients.reference.consumer.coordinator.group_requests import (
 )
 from clients.reference.consumer.errors import (
     ConsumerError,
+    StaleMemberEpochError,
     TopicAuthorizationError,
     UnstableOffsetCommitError,
 )
@@ -44,7 +45,7 @@ class OffsetFetches:
     def __init__(
         self,
         config: ConsumerConfig,
-        member: AbstractCoordinator,
+        member: GroupMember,
         client: ConsumerNetworkClient,
         metadata: ConsumerMetadata,
         subscriptions: SubscriptionState,
@@ -92,7 +93,7 @@ class OffsetFetches:
             self._future = None
             if future.succeeded:
                 return future.value
-            if not future.is_retriable:
+            if not (future.is_retriable or isinstance(future.error, StaleMemberEpochError)):
                 raise future.error
             yield from sleep(timer, self._backoff.delay_ms(attempts))
             attempts += 1
@@ -100,7 +101,7 @@ class OffsetFetches:
                 return None
 
     def _send(self, partitions: Collection[TopicPartition]) -> RequestFuture[Committed]:
-        build = offset_fetch_request(self._member.group_id, partitions)
+        build = offset_fetch_request(self._member.group_id, partitions, self._member.fetching_as)
         return self._member.ask(
             Api.OFFSET_FETCH, build, self._answered, highest=BY_NAME_HIGHEST[Api.OFFSET_FETCH]
         )
@@ -114,7 +115,9 @@ class OffsetFetches:
             return
         if error.name in ("COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"):
             self._member.lookup.lost(f"OffsetFetch: {error.name}")
-        if error.retriable or error.name == "GROUP_AUTHORIZATION_FAILED":
+        if error.name == "STALE_MEMBER_EPOCH":
+            future.fail(StaleMemberEpochError("epoch-is-stale", "the member has a newer epoch since"))
+        elif error.retriable or error.name == "GROUP_AUTHORIZATION_FAILED":
             future.fail(group_error(error, Api.OFFSET_FETCH, self._member.group_id))
         else:
             future.fail(unexpected_error(error, Api.OFFSET_FETCH, self._member.group_id))

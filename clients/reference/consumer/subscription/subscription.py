@@ -85,6 +85,11 @@ class Subscription:
     # Queries
 
     @property
+    def pattern(self) -> Pattern[str] | None:
+        """The pattern whose topics are subscribed, if there is one."""
+        return self._pattern
+
+    @property
     def has_pattern(self) -> bool:
         """Whether the topics are those that match a pattern."""
         return self._type is SubscriptionType.PATTERN

@@ -292,10 +292,10 @@ class SubscriptionState(Subscription):
         """End a pause."""
         self._state(partition).is_paused = False
 
-    def mark_pending_revocation(self, partitions: Iterable[TopicPartition]) -> None:
-        """Stop partitions that will be revoked."""
+    def mark_pending_revocation(self, partitions: Iterable[TopicPartition], pending: bool = True) -> None:
+        """Stop partitions that will be revoked, or let them go on because they will not."""
         for partition in partitions:
-            self._state(partition).is_pending_revocation = True
+            self._state(partition).is_pending_revocation = pending
 
     def set_pending_assigned_callback(self, partitions: Collection[TopicPartition], pending: bool) -> None:
         """Stop partitions until onPartitionsAssigned has run for them, or let them go."""

@@ -242,7 +242,7 @@ class Group:
         batch = BatchBuilder(Codec.NONE)
         for value in values:
             batch.append(WALL_MS_AT_ZERO, None, value, ())
-        self.cluster.append(topic, partition, batch.build())
+        self.cluster.fill(topic, partition, [batch.build()], self.scheduler.now_ns)
 
     def run(self, for_ms: int) -> None:
         self.run_until(lambda: False, for_ms)
