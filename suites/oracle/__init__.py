@@ -1,4 +1,4 @@
-"""The oracle: the state machines of a Kafka producer, written from Kafka's sources as data.
+"""The oracle: the state machines of a Kafka producer and consumer, written from Kafka's sources as data.
 
 Checks of the client's trace, properties and generated pages use these tables. The reference client has its own
 (``clients/reference/states.py``), and neither side can import the other: import-linter forbids it in both
@@ -15,11 +15,17 @@ from collections.abc import Mapping
 
 from suites.oracle.batch import BATCH
 from suites.oracle.connection import CONNECTION
+from suites.oracle.fetch import FETCH
 from suites.oracle.life import LIFE
 from suites.oracle.machine import MachineOracle
+from suites.oracle.member import MEMBER
 from suites.oracle.producer_id import PRODUCER_ID
 from suites.oracle.sequence import SEQUENCE
 
 MACHINES: Mapping[str, MachineOracle] = {
     oracle.name: oracle for oracle in (CONNECTION, BATCH, PRODUCER_ID, SEQUENCE, LIFE)
 }
+"""The machines of a producer, by name."""
+
+CONSUMER_MACHINES: Mapping[str, MachineOracle] = {oracle.name: oracle for oracle in (MEMBER, FETCH)}
+"""The machines of a consumer, by name."""

@@ -1,8 +1,8 @@
 """Text encodings under the names and rules of Java's charsets, for serializers and deserializers of text.
 
 Java replaces what an encoding cannot express by a question mark, and invalid bytes by U+FFFD. Its UTF-16 writes a
-byte-order mark and then big-endian units, and its UTF-32 is big-endian without a mark. Python's are little-endian on
-most machines.
+byte-order mark and then big-endian units, and its UTF-32 writes big-endian units without a mark. It reads both after a
+mark in the order of the mark. Python's are little-endian on most machines.
 """
 
 from __future__ import annotations
@@ -14,14 +14,19 @@ from typing import Any
 
 DEFAULT = "UTF-8"
 _BIG_ENDIAN = {"utf-16": "utf-16-be", "utf-32": "utf-32-be"}
+_READ_MARKS = {
+    "utf-16": (codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE),
+    "utf-32": (codecs.BOM_UTF32_BE, codecs.BOM_UTF32_LE),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """One encoding: ``encode`` and ``decode`` never fail."""
+    """One encoding: ``encode`` and ``decode`` never fail. ``family`` is Python's name of it."""
 
     name: str
     codec: str
+    family: str
     mark: bytes = b""
 
     @classmethod
@@ -33,16 +38,16 @@ class Encoding:
         except (LookupError, ValueError):
             raise ValueError(f"the encoding {name!r} is unknown") from None
         codec = _BIG_ENDIAN.get(info.name, info.name)
-        return cls(name, codec, codecs.BOM_UTF16_BE if info.name == "utf-16" else b"")
+        return cls(name, codec, info.name, codecs.BOM_UTF16_BE if info.name == "utf-16" else b"")
 
     def encode(self, text: str) -> bytes:
         """Return the bytes of a text."""
         return self.mark + text.encode(self.codec, errors="replace") if text else b""
 
     def decode(self, data: bytes) -> str:
-        """Return the text of bytes. UTF-16 follows a byte-order mark, and is big-endian without one."""
-        if self.mark and data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-            return data.decode("utf-16", errors="replace")
+        """Return the text of bytes. UTF-16 and UTF-32 follow a byte-order mark, and are big-endian without one."""
+        if data.startswith(_READ_MARKS.get(self.family, ())):
+            return data.decode(self.family, errors="replace")
         return data.decode(self.codec, errors="replace")
 
 

@@ -60,7 +60,7 @@ class ConsumerConfig(ClientConfig):
     group_instance_id: str | None
     group_protocol: str
     group_remote_assignor: str | None
-    partition_assignment_strategy: tuple[str, ...]
+    partition_assignment_strategy: tuple[Any, ...]
     session_timeout_ms: int
     heartbeat_interval_ms: int
     max_poll_interval_ms: int
@@ -153,8 +153,11 @@ def _member(value: Any) -> str | None:
     return wanted
 
 
-def _names(value: Any) -> tuple[str, ...]:
-    return tuple(map(text, split(value)))
+def _assignors(value: Any) -> tuple[Any, ...]:
+    """Parse assignors: plug-ins, or the names that assignors have in the group, such as cooperative-sticky."""
+    return tuple(
+        text(each) if isinstance(each, str) and ":" not in each else plugin(each) for each in split(value)
+    )
 
 
 KEYS: Mapping[str, Key] = {
@@ -164,7 +167,7 @@ KEYS: Mapping[str, Key] = {
     "group.instance.id": Key(None, _member),
     "group.protocol": Key("classic", one_of(("classic", "consumer"), any_case=True)),
     "group.remote.assignor": Key(None, any_text),
-    "partition.assignment.strategy": Key(("range", "cooperative-sticky"), _names),
+    "partition.assignment.strategy": Key(("range", "cooperative-sticky"), _assignors),
     "session.timeout.ms": Key(45_000, integer(INT32_MIN)),
     "heartbeat.interval.ms": Key(3_000, integer(INT32_MIN)),
     "max.poll.interval.ms": Key(300_000, integer(1)),

@@ -115,7 +115,7 @@ class ConsumerNetworkClient:
     @property
     def has_unsent(self) -> bool:
         """Whether a request waits for its node."""
-        return bool(self._unsent)
+        return any(self._unsent.values())
 
     # Nodes
 

@@ -15,14 +15,12 @@ from uuid import UUID
 
 from msgspec.structs import force_setattr
 
+from clients.reference.common.encodings import DEFAULT, Encoding, configured
 from clients.reference.consumer.consumer_record import ConsumerRecord
 from clients.reference.consumer.errors import RecordDeserializationError
 from clients.reference.errors import SerializationError
 from harness.wire.records.encoding import Headers
 
-#: Text without a byte order mark is big-endian for Java, and in the machine's order for Python.
-_BIG_ENDIAN = {"utf-16": "utf-16-be", "utf-32": "utf-32-be"}
-_MARKS = (b"\xfe\xff", b"\xff\xfe", b"\x00\x00\xfe\xff")
 _UUID = re.compile("([0-9a-f]{1,8})-([0-9a-f]{1,4})-([0-9a-f]{1,4})-([0-9a-f]{1,4})-([0-9a-f]{1,12})", re.I)
 
 
@@ -65,33 +63,28 @@ class BytesDeserializer(TypedDeserializer):
         return data
 
 
+class ByteBufferDeserializer(TypedDeserializer):
+    """A memoryview of the bytes (Java's ByteBufferDeserializer)."""
+
+    def decode(self, data: bytes) -> memoryview:
+        """Return a view that cannot be written to."""
+        return memoryview(data)
+
+
 class _Text(TypedDeserializer):
     """Text in an encoding: UTF-8, or the one of ``key.deserializer.encoding``, ``value.deserializer.encoding`` or
     ``deserializer.encoding``, of which the last has the lowest rank.
     """
 
-    encoding = "utf-8"
+    encoding = Encoding.named(DEFAULT)
 
     def configure(self, settings: Mapping[str, Any], *, is_key: bool) -> None:
-        """Read the encoding from the settings. Raise SerializationError if there is no such encoding."""
-        own = "key.deserializer.encoding" if is_key else "value.deserializer.encoding"
-        encoding = settings.get(own) or settings.get("deserializer.encoding")
-        if encoding is None:
-            return
-        try:
-            bytes(4).decode(encoding, errors="replace")
-        except (LookupError, TypeError, ValueError):
-            raise SerializationError(
-                "unknown-encoding", "there is no encoding {encoding!r}", encoding=encoding
-            ) from None
-        self.encoding = encoding.lower().replace("_", "-")
+        """Read the encoding from the settings. Raise ValueError if there is no such encoding."""
+        self.encoding = configured(settings, "deserializer", is_key=is_key)
 
     def text(self, data: bytes) -> str:
         """Return the text. Invalid bytes become U+FFFD, as in Java."""
-        encoding = self.encoding
-        if encoding in _BIG_ENDIAN and not data.startswith(_MARKS):
-            encoding = _BIG_ENDIAN[encoding]
-        return data.decode(encoding, errors="replace")
+        return self.encoding.decode(data)
 
 
 class StringDeserializer(_Text):
@@ -172,6 +165,26 @@ class DoubleDeserializer(_Packed):
     """IEEE 754, double precision."""
 
     format = struct.Struct(">d")
+
+
+#: Java's deserializers by class name. Its Bytes is a wrapper of bytes, which Python does not need.
+JAVA_DESERIALIZERS: Mapping[str, type[TypedDeserializer]] = {
+    f"org.apache.kafka.common.serialization.{name}Deserializer": deserializer
+    for name, deserializer in {
+        "Boolean": BooleanDeserializer,
+        "ByteArray": BytesDeserializer,
+        "ByteBuffer": ByteBufferDeserializer,
+        "Bytes": BytesDeserializer,
+        "Double": DoubleDeserializer,
+        "Float": FloatDeserializer,
+        "Integer": IntegerDeserializer,
+        "Long": LongDeserializer,
+        "Short": ShortDeserializer,
+        "String": StringDeserializer,
+        "UUID": UUIDDeserializer,
+        "Void": VoidDeserializer,
+    }.items()
+}
 
 
 class Deserializers:

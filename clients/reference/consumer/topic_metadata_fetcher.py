@@ -22,7 +22,7 @@ Partitions = dict[int, PartitionMetadata]
 
 
 class TopicMetadataFetcher:
-    """Asks any broker, until it knows every topic in question and a leader of each partition."""
+    """Asks any broker, until it knows every topic in question. Partitions may have no leader."""
 
     def __init__(
         self, config: ConsumerConfig, client: ConsumerNetworkClient, clock: Clock, jitter: Jitter
@@ -74,11 +74,11 @@ def _read(body: Message) -> dict[str, Partitions] | None:
             continue
         if error.code and not error.retriable:
             raise _refused(error, topic.name)
-        if error.code or any(each.leader_id < 0 for each in topic.partitions):
+        if error.code:
             return None
         found[topic.name] = {
             int(each.partition_index): PartitionMetadata(
-                int(each.leader_id),
+                None if each.leader_id < 0 else int(each.leader_id),
                 int(getattr(each, "leader_epoch", -1)),
                 tuple(map(int, each.replica_nodes)),
                 tuple(map(int, each.isr_nodes)),

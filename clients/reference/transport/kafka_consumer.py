@@ -26,6 +26,7 @@ from clients.reference.consumer.offsets.list_offsets import OffsetAndTimestamp
 from clients.reference.consumer.subscription.positions import OffsetAndMetadata, TopicPartition
 from clients.reference.errors import IllegalStateError
 from clients.reference.metadata.metadata import PartitionMetadata
+from clients.reference.network.memory_pool import MemoryPool
 from clients.reference.network.sasl import authenticators
 from clients.reference.telemetry.trace import Trace, no_trace
 from clients.reference.transport.consumer_driver import ConsumerDriver
@@ -42,8 +43,10 @@ class KafkaConsumer:
     """Reads records from Kafka. A context manager that closes it. Partitions are (topic, number) pairs.
 
     ``settings`` have the Java client's names, ranges and rules. ``defaults_of`` is the release whose defaults apply.
-    Settings for plug-ins accept an object, a class or "module:Class". ``trace`` is called from the thread that uses the
-    consumer and from its background thread, and must be fast. ``seed`` makes backoffs repeatable.
+    Settings for plug-ins accept an object, a class, "module:Class" or the name of a Java class. ``trace`` is called
+    from the thread that uses the consumer and from its background thread, and must be fast. ``seed`` makes backoffs
+    repeatable. ``memory_pool`` limits the memory of responses that are being received, without a limit by default, as
+    in Java.
 
     A limit ``timeout_s`` of None is default.api.timeout.ms. At its end a call raises the consumer's TimeoutError.
     Every method but ``wakeup`` raises ConcurrentModificationError if another thread is in the consumer, and
@@ -61,6 +64,7 @@ class KafkaConsumer:
         trace: Trace = no_trace,
         components: Components | None = None,
         seed: int | None = None,
+        memory_pool: MemoryPool | None = None,
     ) -> None:
         number = 0 if "client.id" in settings else next(_numbers)
         made = components or Components()
@@ -70,7 +74,7 @@ class KafkaConsumer:
         dice = random.Random(seed)
         try:
             selector = SocketSelector(
-                config.send_buffer_bytes, config.receive_buffer_bytes, authenticators(config)
+                config.send_buffer_bytes, config.receive_buffer_bytes, authenticators(config), memory_pool
             )
             self._core = ConsumerCore(
                 replace(config, bootstrap=resolvable(config)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -12,7 +12,7 @@ from clients.reference.consumer.assignors.round_robin_assignor import RoundRobin
 from clients.reference.consumer.assignors.sticky.cooperative_sticky_assignor import CooperativeStickyAssignor
 from clients.reference.consumer.assignors.sticky.sticky_assignor import StickyAssignor
 
-ASSIGNORS: Final[Mapping[str, Callable[[], Assignor]]] = MappingProxyType(
+ASSIGNORS: Final[Mapping[str, type[Assignor]]] = MappingProxyType(
     {
         RangeAssignor.name: RangeAssignor,
         RoundRobinAssignor.name: RoundRobinAssignor,
@@ -21,3 +21,13 @@ ASSIGNORS: Final[Mapping[str, Callable[[], Assignor]]] = MappingProxyType(
     }
 )
 """The assignors by name. Every consumer makes its own instances."""
+
+JAVA_ASSIGNORS: Final[Mapping[str, type[Assignor]]] = MappingProxyType(
+    {
+        "org.apache.kafka.clients.consumer.RangeAssignor": RangeAssignor,
+        "org.apache.kafka.clients.consumer.RoundRobinAssignor": RoundRobinAssignor,
+        "org.apache.kafka.clients.consumer.StickyAssignor": StickyAssignor,
+        "org.apache.kafka.clients.consumer.CooperativeStickyAssignor": CooperativeStickyAssignor,
+    }
+)
+"""The same assignors, by the names of Java's classes."""

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.reference.consumer.coordinator.member_states import MEMBER, MemberEvent, MemberState
 from clients.reference.consumer.errors import ConsumerError, FencedInstanceIdError
 from clients.reference.ports import INT32_MAX
 from clients.reference.telemetry.trace import CoordinatorLost
@@ -20,30 +19,11 @@ EAGER = {"partition_assignment_strategy": "range"}
 COOPERATIVE = {"partition_assignment_strategy": "cooperative-sticky"}
 FAST = {"session_timeout_ms": 6_000, "heartbeat_interval_ms": 1_000}
 
-#: Table 1.4 a, from MemberState and the places that set it.
-ALLOWED = {
-    ("UNJOINED", "join"): "PREPARING_REBALANCE",
-    ("STABLE", "join"): "PREPARING_REBALANCE",
-    ("COMPLETING_REBALANCE", "join"): "PREPARING_REBALANCE",
-    ("PREPARING_REBALANCE", "join"): "PREPARING_REBALANCE",
-    ("PREPARING_REBALANCE", "joined"): "COMPLETING_REBALANCE",
-    ("COMPLETING_REBALANCE", "synced"): "STABLE",
-    **{(state.told, "reset"): "UNJOINED" for state in MemberState},
-}
-
 
 def errors_at(api, *codes):
     """Return a script that answers the next requests of an API with these error codes."""
     left = list(codes)
     return lambda seen: left.pop(0) if seen.api is api and left else None
-
-
-def test_the_machine_has_exactly_the_transitions_of_the_table():
-    for state in MemberState:
-        for event in MemberEvent:
-            assert MEMBER.allows(state, event) == ((state.told, event.told) in ALLOWED)
-            if MEMBER.allows(state, event):
-                assert MEMBER.after(state, event).told == ALLOWED[state.told, event.told]
 
 
 def test_the_first_join_gets_an_id_and_the_second_one_has_it(group):
