@@ -68,7 +68,7 @@ def stored_at_least(made: Iterable[Commit], at_ns: int) -> int:
 
     It is that of a commit that had succeeded by then, unless one of a smaller offset may have been stored after it.
     """
-    least, smaller_last_ns = 0, 0
+    least, smaller_last_ns = 0, -1
     called = sorted((each for each in made if each.invoke_ns <= at_ns), key=_offset)
     for offset, same in groupby(called, key=_offset):
         alike = list(same)

@@ -60,7 +60,7 @@ CHECK = Check(
     summary="Records of the log that the group went past and no member was given.",
     requirements=(
         Requirement("E2E-DEL-04", Level.MUST, arises=_delivered),
-        Requirement("CSM-FET-02", Level.SHOULD, arises=_delivered),
+        Requirement("CSM-FET-02", Level.MUST, arises=_delivered),
     ),
     guarantees=frozenset({Guarantee.AT_LEAST_ONCE}),
     requires=frozenset({"history", "log"}),
