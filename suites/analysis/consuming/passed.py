@@ -1,4 +1,4 @@
-"""How far the group has gone in each partition, by what it was given and by what it has committed."""
+"""How far the group is in each partition, by what it was given and by what it has committed."""
 
 from __future__ import annotations
 

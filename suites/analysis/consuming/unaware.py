@@ -1,7 +1,7 @@
 """Why the owner of a partition may not know that the group has given it to another member.
 
-Fetches are not fenced: a member that does not hear from its coordinator goes on reading. The coordinator removes a
-member that it does not hear from (session.timeout.ms) or that does not rejoin in time (max.poll.interval.ms). Each
+Fetches are not fenced: a member that cannot reach its coordinator goes on reading. The coordinator removes a
+member whose heartbeats do not arrive (session.timeout.ms) or that does not rejoin in time (max.poll.interval.ms). Each
 excuse is a period in which the member could not know, and ends soon after it.
 """
 
@@ -25,7 +25,7 @@ def excused(evidence: Evidence, process: str, taken_ns: int, at_ns: int) -> bool
     begin_ns = taken_ns - removal_ns(evidence)
     reasons = (*frozen_for_long(evidence, process), *late_polls(evidence, process), *cuts(evidence))
     return any(
-        span.begin_ns <= at_ns and begin_ns <= span.end_ns and at_ns <= span.end_ns + notice_ns(evidence)
+        span.begin_ns < at_ns and begin_ns <= span.end_ns and at_ns <= span.end_ns + notice_ns(evidence)
         for span in reasons
     )
 
@@ -39,7 +39,7 @@ def frozen_for_long(evidence: Evidence, process: str) -> Iterator[Span]:
 
 @grants("owner-polled-late")
 def late_polls(evidence: Evidence, process: str) -> Iterator[Span]:
-    """Yield the turns that took so long that the group may have gone on without the member."""
+    """Yield the turns that took so long that the group may go on without the member."""
     limit_ms = min(setting_ms(evidence, MAX_POLL), setting_ms(evidence, SESSION))
     life = lives(evidence).get(process)
     for turn in life.turns if life else ():

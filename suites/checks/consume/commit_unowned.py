@@ -47,7 +47,7 @@ UNOWNED = Anomaly(
 )
 
 
-@grants("two-processes-report")
+@grants("reported-late")
 def outdated(evidence: Evidence) -> Iterator[Commit]:
     """Yield each commit of a process for a partition that another one, and not itself, owned for a second by then."""
     owned = declared(evidence)

@@ -6,8 +6,8 @@ Compares each record that a member was given with the record of the log at its p
 
 ## Why it is bad
 
-The application works on something that nobody wrote, or on another record than the one that its offset names. What it
-commits then stands for a record that it never saw.
+The application works on something that no producer wrote, or on another record than the one that its offset names.
+What it commits then stands for a record that it never saw.
 
 ## How it is judged per guarantee
 

@@ -47,7 +47,7 @@ from suites.analysis.promises import BY_COMMITS
 NOT_OWNED = Anomaly("not-owned", "{count:record} taken from a partition that the process did not own")
 
 
-@grants("two-threads-report", "frozen-between-reports")
+@grants("reported-late", "frozen-between-reports")
 def strays(evidence: Evidence) -> Iterator[tuple[Delivery, int]]:
     """Yield each record from a partition that its process did not own, and when it last did, or 0."""
     stopped = frozen(evidence)

@@ -7,7 +7,7 @@ members, although a member of the group lived throughout.
 
 ## Why it is bad
 
-Nobody reads the partition. Everything that is written to it waits, while the group looks healthy.
+No member reads the partition. Everything that is written to it waits, while the group looks healthy.
 
 ## How it is judged per guarantee
 
@@ -74,7 +74,7 @@ def ownerless(evidence: Evidence) -> dict[int, Span]:
     return found
 
 
-@grants("largest-timeout-of-group")
+@grants("largest-timeout-of-members")
 def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding, which counts the partitions. Inconclusive if something stalled meanwhile."""
     limit_ms = idle_bound_ms(evidence)

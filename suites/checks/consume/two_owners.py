@@ -76,7 +76,7 @@ def _is_shared(older: Ownership, newer: Ownership) -> bool:
     return older.generation == newer.generation >= 0
 
 
-@grants("reported-in-either-order")
+@grants("reported-late")
 def late(evidence: Evidence) -> Iterator[tuple[Ownership, Delivery]]:
     """Yield the newer ownership and each record that the older owner took although it could know of it."""
     for older, newer in pairs(evidence):

@@ -2,8 +2,8 @@
 
 ## What it does
 
-Looks for a time after the faults in which no member was given any record, although records that nobody had been given
-waited in the log throughout, and a member lived, for longer than the largest timeout of the members.
+Looks for a time after the faults in which no member was given any record, although records that no member
+had been given waited in the log throughout, and a member lived, for longer than the largest timeout of the members.
 
 ## Why it is bad
 
@@ -20,7 +20,7 @@ become an outage that no error reports.
 
 The members' histories, and every partition read to its end. The time begins when the network has healed. Stalls of a
 member's process, a broker or the harness are subtracted; if the rest is below the bound, the trial is inconclusive.
-A process that a fault has stopped does not stall. Records that the group has gone past do not wait (see ``skipped``).
+A process that a fault has stopped does not stall. Records that the group passed do not wait (see ``skipped``).
 
 ## References
 

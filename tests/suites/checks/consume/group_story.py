@@ -237,9 +237,14 @@ def _places(partitions: tuple[int, ...]) -> list[Place]:
     return [Place(TOPIC, partition) for partition in partitions]
 
 
-def calm(guarantee: Guarantee = Guarantee.AT_LEAST_ONCE) -> GroupStory:
-    """Return a trial in which m2 joins m1, gets partition 1, and everything is read, committed and closed."""
-    told = GroupStory(guarantee)
+def calm(guarantee: Guarantee = Guarantee.AT_LEAST_ONCE, stays_ms: float = 0) -> GroupStory:
+    """Return a trial in which m2 joins m1, gets partition 1, and everything is read, committed and closed.
+
+    With ``stays_ms`` the members stay longer, and commit once more at the end.
+    """
+    told = GroupStory(
+        guarantee, heal_ms=6_000 + stays_ms, final_ms=7_000 + stays_ms, end_ms=60_000 + stays_ms
+    )
     told.start("m1")
     told.assign("m1", 0, 1, at_ms=-500)
     for partition in (0, 1):
@@ -256,8 +261,10 @@ def calm(guarantee: Guarantee = Guarantee.AT_LEAST_ONCE) -> GroupStory:
         told.commit(member, partition, 5, at_ms=4_011)
         told.commit(member, partition, 6, at_ms=4_020)
     for member, partition in (("m1", 0), ("m2", 1)):
-        told.revoke(member, partition, at_ms=7_050)
-        told.close(member, 7_000)
+        if stays_ms:
+            told.commit(member, partition, 6, at_ms=5_000 + stays_ms)
+        told.revoke(member, partition, at_ms=7_050 + stays_ms)
+        told.close(member, 7_000 + stays_ms)
     told.stored(p0=6, p1=6)
     return told
 

@@ -1,4 +1,4 @@
-"""Every check of consumers has a page, accuses nobody of a calm trial, and judges nothing without a group."""
+"""Every check of consumers has a page, accuses no client of a calm trial, and judges nothing without a group."""
 
 from __future__ import annotations
 

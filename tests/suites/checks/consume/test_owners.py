@@ -1,4 +1,4 @@
-"""Who owns a partition: two at once, one that should know better, and nobody."""
+"""Who owns a partition: two at once, one that should know better, and none."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_stalled_owner_makes_it_inconclusive(group):
 
 
 def abandoned(group, *, until_ms=40_000, owner_from_ms=None):
-    """m1 and m2 share two partitions; at 5 s m2 is killed, and nobody takes partition 1 unless told."""
+    """m1 and m2 share two partitions; at 5 s m2 is killed, and partition 1 has no owner unless told."""
     told = group()
     told.heal_ms, told.final_ms, told.end_ms = 6_000, until_ms, until_ms + 1_000
     told.start("m1", "m2")

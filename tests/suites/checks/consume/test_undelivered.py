@@ -1,4 +1,4 @@
-"""Records that nobody gets after the faults, and members that close too late."""
+"""Records that no member gets after the faults, and members that close too late."""
 
 from __future__ import annotations
 
