@@ -53,7 +53,9 @@ class Reference(AdapterSettings):
         mutant = self._env[MUTANT]
         producer = components_of(mutant) if mutant else None
         consumer = consumer_components_of(mutant) if mutant else None
-        return start(self.name, self.default_version, producer, consumer, settings, network, clock, dice, tell)
+        return start(
+            self.name, self.default_version, producer, consumer, settings, network, clock, dice, tell
+        )
 
     def install(self, version: str) -> Launch:
         """Return how to start the program, which needs no installation.
