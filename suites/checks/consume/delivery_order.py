@@ -94,7 +94,7 @@ CHECK = Check(
     requirements=(Requirement("CSM-FET-02", Level.MUST, arises=_pairs),),
     guarantees=frozenset({Guarantee.AT_LEAST_ONCE, Guarantee.AT_MOST_ONCE}),
     requires=frozenset({"history", "log"}),
-    killed_mutant="",
+    killed_mutant="drops_last_record_of_poll",
     run=run,
     workloads=frozenset({"consume"}),
 )

@@ -64,7 +64,7 @@ CHECK = Check(
     ),
     guarantees=frozenset({Guarantee.AT_LEAST_ONCE}),
     requires=frozenset({"history", "log"}),
-    killed_mutant="",
+    killed_mutant="commits_one_too_far",
     run=run,
     workloads=frozenset({"consume"}),
 )
