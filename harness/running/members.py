@@ -247,7 +247,7 @@ class Members:
         return process
 
     async def _gather(self) -> None:
-        """Wait until the group has gathered, a member has ended, or the time is over. What follows shows why."""
+        """Wait until the group has gathered, a member has ended, or the time has passed. What follows shows why."""
         with suppress(TimeoutError):
             async with asyncio.timeout(GATHER_S):
                 while len(self._owning) < self._owners and all(
