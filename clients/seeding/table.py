@@ -9,6 +9,7 @@ from harness.model.errors import UsageError
 from harness.plugins import registry
 
 if TYPE_CHECKING:
+    from clients.reference.consumer.components import Components as ConsumerComponents
     from clients.reference.producer.producer import Components
 
 
@@ -18,7 +19,19 @@ def mutants() -> dict[str, Mutant]:
 
 
 def components_of(name: str) -> Components:
-    """Return the components of a mutant. Raise UsageError if there is none, or if it is one of another client."""
+    """Return the components of a mutant's producer.
+
+    Raise UsageError if there is no such mutant, or if it is one of another client.
+    """
+    return _seeded(name).producer
+
+
+def consumer_components_of(name: str) -> ConsumerComponents:
+    """Return the components of a mutant's consumer. Raise as ``components_of``."""
+    return _seeded(name).consumer
+
+
+def _seeded(name: str) -> Mutant:
     found = registry.mutant(name)
     if not isinstance(found, Mutant):
         raise UsageError(
@@ -27,4 +40,4 @@ def components_of(name: str) -> Components:
             mutant=name,
             client=found.of,
         )
-    return found.components
+    return found

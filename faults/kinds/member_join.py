@@ -15,7 +15,8 @@ The other members see a rebalance: a heartbeat answered with REBALANCE_IN_PROGRE
 coordinator's log has the member.
 
 ## What it cannot do
-It does not say which partitions move; the assignor does. The start of the process takes as long as it takes.
+It does not say which partitions move; the assignor does. The start of the process takes as long as it takes. The
+duration counts from when it has subscribed.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class MemberJoin(MemberFault):
     name = "member_join"
     summary = "another member joins the group, and leaves it at the end"
     shown_by = "processes joined"
+    begins_slowly = True
     params: tuple[FaultParam, ...] = ()
 
     async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:

@@ -10,7 +10,7 @@ import psutil
 from msgspec.structs import replace
 
 from harness.adapter import breaches
-from harness.adapter.session import Conversation
+from harness.adapter.session import GRACE_S, Conversation
 from harness.model.consumer_contract import ConsumerCommand
 from harness.model.contract import OpComplete, UnknownCommand
 from harness.model.errors import KafkaTrialError
@@ -24,6 +24,8 @@ class MemberConversation(Conversation):
     """One consumer process."""
 
     _is_frozen = False
+    #: A trial continues after the end of a member, and its last events decide what counts as delivered.
+    _last_words_s = GRACE_S
 
     async def call(self, command: ConsumerCommand, timeout_s: float) -> OpComplete | None:
         """Make the consumer do one call, and wait for its end. Return None if there is none in time.

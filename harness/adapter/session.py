@@ -73,6 +73,9 @@ class Conversation:
     limits.
     """
 
+    #: How long to wait for what a process wrote before its end.
+    _last_words_s = LAST_WORDS_S
+
     def __init__(
         self,
         launch: Launch,
@@ -253,9 +256,9 @@ class Conversation:
         return code
 
     async def kill(self) -> None:
-        """Kill the process and all of its descendants. May be called repeatedly."""
+        """Kill the process and all of its descendants (SIGKILL). May be called repeatedly."""
         await processes.stop(self._child, grace_s=0)
-        await asyncio.wait({self._reader}, timeout=LAST_WORDS_S)
+        await asyncio.wait({self._reader}, timeout=self._last_words_s)
         self._reader.cancel()
         self._end(None)
 

@@ -33,7 +33,7 @@ def check(spec: TrialSpec) -> None:
     if load.largest_bytes > (most := TEXT_CHARS.base):
         raise UsageError(
             "records-too-large-to-report",
-            "the values of trial {trial!r} have up to {largest:,} characters; a consumer reports at most {most:,}",
+            "the values of trial {trial!r} have up to {largest:character}; a consumer reports at most {most:,}",
             trial=spec.trial,
             largest=load.largest_bytes,
             most=most,

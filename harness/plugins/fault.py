@@ -139,6 +139,8 @@ class FaultKind(Protocol):
     """
     starts_nodes: bool
     """True if it stops and starts nodes, which uses the machine's cores."""
+    begins_slowly: bool
+    """True if it takes seconds to come into effect. Its duration counts from then."""
 
     @property
     def seen_by(self) -> tuple[str, ...]:
@@ -192,6 +194,8 @@ class Fault:
     lingers_s: float = math.inf
     #: True if it ends nodes and starts them again, which uses the machine's cores.
     starts_nodes: bool = False
+    #: True if it takes seconds to come into effect. Its duration counts from then.
+    begins_slowly: bool = False
     #: True if it acts on the single frames that the spec selects.
     of_frames: bool = False
     #: True if it acts on the members of a group: the trial's clients must consume.

@@ -12,6 +12,7 @@ from harness.adapter import Conversation
 from harness.adapter.member import MemberConversation
 from harness.adapter.trace_file import read as read_trace
 from harness.limits.meter import Meter
+from harness.model.consumer_contract import Subscribe
 from harness.model.contract import TRACE_ENV, AnyEvent, Configured, LoadCommand, Setting, StartupComplete
 from harness.model.evidence import PRODUCER
 from harness.model.parts import BY
@@ -88,14 +89,16 @@ class Casting:
         kind, spec = self._kind, self._spec
         if kind.members is None or kind.begin is None:
             return None
+        places, begin = kind.members(spec), kind.begin(spec, topic)
         return Members(
-            kind.members(spec),
+            places,
             partial(self._conversation, kind=MemberConversation),
-            kind.begin(spec, topic),
+            begin,
             contents,
             topic,
             self._hear,
             is_static=bool(spec.workload.params.get("static")),
+            owners=min(len(places), spec.workload.partitions) if isinstance(begin, Subscribe) else 0,
         )
 
     def producers(self) -> Producers:

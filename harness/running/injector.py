@@ -1,8 +1,8 @@
 """Inject the faults of one trial: wait for each trigger, start, hold, stop, and record the actual times.
 
-``requested_ns`` is the planned window. ``effective_ns`` has the outer bounds of the actual one: from the call that
-began the fault to the return of the call that ended it. A fault whose trigger never occurred has neither. ``holding``
-counts the faults in effect now.
+``requested_ns`` is the planned window, whose end moves for a kind that begins slowly. ``effective_ns`` has the outer
+bounds of the actual one: from the call that began the fault to the return of the call that ended it. A fault whose
+trigger never occurred has neither.
 """
 
 from __future__ import annotations
@@ -82,6 +82,8 @@ class Injector:
         try:
             await kind.inject_live(spec, self._lane)
             self._in_effect[index].set()
+            if getattr(kind, "begins_slowly", False):
+                requested = (begin_ns, time.monotonic_ns() + spec.duration_ms * NS_PER_MS)
             requested = (begin_ns, await self._over(spec.until, requested[1]))
             await self._lane.assert_as_set()
         finally:

@@ -15,14 +15,14 @@ import time
 from asyncio import Task
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from msgspec.structs import replace
 
 from harness.adapter.member import MemberConversation
-from harness.model.consumer_contract import ConsumerCommand, RecordsConsumed
+from harness.model.consumer_contract import ConsumerCommand, PartitionsAssigned, RecordsConsumed
 from harness.model.contract import AnyEvent, Configured, LoadCommand, OpComplete, Setting, StartupComplete
 from harness.model.errors import ClientCrashed
 from harness.model.harness_events import (
@@ -43,6 +43,8 @@ Event = TypeVar("Event", bound=AnyEvent)
 #: How long a command to a member may take. It is a limit for the adapter; slowness of the client is evidence.
 CALL_S = 30.0
 STARTUP_S = 60.0
+#: How long the group may take to gather before records are written.
+GATHER_S = 10.0
 
 
 class Members:
@@ -50,7 +52,8 @@ class Members:
 
     ``places`` are the members with which the trial begins. ``conversation`` makes the one with a process, given its
     name and what takes its events. ``begin`` is the first command of each member. ``group`` names the group, which is
-    also the topic, and ``is_static`` makes each place a static member.
+    also the topic, and ``is_static`` makes each place a static member. The group has gathered once ``owners`` of its
+    processes own partitions.
     """
 
     def __init__(
@@ -63,9 +66,11 @@ class Members:
         hear: Callable[[AnyEvent], None],
         *,
         is_static: bool = False,
+        owners: int = 0,
     ) -> None:
         self._places, self._conversation, self._begin = places, conversation, begin
         self._contents, self._group, self._tell, self._is_static = contents, group, hear, is_static
+        self._owners = owners
         self._stack = AsyncExitStack()
         self.held: dict[str, str] = {}
         #: Process -> its conversation, and place -> its current process.
@@ -73,6 +78,7 @@ class Members:
         self._now_at: dict[str, str] = {}
         self._spoken: Counter[str] = Counter()
         self._gone: set[str] = set()
+        self._owning: set[str] = set()
         self._configure: Callable[[str, MemberConversation], Any] | None = None
         self._wanted: set[int] = set()
         self._got: set[int] = set()
@@ -106,7 +112,10 @@ class Members:
     async def configure(
         self, run_id: str, config: Mapping[str, Setting], *, role: str, own: Mapping[str, str]
     ) -> list[Configured]:
-        """Configure each member as a client of the group, and let it begin."""
+        """Configure each member as a client of the group, let it begin, and wait until the group has gathered.
+
+        A fault on a member that owns nothing yet would show nothing.
+        """
 
         async def configure(process: str, says: MemberConversation) -> Configured:
             place = process.partition("-")[0]
@@ -118,6 +127,7 @@ class Members:
         self._configure = configure
         told = await asyncio.gather(*(configure(name, self._of[name]) for name in self._alive))
         await asyncio.gather(*(self._say(name, self._begin) for name in self._alive))
+        await self._gather()
         return list(told)
 
     async def load(self, name: str, command: LoadCommand) -> None:
@@ -236,6 +246,16 @@ class Members:
         self._watching.append(asyncio.get_running_loop().create_task(self._watch(says)))
         return process
 
+    async def _gather(self) -> None:
+        """Wait until the group has gathered, a member has ended, or the time has passed. What follows shows why."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GATHER_S):
+                while len(self._owning) < self._owners and all(
+                    self._of[name].error is None for name in self._alive
+                ):
+                    self._news.clear()
+                    await self._news.wait()
+
     async def _watch(self, says: MemberConversation) -> None:
         """Wake those who wait once a process has ended."""
         await says.over()
@@ -253,6 +273,8 @@ class Members:
             for part in event.partitions:
                 found = (decode(value) for value in part.values)
                 self._got.update(each.n for each in found if each is not None and each.trial == self._group)
+        elif isinstance(event, PartitionsAssigned) and event.partitions:
+            self._owning.add(str(event.producer))
         self._tell(event)
         self._news.set()
 

@@ -201,9 +201,10 @@ def _stream(target: int | Path | None, files: ExitStack) -> int | IO[bytes] | No
 async def stop(child: Child, grace_s: float = 5.0) -> int:
     """End a child: SIGTERM to its group, SIGKILL after ``grace_s``, and SIGKILL to all of its descendants.
 
-    Returns the exit code (negative: the signal). For a child that has ended, only its descendants are killed.
+    Without a grace period there is no SIGTERM, at which a child could begin an orderly end. Returns the exit code
+    (negative: the signal). For a child that has ended, only its descendants are killed.
     """
-    if child.returncode is None:
+    if child.returncode is None and grace_s > 0:
         with suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGTERM)
             os.killpg(child.pid, signal.SIGCONT)  # a stopped process would never receive the SIGTERM

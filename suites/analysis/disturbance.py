@@ -4,7 +4,8 @@ There are three sources:
 
 - The pulse of the harness. If it was late, frames were late too, and a client may have given up requests that
   were answered in time according to the witness's rows.
-- The heartbeat of the client (``stats``, once per second). A gap of seconds means that its process did not run.
+- The heartbeat of the client (``stats``, once per second). A gap of seconds means that its process did not run. Each
+  member of a group has its own. A member that a fault has stopped does not stall: that is what the fault is for.
 - The answers of the broker as they arrive at the witness, before a rule there delays, changes or drops them.
   Each is measured from the moment at which the broker had its request. If one takes seconds, the broker
   stalled.
@@ -21,8 +22,11 @@ from harness.judging.availability import Span
 from harness.model.anomaly import ReasonKind
 from harness.model.contract import ShutdownComplete, Stats
 from harness.model.evidence import Evidence, view
-from harness.model.rows import Disposition, Frame, FrameKind
+from harness.model.harness_events import MemberKilled
+from harness.model.rows import Disposition, Finding, Frame, FrameKind
 from harness.model.units import NS_PER_MS
+from harness.plugins.check import Inconclusive
+from suites.analysis.consuming.lives import lives, outside
 from suites.analysis.excuses import grants
 from suites.analysis.sending import sending
 from suites.analysis.way import SLACK_NS
@@ -41,24 +45,36 @@ HARNESS_STALLED = ReasonKind(
 #: More than one missed heartbeat, but less than request.timeout.ms, so that a request timeout during such a
 #: gap proves nothing.
 STARVED_MS = 2_500
+#: A coordinator answers these when the other members have joined, or when the leader has assigned.
+WAITING = ("JoinGroup", "SyncGroup")
 #: A broker on the same machine normally answers within milliseconds.
 SILENT_MS = 2_000
 
 
 @view
 def silences(evidence: Evidence) -> list[Span]:
-    """Return the intervals between heartbeats, from the first event to the end. Empty if the client sends none."""
-    beats = [event.mono_ns for event in evidence.history if isinstance(event, Stats)]
+    """Return the intervals between heartbeats of each process, from its first event to its end.
+
+    Empty if the client sends none. The time for which the harness had stopped a member is left out.
+    """
+    return [span for name in lives(evidence) or ("",) for span in silences_of(evidence, name)]
+
+
+def silences_of(evidence: Evidence, process: str) -> list[Span]:
+    """Return the intervals between the heartbeats of a member's process; of all events if the name is empty."""
+    history = [event for event in evidence.history if event.producer == process or not process]
+    beats = [event.mono_ns for event in history if isinstance(event, Stats)]
     if not beats:
         return []
-    ended = [event.mono_ns for event in evidence.history if isinstance(event, ShutdownComplete)]
+    ended = [event.mono_ns for event in history if isinstance(event, ShutdownComplete | MemberKilled)]
     end_ns = ended[0] if ended else evidence.record.phases.final_ns
-    moments = sorted([evidence.history[0].mono_ns, *beats, *([end_ns] if end_ns else [])])
-    return [Span(*ends) for ends in pairwise(moments)]
+    moments = sorted([history[0].mono_ns, *beats, *([end_ns] if end_ns else [])])
+    frozen = lives(evidence)[process].frozen if process else []
+    return [part for ends in pairwise(moments) for part in outside(Span(*ends), frozen)]
 
 
 def client_stalls(evidence: Evidence) -> list[Span]:
-    """Return the intervals in which the client's process did not run, judged by the gaps between its heartbeats."""
+    """Return the intervals in which a process of the client did not run, judged by the gaps between its heartbeats."""
     return [silence for silence in silences(evidence) if silence.length_ms > STARVED_MS]
 
 
@@ -66,13 +82,14 @@ def client_stalls(evidence: Evidence) -> list[Span]:
 def slow_answers(evidence: Evidence) -> list[Span]:
     """Return how long the broker had each request, until its answer reached the witness or the connection ended.
 
-    Requests that expect no answer (acks=0) are left out.
+    Left out are requests that expect no answer (acks=0), and those that wait for other members of a group.
     """
     waiting: dict[tuple[int, int | None], Frame] = {}
     found: list[Span] = []
     for frame in sorted((*evidence.frames, *evidence.blocked_frames), key=_at_broker_ns):
         if frame.kind is FrameKind.REQUEST:
-            if frame.disposition is not Disposition.BLOCKED and frame.acks != 0:
+            is_answered = frame.acks != 0 and frame.api not in WAITING
+            if frame.disposition is not Disposition.BLOCKED and is_answered:
                 waiting[frame.conn, frame.correlation_id] = frame
             continue
         for request in _settled(frame, waiting):
@@ -129,6 +146,13 @@ def harness_stalled_ms(evidence: Evidence, begin_ns: int, end_ns: int) -> int:
         default=0,
     )
     return late_ns // NS_PER_MS if late_ns > SLACK_NS else 0
+
+
+def doubt_if_stalled(evidence: Evidence, found: Finding, begin_ns: int, end_ns: int) -> None:
+    """Raise Inconclusive if something stalled in the interval that explains ``found``."""
+    if (stall := stalled_by(evidence, begin_ns, end_ns)) is not None:
+        kind, stalled_ms = stall
+        raise Inconclusive(kind.reason(of=found.anomaly, told=found.message, stalled_ms=stalled_ms))
 
 
 def stalled_ns(stalls: Iterable[Span], begin_ns: int, end_ns: int) -> int:

@@ -73,6 +73,7 @@ EFFECTS: Final[Mapping[str, frozenset[Effect]]] = {
     "late_response": frozenset({Effect.HOLDS_ANSWERS}),
     "latency": _HOLDS,
     "leader_move": _NOTHING,
+    "listener_throws": _NOTHING,
     "log_trim": _NOTHING,
     "member_freeze": _ALL,
     "member_join": _NOTHING,
@@ -81,10 +82,12 @@ EFFECTS: Final[Mapping[str, frozenset[Effect]]] = {
     "message_size_limit": _NOTHING,
     "min_isr": _NOTHING,
     "partition": _ENDS | {Effect.LOSES_ANSWERS},
+    "pause_partitions": _NOTHING,
     "producer_id_expiry": _NOTHING,
     "quota": _NOTHING,
     "refuse": _ENDS,
     "reset": _ENDS,
+    "seek_back": _NOTHING,
     "sliced_frame": _NOTHING,
     "slicer": _HOLDS,
     "slow_processing": _NOTHING,
@@ -95,6 +98,7 @@ EFFECTS: Final[Mapping[str, frozenset[Effect]]] = {
     "topic_recreate": _NOTHING,
     "torn_frame": frozenset({Effect.LOSES_ANSWERS, Effect.CUTS}),
     "unsupported_version": _NOTHING,
+    "wakeup": _NOTHING,
     "wrong_correlation_id": _NOTHING,
 }
 

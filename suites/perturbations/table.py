@@ -12,6 +12,7 @@ from harness.plugins import registry
 from harness.plugins.perturbation import Perturbation
 from suites.perturbations import (
     acknowledged_places,
+    consuming,
     contents,
     copies,
     homes,
@@ -41,6 +42,7 @@ PERTURBATIONS: tuple[Perturbation, ...] = (
     *results.PERTURBATIONS,
     *traces.PERTURBATIONS,
     *tampering.PERTURBATIONS,
+    *consuming.PERTURBATIONS,
     *LIMITS,
 )
 

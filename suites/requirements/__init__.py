@@ -12,8 +12,9 @@ from suites.requirements.behaviour import Behaviour, Group
 from suites.requirements.closing import CLOSING
 from suites.requirements.configuration import CONFIGURATION
 from suites.requirements.connections import CONNECTIONS
-from suites.requirements.consuming import COMMIT, FETCH
+from suites.requirements.consuming import API, AUTO_COMMIT, COMMIT, FETCH, WAKEUP
 from suites.requirements.delivery import DELIVERY
+from suites.requirements.groups import CLASSIC_GROUP, NETWORK_CLIENT, NEXT_GROUP
 from suites.requirements.idempotence import IDEMPOTENCE
 from suites.requirements.in_flight import IN_FLIGHT, REQUEST_TIMEOUT
 from suites.requirements.liveness import LIVENESS
@@ -21,7 +22,7 @@ from suites.requirements.metadata import METADATA
 from suites.requirements.plugins import PLUGINS
 from suites.requirements.sender import SENDER
 
-__all__ = ["CLIENT_GROUPS", "GROUPS", "Behaviour", "Group", "behaviours"]
+__all__ = ["CLIENT_GROUPS", "CONSUMER_GROUPS", "GROUPS", "Behaviour", "Group", "behaviours"]
 
 #: The 135 behaviours of networking, metadata, producer and configuration.
 CLIENT_GROUPS = (
@@ -40,7 +41,10 @@ CLIENT_GROUPS = (
     CONFIGURATION,
 )
 
-GROUPS = (*CLIENT_GROUPS, FETCH, COMMIT, DELIVERY, LIVENESS)
+#: The 60 behaviours of consumers.
+CONSUMER_GROUPS = (API, NETWORK_CLIENT, CLASSIC_GROUP, NEXT_GROUP, COMMIT, AUTO_COMMIT, FETCH, WAKEUP)
+
+GROUPS = (*CLIENT_GROUPS, *CONSUMER_GROUPS, DELIVERY, LIVENESS)
 
 
 def behaviours() -> dict[str, Behaviour]:

@@ -46,5 +46,11 @@ DELIVERY = Group(
             "ProducerRecord",
             "clients/reference/producer/sender.py: Sender._send_produce_request",
         ),
+        must(
+            "E2E-DEL-07",
+            "At most once: what a consumer committed before it processed it is not delivered again.",
+            "KafkaConsumer",
+            "clients/reference/consumer/subscription/subscription_state.py: SubscriptionState.all_consumed",
+        ),
     ),
 )

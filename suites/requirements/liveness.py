@@ -11,7 +11,7 @@ LIVENESS = Group(
         must(
             "E2E-LIV-01",
             "Once the faults have ended, a client with pending records makes progress within its own largest timeout.",
-            "KIP-91, KafkaProducer",
+            "KIP-91, KafkaProducer, KafkaConsumer",
             "clients/reference/producer/sender.py: Sender",
         ),
     ),

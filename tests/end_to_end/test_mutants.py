@@ -61,5 +61,5 @@ def test_true_client_passes_all_trials(trials):
 
 
 def test_every_check_names_an_existing_mutant():
-    named = {check.killed_mutant for check in checks().values() if check.workloads != {"consume"}}
+    named = {check.killed_mutant for check in checks().values() if check.killed_mutant}
     assert named <= set(mutants())

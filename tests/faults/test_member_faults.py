@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.adapter.member import MemberConversation
-from harness.model.consumer_contract import ConsumerError, RecordsConsumed, Subscribe
+from harness.model.consumer_contract import ConsumerError, PartitionsAssigned, RecordsConsumed, Subscribe
 from harness.model.contract import AnyEvent, ShutdownComplete, Stats
 from harness.model.evidence import Evidence
 from harness.model.harness_events import (
@@ -27,6 +27,7 @@ from harness.model.spec import AtTime, FaultSpec
 from harness.model.written import Written
 from harness.plugins.fault import LiveLane
 from harness.plugins.registry import fault
+from harness.running import members
 from harness.running.members import Members
 from testkit.members import FileContents, launch
 
@@ -37,7 +38,7 @@ LONG_MS = 600_000
 class Group:
     """Two members of a file's group, the history of their trial, and faults on them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, owners: int = 0) -> None:
         self.history: list[AnyEvent] = []
         file = folder / "records"
         self.members = Members(
@@ -47,6 +48,7 @@ class Group:
             FileContents(file),
             TOPIC,
             self._hear,
+            owners=owners,
         )
         self.lane = LiveLane((), None, None, TOPIC, 1, self.members)  # type: ignore[arg-type]
         self._written = 0
@@ -94,9 +96,9 @@ class Group:
         return fault(kind).effect(row, evidence).count
 
 
-def played(folder: Path, play: Callable[[Group], object]) -> Group:
+def played(folder: Path, play: Callable[[Group], object], owners: int = 0) -> Group:
     """Run a group with two members, and close it."""
-    group = Group(folder)
+    group = Group(folder, owners)
 
     async def run() -> None:
         async with group.members:
@@ -317,3 +319,21 @@ def test_a_group_is_settled_once_some_member_got_each_record(tmp_path: Path) -> 
     told = [event for event in group.history if event.producer == HARNESS]
     assert [type(event) for event in told] == [MemberStarted] * 2 + [RecordsWritten] * 3 + [GroupCommitted]
     assert [event.seq for event in told] == list(range(len(told)))
+
+
+def test_a_group_begins_once_its_members_own_partitions(tmp_path: Path) -> None:
+    async def play(group: Group) -> None:
+        assert all(group.of(PartitionsAssigned, name) for name in group.members.processes)
+
+    played(tmp_path, play, owners=2)
+
+
+def test_a_group_whose_members_own_nothing_begins_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(members, "GATHER_S", 0.01)
+
+    async def play(group: Group) -> None:
+        await group.delivered_to("m1")
+
+    played(tmp_path, play, owners=3)

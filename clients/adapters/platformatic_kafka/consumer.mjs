@@ -10,6 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import {
   ConfigRefused,
   ConsumerAdapter,
+  monotonicNs,
   Unsupported,
 } from "./verifiable/index.mjs";
 import * as platformatic from "@platformatic/kafka";
@@ -101,7 +102,9 @@ export class PlatformaticConsumer extends ConsumerAdapter {
         await Promise.race([once(stream, "readable"), ended]);
         continue;
       }
-      for (const records of byPartition(message, stream))
+      const runs = byPartition(message, stream);
+      const polledNs = monotonicNs();
+      for (const records of runs)
         await this.#member.work(
           records[0],
           records.map(({ offset, key, value }) => ({
@@ -109,6 +112,8 @@ export class PlatformaticConsumer extends ConsumerAdapter {
             key: key ?? null,
             value: value ?? null,
           })),
+          () => true,
+          polledNs,
         );
     }
   }

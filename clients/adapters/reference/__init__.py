@@ -48,11 +48,14 @@ class Reference(AdapterSettings):
     ) -> SimulatedClient | SimulatedMember | None:
         """Return the client in simulated mode. See :class:`harness.simulated.ports.SimulatedClientKind`."""
         from clients.adapters.reference.simulated import start
-        from clients.seeding.table import components_of
+        from clients.seeding.table import components_of, consumer_components_of
 
         mutant = self._env[MUTANT]
-        components = components_of(mutant) if mutant else None
-        return start(self.name, self.default_version, components, settings, network, clock, dice, tell)
+        producer = components_of(mutant) if mutant else None
+        consumer = consumer_components_of(mutant) if mutant else None
+        return start(
+            self.name, self.default_version, producer, consumer, settings, network, clock, dice, tell
+        )
 
     def install(self, version: str) -> Launch:
         """Return how to start the program, which needs no installation.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from clients.reference.config.producer_config import KEYS
 from clients.reference.errors import SendError
 from clients.reference.producer.producer_batch import RecordMetadata
 from clients.reference.telemetry.trace import Trace, TraceEvent, no_trace
-from clients.seeding.table import components_of
+from clients.seeding.table import components_of, consumer_components_of
 from harness.model.contract import TRACE_ENV
 from harness.model.errors import UsageError
 
@@ -79,11 +80,12 @@ def main(mutant: str, trace_file: str | None) -> None:
     Each decision is written at once, before it takes effect. The trace of a killed process is therefore complete for
     everything that the witness saw.
     """
+    consumer = partial(ReferenceConsumer, consumer_components_of(mutant) if mutant else None)
     if trace_file is None:
-        run(lambda: ReferenceClient(mutant, no_trace), ReferenceConsumer)
+        run(lambda: ReferenceClient(mutant, no_trace), consumer)
         return
     with Path(trace_file).open("wb", buffering=0) as file:
-        run(lambda: ReferenceClient(mutant, lambda event: _write(file, event)), ReferenceConsumer)
+        run(lambda: ReferenceClient(mutant, lambda event: _write(file, event)), consumer)
 
 
 def _write(file: FileIO, event: TraceEvent) -> None:

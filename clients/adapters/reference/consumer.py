@@ -10,6 +10,7 @@ from clients.adapters.python_lib.verifiable import ConfigRefused, ConsumerAdapte
 from clients.adapters.python_lib.verifiable.consumer import EARLIEST, LATEST, Application
 from clients.reference import KafkaConsumer, OffsetAndMetadata
 from clients.reference.config.consumer_config import KEYS
+from clients.reference.consumer.components import Components
 from clients.reference.consumer.errors import ConsumerError
 from harness.model.errors import UsageError
 
@@ -21,10 +22,13 @@ if TYPE_CHECKING:
 class ReferenceConsumer(ConsumerAdapter):
     """An adapter for :class:`clients.reference.KafkaConsumer`."""
 
+    def __init__(self, components: Components | None = None) -> None:
+        self._components = components
+
     def configure(self, config: Mapping[str, Any]) -> tuple[Applied, NotSet]:
         known = {name: value for name, value in config.items() if name in KEYS}
         try:
-            self._consumer = KafkaConsumer(known)
+            self._consumer = KafkaConsumer(known, components=self._components)
         except UsageError as error:
             raise ConfigRefused(str(error)) from error
         not_set = {name: "the reference client has no such setting" for name in config if name not in KEYS}

@@ -31,26 +31,13 @@ from collections.abc import Iterable
 
 from harness.model.anomaly import Anomaly, Sample
 from harness.model.evidence import Evidence
-from harness.model.harness_events import GroupCommitted
 from harness.model.rows import Finding
 from harness.model.verdicts import Guarantee, Level
 from harness.plugins.check import Check, Requirement
 from harness.workloads.consume import accounting
+from suites.analysis.consuming.passed import passed
 
 SKIPPED = Anomaly("skipped", "{count:record} of the log passed over without being delivered to any member")
-
-
-def passed(evidence: Evidence) -> dict[int, int]:
-    """Return partition -> the first offset that the group has not gone past."""
-    ends: dict[int, int] = {}
-    for each in accounting.deliveries(evidence):
-        ends[each.partition] = max(ends.get(each.partition, 0), each.offset + 1)
-    for event in evidence.history:
-        if isinstance(event, GroupCommitted):
-            for at in event.offsets:
-                if at.topic == evidence.record.topic:
-                    ends[at.partition] = max(ends.get(at.partition, 0), at.offset)
-    return ends
 
 
 def run(evidence: Evidence) -> list[Finding]:
@@ -73,11 +60,11 @@ CHECK = Check(
     summary="Records of the log that the group went past and no member was given.",
     requirements=(
         Requirement("E2E-DEL-04", Level.MUST, arises=_delivered),
-        Requirement("CSM-FET-02", Level.SHOULD, arises=_delivered),
+        Requirement("CSM-FET-02", Level.MUST, arises=_delivered),
     ),
     guarantees=frozenset({Guarantee.AT_LEAST_ONCE}),
     requires=frozenset({"history", "log"}),
-    killed_mutant="",
+    killed_mutant="commits_one_too_far",
     run=run,
     workloads=frozenset({"consume"}),
 )

@@ -59,8 +59,10 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "client-stalled-over-answer": ("again-after-late-stall",),
     "client-stalled-while-pending": ("no-result-long-after-a-stall",),
     "confused-by-answers": ("in-flight-before-answers-out-of-turn",),
+    "commit-set-back": ("commit-lost-long-after-a-failure",),
     "compression-does-not-pay": ("uncompressed-although-it-pays",),
     "connection-ended": ("again-long-after-a-cut", "again-after-hanging-up-on-answer"),
+    "coordinator-out-of-reach": ("goes-on-before-a-cut",),
     "dated-by-a-later-attempt": ("record-dated-after-its-last-attempt", "record-dated-before-its-call"),
     "duplicate-sequence-answer": ("ack-of-another-duplicate",),
     "encoded-again": ("numbers-given-to-younger-records",),
@@ -78,6 +80,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "follows-from-reuse": ("lost-beside-a-reuse",),
     "follows-from-stuck": ("no-result-after-stuck",),
     "forgotten-behind-lost-answer": ("gave-up-over-a-forgotten-batch",),
+    "frozen-between-reports": ("delivered-long-after-a-nap",),
     "generous-rate-of-metadata": ("metadata-storm-long-after-reasons",),
     "given-up-in-flight": ("in-flight-for-most-of-the-timeout",),
     "given-up-with-its-numbers": ("sequence-gap-beside-failed-elsewhere", "sequence-gap-before-failed"),
@@ -92,10 +95,15 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "jitter-of-backoff": ("again-before-its-backoff",),
     "key-moves-with-growth": ("keys-moved-before-growth",),
     "largest-timeout": ("stuck-beyond-its-largest-timeout",),
+    "largest-timeout-of-members": (
+        "undelivered-beyond-the-largest-timeout",
+        "partition-left-without-owner",
+    ),
     "last-epoch": ("new-id-before-last-epoch",),
     "late-by-a-stall": ("late-by-more-than-it-stalled",),
     "latency": ("again-within-latency",),
     "limit-not-given": ("in-flight-beyond-what-is-remembered",),
+    "log-was-trimmed": ("foreign-record-beside-a-trim",),
     "lost-has-no-offset": ("ack-without-offset-beside-a-lost-record",),
     "lost-with-connection": (
         "again-shortly-before-a-cut",
@@ -119,12 +127,19 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
         "overtaken-beside-refusal-elsewhere",
         "overtaken-in-peace",
     ),
+    "owner-polled-late": ("goes-on-before-long-work",),
+    "owner-was-frozen": ("goes-on-while-another-is-frozen",),
     "parts-of-too-large": ("numbers-given-away-before-too-large",),
     "place-given-anew": ("shared-place-before-recreation",),
     "process-stalled": ("gave-up-long-after-a-stall",),
     "reasons-for-metadata": ("metadata-storm-long-after-reasons",),
     "recovering-client-hangs-up": ("again-after-hanging-up-in-peace",),
     "refused-for-certain": ("numbers-given-away-in-doubt", "numbers-given-away-before-refusal"),
+    "reported-late": (
+        "delivered-after-revocation",
+        "goes-on-after-rebalance",
+        "commit-for-another-owner",
+    ),
     "repetition-without-offset": ("ack-without-offset-beside-repetition",),
     "request-failed-in-part": ("again-after-ack-and-refusal-elsewhere",),
     "request-kept": ("again-beside-kept-elsewhere",),
@@ -148,6 +163,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "stalled-before-deadline": ("trace-never-expired-long-after-a-stall",),
     "stalled-while-pending": ("result-after-flush-long-after-a-stall",),
     "stalled-while-stuck": ("stuck-beside-a-stall",),
+    "stalled-while-undelivered": ("undelivered-beside-a-stall",),
     "stored-then-too-large": ("gave-up-stored-beside-too-large",),
     "throttle-nearly-over": ("throttle-ended-too-early",),
     "throttle-not-asked-for": ("throttle-ignored-in-oldest-version",),
@@ -165,4 +181,6 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
 }
 
 #: Maps an excuse without a perturbation to the reason.
-OPEN: Mapping[str, str] = {}
+OPEN: Mapping[str, str] = {
+    "works-before-it-closes": "a turn that ends during the close needs a record that no trial has left over",
+}

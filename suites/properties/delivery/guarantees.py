@@ -52,7 +52,7 @@ class Made:
         self, settings: Configure, network: Network, clock: Clock, dice: Dice, tell: Tell
     ) -> SimulatedClient | SimulatedMember | None:
         """See :class:`harness.simulated.ports.SimulatedClientKind`."""
-        return start("drawn", REFERENCE.version, self._components, settings, network, clock, dice, tell)
+        return start("drawn", REFERENCE.version, self._components, None, settings, network, clock, dice, tell)
 
 
 def _keeps_its_promises(components: Components, spec: TrialSpec) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from clients.adapters.confluent_kafka import CLIENT as CONFLUENT
 from clients.adapters.reference import CLIENT as REFERENCE
-from clients.seeding.table import components_of, mutants
+from clients.reference.consumer.components import Components as ConsumerComponents
+from clients.seeding.table import components_of, consumer_components_of, mutants
 from clients.seeding.variant import Variant
 from harness.model.errors import UsageError
 from harness.plugins import registry
@@ -53,8 +54,12 @@ def test_confluent_kafka_rejects_version_that_is_not_a_number(version):
 
 @pytest.mark.parametrize("name", registry.names("mutants"))
 def test_mutant_has_one_seeded_defect(name):
+    sides = (components_of(name), Variant()), (consumer_components_of(name), ConsumerComponents())
     swapped = {
-        part for part, chosen in vars(components_of(name)).items() if chosen is not getattr(Variant(), part)
+        part
+        for side, usual in sides
+        for part, chosen in vars(side).items()
+        if chosen is not getattr(usual, part)
     }
     assert len(swapped) == 1
     kind = registry.client(f"mutant-{name}")

@@ -230,3 +230,20 @@ def test_close_disconnects_although_results_are_missing(javascript):
         await tiny.send("t", []);
         return [await tiny.close(1), ...seen];"""
     assert javascript("promising.mjs", body) == [False, "disconnect"]
+
+
+def test_records_that_waited_for_their_turn_were_taken_before_it(javascript):
+    told = javascript(
+        "member.mjs",
+        """
+        const told = [];
+        const output = { event: (name, fields) => told.push(fields.polled_ns) };
+        const records = [{ offset: 0n, key: null, value: null }];
+        const consumer = { subscribe: async () => {} };
+        const reads = new it.Member(consumer, output, () => {});
+        await reads.execute({ cmd: "subscribe", id: 1, topics: ["t"] });
+        await reads.work({ topic: "t", partition: 0 }, records, () => true, 7n);
+        return told.map(Number);
+        """,
+    )
+    assert told == [7]

@@ -312,3 +312,21 @@ def test_the_lineage_of_a_process_is_finite(parents: dict[int, int], pid: int) -
     assert len(walked) == len(set(walked))
     assert walked[:1] == ([pid] if pid in parents else [])
     assert all(parents[child] == parent for child, parent in pairwise(walked))
+
+
+def test_a_child_that_is_killed_gets_no_sigterm():
+    waits = (
+        "import signal; both = {signal.SIGTERM, signal.SIGHUP}; signal.pthread_sigmask(signal.SIG_BLOCK, both);"
+        "print('ready', flush=True); signal.sigwait({signal.SIGHUP});"
+        "print(signal.SIGTERM in signal.sigpending(), flush=True)"
+    )
+
+    async def main() -> str:
+        child = await spawn([sys.executable, "-c", waits], stdout=PIPE)
+        assert child.stdout is not None
+        await child.stdout.readline()
+        child.is_keeper = True
+        await stop(child, grace_s=0)
+        return (await child.stdout.readline()).decode().strip()
+
+    assert asyncio.run(main()) == "False"

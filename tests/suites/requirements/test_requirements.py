@@ -16,7 +16,7 @@ from clients.seeding.table import mutants
 from harness.model.verdicts import Level
 from harness.plugins import registry
 from suites.properties.property import properties
-from suites.requirements import CLIENT_GROUPS, GROUPS, behaviours, coverage
+from suites.requirements import CLIENT_GROUPS, CONSUMER_GROUPS, GROUPS, behaviours, coverage
 from suites.requirements.coverage import Covered, Judged, Totals, checks_by_id, properties_by_id, totals
 
 pytestmark = pytest.mark.long("reads all code, and tries properties")
@@ -37,7 +37,15 @@ COUNTS = {
     "PRD-IDM": 16,
     "PRD-CLS": 7,
     "CLI-CFG": 9,
-    "E2E-DEL": 6,
+    "CSM-API": 6,
+    "CSM-CNC": 7,
+    "CSM-GRP": 14,
+    "CSM-NGP": 9,
+    "CSM-OFC": 7,
+    "CSM-ACM": 4,
+    "CSM-FET": 11,
+    "CSM-WKP": 2,
+    "E2E-DEL": 7,
     "E2E-LIV": 1,
 }
 
@@ -70,6 +78,7 @@ def test_ids_are_unique_and_ordered():
     expected = [f"{prefix}-{number:02}" for prefix, count in COUNTS.items() for number in range(1, count + 1)]
     assert [row.id for row in ROWS] == expected
     assert sum(len(group.behaviours) for group in CLIENT_GROUPS) == 135
+    assert sum(len(group.behaviours) for group in CONSUMER_GROUPS) == 60
 
 
 def test_every_row_is_one_sentence_with_a_source():

@@ -13,6 +13,7 @@ export {
   LATEST,
   Unsupported,
 } from "./consumer.mjs";
+export { monotonicNs } from "./output.mjs";
 export { placesOf, UNKNOWN } from "./places.mjs";
 export { PromisingAdapter } from "./promising.mjs";
 export { run } from "./program.mjs";

@@ -46,9 +46,14 @@ export class Member {
    * @param {import("./consumer.mjs").Place} place
    * @param {{ offset: bigint, key: string | null, value: string | null, leaderEpoch?: number }[]} records
    * @param {() => boolean} isCurrent false once a seek has made the records obsolete
+   * @param {bigint} polledNs when the client handed them over
    */
-  async work(place, records, isCurrent = () => true) {
-    const polledNs = monotonicNs();
+  async work(
+    place,
+    records,
+    isCurrent = () => true,
+    polledNs = monotonicNs(),
+  ) {
     const [before, end] = this.#queued();
     const ready = before.then(() => false);
     const isRefused = await Promise.race([ready, this.#refusal]);

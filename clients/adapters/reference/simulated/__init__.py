@@ -14,6 +14,7 @@ from clients.adapters.reference.simulated.events import Events
 from clients.adapters.reference.simulated.selector import SimulatedSelector
 from clients.reference.config import consumer_config
 from clients.reference.config.producer_config import KEYS, ProducerConfig
+from clients.reference.consumer.components import Components as ConsumerComponents
 from clients.reference.producer.producer import Components
 from harness.model.contract import Configure
 from harness.model.dice import Dice
@@ -27,33 +28,39 @@ __all__ = ["Application", "Events", "SimulatedReference", "SimulatedSelector", "
 def start(
     name: str,
     version: str,
-    components: Components | None,
+    producer: Components | None,
+    consumer: ConsumerComponents | None,
     settings: Configure,
     network: Network,
     clock: Clock,
     dice: Dice,
     tell: Tell,
 ) -> SimulatedReference | SimulatedConsumer | None:
-    """Return the client, started and configured. None if it rejects the settings, after a ConfigRefused event."""
+    """Return the client, started and configured. None if it rejects the settings, after a ConfigRefused event.
+
+    ``producer`` and ``consumer`` are the components of either, None for the usual ones.
+    """
     events = Events(clock(), tell)
     events.startup_complete(name, version)
     if settings.role == "consumer":
-        return _consumer(settings, network, dice, events)
+        return _consumer(consumer, settings, network, dice, events)
     known = {key: value for key, value in settings.config.items() if key in KEYS}
     try:
-        config = (components.config if components else ProducerConfig).from_mapping(known)
+        config = (producer.config if producer else ProducerConfig).from_mapping(known)
     except UsageError as error:
         events.refused(str(error))
         return None
     events.configured(settings, known)
-    return SimulatedReference(config, network, dice, events, components)
+    return SimulatedReference(config, network, dice, events, producer)
 
 
-def _consumer(settings: Configure, network: Network, dice: Dice, events: Events) -> SimulatedConsumer | None:
+def _consumer(
+    components: ConsumerComponents | None, settings: Configure, network: Network, dice: Dice, events: Events
+) -> SimulatedConsumer | None:
     known = {key: value for key, value in settings.config.items() if key in consumer_config.KEYS}
     try:
-        config = consumer_config.ConsumerConfig.from_mapping(known)
-        consumer = SimulatedConsumer(config, network, dice, events)
+        config = (components or ConsumerComponents()).config.from_mapping(known)
+        consumer = SimulatedConsumer(config, network, dice, events, components)
     except UsageError as error:
         events.refused(str(error))
         return None

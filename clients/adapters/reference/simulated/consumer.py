@@ -7,7 +7,7 @@ from clients.adapters.reference.simulated.events import Events
 from clients.adapters.reference.simulated.member import Application, Waits
 from clients.adapters.reference.simulated.selector import SimulatedSelector
 from clients.reference.config.consumer_config import ConsumerConfig
-from clients.reference.consumer.consumer import ConsumerCore
+from clients.reference.consumer.consumer import Components, ConsumerCore
 from clients.reference.telemetry.trace import TraceEvent
 from harness.model.consumer_contract import ConsumerCommand
 from harness.model.contract import Close
@@ -19,7 +19,14 @@ from harness.simulated.scheduler import NS_PER_MS
 class SimulatedConsumer:
     """See :class:`harness.simulated.ports.SimulatedMember`."""
 
-    def __init__(self, config: ConsumerConfig, network: Network, dice: Dice, events: Events) -> None:
+    def __init__(
+        self,
+        config: ConsumerConfig,
+        network: Network,
+        dice: Dice,
+        events: Events,
+        components: Components | None = None,
+    ) -> None:
         self.trace: list[TraceEvent] = []
         self._network, self._events = network, events
         self._selector = SimulatedSelector(network)
@@ -30,6 +37,7 @@ class SimulatedConsumer:
             wall_ms=lambda: network.wall_ns // NS_PER_MS,
             now_ms=events.now_ns // NS_PER_MS,
             trace=self.trace.append,
+            components=components,
         )
         self._application = Application(self._core, events)
         self._due_ns: int | None = events.now_ns

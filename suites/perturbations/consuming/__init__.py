@@ -1,0 +1,10 @@
+"""Defects of consumers: wrong deliveries, commits, owners and endings."""
+
+from suites.perturbations.consuming import commits, deliveries, endings, owners
+
+PERTURBATIONS = (
+    *deliveries.PERTURBATIONS,
+    *commits.PERTURBATIONS,
+    *owners.PERTURBATIONS,
+    *endings.PERTURBATIONS,
+)

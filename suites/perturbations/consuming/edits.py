@@ -1,0 +1,166 @@
+"""Changes of a group's history: added and changed events, and time in which nothing happens. Numbers stay complete."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+from msgspec.structs import replace as changed
+
+from harness.model.consumer_contract import Consumed, OffsetsCommitted, Place, Position, RecordsConsumed
+from harness.model.contract import AnyEvent, Stats
+from harness.model.evidence import Evidence
+from harness.model.harness_events import HARNESS, GroupCommitted, HarnessEvent, MemberFrozen, MemberThawed
+from harness.model.rows import Frame, FrameKind
+from harness.model.units import NS_PER_MS
+from harness.workloads.consume import accounting
+from suites.analysis.consuming.lives import lives
+from suites.perturbations.edits import with_record
+
+SECOND_NS = 1_000 * NS_PER_MS
+
+
+def with_events(evidence: Evidence, events: Iterable[AnyEvent]) -> Evidence:
+    """Return the evidence with these events, in order of time, and numbered for each process."""
+    spoken: Counter[str] = Counter()
+    numbered = []
+    for event in sorted(events, key=lambda event: event.mono_ns):
+        process = str(event.producer)
+        seq = spoken[process]
+        spoken[process] += process == HARNESS or not isinstance(event, HarnessEvent)
+        numbered.append(event if event.seq == seq else changed(event, seq=seq))
+    return replace(evidence, history=tuple(numbered))
+
+
+def with_added(evidence: Evidence, *events: AnyEvent) -> Evidence:
+    """Return the evidence with these additional events."""
+    return with_events(evidence, [*evidence.history, *events])
+
+
+def with_changed(evidence: Evidence, changes: dict[int, AnyEvent | None]) -> Evidence:
+    """Return the evidence with other events at these places of the history. None removes one."""
+    events = (changes.get(at, event) for at, event in enumerate(evidence.history))
+    return with_events(evidence, [event for event in events if event is not None])
+
+
+def wall_ns(evidence: Evidence, mono_ns: int) -> int:
+    """Return the wall clock at a moment."""
+    first = evidence.history[0]
+    return first.wall_ns + mono_ns - first.mono_ns
+
+
+def delivery(
+    evidence: Evidence, process: str, partition: int, offset: int, at_ns: int, took_ns: int = NS_PER_MS
+) -> RecordsConsumed:
+    """Return the event of a turn that took one record of the log."""
+    value = accounting.items(evidence).get((partition, offset))
+    taken = Consumed(evidence.record.topic, partition, 1, offset, offset, [offset], [value])
+    told_ns = at_ns + took_ns
+    return RecordsConsumed(
+        seq=0,
+        mono_ns=told_ns,
+        wall_ns=wall_ns(evidence, told_ns),
+        producer=process,
+        count=1,
+        partitions=[taken],
+        polled_ns=at_ns,
+    )
+
+
+def commit(
+    evidence: Evidence, process: str, partition: int, offset: int, at_ns: int, *, success: bool = True
+) -> OffsetsCommitted:
+    """Return the event of a synchronous commit of one partition, which took a millisecond."""
+    done_ns = at_ns + NS_PER_MS
+    return OffsetsCommitted(
+        seq=0,
+        mono_ns=done_ns,
+        wall_ns=wall_ns(evidence, done_ns),
+        producer=process,
+        offsets=[Position(evidence.record.topic, partition, offset)],
+        success=success,
+        how="sync",
+        invoke_ns=at_ns,
+        complete_ns=done_ns,
+        error=None if success else "TimeoutException",
+    )
+
+
+def nap(evidence: Evidence, process: str, begin_ns: int, end_ns: int) -> tuple[MemberFrozen, MemberThawed]:
+    """Return the events of a process that the harness had stopped for a while."""
+    begin_wall_ns, end_wall_ns = wall_ns(evidence, begin_ns), wall_ns(evidence, end_ns)
+    return (
+        MemberFrozen(seq=0, mono_ns=begin_ns, wall_ns=begin_wall_ns, producer=process),
+        MemberThawed(seq=0, mono_ns=end_ns, wall_ns=end_wall_ns, producer=process),
+    )
+
+
+def with_stored(evidence: Evidence, partition: int, offset: int) -> Evidence:
+    """Return the evidence in which the coordinator has another offset of a partition after the trial."""
+    changes: dict[int, AnyEvent | None] = {}
+    for at, event in enumerate(evidence.history):
+        if isinstance(event, GroupCommitted):
+            others = [each for each in event.offsets if each.partition != partition]
+            mine = Position(evidence.record.topic, partition, offset)
+            changes[at] = changed(event, offsets=[*others, mine])
+    return with_changed(evidence, changes)
+
+
+def without_place(places: list[Place], partition: int) -> list[Place]:
+    """Return the places without those of a partition."""
+    return [place for place in places if place.partition != partition]
+
+
+def waited(evidence: Evidence, at_ns: int, for_ns: int, silent_ns: int = 0) -> Evidence:
+    """Return the evidence in which nothing happens for a while from ``at_ns`` on.
+
+    Processes that live have their heartbeats, except in the first ``silent_ns`` of it.
+    """
+    events = [_later(event, for_ns) if event.mono_ns >= at_ns else event for event in evidence.history]
+    for life in lives(evidence).values():
+        if life.begin_ns < at_ns <= life.end_ns:
+            events += [
+                Stats(
+                    seq=0,
+                    mono_ns=ns,
+                    wall_ns=wall_ns(evidence, ns),
+                    producer=life.process,
+                    sent=0,
+                    completed=0,
+                )
+                for ns in range(at_ns + silent_ns, at_ns + for_ns, SECOND_NS)
+            ]
+    frames = sorted(_frames_later(evidence.frames, at_ns, for_ns), key=lambda row: row.t_ns)
+    phases = evidence.record.phases
+    moved = {
+        name: ns + for_ns if ns is not None and ns >= at_ns else ns
+        for name, ns in (("final_ns", phases.final_ns), ("end_ns", phases.end_ns))
+    }
+    later = replace(with_record(evidence, phases=changed(phases, **moved)), frames=tuple(frames))
+    return with_events(later, events)
+
+
+def _frames_later(frames: Iterable[Frame], at_ns: int, by_ns: int) -> Iterable[Frame]:
+    """Yield the frames, those from ``at_ns`` on later, except the answers to requests before it."""
+    asked: set[tuple[int, int | None]] = set()
+    for row in frames:
+        key = row.conn, row.correlation_id
+        if row.kind is FrameKind.REQUEST and row.t_ns < at_ns:
+            asked.add(key)
+        if row.t_ns < at_ns or (row.kind is FrameKind.RESPONSE and key in asked):
+            yield row
+        else:
+            yield changed(row, t_ns=row.t_ns + by_ns, received_ns=row.received_ns and row.received_ns + by_ns)
+
+
+def _later(event: AnyEvent, by_ns: int) -> AnyEvent:
+    moments = {
+        name: getattr(event, name) + by_ns
+        for name in ("mono_ns", "wall_ns", "polled_ns")
+        if hasattr(event, name)
+    }
+    if isinstance(event, OffsetsCommitted):
+        moments |= {"invoke_ns": event.invoke_ns + by_ns, "complete_ns": event.complete_ns + by_ns}
+    later: AnyEvent = changed(event, **moments)
+    return later

@@ -1,0 +1,219 @@
+"""Groups that do not recover: waiting records, partitions without owners. And members that close too late."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from msgspec.structs import replace as changed
+
+from harness.model.consumer_contract import (
+    OffsetsCommitted,
+    PartitionsLost,
+    PartitionsRevoked,
+    Place,
+    RecordsConsumed,
+)
+from harness.model.contract import AnyEvent, OpComplete
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow
+from harness.model.spec import AtTime, FaultSpec
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Verdict
+from harness.plugins.perturbation import Perturbation
+from harness.trial.patience import CLOSE_TIMEOUT_MS
+from suites.analysis.consuming.lives import lives
+from suites.analysis.consuming.ownership import Ownership, ownerships
+from suites.analysis.consuming.timing import SLACK_NS, idle_bound_ms
+from suites.analysis.disturbance import client_stalls
+from suites.checks.consume.orphaned import healed
+from suites.perturbations.consuming.deliveries import CONSUME, HISTORY, neighbours_value, once
+from suites.perturbations.consuming.edits import (
+    SECOND_NS,
+    waited,
+    wall_ns,
+    with_added,
+    with_changed,
+    with_stored,
+    without_place,
+)
+from suites.perturbations.edits import with_spec
+from suites.perturbations.perturbation import channels
+
+BEYOND_NS, STALL_NS = 2 * SECOND_NS, 4 * SECOND_NS
+
+
+def _last_owner(evidence: Evidence, partition: int) -> Ownership | None:
+    """Return the last owner of a partition, if it still is one when the members are told to close."""
+    final_ns = evidence.record.phases.final_ns or 0
+    owned = [each for each in ownerships(evidence) if each.partition == partition and each.is_declared]
+    is_kept = owned and (owned[-1].end_ns is None or owned[-1].end_ns > final_ns)
+    return owned[-1] if is_kept else None
+
+
+def _read_by_one(evidence: Evidence) -> Sequence[int]:
+    """Return the partitions whose last owner keeps them to the end, and took at least two records."""
+    if healed(evidence) is None or client_stalls(evidence):
+        return []
+    owners = {partition: _last_owner(evidence, partition) for partition in range(_partitions(evidence))}
+    return [
+        partition
+        for partition, owner in owners.items()
+        if owner is not None and sum(map(len, owner.runs)) > 1
+    ]
+
+
+def _partitions(evidence: Evidence) -> int:
+    return evidence.record.spec.workload.partitions
+
+
+def _never_delivered(evidence: Evidence, partition: int) -> Evidence:
+    """No member is given the last record of a partition."""
+    stored = max(row.offset for row in evidence.log if row.partition == partition)
+    changes: dict[int, AnyEvent | None] = {}
+    for at, event in enumerate(evidence.history):
+        if isinstance(event, RecordsConsumed):
+            parts = []
+            for part in event.partitions:
+                if part.partition == partition and stored in part.offsets:
+                    left = len(part.offsets) - 1
+                    if not left:
+                        continue
+                    part = changed(
+                        part,
+                        count=left,
+                        max_offset=part.offsets[left - 1],
+                        **{
+                            name: getattr(part, name)[:left]
+                            for name in ("offsets", "values", "keys", "leader_epochs")
+                        },
+                    )
+                parts.append(part)
+            if parts != event.partitions:
+                changes[at] = (
+                    changed(event, partitions=parts, count=sum(p.count for p in parts)) if parts else None
+                )
+        elif isinstance(event, OffsetsCommitted):
+            offsets = [
+                changed(each, offset=min(each.offset, stored)) if each.partition == partition else each
+                for each in event.offsets
+            ]
+            changes[at] = changed(event, offsets=offsets)
+    return with_stored(with_changed(evidence, changes), partition, stored)
+
+
+def _bound_ns(evidence: Evidence) -> int:
+    return idle_bound_ms(evidence) * NS_PER_MS
+
+
+def _undelivered(evidence: Evidence, partition: int) -> Evidence:
+    at_ns = evidence.record.phases.final_ns or 0
+    return waited(_never_delivered(evidence, partition), at_ns, _bound_ns(evidence) + BEYOND_NS)
+
+
+def _undelivered_beside_stall(evidence: Evidence, partition: int) -> Evidence:
+    at_ns = evidence.record.phases.final_ns or 0
+    for_ns = _bound_ns(evidence) + BEYOND_NS + STALL_NS + SECOND_NS
+    return waited(_never_delivered(evidence, partition), at_ns, for_ns, STALL_NS)
+
+
+def _orphaned(evidence: Evidence, partition: int) -> Evidence:
+    """The last owner gives the partition up, and no member takes it."""
+    at_ns, owner = evidence.record.phases.final_ns or 0, _last_owner(evidence, partition)
+    assert owner is not None
+    changes: dict[int, AnyEvent | None] = {
+        at: changed(event, partitions=without_place(event.partitions, partition))
+        for at, event in enumerate(evidence.history)
+        if isinstance(event, PartitionsRevoked | PartitionsLost)
+        and (event.producer, event.mono_ns) == (owner.process, owner.end_ns)
+    }
+    given_up = PartitionsRevoked(
+        seq=0,
+        mono_ns=at_ns - 1,
+        wall_ns=wall_ns(evidence, at_ns - 1),
+        producer=owner.process,
+        partitions=[Place(evidence.record.topic, partition)],
+    )
+    left = with_added(with_changed(evidence, changes), given_up)
+    return waited(left, at_ns, _bound_ns(evidence) + BEYOND_NS)
+
+
+def _closed(evidence: Evidence) -> Sequence[int]:
+    """Return when the close of each member that stayed to the end returned."""
+    final_ns = evidence.record.phases.final_ns or 0
+    if client_stalls(evidence):
+        return []
+    return [
+        event.mono_ns
+        for event in evidence.history
+        if isinstance(event, OpComplete)
+        and event.op == "close"
+        and event.mono_ns > final_ns
+        and str(event.producer) in lives(evidence)
+    ]
+
+
+def _closed_late(evidence: Evidence, at_ns: int) -> Evidence:
+    return waited(evidence, at_ns, CLOSE_TIMEOUT_MS * NS_PER_MS + SLACK_NS + BEYOND_NS)
+
+
+def _beside_trim(evidence: Evidence, place: tuple[int, int]) -> Evidence:
+    """A fault has trimmed the log, but not up to the record."""
+    window = evidence.record.phases.heal_ns or 0, (evidence.record.phases.heal_ns or 0) + 1
+    row = FaultRow(len(evidence.faults), FaultSpec("log_trim", AtTime(0), 100), window, window, 1)
+    planned = with_spec(evidence, faults=(*evidence.record.spec.faults, row.spec))
+    return neighbours_value(replace(planned, faults=(*evidence.faults, row)), place)
+
+
+PERTURBATIONS = (
+    Perturbation(
+        "undelivered-beyond-the-largest-timeout",
+        HISTORY,
+        "does not deliver a record for two seconds longer than its largest timeout allows",
+        ("undelivered",),
+        _read_by_one,
+        _undelivered,
+        Verdict.FAIL,
+        workloads=CONSUME,
+    ),
+    Perturbation(
+        "undelivered-beside-a-stall",
+        HISTORY,
+        "does not deliver a record for two seconds longer than allowed, not counting a stall of its process",
+        ("undelivered",),
+        _read_by_one,
+        _undelivered_beside_stall,
+        Verdict.FAIL,
+        workloads=CONSUME,
+    ),
+    Perturbation(
+        "partition-left-without-owner",
+        HISTORY,
+        "gives up a partition that no member of its group takes",
+        ("orphaned",),
+        _read_by_one,
+        _orphaned,
+        Verdict.FAIL,
+        workloads=CONSUME,
+    ),
+    Perturbation(
+        "closes-late",
+        HISTORY,
+        "closes three seconds later than its limit",
+        ("close-late",),
+        _closed,
+        _closed_late,
+        Verdict.DIFFERS,
+        workloads=CONSUME,
+    ),
+    Perturbation(
+        "foreign-record-beside-a-trim",
+        channels("history", "faults"),
+        "delivers the value of another record, after a fault has trimmed the log before it",
+        ("foreign-record",),
+        once,
+        _beside_trim,
+        Verdict.FAIL,
+        workloads=CONSUME,
+    ),
+)

@@ -1,0 +1,272 @@
+"""The evidence of a trial whose clients consume, built step by step. Time is in milliseconds since load began."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from harness.model.consumer_contract import (
+    Consumed,
+    OffsetsCommitted,
+    PartitionsAssigned,
+    PartitionsLost,
+    PartitionsRevoked,
+    Place,
+    Position,
+    RecordsConsumed,
+)
+from harness.model.contract import AnyEvent, OpComplete, OpInvoke, ShutdownComplete, Stats
+from harness.model.evidence import Evidence
+from harness.model.harness_events import (
+    HARNESS,
+    GroupCommitted,
+    MemberFrozen,
+    MemberKilled,
+    MemberStarted,
+    MemberThawed,
+    RecordsWritten,
+)
+from harness.model.payload import Identity, encode
+from harness.model.rows import Ending, FaultRow, LogRecord, Phases, TrialRecord
+from harness.model.spec import AtTime, ClientRef, FaultSpec, TrialSpec, Workload
+from harness.model.verdicts import Guarantee
+from harness.workloads.consume.profile import consumer_config
+from tests.suites.story import MS, RUN, TOPIC, ns
+
+
+@dataclass
+class GroupStory:
+    """Members ``m1``, ``m2`` read two partitions, to which the harness writes."""
+
+    guarantee: Guarantee = Guarantee.AT_LEAST_ONCE
+    partitions: int = 2
+    heal_ms: float = 6_000
+    final_ms: float = 7_000
+    end_ms: float = 60_000
+    not_set: dict[str, str] = field(default_factory=dict)
+    events: list[AnyEvent] = field(default_factory=list)
+    faults: list[FaultRow] = field(default_factory=list)
+    log: list[LogRecord] = field(default_factory=list)
+    members: list[str] = field(default_factory=list)
+    silent: set[str] = field(default_factory=set)
+    stopped_ms: dict[str, float] = field(default_factory=dict)
+
+    def write(self, count: int, partition: int, at_ms: float = 0) -> None:
+        """The harness writes records to the end of a partition."""
+        first = len(self.log)
+        offset = sum(row.partition == partition for row in self.log)
+        for each in range(count):
+            value = encode(Identity(RUN, TOPIC, "p1", first + each), 60)
+            self.log.append(
+                LogRecord(
+                    topic=TOPIC,
+                    partition=partition,
+                    offset=offset + each,
+                    base_offset=offset,
+                    timestamp_ms=0,
+                    producer_id=-1,
+                    producer_epoch=-1,
+                    sequence=-1,
+                    control=False,
+                    crc_ok=True,
+                    key=None,
+                    value=value,
+                )
+            )
+        numbers = list(range(first, first + count))
+        offsets = list(range(offset, offset + count))
+        self._add(
+            RecordsWritten,
+            HARNESS,
+            at_ms,
+            numbers=numbers,
+            partitions=[partition] * count,
+            offsets=offsets,
+            invoke_ns=ns(at_ms),
+        )
+
+    def start(self, *members: str, at_ms: float = -1_000) -> None:
+        for member in members:
+            self.members.append(member)
+            self._add(MemberStarted, HARNESS, at_ms, member=member)
+
+    def assign(self, member: str, *partitions: int, at_ms: float, generation: int = 1) -> None:
+        self._add(PartitionsAssigned, member, at_ms, partitions=_places(partitions), generation=generation)
+
+    def revoke(self, member: str, *partitions: int, at_ms: float, lost: bool = False) -> None:
+        kind = PartitionsLost if lost else PartitionsRevoked
+        self._add(kind, member, at_ms, partitions=_places(partitions))
+
+    def take(
+        self,
+        member: str,
+        partition: int,
+        *offsets: int,
+        at_ms: float,
+        took_ms: float = 10,
+        value: str | None = None,
+    ) -> None:
+        """A poll of ``member`` returns records. It has processed and reports them ``took_ms`` later."""
+        known = {(row.partition, row.offset): row.value for row in self.log}
+        part = Consumed(
+            topic=TOPIC,
+            partition=partition,
+            count=len(offsets),
+            min_offset=min(offsets),
+            max_offset=max(offsets),
+            offsets=list(offsets),
+            values=[value or known.get((partition, offset)) for offset in offsets],
+        )
+        self._add(
+            RecordsConsumed,
+            member,
+            at_ms + took_ms,
+            count=len(offsets),
+            partitions=[part],
+            polled_ns=ns(at_ms),
+        )
+
+    def commit(
+        self,
+        member: str,
+        partition: int,
+        offset: int,
+        at_ms: float,
+        took_ms: float = 5,
+        success: bool = True,
+        how: str = "sync",
+    ) -> None:
+        self._add(
+            OffsetsCommitted,
+            member,
+            at_ms + took_ms,
+            offsets=[Position(TOPIC, partition, offset)],
+            success=success,
+            how=how,
+            invoke_ns=ns(at_ms),
+            complete_ns=ns(at_ms + took_ms),
+        )
+
+    def stored(self, **offsets: int) -> None:
+        """The coordinator has these offsets after the trial, by partition: ``p0=5``."""
+        places = [Position(TOPIC, int(name[1:]), offset) for name, offset in offsets.items()]
+        self._add(GroupCommitted, HARNESS, self.end_ms, group=TOPIC, offsets=places)
+
+    def freeze(self, member: str, begin_ms: float, end_ms: float) -> None:
+        self._add(MemberFrozen, member, begin_ms)
+        self._add(MemberThawed, member, end_ms)
+        self.fault("member_freeze", begin_ms, end_ms)
+
+    def kill(self, member: str, at_ms: float) -> None:
+        self.stopped_ms[member] = at_ms
+        self._add(MemberKilled, member, at_ms)
+
+    def sought(self, member: str, at_ms: float) -> None:
+        self._done("seek", member, at_ms)
+
+    def close(self, member: str, at_ms: float, took_ms: float = 100) -> None:
+        self._add(OpInvoke, member, at_ms, op="close", id=9, count=0)
+        self._done("close", member, at_ms + took_ms)
+        self._add(ShutdownComplete, member, at_ms + took_ms)
+        self.stopped_ms[member] = at_ms + took_ms
+
+    def fault(self, kind: str, begin_ms: float, end_ms: float) -> None:
+        spec = FaultSpec(kind, AtTime(max(0, int(begin_ms))), int(end_ms - begin_ms))
+        window = ns(begin_ms), ns(end_ms)
+        self.faults.append(FaultRow(len(self.faults), spec, window, window, 1))
+
+    def evidence(self) -> Evidence:
+        """Return the evidence. Each process has a heartbeat each second, unless it is ``silent``."""
+        history = list(self.events)
+        for member in self.members:
+            if member not in self.silent:
+                history += self._beats(member)
+        history.sort(key=lambda event: event.mono_ns)
+        spec = TrialSpec(
+            client=ClientRef("c", "1"),
+            broker="b:1",
+            scenario="group/join",
+            guarantee=self.guarantee,
+            seed=1,
+            trial="trial",
+            workload=Workload(
+                kind="consume",
+                records=max(1, len(self.log)),
+                partitions=self.partitions,
+                params={"members": 2},
+            ),
+            faults=tuple(row.spec for row in self.faults),
+            config=consumer_config(self.guarantee, {}),
+        )
+        record = TrialRecord(
+            spec=spec,
+            run_id=RUN,
+            topic=TOPIC,
+            lane=0,
+            phases=Phases(ns(0), ns(self.heal_ms), ns(self.final_ms), ns(self.end_ms)),
+            ending=Ending.COMPLETE,
+            not_set=self.not_set,
+        )
+        log = tuple(sorted(self.log, key=lambda row: (row.partition, row.offset)))
+        return Evidence(record, tuple(history), (), tuple(self.faults), log)
+
+    def _beats(self, member: str) -> list[AnyEvent]:
+        until_ms = self.stopped_ms.get(member, self.end_ms)
+        return [
+            Stats(seq=0, mono_ns=ns(at_ms), wall_ns=0, producer=member, sent=0, completed=0)
+            for at_ms in range(-1_000, int(until_ms), 1_000)
+        ]
+
+    def _done(self, op: str, member: str, at_ms: float) -> None:
+        self._add(
+            OpComplete,
+            member,
+            at_ms,
+            op=op,
+            id=9,
+            outcome=["ok"],
+            error=[None],
+            invoke_ns=[ns(at_ms)],
+            complete_ns=[ns(at_ms)],
+        )
+
+    def _add(self, kind: type[AnyEvent], process: str, at_ms: float, **fields: object) -> None:
+        self.events.append(kind(seq=0, mono_ns=ns(at_ms), wall_ns=0, producer=process, **fields))
+
+
+def _places(partitions: tuple[int, ...]) -> list[Place]:
+    return [Place(TOPIC, partition) for partition in partitions]
+
+
+def calm(guarantee: Guarantee = Guarantee.AT_LEAST_ONCE, stays_ms: float = 0) -> GroupStory:
+    """Return a trial in which m2 joins m1, gets partition 1, and everything is read, committed and closed.
+
+    With ``stays_ms`` the members stay longer, and commit once more at the end.
+    """
+    told = GroupStory(
+        guarantee, heal_ms=6_000 + stays_ms, final_ms=7_000 + stays_ms, end_ms=60_000 + stays_ms
+    )
+    told.start("m1")
+    told.assign("m1", 0, 1, at_ms=-500)
+    for partition in (0, 1):
+        told.write(6, partition)
+        told.take("m1", partition, 0, 1, 2, at_ms=100 + partition)
+        told.commit("m1", partition, 3, at_ms=120 + partition)
+    told.start("m2", at_ms=500)
+    told.revoke("m1", 0, 1, at_ms=1_500)
+    told.assign("m1", 0, at_ms=1_600, generation=2)
+    told.assign("m2", 1, at_ms=1_600, generation=2)
+    told.fault("member_join", 500, 5_500)
+    for member, partition in (("m1", 0), ("m2", 1)):
+        told.take(member, partition, 3, 4, 5, at_ms=4_000)
+        told.commit(member, partition, 5, at_ms=4_011)
+        told.commit(member, partition, 6, at_ms=4_020)
+    for member, partition in (("m1", 0), ("m2", 1)):
+        if stays_ms:
+            told.commit(member, partition, 6, at_ms=5_000 + stays_ms)
+        told.revoke(member, partition, at_ms=7_050 + stays_ms)
+        told.close(member, 7_000 + stays_ms)
+    told.stored(p0=6, p1=6)
+    return told
+
+
+__all__ = ["MS", "GroupStory", "calm", "ns"]

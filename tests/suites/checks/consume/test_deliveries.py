@@ -1,0 +1,191 @@
+"""What members are given: passed over, out of order, again, from elsewhere, and without owning it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from harness.model.consumer_contract import RecordsConsumed
+from harness.model.verdicts import Guarantee
+from harness.plugins.check import Inconclusive
+from suites.checks.consume import delivery_order, foreign_record, not_owned, redelivered, skipped
+
+
+def found(module, told):
+    """Return code and count of each finding."""
+    return [(each.anomaly, each.count) for each in module.CHECK.run(told.evidence())]
+
+
+def without(told, partition, offset):
+    """Leave one record out of the story's deliveries."""
+    for at, event in enumerate(told.events):
+        if isinstance(event, RecordsConsumed):
+            (part,) = event.partitions
+            if part.partition == partition and offset in part.offsets:
+                index = part.offsets.index(offset)
+                offsets = part.offsets[:index] + part.offsets[index + 1 :]
+                values = part.values[:index] + part.values[index + 1 :]
+                kept = replace(part, offsets=offsets, values=values, count=len(offsets))
+                told.events[at] = replace(event, partitions=[kept])
+    return told
+
+
+@given(st.integers(0, 1), st.integers(0, 4))
+def test_record_that_the_group_passed_is_skipped(calm, partition, offset):
+    assert found(skipped, without(calm(), partition, offset)) == [("skipped", 1)]
+
+
+@given(st.integers(0, 1), st.sampled_from([1, 4]))
+def test_record_left_out_within_one_ownership_is_a_gap(calm, partition, offset):
+    assert found(delivery_order, without(calm(), partition, offset)) == [("gap", 1)]
+
+
+def test_last_record_is_not_skipped_unless_it_was_committed(calm):
+    told = without(calm(), 0, 5)
+    assert found(skipped, told) == [("skipped", 1)]
+    told.stored(p0=5, p1=6)
+    assert found(skipped, told) == [("skipped", 1)]  # the first answer of the coordinator counts too
+
+
+@given(st.integers(3, 5))
+def test_record_given_again_to_the_same_owner_is_out_of_order(calm, offset):
+    told = calm()
+    told.take("m2", 1, offset, at_ms=5_000)
+    assert found(delivery_order, told) == [("delivered-again-or-backwards", 1)]
+
+
+def test_owner_that_has_sought_may_read_again(calm):
+    told = calm()
+    told.sought("m2", 4_900)
+    told.take("m2", 1, 3, 4, at_ms=5_000)
+    assert found(delivery_order, told) == []
+
+
+@given(st.integers(0, 2))
+def test_record_committed_before_the_owner_was_assigned_is_redelivered(calm, offset):
+    told = calm()
+    told.take("m2", 1, offset, at_ms=3_000)
+    assert found(redelivered, told) == [("redelivered", 1)]
+    told.guarantee = Guarantee.AT_MOST_ONCE
+    assert found(redelivered, told) == [("processed-again", 1)]
+
+
+def test_record_that_was_not_committed_may_come_again(group):
+    told = group()
+    told.start("m1", "m2")
+    told.write(3, 0)
+    told.assign("m1", 0, at_ms=10)
+    told.take("m1", 0, 0, 1, 2, at_ms=20)
+    told.commit("m1", 0, 2, at_ms=40)
+    told.commit("m1", 0, 3, at_ms=50, success=False)
+    told.revoke("m1", 0, at_ms=100)
+    told.assign("m2", 0, at_ms=200)
+    told.take("m2", 0, 2, at_ms=300)
+    assert found(redelivered, told) == []
+
+
+def test_commit_that_was_set_back_is_an_excuse(group):
+    def told(lower_at_ms):
+        story = group()
+        story.start("m1", "m2")
+        story.write(3, 0)
+        story.assign("m1", 0, at_ms=10)
+        story.take("m1", 0, 0, 1, 2, at_ms=20)
+        story.commit("m1", 0, 3, at_ms=50)
+        story.commit("m1", 0, 1, at_ms=lower_at_ms, success=False)
+        story.revoke("m1", 0, at_ms=100)
+        story.assign("m2", 0, at_ms=200)
+        story.take("m2", 0, 1, 2, at_ms=300)
+        return story
+
+    assert found(redelivered, told(60)) == []  # it may have been stored after the other one
+    assert found(redelivered, told(250)) == [("redelivered", 2)]  # it came after the assignment
+
+
+def test_record_with_another_content_is_foreign(calm):
+    told = calm()
+    told.take("m2", 1, 5, at_ms=5_000, value=told.log[0].value)
+    assert found(foreign_record, told) == [("foreign-record", 1)]
+
+
+@given(st.integers(6, 2**62))
+def test_record_beyond_the_log_is_foreign(calm, offset):
+    told = calm()
+    told.take("m2", 1, offset, at_ms=5_000, value="x")
+    assert found(foreign_record, told) == [("foreign-record", 1)]
+
+
+def test_trimmed_records_are_not_foreign(calm):
+    told = calm()
+    told.log = [row for row in told.log if row.partition == 0 and row.offset > 1]
+    assert found(foreign_record, told) == [("foreign-record", 8)]
+    told.fault("log_trim", 5_000, 5_100)
+    assert found(foreign_record, told) == []
+    told.take("m1", 0, 4, at_ms=5_000, value="x")
+    assert found(foreign_record, told) == [("foreign-record", 1)]
+
+
+@given(st.integers(2_501, 6_000))
+def test_record_of_a_revoked_partition_is_not_owned(calm, at_ms):
+    told = calm()
+    told.take("m1", 1, 3, at_ms=at_ms)
+    assert found(not_owned, told) == [("not-owned", 1)]
+
+
+@given(st.integers(1_500, 2_499))
+def test_two_threads_of_a_process_may_report_within_a_second(calm, at_ms):
+    told = calm()
+    told.take("m1", 1, 3, at_ms=at_ms)
+    assert found(not_owned, told) == []
+
+
+def test_process_without_a_listener_owns_nothing_and_is_not_judged(group):
+    told = group()
+    told.start("m1")
+    told.write(3, 0)
+    told.take("m1", 0, 0, 1, 2, at_ms=100)
+    assert found(not_owned, told) == []
+
+
+def test_time_in_which_the_process_was_frozen_does_not_count(calm):
+    told = calm()
+    told.freeze("m1", 1_600, 4_000)
+    told.take("m1", 1, 3, at_ms=4_200)
+    assert found(not_owned, told) == []
+    told.take("m1", 1, 4, at_ms=5_000)
+    assert found(not_owned, told) == [("not-owned", 1)]
+
+
+def test_stalled_process_is_not_accused(calm):
+    told = calm()
+    told.silent.add("m1")
+    told.take("m1", 1, 3, at_ms=5_000)
+    evidence = told.evidence()
+    assert (
+        not_owned.CHECK.run(evidence)[0].count == 1
+    )  # a client without heartbeats cannot be excused by them
+    beats = calm()
+    beats.take("m1", 1, 3, at_ms=5_000)
+    with pytest.raises(Inconclusive):
+        not_owned.CHECK.run(replace_beats(beats.evidence(), "m1", 1_500, 5_000))
+
+
+def replace_beats(evidence, member, begin_ms, end_ms):
+    """Leave out the heartbeats of a member between two times."""
+    from dataclasses import replace as changed
+
+    from harness.model.contract import Stats
+    from tests.suites.checks.consume.group_story import ns
+
+    kept = tuple(
+        event
+        for event in evidence.history
+        if not (
+            isinstance(event, Stats)
+            and event.producer == member
+            and ns(begin_ms) < event.mono_ns < ns(end_ms)
+        )
+    )
+    return changed(evidence, history=kept)

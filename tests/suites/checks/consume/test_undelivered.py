@@ -1,0 +1,103 @@
+"""Records that no member gets after the faults, and members that close too late."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.plugins.check import Inconclusive
+from suites.analysis.consuming.timing import idle_bound_ms
+from suites.checks.consume import close_late, undelivered
+from tests.suites.checks.consume.test_deliveries import replace_beats
+
+HEALED_MS = 6_000
+
+
+def found(module, told):
+    """Return code and count of each finding."""
+    return [(each.anomaly, each.count) for each in module.CHECK.run(told.evidence())]
+
+
+def stuck(group, idle_ms):
+    """m1 gets two of five records, and nothing more for ``idle_ms`` after a fault."""
+    told = group()
+    told.heal_ms, told.final_ms, told.end_ms = HEALED_MS, HEALED_MS + idle_ms, HEALED_MS + idle_ms + 1_000
+    told.start("m1", "m2")
+    told.write(5, 0)
+    told.assign("m1", 0, 1, at_ms=10)
+    told.take("m1", 0, 0, 1, at_ms=100)
+    told.fault("member_kill", 3_000, HEALED_MS)
+    return told
+
+
+def test_group_that_never_goes_on_is_accused_after_its_largest_timeout(group):
+    bound_ms = idle_bound_ms(group().evidence())
+    assert bound_ms == 20_000
+    assert found(undelivered, stuck(group, bound_ms)) == []
+    assert found(undelivered, stuck(group, bound_ms + 1)) == [("undelivered", 3)]
+    assert undelivered.CHECK.requirements[0].arises(stuck(group, 10).evidence()) == 3
+
+
+def test_delivery_in_between_is_progress(group):
+    told = stuck(group, 30_000)
+    told.take("m1", 0, 2, at_ms=20_000)
+    assert found(undelivered, told) == []
+
+
+def test_records_that_the_group_has_passed_do_not_wait(group):
+    told = stuck(group, 30_000)
+    told.stored(p0=5)
+    assert found(undelivered, told) == []
+
+
+def test_group_without_a_living_member_is_not_accused(group):
+    told = stuck(group, 30_000)
+    told.kill("m1", 5_000)
+    told.kill("m2", 20_000)
+    assert found(undelivered, told) == []
+
+
+@pytest.mark.parametrize(
+    ("begin_ms", "end_ms", "is_doubt"), [(10_000, 24_000, True), (10_000, 15_000, False)]
+)
+def test_stall_of_any_member_is_subtracted(group, begin_ms, end_ms, is_doubt):
+    evidence = replace_beats(stuck(group, 30_000).evidence(), "m2", begin_ms, end_ms)
+    if is_doubt:
+        with pytest.raises(Inconclusive):
+            undelivered.CHECK.run(evidence)
+    else:
+        assert undelivered.CHECK.run(evidence)[0].count == 3
+
+
+def test_member_that_a_fault_has_stopped_does_not_stall(group):
+    told = stuck(group, 30_000)
+    told.freeze("m2", 1_000, 5_900)
+    evidence = replace_beats(told.evidence(), "m2", 1_000, 6_000)
+    assert undelivered.CHECK.run(evidence)[0].count == 3
+
+
+def closing(group, took_ms):
+    """m1 closes at 5 s."""
+    told = group()
+    told.start("m1")
+    told.write(1, 0)
+    told.assign("m1", 0, at_ms=10)
+    told.take("m1", 0, 0, at_ms=100)
+    told.close("m1", 5_000, took_ms=took_ms)
+    return told
+
+
+def test_close_ends_by_its_limit(group):
+    assert found(close_late, closing(group, 11_000)) == []
+    assert found(close_late, closing(group, 11_001)) == [("close-late", 1)]
+
+
+def test_work_before_the_close_does_not_count(group):
+    told = closing(group, 15_000)
+    told.write(1, 0)
+    told.take("m1", 0, 1, at_ms=4_500, took_ms=5_000)
+    assert found(close_late, told) == []
+
+
+def test_stall_during_the_close_makes_it_inconclusive(group):
+    with pytest.raises(Inconclusive):
+        close_late.CHECK.run(replace_beats(closing(group, 12_000).evidence(), "m1", 6_000, 10_000))
