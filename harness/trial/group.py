@@ -45,6 +45,7 @@ class Group(Generic[Process]):
         self._of: dict[str, Process] = {}
         self._gone: set[str] = set()
         self._spoken: Counter[str] = Counter()
+        self._acts = 0
         self._wanted: set[int] = set()
         self._got: set[int] = set()
 
@@ -90,6 +91,7 @@ class Group(Generic[Process]):
         mono_ns, wall_ns = self._now()
         event = kind(seq=self._spoken[process], mono_ns=mono_ns, wall_ns=wall_ns, producer=process, **fields)
         self._spoken[process] += process == HARNESS
+        self._acts += process != HARNESS
         self._tell(event)
 
     def _wrote(self, command: Written, bases: Mapping[int, int], invoke_ns: int) -> None:
@@ -113,7 +115,7 @@ class Group(Generic[Process]):
 
     def _committed(self, offsets: list[Position]) -> None:
         """Note what the group has committed."""
-        self._add(GroupCommitted, HARNESS, group=self._group, offsets=offsets)
+        self._add(GroupCommitted, HARNESS, group=self._group, acts=self._acts, offsets=offsets)
 
 
 def place_of(process: str) -> str:

@@ -25,11 +25,14 @@ def with_events(evidence: Evidence, events: Iterable[AnyEvent]) -> Evidence:
     """Return the evidence with these events, in order of time, and numbered for each process."""
     spoken: Counter[str] = Counter()
     numbered = []
+    events = list(events)
+    acts = sum(isinstance(event, HarnessEvent) and event.producer != HARNESS for event in events)
     for event in sorted(events, key=lambda event: event.mono_ns):
         process = str(event.producer)
         seq = spoken[process]
         spoken[process] += process == HARNESS or not isinstance(event, HarnessEvent)
-        numbered.append(event if event.seq == seq else changed(event, seq=seq))
+        recounted = {"acts": acts} if isinstance(event, GroupCommitted) else {}
+        numbered.append(event if event.seq == seq and not recounted else changed(event, seq=seq, **recounted))
     return replace(evidence, history=tuple(numbered))
 
 
