@@ -63,7 +63,8 @@ class MemberFault(Fault):
 
     async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """End it, if it has begun."""
-        await self._end(spec, _of_live(lane))
+        if lane.members is not None:
+            await self._end(spec, _of_live(lane))
 
     def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Begin the fault on the process that it chooses now."""
@@ -71,7 +72,8 @@ class MemberFault(Fault):
 
     def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """End it, if it has begun."""
-        _at_once(self._end(spec, _of_simulated(lane)))
+        if lane.members is not None:
+            _at_once(self._end(spec, _of_simulated(lane)))
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Count the fault itself: it acts on a process, not on frames."""

@@ -9,6 +9,7 @@ import pytest
 
 from clients.adapters.java import CLIENT
 from clients.adapters.python_lib.verifiable.commands import COMMANDS
+from harness.model.consumer_contract import ConsumerCommand
 from harness.model.errors import UsageError
 from harness.provision.versions import in_order
 from testkit.codes import raises_code
@@ -39,6 +40,13 @@ def test_command_without_a_field_is_fatal(run_to_end, configure, cmd):
         "produce": produce(1),
         "flush": {"cmd": "flush", "id": 3, "timeout_ms": 0},
         "close": {"cmd": "close", "id": 4, "timeout_ms": 0},
+        **{
+            str(kind.__struct_config__.tag): {
+                "cmd": kind.__struct_config__.tag,
+                **dict.fromkeys(COMMANDS[str(kind.__struct_config__.tag)], 1),
+            }
+            for kind in ConsumerCommand.__args__
+        },
     }
     del whole[cmd][COMMANDS[cmd][-1]]
     code, events = run_to_end(whole[cmd])
