@@ -56,6 +56,28 @@ def _set_back(evidence: Evidence, spot: Spot) -> Evidence:
     return with_added(evidence, commit(evidence, process, partition, offset - 1, at_ns + 1))
 
 
+def _before_larger(evidence: Evidence) -> Sequence[tuple[str, int, int, int, int]]:
+    """Return process, partition and offset of commits, and begin and end of a larger one that the owner made next."""
+    return [
+        (before.member, before.partition, before.offset, after.invoke_ns, after.complete_ns)
+        for before, after in steps(evidence)
+        if before.offset < after.offset and after.invoke_ns > before.complete_ns + 2 * NS_PER_MS
+        if after.complete_ns + SLACK_NS + MORE_NS < _closing_ns(evidence, after.member)
+    ]
+
+
+def _closing_ns(evidence: Evidence, process: str) -> int:
+    life = lives(evidence)[process]
+    return life.closing_ns or life.end_ns
+
+
+def _repeated_late(evidence: Evidence, spot: tuple[str, int, int, int, int]) -> Evidence:
+    process, partition, offset, begin_ns, end_ns = spot
+    called_ns = begin_ns - NS_PER_MS
+    took_ns = end_ns + SLACK_NS + MORE_NS - called_ns
+    return with_added(evidence, commit(evidence, process, partition, offset, called_ns, took_ns=took_ns))
+
+
 def _partitions(evidence: Evidence) -> Sequence[int]:
     return sorted(expected(evidence))
 
@@ -153,6 +175,16 @@ PERTURBATIONS = (
         ("commit-regress",),
         _followed,
         _set_back,
+        Verdict.DIFFERS,
+        workloads=CONSUME,
+    ),
+    Perturbation(
+        "commit-repeated-late",
+        HISTORY,
+        "repeats a commit until it succeeds, more than a second after a later one of a larger offset",
+        ("commit-regress",),
+        _before_larger,
+        _repeated_late,
         Verdict.DIFFERS,
         workloads=CONSUME,
     ),

@@ -93,6 +93,20 @@ def test_smaller_offset_stored_later_is_not_lost(calm):
     assert found(commit_regress, told) == [("commit-regress", 1)]
 
 
+@given(st.integers(1_001, 1_500))
+def test_failed_commit_that_is_repeated_after_a_larger_one_sets_it_back(calm, late_ms):
+    told = calm()
+    told.commit("m2", 1, 5, at_ms=4_015, took_ms=10 + late_ms, how="async")
+    assert found(commit_regress, told) == [("commit-regress", 1)]
+
+
+@given(st.integers(0, 1_000))
+def test_callbacks_within_a_second_may_come_in_either_order(calm, late_ms):
+    told = calm()
+    told.commit("m2", 1, 5, at_ms=4_015, took_ms=10 + late_ms, how="async")
+    assert found(commit_regress, told) == []
+
+
 def test_commit_after_a_seek_may_be_smaller(calm):
     told = calm()
     told.sought("m2", 4_900)
