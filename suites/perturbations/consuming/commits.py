@@ -14,6 +14,7 @@ from suites.analysis.consuming.lives import lives
 from suites.analysis.consuming.ownership import ownerships
 from suites.analysis.consuming.timing import SLACK_NS
 from suites.checks.consume.commit_regress import steps
+from suites.checks.consume.committed_early import justified
 from suites.checks.consume.lost_commit import expected
 from suites.perturbations.consuming.deliveries import ALO, CONSUME, HISTORY, MORE_NS
 from suites.perturbations.consuming.edits import commit, with_added, with_stored
@@ -40,6 +41,15 @@ def _too_far(evidence: Evidence, spot: Spot) -> Evidence:
     process, partition, offset, at_ns = spot
     beyond = 1 + max([offset, *(made.offset for made in commits(evidence)[partition])])
     return with_added(evidence, commit(evidence, process, partition, beyond, at_ns + 1))
+
+
+def _with_stored(evidence: Evidence) -> Sequence[int]:
+    return sorted(justified(evidence))
+
+
+def _stored_too_far(evidence: Evidence, partition: int) -> Evidence:
+    _, most = justified(evidence)[partition]
+    return with_stored(evidence, partition, most + 1)
 
 
 def _followed(evidence: Evidence) -> Sequence[Spot]:
@@ -144,6 +154,17 @@ PERTURBATIONS = (
         ("committed-early",),
         _last_commits,
         _too_far,
+        Verdict.FAIL,
+        ALO,
+        CONSUME,
+    ),
+    Perturbation(
+        "stored-beyond-processed",
+        HISTORY,
+        "has the coordinator store the offset after the one that was to be committed",
+        ("stored-early",),
+        _with_stored,
+        _stored_too_far,
         Verdict.FAIL,
         ALO,
         CONSUME,

@@ -55,6 +55,22 @@ def test_commit_beyond_what_was_processed_is_early(calm, more):
     assert found(committed_early, told) == [("committed-early", 1)]
 
 
+@given(st.integers(1, 100))
+def test_offset_that_the_coordinator_has_beyond_what_was_processed_is_early(calm, more):
+    told = calm()
+    told.events = told.events[:-1]
+    told.stored(p0=6, p1=6 + more)
+    assert found(committed_early, told) == [("stored-early", 1)]
+
+
+def test_what_a_client_stores_on_its_own_is_not_judged(calm):
+    told = calm()
+    told.events = told.events[:-1]
+    told.commit("m2", 1, 6, at_ms=5_000, how="auto")
+    told.stored(p0=6, p1=9)
+    assert found(committed_early, told) == []
+
+
 def test_commit_of_what_another_member_has_committed_is_not_early(calm):
     told = calm()
     told.commit("m2", 1, 3, at_ms=2_000)
