@@ -1,4 +1,4 @@
-"""After a Fetch has failed, the client waits for its response for ever, and fetches nothing else from that broker."""
+"""After a Fetch has failed, the client waits for its response forever, and fetches nothing else from that broker."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Awaiting(Fetcher):
 
 
 MUTANT = Mutant(
-    "waits for ever for the response to a Fetch that has failed",
+    "waits forever for the response to a Fetch that has failed",
     Components(fetcher=Awaiting),
     caught_by=("undelivered",),
     breaks=("E2E-LIV-01",),

@@ -11,7 +11,7 @@ from clients.seeding.mutant import READS, Mutant
 
 
 class Patient(ConsumerCoordinator):
-    """Waits after it has left until the group must have gone on without it."""
+    """Waits after it has left until the group must continue without it."""
 
     def close(self, timer: Timer, operation: str = DEFAULT) -> Call[None]:
         yield from super().close(timer, operation)
