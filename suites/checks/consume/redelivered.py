@@ -94,7 +94,7 @@ CHECK = Check(
     ),
     guarantees=BY_COMMITS,
     requires=frozenset({"history"}),
-    killed_mutant="",
+    killed_mutant="begins_at_the_start_of_the_log",
     run=run,
     workloads=frozenset({"consume"}),
 )

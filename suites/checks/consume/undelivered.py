@@ -133,7 +133,7 @@ CHECK = Check(
     requirements=(Requirement("E2E-LIV-01", Level.MUST, arises=_arises),),
     guarantees=BY_COMMITS,
     requires=frozenset({"history", "log", "faults"}),
-    killed_mutant="",
+    killed_mutant="awaits_failed_fetches",
     run=run,
     workloads=frozenset({"consume"}),
 )

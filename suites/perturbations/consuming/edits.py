@@ -72,10 +72,17 @@ def delivery(
 
 
 def commit(
-    evidence: Evidence, process: str, partition: int, offset: int, at_ns: int, *, success: bool = True
+    evidence: Evidence,
+    process: str,
+    partition: int,
+    offset: int,
+    at_ns: int,
+    *,
+    success: bool = True,
+    took_ns: int = NS_PER_MS,
 ) -> OffsetsCommitted:
-    """Return the event of a synchronous commit of one partition, which took a millisecond."""
-    done_ns = at_ns + NS_PER_MS
+    """Return the event of a synchronous commit of one partition."""
+    done_ns = at_ns + took_ns
     return OffsetsCommitted(
         seq=0,
         mono_ns=done_ns,

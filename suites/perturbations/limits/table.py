@@ -139,6 +139,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
         "delivered-after-revocation",
         "goes-on-after-rebalance",
         "commit-for-another-owner",
+        "commit-repeated-late",
     ),
     "repetition-without-offset": ("ack-without-offset-beside-repetition",),
     "request-failed-in-part": ("again-after-ack-and-refusal-elsewhere",),

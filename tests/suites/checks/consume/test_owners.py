@@ -125,6 +125,13 @@ def test_member_without_a_listener_may_be_the_owner(group):
     assert found(orphaned, told) == []
 
 
+def test_member_that_was_assigned_nothing_is_no_owner(group):
+    told = abandoned(group)
+    told.start("m3", at_ms=6_500)
+    told.assign("m3", at_ms=6_600, generation=2)
+    assert found(orphaned, told) == [("orphaned", 1)]
+
+
 def test_stall_after_the_faults_makes_it_inconclusive(group):
     with pytest.raises(Inconclusive):
         orphaned.CHECK.run(replace_beats(abandoned(group).evidence(), "m1", 10_000, 20_000))
