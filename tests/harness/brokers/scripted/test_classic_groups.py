@@ -136,6 +136,28 @@ def test_a_member_that_leaves_makes_room_at_once(client):
     assert first.leave().members[0].error_code == UNKNOWN_MEMBER
 
 
+def test_a_member_that_is_removed_while_its_sync_waits_gets_no_answer(client):
+    """An administrator removes it by a request of its own. As in ``ClassicGroup.remove``, its SyncGroup is forgotten.
+
+    The others learn at once that they have to join again.
+    """
+    it = client()
+    members = stable(it, 3)
+    leader = next(each for each in members if it.cluster.group("g").leader_id == each.member_id)
+    removed, stays = [each for each in members if each is not leader]
+    joins = {each: each.join() for each in (leader, removed, stays)}
+    for member, call in joins.items():
+        member.took(call)
+    forgotten, waits = removed.sync(), stays.sync()
+    assert removed.leave().members[0].error_code == 0
+    assert (forgotten.body, waits.body.error_code) == (None, REBALANCING)
+    assert (leader.beat(), stays.beat(), removed.beat()) == (REBALANCING, REBALANCING, UNKNOWN_MEMBER)
+    settle([leader, stays], [leader.join(), stays.join()])
+    it.now_ns += 301_000 * MS
+    it.cluster.wake(it.now_ns)
+    assert forgotten.body is None
+
+
 def test_a_static_member_comes_back_without_a_rebalance(client):
     it = client()
     old = Member(it, "i")
@@ -323,7 +345,7 @@ def test_groups_are_listed_and_described(client):
 
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["join", "rejoin", "sync", "beat", "leave", "wait", "move"]),
+        st.sampled_from(["join", "rejoin", "sync", "beat", "leave", "expel", "wait", "move"]),
         st.integers(0, 3),
         st.sampled_from([1, 900, 6_000, 31_000]),
     ),
@@ -337,7 +359,8 @@ def test_any_life_of_a_group_keeps_to_its_states(client, steps):
     """Generations only grow, at most one member leads, nothing waits forever, and every move is one of Kafka's.
 
     A generation that was not stored is lost when the coordinator moves. A broker reads no further request of a member
-    while one waits, so the members send none.
+    while one waits, so the members send none. An administrator expels members at any time, and a SyncGroup that waits
+    is then never answered.
     """
     it = client(nodes=2)
     members = [Member(it, "static") if at == 3 else Member(it) for at in range(4)]
@@ -352,6 +375,10 @@ def test_any_life_of_a_group_keeps_to_its_states(client, steps):
             generation = 0 if stored is None else stored.generation_id
         elif action == "wait":
             it.now_ns += wait_ms * MS
+        elif action == "expel":
+            was_waiting = (at, "sync") in calls and calls[at, "sync"].body is None
+            if member.leave().members[0].error_code == 0 and was_waiting:
+                assert calls.pop((at, "sync")).body is None
         elif any(who == at and call.body is None for (who, _), call in calls.items()):
             continue
         elif action in ("join", "rejoin"):
