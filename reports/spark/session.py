@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
@@ -77,7 +78,7 @@ def settings(master: str, scratch: Path) -> dict[str, str]:
 def spark_context(master: str | None = None) -> Iterator[SparkContext]:
     """Yield Spark on ``master`` (default: this machine's cores). It is stopped with its JVM at the block's end.
 
-    Raises EnvironmentProblem, with the last line of Spark's log, if it cannot start.
+    Raises EnvironmentProblem, with Spark's own reason, if it cannot start, if a task fails, or if its JVM ends early.
     """
     with TemporaryDirectory(dir=scratch_dir(), prefix="spark-") as folder, _quiet_py4j():
         scratch = Path(folder)
@@ -92,6 +93,10 @@ def spark_context(master: str | None = None) -> Iterator[SparkContext]:
             ) from error
         try:
             yield context
+        except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
+            raise EnvironmentProblem(
+                "spark-failed", "Spark did not finish: {why}", why=_reason(error)
+            ) from error
         finally:
             _stop(gateway, context)
 
@@ -115,8 +120,12 @@ def _start(conf: Mapping[str, str], log: Path) -> tuple[Any, SparkContext]:
 
 
 def _stop(gateway: Any, context: SparkContext) -> None:
+    """Stop Spark. A JVM that has ended already, by a signal to the whole group for example, is not an error."""
     try:
-        context.stop()
+        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
+            context.stop()
+    except (Py4JError, ConnectionError):
+        context.stop()  # it knows now that there is no JVM, and gives up what it has in this process
     finally:
         _end_jvm(gateway)
 
@@ -157,6 +166,17 @@ def _environment(added: Mapping[str, str]) -> Iterator[None]:
     finally:
         os.environ.clear()
         os.environ.update(before)
+
+
+def _reason(error: Exception) -> str:
+    """Return why a job failed, in one line: the exception of the task, if the JVM still says which it was."""
+    if not isinstance(error, Py4JJavaError):
+        return "its JVM cannot be reached"
+    thrown = error.java_exception
+    lines = str((thrown.getCause() or thrown).getMessage()).splitlines()
+    # Of a traceback of Python, only the line with the exception is neither its title nor indented.
+    said = (line for line in lines if line.strip() and not line.startswith((" ", "\t", "Traceback ")))
+    return next(said, str(thrown.getClass().getName()))
 
 
 def _last_line(log: Path) -> str:
