@@ -311,6 +311,17 @@ def test_offsets_of_an_empty_group_expire(client):
     assert member.fetch().committed_offset == -1
 
 
+def test_an_offset_of_an_administrator_is_kept_for_a_whole_retention(client):
+    it = client()
+    it.now_ns = 1_000 * MS
+    it.cluster.wake(it.now_ns)
+    it.cluster.commit("g", "t", 0, 5)
+    it.now_ns = (it.cluster.settings.offsets_retention_ms + 999) * MS
+    assert Member(it).fetch().committed_offset == 5
+    it.now_ns += MS
+    assert Member(it).fetch().committed_offset == -1
+
+
 @pytest.mark.parametrize(
     ("api", "ask"),
     [
