@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import os
 import sys
-import warnings
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -93,10 +92,13 @@ def spark_context(master: str | None = None) -> Iterator[SparkContext]:
             ) from error
         try:
             yield context
-        except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
-            raise EnvironmentProblem(
-                "spark-failed", "Spark did not finish: {why}", why=_reason(error)
-            ) from error
+        except Exception as error:
+            if (interrupt := _interrupt_behind(error)) is not None:
+                raise interrupt from None
+            if not isinstance(error, PySparkException | Py4JError | ConnectionError | EOFError):
+                raise
+            why = _reason(error)
+            raise EnvironmentProblem("spark-failed", "Spark did not finish: {why}", why=why) from error
         finally:
             _stop(gateway, context)
 
@@ -120,12 +122,14 @@ def _start(conf: Mapping[str, str], log: Path) -> tuple[Any, SparkContext]:
 
 
 def _stop(gateway: Any, context: SparkContext) -> None:
-    """Stop Spark. A JVM that has ended already, by a signal to the whole group for example, is not an error."""
+    """End what Spark has in this process, and then the JVM, which stops Spark in its own shutdown.
+
+    The JVM is not asked to stop Spark. A signal may have ended it, or may have left its connection in the middle of a
+    response, which would be taken for the answer.
+    """
     try:
-        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
-            context.stop()
-    except (Py4JError, ConnectionError):
-        context.stop()  # it knows now that there is no JVM, and gives up what it has in this process
+        context._jsc = None
+        context.stop()
     finally:
         _end_jvm(gateway)
 
@@ -168,6 +172,13 @@ def _environment(added: Mapping[str, str]) -> Iterator[None]:
         os.environ.update(before)
 
 
+def _interrupt_behind(error: BaseException | None) -> BaseException | None:
+    """Return the interrupt that PySpark hid: its cleanup calls the JVM on the connection that was interrupted."""
+    while isinstance(error, Exception):
+        error = error.__context__
+    return error
+
+
 def _reason(error: Exception) -> str:
     """Return why a job failed, in one line: the exception of the task, if the JVM still says which it was."""
     if not isinstance(error, Py4JJavaError):
@@ -176,7 +187,7 @@ def _reason(error: Exception) -> str:
     lines = str((thrown.getCause() or thrown).getMessage()).splitlines()
     # Of a traceback of Python, only the line with the exception is neither its title nor indented.
     said = (line for line in lines if line.strip() and not line.startswith((" ", "\t", "Traceback ")))
-    return next(said, str(thrown.getClass().getName()))
+    return next(said, "a task failed")
 
 
 def _last_line(log: Path) -> str:

@@ -38,6 +38,10 @@ def _dies(_: int) -> int:
     return 0
 
 
+def _signals(pid: int) -> None:
+    os.kill(pid, signal.SIGUSR1)
+
+
 def _end_jvm() -> None:
     gateway: Any = SparkContext._gateway
     gateway.proc.kill()
@@ -69,3 +73,18 @@ def test_an_interrupt_that_also_ended_the_jvm_stays_an_interrupt() -> None:
         raise Interrupted(signal.SIGTERM)
     with spark_context("local[1]") as spark:
         assert spark.parallelize([1], 1).collect() == [1]
+
+
+def test_an_interrupt_within_a_job_stays_an_interrupt() -> None:
+    """The answer of the JVM is never read, and PySpark's own cleanup takes it for that of its next call."""
+
+    def interrupted(*_: object) -> None:
+        raise Interrupted(signal.SIGTERM)
+
+    before = signal.signal(signal.SIGUSR1, interrupted)
+    try:
+        with pytest.raises(Interrupted), spark_context("local[1]") as spark:
+            me = os.getpid()
+            spark.parallelize([1], 1).map(lambda _: _signals(me)).collect()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
