@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -74,7 +75,7 @@ func (c *consumer) Configure(
 }
 
 func (c *consumer) Subscribe(topics []string, pattern, commit string) error {
-	if pattern != "" || commit == "async" || (commit == "sync" && !canCommit) {
+	if pattern != "" || commit == "async" || (strings.HasPrefix(commit, "sync") && !canCommit) {
 		return verifiable.ErrUnsupported
 	}
 	if err := c.Unsubscribe(); err != nil {
