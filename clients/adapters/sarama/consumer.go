@@ -146,7 +146,8 @@ func (c *consumer) available(first *sarama.ConsumerMessage, more <-chan *sarama.
 	return records
 }
 
-// Commit: sarama's commit returns nothing. Its errors arrive where all others do, at once if at all.
+// Commit: sarama's commit returns nothing. Its errors arrive where all others do, soon after it and without its name, so
+// the result is a guess: no error within commitGrace is a success.
 func (c *consumer) Commit(offsets []verifiable.Position) error {
 	if c.reading == nil {
 		return errNoSession
