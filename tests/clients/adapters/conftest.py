@@ -40,7 +40,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give ``each_client`` the values (name, tested version).
 
     Only ``make test-clients`` runs unusual ones. The marks ``needs`` leave out the versions whose published features
-    lack one of those that they name. A client that lost a feature thus fails.
+    lack one of those that they name. So a client that lost a feature fails.
     """
     if "each_client" not in metafunc.fixturenames:
         return
