@@ -127,8 +127,8 @@ CLOSES_SILENTLY = {
     "java": {"2.1.1"},
     "kafka-python": {"1.4.7", "2.0.2", "2.0.6", "2.2.21", "2.3.3"},
 }
-#: Clients that read records of a partition that they keep in a rebalance again: the stream goes back to what was
-#: committed when the rebalance began, with records of a turn in progress.
+#: Clients that read records again which were committed before a rebalance ended. Seen with 2.12.1, whose stream takes
+#: up all partitions again after a join.
 READS_AGAIN = {"platformatic-kafka"}
 #: Clients, or their programs, that ask for the end of a partition within the seek. Others do it in a later poll.
 SEEKS_AT_ONCE = {"franz-go", "kafkajs"}
