@@ -179,7 +179,7 @@ class Program:
             self._next_stats = time.monotonic() + STATS_INTERVAL_S
             member = self._member
             sent, completed = (
-                (self._sent, self._results.count) if member is None else (member.taken, member.processed)
+                (self._sent, self._results.count) if member is None else (member.taken, member.finished)
             )
             self._output.event("stats", {"sent": sent, "completed": completed})
 
