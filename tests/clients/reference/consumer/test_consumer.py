@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.reference.consumer.errors import WakeupError
+from clients.reference.consumer.errors import UnsupportedVersionError, WakeupError
 from clients.reference.errors import IllegalStateError, InvalidGroupIdError
+from harness.wire.apis import Api
 
 A, B = ("t", 0), ("t", 1)
 
@@ -219,3 +220,23 @@ def test_wakeups_lose_and_repeat_no_record(group, pauses, most):
             assert isinstance(error, WakeupError)
             raised += 1
     assert found == list(range(10)) and raised <= sum(woken for _, woken in pauses)
+
+
+# Versions
+
+
+def test_a_broker_without_a_usable_fetch_version_is_an_error_of_poll(group):
+    """NET-CON-04: at once, in each poll, and not after the partition was given up."""
+    g = group()
+    g.brokers.offer(Api.FETCH, 0, 3)
+    a = g.member()
+    a.do(a.core.assign([A]))
+    for _ in range(2):
+        began_ms = g.now_ms
+        with pytest.raises(UnsupportedVersionError):
+            a.do(a.core.poll(60_000))
+        assert g.now_ms - began_ms < 1_000
+    assert not g.brokers.requests(Api.FETCH)
+    a.do(a.core.unsubscribe())
+    with pytest.raises(IllegalStateError):
+        a.do(a.core.poll(0))
