@@ -37,7 +37,7 @@ class ConsumerDriver(threading.Thread):
         self._user: int | None = None
         self._depth = 0
         self._is_over = False
-        self.failure: Exception | None = None
+        self._is_woken = False
 
     # One thread at a time (CSM-API-03)
 
@@ -69,7 +69,10 @@ class ConsumerDriver(threading.Thread):
             return call()
 
     def run_call(self, call: Call[T]) -> T:
-        """Run a call of the core to its end, and return its result or raise its exception."""
+        """Run a call of the core to its end, and return its result or raise its exception.
+
+        Ctrl-C during a wait is raised in the call, which leaves the consumer in order before it ends.
+        """
         with self.used():
             value: Any = None
             error: BaseException | None = None
@@ -85,7 +88,10 @@ class ConsumerDriver(threading.Thread):
                         return result
                     value = error = None
                     if isinstance(step, Wait):
-                        value = self._wait(step.until_ms)
+                        try:
+                            value = self._wait(step.until_ms)
+                        except BaseException as raised:
+                            error = raised
                         continue
                 try:
                     value = step.call()
@@ -96,7 +102,8 @@ class ConsumerDriver(threading.Thread):
         """Run rounds and wait for sockets, until one has brought something or ``until_ms`` is reached."""
         before = self._core.progress
         due_ms = self._core.run_once(now_ms())
-        if self._core.progress != before:
+        if self._core.progress != before or self._is_woken:
+            self._is_woken = False
             return now_ms()
         times = [time for time in (until_ms, due_ms) if time is not None]
         self._selector.wait(_seconds_until(min(times, default=None)))
@@ -105,7 +112,12 @@ class ConsumerDriver(threading.Thread):
         return moment_ms
 
     def wake(self) -> None:
-        """End a wait for sockets. May be called from any thread."""
+        """End a wait, the current or the next one. May be called from any thread.
+
+        The flag is for a round between the call's last look at its wakeup and the selector's wait: it empties the
+        selector's own queue of wakeups.
+        """
+        self._is_woken = True
         self._selector.wakeup()
 
     # The background thread
@@ -121,9 +133,8 @@ class ConsumerDriver(threading.Thread):
                 try:
                     self._selector.wait(0)
                     due_ms = self._core.run_once(now_ms())
-                except Exception as raised:
+                except Exception:
                     logger.exception("%s failed", self.name)
-                    self.failure = raised
                     return
 
     def end(self) -> None:
