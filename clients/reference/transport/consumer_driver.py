@@ -11,13 +11,13 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import monotonic_ns
 from typing import Any, TypeVar
 
+from clients.reference.common.earliest import earliest
 from clients.reference.consumer.calls import Call, Wait
 from clients.reference.consumer.consumer import ConsumerCore
 from clients.reference.consumer.errors import ConcurrentModificationError
-from clients.reference.transport.io_thread import LONGEST_WAIT_S, now_ms
+from clients.reference.transport.io_thread import now_ms, seconds_until
 from clients.reference.transport.selector import SocketSelector
 
 T = TypeVar("T")
@@ -105,8 +105,7 @@ class ConsumerDriver(threading.Thread):
         if self._core.progress != before or self._is_woken:
             self._is_woken = False
             return now_ms()
-        times = [time for time in (until_ms, due_ms) if time is not None]
-        self._selector.wait(_seconds_until(min(times, default=None)))
+        self._selector.wait(seconds_until(earliest(until_ms, due_ms)))
         moment_ms = now_ms()
         self._core.run_once(moment_ms)
         return moment_ms
@@ -127,7 +126,7 @@ class ConsumerDriver(threading.Thread):
         due_ms: int | None = None
         with self._turn:
             while not self._is_over:
-                self._turn.wait(min(self._longest_s, _seconds_until(due_ms) or self._longest_s))
+                self._turn.wait(min(self._longest_s, seconds_until(due_ms) or self._longest_s))
                 if self._is_over:
                     return
                 try:
@@ -145,9 +144,3 @@ class ConsumerDriver(threading.Thread):
         if threading.current_thread() is not self:
             self.join()
         self._selector.close_all()
-
-
-def _seconds_until(deadline_ms: int | None) -> float | None:
-    if deadline_ms is None:
-        return None
-    return min(max(deadline_ms * 1_000_000 - monotonic_ns(), 0) / 1e9, LONGEST_WAIT_S)
