@@ -13,6 +13,7 @@ from clients.reference import KafkaProducer
 from clients.reference.consumer.errors import ConcurrentModificationError, WakeupError
 from clients.reference.errors import IllegalStateError
 from clients.reference.transport.kafka_consumer import KafkaConsumer
+from testkit.codes import raises_code
 
 WAIT_S = 20
 A = ("t", 0)
@@ -120,7 +121,7 @@ def test_a_closed_consumer_accepts_no_call(consumer):
     c.close()
     for name, call in CALLS.items():
         if name != "close":
-            with pytest.raises(IllegalStateError, match="closed"):
+            with raises_code(IllegalStateError, "consumer-is-closed"):
                 call(c)
     c.close()
     c.wakeup()

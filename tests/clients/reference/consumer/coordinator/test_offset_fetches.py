@@ -22,7 +22,7 @@ def fetches(g):
 
 
 def committed_at_2(group, **offered):
-    """Return a world in which the group has committed 2 of 4 records, and nobody has looked it up."""
+    """Return a world in which the group has committed 2 of 4 records, and no client has looked it up."""
     g = group()
     if offered:
         g.brokers.offer(Api.OFFSET_FETCH, 0, offered["highest"])
@@ -91,7 +91,7 @@ def test_errors_of_the_request_and_of_a_partition_are_repeated(group, codes, of_
 
 @given(pending=st.integers(1, 6))
 def test_while_a_transaction_is_pending_the_offset_is_looked_up_again(group, pending):
-    """CSM-OFC-07: the application learns nothing of it, and reads from the offset once it is stable."""
+    """CSM-OFC-07: the application gets no error, and reads from the offset once it is stable."""
     g = committed_at_2(group)
     a = g.member(**MANUAL)
     g.brokers.script = answered_with(*[88] * pending, of_group=False)
