@@ -73,8 +73,7 @@ def run(evidence: Evidence) -> list[Finding]:
 def _steps(evidence: Evidence) -> Iterator[tuple[Delivery, Delivery]]:
     for each in ownerships(evidence):
         for run_ in each.runs:
-            # Records that were taken before the listener's call may belong to an earlier ownership.
-            yield from pairwise(got for got in run_ if got.polled_ns >= each.begin_ns)
+            yield from pairwise(run_)
 
 
 def _between(offsets: list[int], low: int, high: int) -> list[int]:

@@ -63,7 +63,7 @@ def begun(evidence: Evidence) -> Iterator[tuple[Ownership, int, list[Delivery]]]
         if not each.is_declared:
             continue
         stored = stored_at_least(commits(evidence).get(each.partition, ()), each.begin_ns)
-        yield each, stored, [got for got in each.runs[0] if got.polled_ns >= each.begin_ns]
+        yield each, stored, each.runs[0]
 
 
 def run(evidence: Evidence) -> list[Finding]:

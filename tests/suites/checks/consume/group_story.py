@@ -161,11 +161,11 @@ class GroupStory:
         self._add(MemberKilled, member, at_ms)
 
     def sought(self, member: str, at_ms: float) -> None:
-        self._done("seek", member, at_ms)
+        self.done("seek", member, at_ms)
 
     def close(self, member: str, at_ms: float, took_ms: float = 100) -> None:
         self._add(OpInvoke, member, at_ms, op="close", id=9, count=0)
-        self._done("close", member, at_ms + took_ms)
+        self.done("close", member, at_ms + took_ms)
         self._add(ShutdownComplete, member, at_ms + took_ms)
         self.stopped_ms[member] = at_ms + took_ms
 
@@ -216,7 +216,7 @@ class GroupStory:
             for at_ms in range(-1_000, int(until_ms), 1_000)
         ]
 
-    def _done(self, op: str, member: str, at_ms: float) -> None:
+    def done(self, op: str, member: str, at_ms: float) -> None:
         self._add(
             OpComplete,
             member,

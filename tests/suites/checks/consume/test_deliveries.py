@@ -63,6 +63,40 @@ def test_owner_that_has_sought_may_read_again(calm):
     assert found(delivery_order, told) == []
 
 
+def test_record_taken_before_a_seek_and_reported_after_it_belongs_to_the_old_position(calm):
+    told = calm()
+    told.sought("m2", 4_900)
+    told.take("m2", 1, 5, at_ms=4_800, took_ms=150)
+    told.take("m2", 1, 3, 4, at_ms=5_000)
+    assert found(delivery_order, told) == [("delivered-again-or-backwards", 1)]  # 5 came twice before the seek
+    told = without(told, 1, 5)
+    told.take("m2", 1, 5, at_ms=4_800, took_ms=150)
+    told.take("m2", 1, 3, at_ms=5_100)
+    assert found(delivery_order, told) == [("delivered-again-or-backwards", 1)]  # 3 came twice after it
+
+
+@given(st.integers(0, 1_598))
+def test_record_taken_before_an_assignment_and_reported_after_it_is_not_of_this_owner(calm, at_ms):
+    told = calm()
+    told.take("m1", 0, 5, at_ms=at_ms, took_ms=1_601 - at_ms)
+    assert found(delivery_order, told) == []
+    told.take("m1", 0, 0, at_ms=at_ms, took_ms=1_601 - at_ms)
+    assert found(redelivered, told) == []
+
+
+def test_record_taken_after_an_assignment_is_of_this_owner(calm):
+    told = calm()
+    told.take("m1", 0, 5, at_ms=1_600, took_ms=1)
+    assert found(delivery_order, told) == [("delivered-again-or-backwards", 1)]
+
+
+def test_subscription_that_returns_after_the_assignment_hides_no_redelivery(calm):
+    told = calm()
+    told.done("subscribe", "m2", 1_700)
+    told.take("m2", 1, 0, at_ms=3_000)
+    assert found(redelivered, told) == [("redelivered", 1)]
+
+
 @given(st.integers(0, 2))
 def test_record_committed_before_the_owner_was_assigned_is_redelivered(calm, offset):
     told = calm()
