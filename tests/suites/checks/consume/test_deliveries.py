@@ -68,7 +68,9 @@ def test_record_taken_before_a_seek_and_reported_after_it_belongs_to_the_old_pos
     told.sought("m2", 4_900)
     told.take("m2", 1, 5, at_ms=4_800, took_ms=150)
     told.take("m2", 1, 3, 4, at_ms=5_000)
-    assert found(delivery_order, told) == [("delivered-again-or-backwards", 1)]  # 5 came twice before the seek
+    assert found(delivery_order, told) == [
+        ("delivered-again-or-backwards", 1)
+    ]  # 5 came twice before the seek
     told = without(told, 1, 5)
     told.take("m2", 1, 5, at_ms=4_800, took_ms=150)
     told.take("m2", 1, 3, at_ms=5_100)
@@ -173,6 +175,14 @@ def test_two_threads_of_a_process_may_report_within_a_second(calm, at_ms):
     told = calm()
     told.take("m1", 1, 3, at_ms=at_ms)
     assert found(not_owned, told) == []
+
+
+def test_process_that_was_assigned_nothing_owns_nothing(calm):
+    told = calm()
+    told.start("m3", at_ms=1_000)
+    told.assign("m3", at_ms=1_600, generation=2)
+    told.take("m3", 1, 3, at_ms=4_000)
+    assert found(not_owned, told) == [("not-owned", 1)]
 
 
 def test_process_without_a_listener_owns_nothing_and_is_not_judged(group):
