@@ -14,7 +14,7 @@ become an outage that no error reports.
 
 - **at-least-once, at-most-once**: forbidden. The bound is the largest of the members' own timeouts (session.timeout.ms,
   max.poll.interval.ms, request.timeout.ms, metadata.max.age.ms, backoffs and others) plus ten seconds, plus the work on
-  one poll. A timeout that the client could not be given counts as thirty seconds.
+  one poll. The turn in which a member is when the network has healed does not count. A timeout that the client could not be given counts as thirty seconds.
 
 ## What it needs
 
@@ -87,12 +87,16 @@ def waits(evidence: Evidence) -> dict[tuple[int, int], Span]:
 
 @view
 def longest(evidence: Evidence) -> Span | None:
-    """Return the longest time without a delivery in which records waited and a member lived throughout."""
+    """Return the longest time without a delivery in which records waited and a member lived throughout.
+
+    It begins when that member has ended the turn in which it was.
+    """
     polled = {each.polled_ns for each in accounting.deliveries(evidence)}
     spans = [
-        span
+        life.after_work(span)
         for span in gaps(waits(evidence).values(), polled)
-        if any(life.covers(span) for life in lives(evidence).values())
+        for life in lives(evidence).values()
+        if life.covers(span)
     ]
     return max(spans, key=lambda span: span.length_ms, default=None)
 

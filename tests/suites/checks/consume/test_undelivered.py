@@ -43,6 +43,22 @@ def test_delivery_in_between_is_progress(group):
     assert found(undelivered, told) == []
 
 
+@pytest.mark.parametrize(("worker", "is_accused"), [("m1", False), ("m2", True)])
+def test_turn_in_progress_does_not_count(group, worker, is_accused):
+    told = stuck(group, 30_000)
+    if worker == "m1":
+        told.kill("m2", 5_000)  # no other could go on
+    told.take(worker, 0, 2, at_ms=5_000, took_ms=15_000)
+    assert bool(found(undelivered, told)) is is_accused
+
+
+def test_time_after_the_turn_counts(group):
+    told = stuck(group, 40_000)
+    told.kill("m2", 5_000)
+    told.take("m1", 0, 2, at_ms=5_000, took_ms=15_000)
+    assert found(undelivered, told) == [("undelivered", 2)]
+
+
 def test_records_that_the_group_has_passed_do_not_wait(group):
     told = stuck(group, 30_000)
     told.stored(p0=5)
