@@ -9,8 +9,8 @@ A paused partition returns no record, and its position stays. Records that were 
 lost, and the member stays in the group.
 
 ## How it is made
-The harness sends ``pause`` and ``resume`` to the member. Partitions that it does not own make the call fail, so this is
-for a member that reads alone.
+The harness sends ``pause`` and ``resume`` to the member, for one partition after the other: the calls for those that
+the member does not own fail.
 
 ## Where it is seen
 Records wait until the fault ends. The witness may see no Fetch request meanwhile.
@@ -44,28 +44,32 @@ class PausePartitions(MemberFault):
         members = self.members(lane)
         process = self.chosen(spec, members.processes)
         self.hold(spec, members, process)
-        await members.call(process, Pause(0, _places(lane)))
+        for place in _places(lane):
+            await members.call(process, Pause(0, [place]))
 
     async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Resume them."""
         members = self.members(lane)
         process = self.release(spec, members)
         if process is not None and process in members.processes:
-            await members.call(process, Resume(0, _places(lane)))
+            for place in _places(lane):
+                await members.call(process, Resume(0, [place]))
 
     def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Pause them."""
         members = self.simulated(lane)
         process = self.chosen(spec, members.processes)
         self.hold(spec, members, process)
-        members.call(process, Pause(0, _simulated_places(lane)))
+        for place in _simulated_places(lane):
+            members.call(process, Pause(0, [place]))
 
     def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Resume them."""
         members = self.simulated(lane)
         process = self.release(spec, members)
         if process is not None and process in members.processes:
-            members.call(process, Resume(0, _simulated_places(lane)))
+            for place in _simulated_places(lane):
+                members.call(process, Resume(0, [place]))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
         """See ``shown_by``."""

@@ -53,7 +53,7 @@ class SlowProcessing(MemberFault):
         members = self.members(lane)
         process = self.release(spec, members)
         if process is not None and process in members.processes:
-            await members.call(process, Process(0, 0))
+            await members.call(process, Process(0, members.processing_ms))
 
     def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Let it work longer."""
@@ -67,7 +67,7 @@ class SlowProcessing(MemberFault):
         members = self.simulated(lane)
         process = self.release(spec, members)
         if process is not None and process in members.processes:
-            members.call(process, Process(0, 0))
+            members.call(process, Process(0, members.processing_ms))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
         """See ``shown_by``."""

@@ -73,6 +73,7 @@ class Members:
         self._owners = owners
         self._stack = AsyncExitStack()
         self.held: dict[str, str] = {}
+        self.processing_ms: int = getattr(begin, "processing_ms", 0)
         #: Process -> its conversation, and place -> its current process.
         self._of: dict[str, MemberConversation] = {}
         self._now_at: dict[str, str] = {}

@@ -51,6 +51,7 @@ class SimulatedMembers:
         self._network, self._cluster, self._start = network, cluster, start
         self._begin, self._group, self._tell, self._next_id = begin, group, tell, next_id
         self.held: dict[str, str] = {}
+        self.processing_ms: int = getattr(begin, "processing_ms", 0)
         self._of: dict[str, SimulatedMember] = {}
         self._spoken: dict[str, int] = {HARNESS: 0}
         self._gone: set[str] = set()
