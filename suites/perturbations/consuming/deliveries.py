@@ -17,9 +17,11 @@ from harness.workloads.consume import accounting
 from suites.analysis.consuming.declared import declared
 from suites.analysis.consuming.lives import lives
 from suites.analysis.consuming.ownership import ownerships
+from suites.analysis.consuming.promised import RESET, is_promised
 from suites.analysis.consuming.timing import SLACK_NS
 from suites.checks.consume.redelivered import begun
 from suites.perturbations.consuming.edits import delivery, nap, with_added, with_changed
+from suites.perturbations.edits import with_spec
 from suites.perturbations.perturbation import channels
 
 HISTORY = channels("history")
@@ -101,6 +103,20 @@ def _left_out(evidence: Evidence, place: tuple[int, int]) -> Evidence:
     return _with_parts(evidence, place, None)
 
 
+def _behind_commit(evidence: Evidence) -> Sequence[tuple[int, int]]:
+    """Return the records of :func:`once` at or after the first commit of their partition."""
+    later = _begins_at_end(evidence)
+    return [place for place in once(evidence) if is_promised(later, place)]
+
+
+def _begins_at_end(evidence: Evidence) -> Evidence:
+    return with_spec(evidence, config={**evidence.record.spec.config, RESET: "latest"})
+
+
+def _left_out_after_commit(evidence: Evidence, place: tuple[int, int]) -> Evidence:
+    return _left_out(_begins_at_end(evidence), place)
+
+
 def neighbours_value(evidence: Evidence, place: tuple[int, int]) -> Evidence:
     """Give a record the value of the one before it."""
     value = accounting.items(evidence)[place[0], place[1] - 1]
@@ -178,6 +194,17 @@ PERTURBATIONS = (
         _left_out,
         Verdict.FAIL,
         workloads=CONSUME,
+    ),
+    Perturbation(
+        "record-passed-over-after-a-commit",
+        channels("history", "record"),
+        "leaves out a record after its group's first commit, although the group may begin at the log's end",
+        ("skipped",),
+        _behind_commit,
+        _left_out_after_commit,
+        Verdict.FAIL,
+        ALO,
+        CONSUME,
     ),
     Perturbation(
         "neighbours-record-delivered",

@@ -42,6 +42,7 @@ class GroupStory:
     heal_ms: float = 6_000
     final_ms: float = 7_000
     end_ms: float = 60_000
+    config: dict[str, str] = field(default_factory=dict)
     not_set: dict[str, str] = field(default_factory=dict)
     events: list[AnyEvent] = field(default_factory=list)
     faults: list[FaultRow] = field(default_factory=list)
@@ -195,7 +196,7 @@ class GroupStory:
                 params={"members": 2},
             ),
             faults=tuple(row.spec for row in self.faults),
-            config=consumer_config(self.guarantee, {}),
+            config=consumer_config(self.guarantee, self.config),
         )
         record = TrialRecord(
             spec=spec,

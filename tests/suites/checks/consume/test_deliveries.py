@@ -37,6 +37,16 @@ def test_record_that_the_group_passed_is_skipped(calm, partition, offset):
     assert found(skipped, without(calm(), partition, offset)) == [("skipped", 1)]
 
 
+@pytest.mark.parametrize("reset", ["latest", "none"])
+@given(st.integers(0, 1), st.integers(0, 4))
+def test_group_that_may_begin_later_must_deliver_what_follows_its_first_commit(
+    calm, reset, partition, offset
+):
+    told = without(calm(), partition, offset)
+    told.config["auto.offset.reset"] = reset
+    assert found(skipped, told) == ([("skipped", 1)] if offset >= 3 else [])
+
+
 @given(st.integers(0, 1), st.sampled_from([1, 4]))
 def test_record_left_out_within_one_ownership_is_a_gap(calm, partition, offset):
     assert found(delivery_order, without(calm(), partition, offset)) == [("gap", 1)]

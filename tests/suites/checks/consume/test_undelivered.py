@@ -65,6 +65,21 @@ def test_records_that_the_group_has_passed_do_not_wait(group):
     assert found(undelivered, told) == []
 
 
+@pytest.mark.parametrize("reset", ["latest", "none"])
+def test_records_that_a_group_need_not_begin_with_do_not_wait(group, reset):
+    told = stuck(group, 30_000)
+    told.config["auto.offset.reset"] = reset
+    assert found(undelivered, told) == []
+    told.commit("m1", 0, 2, at_ms=200)
+    assert found(undelivered, told) == [("undelivered", 3)]
+
+
+def test_member_whose_reset_is_unknown_may_begin_at_the_end(group):
+    told = stuck(group, 30_000)
+    told.not_set["auto.offset.reset"] = "no such setting"
+    assert found(undelivered, told) == []
+
+
 def test_group_without_a_living_member_is_not_accused(group):
     told = stuck(group, 30_000)
     told.kill("m1", 5_000)
