@@ -11,6 +11,11 @@ from suites.analysis.excuses import grants
 RESET: Final = "auto.offset.reset"
 
 
+def is_earliest(evidence: Evidence) -> bool:
+    """Return whether a member without a position begins at the log's start, as far as its settings are known."""
+    return RESET not in evidence.record.not_set and evidence.record.spec.config.get(RESET) == "earliest"
+
+
 @view
 @grants("group-may-begin-later")
 def promised_from(evidence: Evidence) -> dict[int, int]:
@@ -19,7 +24,7 @@ def promised_from(evidence: Evidence) -> dict[int, int]:
     With ``earliest`` the group must deliver everything. Otherwise a member without a stored offset begins at the log's
     end, or gets an error. The first offset is then the least one that was committed.
     """
-    if RESET not in evidence.record.not_set and evidence.record.spec.config.get(RESET) == "earliest":
+    if is_earliest(evidence):
         return dict.fromkeys(range(evidence.record.spec.workload.partitions), 0)
     return {
         partition: min(each.offset for each in made if each.success)

@@ -13,14 +13,16 @@ from harness.model.evidence import Evidence
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Guarantee, Verdict
 from harness.plugins.perturbation import Perturbation
+from harness.wire.apis import Api
 from harness.workloads.consume import accounting
 from suites.analysis.consuming.declared import declared
 from suites.analysis.consuming.lives import lives
 from suites.analysis.consuming.ownership import ownerships
 from suites.analysis.consuming.promised import RESET, is_promised
+from suites.analysis.consuming.resets import OUT_OF_RANGE
 from suites.analysis.consuming.timing import SLACK_NS
 from suites.checks.consume.redelivered import begun
-from suites.perturbations.consuming.edits import delivery, nap, with_added, with_changed
+from suites.perturbations.consuming.edits import delivery, nap, with_added, with_changed, with_fault
 from suites.perturbations.edits import with_spec
 from suites.perturbations.perturbation import channels
 
@@ -57,6 +59,23 @@ def _again(evidence: Evidence) -> Sequence[tuple[str, int, int, int]]:
 def _delivered_again(evidence: Evidence, place: tuple[str, int, int, int]) -> Evidence:
     process, partition, offset, at_ns = place
     return with_added(evidence, delivery(evidence, process, partition, offset, at_ns + 1, 0))
+
+
+def _began_anew(evidence: Evidence) -> Sequence[tuple[int, str, int]]:
+    """Return partition, process and moment of the last record of each ownership, beyond the log's first."""
+    return [
+        (partition, process, at_ns)
+        for process, partition, offset, at_ns in _again(evidence)
+        if offset > 0 and (partition, 0) in accounting.items(evidence)
+    ]
+
+
+def _anew_before_the_fault(evidence: Evidence, place: tuple[int, str, int]) -> Evidence:
+    """The owner begins again with the log's first record, and only later a fault answers that it is out of range."""
+    partition, process, at_ns = place
+    params = {"api": int(Api.FETCH), "code": OUT_OF_RANGE, "count": 1}
+    later = with_fault(evidence, "error_response", at_ns + MORE_NS, MORE_NS, params)
+    return with_added(later, delivery(evidence, process, partition, 0, at_ns + 1, 0))
 
 
 def once(evidence: Evidence) -> Sequence[tuple[int, int]]:
@@ -182,6 +201,16 @@ PERTURBATIONS = (
         ("delivered-again-or-backwards",),
         _again,
         _delivered_again,
+        Verdict.FAIL,
+        workloads=CONSUME,
+    ),
+    Perturbation(
+        "began-anew-before-out-of-range",
+        channels("history", "faults"),
+        "begins again with the log's first record, before a fault makes its position out of range",
+        ("delivered-again-or-backwards",),
+        _began_anew,
+        _anew_before_the_fault,
         Verdict.FAIL,
         workloads=CONSUME,
     ),

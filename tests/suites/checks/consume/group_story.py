@@ -170,8 +170,8 @@ class GroupStory:
         self._add(ShutdownComplete, member, at_ms + took_ms)
         self.stopped_ms[member] = at_ms + took_ms
 
-    def fault(self, kind: str, begin_ms: float, end_ms: float) -> None:
-        spec = FaultSpec(kind, AtTime(max(0, int(begin_ms))), int(end_ms - begin_ms))
+    def fault(self, kind: str, begin_ms: float, end_ms: float, **params: int) -> None:
+        spec = FaultSpec(kind, AtTime(max(0, int(begin_ms))), int(end_ms - begin_ms), params)
         window = ns(begin_ms), ns(end_ms)
         self.faults.append(FaultRow(len(self.faults), spec, window, window, 1))
 

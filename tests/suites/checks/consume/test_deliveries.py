@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from harness.model.consumer_contract import RecordsConsumed
 from harness.model.verdicts import Guarantee
 from harness.plugins.check import Inconclusive
+from harness.wire.apis import Api
 from suites.checks.consume import delivery_order, foreign_record, not_owned, redelivered, skipped
 
 
@@ -107,6 +108,43 @@ def test_subscription_that_returns_after_the_assignment_hides_no_redelivery(calm
     told.done("subscribe", "m2", 1_700)
     told.take("m2", 1, 0, at_ms=3_000)
     assert found(redelivered, told) == [("redelivered", 1)]
+
+
+def reset(calm, from_offset, at_ms=5_200, config="earliest"):
+    """m2 has read partition 1 to its end and begins anew, while a fault answers that its position is out of range."""
+    told = calm()
+    told.config["auto.offset.reset"] = config
+    told.fault("error_response", 5_000, 5_100, api=Api.FETCH, code=1)
+    told.take("m2", 1, *range(from_offset, 6), at_ms=at_ms)
+    return told
+
+
+@pytest.mark.parametrize(
+    ("from_offset", "at_ms", "is_excused"), [(0, 5_200, True), (3, 5_200, False), (0, 4_900, False)]
+)
+def test_owner_whose_position_is_out_of_range_may_begin_with_the_first_record(
+    calm, from_offset, at_ms, is_excused
+):
+    told = reset(calm, from_offset, at_ms)
+    assert (found(delivery_order, told) == []) is is_excused
+    assert (found(redelivered, told) == []) is (is_excused or from_offset >= 3)
+
+
+def test_other_errors_move_no_position(calm):
+    told = reset(calm, 0)
+    told.faults.clear()
+    told.fault("error_response", 5_000, 5_100, api=Api.FETCH, code=6)
+    assert found(delivery_order, told) == [("delivered-again-or-backwards", 1)]
+
+
+@pytest.mark.parametrize(("config", "is_excused"), [("earliest", False), ("latest", True)])
+def test_records_between_two_positions_are_left_out_only_if_the_new_one_may_be_the_end(
+    calm, config, is_excused
+):
+    told = without(calm(), 1, 4)
+    told.config["auto.offset.reset"] = config
+    told.fault("log_trim", 3_000, 3_100)
+    assert (found(delivery_order, told) == []) is is_excused
 
 
 @given(st.integers(0, 2))
