@@ -21,7 +21,7 @@ OUT_OF_RANGE: Final = BY_NAME["OFFSET_OUT_OF_RANGE"].code
 
 @view
 def _windows(evidence: Evidence) -> list[Span]:
-    """Return when members may begin anew: from a fault's begin until they must have used its answers."""
+    """Return when members may begin again: from a fault's begin until they must have used its answers."""
     bound_ns = idle_bound_ms(evidence) * NS_PER_MS
     return [
         Span(row.effective_ns[0], row.effective_ns[1] + bound_ns)
@@ -31,13 +31,13 @@ def _windows(evidence: Evidence) -> list[Span]:
 
 
 def may_reset(evidence: Evidence, at_ns: int) -> bool:
-    """Return whether a member may have begun anew shortly before."""
+    """Return whether a member may have begun again shortly before."""
     return any(span.begin_ns <= at_ns <= span.end_ns for span in _windows(evidence))
 
 
 @grants("position-out-of-range")
-def is_anew(evidence: Evidence, got: Delivery) -> bool:
-    """Return whether a member may have begun anew with a record: then it is the first that the log has."""
+def may_begin_again(evidence: Evidence, got: Delivery) -> bool:
+    """Return whether a member may have begun again with a record: then it is the first that the log has."""
     is_first = got.offset <= _starts(evidence).get(got.partition, 0)
     return is_first and may_reset(evidence, got.polled_ns)
 

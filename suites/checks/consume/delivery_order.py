@@ -43,7 +43,7 @@ from harness.plugins.check import Check, Requirement
 from harness.workloads.consume import accounting
 from harness.workloads.consume.accounting import Delivery
 from suites.analysis.consuming.ownership import ownerships
-from suites.analysis.consuming.resets import is_anew, may_pass_over
+from suites.analysis.consuming.resets import may_begin_again, may_pass_over
 
 BACKWARDS = Anomaly(
     "delivered-again-or-backwards",
@@ -61,7 +61,7 @@ def run(evidence: Evidence) -> list[Finding]:
     backwards = [
         _sample(after)
         for before, after in steps
-        if after.offset <= before.offset and not is_anew(evidence, after)
+        if after.offset <= before.offset and not may_begin_again(evidence, after)
     ]
     gaps: list[Sample] = [
         {"member": after.member, "partition": after.partition, "offset": offset}

@@ -43,7 +43,7 @@ from harness.plugins.check import Check, Requirement
 from harness.workloads.consume.accounting import Delivery
 from suites.analysis.consuming.commits import commits, stored_at_least
 from suites.analysis.consuming.ownership import Ownership, ownerships
-from suites.analysis.consuming.resets import is_anew
+from suites.analysis.consuming.resets import may_begin_again
 from suites.analysis.promises import BY_COMMITS
 from suites.analysis.recreated import recreations
 
@@ -66,7 +66,7 @@ def begun(evidence: Evidence) -> Iterator[tuple[Ownership, int, list[Delivery]]]
         if not each.is_declared:
             continue
         stored = stored_at_least(commits(evidence).get(each.partition, ()), each.begin_ns)
-        yield each, stored, list(takewhile(lambda got: not is_anew(evidence, got), each.runs[0]))
+        yield each, stored, list(takewhile(lambda got: not may_begin_again(evidence, got), each.runs[0]))
 
 
 def run(evidence: Evidence) -> list[Finding]:

@@ -61,7 +61,7 @@ def _delivered_again(evidence: Evidence, place: tuple[str, int, int, int]) -> Ev
     return with_added(evidence, delivery(evidence, process, partition, offset, at_ns + 1, 0))
 
 
-def _began_anew(evidence: Evidence) -> Sequence[tuple[int, str, int]]:
+def _began_again(evidence: Evidence) -> Sequence[tuple[int, str, int]]:
     """Return partition, process and moment of the last record of each ownership, beyond the log's first."""
     return [
         (partition, process, at_ns)
@@ -70,7 +70,7 @@ def _began_anew(evidence: Evidence) -> Sequence[tuple[int, str, int]]:
     ]
 
 
-def _anew_before_the_fault(evidence: Evidence, place: tuple[int, str, int]) -> Evidence:
+def _again_before_the_fault(evidence: Evidence, place: tuple[int, str, int]) -> Evidence:
     """The owner begins again with the log's first record, and only later a fault answers that it is out of range."""
     partition, process, at_ns = place
     params = {"api": int(Api.FETCH), "code": OUT_OF_RANGE, "count": 1}
@@ -205,12 +205,12 @@ PERTURBATIONS = (
         workloads=CONSUME,
     ),
     Perturbation(
-        "began-anew-before-out-of-range",
+        "began-again-before-out-of-range",
         channels("history", "faults"),
         "begins again with the log's first record, before a fault makes its position out of range",
         ("delivered-again-or-backwards",),
-        _began_anew,
-        _anew_before_the_fault,
+        _began_again,
+        _again_before_the_fault,
         Verdict.FAIL,
         workloads=CONSUME,
     ),

@@ -132,7 +132,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "owner-was-frozen": ("goes-on-while-another-is-frozen",),
     "parts-of-too-large": ("numbers-given-away-before-too-large",),
     "place-given-anew": ("shared-place-before-recreation",),
-    "position-out-of-range": ("began-anew-before-out-of-range",),
+    "position-out-of-range": ("began-again-before-out-of-range",),
     "process-stalled": ("gave-up-long-after-a-stall",),
     "reasons-for-metadata": ("metadata-storm-long-after-reasons",),
     "recovering-client-hangs-up": ("again-after-hanging-up-in-peace",),

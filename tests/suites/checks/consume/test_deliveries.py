@@ -111,7 +111,7 @@ def test_subscription_that_returns_after_the_assignment_hides_no_redelivery(calm
 
 
 def reset(calm, from_offset, at_ms=5_200, config="earliest"):
-    """m2 has read partition 1 to its end and begins anew, while a fault answers that its position is out of range."""
+    """m2 has read partition 1 to its end and begins again, while a fault answers that its position is out of range."""
     told = calm()
     told.config["auto.offset.reset"] = config
     told.fault("error_response", 5_000, 5_100, api=Api.FETCH, code=1)
