@@ -105,7 +105,7 @@ def with_fault(
     """Return the evidence of a trial with one more fault."""
     start = AtTime(max(0, (begin_ns - (evidence.record.phases.load_ns or 0)) // NS_PER_MS))
     window = begin_ns, begin_ns + lasts_ns
-    spec = FaultSpec(kind, start, max(1, lasts_ns // NS_PER_MS), params)
+    spec = FaultSpec(kind, start, max(1, lasts_ns // NS_PER_MS), dict(params))
     row = FaultRow(len(evidence.faults), spec, window, window, 1)
     planned = with_spec(evidence, faults=(*evidence.record.spec.faults, spec))
     return replace(planned, faults=(*evidence.faults, row))
