@@ -9,8 +9,8 @@ A paused partition returns no record, and its position stays. Records that were 
 lost, and the member stays in the group.
 
 ## How it is made
-The harness sends ``pause`` and ``resume`` to the member. Partitions that it does not own make the call fail, so this is
-for a member that reads alone.
+The harness sends ``pause`` and ``resume`` to the member, for one partition after the other: the calls for those that
+the member does not own fail.
 
 ## Where it is seen
 Records wait until the fault ends. The witness may see no Fetch request meanwhile.
@@ -39,12 +39,14 @@ class PausePartitions(MemberFault):
 
     async def act(self, spec: FaultSpec, group: Group, process: str) -> None:
         """Pause them."""
-        await group.members.call(process, Pause(0, _places(group)))
+        for place in _places(group):
+            await group.members.call(process, Pause(0, [place]))
 
     async def undo(self, spec: FaultSpec, group: Group, process: str) -> None:
         """Resume them."""
         if process in group.members.processes:
-            await group.members.call(process, Resume(0, _places(group)))
+            for place in _places(group):
+                await group.members.call(process, Resume(0, [place]))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
         """See ``shown_by``."""

@@ -47,7 +47,7 @@ class SlowProcessing(MemberFault):
     async def undo(self, spec: FaultSpec, group: Group, process: str) -> None:
         """Let it work as before."""
         if process in group.members.processes:
-            await group.members.call(process, Process(0, 0))
+            await group.members.call(process, Process(0, group.members.processing_ms))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
         """See ``shown_by``."""

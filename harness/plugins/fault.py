@@ -40,6 +40,8 @@ class Members(Protocol):
 
     #: Fault -> the process on which it acts, while it does.
     held: dict[str, str]
+    #: How long each works on a turn unless a fault changes it.
+    processing_ms: int
 
     @property
     def processes(self) -> tuple[str, ...]: ...

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from harness.adapter.member import MemberConversation
-from harness.model.consumer_contract import ConsumerCommand, PartitionsAssigned
+from harness.model.consumer_contract import Assign, ConsumerCommand, PartitionsAssigned, Subscribe
 from harness.model.contract import AnyEvent, Configured, LoadCommand, OpComplete, Setting, StartupComplete
 from harness.model.errors import ClientCrashed
 from harness.model.harness_events import HARNESS, MemberFrozen, MemberKilled, MemberStarted, MemberThawed
@@ -40,7 +40,7 @@ class Members(Group[MemberConversation]):
     """The processes of one group: an async context manager that ends all of them at exit.
 
     ``places`` are the members with which the trial begins. ``conversation`` makes the one with a process, given its
-    name and what takes its events. ``begin`` is the first command of each member. The group has gathered once
+    name and what takes its events. The group has gathered once
     ``owners`` of its processes own partitions.
     """
 
@@ -48,7 +48,7 @@ class Members(Group[MemberConversation]):
         self,
         places: tuple[str, ...],
         conversation: Callable[[str, Callable[[AnyEvent], None]], MemberConversation],
-        begin: ConsumerCommand,
+        begin: Subscribe | Assign,
         contents: Contents,
         group: str,
         hear: Callable[[AnyEvent], None],
@@ -56,8 +56,8 @@ class Members(Group[MemberConversation]):
         is_static: bool = False,
         owners: int = 0,
     ) -> None:
-        super().__init__(group, hear, _now, is_static=is_static)
-        self._places, self._conversation, self._begin = places, conversation, begin
+        super().__init__(group, begin, hear, _now, is_static=is_static)
+        self._places, self._conversation = places, conversation
         self._contents, self._owners = contents, owners
         self._stack = AsyncExitStack()
         self._owning: set[str] = set()

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from harness.brokers.scripted.cluster import ScriptedCluster
-from harness.model.consumer_contract import ConsumerCommand, Position
+from harness.model.consumer_contract import Assign, ConsumerCommand, Position, Subscribe
 from harness.model.contract import AnyEvent, Close, Flush, LoadCommand, OpComplete, Setting, ShutdownComplete
 from harness.model.harness_events import HARNESS, MemberFrozen, MemberKilled, MemberStarted, MemberThawed
 from harness.model.written import Written
@@ -26,7 +26,7 @@ Start = Callable[[str, dict[str, Setting], Callable[[AnyEvent], None]], Simulate
 
 
 class SimulatedMembers(Group[SimulatedMember]):
-    """The processes of one group. ``config`` has the settings of all of them, and ``begin`` is their first command."""
+    """The processes of one group. ``config`` has the settings of all of them."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class SimulatedMembers(Group[SimulatedMember]):
         cluster: ScriptedCluster,
         start: Start,
         config: dict[str, Setting],
-        begin: ConsumerCommand,
+        begin: Subscribe | Assign,
         group: str,
         tell: Callable[[AnyEvent], None],
         next_id: Callable[[], int],
@@ -42,9 +42,9 @@ class SimulatedMembers(Group[SimulatedMember]):
         is_static: bool = False,
     ) -> None:
         scheduler = network.scheduler
-        super().__init__(group, tell, lambda: (scheduler.now_ns, network.wall_ns), is_static=is_static)
+        super().__init__(group, begin, tell, lambda: (scheduler.now_ns, network.wall_ns), is_static=is_static)
         self._network, self._cluster, self._start = network, cluster, start
-        self._config, self._begin, self._next_id = config, begin, next_id
+        self._config, self._next_id = config, next_id
         self._frozen: set[str] = set()
 
     # The trial's script.

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec.structs import replace
 
-from harness.model.consumer_contract import Position, RecordsConsumed
+from harness.model.consumer_contract import Assign, Position, RecordsConsumed, Subscribe
 from harness.model.contract import AnyEvent, Setting
 from harness.model.harness_events import HARNESS, GroupCommitted, HarnessEvent, RecordsWritten
 from harness.model.payload import decode
@@ -26,6 +26,7 @@ Made = TypeVar("Made", bound=HarnessEvent)
 
 class Group(Generic[Process]):
     """The processes of a group by name. ``group`` names the group, which is also the trial's topic.
+    ``begin`` is the first command of each.
 
     ``tell`` takes the events of all processes and of the harness. ``now`` returns the monotonic time and Unix time, in
     ns. With ``is_static``, each place is a static member.
@@ -34,11 +35,15 @@ class Group(Generic[Process]):
     def __init__(
         self,
         group: str,
+        begin: Subscribe | Assign,
         tell: Callable[[AnyEvent], None],
         now: Callable[[], tuple[int, int]],
         *,
         is_static: bool,
     ) -> None:
+        self._begin = begin
+        #: How long each works on a turn unless a fault changes it.
+        self.processing_ms = begin.processing_ms
         self._group, self._tell, self._now, self._is_static = group, tell, now, is_static
         #: Fault -> the process on which it acts, while it does.
         self.held: dict[str, str] = {}

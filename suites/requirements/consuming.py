@@ -130,7 +130,7 @@ AUTO_COMMIT = Group(
             "CSM-ACM-01",
             "An automatic commit covers records of earlier polls only.",
             "ConsumerCoordinator",
-            not_yet="adapters report automatic commits only where the client tells of them",
+            not_yet="adapters report automatic commits only if the client reports them",
         ),
         should(
             "CSM-ACM-02",

@@ -144,7 +144,7 @@ CLASSIC_GROUP = Group(
         ),
         should(
             "CSM-GRP-11",
-            "The listener runs on the thread that polls, and is told of every assignment, even if nothing is new.",
+            "The listener runs on the thread that polls, and is called for every assignment, even if nothing is new.",
             "ConsumerCoordinator, KIP-429",
             not_yet=NO_CHECK,
         ),

@@ -15,8 +15,8 @@ whose commit had succeeded.
 - **at-least-once, at-most-once**: a difference. Nothing is lost, and Java's positions only rise while a partition is
   owned.
 
-Not judged: commits after the application has sought a position, commits of two ownerships, and the order of successes
-within a second of each other.
+Not judged: commits after the application has sought a position, or while a fault may have made positions out of range,
+commits of two ownerships, and the order of successes within a second of each other.
 
 ## What it needs
 
@@ -40,6 +40,7 @@ from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
 from suites.analysis.consuming.commits import Commit, commits
 from suites.analysis.consuming.ownership import ownerships
+from suites.analysis.consuming.resets import may_reset
 from suites.analysis.consuming.timing import SLACK_NS
 from suites.analysis.excuses import grants
 from suites.analysis.promises import BY_COMMITS
@@ -87,7 +88,7 @@ def run(evidence: Evidence) -> list[Finding]:
             "before": before.offset,
         }
         for before, after in steps(evidence)
-        if after.offset < before.offset
+        if after.offset < before.offset and not may_reset(evidence, after.invoke_ns)
     ]
     return [REGRESS.found(len(fallen), fallen)] if fallen else []
 
@@ -101,7 +102,7 @@ CHECK = Check(
     summary="Commits of smaller offsets than the same owner had committed before.",
     requirements=(Requirement("CSM-OFC-06", Level.MUST, arises=_arises),),
     guarantees=BY_COMMITS,
-    requires=frozenset({"history"}),
+    requires=frozenset({"history", "faults"}),
     killed_mutant="repeats_failed_async_commits",
     run=run,
     workloads=frozenset({"consume"}),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
@@ -16,8 +15,6 @@ from harness.model.consumer_contract import (
 )
 from harness.model.contract import AnyEvent, OpComplete
 from harness.model.evidence import Evidence
-from harness.model.rows import FaultRow
-from harness.model.spec import AtTime, FaultSpec
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
 from harness.plugins.perturbation import Perturbation
@@ -34,10 +31,10 @@ from suites.perturbations.consuming.edits import (
     wall_ns,
     with_added,
     with_changed,
+    with_fault,
     with_stored,
     without_place,
 )
-from suites.perturbations.edits import with_spec
 from suites.perturbations.perturbation import channels
 
 BEYOND_NS, STALL_NS = 2 * SECOND_NS, 4 * SECOND_NS
@@ -159,10 +156,7 @@ def _closed_late(evidence: Evidence, at_ns: int) -> Evidence:
 
 def _beside_trim(evidence: Evidence, place: tuple[int, int]) -> Evidence:
     """A fault has trimmed the log, but not up to the record."""
-    window = evidence.record.phases.heal_ns or 0, (evidence.record.phases.heal_ns or 0) + 1
-    row = FaultRow(len(evidence.faults), FaultSpec("log_trim", AtTime(0), 100), window, window, 1)
-    planned = with_spec(evidence, faults=(*evidence.record.spec.faults, row.spec))
-    return neighbours_value(replace(planned, faults=(*evidence.faults, row)), place)
+    return neighbours_value(with_fault(evidence, "log_trim", evidence.record.phases.heal_ns or 0, 1), place)
 
 
 PERTURBATIONS = (

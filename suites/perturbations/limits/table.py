@@ -84,6 +84,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "generous-rate-of-metadata": ("metadata-storm-long-after-reasons",),
     "given-up-in-flight": ("in-flight-for-most-of-the-timeout",),
     "given-up-with-its-numbers": ("sequence-gap-beside-failed-elsewhere", "sequence-gap-before-failed"),
+    "group-may-begin-later": ("record-passed-over-after-a-commit",),
     "harness-stalled": ("again-before-harness-stalled",),
     "held-bytes": ("again-after-bytes-were-held", "again-while-others-are-held"),
     "held-over-close": (
@@ -131,6 +132,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "owner-was-frozen": ("goes-on-while-another-is-frozen",),
     "parts-of-too-large": ("numbers-given-away-before-too-large",),
     "place-given-anew": ("shared-place-before-recreation",),
+    "position-out-of-range": ("began-again-before-out-of-range",),
     "process-stalled": ("gave-up-long-after-a-stall",),
     "reasons-for-metadata": ("metadata-storm-long-after-reasons",),
     "recovering-client-hangs-up": ("again-after-hanging-up-in-peace",),
