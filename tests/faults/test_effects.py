@@ -97,7 +97,7 @@ KINDS = (
         if name not in {listed for listed, _, _ in LISTED}
     ),
 )
-#: Not visible here: the world lacks the kind, no client uses a coordinator, the difference is too small, or a group in
+#: group without faults has no rebalance in which its listener could throw.
 #: peace has no rebalance in which its listener could throw.
 NOT_SHOWN_HERE = {
     ("broker_restart", ()),
