@@ -33,6 +33,7 @@ from typing import cast
 
 from faults.broker_fault import WitnessFault
 from faults.frame_fault import FrameFault
+from faults.member_fault import MemberFault
 from faults.toxiproxy import Toxiproxy
 from faults.toxiproxy_api import READ_TIMEOUT_S
 from harness.model.addresses import LaneAddress
@@ -78,9 +79,9 @@ WAYS: tuple[tuple[str, Params], ...] = (
 
 
 def works_on_proxies(kind: FaultKind) -> bool:
-    """Return whether the kind has a lane's proxies to itself, and needs neither witness nor brokers."""
-    of_the_witness = isinstance(kind, FrameFault | WitnessFault)
-    return not kind.exclusive_cluster and Mode.LIVE in kind.modes and not of_the_witness
+    """Return whether the kind has a lane's proxies to itself, and needs neither witness, brokers nor members."""
+    on_others = isinstance(kind, FrameFault | MemberFault | WitnessFault)
+    return not kind.exclusive_cluster and Mode.LIVE in kind.modes and not on_others
 
 
 def mix() -> tuple[tuple[str, Params], ...]:

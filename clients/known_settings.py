@@ -34,6 +34,7 @@ LIBRDKAFKA: Final[Mapping[str, str]] = {
     ),
     **dict.fromkeys(("*_cb", "*.cb", "opaque", "plugin.*", "interceptors", "partitioner_cb", "logger"), HOOK),
     **dict.fromkeys(("delivery.report.only.error", "enabled_events", "go.*", "key.serializer"), HOOK),
+    "enable.auto.offset.store": "the client stores offsets itself, because the programs do not",
     **dict.fromkeys(("transactional.id", "transaction.timeout.ms"), TRANSACTIONS),
     "value.serializer": HOOK,
     "compression.codec": "it is another name for compression.type; use -X compression.type=VALUE",

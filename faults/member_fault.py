@@ -1,9 +1,13 @@
-"""The base class of the faults that act on one member of a group."""
+"""The base class of the faults that act on one member of a group.
+
+A kind says once what it does, for both modes: the members of a simulated trial have the methods of live ones, and never
+wait.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Coroutine, Sequence
+from typing import Final, NamedTuple
 
 from harness.model.errors import KafkaTrialError
 from harness.model.evidence import Evidence
@@ -12,7 +16,6 @@ from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import Fault, FaultParam, LiveLane, Members, toxic_name
 from harness.simulated.lane import SimulatedLane
-from harness.simulated.members import SimulatedMembers
 
 #: Which member: the first, second, ... of those that live at the time, in the order of their start.
 MEMBER: Final = FaultParam("member", 1, 1, 5, "the member, by its place among those that live")
@@ -20,38 +23,57 @@ MEMBER: Final = FaultParam("member", 1, 1, 5, "the member, by its place among th
 LEAVE_MS: Final = 10_000
 
 
+class Group(NamedTuple):
+    """What a fault on members acts on: the processes, the topic, and the number of its partitions."""
+
+    members: Members
+    topic: str
+    partitions: int
+
+
 class MemberFault(Fault):
-    """A fault kind that acts on one process of a group. Trials without a group cannot have it."""
+    """A fault kind that acts on one process of a group. A trial without a group cannot have it.
+
+    A kind defines ``act``, and ``undo`` if the fault has an end. ``target`` chooses the process.
+    """
 
     seen_by: tuple[str, ...] = ("client", "broker")
     params: tuple[FaultParam, ...] = (MEMBER,)
     modes = BOTH_MODES
     of_members = True
 
-    def members(self, lane: LiveLane) -> Members:
-        """Return the group's processes."""
-        assert lane.members is not None  # harness/planning/validate_group
-        return lane.members
-
-    def simulated(self, lane: SimulatedLane) -> SimulatedMembers:
-        """Return the group's processes in simulated mode."""
-        return lane.members[0]
-
-    def chosen(self, spec: FaultSpec, alive: tuple[str, ...]) -> str:
+    async def target(self, spec: FaultSpec, group: Group) -> str:
         """Return the process on which the fault acts. It is the last one if there are fewer than ``member``."""
+        alive = group.members.processes
         if not alive:
             raise KafkaTrialError(
                 "group-without-members", "fault {fault} needs a member, and none lives", fault=self.name
             )
         return alive[min(self.values(spec)["member"], len(alive)) - 1]
 
-    def hold(self, spec: FaultSpec, members: Members | SimulatedMembers, process: str) -> None:
-        """Note the process on which the fault acts."""
-        members.held[toxic_name(spec)] = process
+    async def act(self, spec: FaultSpec, group: Group, process: str) -> None:
+        """Begin the fault."""
 
-    def release(self, spec: FaultSpec, members: Members | SimulatedMembers) -> str | None:
-        """Return the process on which the fault acted, once."""
-        return members.held.pop(toxic_name(spec), None)
+    async def undo(self, spec: FaultSpec, group: Group, process: str) -> None:
+        """End the fault, whose process may have ended."""
+
+    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Begin the fault on the process that it chooses now."""
+        await self._begin(spec, _of_live(lane))
+
+    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """End it, if it has begun."""
+        if lane.members is not None:
+            await self._end(spec, _of_live(lane))
+
+    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Begin the fault on the process that it chooses now."""
+        _at_once(self._begin(spec, _of_simulated(lane)))
+
+    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """End it, if it has begun."""
+        if lane.members is not None:
+            _at_once(self._end(spec, _of_simulated(lane)))
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Count the fault itself: it acts on a process, not on frames."""
@@ -60,3 +82,32 @@ class MemberFault(Fault):
     def effects(self, row: FaultRow, evidence: Evidence) -> int | None:
         """See ``shown_by``."""
         raise NotImplementedError
+
+    async def _begin(self, spec: FaultSpec, group: Group) -> None:
+        # Noted before it acts: an interrupted fault is undone too.
+        process = group.members.held[toxic_name(spec)] = await self.target(spec, group)
+        await self.act(spec, group, process)
+
+    async def _end(self, spec: FaultSpec, group: Group) -> None:
+        if (process := group.members.held.pop(toxic_name(spec), None)) is not None:
+            await self.undo(spec, group, process)
+
+
+def _of_live(lane: LiveLane) -> Group:
+    assert lane.members is not None  # harness/planning/validate_group
+    return Group(lane.members, lane.topic, lane.partitions)
+
+
+def _of_simulated(lane: SimulatedLane) -> Group:
+    assert lane.members is not None  # harness/planning/validate_group
+    return Group(lane.members, lane.topic, lane.cluster.partition_count(lane.topic))
+
+
+def _at_once(work: Coroutine[None, None, None]) -> None:
+    """Run work that never waits."""
+    try:
+        work.send(None)
+    except StopIteration:
+        return
+    work.close()
+    raise RuntimeError("a fault waited in virtual time")

@@ -32,7 +32,7 @@ class Member(ConsumerCoordinator):
 MUTANT = Mutant(
     "commits the offset after the one that is due",
     Components(coordinator=Member),
-    caught_by=("skipped",),
-    breaks=("E2E-DEL-04",),
+    caught_by=("skipped", "committed-early"),
+    breaks=("E2E-DEL-04", "CSM-OFC-06"),
     scenarios=MOVES,
 )

@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from harness.model.consumer_contract import ConsumerError, PartitionsAssigned, RecordsConsumed
+from harness.model.consumer_contract import ConsumerError, RecordsConsumed
 from harness.model.contract import OpComplete, Stats
 from harness.model.evidence import Evidence
 from harness.model.harness_events import MemberFrozen, MemberKilled, MemberStarted, RecordsWritten
 from harness.model.rows import FaultRow
 
-#: How long after the fault's end a consequence still counts: the longest session or rebalance timeout of the profile.
-AFTER_NS = 20_000_000_000
+#: How long after the fault's end its effect may come: within a few turns of the application.
+AFTER_NS = 5_000_000_000
 #: How long a record takes at most to reach a member that nothing keeps from it.
 IN_TIME_NS = 500_000_000
 
 
-def rebalanced(row: FaultRow, evidence: Evidence) -> int:
-    """Count assignments after the fault began: the group noticed it."""
-    began_ns, until_ns = _span(row)
+def killed(row: FaultRow, evidence: Evidence) -> int:
+    """Count processes that the harness killed in the fault's window."""
+    began_ns, ended_ns = row.effective_ns or (0, -1)
     return sum(
-        isinstance(event, PartitionsAssigned) and began_ns <= event.mono_ns <= until_ns
+        isinstance(event, MemberKilled) and began_ns <= event.mono_ns <= ended_ns
         for event in evidence.history
     )
 
 
-def killed(row: FaultRow, evidence: Evidence) -> int:
-    """Count processes that the harness killed in the fault's window."""
-    return _within(row, evidence, MemberKilled)
-
-
 def started(row: FaultRow, evidence: Evidence) -> int:
-    """Count processes that the harness started in the fault's window."""
-    return _within(row, evidence, MemberStarted)
+    """Count processes that the harness started in the fault's window, besides those with which the trial began."""
+    load_ns = evidence.record.phases.load_ns or 0
+    began_ns, ended_ns = row.effective_ns or (0, -1)
+    return sum(
+        isinstance(event, MemberStarted) and max(began_ns, load_ns) <= event.mono_ns <= ended_ns
+        for event in evidence.history
+    )
 
 
 def frozen(row: FaultRow, evidence: Evidence) -> int:
@@ -77,7 +77,7 @@ def slow_turns(row: FaultRow, evidence: Evidence, processing_ms: int) -> int:
 
 
 def interrupted(row: FaultRow, evidence: Evidence) -> int:
-    """Count exceptions that an application got from a call after the fault began, and survived."""
+    """Count exceptions that an application got from a call during the fault or shortly after, and survived."""
     began_ns, until_ns = _span(row)
     return sum(
         isinstance(event, ConsumerError) and began_ns <= event.mono_ns <= until_ns
@@ -86,10 +86,8 @@ def interrupted(row: FaultRow, evidence: Evidence) -> int:
 
 
 def read_again(row: FaultRow, evidence: Evidence) -> int:
-    """Count records that the same process had reported before the fault and that it took again afterwards."""
-    if row.effective_ns is None:
-        return 0
-    began_ns, _ = row.effective_ns
+    """Count records that a process had taken before the fault, and took again during it or shortly after."""
+    began_ns, until_ns = _span(row)
     before: set[tuple[str, str, int, int]] = set()
     again: set[tuple[str, str, int, int]] = set()
     for event in evidence.history:
@@ -100,7 +98,7 @@ def read_again(row: FaultRow, evidence: Evidence) -> int:
                 }
                 if event.polled_ns < began_ns:
                     before |= places
-                else:
+                elif event.polled_ns <= until_ns:
                     again |= places & before
     return len(again)
 
@@ -123,10 +121,3 @@ def withheld(row: FaultRow, evidence: Evidence) -> int:
 def _span(row: FaultRow) -> tuple[int, int]:
     began_ns, ended_ns = row.effective_ns or (0, -AFTER_NS)
     return began_ns, ended_ns + AFTER_NS
-
-
-def _within(row: FaultRow, evidence: Evidence, kind: type[MemberKilled | MemberStarted]) -> int:
-    began_ns, ended_ns = row.effective_ns or (0, -1)
-    return sum(
-        isinstance(event, kind) and began_ns <= event.mono_ns <= ended_ns for event in evidence.history
-    )

@@ -22,13 +22,12 @@ It cannot act on a client without a listener, which reports that it does not sup
 from __future__ import annotations
 
 from faults.effects import members
-from faults.member_fault import MEMBER, MemberFault
+from faults.member_fault import MEMBER, Group, MemberFault
 from harness.model.consumer_contract import CALLBACKS, Throw
 from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow
 from harness.model.spec import FaultSpec
-from harness.plugins.fault import FaultKind, FaultParam, LiveLane
-from harness.simulated.lane import SimulatedLane
+from harness.plugins.fault import FaultKind, FaultParam
 
 
 class ListenerThrows(MemberFault):
@@ -44,33 +43,14 @@ class ListenerThrows(MemberFault):
         FaultParam("times", 1, 1, 100, "how many calls"),
     )
 
-    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def act(self, spec: FaultSpec, group: Group, process: str) -> None:
         """Let its next calls throw."""
-        members = self.members(lane)
-        process = self.chosen(spec, members.processes)
-        self.hold(spec, members, process)
-        await members.call(process, self._throw(spec, self.values(spec)["times"]))
+        await group.members.call(process, self._throw(spec, self.values(spec)["times"]))
 
-    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def undo(self, spec: FaultSpec, group: Group, process: str) -> None:
         """Let it return as before."""
-        members = self.members(lane)
-        process = self.release(spec, members)
-        if process is not None and process in members.processes:
-            await members.call(process, self._throw(spec, 0))
-
-    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Let its next calls throw."""
-        members = self.simulated(lane)
-        process = self.chosen(spec, members.processes)
-        self.hold(spec, members, process)
-        members.call(process, self._throw(spec, self.values(spec)["times"]))
-
-    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Let it return as before."""
-        members = self.simulated(lane)
-        process = self.release(spec, members)
-        if process is not None and process in members.processes:
-            members.call(process, self._throw(spec, 0))
+        if process in group.members.processes:
+            await group.members.call(process, self._throw(spec, 0))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
         """See ``shown_by``."""

@@ -21,12 +21,11 @@ A pause shorter than the session timeout is only slowness.
 from __future__ import annotations
 
 from faults.effects import members
-from faults.member_fault import MemberFault
+from faults.member_fault import Group, MemberFault
 from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow
 from harness.model.spec import FaultSpec
-from harness.plugins.fault import FaultKind, LiveLane
-from harness.simulated.lane import SimulatedLane
+from harness.plugins.fault import FaultKind
 
 
 class MemberFreeze(MemberFault):
@@ -36,31 +35,13 @@ class MemberFreeze(MemberFault):
     summary = "a member's process is stopped, and continued at the end"
     shown_by = "heartbeats were missed by stopped processes"
 
-    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def act(self, spec: FaultSpec, group: Group, process: str) -> None:
         """Stop the process."""
-        members = self.members(lane)
-        process = self.chosen(spec, members.processes)
-        self.hold(spec, members, process)
-        members.freeze(process)
+        await group.members.freeze(process)
 
-    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def undo(self, spec: FaultSpec, group: Group, process: str) -> None:
         """Continue it."""
-        members = self.members(lane)
-        if (process := self.release(spec, members)) is not None:
-            members.thaw(process)
-
-    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Stop the process."""
-        members = self.simulated(lane)
-        process = self.chosen(spec, members.processes)
-        self.hold(spec, members, process)
-        members.freeze(process)
-
-    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Continue it."""
-        members = self.simulated(lane)
-        if (process := self.release(spec, members)) is not None:
-            members.thaw(process)
+        await group.members.thaw(process)
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
         """See ``shown_by``."""

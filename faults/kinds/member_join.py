@@ -22,12 +22,11 @@ duration counts from when it has subscribed.
 from __future__ import annotations
 
 from faults.effects import members
-from faults.member_fault import LEAVE_MS, MemberFault
+from faults.member_fault import LEAVE_MS, Group, MemberFault
 from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow
 from harness.model.spec import FaultSpec
-from harness.plugins.fault import FaultKind, FaultParam, LiveLane
-from harness.simulated.lane import SimulatedLane
+from harness.plugins.fault import FaultKind, FaultParam
 
 
 class MemberJoin(MemberFault):
@@ -39,27 +38,13 @@ class MemberJoin(MemberFault):
     begins_slowly = True
     params: tuple[FaultParam, ...] = ()
 
-    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def target(self, spec: FaultSpec, group: Group) -> str:
         """Start a process, and let it subscribe."""
-        members = self.members(lane)
-        self.hold(spec, members, await members.join())
+        return await group.members.join()
 
-    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def undo(self, spec: FaultSpec, group: Group, process: str) -> None:
         """Close it."""
-        members = self.members(lane)
-        if (process := self.release(spec, members)) is not None:
-            await members.leave(process, LEAVE_MS)
-
-    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Start a process, and let it subscribe."""
-        members = self.simulated(lane)
-        self.hold(spec, members, members.join())
-
-    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Close it."""
-        members = self.simulated(lane)
-        if (process := self.release(spec, members)) is not None:
-            members.leave(process, LEAVE_MS)
+        await group.members.leave(process, LEAVE_MS)
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
         """See ``shown_by``."""

@@ -22,12 +22,12 @@ A client that does not close in time is killed.
 from __future__ import annotations
 
 from faults.effects import members
-from faults.member_fault import LEAVE_MS, MemberFault
+from faults.member_fault import LEAVE_MS, Group, MemberFault
 from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow
 from harness.model.spec import FaultSpec
-from harness.plugins.fault import FaultKind, LiveLane
-from harness.simulated.lane import SimulatedLane
+from harness.plugins.fault import FaultKind
+from harness.trial.group import place_of
 
 
 class MemberLeave(MemberFault):
@@ -37,31 +37,13 @@ class MemberLeave(MemberFault):
     summary = "a member closes, and a successor joins at the end"
     shown_by = "members closed"
 
-    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def act(self, spec: FaultSpec, group: Group, process: str) -> None:
         """Close the member."""
-        members = self.members(lane)
-        process = self.chosen(spec, members.processes)
-        self.hold(spec, members, process)
-        await members.leave(process, LEAVE_MS)
+        await group.members.leave(process, LEAVE_MS)
 
-    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def undo(self, spec: FaultSpec, group: Group, process: str) -> None:
         """Start its successor."""
-        members = self.members(lane)
-        if (process := self.release(spec, members)) is not None:
-            await members.join(process.partition("-")[0])
-
-    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Let the member close."""
-        members = self.simulated(lane)
-        process = self.chosen(spec, members.processes)
-        self.hold(spec, members, process)
-        members.leave(process, LEAVE_MS)
-
-    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Start its successor."""
-        members = self.simulated(lane)
-        if (process := self.release(spec, members)) is not None:
-            members.join(process.partition("-")[0])
+        await group.members.join(place_of(process))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
         """See ``shown_by``."""

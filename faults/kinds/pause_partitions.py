@@ -9,8 +9,8 @@ A paused partition returns no record, and its position stays. Records that were 
 lost, and the member stays in the group.
 
 ## How it is made
-The harness sends ``pause`` and ``resume`` to the member. Partitions that it does not own make the call fail, so this is
-for a member that reads alone.
+The harness sends ``pause`` and ``resume`` to the member, for one partition after the other: the calls for those that
+the member does not own fail.
 
 ## Where it is seen
 Records wait until the fault ends. The witness may see no Fetch request meanwhile.
@@ -21,15 +21,13 @@ A rebalance during the fault may resume the partitions, since a pause belongs to
 
 from __future__ import annotations
 
-from faults.broker_fault import partitions
 from faults.effects import members
-from faults.member_fault import MemberFault
+from faults.member_fault import Group, MemberFault
 from harness.model.consumer_contract import Pause, Place, Resume
 from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow
 from harness.model.spec import FaultSpec
-from harness.plugins.fault import FaultKind, LiveLane
-from harness.simulated.lane import SimulatedLane
+from harness.plugins.fault import FaultKind
 
 
 class PausePartitions(MemberFault):
@@ -39,45 +37,24 @@ class PausePartitions(MemberFault):
     summary = "a member pauses its partitions, and resumes them at the end"
     shown_by = "records were delivered only after the partitions were resumed"
 
-    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def act(self, spec: FaultSpec, group: Group, process: str) -> None:
         """Pause them."""
-        members = self.members(lane)
-        process = self.chosen(spec, members.processes)
-        self.hold(spec, members, process)
-        await members.call(process, Pause(0, _places(lane)))
+        for place in _places(group):
+            await group.members.call(process, Pause(0, [place]))
 
-    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def undo(self, spec: FaultSpec, group: Group, process: str) -> None:
         """Resume them."""
-        members = self.members(lane)
-        process = self.release(spec, members)
-        if process is not None and process in members.processes:
-            await members.call(process, Resume(0, _places(lane)))
-
-    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Pause them."""
-        members = self.simulated(lane)
-        process = self.chosen(spec, members.processes)
-        self.hold(spec, members, process)
-        members.call(process, Pause(0, _simulated_places(lane)))
-
-    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Resume them."""
-        members = self.simulated(lane)
-        process = self.release(spec, members)
-        if process is not None and process in members.processes:
-            members.call(process, Resume(0, _simulated_places(lane)))
+        if process in group.members.processes:
+            for place in _places(group):
+                await group.members.call(process, Resume(0, [place]))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
         """See ``shown_by``."""
         return members.withheld(row, evidence)
 
 
-def _places(lane: LiveLane) -> list[Place]:
-    return [Place(lane.topic, partition) for partition in range(lane.partitions)]
-
-
-def _simulated_places(lane: SimulatedLane) -> list[Place]:
-    return [Place(lane.topic, partition) for partition in partitions(lane)]
+def _places(group: Group) -> list[Place]:
+    return [Place(group.topic, partition) for partition in range(group.partitions)]
 
 
 FAULT: FaultKind = PausePartitions()

@@ -20,15 +20,13 @@ It cannot reach a member whose partitions have nothing in them.
 
 from __future__ import annotations
 
-from faults.broker_fault import partitions
 from faults.effects import members
-from faults.member_fault import MemberFault
+from faults.member_fault import Group, MemberFault
 from harness.model.consumer_contract import EARLIEST, Position, Seek
 from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow
 from harness.model.spec import FaultSpec
-from harness.plugins.fault import FaultKind, LiveLane
-from harness.simulated.lane import SimulatedLane
+from harness.plugins.fault import FaultKind
 
 
 class SeekBack(MemberFault):
@@ -38,25 +36,10 @@ class SeekBack(MemberFault):
     summary = "a member goes back to the beginning of its partitions"
     shown_by = "records were delivered to their member again"
 
-    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Seek the beginnings."""
-        members = self.members(lane)
-        process = self.chosen(spec, members.processes)
-        for partition in range(lane.partitions):
-            await members.call(process, Seek(0, Position(lane.topic, partition, EARLIEST)))
-
-    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Do nothing: a seek has no end."""
-
-    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Seek the beginnings."""
-        members = self.simulated(lane)
-        process = self.chosen(spec, members.processes)
-        for partition in partitions(lane):
-            members.call(process, Seek(0, Position(lane.topic, partition, EARLIEST)))
-
-    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Do nothing: a seek has no end."""
+    async def act(self, spec: FaultSpec, group: Group, process: str) -> None:
+        """Seek the beginnings. A seek has no end."""
+        for partition in range(group.partitions):
+            await group.members.call(process, Seek(0, Position(group.topic, partition, EARLIEST)))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
         """See ``shown_by``."""

@@ -20,13 +20,12 @@ It does not keep the process from running; see ``member_freeze``.
 from __future__ import annotations
 
 from faults.effects import members
-from faults.member_fault import MEMBER, MemberFault
+from faults.member_fault import MEMBER, Group, MemberFault
 from harness.model.consumer_contract import Process
 from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow
 from harness.model.spec import FaultSpec
-from harness.plugins.fault import FaultKind, FaultParam, LiveLane
-from harness.simulated.lane import SimulatedLane
+from harness.plugins.fault import FaultKind, FaultParam
 
 
 class SlowProcessing(MemberFault):
@@ -41,33 +40,14 @@ class SlowProcessing(MemberFault):
         FaultParam("processing_ms", 1_000, 1, 60_000, "how long it works on each turn"),
     )
 
-    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def act(self, spec: FaultSpec, group: Group, process: str) -> None:
         """Let it work longer."""
-        members = self.members(lane)
-        process = self.chosen(spec, members.processes)
-        self.hold(spec, members, process)
-        await members.call(process, Process(0, self.values(spec)["processing_ms"]))
+        await group.members.call(process, Process(0, self.values(spec)["processing_ms"]))
 
-    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def undo(self, spec: FaultSpec, group: Group, process: str) -> None:
         """Let it work as before."""
-        members = self.members(lane)
-        process = self.release(spec, members)
-        if process is not None and process in members.processes:
-            await members.call(process, Process(0, 0))
-
-    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Let it work longer."""
-        members = self.simulated(lane)
-        process = self.chosen(spec, members.processes)
-        self.hold(spec, members, process)
-        members.call(process, Process(0, self.values(spec)["processing_ms"]))
-
-    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Let it work as before."""
-        members = self.simulated(lane)
-        process = self.release(spec, members)
-        if process is not None and process in members.processes:
-            members.call(process, Process(0, 0))
+        if process in group.members.processes:
+            await group.members.call(process, Process(0, group.members.processing_ms))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
         """See ``shown_by``."""

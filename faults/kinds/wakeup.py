@@ -21,13 +21,12 @@ It cannot choose the moment within a poll. A client without such a call reports 
 from __future__ import annotations
 
 from faults.effects import members
-from faults.member_fault import MEMBER, MemberFault
+from faults.member_fault import MEMBER, Group, MemberFault
 from harness.model.consumer_contract import Wakeup
 from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow
 from harness.model.spec import FaultSpec
-from harness.plugins.fault import FaultKind, FaultParam, LiveLane
-from harness.simulated.lane import SimulatedLane
+from harness.plugins.fault import FaultKind, FaultParam
 
 
 class WakeupFault(MemberFault):
@@ -39,25 +38,10 @@ class WakeupFault(MemberFault):
     seen_by: tuple[str, ...] = ("client",)
     params: tuple[FaultParam, ...] = (MEMBER, FaultParam("times", 1, 1, 100, "how often, one after another"))
 
-    async def inject_live(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Wake it up."""
-        members = self.members(lane)
-        process = self.chosen(spec, members.processes)
+    async def act(self, spec: FaultSpec, group: Group, process: str) -> None:
+        """Wake it up. A wakeup has no end."""
         for _ in range(self.values(spec)["times"]):
-            await members.call(process, Wakeup(0))
-
-    async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Do nothing: a wakeup has no end."""
-
-    def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Wake it up."""
-        members = self.simulated(lane)
-        process = self.chosen(spec, members.processes)
-        for _ in range(self.values(spec)["times"]):
-            members.call(process, Wakeup(0))
-
-    def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Do nothing: a wakeup has no end."""
+            await group.members.call(process, Wakeup(0))
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
         """See ``shown_by``."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 
 from kio.schema.find_coordinator.v4 import FindCoordinatorRequest, FindCoordinatorResponse
@@ -27,16 +26,16 @@ class Contents:
     def __init__(self, admin: Admin, timeout_s: float = TIMEOUT_S) -> None:
         self._admin, self._timeout_s = admin, timeout_s
 
-    async def append(self, topic: str, partition: int, batch: Callable[[], bytes]) -> int:
+    async def append(self, topic: str, partition: int, batch: bytes) -> int:
         """Append one batch to a partition, with acks=all, and return its base offset.
 
-        ``batch`` makes its bytes, again for each attempt. An attempt whose answer was lost may have stored them too.
-        Raises KafkaTrialError if the leader refuses it, or if no attempt succeeds in time.
+        An attempt whose answer was lost may have stored it too. Raises KafkaTrialError if the leader refuses it, or if
+        no attempt succeeds in time.
         """
 
         async def attempt() -> int:
             leader = await self._admin.leader(topic, partition)
-            answer = await self._admin.ask(_produce(topic, partition, batch()), ProduceResponse, leader)
+            answer = await self._admin.ask(_produce(topic, partition, batch), ProduceResponse, leader)
             [stored] = answer.responses[0].partition_responses
             require(stored.error_code, f"writing to {topic}-{partition}")
             return int(stored.base_offset)

@@ -5,6 +5,9 @@
 ``records_consumed``, and commits as ``commit`` says. A client that pushes records does the same in its handler, one
 call at a time for a partition.
 
+With ``sync-first``, records whose commit fails are not processed, because another member may be given them later. The
+application seeks to the first of them. It drops them if the client cannot seek or is giving up their partitions.
+
 Commands between two turns are calls of the application: each gets one ``op_complete`` with its name as ``op``, without
 records. Names and fields of events are those of Kafka's VerifiableConsumer where it has them; times and results are in
 addition. Offsets in ``offsets_committed`` are those of the next record to read, as in Kafka.

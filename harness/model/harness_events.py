@@ -40,10 +40,14 @@ class MemberThawed(Event, frozen=True, kw_only=True, tag="member_thawed"):
 
 
 class GroupCommitted(Event, frozen=True, kw_only=True, tag="group_committed"):
-    """The offsets that the group has committed, as its coordinator stores them after the trial."""
+    """The offsets that the group has committed, as its coordinator stores them after the trial.
+
+    It is the last event of the harness. ``acts`` counts those about processes (killed, stopped, continued).
+    """
 
     group: str
     offsets: list[Position]
+    acts: Int64 = 0
 
 
 HarnessEvent = RecordsWritten | MemberStarted | MemberKilled | MemberFrozen | MemberThawed | GroupCommitted

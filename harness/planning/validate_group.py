@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.limits.meter import TEXT_CHARS
 from harness.model.errors import UsageError
-from harness.model.spec import TrialSpec
+from harness.model.spec import OnPhase, TrialSpec
 from harness.plugins import registry
 
 
@@ -14,16 +14,23 @@ def check(spec: TrialSpec) -> None:
     A member reports the value of each record in full, so that a changed one is noticed.
     """
     load = spec.workload
+    on_members = [each for each in spec.faults if getattr(registry.fault(each.kind), "of_members", False)]
     if registry.workload(load.kind).members is None:
-        for fault in spec.faults:
-            if getattr(registry.fault(fault.kind), "of_members", False):
-                raise UsageError(
-                    "fault-without-group",
-                    "fault {fault!r} acts on members of a group, and the clients of trial {trial!r} produce",
-                    fault=fault.kind,
-                    trial=spec.trial,
-                )
+        for fault in on_members:
+            raise UsageError(
+                "fault-without-group",
+                "fault {fault!r} acts on members of a group, and the clients of trial {trial!r} produce",
+                fault=fault.kind,
+                trial=spec.trial,
+            )
         return
+    for fault in on_members:
+        if fault.start == OnPhase("startup"):
+            raise UsageError(
+                "fault-before-group",
+                "fault {fault!r} acts on members of a group, so it cannot start before they do",
+                fault=fault.kind,
+            )
     if load.shape.is_split:
         raise UsageError(
             "group-with-split-load",

@@ -5,7 +5,7 @@ All async methods run on the one event loop of a run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,8 +69,8 @@ class Alterations(Protocol):
 class Contents(Protocol):
     """What the harness writes to topics for clients to read, and what groups have committed."""
 
-    async def append(self, topic: str, partition: int, batch: Callable[[], bytes]) -> int:
-        """Append one record batch, made again for each attempt, and return its base offset."""
+    async def append(self, topic: str, partition: int, batch: bytes) -> int:
+        """Append one record batch, and return its base offset."""
 
     async def committed(self, group: str) -> list[Position]:
         """Return the offsets that a group has committed; none if there is no such group."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.model.consumer_contract import ConsumerCommand
+from harness.model.consumer_contract import Assign, Subscribe
 from harness.model.contract import LoadCommand
 from harness.model.dice import Dice
 from harness.model.errors import UsageError, unknown
@@ -140,7 +140,7 @@ class WorkloadKind:
     needed: tuple[str, ...] = ()
     setting_meanings: Mapping[str, str] = field(default_factory=dict)
     members: Callable[[TrialSpec], tuple[str, ...]] | None = None
-    begin: Callable[[TrialSpec, str], ConsumerCommand] | None = None
+    begin: Callable[[TrialSpec, str], Subscribe | Assign] | None = None
 
     @property
     def element(self) -> str:

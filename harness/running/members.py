@@ -1,11 +1,8 @@
-"""The members of a group in one trial: client processes that read what the harness writes.
+"""The members of a group in one live trial: client processes that read what the harness writes.
 
 To the runner they behave as one client, as :class:`harness.running.producers.Producers` do: ``load`` writes records
-over INTERNAL, and the trial is *settled* while some member got each of them. Faults make members join, die and freeze.
-
-Each process has a name: that of its place in the group (``m1``, ``m2``), and for its successors a number (``m1-2``).
-Each is a :class:`harness.adapter.member.MemberConversation` of its own. The harness adds its own events to the history
-(:mod:`harness.model.harness_events`).
+over INTERNAL. Faults make members join, die and freeze. Each process is a
+:class:`harness.adapter.member.MemberConversation` of its own.
 """
 
 from __future__ import annotations
@@ -13,54 +10,45 @@ from __future__ import annotations
 import asyncio
 import time
 from asyncio import Task
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from types import TracebackType
-from typing import Any, Self, TypeVar
-
-from msgspec.structs import replace
+from typing import Self
 
 from harness.adapter.member import MemberConversation
-from harness.model.consumer_contract import ConsumerCommand, PartitionsAssigned, RecordsConsumed
+from harness.model.consumer_contract import Assign, ConsumerCommand, PartitionsAssigned, Subscribe
 from harness.model.contract import AnyEvent, Configured, LoadCommand, OpComplete, Setting, StartupComplete
 from harness.model.errors import ClientCrashed
-from harness.model.harness_events import (
-    HARNESS,
-    GroupCommitted,
-    MemberFrozen,
-    MemberKilled,
-    MemberStarted,
-    MemberThawed,
-    RecordsWritten,
-)
-from harness.model.payload import decode
+from harness.model.harness_events import HARNESS, MemberFrozen, MemberKilled, MemberStarted, MemberThawed
 from harness.model.written import Written
 from harness.plugins.cluster import Contents
-from harness.running.written import append_all
+from harness.trial.group import Group, batches
 
-Event = TypeVar("Event", bound=AnyEvent)
 #: How long a command to a member may take. It is a limit for the adapter; slowness of the client is evidence.
 CALL_S = 30.0
 STARTUP_S = 60.0
 #: How long the group may take to gather before records are written.
 GATHER_S = 10.0
+NS_PER_MS = 1_000_000
 
 
-class Members:
+def _now() -> tuple[int, int]:
+    return time.monotonic_ns(), time.time_ns()
+
+
+class Members(Group[MemberConversation]):
     """The processes of one group: an async context manager that ends all of them at exit.
 
     ``places`` are the members with which the trial begins. ``conversation`` makes the one with a process, given its
-    name and what takes its events. ``begin`` is the first command of each member. ``group`` names the group, which is
-    also the topic, and ``is_static`` makes each place a static member. The group has gathered once ``owners`` of its
-    processes own partitions.
+    name and what takes its events. The group has gathered once
+    ``owners`` of its processes own partitions.
     """
 
     def __init__(
         self,
         places: tuple[str, ...],
         conversation: Callable[[str, Callable[[AnyEvent], None]], MemberConversation],
-        begin: ConsumerCommand,
+        begin: Subscribe | Assign,
         contents: Contents,
         group: str,
         hear: Callable[[AnyEvent], None],
@@ -68,20 +56,12 @@ class Members:
         is_static: bool = False,
         owners: int = 0,
     ) -> None:
-        self._places, self._conversation, self._begin = places, conversation, begin
-        self._contents, self._group, self._tell, self._is_static = contents, group, hear, is_static
-        self._owners = owners
+        super().__init__(group, begin, hear, _now, is_static=is_static)
+        self._places, self._conversation = places, conversation
+        self._contents, self._owners = contents, owners
         self._stack = AsyncExitStack()
-        self.held: dict[str, str] = {}
-        #: Process -> its conversation, and place -> its current process.
-        self._of: dict[str, MemberConversation] = {}
-        self._now_at: dict[str, str] = {}
-        self._spoken: Counter[str] = Counter()
-        self._gone: set[str] = set()
         self._owning: set[str] = set()
-        self._configure: Callable[[str, MemberConversation], Any] | None = None
-        self._wanted: set[int] = set()
-        self._got: set[int] = set()
+        self._configure: Callable[[str], Awaitable[Configured]] | None = None
         self._news = asyncio.Event()
         self._watching: list[Task[None]] = []
 
@@ -99,15 +79,15 @@ class Members:
         for task in self._watching:
             task.cancel()
         await asyncio.gather(*self._watching, return_exceptions=True)
-        for process in self._alive:
-            self.thaw(process)
+        for process in self.processes:
+            await self.thaw(process)
         await self._stack.__aexit__(kind, error, trace)
 
     # The trial's script.
 
     async def startup(self, timeout_s: float) -> list[StartupComplete]:
         """Wait until the processes of all places have started."""
-        return list(await asyncio.gather(*(self._of[name].startup(timeout_s) for name in self._alive)))
+        return list(await asyncio.gather(*(self._of[name].startup(timeout_s) for name in self.processes)))
 
     async def configure(
         self, run_id: str, config: Mapping[str, Setting], *, role: str, own: Mapping[str, str]
@@ -117,34 +97,27 @@ class Members:
         A fault on a member that owns nothing yet would show nothing.
         """
 
-        async def configure(process: str, says: MemberConversation) -> Configured:
-            place = process.partition("-")[0]
-            settings = {**config, "client.id": process, "group.id": self._group}
-            if self._is_static:
-                settings["group.instance.id"] = place
-            return await says.configure(run_id, process, settings, role=role, own=own)
+        async def configure(process: str) -> Configured:
+            settings = self._settings(process, config)
+            return await self._of[process].configure(run_id, process, settings, role=role, own=own)
 
         self._configure = configure
-        told = await asyncio.gather(*(configure(name, self._of[name]) for name in self._alive))
-        await asyncio.gather(*(self._say(name, self._begin) for name in self._alive))
+        told = await asyncio.gather(*map(configure, self.processes))
+        await asyncio.gather(*(self.call(name, self._begin) for name in self.processes))
         await self._gather()
         return list(told)
 
     async def load(self, name: str, command: LoadCommand) -> None:
         """Write the command's records. They are wanted from now on."""
         assert isinstance(command, Written)
-        invoke_ns = time.monotonic_ns()
-        self._wanted.update(range(command.first, command.first + command.count))
-        partitions, offsets = await append_all(self._contents, command)
-        numbers = list(range(command.first, command.first + command.count))
-        self._add(
-            RecordsWritten,
-            HARNESS,
-            numbers=numbers,
-            partitions=partitions,
-            offsets=offsets,
-            invoke_ns=invoke_ns,
-        )
+        invoke_ns, wall_ns = _now()
+        self._want(command)
+
+        async def append(partition: int, batch: bytes) -> tuple[int, int]:
+            return partition, await self._contents.append(command.topic, partition, batch)
+
+        made = batches(command, wall_ns // NS_PER_MS)
+        self._wrote(command, dict(await asyncio.gather(*(append(*each) for each in made))), invoke_ns)
 
     async def settle(self, timeout_s: float) -> None:
         """Wait until every record was delivered, for at most this time. Raises TimeoutError."""
@@ -166,21 +139,15 @@ class Members:
     async def close(self, timeout_ms: int) -> None:
         """Close all members and end their processes. Then read what the group has committed."""
         ended = await asyncio.gather(
-            *(self._of[name].close(timeout_ms) for name in self._alive), return_exceptions=True
+            *(self._of[name].close(timeout_ms) for name in self.processes), return_exceptions=True
         )
         grave = [each for each in ended if isinstance(each, BaseException)]
         if others := [each for each in grave if not isinstance(each, ClientCrashed)]:
             raise others[0]
         self._gone.update(self._of)
-        committed = await self._contents.committed(self._group)
-        self._add(GroupCommitted, HARNESS, group=self._group, offsets=committed)
+        self._committed(await self._contents.committed(self._group))
         if grave:
             raise grave[0]
-
-    @property
-    def settled(self) -> bool:
-        """True if some member got every record."""
-        return self._wanted <= self._got
 
     @property
     def left_out(self) -> dict[str, int]:
@@ -189,19 +156,13 @@ class Members:
 
     # Faults.
 
-    @property
-    def processes(self) -> tuple[str, ...]:
-        """The processes that live, in the order of their start."""
-        return tuple(self._alive)
-
     async def join(self, place: str = "") -> str:
         """Start another process, in a new place or as the successor of the last one in ``place``. Return its name."""
-        process = await self._open(place or f"m{len(self._now_at) + 1}")
-        says = self._of[process]
-        await says.startup(STARTUP_S)
+        process = await self._open(place)
+        await self._of[process].startup(STARTUP_S)
         assert self._configure is not None
-        await self._configure(process, says)
-        await self._say(process, self._begin)
+        await self._configure(process)
+        await self.call(process, self._begin)
         return process
 
     async def kill(self, process: str) -> None:
@@ -215,12 +176,12 @@ class Members:
         self._gone.add(process)
         await self._of[process].close(timeout_ms)
 
-    def freeze(self, process: str) -> None:
+    async def freeze(self, process: str) -> None:
         """Stop a process (SIGSTOP): its connections stay open, and it does nothing."""
         self._of[process].freeze()
         self._add(MemberFrozen, process)
 
-    def thaw(self, process: str) -> None:
+    async def thaw(self, process: str) -> None:
         """Continue a stopped process."""
         if self._of[process].thaw():
             self._add(MemberThawed, process)
@@ -232,15 +193,8 @@ class Members:
     # Processes.
 
     async def _open(self, place: str) -> str:
-        turn = sum(name.partition("-")[0] == place for name in self._of) + 1
-        process = place if turn == 1 else f"{place}-{turn}"
-
-        def hear(event: AnyEvent) -> None:
-            self._spoken[process] = event.seq + 1
-            self._hear(replace(event, producer=process))
-
-        says = self._of[process] = self._conversation(process, hear)
-        self._now_at[place] = process
+        process = self._name(place)
+        says = self._of[process] = self._conversation(process, self._listener(process))
         await self._stack.enter_async_context(says)
         self._add(MemberStarted, HARNESS, member=process)
         self._watching.append(asyncio.get_running_loop().create_task(self._watch(says)))
@@ -251,7 +205,7 @@ class Members:
         with suppress(TimeoutError):
             async with asyncio.timeout(GATHER_S):
                 while len(self._owning) < self._owners and all(
-                    self._of[name].error is None for name in self._alive
+                    self._of[name].error is None for name in self.processes
                 ):
                     self._news.clear()
                     await self._news.wait()
@@ -261,40 +215,17 @@ class Members:
         await says.over()
         self._news.set()
 
-    async def _say(self, process: str, command: ConsumerCommand) -> None:
-        await self._of[process].call(command, CALL_S)
-
-    @property
-    def _alive(self) -> list[str]:
-        return [name for name in self._of if name not in self._gone]
-
-    def _hear(self, event: AnyEvent) -> None:
-        if isinstance(event, RecordsConsumed):
-            for part in event.partitions:
-                found = (decode(value) for value in part.values)
-                self._got.update(each.n for each in found if each is not None and each.trial == self._group)
-        elif isinstance(event, PartitionsAssigned) and event.partitions:
+    def _heard(self, event: AnyEvent) -> None:
+        if isinstance(event, PartitionsAssigned) and event.partitions:
             self._owning.add(str(event.producer))
-        self._tell(event)
+        super()._heard(event)
         self._news.set()
 
     async def _until(self, seen: Callable[[], bool]) -> None:
         """Wait for ``seen()`` after an event. Raises the error of a member that ended by itself."""
         while not seen():
-            for name in self._alive:
+            for name in self.processes:
                 if (error := self._of[name].error) is not None:
                     raise error
             self._news.clear()
             await self._news.wait()
-
-    def _add(self, kind: type[Event], process: str, **fields: Any) -> None:
-        """Add an event of the harness about a process."""
-        event = kind(
-            seq=self._spoken[process],
-            mono_ns=time.monotonic_ns(),
-            wall_ns=time.time_ns(),
-            producer=process,
-            **fields,
-        )
-        self._spoken[process] += process == HARNESS
-        self._tell(event)

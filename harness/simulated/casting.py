@@ -45,43 +45,45 @@ class Casting:
         """Start and configure all clients with which the trial begins. Members have their first command."""
         workload, spec = self._workload, self._spec
         if workload.members is None or workload.begin is None:
-            names = spec.workload.shape.names
+            return self._producers(kind, config, network)
 
-            def started(name: str) -> SimulatedClient | SimulatedMember:
-                return self._started(kind, name, config, network, heard_as(names, name, self._hear))
+        def start(process: str, settings: Config, hear: Tell) -> SimulatedMember:
+            return cast(SimulatedMember, self._started(kind, process, settings, network, hear))
 
-            return SimulatedProducers(
-                network,
-                {
-                    name: cast(
-                        SimulatedClient,
-                        self._started(kind, name, config, network, heard_as(names, name, self._hear)),
-                    )
-                    for name in names
-                },
-            )
-
-        def start(process: str, place: str, hear: Tell) -> SimulatedMember:
-            own: Config = {**config, "group.id": self._topic}
-            if spec.workload.params.get("static"):
-                own["group.instance.id"] = place
-            return cast(SimulatedMember, self._started(kind, process, own, network, hear))
-
-        begin = workload.begin(spec, self._topic)
-        members = SimulatedMembers(
-            network, lane.cluster, start, begin, self._topic, self._hear, self._next_id
+        members = lane.members = SimulatedMembers(
+            network,
+            lane.cluster,
+            start,
+            config,
+            workload.begin(spec, self._topic),
+            self._topic,
+            self._hear,
+            self._next_id,
+            is_static=bool(spec.workload.params.get("static")),
         )
-        lane.members.append(members)
-        for _ in workload.members(spec):
-            members.join()
+        for place in workload.members(spec):
+            members.begin(place)
         return members
+
+    def _producers(self, kind: SimulatedClientKind, config: Config, network: Network) -> SimulatedProducers:
+        producers, names = SimulatedProducers(network), self._spec.workload.shape.names
+
+        def hear(event: AnyEvent) -> None:
+            producers.heard(event)
+            self._hear(event)
+
+        for name in names:
+            own = {**config, "client.id": name}
+            started = self._started(kind, name, own, network, heard_as(names, name, hear))
+            producers.add(name, cast(SimulatedClient, started))
+        return producers
 
     def _started(
         self, kind: SimulatedClientKind, name: str, config: Config, network: Network, hear: Tell
     ) -> SimulatedClient | SimulatedMember:
+        """Start a client with these settings."""
         spec, refusal = self._spec, ""
-        own = {**config, "client.id": name}
-        configure = Configure(self._next_id(), self._run_id, name, self._workload.role, own)
+        configure = Configure(self._next_id(), self._run_id, name, self._workload.role, config)
         dice = Dice(spec.seed, f"{spec.scenario}/client" + ("" if name == PRODUCER else f"/{name}"))
 
         def heard(event: AnyEvent) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.model.spec import FaultSpec, FrameMatch
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from harness.simulated.members import SimulatedMembers
 
 
-@dataclass(frozen=True)
+@dataclass
 class SimulatedLane:
     """The one lane of a simulated trial."""
 
@@ -26,8 +26,8 @@ class SimulatedLane:
     topic: str
     scheduler: Scheduler
     rules: FrameRules
-    #: The group, once its members have started, if the clients consume.
-    members: list[SimulatedMembers] = field(default_factory=list)
+    #: The group once its members start, or None if the clients produce.
+    members: SimulatedMembers | None = None
 
     @property
     def now_ns(self) -> int:

@@ -44,10 +44,6 @@ class SimulatedClient(Protocol):
 class SimulatedMember(Protocol):
     """A consumer in virtual time: one member of a group. Calls return at once, and their results are events."""
 
-    @property
-    def trace(self) -> Sequence[Any]:
-        """What the client has decided so far, in order (channel A)."""
-
     def call(self, command: ConsumerCommand) -> None:
         """Let the application do one call, between two turns of its poll loop."""
 

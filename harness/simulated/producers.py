@@ -2,60 +2,81 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from harness.model.contract import AnyEvent, Close, Flush, LoadCommand
+from harness.model.contract import WHOLE_OPS, AnyEvent, Close, Flush, LoadCommand, OpComplete
 from harness.model.evidence import PRODUCER
 from harness.model.parts import BY
 from harness.simulated.network import Network
 from harness.simulated.ports import SimulatedClient
+from harness.simulated.stepping import step_all
 
 
 class SimulatedProducers:
     """Clients by the name of their producer, in the order in which they act at one moment."""
 
-    def __init__(self, network: Network, clients: dict[str, SimulatedClient]) -> None:
-        self._network, self._of = network, clients
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._of: dict[str, SimulatedClient] = {}
+        self._asked = self._settled = 0
+        self._ended: Counter[int] = Counter()
+
+    def add(self, name: str, client: SimulatedClient) -> None:
+        """Add a producer that has started."""
+        self._of[name] = client
 
     @property
     def trace(self) -> Sequence[Any]:
         """What the clients decided. The rows of all but the first producer name it."""
         return [row for name, each in self._of.items() for row in _by(name, each.trace)]
 
+    @property
+    def settled(self) -> bool:
+        """True if every record that was handed over has a result."""
+        return self._settled >= self._asked
+
     def load(self, name: str, command: LoadCommand) -> None:
         """Give a command to one producer."""
+        self._asked += command.count
         self._of[name].load(command)
 
-    def flush(self, command: Flush) -> None:
-        """Make all producers flush."""
+    def flush(self, command: Flush) -> Callable[[], bool]:
+        """Make all producers flush. Return what is true once all have."""
         for each in self._of.values():
             each.flush(command)
+        return self._all_ended(command.id)
 
-    def close(self, command: Close) -> None:
-        """Close all producers."""
+    def close(self, command: Close) -> Callable[[], bool]:
+        """Close all producers. Return what is true once all have ended."""
         for each in self._of.values():
             each.close(command)
+        return self._all_ended(command.id)
+
+    def finish(self) -> None:
+        """Do nothing: what producers leave is in the log."""
 
     def step(self, now_ns: int) -> int | None:
         """Step all producers. Return when the next of them is due, or None."""
         if len(self._of) == 1:
             [only] = self._of.values()
             return only.step(now_ns)
-        # Each client resets the flag, which is about the connections of all of them.
-        news, more = self._network.news, False
-        due = []
-        for each in self._of.values():
-            self._network.news = news
-            due_ns = each.step(now_ns)
-            more = more or self._network.news
-            if due_ns is not None:
-                due.append(due_ns)
-        self._network.news = more
-        return min(due, default=None)
+        return step_all(self._network, self._of.values(), now_ns)
+
+    def heard(self, event: AnyEvent) -> None:
+        """Process an event of a producer."""
+        if isinstance(event, OpComplete):
+            if event.op in WHOLE_OPS:
+                self._ended[event.id] += 1
+            else:
+                self._settled += len(event.records)
+
+    def _all_ended(self, id: int) -> Callable[[], bool]:
+        return lambda: self._ended[id] >= len(self._of)
 
 
 def heard_as(names: Sequence[str], name: str, hear: Callable[[AnyEvent], None]) -> Callable[[AnyEvent], None]:

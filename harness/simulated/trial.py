@@ -40,7 +40,6 @@ from harness.simulated.members import SimulatedMembers
 from harness.simulated.network import LANE, Network
 from harness.simulated.ports import SimulatedClientKind
 from harness.simulated.producers import SimulatedProducers
-from harness.simulated.results import Delivered, Results, Sent
 from harness.simulated.scheduler import NS_PER_MS, WALL_MS_AT_ZERO, Scheduler
 from harness.trial import script
 from harness.trial.patience import Patience, flush_timeout_ms
@@ -92,7 +91,6 @@ class SimulatedTrial:
         self._phases = Phases()
         self._log: Sequence[LogRecord] = ()
         self._client: SimulatedProducers | SimulatedMembers | None = None
-        self._results: Results = Sent() if self._workload.members is None else Delivered(self._topic)
         self._names = spec.workload.shape.names
         self._casting = Casting(spec, run_id, self._topic, self._clock, self._hear, self._id)
         self._client_ns: int | None = None
@@ -138,8 +136,8 @@ class SimulatedTrial:
         self._start(network, ",".join(f"{host}:{port}" for host, port in addresses.values()))
         self._play(load_script(spec.workload))
         self._play(heal_script(flush_timeout_ms(spec.config)))
-        if isinstance(self._client, SimulatedMembers):
-            self._client.finish()
+        assert self._client is not None
+        self._client.finish()
         self._client_ns = None
         self._until(lambda: not any(proxy.connections for proxy in network.proxies), LAST_ROWS_MS)
         self._log = [row for topic in topics for row in cluster.read_log(topic)]
@@ -236,7 +234,6 @@ class SimulatedTrial:
     def _hand_over(self, numbers: range) -> None:
         assert self._client is not None
         command = self._workload.command(self._spec, self._run_id, self._topic, numbers)
-        self._results.asked(command)
         producer = self._spec.workload.producer_of(numbers.start)
         self._client.load(producer, replace(command, id=self._id()))
         self._client_ns = self._scheduler.now_ns
@@ -244,30 +241,21 @@ class SimulatedTrial:
     def _op(self, command: Flush | Close) -> None:
         """Make the client flush or close, and wait for its response as long as live mode would."""
         assert self._client is not None
-        if isinstance(command, Flush):
-            self._client.flush(command)
-        else:
-            self._client.close(command)
+        client = self._client
+        ended = client.flush(command) if isinstance(command, Flush) else client.close(command)
         self._client_ns = self._scheduler.now_ns
-        if isinstance(self._client, SimulatedMembers):
-            everyone = len(self._client.processes)
-            if isinstance(command, Flush):
-                self._until(self._is_settled, command.timeout_ms)
-                return
-        else:
-            everyone = len(self._names)
-        self._until(lambda: self._results.ends(command.id) >= everyone, command.timeout_ms + GRACE_MS)
+        self._until(ended, command.timeout_ms + GRACE_MS)
 
     def _hear(self, event: AnyEvent) -> None:
         self._history.append(event)
         if self._injector is not None:
             self._injector.heard(event)
-        self._results.heard(event)
         if isinstance(event, Fatal):
             self._fatal = event
 
     def _is_settled(self) -> bool:
-        return self._results.settled
+        assert self._client is not None
+        return self._client.settled
 
     def _id(self) -> int:
         self._next_id += 1

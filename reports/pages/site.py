@@ -7,6 +7,7 @@ so a run's folder can be moved or zipped as a whole.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from importlib.resources import files as resources
@@ -225,7 +226,7 @@ class _Site:
 
 
 def agreement_sentence(analysis: Analysis) -> str:
-    """Return the sentence on PySpark's agreement with the online checks' counts and identities."""
+    """Return what PySpark recomputed, whether it agrees with the online checks, and what has no second judgement."""
     trials = analysis.compared
     disagreeing = len(doubts(analysis))
     identities = analysis.compared_identities
@@ -233,10 +234,21 @@ def agreement_sentence(analysis: Analysis) -> str:
     counted = f"PySpark recomputed the delivery of {some(trials, 'trial')} ({named})"
     if disagreeing:
         verb = "disagrees" if disagreeing == 1 else "disagree"
-        return f"{counted}: {disagreeing} {verb} with the online checks, so this run proves nothing."
-    return (
-        f"{counted}: all agree with the online checks." if trials else "No trial had delivery to recompute."
-    )
+        agreement = f"{counted}: {disagreeing} {verb} with the online checks, so this run proves nothing."
+    else:
+        agreement = (
+            f"{counted}: all agree with the online checks." if trials else "PySpark recomputed no trial."
+        )
+    return f"{agreement}{_judged_once(analysis)}"
+
+
+def _judged_once(analysis: Analysis) -> str:
+    """Return a further sentence on the trials without a second judgement, by workload, if there are any."""
+    kinds = Counter(row["workload"] for row in analysis.rows("trials") if not row["counted"])
+    if not (trials := kinds.total()):
+        return ""
+    named = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items()))
+    return f" {some(trials, 'trial')} {'has' if trials == 1 else 'have'} no second judgement ({named})."
 
 
 def _only(rows: Mapping[str, list[Row]], trial: str) -> Row | None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
@@ -77,7 +77,7 @@ def settings(master: str, scratch: Path) -> dict[str, str]:
 def spark_context(master: str | None = None) -> Iterator[SparkContext]:
     """Yield Spark on ``master`` (default: this machine's cores). It is stopped with its JVM at the block's end.
 
-    Raises EnvironmentProblem, with the last line of Spark's log, if it cannot start.
+    Raises EnvironmentProblem, with Spark's own reason, if it cannot start, if a task fails, or if its JVM ends early.
     """
     with TemporaryDirectory(dir=scratch_dir(), prefix="spark-") as folder, _quiet_py4j():
         scratch = Path(folder)
@@ -92,6 +92,13 @@ def spark_context(master: str | None = None) -> Iterator[SparkContext]:
             ) from error
         try:
             yield context
+        except Exception as error:
+            if (interrupt := _interrupt_behind(error)) is not None:
+                raise interrupt from None
+            if not isinstance(error, PySparkException | Py4JError | ConnectionError | EOFError):
+                raise
+            why = _reason(error)
+            raise EnvironmentProblem("spark-failed", "Spark did not finish: {why}", why=why) from error
         finally:
             _stop(gateway, context)
 
@@ -115,7 +122,13 @@ def _start(conf: Mapping[str, str], log: Path) -> tuple[Any, SparkContext]:
 
 
 def _stop(gateway: Any, context: SparkContext) -> None:
+    """End what Spark has in this process, and then the JVM, which stops Spark in its own shutdown.
+
+    The JVM is not asked to stop Spark. A signal may have ended it, or may have left its connection in the middle of a
+    response, which would be taken for the answer.
+    """
     try:
+        context._jsc = None
         context.stop()
     finally:
         _end_jvm(gateway)
@@ -157,6 +170,24 @@ def _environment(added: Mapping[str, str]) -> Iterator[None]:
     finally:
         os.environ.clear()
         os.environ.update(before)
+
+
+def _interrupt_behind(error: BaseException | None) -> BaseException | None:
+    """Return the interrupt that PySpark hid: its cleanup calls the JVM on the connection that was interrupted."""
+    while isinstance(error, Exception):
+        error = error.__context__
+    return error
+
+
+def _reason(error: Exception) -> str:
+    """Return why a job failed, in one line: the exception of the task, if the JVM still says which it was."""
+    if not isinstance(error, Py4JJavaError):
+        return "its JVM cannot be reached"
+    thrown = error.java_exception
+    lines = str((thrown.getCause() or thrown).getMessage()).splitlines()
+    # Of a traceback of Python, only the line with the exception is neither its title nor indented.
+    said = (line for line in lines if line.strip() and not line.startswith((" ", "\t", "Traceback ")))
+    return next(said, "a task failed")
 
 
 def _last_line(log: Path) -> str:

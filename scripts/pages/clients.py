@@ -32,6 +32,21 @@ that client.
 HEAD = ("Java's name", "its own", "value, or why it cannot be set")
 #: What clients' consumers differ in.
 SHOWN_FEATURES = ("consumer_protocol", "static_membership", "read_committed", "wakeup")
+_STORED = (
+    "An automatic commit covers every record that the application has taken, processed or not. This is the client's "
+    "default (`enable.auto.offset.store=true`), and it is on trial with it."
+)
+#: What the events of a client's consumer do not say, or say differently, and why.
+CONSUMER_NOTES = {
+    "confluent-kafka": _STORED,
+    "confluent-kafka-go": _STORED,
+    "sarama": (
+        "The `Commit` of its session returns nothing. Its errors arrive on the channel of all the errors of the group, "
+        "soon after the call and without its name. The program reports a commit as done if no error arrives within "
+        "20 ms. It therefore does not know whether an error in that time belongs to the commit, and an error that "
+        "arrives later is missing from the commit's result. It is then only a `consumer_error`."
+    ),
+}
 
 
 def pages() -> dict[str, str]:
@@ -98,6 +113,7 @@ def _section(kind: ClientKind, told: Mapping[str, Capabilities]) -> str:
         lines += ["With idempotence:", "", *_reasons(now.idempotent_not_set), ""]
     if now.consumer is not None:
         lines += ["Its consumer:", "", table(HEAD, _settings(now.consumer)), ""]
+        lines += [CONSUMER_NOTES[kind.name], ""] if kind.name in CONSUMER_NOTES else []
     if differences := list(_differences(kind.default_version, told)):
         lines += ["Other versions:", "", *differences, ""]
     return "\n".join(lines)

@@ -13,8 +13,8 @@ from pages.markdown import NOTE, code, table
 ABOUT = """\
 A verdict says whether a client kept its promises. Outcomes say what happened to the data. They are in the terminal
 (`kafka-trial outcomes RUN`), in `summary.md`, in the JUnit properties `outcome.*`, and with confidence intervals in
-`outcomes.json`. `kafka-trial report` computes them a second time, with PySpark. If the two differ for a trial, it is a
-harness-error.
+`outcomes.json`. `kafka-trial report` computes those of trials that produce a second time, with PySpark. If the two
+differ for a trial, it is a harness-error.
 
 Each row of the table is a client, broker, scenario, configuration and guarantee, over all seeds. Trials that were
 disturbed, or whose faults had no effect, are left out and counted.

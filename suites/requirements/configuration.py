@@ -59,7 +59,7 @@ CONFIGURATION = Group(
             "ClientUtils, ConfigDef",
             "clients/reference/config/config_keys.py: read_keys",
             "clients/reference/config/config_keys.py: bootstrap_servers",
-            "clients/reference/transport/kafka_producer.py: _resolvable",
+            "clients/reference/transport/kafka_producer.py: resolvable",
         ),
         must(
             "CLI-CFG-08",

@@ -9,7 +9,6 @@ from suites.requirements.behaviour import REFERENCE, Group, must, should
 _CONSUMER: Final = "clients/reference/consumer"
 _STATE: Final = f"{_CONSUMER}/subscription/subscription_state.py"
 #: Why behaviours do not count yet.
-NO_CONSUMER: Final = "the reference consumer is not whole yet"
 NO_PROPERTY: Final = "no property names it yet"
 NO_CHECK: Final = "no check judges it yet"
 NO_FACE: Final = "it depends on calls that no scenario makes yet"
@@ -32,14 +31,16 @@ API = Group(
             "poll() without subscription or assignment is an illegal state. Otherwise it returns once there are "
             "records or the position moves, at the latest at its timeout.",
             "ClassicKafkaConsumer",
-            not_yet=NO_CONSUMER,
+            f"{_CONSUMER}/consumer.py: ConsumerCore.poll",
+            not_yet=NO_CHECK,
         ),
         should(
             "CSM-API-03",
             "Only wakeup() may be called while another thread is in a call.",
             "ClassicKafkaConsumer",
+            "clients/reference/transport/consumer_driver.py: ConsumerDriver.used",
             scope=REFERENCE,
-            not_yet=NO_CONSUMER,
+            not_yet=NO_PROPERTY,
         ),
         should(
             "CSM-API-04",
@@ -81,7 +82,8 @@ COMMIT = Group(
             "Callbacks of asynchronous commits run in their order on the thread that polls, and before a later "
             "synchronous commit returns.",
             "ConsumerCoordinator",
-            not_yet=NO_CONSUMER,
+            f"{_CONSUMER}/coordinator/offset_commits.py: OffsetCommits.run_callbacks",
+            not_yet=NO_CHECK,
         ),
         must(
             "CSM-OFC-03",
@@ -94,7 +96,8 @@ COMMIT = Group(
             "CSM-OFC-04",
             "With a stale epoch a synchronous commit fails. The one before a revocation is repeated with the new one.",
             "CommitRequestManager",
-            not_yet=NO_CONSUMER,
+            f"{_CONSUMER}/membership/reconciliation.py: CommitBeforeRevocation.is_over",
+            not_yet=NO_CHECK,
         ),
         must(
             "CSM-OFC-05",
@@ -127,7 +130,7 @@ AUTO_COMMIT = Group(
             "CSM-ACM-01",
             "An automatic commit covers records of earlier polls only.",
             "ConsumerCoordinator",
-            not_yet="adapters report automatic commits only where the client tells of them",
+            not_yet="adapters report automatic commits only if the client reports them",
         ),
         should(
             "CSM-ACM-02",
@@ -254,7 +257,7 @@ WAKEUP = Group(
             "not interrupted.",
             "AbstractCoordinator",
             f"{_CONSUMER}/consumer_network_client.py: ConsumerNetworkClient.disable_wakeups",
-            not_yet=NO_CONSUMER,
+            not_yet=NO_CHECK,
         ),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from suites.requirements.behaviour import REFERENCE, Group, must, should
-from suites.requirements.consuming import NO_CHECK, NO_CONSUMER, NO_PROPERTY, NOT_DECODED
+from suites.requirements.consuming import NO_CHECK, NO_PROPERTY, NOT_DECODED
 
 _CLIENT: Final = "clients/reference/consumer/consumer_network_client.py: ConsumerNetworkClient"
 _FUTURE: Final = "clients/reference/consumer/request_future.py: RequestFuture"
@@ -144,7 +144,7 @@ CLASSIC_GROUP = Group(
         ),
         should(
             "CSM-GRP-11",
-            "The listener runs on the thread that polls, and is told of every assignment, even if nothing is new.",
+            "The listener runs on the thread that polls, and is called for every assignment, even if nothing is new.",
             "ConsumerCoordinator, KIP-429",
             not_yet=NO_CHECK,
         ),
@@ -158,7 +158,7 @@ CLASSIC_GROUP = Group(
             "CSM-GRP-13",
             "An exception of the listener comes out of poll(), once the assignment is in effect.",
             "ConsumerCoordinator",
-            not_yet=NO_CONSUMER,
+            not_yet=NO_CHECK,
         ),
         must(
             "CSM-GRP-14",
@@ -196,7 +196,7 @@ NEXT_GROUP = Group(
             "To reconcile, a member stops reading what it gives up, commits, tells its listener, and only then "
             "acknowledges.",
             "AbstractMembershipManager",
-            not_yet=NO_CONSUMER,
+            not_yet=NO_CHECK,
         ),
         must(
             "CSM-NGP-05",
@@ -220,14 +220,14 @@ NEXT_GROUP = Group(
             "CSM-NGP-08",
             "A listener that fails keeps a member from acknowledging, until the broker removes it.",
             "AbstractMembershipManager",
-            not_yet=NO_CONSUMER,
+            not_yet=NO_CHECK,
         ),
         should(
             "CSM-NGP-09",
             "Refused authorization, a full group, an unknown assignor, a fenced or doubled instance and a wrong "
             "regular expression end the consumer.",
             "AbstractHeartbeatRequestManager",
-            not_yet=NO_CONSUMER,
+            not_yet=NO_CHECK,
         ),
     ),
 )

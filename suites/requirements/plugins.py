@@ -56,7 +56,8 @@ PLUGINS = Group(
             "A record goes to its own partition if it names one, else where the configured partitioner says, else by "
             "the murmur2 hash of its key (an empty key is a key), else to the sticky partition.",
             "KafkaProducer, BuiltInPartitioner",
-            "clients/reference/producer/producer.py: ProducerCore._choose_partition",
+            "clients/reference/producer/producer.py: ProducerCore._append",
+            "clients/reference/transport/plugged_sends.py: PluggedSends",
             "clients/reference/producer/partitioner.py: partition_for_key",
             "clients/reference/producer/partitioner.py: murmur2",
         ),

@@ -79,6 +79,7 @@ DISCONNECT_ASYNC_COMMIT = _scenario(
         kind="consume", records=1_200, records_per_command=40, params={"members": 2, "commit_async": 1}
     ),
     guarantees=(Guarantee.AT_LEAST_ONCE,),
+    modes=BOTH_MODES,
 )
 
 DISCONNECT_AUTO_COMMIT = _scenario(

@@ -307,7 +307,7 @@ EPOCH_ELSEWHERE = _scenario(
 
 EPOCH_FENCED = _scenario(
     "epoch-fenced",
-    "With KIP-848, an answer to ConsumerGroupHeartbeat fences the member, or reports that nobody knows it.",
+    "With KIP-848, an answer to ConsumerGroupHeartbeat fences the member, or reports that it is unknown.",
     _refused(Api.CONSUMER_GROUP_HEARTBEAT, UNKNOWN_MEMBER, FENCED_EPOCH, most=1),
     reading.refused,
     *READING,

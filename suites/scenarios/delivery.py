@@ -181,7 +181,7 @@ SESSION_LOST = _scenario(
 
 OFFSETS_FAIL = _scenario(
     "offsets-fail",
-    "The first answers to ListOffsets report that the broker does not lead the partitions, or that nobody does.",
+    "The first answers to ListOffsets report that the broker does not lead the partitions, or that no broker does.",
     lambda dice: (
         FaultSpec(
             "error_response",

@@ -7,7 +7,6 @@ appends. Each member owns partition 0, as if it were alone.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from harness.model.consumer_contract import Position
@@ -32,10 +31,10 @@ class FileContents:
         self.groups: dict[str, list[Position]] = {}
         file.touch()
 
-    async def append(self, topic: str, partition: int, batch: Callable[[], bytes]) -> int:
+    async def append(self, topic: str, partition: int, batch: bytes) -> int:
         """Append the records of a batch, and return the offset of the first."""
         base = self._ends.get((topic, partition), 0)
-        values = [record.value or b"" for each in read_batches(batch()) for record in each.records]
+        values = [record.value or b"" for each in read_batches(batch) for record in each.records]
         with self._file.open("a") as file:
             file.writelines(
                 f"{topic} {partition} {base + step} {value.decode()}\n" for step, value in enumerate(values)

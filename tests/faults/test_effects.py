@@ -21,6 +21,7 @@ from harness.plugins import registry
 from harness.plugins.fault import Fault
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
+from harness.workloads.consume.profile import consumer_config
 from harness.workloads.produce.profile import producer_config
 
 pytestmark = pytest.mark.long("simulated trials of every kind of fault")
@@ -96,12 +97,14 @@ KINDS = (
         if name not in {listed for listed, _, _ in LISTED}
     ),
 )
-#: Not visible here: the world lacks the kind, no client uses a coordinator, or the difference is too small.
+#: group without faults has no rebalance in which its listener could throw.
+#: peace has no rebalance in which its listener could throw.
 NOT_SHOWN_HERE = {
     ("broker_restart", ()),
     ("coordinator_move", ()),
     ("idle_kill", (("idle_ms", 500),)),
     ("latency", (("downstream_ms", 1), ("upstream_ms", 1))),
+    ("listener_throws", ()),
     ("quota", ()),
     ("slicer", ()),
     ("unsupported_version", ()),
@@ -110,7 +113,14 @@ NOT_SHOWN_HERE = {
 BY_THE_BROKERS_WORD = {"producer_id_expiry"}
 
 
+def of_members(kind: str) -> bool:
+    return getattr(registry.fault(kind), "of_members", False)
+
+
 def tried(*faults: FaultSpec, seed: int = 1, nodes: int = 3) -> Evidence:
+    """Return the evidence of a producer with these faults, or of a group if they act on members."""
+    if any(of_members(each.kind) for each in faults):
+        return grouped(*faults, seed=seed, nodes=nodes)
     asked: dict[str, Any] = {"request.timeout.ms": 1_000, "metadata.max.age.ms": 1_000}
     guarantee = (Guarantee.IDEMPOTENT, Guarantee.AT_LEAST_ONCE)[seed % 2]
     trial = TrialSpec(
@@ -127,9 +137,34 @@ def tried(*faults: FaultSpec, seed: int = 1, nodes: int = 3) -> Evidence:
     return SimulatedTrial(trial, RUN_ID).run()
 
 
+def grouped(*faults: FaultSpec, seed: int, nodes: int) -> Evidence:
+    guarantee = (Guarantee.AT_MOST_ONCE, Guarantee.AT_LEAST_ONCE)[seed % 2]
+    trial = TrialSpec(
+        trial="t",
+        client=ClientRef("reference", registry.client("reference").default_version),
+        broker=f"scripted:4.3.1x{nodes}",
+        scenario="group/join",
+        guarantee=guarantee,
+        seed=seed,
+        workload=Workload(
+            kind="consume",
+            records=180,
+            records_per_command=5,
+            interval_ms=500,
+            partitions=2,
+            value_bytes=64,
+            params={"members": 2},
+        ),
+        faults=faults,
+        config=consumer_config(guarantee, {}),
+    )
+    return SimulatedTrial(trial, RUN_ID).run()
+
+
 @cache
-def calm(seed: int) -> Evidence:
-    return tried(seed=seed, nodes=1 + seed % 3)
+def calm(seed: int, *, group: bool = False) -> Evidence:
+    nodes = 1 + seed % 3
+    return grouped(seed=seed, nodes=nodes) if group else tried(seed=seed, nodes=nodes)
 
 
 @cache
@@ -189,7 +224,8 @@ def test_no_fault_has_an_effect_in_a_calm_trial(
     if name in BY_THE_BROKERS_WORD:
         return
     spec = FaultSpec(name, AtTime(0), duration_ms, params, brokers, frames)
-    evidence = placed(calm(seed), FaultRow(0, spec, None, None, hits=7), begin_ms, duration_ms)
+    calmly = calm(seed, group=of_members(name))
+    evidence = placed(calmly, FaultRow(0, spec, None, None, hits=7), begin_ms, duration_ms)
     assert effects(evidence)[0].count == 0, effects(evidence)[0].what
 
 
@@ -210,7 +246,7 @@ def test_fault_has_no_effect_at_another_time(
 def test_fault_that_never_began_has_no_effect() -> None:
     for name, params, frames in KINDS:
         row = FaultRow(0, FaultSpec(name, AtTime(0), 1_000, params, frames=frames), (1, 2), None, hits=3)
-        evidence = replace(calm(1), faults=(row,))
+        evidence = replace(calm(1, group=of_members(name)), faults=(row,))
         assert effects(evidence)[0].count == 0, name
 
 

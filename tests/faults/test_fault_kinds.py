@@ -7,24 +7,17 @@ from typing import Any
 
 import pytest
 
-from faults.broker_fault import WitnessFault
+from benchmarks.soak import works_on_proxies
 from faults.frame_fault import FrameFault
-from faults.member_fault import MemberFault
 from faults.toxiproxy_errors import ToxicExists
 from harness.model.errors import UsageError
 from harness.model.mode import Mode
 from harness.model.rows import FaultRow
 from harness.model.spec import AtTime, FaultSpec, FrameMatch
 from harness.plugins import registry
-from harness.plugins.fault import FaultKind
 from testkit.codes import coded, raises_code
 
 pytestmark = pytest.mark.long("real sockets, and faults that take their time")
-
-
-def works_on_proxies(kind: FaultKind) -> bool:
-    on_others = isinstance(kind, FrameFault | MemberFault | WitnessFault)
-    return not kind.exclusive_cluster and Mode.LIVE in kind.modes and not on_others
 
 
 each_kind = pytest.mark.parametrize(

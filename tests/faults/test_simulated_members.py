@@ -21,7 +21,8 @@ SLOW_MS = 700
 RECORDS = 120
 
 
-def tried(*faults: FaultSpec, seed: int = 1, members: int = 2) -> Evidence:
+def tried(*faults: FaultSpec, seed: int = 1, **given: int) -> Evidence:
+    """Run a trial with these faults. ``given`` are the members, and their work on a turn in ms."""
     trial = TrialSpec(
         trial="t",
         client=ClientRef("reference", registry.client("reference").default_version),
@@ -35,7 +36,7 @@ def tried(*faults: FaultSpec, seed: int = 1, members: int = 2) -> Evidence:
             records_per_command=10,
             interval_ms=1_000,
             partitions=4,
-            params={"members": members},
+            params={"members": 2, **given},
         ),
         faults=faults,
         config=consumer_config(Guarantee.AT_LEAST_ONCE, {}),
@@ -71,6 +72,23 @@ def test_a_call_of_an_application_that_reads_alone_has_its_effect(kind):
 
     assert effects(evidence)[0].count > 0
     assert accounting.missed(evidence) == []
+
+
+@pytest.mark.parametrize("member", [1, 2])
+def test_a_member_that_owns_some_of_the_partitions_pauses_and_resumes_them(member):
+    evidence = tried(FaultSpec("pause_partitions", AtTime(3_500), 4_000, {"member": member}))
+
+    assert effects(evidence)[0].count > 0
+    assert accounting.missed(evidence) == []
+
+
+def test_a_member_works_as_before_when_the_fault_has_ended():
+    evidence = tried(
+        FaultSpec("slow_processing", AtTime(1_500), 2_000, {"processing_ms": SLOW_MS}), processing_ms=50
+    )
+
+    last = max(accounting.deliveries(evidence), key=lambda each: each.polled_ns)
+    assert last.processed_ns - last.polled_ns == 50_000_000
 
 
 @pytest.mark.twin("listener_throws")

@@ -6,7 +6,6 @@ what it has, because it could not commit it afterwards.
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import confluent_kafka  # type: ignore[import-not-found]
@@ -15,13 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from clients.adapters.confluent_kafka.building import LIBRARY_VERSION, build
-    from clients.adapters.confluent_kafka.consumer_settings import AUTO_COMMIT, WITHOUT_GROUP, translate
+    from clients.adapters.confluent_kafka.consumer_settings import WITHOUT_GROUP, translate
     from clients.adapters.python_lib.verifiable import ConsumerAdapter, Record
     from clients.adapters.python_lib.verifiable.adapter import Applied, NotSet
     from clients.adapters.python_lib.verifiable.consumer import LATEST, Place
 else:
     from building import LIBRARY_VERSION, build
-    from consumer_settings import AUTO_COMMIT, WITHOUT_GROUP, translate
+    from consumer_settings import WITHOUT_GROUP, translate
     from verifiable import ConsumerAdapter, Record
     from verifiable.consumer import LATEST
 
@@ -54,7 +53,6 @@ class ConfluentKafkaConsumer(ConsumerAdapter):
     def configure(self, config: Mapping[str, Any]) -> tuple[Applied, NotSet]:
         wanted, not_set = translate(config)
         fixed = {} if "group.id" in wanted else WITHOUT_GROUP
-        self._stores_offsets = "enable.auto.offset.store" in wanted.get(AUTO_COMMIT, {})
         self._most = int(config.get("max.poll.records", MAX_POLL_RECORDS))
         self._taken: list[Record] = []
         self._failure: Exception | None = None
@@ -104,14 +102,6 @@ class ConfluentKafkaConsumer(ConsumerAdapter):
             self._failure = failure  # the records come first
         taken, self._taken = self._taken, []
         return taken
-
-    def finished(self, offsets: Mapping[Place, int]) -> None:
-        if not self._stores_offsets:
-            return
-        try:
-            self._consumer.store_offsets(offsets=[_partition(*each) for each in offsets.items()])
-        except confluent_kafka.KafkaException as error:  # a partition was lost meanwhile
-            print(f"store_offsets: {error}", file=sys.stderr)  # noqa: T201
 
     def commit(self, offsets: Mapping[Place, int]) -> None:
         wanted = [_partition(*each) for each in offsets.items()]

@@ -1,8 +1,8 @@
 """The Java consumer's settings translated for librdkafka, and those without an equivalent.
 
 The meaning of an automatic commit differs: librdkafka commits what the application has taken, Java what it has taken
-before its latest poll. With ``enable.auto.offset.store=false`` the program says itself what was processed, which is
-the way that librdkafka's manual describes for at-least-once.
+before its latest poll. The client is on trial with this default. librdkafka's manual describes another way for
+at-least-once: ``enable.auto.offset.store=false``, with an application that stores each offset itself.
 """
 
 from __future__ import annotations
@@ -68,6 +68,4 @@ def _properties(name: str, value: Setting) -> dict[str, str]:
         return {name: ",".join(java.assignor_names(str(value)))}
     if name == RESET:
         return {name: RESETS.get(str(value), str(value))}
-    if name == AUTO_COMMIT and text(name, value) == "true":
-        return {name: "true", "enable.auto.offset.store": "false"}
     return {own: text(own, value) for own in RENAMED.get(name, (name,))}

@@ -53,9 +53,6 @@ class ReferenceConsumer(ConsumerAdapter):
             for each in self._consumer.poll(timeout_s)
         ]
 
-    def finished(self, offsets: Mapping[Place, int]) -> None:
-        pass
-
     def commit(self, offsets: Mapping[Place, int]) -> None:
         self._consumer.commit_sync(_committed(offsets))
 

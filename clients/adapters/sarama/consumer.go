@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -74,7 +75,7 @@ func (c *consumer) Configure(
 }
 
 func (c *consumer) Subscribe(topics []string, pattern, commit string) error {
-	if pattern != "" || commit == "async" || (commit == "sync" && !canCommit) {
+	if pattern != "" || commit == "async" || (strings.HasPrefix(commit, "sync") && !canCommit) {
 		return verifiable.ErrUnsupported
 	}
 	if err := c.Unsubscribe(); err != nil {
@@ -145,7 +146,8 @@ func (c *consumer) available(first *sarama.ConsumerMessage, more <-chan *sarama.
 	return records
 }
 
-// Commit: sarama's commit returns nothing. Its errors arrive where all others do, at once if at all.
+// Commit: sarama's commit returns nothing. Its errors arrive where all others do, soon after it and without its name, so
+// the result is a guess: no error within commitGrace is a success.
 func (c *consumer) Commit(offsets []verifiable.Position) error {
 	if c.reading == nil {
 		return errNoSession

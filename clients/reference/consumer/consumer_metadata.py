@@ -101,7 +101,5 @@ def _refusal(refused: Mapping[str, set[str]]) -> ConsumerError | None:
             "topic-invalid", "these topic names are not allowed: {topics}", topics=tuple(sorted(topics))
         )
     if topics := refused.get("TOPIC_AUTHORIZATION_FAILED"):
-        return TopicAuthorizationError(
-            "topic-forbidden", "this client may not read {topics}", topics=tuple(sorted(topics))
-        )
+        return TopicAuthorizationError(topics)
     return None

@@ -313,5 +313,5 @@ def _outcome(response: ClientResponse, api: Api) -> Message | Exception:
 
 def _disconnected(api: Api) -> DisconnectError:
     return DisconnectError(
-        "disconnected", "the connection was lost before {api} was answered", api=api_name(api)
+        "request-disconnected", "the connection was lost before {api} was answered", api=api_name(api)
     )

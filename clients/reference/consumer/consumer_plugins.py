@@ -23,7 +23,7 @@ logger = logging.getLogger("kafka-trial.reference")
 
 
 class ConsumerPlugins:
-    """Deserializers, interceptors, reporters and assignors.
+    """Deserializers, interceptors, reporters and assignors. Reporters are never initialized: there are no metrics yet.
 
     Raise PluginError if one cannot be created, ConfigException if two assignors have the same name, and UsageError for
     a setting that nothing reads. The plug-ins that were created before are closed then.
@@ -33,7 +33,8 @@ class ConsumerPlugins:
         self._life = Plugins(config.as_mapping(), COUNTERPARTS)
         make = self._life.make
         try:
-            self.reporters = [make("metric.reporters", given, "init") for given in config.metric_reporters]
+            if [make("metric.reporters", given, "init") for given in config.metric_reporters]:
+                logger.warning("metric.reporters: the consumer has no metrics, so init() is not called")
             self.interceptors = ConsumerInterceptors(
                 [
                     make("interceptor.classes", given, "on_consume", "on_commit")

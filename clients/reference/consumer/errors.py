@@ -73,9 +73,13 @@ class ResponseError(ConsumerError):
 
 
 class TopicAuthorizationError(ConsumerError):
-    """The client may not read these topics."""
+    """The client may not read ``topics``."""
 
     name = "TopicAuthorizationException"
+
+    def __init__(self, topics: Iterable[str]) -> None:
+        self.topics = tuple(sorted(topics))
+        super().__init__("topic-forbidden", "this client may not read {topics}", topics=self.topics)
 
 
 class InvalidTopicError(ConsumerError):

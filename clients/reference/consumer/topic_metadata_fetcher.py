@@ -95,9 +95,7 @@ def _refused(error: KafkaError, topic: str) -> Exception:
             "topic-invalid", "these topic names are not allowed: {topics}", topics=(topic,)
         )
     if error.name == "TOPIC_AUTHORIZATION_FAILED":
-        return TopicAuthorizationError(
-            "topic-forbidden", "this client may not read {topics}", topics=(topic,)
-        )
+        return TopicAuthorizationError([topic])
     return ResponseError(
         error, "topic-metadata-refused", "topic {topic!r}: {error}", topic=topic, error=error.name
     )

@@ -132,6 +132,10 @@ class ClusterConnectionStates:
         throttled = connection.is_connected and connection.throttled_until_ms > now_ms
         return connection.throttled_until_ms if throttled else None
 
+    def host(self, node_id: int) -> str:
+        """Return the host of a node that was tried."""
+        return self._nodes[node_id].node.host
+
     def last_attempt_ms(self, node_id: int) -> int:
         """Return when its last attempt started, or its connection ended if that was later. -1 if it was never tried."""
         connection = self._nodes.get(node_id)

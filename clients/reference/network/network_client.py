@@ -394,5 +394,6 @@ class NetworkClient:
         self._attempts.start(node, now_ms)
 
     def _host_is_unknown(self, node_id: int, now_ms: int) -> None:
-        unknown = Disconnection(ChannelState.NOT_CONNECTED, "the host's name is unknown")
+        detail = f"the host {self._states.host(node_id)} is unknown"
+        unknown = Disconnection(ChannelState.NOT_CONNECTED, detail)
         self._handle_disconnection(node_id, unknown, now_ms)

@@ -37,8 +37,8 @@ class NodeAddresses:
         return True
 
     def next(self) -> Address | None:
-        """Return the next address to try, or None if the name is unknown, or is being looked up."""
-        if not self.look_up() or not self._left:
+        """Return the next address to try after ``look_up``, or None if the name is unknown."""
+        if not self._left:
             return None
         self._last_tried = self._left.pop(0)
         return self._last_tried

@@ -11,13 +11,13 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import monotonic_ns
 from typing import Any, TypeVar
 
+from clients.reference.common.earliest import earliest
 from clients.reference.consumer.calls import Call, Wait
 from clients.reference.consumer.consumer import ConsumerCore
 from clients.reference.consumer.errors import ConcurrentModificationError
-from clients.reference.transport.io_thread import LONGEST_WAIT_S, now_ms
+from clients.reference.transport.io_thread import now_ms, seconds_until
 from clients.reference.transport.selector import SocketSelector
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ class ConsumerDriver(threading.Thread):
         self._user: int | None = None
         self._depth = 0
         self._is_over = False
-        self.failure: Exception | None = None
+        self._is_woken = False
 
     # One thread at a time (CSM-API-03)
 
@@ -69,7 +69,10 @@ class ConsumerDriver(threading.Thread):
             return call()
 
     def run_call(self, call: Call[T]) -> T:
-        """Run a call of the core to its end, and return its result or raise its exception."""
+        """Run a call of the core to its end, and return its result or raise its exception.
+
+        Ctrl-C during a wait is raised in the call, which leaves the consumer in order before it ends.
+        """
         with self.used():
             value: Any = None
             error: BaseException | None = None
@@ -85,7 +88,10 @@ class ConsumerDriver(threading.Thread):
                         return result
                     value = error = None
                     if isinstance(step, Wait):
-                        value = self._wait(step.until_ms)
+                        try:
+                            value = self._wait(step.until_ms)
+                        except BaseException as raised:
+                            error = raised
                         continue
                 try:
                     value = step.call()
@@ -96,16 +102,21 @@ class ConsumerDriver(threading.Thread):
         """Run rounds and wait for sockets, until one has brought something or ``until_ms`` is reached."""
         before = self._core.progress
         due_ms = self._core.run_once(now_ms())
-        if self._core.progress != before:
+        if self._core.progress != before or self._is_woken:
+            self._is_woken = False
             return now_ms()
-        times = [time for time in (until_ms, due_ms) if time is not None]
-        self._selector.wait(_seconds_until(min(times, default=None)))
+        self._selector.wait(seconds_until(earliest(until_ms, due_ms)))
         moment_ms = now_ms()
         self._core.run_once(moment_ms)
         return moment_ms
 
     def wake(self) -> None:
-        """End a wait for sockets. May be called from any thread."""
+        """End a wait, the current or the next one. May be called from any thread.
+
+        The flag is for a round between the call's last look at its wakeup and the selector's wait: it empties the
+        selector's own queue of wakeups.
+        """
+        self._is_woken = True
         self._selector.wakeup()
 
     # The background thread
@@ -115,15 +126,14 @@ class ConsumerDriver(threading.Thread):
         due_ms: int | None = None
         with self._turn:
             while not self._is_over:
-                self._turn.wait(min(self._longest_s, _seconds_until(due_ms) or self._longest_s))
+                self._turn.wait(min(self._longest_s, seconds_until(due_ms) or self._longest_s))
                 if self._is_over:
                     return
                 try:
                     self._selector.wait(0)
                     due_ms = self._core.run_once(now_ms())
-                except Exception as raised:
+                except Exception:
                     logger.exception("%s failed", self.name)
-                    self.failure = raised
                     return
 
     def end(self) -> None:
@@ -134,9 +144,3 @@ class ConsumerDriver(threading.Thread):
         if threading.current_thread() is not self:
             self.join()
         self._selector.close_all()
-
-
-def _seconds_until(deadline_ms: int | None) -> float | None:
-    if deadline_ms is None:
-        return None
-    return min(max(deadline_ms * 1_000_000 - monotonic_ns(), 0) / 1e9, LONGEST_WAIT_S)

@@ -85,7 +85,7 @@ class IoThread(threading.Thread):
                     self._news.notify_all()
                 self._publish()
                 if not self._core.is_closed:
-                    self._selector.wait(_seconds_until(deadline_ms))
+                    self._selector.wait(seconds_until(deadline_ms))
         except Exception:
             logger.exception("%s failed", self.name)
             with self._news:
@@ -110,7 +110,8 @@ class IoThread(threading.Thread):
         self._waiting.run_done()
 
 
-def _seconds_until(deadline_ms: int | None) -> float | None:
+def seconds_until(deadline_ms: int | None) -> float | None:
+    """Return the time until a deadline of the core, at most LONGEST_WAIT_S. None if there is no deadline."""
     if deadline_ms is None:
         return None
     return min(max(deadline_ms * 1_000_000 - monotonic_ns(), 0) / 1e9, LONGEST_WAIT_S)

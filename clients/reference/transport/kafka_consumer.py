@@ -1,4 +1,4 @@
-"""KafkaConsumer: the consumer's core on real sockets, with Java's methods and settings.
+"""KafkaConsumer: the consumer's core on real sockets, with Java's methods and settings, but without metrics.
 
 One thread at a time uses it. ``wakeup`` may be called from any thread.
 """
@@ -47,6 +47,9 @@ class KafkaConsumer:
     from the thread that uses the consumer and from its background thread, and must be fast. ``seed`` makes backoffs
     repeatable. ``memory_pool`` limits the memory of responses that are being received, without a limit by default, as
     in Java.
+
+    ``metrics()`` is missing. A reporter of metric.reporters is configured, told the cluster's id, and closed, but not
+    initialized, and metrics.num.samples and metrics.sample.window.ms have no effect.
 
     A limit ``timeout_s`` of None is default.api.timeout.ms. At its end a call raises the consumer's TimeoutError.
     Every method but ``wakeup`` raises ConcurrentModificationError if another thread is in the consumer, and

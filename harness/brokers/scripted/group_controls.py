@@ -39,7 +39,7 @@ class GroupControls(LogControls):
 
     def commit(self, group_id: str, topic: str, partition: int, offset: int) -> None:
         """Commit an offset for a group, as an administrator does."""
-        committed = Committed(offset, -1, "", self._state.wall_ms_at_zero)
+        committed = Committed(offset, -1, "", self._state.now_ms)
         self._state.groups.offsets.commit(group_id, (topic, partition), committed)
 
     def set_unstable(self, group_id: str, partitions: Iterable[tuple[str, int]]) -> None:

@@ -13,6 +13,7 @@ from uuid import UUID
 from kio.schema.errors import ErrorCode
 
 from harness.brokers.scripted.agenda import AT_ONCE, Agenda
+from harness.brokers.scripted.answer import NS_PER_MS
 from harness.brokers.scripted.fetch_sessions import FetchSessions
 from harness.brokers.scripted.groups.coordinator import GroupCoordinator
 from harness.brokers.scripted.partition_log import PartitionLog
@@ -132,6 +133,11 @@ class ClusterState:
         self._is_stirred = False
         self.groups = GroupCoordinator(self)
         self.cluster_id = f"scripted-{dice.between(0, 2**32 - 1):08x}"
+
+    @property
+    def now_ms(self) -> int:
+        """The brokers' wall clock at the last event or request."""
+        return self.wall_ms_at_zero + self.agenda.now_ns // NS_PER_MS
 
     def changed(self) -> None:
         """Invalidate cached responses after a change of the cluster."""

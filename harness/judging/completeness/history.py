@@ -64,9 +64,8 @@ def numbered(evidence: Evidence) -> Reason | None:
         )
     left_out = 0
     for position, (before, after) in enumerate(pairwise(history), 1):
-        step = after.seq - before.seq
-        if isinstance(after, HarnessEvent) or isinstance(before, HarnessEvent):
-            continue
+        # An event of the harness about a process has the number that the next event of the process will have.
+        step = after.seq - before.seq + isinstance(before, HarnessEvent)
         if step == 0 and isinstance(after, OpComplete) and after.is_unnumbered:
             continue
         if not 1 <= step <= 1 + evidence.record.left_out - left_out:

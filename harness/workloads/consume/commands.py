@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from harness.model.consumer_contract import Assign, ConsumerCommand, Position, Subscribe
+from harness.model.consumer_contract import Assign, Position, Subscribe
 from harness.model.spec import TrialSpec
 from harness.model.verdicts import Guarantee
 from harness.model.written import Written
@@ -37,7 +37,7 @@ def members(spec: TrialSpec) -> tuple[str, ...]:
     return tuple(f"m{number}" for number in range(1, spec.workload.params.get("members", 1) + 1))
 
 
-def begin(spec: TrialSpec, topic: str) -> ConsumerCommand:
+def begin(spec: TrialSpec, topic: str) -> Subscribe | Assign:
     """Return the first command of every member: to subscribe, or to assign itself all partitions."""
     commit = "auto" if spec.config.get(AUTO) else COMMITS[spec.guarantee]
     params = spec.workload.params

@@ -33,6 +33,11 @@ class Life:
         until_ns = self.end_ns if self.closing_ns is None else self.closing_ns
         return self.begin_ns <= span.begin_ns and span.end_ns <= until_ns
 
+    def after_work(self, span: Span) -> Span:
+        """Return the part of a period that follows the turn with which it began. It may be empty."""
+        busy_ns = max((turn.end_ns for turn in self.turns if turn.begin_ns <= span.begin_ns), default=0)
+        return Span(min(max(span.begin_ns, busy_ns), span.end_ns), span.end_ns)
+
 
 @view
 def lives(evidence: Evidence) -> dict[str, Life]:

@@ -3,10 +3,14 @@
 An ownership begins with ``partitions_assigned`` and ends with ``partitions_revoked`` or ``partitions_lost``, with the
 end of the process, or with the trial. Without a subscription there is no listener: the first record of a partition
 begins an ownership, and only the end of the process ends it.
+
+A record belongs to the ownership and the position of the time at which it was taken. A client that works on several
+turns at once may report it when the listener has been called, or the application has sought, in the meantime.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 
 from harness.model.consumer_contract import (
@@ -21,14 +25,15 @@ from harness.model.evidence import Evidence, view
 from harness.model.harness_events import MemberKilled
 from harness.workloads.consume.accounting import Delivery
 
-_SEEKS = ("seek", "assign", "subscribe", "unsubscribe")
+#: Calls that set positions. A new subscription is followed by assignments, and sets none itself.
+_SEEKS = ("seek", "assign", "unsubscribe")
 
 
 @dataclass
 class Ownership:
     """One process's ownership of one partition. ``end_ns`` is None if the trial's history ends before it.
 
-    ``runs`` are its deliveries, split where the application sought another position.
+    ``runs`` are its deliveries, split by when they were taken at ``sought_ns``: when the application had sought.
     """
 
     process: str
@@ -37,6 +42,7 @@ class Ownership:
     end_ns: int | None = None
     generation: int = -1
     is_declared: bool = True
+    sought_ns: list[int] = field(default_factory=list)
     runs: list[list[Delivery]] = field(default_factory=lambda: [[]])
 
 
@@ -62,6 +68,7 @@ def ownerships(evidence: Evidence) -> list[Ownership]:
             case OpComplete() if event.op in _SEEKS:
                 for (owner, _), each in now.items():
                     if owner == process:
+                        each.sought_ns.append(event.mono_ns)
                         each.runs.append([])
             case MemberKilled() | ShutdownComplete():
                 for owner, partition in [key for key in now if key[0] == process]:
@@ -84,7 +91,9 @@ def _deliver(
             mine = Ownership(process, part.partition, event.polled_ns, is_declared=False)
             now[process, part.partition] = mine
             found.append(mine)
-        mine.runs[-1] += [
+        if event.polled_ns < mine.begin_ns:
+            continue  # taken under an ownership that has ended
+        mine.runs[bisect_right(mine.sought_ns, event.polled_ns)] += [
             Delivery(process, part.partition, offset, value, event.polled_ns, event.mono_ns)
             for offset, value in zip(part.offsets, part.values, strict=True)
         ]

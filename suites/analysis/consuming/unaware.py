@@ -11,13 +11,12 @@ from collections.abc import Iterator
 
 from harness.judging.availability import Span
 from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow
 from harness.model.units import NS_PER_MS
+from harness.plugins.registry import fault
 from suites.analysis.consuming.lives import lives
 from suites.analysis.consuming.timing import MAX_POLL, SESSION, notice_ns, removal_ns, setting_ms
 from suites.analysis.excuses import grants
-
-#: Faults on one member's process. All other kinds act on the network or the brokers.
-ON_MEMBERS = "member_", "slow_processing"
 
 
 def excused(evidence: Evidence, process: str, taken_ns: int, at_ns: int) -> bool:
@@ -49,7 +48,11 @@ def late_polls(evidence: Evidence, process: str) -> Iterator[Span]:
 
 @grants("coordinator-out-of-reach")
 def cuts(evidence: Evidence) -> Iterator[Span]:
-    """Yield when a fault acted on the network or the brokers."""
+    """Yield when a fault acted on the network or the brokers, and not on a member's process or application."""
     for row in evidence.faults:
-        if row.effective_ns is not None and not row.spec.kind.startswith(ON_MEMBERS):
+        if row.effective_ns is not None and not _is_on_members(row):
             yield Span(*row.effective_ns)
+
+
+def _is_on_members(row: FaultRow) -> bool:
+    return getattr(fault(row.spec.kind), "of_members", False)

@@ -96,7 +96,7 @@ CHECK = Check(
     requirements=(Requirement("CSM-API-05", Level.SHOULD, arises=_arises),),
     guarantees=BY_COMMITS,
     requires=frozenset({"history"}),
-    killed_mutant="",
+    killed_mutant="closes_after_its_limit",
     run=run,
     workloads=frozenset({"consume"}),
 )

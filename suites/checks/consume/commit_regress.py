@@ -2,8 +2,8 @@
 
 ## What it does
 
-Compares the successful commits that one process made for one partition while it owned it, in the order of their calls:
-their offsets must not fall.
+Compares the successful commits that one process made for one partition while it owned it: their offsets must not fall,
+neither in the order of the calls nor in that of the successes.
 
 ## Why it is bad
 
@@ -15,7 +15,8 @@ whose commit had succeeded.
 - **at-least-once, at-most-once**: a difference. Nothing is lost, and Java's positions only rise while a partition is
   owned.
 
-Not judged: commits after the application has sought a position, and commits of two ownerships.
+Not judged: commits after the application has sought a position, or while a fault may have made positions out of range,
+commits of two ownerships, and the order of successes within a second of each other.
 
 ## What it needs
 
@@ -30,7 +31,7 @@ does this, and Java does not repeat them for that reason.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from harness.model.anomaly import Anomaly, Sample
 from harness.model.evidence import Evidence
@@ -39,6 +40,9 @@ from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
 from suites.analysis.consuming.commits import Commit, commits
 from suites.analysis.consuming.ownership import ownerships
+from suites.analysis.consuming.resets import may_reset
+from suites.analysis.consuming.timing import SLACK_NS
+from suites.analysis.excuses import grants
 from suites.analysis.promises import BY_COMMITS
 
 REGRESS = Anomaly(
@@ -49,7 +53,7 @@ REGRESS = Anomaly(
 
 
 def steps(evidence: Evidence) -> Iterator[tuple[Commit, Commit]]:
-    """Yield each two successive successful commits that one owner called for a partition, unless it has sought."""
+    """Yield each two successful commits of one owner of which one follows the other, unless it has sought."""
     for each in ownerships(evidence):
         if len(each.runs) > 1:
             continue
@@ -60,6 +64,18 @@ def steps(evidence: Evidence) -> Iterator[tuple[Commit, Commit]]:
             if each.end_ns is None or made.invoke_ns <= each.end_ns
         ]
         yield from pairwise(mine)
+        yield from _overtaken(mine)
+
+
+@grants("reported-late")
+def _overtaken(mine: list[Commit]) -> Iterator[tuple[Commit, Commit]]:
+    """Yield each commit that succeeded more than a second before one that was called earlier, and that one."""
+    for number, late in enumerate(mine, start=1):
+        for other in islice(mine, number, None):
+            if other.invoke_ns + SLACK_NS >= late.complete_ns:
+                break
+            if other.complete_ns + SLACK_NS < late.complete_ns:
+                yield other, late
 
 
 def run(evidence: Evidence) -> list[Finding]:
@@ -72,7 +88,7 @@ def run(evidence: Evidence) -> list[Finding]:
             "before": before.offset,
         }
         for before, after in steps(evidence)
-        if after.offset < before.offset
+        if after.offset < before.offset and not may_reset(evidence, after.invoke_ns)
     ]
     return [REGRESS.found(len(fallen), fallen)] if fallen else []
 
@@ -86,8 +102,8 @@ CHECK = Check(
     summary="Commits of smaller offsets than the same owner had committed before.",
     requirements=(Requirement("CSM-OFC-06", Level.MUST, arises=_arises),),
     guarantees=BY_COMMITS,
-    requires=frozenset({"history"}),
-    killed_mutant="",
+    requires=frozenset({"history", "faults"}),
+    killed_mutant="repeats_failed_async_commits",
     run=run,
     workloads=frozenset({"consume"}),
 )

@@ -90,7 +90,7 @@ CHECK = Check(
     requirements=(Requirement("CSM-OFC-03", Level.MUST, arises=_arises),),
     guarantees=BY_COMMITS,
     requires=frozenset({"history"}),
-    killed_mutant="",
+    killed_mutant="reads_what_was_revoked",
     run=run,
     workloads=frozenset({"consume"}),
 )

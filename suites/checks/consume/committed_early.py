@@ -3,7 +3,7 @@
 ## What it does
 
 Compares each successful commit of a member that commits after processing with what its process had been given and
-had processed by then.
+had processed by then, and the offsets that the coordinator has after the trial with what any member had processed.
 
 ## Why it is bad
 
@@ -12,12 +12,14 @@ processed and what it has committed are never delivered again.
 
 ## How it is judged per guarantee
 
-- **at-least-once**: forbidden for commits of the application. Automatic commits are not judged here.
+- **at-least-once**: forbidden for commits of the application. Automatic commits are not judged here, and neither is
+  what the coordinator has after them, or for topics that were created again.
 - **at-most-once**: not judged; such a member commits before it processes, on purpose.
 
 ## What it needs
 
-The members' histories.
+The members' histories, and the offsets that the coordinator stores after the trial: an application reports which
+offset it asked its client to commit, and the client may have sent another one.
 
 ## References
 
@@ -30,22 +32,58 @@ from collections.abc import Iterator
 
 from harness.model.anomaly import Anomaly, Sample
 from harness.model.consumer_contract import OffsetsCommitted, Position, RecordsConsumed
-from harness.model.evidence import Evidence
+from harness.model.evidence import Evidence, view
 from harness.model.rows import Finding
 from harness.model.verdicts import Guarantee, Level
 from harness.plugins.check import Check, Requirement
+from harness.workloads.consume.accounting import deliveries
+from suites.analysis.consuming.commits import commits, finally_stored
+from suites.analysis.recreated import recreations
 
 EARLY = Anomaly("committed-early", "{count:commit} of an offset beyond what its member had processed")
+STORED = Anomaly(
+    "stored-early",
+    "{count:partition} whose stored offset is beyond what the members had processed and committed",
+)
 
 
 def run(evidence: Evidence) -> list[Finding]:
-    """Return at most one finding, which counts partitions of commits."""
+    """Return at most two findings, which count partitions of commits, and partitions."""
     early: list[Sample] = [
         {"member": member, "partition": at.partition, "offset": at.offset, "processed": processed}
         for member, at, processed in _commits(evidence)
         if at.offset > processed
     ]
-    return [EARLY.found(len(early), early)] if early else []
+    stored: list[Sample] = [
+        {"partition": partition, "offset": offset, "processed": processed}
+        for partition, (offset, processed) in sorted(justified(evidence).items())
+        if offset > processed
+    ]
+    found = [EARLY.found(len(early), early)] if early else []
+    return [*found, STORED.found(len(stored), stored)] if stored else found
+
+
+@view
+def justified(evidence: Evidence) -> dict[int, tuple[int, int]]:
+    """Return partition -> the offset that the coordinator has after the trial, and the largest that it should have.
+
+    Empty if the coordinator was not asked, or if clients committed on their own.
+    """
+    stored = finally_stored(evidence)
+    made = commits(evidence)
+    is_automatic = bool(evidence.record.spec.config.get("enable.auto.commit")) or any(
+        each.how == "auto" for of in made.values() for each in of
+    )
+    if stored is None or is_automatic or recreations(evidence):
+        return {}
+    ends: dict[int, int] = {}
+    for got in deliveries(evidence):
+        ends[got.partition] = max(ends.get(got.partition, 0), got.offset + 1)
+    asked = {partition: max(each.offset for each in of) for partition, of in made.items()}
+    return {
+        partition: (offset, max(ends.get(partition, 0), asked.get(partition, 0)))
+        for partition, offset in stored.items()
+    }
 
 
 def _commits(evidence: Evidence) -> Iterator[tuple[str, Position, int]]:
@@ -83,7 +121,7 @@ CHECK = Check(
     requirements=(Requirement("CSM-OFC-06", Level.MUST, arises=_arises),),
     guarantees=frozenset({Guarantee.AT_LEAST_ONCE}),
     requires=frozenset({"history"}),
-    killed_mutant="",
+    killed_mutant="commits_one_too_far",
     run=run,
     workloads=frozenset({"consume"}),
 )

@@ -15,7 +15,8 @@ else if they come in another order, twice, or not at all.
 - **at-least-once, at-most-once**: forbidden. Redelivery belongs to a new owner, or to a position that the application
   has sought; within one ownership there is no reason for it.
 
-Between two ownerships anything may be repeated (see ``redelivered``).
+Between two ownerships anything may be repeated (see ``redelivered``). If a fault made positions out of range, an owner
+may begin again with the first record of the log, or leave some out if auto.offset.reset is not earliest.
 
 ## What it needs
 
@@ -42,6 +43,7 @@ from harness.plugins.check import Check, Requirement
 from harness.workloads.consume import accounting
 from harness.workloads.consume.accounting import Delivery
 from suites.analysis.consuming.ownership import ownerships
+from suites.analysis.consuming.resets import may_begin_again, may_pass_over
 
 BACKWARDS = Anomaly(
     "delivered-again-or-backwards",
@@ -56,10 +58,15 @@ def run(evidence: Evidence) -> list[Finding]:
     for partition, offset in sorted(accounting.items(evidence)):
         stored[partition].append(offset)
     steps = list(_steps(evidence))
-    backwards = [_sample(after) for before, after in steps if after.offset <= before.offset]
+    backwards = [
+        _sample(after)
+        for before, after in steps
+        if after.offset <= before.offset and not may_begin_again(evidence, after)
+    ]
     gaps: list[Sample] = [
         {"member": after.member, "partition": after.partition, "offset": offset}
         for before, after in steps
+        if not may_pass_over(evidence, after)
         for offset in _between(stored[after.partition], before.offset, after.offset)
     ]
     found = []
@@ -73,8 +80,7 @@ def run(evidence: Evidence) -> list[Finding]:
 def _steps(evidence: Evidence) -> Iterator[tuple[Delivery, Delivery]]:
     for each in ownerships(evidence):
         for run_ in each.runs:
-            # Records that were taken before the listener's call may belong to an earlier ownership.
-            yield from pairwise(got for got in run_ if got.polled_ns >= each.begin_ns)
+            yield from pairwise(run_)
 
 
 def _between(offsets: list[int], low: int, high: int) -> list[int]:
@@ -94,7 +100,7 @@ CHECK = Check(
     summary="Records that one owner of a partition was given in another order, again, or with a gap.",
     requirements=(Requirement("CSM-FET-02", Level.MUST, arises=_pairs),),
     guarantees=frozenset({Guarantee.AT_LEAST_ONCE, Guarantee.AT_MOST_ONCE}),
-    requires=frozenset({"history", "log"}),
+    requires=frozenset({"history", "log", "faults"}),
     killed_mutant="drops_last_record_of_poll",
     run=run,
     workloads=frozenset({"consume"}),

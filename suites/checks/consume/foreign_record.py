@@ -75,7 +75,7 @@ CHECK = Check(
     requirements=(Requirement("CSM-FET-02", Level.MUST, arises=_arises),),
     guarantees=BY_COMMITS,
     requires=frozenset({"history", "log"}),
-    killed_mutant="",
+    killed_mutant="reuses_value_buffer",
     run=run,
     workloads=frozenset({"consume"}),
 )

@@ -71,7 +71,7 @@ CHECK = Check(
     requirements=(Requirement("CSM-OFC-06", Level.MUST, arises=_arises),),
     guarantees=BY_COMMITS,
     requires=frozenset({"history"}),
-    killed_mutant="",
+    killed_mutant="spares_commits",
     run=run,
     workloads=frozenset({"consume"}),
 )

@@ -91,7 +91,7 @@ CHECK = Check(
     requirements=(Requirement("CSM-FET-03", Level.MUST, arises=_arises),),
     guarantees=BY_COMMITS,
     requires=frozenset({"history"}),
-    killed_mutant="",
+    killed_mutant="reads_what_was_revoked",
     run=run,
     workloads=frozenset({"consume"}),
 )

@@ -106,7 +106,7 @@ CHECK = Check(
     requirements=(Requirement("CSM-GRP-14", Level.MUST, arises=_arises),),
     guarantees=BY_COMMITS,
     requires=frozenset({"history", "faults"}),
-    killed_mutant="",
+    killed_mutant="leader_forgets_partition",
     run=run,
     workloads=frozenset({"consume"}),
 )

@@ -16,7 +16,8 @@ done. With at-most-once processing the record's effect happens twice, which the 
   again.
 - **at-least-once**: a difference. At-least-once allows repetition, and Java repeats only what was not committed.
 
-Not judged: positions that the application sought, and topics that were created again.
+Not judged: positions that the application sought, or that a fault made out of range, and topics that were created
+again.
 
 ## What it needs
 
@@ -32,6 +33,7 @@ rebalances.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from harness.model.anomaly import Anomaly, Sample
 from harness.model.evidence import Evidence
@@ -41,6 +43,7 @@ from harness.plugins.check import Check, Requirement
 from harness.workloads.consume.accounting import Delivery
 from suites.analysis.consuming.commits import commits, stored_at_least
 from suites.analysis.consuming.ownership import Ownership, ownerships
+from suites.analysis.consuming.resets import may_begin_again
 from suites.analysis.promises import BY_COMMITS
 from suites.analysis.recreated import recreations
 
@@ -56,14 +59,14 @@ REDELIVERED = Anomaly(
 
 
 def begun(evidence: Evidence) -> Iterator[tuple[Ownership, int, list[Delivery]]]:
-    """Yield each assignment, the offset that was stored by then, and what was delivered before any seek."""
+    """Yield each assignment, the offset that was stored by then, and what was delivered before any seek or reset."""
     if recreations(evidence):
         return
     for each in ownerships(evidence):
         if not each.is_declared:
             continue
         stored = stored_at_least(commits(evidence).get(each.partition, ()), each.begin_ns)
-        yield each, stored, [got for got in each.runs[0] if got.polled_ns >= each.begin_ns]
+        yield each, stored, list(takewhile(lambda got: not may_begin_again(evidence, got), each.runs[0]))
 
 
 def run(evidence: Evidence) -> list[Finding]:
@@ -93,8 +96,8 @@ CHECK = Check(
         Requirement("CSM-FET-11", Level.SHOULD, arises=_arises),
     ),
     guarantees=BY_COMMITS,
-    requires=frozenset({"history"}),
-    killed_mutant="",
+    requires=frozenset({"history", "faults"}),
+    killed_mutant="begins_at_the_start_of_the_log",
     run=run,
     workloads=frozenset({"consume"}),
 )

@@ -14,7 +14,8 @@ The group will never read these records again. To the application they are lost,
 - **at-least-once**: forbidden. One is enough.
 - **at-most-once**: not judged; a member that commits before it processes may skip what it was about to process.
 
-A record that the group has not reached is not skipped (see ``undelivered``).
+A record that the group has not reached is not skipped (see ``undelivered``). With an auto.offset.reset other than
+earliest, a group may begin behind records: those before its first commit of the partition are not judged.
 
 ## What it needs
 
@@ -36,6 +37,7 @@ from harness.model.verdicts import Guarantee, Level
 from harness.plugins.check import Check, Requirement
 from harness.workloads.consume import accounting
 from suites.analysis.consuming.passed import passed
+from suites.analysis.consuming.promised import is_promised
 
 SKIPPED = Anomaly("skipped", "{count:record} of the log passed over without being delivered to any member")
 
@@ -43,7 +45,11 @@ SKIPPED = Anomaly("skipped", "{count:record} of the log passed over without bein
 def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding, which counts the records."""
     ends = passed(evidence)
-    skipped = [place for place in accounting.missed(evidence) if place[1] < ends.get(place[0], 0)]
+    skipped = [
+        place
+        for place in accounting.missed(evidence)
+        if place[1] < ends.get(place[0], 0) and is_promised(evidence, place)
+    ]
     return [SKIPPED.found(len(skipped), _samples(skipped))] if skipped else []
 
 

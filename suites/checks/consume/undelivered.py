@@ -14,13 +14,15 @@ become an outage that no error reports.
 
 - **at-least-once, at-most-once**: forbidden. The bound is the largest of the members' own timeouts (session.timeout.ms,
   max.poll.interval.ms, request.timeout.ms, metadata.max.age.ms, backoffs and others) plus ten seconds, plus the work on
-  one poll. A timeout that the client could not be given counts as thirty seconds.
+  one poll. A timeout that the client could not be given counts as thirty seconds. The turn in which a member is when
+  the network has healed does not count.
 
 ## What it needs
 
 The members' histories, and every partition read to its end. The time begins when the network has healed. Stalls of a
 member's process, a broker or the harness are subtracted; if the rest is below the bound, the trial is inconclusive.
-A process that a fault has stopped does not stall. Records that the group passed do not wait (see ``skipped``).
+A process that a fault has stopped does not stall. Records that the group passed do not wait (see ``skipped``),
+nor do those that it need not deliver by its auto.offset.reset.
 
 ## References
 
@@ -42,6 +44,7 @@ from harness.plugins.check import Check, Inconclusive, Requirement
 from harness.workloads.consume import accounting
 from suites.analysis.consuming.lives import lives
 from suites.analysis.consuming.passed import passed
+from suites.analysis.consuming.promised import is_promised
 from suites.analysis.consuming.timing import idle_bound_ms
 from suites.analysis.disturbance import (
     BROKER_STALLED,
@@ -80,19 +83,24 @@ def waits(evidence: Evidence) -> dict[tuple[int, int], Span]:
             for place in zip(event.partitions, event.offsets, strict=True):
                 is_reached = place not in first and place[1] < ends.get(place[0], 0)
                 wait = Span(max(event.mono_ns, begin_ns), min(first.get(place, end_ns), end_ns))
-                if place in known and not is_reached and wait.begin_ns < wait.end_ns:
+                waits_for_group = place in known and not is_reached and is_promised(evidence, place)
+                if waits_for_group and wait.begin_ns < wait.end_ns:
                     found[place] = wait
     return found
 
 
 @view
 def longest(evidence: Evidence) -> Span | None:
-    """Return the longest time without a delivery in which records waited and a member lived throughout."""
+    """Return the longest time without a delivery in which records waited and a member lived throughout.
+
+    It begins when that member has ended the turn in which it was.
+    """
     polled = {each.polled_ns for each in accounting.deliveries(evidence)}
     spans = [
-        span
+        life.after_work(span)
         for span in gaps(waits(evidence).values(), polled)
-        if any(life.covers(span) for life in lives(evidence).values())
+        for life in lives(evidence).values()
+        if life.covers(span)
     ]
     return max(spans, key=lambda span: span.length_ms, default=None)
 
@@ -133,7 +141,7 @@ CHECK = Check(
     requirements=(Requirement("E2E-LIV-01", Level.MUST, arises=_arises),),
     guarantees=BY_COMMITS,
     requires=frozenset({"history", "log", "faults"}),
-    killed_mutant="",
+    killed_mutant="awaits_failed_fetches",
     run=run,
     workloads=frozenset({"consume"}),
 )

@@ -14,6 +14,7 @@ from suites.analysis.consuming.lives import lives
 from suites.analysis.consuming.ownership import ownerships
 from suites.analysis.consuming.timing import SLACK_NS
 from suites.checks.consume.commit_regress import steps
+from suites.checks.consume.committed_early import justified
 from suites.checks.consume.lost_commit import expected
 from suites.perturbations.consuming.deliveries import ALO, CONSUME, HISTORY, MORE_NS
 from suites.perturbations.consuming.edits import commit, with_added, with_stored
@@ -42,6 +43,15 @@ def _too_far(evidence: Evidence, spot: Spot) -> Evidence:
     return with_added(evidence, commit(evidence, process, partition, beyond, at_ns + 1))
 
 
+def _with_stored(evidence: Evidence) -> Sequence[int]:
+    return sorted(justified(evidence))
+
+
+def _stored_too_far(evidence: Evidence, partition: int) -> Evidence:
+    _, most = justified(evidence)[partition]
+    return with_stored(evidence, partition, most + 1)
+
+
 def _followed(evidence: Evidence) -> Sequence[Spot]:
     """Return process, partition, offset and end of commits that the same owner followed by another, later."""
     return [
@@ -54,6 +64,28 @@ def _followed(evidence: Evidence) -> Sequence[Spot]:
 def _set_back(evidence: Evidence, spot: Spot) -> Evidence:
     process, partition, offset, at_ns = spot
     return with_added(evidence, commit(evidence, process, partition, offset - 1, at_ns + 1))
+
+
+def _before_larger(evidence: Evidence) -> Sequence[tuple[str, int, int, int, int]]:
+    """Return process, partition and offset of commits, and begin and end of a larger one that the owner made next."""
+    return [
+        (before.member, before.partition, before.offset, after.invoke_ns, after.complete_ns)
+        for before, after in steps(evidence)
+        if before.offset < after.offset and after.invoke_ns > before.complete_ns + 2 * NS_PER_MS
+        if after.complete_ns + SLACK_NS + MORE_NS < _closing_ns(evidence, after.member)
+    ]
+
+
+def _closing_ns(evidence: Evidence, process: str) -> int:
+    life = lives(evidence)[process]
+    return life.closing_ns or life.end_ns
+
+
+def _repeated_late(evidence: Evidence, spot: tuple[str, int, int, int, int]) -> Evidence:
+    process, partition, offset, begin_ns, end_ns = spot
+    called_ns = begin_ns - NS_PER_MS
+    took_ns = end_ns + SLACK_NS + MORE_NS - called_ns
+    return with_added(evidence, commit(evidence, process, partition, offset, called_ns, took_ns=took_ns))
 
 
 def _partitions(evidence: Evidence) -> Sequence[int]:
@@ -127,6 +159,17 @@ PERTURBATIONS = (
         CONSUME,
     ),
     Perturbation(
+        "stored-beyond-processed",
+        HISTORY,
+        "has the coordinator store the offset after the one that was to be committed",
+        ("stored-early",),
+        _with_stored,
+        _stored_too_far,
+        Verdict.FAIL,
+        ALO,
+        CONSUME,
+    ),
+    Perturbation(
         "commit-not-stored",
         HISTORY,
         "reports a commit as successful that the coordinator does not have",
@@ -153,6 +196,16 @@ PERTURBATIONS = (
         ("commit-regress",),
         _followed,
         _set_back,
+        Verdict.DIFFERS,
+        workloads=CONSUME,
+    ),
+    Perturbation(
+        "commit-repeated-late",
+        HISTORY,
+        "repeats a commit until it succeeds, more than a second after a later one of a larger offset",
+        ("commit-regress",),
+        _before_larger,
+        _repeated_late,
         Verdict.DIFFERS,
         workloads=CONSUME,
     ),

@@ -13,13 +13,17 @@ from harness.model.evidence import Evidence
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Guarantee, Verdict
 from harness.plugins.perturbation import Perturbation
+from harness.wire.apis import Api
 from harness.workloads.consume import accounting
 from suites.analysis.consuming.declared import declared
 from suites.analysis.consuming.lives import lives
 from suites.analysis.consuming.ownership import ownerships
+from suites.analysis.consuming.promised import RESET, is_promised
+from suites.analysis.consuming.resets import OUT_OF_RANGE
 from suites.analysis.consuming.timing import SLACK_NS
 from suites.checks.consume.redelivered import begun
-from suites.perturbations.consuming.edits import delivery, nap, with_added, with_changed
+from suites.perturbations.consuming.edits import delivery, nap, with_added, with_changed, with_fault
+from suites.perturbations.edits import with_spec
 from suites.perturbations.perturbation import channels
 
 HISTORY = channels("history")
@@ -55,6 +59,23 @@ def _again(evidence: Evidence) -> Sequence[tuple[str, int, int, int]]:
 def _delivered_again(evidence: Evidence, place: tuple[str, int, int, int]) -> Evidence:
     process, partition, offset, at_ns = place
     return with_added(evidence, delivery(evidence, process, partition, offset, at_ns + 1, 0))
+
+
+def _began_again(evidence: Evidence) -> Sequence[tuple[int, str, int]]:
+    """Return partition, process and moment of the last record of each ownership, beyond the log's first."""
+    return [
+        (partition, process, at_ns)
+        for process, partition, offset, at_ns in _again(evidence)
+        if offset > 0 and (partition, 0) in accounting.items(evidence)
+    ]
+
+
+def _again_before_the_fault(evidence: Evidence, place: tuple[int, str, int]) -> Evidence:
+    """The owner begins again with the log's first record, and only later a fault answers that it is out of range."""
+    partition, process, at_ns = place
+    params = {"api": int(Api.FETCH), "code": OUT_OF_RANGE, "count": 1}
+    later = with_fault(evidence, "error_response", at_ns + MORE_NS, MORE_NS, params)
+    return with_added(later, delivery(evidence, process, partition, 0, at_ns + 1, 0))
 
 
 def once(evidence: Evidence) -> Sequence[tuple[int, int]]:
@@ -99,6 +120,20 @@ def _with_parts(evidence: Evidence, place: tuple[int, int], value: str | None) -
 
 def _left_out(evidence: Evidence, place: tuple[int, int]) -> Evidence:
     return _with_parts(evidence, place, None)
+
+
+def _behind_commit(evidence: Evidence) -> Sequence[tuple[int, int]]:
+    """Return the records of :func:`once` at or after the first commit of their partition."""
+    later = _begins_at_end(evidence)
+    return [place for place in once(evidence) if is_promised(later, place)]
+
+
+def _begins_at_end(evidence: Evidence) -> Evidence:
+    return with_spec(evidence, config={**evidence.record.spec.config, RESET: "latest"})
+
+
+def _left_out_after_commit(evidence: Evidence, place: tuple[int, int]) -> Evidence:
+    return _left_out(_begins_at_end(evidence), place)
 
 
 def neighbours_value(evidence: Evidence, place: tuple[int, int]) -> Evidence:
@@ -170,6 +205,16 @@ PERTURBATIONS = (
         workloads=CONSUME,
     ),
     Perturbation(
+        "began-again-before-out-of-range",
+        channels("history", "faults"),
+        "begins again with the log's first record, before a fault makes its position out of range",
+        ("delivered-again-or-backwards",),
+        _began_again,
+        _again_before_the_fault,
+        Verdict.FAIL,
+        workloads=CONSUME,
+    ),
+    Perturbation(
         "record-passed-over",
         HISTORY,
         "leaves out a record between two others",
@@ -178,6 +223,17 @@ PERTURBATIONS = (
         _left_out,
         Verdict.FAIL,
         workloads=CONSUME,
+    ),
+    Perturbation(
+        "record-passed-over-after-a-commit",
+        channels("history", "record"),
+        "leaves out a record after its group's first commit, although the group may begin at the log's end",
+        ("skipped",),
+        _behind_commit,
+        _left_out_after_commit,
+        Verdict.FAIL,
+        ALO,
+        CONSUME,
     ),
     Perturbation(
         "neighbours-record-delivered",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from msgspec.structs import replace as changed
 
@@ -12,24 +13,29 @@ from harness.model.consumer_contract import Consumed, OffsetsCommitted, Place, P
 from harness.model.contract import AnyEvent, Stats
 from harness.model.evidence import Evidence
 from harness.model.harness_events import HARNESS, GroupCommitted, HarnessEvent, MemberFrozen, MemberThawed
-from harness.model.rows import Frame, FrameKind
+from harness.model.rows import FaultRow, Frame, FrameKind
+from harness.model.spec import AtTime, FaultSpec
 from harness.model.units import NS_PER_MS
 from harness.workloads.consume import accounting
 from suites.analysis.consuming.lives import lives
-from suites.perturbations.edits import with_record
+from suites.perturbations.edits import with_record, with_spec
 
 SECOND_NS = 1_000 * NS_PER_MS
+NO_PARAMS: Mapping[str, int] = MappingProxyType({})
 
 
 def with_events(evidence: Evidence, events: Iterable[AnyEvent]) -> Evidence:
     """Return the evidence with these events, in order of time, and numbered for each process."""
     spoken: Counter[str] = Counter()
     numbered = []
+    events = list(events)
+    acts = sum(isinstance(event, HarnessEvent) and event.producer != HARNESS for event in events)
     for event in sorted(events, key=lambda event: event.mono_ns):
         process = str(event.producer)
         seq = spoken[process]
         spoken[process] += process == HARNESS or not isinstance(event, HarnessEvent)
-        numbered.append(event if event.seq == seq else changed(event, seq=seq))
+        recounted = {"acts": acts} if isinstance(event, GroupCommitted) else {}
+        numbered.append(event if event.seq == seq and not recounted else changed(event, seq=seq, **recounted))
     return replace(evidence, history=tuple(numbered))
 
 
@@ -69,10 +75,17 @@ def delivery(
 
 
 def commit(
-    evidence: Evidence, process: str, partition: int, offset: int, at_ns: int, *, success: bool = True
+    evidence: Evidence,
+    process: str,
+    partition: int,
+    offset: int,
+    at_ns: int,
+    *,
+    success: bool = True,
+    took_ns: int = NS_PER_MS,
 ) -> OffsetsCommitted:
-    """Return the event of a synchronous commit of one partition, which took a millisecond."""
-    done_ns = at_ns + NS_PER_MS
+    """Return the event of a synchronous commit of one partition."""
+    done_ns = at_ns + took_ns
     return OffsetsCommitted(
         seq=0,
         mono_ns=done_ns,
@@ -94,6 +107,18 @@ def nap(evidence: Evidence, process: str, begin_ns: int, end_ns: int) -> tuple[M
         MemberFrozen(seq=0, mono_ns=begin_ns, wall_ns=begin_wall_ns, producer=process),
         MemberThawed(seq=0, mono_ns=end_ns, wall_ns=end_wall_ns, producer=process),
     )
+
+
+def with_fault(
+    evidence: Evidence, kind: str, begin_ns: int, lasts_ns: int, params: Mapping[str, int] = NO_PARAMS
+) -> Evidence:
+    """Return the evidence of a trial with one more fault."""
+    start = AtTime(max(0, (begin_ns - (evidence.record.phases.load_ns or 0)) // NS_PER_MS))
+    window = begin_ns, begin_ns + lasts_ns
+    spec = FaultSpec(kind, start, max(1, lasts_ns // NS_PER_MS), dict(params))
+    row = FaultRow(len(evidence.faults), spec, window, window, 1)
+    planned = with_spec(evidence, faults=(*evidence.record.spec.faults, spec))
+    return replace(planned, faults=(*evidence.faults, row))
 
 
 def with_stored(evidence: Evidence, partition: int, offset: int) -> Evidence:

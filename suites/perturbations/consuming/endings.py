@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
@@ -16,8 +15,6 @@ from harness.model.consumer_contract import (
 )
 from harness.model.contract import AnyEvent, OpComplete
 from harness.model.evidence import Evidence
-from harness.model.rows import FaultRow
-from harness.model.spec import AtTime, FaultSpec
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
 from harness.plugins.perturbation import Perturbation
@@ -34,13 +31,13 @@ from suites.perturbations.consuming.edits import (
     wall_ns,
     with_added,
     with_changed,
+    with_fault,
     with_stored,
     without_place,
 )
-from suites.perturbations.edits import with_spec
 from suites.perturbations.perturbation import channels
 
-BEYOND_NS, STALL_NS = 2 * SECOND_NS, 4 * SECOND_NS
+BEYOND_NS, STALL_NS, WORK_NS = 2 * SECOND_NS, 4 * SECOND_NS, 2 * SECOND_NS
 
 
 def _last_owner(evidence: Evidence, partition: int) -> Ownership | None:
@@ -138,31 +135,51 @@ def _orphaned(evidence: Evidence, partition: int) -> Evidence:
     return waited(left, at_ns, _bound_ns(evidence) + BEYOND_NS)
 
 
-def _closed(evidence: Evidence) -> Sequence[int]:
-    """Return when the close of each member that stayed to the end returned."""
+def _closes(evidence: Evidence) -> dict[str, int]:
+    """Return when the close of each member that stayed to the end returned, by its name."""
     final_ns = evidence.record.phases.final_ns or 0
     if client_stalls(evidence):
-        return []
-    return [
-        event.mono_ns
+        return {}
+    return {
+        str(event.producer): event.mono_ns
         for event in evidence.history
         if isinstance(event, OpComplete)
         and event.op == "close"
         and event.mono_ns > final_ns
         and str(event.producer) in lives(evidence)
-    ]
+    }
 
 
-def _closed_late(evidence: Evidence, at_ns: int) -> Evidence:
+def _closers(evidence: Evidence) -> Sequence[str]:
+    return list(_closes(evidence))
+
+
+def _closed_late(evidence: Evidence, process: str) -> Evidence:
+    at_ns = _closes(evidence)[process]
     return waited(evidence, at_ns, CLOSE_TIMEOUT_MS * NS_PER_MS + SLACK_NS + BEYOND_NS)
+
+
+def _closed_late_after_work(evidence: Evidence, process: str) -> Evidence:
+    """The member is told to close in a turn without records, which then lasts two more seconds."""
+    at_ns = _closes(evidence)[process]
+    asked_ns = lives(evidence)[process].closing_ns or at_ns
+    late = waited(evidence, at_ns, WORK_NS + CLOSE_TIMEOUT_MS * NS_PER_MS + SLACK_NS + BEYOND_NS)
+    worked_ns = at_ns + WORK_NS
+    turn = RecordsConsumed(
+        seq=0,
+        mono_ns=worked_ns,
+        wall_ns=wall_ns(evidence, worked_ns),
+        producer=process,
+        count=0,
+        partitions=[],
+        polled_ns=asked_ns - 1,
+    )
+    return with_added(late, turn)
 
 
 def _beside_trim(evidence: Evidence, place: tuple[int, int]) -> Evidence:
     """A fault has trimmed the log, but not up to the record."""
-    window = evidence.record.phases.heal_ns or 0, (evidence.record.phases.heal_ns or 0) + 1
-    row = FaultRow(len(evidence.faults), FaultSpec("log_trim", AtTime(0), 100), window, window, 1)
-    planned = with_spec(evidence, faults=(*evidence.record.spec.faults, row.spec))
-    return neighbours_value(replace(planned, faults=(*evidence.faults, row)), place)
+    return neighbours_value(with_fault(evidence, "log_trim", evidence.record.phases.heal_ns or 0, 1), place)
 
 
 PERTURBATIONS = (
@@ -201,8 +218,18 @@ PERTURBATIONS = (
         HISTORY,
         "closes three seconds later than its limit",
         ("close-late",),
-        _closed,
+        _closers,
         _closed_late,
+        Verdict.DIFFERS,
+        workloads=CONSUME,
+    ),
+    Perturbation(
+        "closes-late-after-its-work",
+        HISTORY,
+        "closes three seconds later than its limit, not counting a turn in which it was told to close",
+        ("close-late",),
+        _closers,
+        _closed_late_after_work,
         Verdict.DIFFERS,
         workloads=CONSUME,
     ),

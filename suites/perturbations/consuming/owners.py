@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 from msgspec.structs import replace as changed
@@ -11,8 +10,6 @@ from msgspec.structs import replace as changed
 from harness.model.consumer_contract import PartitionsAssigned, PartitionsLost, PartitionsRevoked, Place
 from harness.model.contract import AnyEvent
 from harness.model.evidence import Evidence
-from harness.model.rows import FaultRow
-from harness.model.spec import AtTime, FaultSpec
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
 from harness.plugins.perturbation import Perturbation
@@ -28,9 +25,9 @@ from suites.perturbations.consuming.edits import (
     wall_ns,
     with_added,
     with_changed,
+    with_fault,
     without_place,
 )
-from suites.perturbations.edits import with_spec
 from suites.perturbations.perturbation import channels
 
 #: Partition, the old owner and the end of its ownership, the new owner and the beginning of its own.
@@ -84,11 +81,7 @@ def _other_frozen(evidence: Evidence, place: Handover) -> Evidence:
 def _cut_afterwards(evidence: Evidence, place: Handover) -> Evidence:
     """Connections are cut only after the old owner has taken the record."""
     begin_ns = place[-1] + SLACK_NS + 2 * MORE_NS
-    window = begin_ns, begin_ns + MORE_NS
-    start = AtTime(max(0, (begin_ns - (evidence.record.phases.load_ns or 0)) // NS_PER_MS))
-    row = FaultRow(len(evidence.faults), FaultSpec("disconnect", start, 100), window, window, 1)
-    planned = with_spec(evidence, faults=(*evidence.record.spec.faults, row.spec))
-    return _unaware(replace(planned, faults=(*evidence.faults, row)), place)
+    return _unaware(with_fault(evidence, "disconnect", begin_ns, MORE_NS), place)
 
 
 def _late_ns(evidence: Evidence) -> int:

@@ -209,7 +209,7 @@ def no_metadata_for_too_long_begins_anew(components: Components, trigger_ms: int
     moments = times(simulation, Rebootstrapped)
     assert len(moments) >= 3, f"rebootstrapped at {moments}"
     for earlier, later in pairwise([START_MS, *moments[:3]]):
-        happens_at(later, earlier + trigger_ms + 1, "began anew")
+        happens_at(later, earlier + trigger_ms + 1, "began again")
     assert not simulation.network.proxies[0].connections or simulation.told(ConnectAttempt)[-1].node < 0
     simulation.proxy().down.restore(LAW)
     if trigger_ms > 20 * TRIP_MS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +29,28 @@ ENDED_S = 60
 Event = dict[str, Any]
 
 
+@cache
+def published(name: str) -> dict[str, Capabilities]:
+    """Return a client's published capabilities, by version."""
+    path = LIBRARY.parent / name.replace("-", "_") / "capabilities.json"
+    return msgspec.json.decode(path.read_bytes(), type=dict[str, Capabilities])
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give ``each_client`` the values (name, tested version).
 
-    Only ``make test-clients`` runs unusual ones.
+    Only ``make test-clients`` runs unusual ones. The marks ``needs`` leave out the versions whose published features
+    lack one of those that they name. So a client that lost a feature fails.
     """
     if "each_client" not in metafunc.fixturenames:
         return
+    needed = {feature for mark in metafunc.definition.iter_markers("needs") for feature in mark.args}
     pairs = []
     for name in OTHERS:
         kind = registry.client(name)
         for version in kind.versions:
+            if needed and not needed <= set(published(name)[version].features):
+                continue
             usual = name in USUAL and version == kind.default_version
             marks = () if usual else pytest.mark.every_client
             pairs.append(pytest.param((name, version), id=f"{name}@{version}", marks=marks))
@@ -53,13 +65,8 @@ def other_clients() -> tuple[str, ...]:
 
 @pytest.fixture(scope="session")
 def published_by() -> Callable[[str], dict[str, Capabilities]]:
-    """Return a function that reads a client's published capabilities, by version."""
-
-    def read(name: str) -> dict[str, Capabilities]:
-        path = LIBRARY.parent / name.replace("-", "_") / "capabilities.json"
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, Capabilities])
-
-    return read
+    """Return :func:`published`."""
+    return published
 
 
 class ClientProcess:

@@ -88,18 +88,16 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]
 
 @pytest.fixture
 def member(each_client: tuple[str, str], kafka: SimpleNamespace) -> Iterator[Callable[..., Member]]:
-    """A function that starts a configured member of a group. It skips the test without these features."""
+    """Return a function that starts a configured consumer of the client."""
     name, version = each_client
     launch = registry.client(name).install(version)
     begun: list[subprocess.Popen[bytes]] = []
 
-    def start(*features: str, **settings: Any) -> Member:
+    def start(**settings: Any) -> Member:
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         env = {**os.environ, **launch.env}
         begun.append(subprocess.Popen(launch.argv, bufsize=0, env=env, cwd=launch.folder, **pipes))
         member = Member(begun[-1])
-        if lacks := {"consumer", *features} - set(member.features):
-            pytest.skip(f"{name} {version} does not have {', '.join(sorted(lacks))}")
         named = {key.replace("_", "."): value for key, value in settings.items()}
         config = {"bootstrap.servers": kafka.servers, **SETTINGS, **named}
         member.configure({key: value for key, value in config.items() if value is not None})
@@ -112,6 +110,39 @@ def member(each_client: tuple[str, str], kafka: SimpleNamespace) -> Iterator[Cal
             pass
 
 
+#: Clients whose calls cannot commit in these ways, and answer ``unsupported``.
+CANNOT_COMMIT = {
+    "confluent-kafka-go": {"async"},  # CommitOffsets waits for the result
+    "kafka-go": {"async", "auto"},  # CommitOffsets of a generation waits, and nothing commits by itself
+    "sarama": {"async"},  # the session's Commit waits for the response
+}
+#: Versions of sarama without ``ConsumerGroupSession.Commit``, which was added in 1.27.
+WITHOUT_COMMIT = {"1.23.1"}
+#: Clients that do not call a listener, or that do not receive its error.
+IGNORES_LISTENERS = {"confluent-kafka-go", "franz-go", "kafka-go", "kafkajs", "platformatic-kafka"}
+#: Client -> its versions whose close leaves the group without a call of the listener. Java's has called it since 2.4,
+#: kafka-python's since 3.0, aiokafka's does not.
+CLOSES_SILENTLY = {
+    "aiokafka": {"0.8.1", "0.10.0", "0.11.0", "0.12.0", "0.14.0"},
+    "java": {"2.1.1"},
+    "kafka-python": {"1.4.7", "2.0.2", "2.0.6", "2.2.21", "2.3.3"},
+}
+#: Clients that read records again which were committed before a rebalance ended. Seen with 2.12.1, whose stream takes
+#: up all partitions again after a join.
+READS_AGAIN = {"platformatic-kafka"}
+#: Clients, or their programs, that ask for the end of a partition within the seek. Others do it in a later poll.
+SEEKS_AT_ONCE = {"franz-go", "kafkajs"}
+
+
+def cannot_commit(name: str, version: str) -> set[str]:
+    lacks = CANNOT_COMMIT.get(name, set())
+    return lacks | {"sync", "sync-first"} if name == "sarama" and version in WITHOUT_COMMIT else lacks
+
+
+def usual_commit(name: str, version: str) -> str:
+    return "none" if "sync" in cannot_commit(name, version) else "sync"
+
+
 def expected(first: int, end: int) -> dict[int, list[tuple[int, str]]]:
     return {part: [(n, f"{part}-{n}") for n in range(first, end)] for part in range(PARTITIONS)}
 
@@ -120,24 +151,20 @@ def places(topic: str, *partitions: int) -> list[Place]:
     return [Place(topic, partition) for partition in partitions or range(PARTITIONS)]
 
 
-def subscribe(member: Member, topic: str, how: str, **fields: Any) -> None:
-    """Skip the test if the client does not commit in this way."""
-    answer = member.call(Subscribe, topics=[topic], commit=how, **fields)
-    if isinstance(answer, UnknownCommand):
-        pytest.skip(f"the client does not commit {how}")
-    assert answer.outcome == ["ok"], member.events
-
-
 def count(records: dict[int, list[Any]]) -> int:
     return sum(map(len, records.values()))
 
 
+@pytest.mark.needs("group")
 @pytest.mark.parametrize("how", ["sync", "async", "sync-first", "auto"])
-def test_a_member_reads_and_commits_and_the_next_one_continues(member, kafka, how):
+def test_a_member_reads_and_commits_and_the_next_one_continues(member, kafka, each_client, how):
+    if how in cannot_commit(*each_client):
+        refuses(member, kafka, how)
+        return
     topic, is_auto = kafka.topic("read"), how == "auto"
     settings = {"group_id": topic, "enable_auto_commit": is_auto, "auto_commit_interval_ms": 200}
-    first = member("group", **settings)
-    subscribe(first, topic, how)
+    first = member(**settings)
+    first.done(Subscribe, topics=[topic], commit=how)
     first.until_true(lambda: count(first.records()) >= PARTITIONS * EACH)
     first.until_true(lambda: is_auto or first.committed() == dict.fromkeys(range(PARTITIONS), EACH))
     assert first.records() == expected(0, EACH)
@@ -145,12 +172,22 @@ def test_a_member_reads_and_commits_and_the_next_one_continues(member, kafka, ho
     assert_commits_follow_their_records(first, before=how != "sync-first")
     closing = first.close()
     assert [event for event in closing if isinstance(event, PartitionsLost)] == []
+    name, version = each_client
+    assert bool(first.owned()) == (version in CLOSES_SILENTLY.get(name, ()))
     kafka.produce(topic, EACH, 5)
-    second = member("group", **settings)
+    second = member(**settings)
     second.done(Subscribe, topics=[topic], commit=how)
     second.until_true(lambda: count(second.records()) >= PARTITIONS * 5)
     second.close()
     assert second.records() == expected(EACH, EACH + 5)
+
+
+def refuses(member: Callable[..., Member], kafka: SimpleNamespace, how: str) -> None:
+    """The client says that it cannot commit so, instead of not committing."""
+    topic = kafka.topic("refused")
+    alone = member(group_id=topic, enable_auto_commit=how == "auto")
+    assert isinstance(alone.call(Subscribe, topics=[topic], commit=how), UnknownCommand)
+    alone.close()
 
 
 def assert_commits_follow_their_records(member: Member, *, before: bool) -> None:
@@ -164,9 +201,10 @@ def assert_commits_follow_their_records(member: Member, *, before: bool) -> None
                 assert (at.offset <= end.get(at.partition, 0)) == before, event
 
 
+@pytest.mark.needs("assign")
 def test_assigned_partitions_are_read_from_their_offsets(member, kafka):
     topic = kafka.topic("assign")
-    alone = member("assign")
+    alone = member()
     wanted = [Position(topic, 0, 90), Position(topic, 1, EARLIEST), Position(topic, 2, LATEST)]
     alone.done(Assign, partitions=wanted)
     alone.until_true(lambda: count(alone.records()) >= 10 + 2 * EACH)
@@ -176,9 +214,10 @@ def test_assigned_partitions_are_read_from_their_offsets(member, kafka):
     assert [offset for offset, _ in read[1]] == [offset for offset, _ in read[2]] == list(range(EACH))
 
 
-def test_a_seek_sets_the_position(member, kafka):
+@pytest.mark.needs("group", "seek")
+def test_a_seek_sets_the_position(member, kafka, each_client):
     topic = kafka.topic("seek")
-    alone = member("group", "seek", group_id=topic)
+    alone = member(group_id=topic)
     alone.done(Subscribe, topics=[topic], commit="none")
     alone.until_true(lambda: count(alone.records()) >= PARTITIONS * EACH)
     begin = len(alone.events)
@@ -191,8 +230,9 @@ def test_a_seek_sets_the_position(member, kafka):
     alone.done(Seek, position=Position(topic, 2, EARLIEST))
     alone.until_true(lambda: count(alone.records(begin)) >= EACH)
     alone.done(Seek, position=Position(topic, 0, LATEST))
-    alone.until(bool, Stats)  # a client may ask for the end only when it polls
-    alone.until(bool, Stats)
+    if each_client[0] not in SEEKS_AT_ONCE:
+        alone.until(bool, Stats)
+        alone.until(bool, Stats)
     kafka.produce(topic, EACH, 1)
     alone.until_true(lambda: count(alone.records(begin)) >= EACH + PARTITIONS)
     alone.close()
@@ -204,9 +244,10 @@ def test_a_seek_sets_the_position(member, kafka):
     }
 
 
+@pytest.mark.needs("group", "pause")
 def test_a_paused_partition_is_not_read_until_it_is_resumed(member, kafka):
     topic = kafka.topic("pause")
-    alone = member("group", "pause", group_id=topic)
+    alone = member(group_id=topic)
     alone.done(Subscribe, topics=[topic], commit="none")
     alone.until_true(lambda: count(alone.records()) >= PARTITIONS * EACH)
     alone.done(Pause, partitions=places(topic, 0))
@@ -222,30 +263,34 @@ def test_a_paused_partition_is_not_read_until_it_is_resumed(member, kafka):
     assert alone.records(begin) == expected(EACH, EACH + 20)
 
 
-ASSIGNORS = [("range", "group"), ("cooperative-sticky", "cooperative")]
+@pytest.mark.needs("group")
+def test_a_second_member_joins_and_leaves(member, kafka, each_client):
+    shared_by_two(member, kafka, each_client, {"partition_assignment_strategy": "range"})
 
 
-@pytest.mark.parametrize(("assignor", "feature"), ASSIGNORS, ids=[name for name, _ in ASSIGNORS])
-def test_a_second_member_joins_and_leaves(member, kafka, assignor, feature):
-    settings = {"partition_assignment_strategy": assignor}
-    shared_by_two(member, kafka, kafka.topic("members"), feature, settings, has_revocations=True)
+@pytest.mark.needs("cooperative")
+def test_a_second_member_joins_and_leaves_without_a_pause(member, kafka, each_client):
+    settings = {"partition_assignment_strategy": "cooperative-sticky"}
+    shared_by_two(member, kafka, each_client, settings)
 
 
-def test_members_of_the_consumer_protocol_share_the_partitions(member, kafka):
+@pytest.mark.needs("consumer_protocol")
+def test_members_of_the_consumer_protocol_share_the_partitions(member, kafka, each_client):
     settings = {"group_protocol": "consumer", "session_timeout_ms": None, "heartbeat_interval_ms": None}
-    shared_by_two(member, kafka, kafka.topic("protocol"), "consumer_protocol", settings, has_revocations=True)
+    shared_by_two(member, kafka, each_client, settings)
 
 
-def shared_by_two(member, kafka, topic, feature, settings, *, has_revocations):
-    first, second = (member(feature, group_id=topic, **settings) for _ in range(2))
-    subscribe(first, topic, "sync")
+def shared_by_two(member, kafka, each_client, settings):
+    topic, how = kafka.topic("members"), usual_commit(*each_client)
+    first, second = (member(group_id=topic, **settings) for _ in range(2))
+    first.done(Subscribe, topics=[topic], commit=how)
     first.until_true(lambda: first.owned() == set(places(topic)))
     first.until_true(lambda: count(first.records()) >= PARTITIONS * EACH)
-    subscribe(second, topic, "sync")
+    second.done(Subscribe, topics=[topic], commit=how)
     second.until_true(lambda: len(second.owned()) in (1, 2))
     first.until_true(lambda: first.owned() | second.owned() == set(places(topic)))
     first.until_true(lambda: not first.owned() & second.owned())
-    assert bool(first.of(PartitionsRevoked)) == has_revocations
+    assert first.of(PartitionsRevoked)
     kafka.produce(topic, EACH, 10)
     of_second = len(second.owned())
     second.until_true(lambda: count(second.records()) >= 10 * of_second)
@@ -256,21 +301,24 @@ def shared_by_two(member, kafka, topic, feature, settings, *, has_revocations):
     first.until_true(lambda: all(EACH + 10 in dict(rows) for rows in first.records().values()))
     first.close()
     read = [row for one in (first, second) for rows in one.records().values() for row in rows]
-    assert set(read) == {row for rows in expected(0, EACH + 11).values() for row in rows}
+    once = set(read) if how == "none" or each_client[0] in READS_AGAIN else read
+    assert sorted(once) == sorted(row for rows in expected(0, EACH + 11).values() for row in rows)
 
 
+@pytest.mark.needs("pattern")
 def test_a_pattern_finds_topics(member, kafka):
     topic = kafka.topic("pattern-a")
-    alone = member("pattern", group_id=topic)
+    alone = member(group_id=topic)
     alone.done(Subscribe, pattern="^" + topic + "(-more)?$")
     alone.until_true(lambda: count(alone.records()) >= PARTITIONS * EACH)
     alone.close()
     assert {part.topic for event in alone.of(RecordsConsumed) for part in event.partitions} == {topic}
 
 
+@pytest.mark.needs("group", "wakeup")
 def test_a_wakeup_is_an_error_of_poll(member, kafka):
     topic = kafka.topic("wakeup")
-    alone = member("group", "wakeup", group_id=topic)
+    alone = member(group_id=topic)
     alone.done(Subscribe, topics=[topic])
     alone.until_true(lambda: count(alone.records()) >= PARTITIONS * EACH)
     number = alone.ask(Wakeup)
@@ -281,23 +329,26 @@ def test_a_wakeup_is_an_error_of_poll(member, kafka):
     alone.close()
 
 
-def test_a_member_gives_up_its_subscription_and_subscribes_again(member, kafka):
+@pytest.mark.needs("group")
+def test_a_member_gives_up_its_subscription_and_subscribes_again(member, kafka, each_client):
+    how = usual_commit(*each_client)
     topic, other = kafka.topic("first"), kafka.topic("other")
-    alone = member("group", group_id=topic)
-    subscribe(alone, topic, "sync")
+    alone = member(group_id=topic)
+    alone.done(Subscribe, topics=[topic], commit=how)
     alone.until_true(lambda: count(alone.records()) >= PARTITIONS * EACH)
     alone.done(Unsubscribe)
-    subscribe(alone, other, "sync")
+    alone.done(Subscribe, topics=[other], commit=how)
     alone.until_true(lambda: set(places(other)) <= alone.owned())
     alone.until_true(lambda: count(alone.records()) >= 2 * PARTITIONS * EACH)
     alone.close()
 
 
-def test_a_listener_that_throws_is_survived_and_work_takes_its_time(member, kafka):
+@pytest.mark.needs("group")
+def test_a_listener_that_throws_is_survived_and_work_takes_its_time(member, kafka, each_client):
     topic = kafka.topic("throw")
-    alone = member("group", group_id=topic)
-    throws = alone.call(Throw, callback="assigned", times=1)  # some clients ignore what a listener does
-    assert isinstance(throws, UnknownCommand) or throws.outcome == ["ok"]
+    alone = member(group_id=topic)
+    throws = alone.call(Throw, callback="assigned", times=1)
+    assert isinstance(throws, UnknownCommand) == (each_client[0] in IGNORES_LISTENERS)
     alone.done(Process, processing_ms=1)
     alone.done(Subscribe, topics=[topic], processing_ms=50)
     alone.until_true(lambda: bool(alone.of(PartitionsAssigned)))
@@ -306,6 +357,7 @@ def test_a_listener_that_throws_is_survived_and_work_takes_its_time(member, kafk
     alone.close()
 
 
+@pytest.mark.needs("consumer")
 def test_commands_of_a_producer_are_not_for_a_consumer(member):
     alone = member(group_id="none")
     answer = alone.call(Produce, topic="t", first=0, keys=[None], values=["v"], partitions=None)

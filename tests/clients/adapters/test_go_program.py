@@ -223,3 +223,23 @@ def test_invalid_values_are_not_set(started):
         "truth": '"yes" is neither true nor false',
         "unheard.of": "the client has no such setting",
     }
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"), [("", [0, 1, 2]), ("cannot seek", [2])], ids=["seeks", "cannot seek"]
+)
+def test_records_that_could_not_be_committed_first_are_not_processed(started, mode, expected):
+    client = started()
+    client.send(
+        configure(mode) | {"role": "consumer"},
+        {"cmd": "subscribe", "id": 2, "topics": ["t"], "commit": "sync-first"},
+    )
+    failed = client.until("offsets_committed")
+    assert (failed["success"], failed["error"]) == (False, "Unlucky")
+    read: dict[int, list[int]] = {0: [], 1: []}
+    while read[0][-1:] != expected[-1:]:
+        for part in client.until("records_consumed")["partitions"]:
+            read[part["partition"]] += part["offsets"]
+    assert read == {0: expected, 1: expected}
+    client.send(CLOSE)
+    assert client.end()[0] == 0

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from clients.adapters.java import CLIENT
 from clients.adapters.python_lib.verifiable.commands import COMMANDS
+from harness.model.consumer_contract import ConsumerCommand
 from harness.model.errors import UsageError
+from harness.provision.java_programs import compile_into
 from harness.provision.versions import in_order
 from testkit.codes import raises_code
 
@@ -39,6 +42,13 @@ def test_command_without_a_field_is_fatal(run_to_end, configure, cmd):
         "produce": produce(1),
         "flush": {"cmd": "flush", "id": 3, "timeout_ms": 0},
         "close": {"cmd": "close", "id": 4, "timeout_ms": 0},
+        **{
+            str(kind.__struct_config__.tag): {
+                "cmd": kind.__struct_config__.tag,
+                **dict.fromkeys(COMMANDS[str(kind.__struct_config__.tag)], 1),
+            }
+            for kind in ConsumerCommand.__args__
+        },
     }
     del whole[cmd][COMMANDS[cmd][-1]]
     code, events = run_to_end(whole[cmd])
@@ -128,3 +138,28 @@ def test_sigterm_skips_queued_commands(started, configure):
     assert [op for name, op in ops if name == "op_invoke"] == ["close"]
     assert ops[-1] == ("op_complete", "close")
     assert (code, events[-1]["name"]) == (0, "shutdown_complete")
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize(
+    ("words", "expected"), [((), [0, 1, 2]), (("cannot-seek",), [2])], ids=["seeks", "cannot seek"]
+)
+def test_records_that_could_not_be_committed_first_are_not_processed(argv, begin, tmp_path, words, expected):
+    *launch, _ = argv
+    classpath = launch[-1]
+    source = Path(__file__).parent / "java_tiny" / "Tiny.java"
+    compile_into(tmp_path, [source], classpath, what="the program of the test")
+    client = begin(*launch[:-1], f"{tmp_path}:{classpath}", "Tiny", *words)
+    client.send(
+        {"cmd": "configure", "id": 1, "role": "consumer", "config": {}},
+        {"cmd": "subscribe", "id": 2, "topics": ["t"], "commit": "sync-first"},
+    )
+    failed = client.until("offsets_committed")
+    assert (failed["success"], failed["error"]) == (False, "IllegalStateException")
+    read: list[int] = []
+    while read[-1:] != expected[-1:]:
+        for part in client.until("records_consumed")["partitions"]:
+            read += part["offsets"]
+    assert read == expected
+    client.send({"cmd": "close", "id": 3, "timeout_ms": 1_000})
+    assert client.end()[0] == 0

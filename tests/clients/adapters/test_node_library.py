@@ -247,3 +247,44 @@ def test_records_that_waited_for_their_turn_were_taken_before_it(javascript):
         """,
     )
     assert told == [7]
+
+
+@pytest.mark.parametrize(("can_seek", "sought"), [(True, [["p", 4]]), (False, [])])
+def test_records_that_could_not_be_committed_first_are_not_processed(javascript, can_seek, sought):
+    body = """
+const { Unsupported } = await import(new URL("./consumer.mjs", given.url));
+const [events, sought] = [[], []];
+let fails = true;
+const consumer = {
+  subscribe: async () => {},
+  commit: async () => {
+    if (fails) throw new Error("unlucky");
+  },
+  seek: async ({ partition, offset }) => {
+    if (!given.can_seek) throw new Unsupported();
+    sought.push([partition, Number(offset)]);
+  },
+  describe: ({ message }) => ({ name: message, retriable: null }),
+};
+const output = { event: (name, fields) => events.push([name, fields.success ?? null]) };
+const member = new it.Member(consumer, output, () => {});
+await member.execute({ cmd: "subscribe", id: 2, topics: ["t"], commit: "sync-first" });
+const place = { topic: "t", partition: "p" };
+const records = [4n, 5n].map((offset) => ({ offset, key: null, value: null }));
+const first = await member.work(place, records);
+fails = false;
+const second = await member.work(place, records);
+return { first, second, sought, events };
+"""
+    given = {"can_seek": can_seek, "url": (LIBRARY / "member.mjs").as_uri()}
+    assert javascript("member.mjs", body, given) == {
+        "first": False,
+        "second": True,
+        "sought": sought,
+        "events": [
+            ["offsets_committed", False],
+            ["consumer_error", None],
+            ["offsets_committed", True],
+            ["records_consumed", None],
+        ],
+    }

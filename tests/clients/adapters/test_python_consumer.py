@@ -43,7 +43,8 @@ class FakeConsumer(ConsumerAdapter):
 
     def __init__(self, *batches, fails=()):
         self.batches, self.fails = list(batches), list(fails)
-        self.finished_with = []
+        self.finished_turns = 0
+        self.sought = []
 
     def subscribe(self, topics, pattern):
         pass
@@ -52,7 +53,7 @@ class FakeConsumer(ConsumerAdapter):
         pass
 
     def seek(self, place, offset):
-        pass
+        self.sought.append((place, offset))
 
     def poll(self, timeout_s):
         batch = self.batches.pop(0)
@@ -65,8 +66,8 @@ class FakeConsumer(ConsumerAdapter):
     def commit_async(self, offsets, done):
         done(self.fails.pop(0) if self.fails else None)
 
-    def finished(self, offsets):
-        self.finished_with.append(offsets)
+    def finished(self):
+        self.finished_turns += 1
 
     def close(self, timeout_s):
         return True
@@ -122,7 +123,7 @@ def test_commits_cover_what_was_reported_and_nothing_else(turns, mode):
                 committed[at["partition"]] = at["offset"]
                 assert (at["offset"] == reported[at["partition"]]) == (mode != "sync-first")
     assert any(committed.values()) == (mode in ("sync", "async", "sync-first"))
-    assert member.taken == member.processed == sum(ends.values())
+    assert member.taken == member.finished == sum(ends.values())
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
@@ -153,7 +154,44 @@ def test_failed_commit_has_the_client_s_name_for_its_error():
     events = {event["name"]: event for event in output.events}
     assert not events["offsets_committed"]["success"]
     assert events["offsets_committed"]["error"] == events["consumer_error"]["error"] == "LookupError"
-    assert member.adapter.finished_with == [{("t", 0): 5}]
+    assert (member.adapter.finished_turns, member.adapter.sought) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("features", "sought"), [(FEATURES, [(("t", 0), 4), (("t", 1), 8)]), (("group",), [])]
+)
+def test_records_that_could_not_be_committed_first_are_not_processed(features, sought):
+    first = rows(0, 4, 5) + rows(1, 8)
+    member, output = member_of(
+        first, rows(0, 6), mode="sync-first", features=features, fails=[LookupError("gone")]
+    )
+    member.turn()
+    assert output.names() == ["offsets_committed", "consumer_error"]
+    assert member.adapter.sought == sought
+    member.turn()
+    assert told(output) == [(0, 6)]
+    assert member.taken == member.finished == len(first) + 1
+    assert member.adapter.finished_turns == 2
+
+
+def test_failed_seek_after_a_failed_commit_is_survived():
+    member, output = member_of(rows(0, 4), mode="sync-first", fails=[LookupError("gone")])
+    del member.adapter.sought
+    member.turn()
+    errors = [event["call"] for event in output.events if event["name"] == "consumer_error"]
+    assert errors == ["commit", "seek"]
+    assert told(output) == []
+
+
+def test_records_that_could_not_be_committed_before_a_rebalance_are_dropped():
+    def rebalancing():
+        member.adapter.application.revoked([("t", 0)], rows(0, 7))
+        return []
+
+    member, output = member_of(rebalancing, mode="sync-first", fails=[LookupError("gone")])
+    member.turn()
+    assert output.names() == ["offsets_committed", "consumer_error", "partitions_revoked"]
+    assert member.adapter.sought == []
 
 
 def test_failed_commands_and_polls_are_survived():

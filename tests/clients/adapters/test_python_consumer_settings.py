@@ -118,7 +118,7 @@ def test_aiokafka_waits_in_a_rebalance_as_long_as_for_a_poll():
 @pytest.mark.parametrize(
     ("config", "wanted"),
     [
-        ({"enable.auto.commit": True}, {"enable.auto.commit": "true", "enable.auto.offset.store": "false"}),
+        ({"enable.auto.commit": True}, {"enable.auto.commit": "true"}),
         ({"enable.auto.commit": False}, {"enable.auto.commit": "false"}),
         ({"auto.offset.reset": "none"}, {"auto.offset.reset": "error"}),
         ({"fetch.max.wait.ms": 9}, {"fetch.wait.max.ms": "9"}),

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from harness.model.errors import UsageError
 from harness.model.load import Load, SizeRange
-from harness.model.spec import AtTime, ClientRef, FaultSpec, TrialSpec, Workload
+from harness.model.spec import AtTime, ClientRef, FaultSpec, OnPhase, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
 from harness.planning import validate_plan
 from harness.plugins import registry
@@ -49,6 +49,10 @@ def test_a_group_reads_a_load_that_it_can_report(spec):
         (with_load(load=Load(sizes=SizeRange(10, 4_097))), "records-too-large-to-report"),
         (with_load(load=Load(producers=2)), "group-with-split-load"),
         (with_load(load=Load(topics=2)), "group-with-split-load"),
+        (
+            replace(GROUP, faults=(FaultSpec("member_join", OnPhase("startup"), 1_000),)),
+            "fault-before-group",
+        ),
     ],
 )
 def test_a_load_that_a_group_cannot_report_is_refused(spec, code):

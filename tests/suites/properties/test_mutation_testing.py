@@ -26,22 +26,6 @@ MUTANTS = all_mutants()
 #: A fixed seed, and a random one.
 SEEDS = (0, random.Random().randrange(2**32))
 
-#: Checks without a mutant. The first cannot have one yet: the application reports the offsets that it asks to commit.
-#: The perturbations show that the others can fail; their mutants are to be written.
-NOT_YET = (
-    "committed-early",
-    "close-late",
-    "commit-regress",
-    "commit-unowned",
-    "foreign-record",
-    "lost-commit",
-    "not-owned",
-    "orphaned",
-    "redelivered",
-    "two-owners",
-    "undelivered",
-)
-
 #: A mutant of a property, one of a check, and one of both.
 SOME = ("wrong_hash_seed", "ends_batches_twice", "retries_with_new_sequence")
 
@@ -86,7 +70,7 @@ def test_catchers_judge_the_mutants_requirements(name):
 
 
 def test_every_property_and_check_has_a_mutant_or_substitute():
-    assert set(idle_catchers()) == {*STAND_INS, *NOT_YET}
+    assert set(idle_catchers()) == set(STAND_INS)
 
 
 @pytest.mark.parametrize("seed", SEEDS, ids=["fixed", "fresh"])
@@ -101,8 +85,6 @@ def test_each_property_fails_for_some_client(id, seed):
 
 def test_check_names_a_mutant_that_names_it():
     for check in registry.checks().values():
-        if check.name in NOT_YET:
-            continue
         assert check.name in MUTANTS[check.killed_mutant].caught_by, check.name
 
 

@@ -45,7 +45,7 @@ func newPollLoop(p *program, consumer ConsumerAdapter) *pollLoop {
 	l.taken = &Taken{}
 	l.complete = p.answer
 	l.commits = newCommits(consumer, p.output)
-	l.listener = newListener(p.output, l.work, l.commits.forget)
+	l.listener = newListener(p.output, func() { l.work() }, l.commits.forget)
 	return l
 }
 
@@ -105,7 +105,7 @@ func (l *pollLoop) turn() {
 	l.mutex.Lock()
 	l.wake = nil
 	l.mutex.Unlock()
-	l.work()
+	l.goBack(l.work())
 	if err == nil && errors.Is(ctx.Err(), context.Canceled) {
 		err = ctx.Err()
 	}
@@ -115,16 +115,17 @@ func (l *pollLoop) turn() {
 	}
 }
 
-// work is what the application does with the records that it took.
-func (l *pollLoop) work() {
+// work is what the application does with the records that it took. It returns the first positions of those that it did
+// not process, because it could not commit them first.
+func (l *pollLoop) work() []Position {
 	if l.taken.Count() == 0 {
-		return
+		return nil
 	}
 	taken := *l.taken
 	*l.taken = Taken{} // the poll in progress may add more
 	polledNs := monoNs()
-	if l.mode == "sync-first" {
-		l.commit("sync", taken.after())
+	if l.mode == "sync-first" && !l.commit("sync", taken.after()) {
+		return taken.first()
 	}
 	time.Sleep(l.processing)
 	l.output.event("records_consumed", map[string]any{
@@ -134,12 +135,25 @@ func (l *pollLoop) work() {
 	if l.mode == "sync" || l.mode == "async" {
 		l.commit(l.mode, taken.after())
 	}
+	return nil
 }
 
-func (l *pollLoop) commit(how string, offsets []Position) {
-	if err := l.commits.commit(how, offsets); err != nil {
+// goBack sets positions. If the client cannot, the records are dropped.
+func (l *pollLoop) goBack(positions []Position) {
+	for _, position := range positions {
+		if err := l.consumer.Seek(position); err != nil && !errors.Is(err, ErrUnsupported) {
+			l.report("seek", err)
+		}
+	}
+}
+
+// commit returns whether the commit has not failed.
+func (l *pollLoop) commit(how string, offsets []Position) bool {
+	err := l.commits.commit(how, offsets)
+	if err != nil {
 		l.report("commit", err)
 	}
+	return err == nil
 }
 
 // wakeup interrupts the poll in progress, or the next one.

@@ -47,6 +47,15 @@ func (t *Taken) Add(place Place, offset int64, key, value []byte, leaderEpoch in
 // Count returns the number of records.
 func (t *Taken) Count() int { return t.count }
 
+// first returns the positions of the first record of each partition.
+func (t *Taken) first() []Position {
+	positions := make([]Position, 0, len(t.batches))
+	for _, of := range t.batches {
+		positions = append(positions, Position{of.Topic, of.Partition, of.Offsets[0]})
+	}
+	return positions
+}
+
 // after returns the positions after the records, which a commit of them commits.
 func (t *Taken) after() []Position {
 	positions := make([]Position, 0, len(t.batches))

@@ -35,6 +35,11 @@ public final class Batch {
         return offsets.size();
     }
 
+    /** The position of the first record. */
+    Position first() {
+        return new Position(place, min);
+    }
+
     /** The position after the records, which is what a commit of them commits. */
     Position next() {
         return new Position(place, max + 1);

@@ -88,8 +88,9 @@ final class PollLoop {
             return;
         }
         long polledNs = System.nanoTime();
-        if (mode.equals("sync-first")) {
-            commit("sync", Commits.after(batches));
+        if (mode.equals("sync-first") && !commit("sync", Commits.after(batches))) {
+            goBack(batches);
+            return;
         }
         Thread.sleep(processingMs);
         events.consumed(batches, polledNs);
@@ -99,11 +100,27 @@ final class PollLoop {
         }
     }
 
-    private void commit(String how, List<Position> offsets) {
+    /** Set the positions to the first of these records, which are not processed. */
+    private void goBack(List<Batch> batches) {
+        for (Batch each : batches) {
+            try {
+                consumer.seek(each.first());
+            } catch (UnsupportedOperationException cannot) {
+                return; // the records are dropped
+            } catch (RuntimeException error) {
+                report("seek", error);
+            }
+        }
+    }
+
+    /** Return whether the commit has not failed. */
+    private boolean commit(String how, List<Position> offsets) {
         try {
             commitNow(how, offsets);
+            return true;
         } catch (RuntimeException error) {
             report("commit", error);
+            return false;
         }
     }
 

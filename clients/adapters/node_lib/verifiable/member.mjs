@@ -41,7 +41,8 @@ export class Member {
   }
 
   /**
-   * Work on records of one partition, in the order of delivery. False if the application does not take them.
+   * Work on records of one partition, in the order of delivery. False if the application does not process them: it does
+   * not take them, or could not commit them first.
    *
    * @param {import("./consumer.mjs").Place} place
    * @param {{ offset: bigint, key: string | null, value: string | null, leaderEpoch?: number }[]} records
@@ -57,27 +58,47 @@ export class Member {
     const [before, end] = this.#queued();
     const ready = before.then(() => false);
     const isRefused = await Promise.race([ready, this.#refusal]);
-    const isTaken = !isRefused && isCurrent();
     try {
-      if (isTaken) await this.#turn(place, records, polledNs);
+      if (isRefused || !isCurrent()) return false;
+      return await this.#turn(place, records, polledNs);
     } finally {
       end(undefined);
     }
-    return isTaken;
   }
 
-  async #turn({ topic, partition }, records, polledNs) {
+  async #turn(place, records, polledNs) {
     this.#isWorking = true;
+    const isProcessed = await this.#process(place, records, polledNs);
+    this.#isWorking = false;
+    for (const happened of this.#later.splice(0)) happened();
+    return isProcessed;
+  }
+
+  async #process({ topic, partition }, records, polledNs) {
     const offset = records.at(-1).offset + 1n;
     const next = { topic, partition, offset };
-    if (this.#commit === "sync-first") await this.#tryCommit("sync", [next]);
+    if (
+      this.#commit === "sync-first" &&
+      !(await this.#tryCommit("sync", [next]))
+    ) {
+      await this.#goBack({ ...next, offset: records[0].offset });
+      return false;
+    }
     await sleep(this.#processingMs);
     this.#consumed({ topic, partition }, records, polledNs);
     this.#processed.set(keyOf(next), next);
     if (["sync", "async"].includes(this.#commit))
       await this.#tryCommit(this.#commit, [next]);
-    this.#isWorking = false;
-    for (const happened of this.#later.splice(0)) happened();
+    return true;
+  }
+
+  /** Set the position to the first record that is not processed. If the client cannot, the records are dropped. */
+  async #goBack(position) {
+    try {
+      await this.#consumer.seek(position);
+    } catch (error) {
+      if (!(error instanceof Unsupported)) this.failed("seek", error);
+    }
   }
 
   /**
@@ -250,11 +271,14 @@ export class Member {
     }
   }
 
+  /** Return whether the commit has not failed. */
   async #tryCommit(how, offsets) {
     try {
       await this.#commitNow(how, offsets);
+      return true;
     } catch (error) {
       this.failed("commit", error);
+      return false;
     }
   }
 

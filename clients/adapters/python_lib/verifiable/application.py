@@ -26,10 +26,10 @@ class ListenerError(Exception):
 class Owned:
     """The client's callbacks (:class:`~verifiable.consumer.Application`), and what they have left the application.
 
-    ``take`` processes records.
+    ``take`` processes records, unless it cannot commit them first.
     """
 
-    def __init__(self, output: Output, take: Callable[[Sequence[Record]], None]) -> None:
+    def __init__(self, output: Output, take: Callable[[Sequence[Record]], bool]) -> None:
         self._output, self._take = output, take
         self._throws: dict[str, int] = {}
         #: The next offset to read of each partition of which records were processed since it was assigned.
@@ -70,6 +70,14 @@ class Owned:
         if left:
             self._throws[callback] = left - 1
             raise ListenerError(f"the listener's {callback} raises an exception, as requested")
+
+
+def first_offsets(records: Iterable[Record]) -> dict[Place, int]:
+    """Return the offset of the first record of each partition."""
+    first: dict[Place, int] = {}
+    for record in records:
+        first.setdefault((record.topic, record.partition), record.offset)
+    return first
 
 
 def next_offsets(records: Iterable[Record]) -> dict[Place, int]:

@@ -160,7 +160,7 @@ class AsyncConsumerAdapter(ConsumerAdapter):
     def poll(self, timeout_s: float) -> Sequence[Record]:
         return self._loop.run(self._polled(timeout_s))
 
-    def finished(self, offsets: Mapping[Place, int]) -> None:
+    def finished(self) -> None:
         self._loop.run(self._released())
 
     def commit(self, offsets: Mapping[Place, int]) -> None:

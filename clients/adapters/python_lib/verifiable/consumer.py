@@ -75,8 +75,8 @@ class ConsumerAdapter(Role):
         """Return the next records, after at most ``timeout_s``."""
         raise NotImplementedError
 
-    def finished(self, offsets: Mapping[Place, int]) -> None:
-        """Learn that the application is done with the records of the last poll. ``offsets`` are the next to read."""
+    def finished(self) -> None:
+        """Learn that the application is done with the records of the last poll."""
 
     def commit(self, offsets: Mapping[Place, int]) -> None:
         """Commit, and wait for the result. Raise the client's error."""

@@ -2,6 +2,8 @@
 
 A turn takes records, works on them, reports and commits them. Commands run between two turns, on the same thread. Only
 ``wakeup`` comes from another. An exception of the client is reported, and the loop continues after a pause.
+
+Records that must be committed first are not processed if that fails. The application goes back to them, or drops them.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import time
 import traceback
 from typing import TYPE_CHECKING, Any
 
-from .application import Owned, next_offsets, tell_commit, tell_records
+from .application import Owned, first_offsets, next_offsets, tell_commit, tell_records
 from .output import complete, invoke
 
 if TYPE_CHECKING:
@@ -47,8 +49,8 @@ class Member:
         self.adapter = adapter
         #: True while it has a subscription or an assignment.
         self.polls = False
-        #: How many records it has taken from the client, and how many of them it has processed.
-        self.taken = self.processed = 0
+        #: How many records it has taken from the client, and with how many of them it is done.
+        self.taken = self.finished = 0
         self._features, self._output, self._closing = features, output, closing
         self._owned = adapter.application = Owned(output, self._take)
         self._commit_mode = "none"
@@ -88,7 +90,9 @@ class Member:
             self._closing.wait(ERROR_PAUSE_S)
         else:
             if records:
-                self._take(records)
+                if not self._take(records):
+                    self._go_back(first_offsets(records))
+                self.adapter.finished()
 
     def close(self, timeout_s: float) -> str | None:
         """Close the client. Return why it is not done, or None."""
@@ -113,19 +117,31 @@ class Member:
             return "pattern" in self._features
         return name != "throw" or command["callback"] in self.adapter.callbacks
 
-    def _take(self, records: Sequence[Record]) -> None:
+    def _take(self, records: Sequence[Record]) -> bool:
+        """Work on records. Return False if they are not processed, because they could not be committed first."""
         polled_ns = time.monotonic_ns()
         self.taken += len(records)
         offsets = next_offsets(records)
-        if self._commit_mode == "sync-first":
-            self._commit(offsets, "sync")
+        if self._commit_mode == "sync-first" and self._commit(offsets, "sync") is not None:
+            self.finished += len(records)
+            return False
         self._closing.wait(self._processing_ms / 1000)
         tell_records(self._output, records, polled_ns)
-        self.processed += len(records)
+        self.finished += len(records)
         self._owned.processed.update(offsets)
         if self._commit_mode in COMMITS:
             self._commit(offsets, self._commit_mode)
-        self.adapter.finished(offsets)
+        return True
+
+    def _go_back(self, offsets: Mapping[Place, int]) -> None:
+        """Set the positions to these offsets, as far as the client can."""
+        if "seek" not in self._features:
+            return
+        for place, offset in offsets.items():
+            try:
+                self.adapter.seek(place, offset)
+            except Exception as failure:
+                self._survived("seek", failure)
 
     def _commit(self, offsets: Mapping[Place, int], how: str) -> str | None:
         """Commit, and return the error if it is known already."""

@@ -36,6 +36,7 @@ POLL_S = 0.1
 FLUSH_SLICE_S = 0.2
 
 NOT_DONE = "the client is not done"
+NO_CONSUMER = "this program has no consumer"
 
 #: A close without a command: end of stdin, SIGTERM, SIGINT.
 UNASKED_CLOSE: dict[str, Any] = {"cmd": "close", "id": -1, "timeout_ms": 5_000}
@@ -120,7 +121,7 @@ class Program:
 
     def _made_member(self) -> Member:
         if self._consumer is None:
-            raise ConfigRefused("this program has no consumer")
+            raise ConfigRefused(NO_CONSUMER)
         return Member(self._consumer(), self._adapter.features, self._output, self._closing.requested)
 
     def _produce(self, command: dict[str, Any]) -> None:
@@ -178,7 +179,7 @@ class Program:
             self._next_stats = time.monotonic() + STATS_INTERVAL_S
             member = self._member
             sent, completed = (
-                (self._sent, self._results.count) if member is None else (member.taken, member.processed)
+                (self._sent, self._results.count) if member is None else (member.taken, member.finished)
             )
             self._output.event("stats", {"sent": sent, "completed": completed})
 

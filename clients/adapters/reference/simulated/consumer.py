@@ -64,7 +64,7 @@ class SimulatedConsumer:
         if application.has_ended:
             self._selector.close_all()
             return None
-        times = [events.beat(application.taken, application.processed)]
+        times = [events.beat(application.taken, application.finished)]
         waits = application.waits
         until_ns = waits.until_ns if isinstance(waits, Waits) else waits
         times += [each for each in (self._due_ns, until_ns) if each is not None]

@@ -7,7 +7,7 @@ for a time, for a command (None), or in a call of the consumer (:class:`Waits`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from re import compile as pattern_of
 from typing import Any, TypeVar
@@ -42,11 +42,11 @@ Doing = Generator[int | Waits | None, None, T]
 
 
 class Application:
-    """Executes ``commands`` between its turns. ``taken`` and ``processed`` count records."""
+    """Executes ``commands`` between its turns. ``taken`` and ``finished`` count records."""
 
     def __init__(self, core: ConsumerCore, events: Events) -> None:
         self.commands: deque[contract.ConsumerCommand | Close] = deque()
-        self.taken = self.processed = 0
+        self.taken = self.finished = 0
         self.has_ended = False
         self.waits: int | Waits | None = None
         self._core, self._events = core, events
@@ -78,22 +78,38 @@ class Application:
             self._survived("poll", error)
             yield self._events.now_ns + ERROR_PAUSE_NS
             return
-        if len(records):
-            yield from self._take(list(records))
+        if len(records) and not (yield from self._take(list(records))):
+            self._go_back(records)
 
-    def _take(self, records: Sequence[ConsumerRecord]) -> Doing[None]:
+    def _take(self, records: Sequence[ConsumerRecord]) -> Doing[bool]:
+        """Work on records. Return False if they are not processed, because they could not be committed first."""
         polled_ns = self._events.now_ns
         self.taken += len(records)
         offsets = {(each.topic, each.partition): each.offset + 1 for each in records}
         if self._commit_mode == "sync-first":
-            yield from self._commit(offsets, "sync")
+            error = yield from self._commit(offsets, "sync")
+            if error is not None:
+                self.finished += len(records)
+                return False
         if self._processing_ms:
             yield polled_ns + self._processing_ms * NS_PER_MS
         self._events.consumed(records, polled_ns)
-        self.processed += len(records)
+        self.finished += len(records)
         self._owned.processed.update(offsets)
         if self._commit_mode in ("sync", "async"):
             yield from self._commit(offsets, self._commit_mode)
+        return True
+
+    def _go_back(self, records: Iterable[ConsumerRecord]) -> None:
+        """Set the positions to the first of these records."""
+        first: dict[TopicPartition, int] = {}
+        for each in records:
+            first.setdefault((each.topic, each.partition), each.offset)
+        for place, offset in first.items():
+            try:
+                self._core.seek(place, offset)
+            except KafkaTrialError as error:
+                self._survived("seek", error)
 
     def _commit(self, offsets: Mapping[TopicPartition, int], how: str) -> Doing[str | None]:
         """Commit, and return the error if it is known already."""

@@ -45,11 +45,7 @@ class CommitResponses:
                     future.fail(self._failure(error, sent))
                     return
         if forbidden:
-            future.fail(
-                TopicAuthorizationError(
-                    "topic-forbidden", "this client may not read {topics}", topics=tuple(sorted(forbidden))
-                )
-            )
+            future.fail(TopicAuthorizationError(forbidden))
         else:
             future.complete(None)
 

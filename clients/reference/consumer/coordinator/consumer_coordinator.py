@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from clients.reference.common.earliest import earliest
 from clients.reference.common.requests import Message
 from clients.reference.config.consumer_config import ConsumerConfig
 from clients.reference.consumer.assignors.assignor import Assignor, RebalanceProtocol, Subscription
@@ -107,8 +108,7 @@ class ConsumerCoordinator(AbstractCoordinator):
 
     def next_poll_ms(self) -> int | None:
         """Return when the application's call should come back to ``poll``, or None."""
-        times = [self.commits.next_auto_commit_ms(), self.next_heartbeat_ms()]
-        return min((time for time in times if time is not None), default=None)
+        return earliest(self.commits.next_auto_commit_ms(), self.next_heartbeat_ms())
 
     # Subscription and metadata
 

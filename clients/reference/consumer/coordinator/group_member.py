@@ -85,7 +85,7 @@ class GroupMember(ABC):
 
     @property
     def fetching_as(self) -> Generation:
-        """Who asks for committed offsets. A classic group does not want to know."""
+        """The member that an OffsetFetch names. In a classic group it names none."""
         return NO_GENERATION
 
     @property

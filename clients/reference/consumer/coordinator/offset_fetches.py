@@ -145,11 +145,7 @@ class OffsetFetches:
                     future.fail(_partition_failed(name, error.name))
                     return
         if forbidden:
-            future.fail(
-                TopicAuthorizationError(
-                    "topic-forbidden", "this client may not read {topics}", topics=tuple(sorted(forbidden))
-                )
-            )
+            future.fail(TopicAuthorizationError(forbidden))
         elif unstable:
             future.fail(
                 UnstableOffsetCommitError(

@@ -206,9 +206,7 @@ class FetchCollector:
         elif name == "OFFSET_OUT_OF_RANGE":
             self._handle_out_of_range(fetch)
         elif name == "TOPIC_AUTHORIZATION_FAILED":
-            raise TopicAuthorizationError(
-                "topic-forbidden", "this client may not read {topics}", topics=(partition[0],)
-            )
+            raise TopicAuthorizationError([partition[0]])
         elif name == "CORRUPT_MESSAGE":
             raise CorruptRecordError(partition, offset, "the broker's log is corrupt")
         elif name not in _AGAIN:

@@ -16,6 +16,7 @@ from clients.reference.consumer.calls import Call, Clock, Timer
 from clients.reference.consumer.consumer_metadata import ConsumerMetadata
 from clients.reference.consumer.consumer_network_client import ConsumerNetworkClient
 from clients.reference.consumer.deserializers import Deserializers
+from clients.reference.consumer.errors import UnsupportedVersionError
 from clients.reference.consumer.fetch.completed_fetch import CompletedFetch
 from clients.reference.consumer.fetch.fetch_buffer import FetchBuffer
 from clients.reference.consumer.fetch.fetch_collector import Fetch, FetchCollector
@@ -62,6 +63,7 @@ class Fetcher:
         self._buffer = FetchBuffer()
         self._sessions: dict[int, FetchSessionHandler] = {}
         self._nodes_with_pending: set[int] = set()
+        self._mismatch: UnsupportedVersionError | None = None
         self._collector = FetchCollector(
             self._buffer,
             metadata,
@@ -76,8 +78,17 @@ class Fetcher:
     # The application's side
 
     def collect(self) -> Call[Fetch]:
-        """Return buffered records, at most max.poll.records. Raise an error of a partition if there is nothing else."""
-        return self._collector.collect()
+        """Return buffered records, at most max.poll.records. Raise an error of a partition if there is nothing else.
+
+        Raise UnsupportedVersionError if a broker has no usable version of Fetch (NET-CON-04). Java only logs that, and
+        asks again without a pause.
+        """
+        fetch = yield from self._collector.collect()
+        mismatch = self._mismatch
+        if mismatch is not None and fetch.is_empty:
+            self._mismatch = None
+            raise mismatch
+        return fetch
 
     @property
     def has_available_fetches(self) -> bool:
@@ -86,6 +97,7 @@ class Fetcher:
 
     def clear_buffered_data_for_unassigned(self, assigned: Collection[TopicPartition]) -> None:
         """Drop the data of all other partitions."""
+        self._mismatch = None
         self._buffer.retain_all(assigned)
 
     def close(self, timer: Timer) -> Call[None]:
@@ -226,6 +238,8 @@ class Fetcher:
     def _handle_failure(self, node_id: int, session: FetchSessionHandler, error: Exception) -> None:
         self._nodes_with_pending.discard(node_id)
         session.handle_error()
+        if isinstance(error, UnsupportedVersionError):
+            self._mismatch = error
         for partition in session.partitions:
             self._subscriptions.clear_preferred_replica(partition)
         self._trace(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from clients.reference.common.earliest import earliest
 from clients.reference.config.consumer_config import ConsumerConfig
 from clients.reference.consumer.calls import Call, Clock, Timer
 from clients.reference.consumer.consumer_metadata import ConsumerMetadata
@@ -127,7 +128,7 @@ class MembershipManager(GroupMember):
 
     @property
     def fetching_as(self) -> Generation:
-        """Who asks for committed offsets."""
+        """The member and its epoch for OffsetFetch, if it has one."""
         return self.generation if self.generation.id > JOINS else super().fetching_as
 
     @property
@@ -224,8 +225,7 @@ class MembershipManager(GroupMember):
 
     def next_poll_ms(self) -> int | None:
         """Return when the application's call should come back to ``poll``, or None."""
-        times = [self.commits.next_auto_commit_ms(), self._commit.again_ms if self._commit else None]
-        return min((time for time in times if time is not None), default=None)
+        return earliest(self.commits.next_auto_commit_ms(), self._commit.again_ms if self._commit else None)
 
     def _raise_errors(self) -> None:
         if self._fatal is not None:

@@ -79,7 +79,5 @@ def epoch_ends(asked: Collection[TopicPartition], body: Message) -> EpochEnds:
             elif not error.code and (topic.topic, int(part.partition)) in asked:
                 ends[topic.topic, int(part.partition)] = (part.end_offset, part.leader_epoch)
     if forbidden:
-        raise TopicAuthorizationError(
-            "topic-forbidden", "this client may not read {topics}", topics=tuple(sorted(forbidden))
-        )
+        raise TopicAuthorizationError(forbidden)
     return EpochEnds(ends, [partition for partition in asked if partition not in ends])

@@ -110,7 +110,5 @@ def listed_offsets(body: Message) -> ListedOffsets:
                     part.offset, part.timestamp, None if epoch == NO_EPOCH else epoch
                 )
     if forbidden:
-        raise TopicAuthorizationError(
-            "topic-forbidden", "this client may not read {topics}", topics=tuple(sorted(forbidden))
-        )
+        raise TopicAuthorizationError(forbidden)
     return ListedOffsets(found, retry)

@@ -73,7 +73,7 @@ def handle(state: ClusterState, request: Request) -> Answer:
     return Answer(None, request.now_ns, waiting=fetch.waiting)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class DelayedFetch:
     """A request, from its arrival to its response."""
 

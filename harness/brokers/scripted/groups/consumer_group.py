@@ -42,7 +42,7 @@ class GroupState(StrEnum):
 
 @dataclass(slots=True)
 class ConsumerMember:
-    """A member. ``owned`` is None if its last heartbeat did not say what it owns."""
+    """A member. ``assigned`` is what it may read, ``revoking`` what it has not given up yet."""
 
     member_id: str
     instance_id: str | None = None

@@ -150,13 +150,9 @@ class ConsumerGroups:
 
         def fence(_: int) -> None:
             if group.members.get(member.member_id) is member:
-                group.remove(member, self._now_ms)
+                group.remove(member, self._state.now_ms)
 
         return agenda.at(agenda.now_ns + delay_ms * NS_PER_MS, fence, self._node_id)
-
-    @property
-    def _now_ms(self) -> int:
-        return self._state.wall_ms_at_zero + self._state.agenda.now_ns // NS_PER_MS
 
     def leave(self, group: ConsumerGroup, beat: Beat) -> Told:
         """Let a member leave. A static one may keep its place until its session ends. Raises RequestRefused."""
@@ -167,7 +163,7 @@ class ConsumerGroups:
         else:
             member = _static(group, beat.instance_id, beat.member_id)
         if beat.epoch == LEAVES:
-            group.remove(member, self._now_ms)
+            group.remove(member, self._state.now_ms)
         else:
             member.epoch, member.revoking = LEAVES_FOR_NOW, frozenset()
         return Told(beat.member_id, beat.epoch)

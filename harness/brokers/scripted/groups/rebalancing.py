@@ -39,7 +39,7 @@ class Rebalancing:
     @property
     def now_ms(self) -> int:
         """The brokers' wall clock."""
-        return self._state.wall_ms_at_zero + self._state.agenda.now_ns // NS_PER_MS
+        return self._state.now_ms
 
     def after(self, delay_ms: int, action: Action) -> Timer:
         """Call ``action`` after a delay."""

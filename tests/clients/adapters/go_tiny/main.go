@@ -12,7 +12,10 @@ import (
 
 func main() { verifiable.Run(&tiny{}) }
 
-type tiny struct{ mode verifiable.Value }
+type tiny struct {
+	mode     verifiable.Value
+	consumer tinyConsumer
+}
 
 func (t *tiny) About() verifiable.About {
 	return verifiable.About{
@@ -20,7 +23,7 @@ func (t *tiny) About() verifiable.About {
 		ClientVersion:  "1.0.0",
 		LibraryVersion: "0.9",
 		Language:       "go",
-		Features:       []string{"producer"},
+		Features:       []string{"producer", "consumer", "group", "seek"},
 	}
 }
 

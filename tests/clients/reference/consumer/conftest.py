@@ -35,6 +35,9 @@ from harness.wire.messages import (
     message_class,
     nested,
 )
+from tests.clients.reference.consumer.coordinator.conftest import group
+
+__all__ = ["group"]
 
 Partition = tuple[str, int]
 TOPIC_IDS = {"t": UUID(int=1), "u": UUID(int=2)}

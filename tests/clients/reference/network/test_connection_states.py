@@ -66,6 +66,16 @@ def test_attempt_waits_for_the_lookup_of_its_name():
     assert states.lookups == set() and list(states.setup_expiries()) == [(1, 111)]
 
 
+def test_an_unknown_name_is_looked_up_once_for_each_attempt():
+    """NET-CON-09: the result of a second lookup would wait for the next attempt, and be out of date by then."""
+    states = States(())
+    assert states.connecting(NODE, 0) is None
+    assert (states.resolved, states.lookups, states.host(1)) == (1, set(), NODE.host)
+    states.disconnected(1, 10, "no")
+    assert states.connecting(NODE, 10_000) is None
+    assert states.resolved == 2
+
+
 @pytest.mark.parametrize(
     "end", [lambda states: states.disconnected(1, 20, "no"), lambda states: states.forget(1, 20)]
 )

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from harness.brokers.scripted.groups.classic_group import ClassicState
 from harness.wire.apis import Api
@@ -15,14 +11,6 @@ from tests.harness.brokers.scripted.groups import MS, Member, settle, stable
 
 NOT_COORDINATOR, LOADING, ILLEGAL_GENERATION, UNKNOWN_MEMBER, REBALANCING = 16, 14, 22, 25, 27
 MEMBER_ID_REQUIRED, FULL, FENCED = 79, 81, 82
-
-#: Kafka's ClassicGroupState: to each state, the states that may precede it.
-PRECEDING = {
-    "Empty": {"PreparingRebalance"},
-    "PreparingRebalance": {"Stable", "CompletingRebalance", "Empty"},
-    "CompletingRebalance": {"PreparingRebalance"},
-    "Stable": {"CompletingRebalance"},
-}
 
 
 @pytest.mark.parametrize("version", range(10))
@@ -134,6 +122,28 @@ def test_a_member_that_leaves_makes_room_at_once(client):
     assert first.leave(version=1).error_code == 0
     assert it.cluster.group("g").state is ClassicState.EMPTY
     assert first.leave().members[0].error_code == UNKNOWN_MEMBER
+
+
+def test_a_member_that_is_removed_while_its_sync_waits_gets_no_answer(client):
+    """An administrator removes it by a request of its own. As in ``ClassicGroup.remove``, its SyncGroup is forgotten.
+
+    The others learn at once that they have to join again.
+    """
+    it = client()
+    members = stable(it, 3)
+    leader = next(each for each in members if it.cluster.group("g").leader_id == each.member_id)
+    removed, stays = [each for each in members if each is not leader]
+    joins = {each: each.join() for each in (leader, removed, stays)}
+    for member, call in joins.items():
+        member.took(call)
+    forgotten, waits = removed.sync(), stays.sync()
+    assert removed.leave().members[0].error_code == 0
+    assert (forgotten.body, waits.body.error_code) == (None, REBALANCING)
+    assert (leader.beat(), stays.beat(), removed.beat()) == (REBALANCING, REBALANCING, UNKNOWN_MEMBER)
+    settle([leader, stays], [leader.join(), stays.join()])
+    it.now_ns += 301_000 * MS
+    it.cluster.wake(it.now_ns)
+    assert forgotten.body is None
 
 
 def test_a_static_member_comes_back_without_a_rebalance(client):
@@ -289,6 +299,17 @@ def test_offsets_of_an_empty_group_expire(client):
     assert member.fetch().committed_offset == -1
 
 
+def test_an_offset_of_an_administrator_is_kept_for_a_whole_retention(client):
+    it = client()
+    it.now_ns = 1_000 * MS
+    it.cluster.wake(it.now_ns)
+    it.cluster.commit("g", "t", 0, 5)
+    it.now_ns = (it.cluster.settings.offsets_retention_ms + 999) * MS
+    assert Member(it).fetch().committed_offset == 5
+    it.now_ns += MS
+    assert Member(it).fetch().committed_offset == -1
+
+
 @pytest.mark.parametrize(
     ("api", "ask"),
     [
@@ -319,65 +340,3 @@ def test_groups_are_listed_and_described(client):
     assert (known.group_state, known.protocol_data) == ("Stable", "range")
     assert [each.member_id for each in known.members] == [member.member_id]
     assert (unknown.error_code, unknown.group_state) == (69, "Dead")
-
-
-STEPS = st.lists(
-    st.tuples(
-        st.sampled_from(["join", "rejoin", "sync", "beat", "leave", "wait", "move"]),
-        st.integers(0, 3),
-        st.sampled_from([1, 900, 6_000, 31_000]),
-    ),
-    max_size=40,
-)
-
-
-@settings(max_examples=300)
-@given(STEPS)
-def test_any_life_of_a_group_keeps_to_its_states(client, steps):
-    """Generations only grow, at most one member leads, nothing waits forever, and every move is one of Kafka's.
-
-    A generation that was not stored is lost when the coordinator moves. A broker reads no further request of a member
-    while one waits, so the members send none.
-    """
-    it = client(nodes=2)
-    members = [Member(it, "static") if at == 3 else Member(it) for at in range(4)]
-    calls = {}
-    generation = 0
-    for action, at, wait_ms in steps:
-        member = members[at]
-        member.node_id = it.cluster.coordinator("g")
-        if action == "move":
-            it.cluster.move_coordinators()
-            stored = it.cluster.state.groups.log.get("g")
-            generation = 0 if stored is None else stored.generation_id
-        elif action == "wait":
-            it.now_ns += wait_ms * MS
-        elif any(who == at and call.body is None for (who, _), call in calls.items()):
-            continue
-        elif action in ("join", "rejoin"):
-            calls[at, "join"] = member.enter() if action == "join" else member.join()
-        elif action == "sync":
-            calls[at, "sync"] = member.sync({each.member_id: b"a" for each in members})
-        elif action == "beat":
-            member.beat()
-        else:
-            member.leave()
-        it.cluster.wake(it.now_ns)
-        for (who, _), call in calls.items():
-            if call.body is not None and getattr(call.body, "generation_id", -1) > 0:
-                members[who].took(call)
-        group = it.cluster.group("g")
-        if group is None:
-            continue
-        assert group.generation_id >= generation
-        generation = group.generation_id
-        assert group.leader_id is None or group.leader_id in group.members
-        assert set(group.static_members.values()) <= set(group.members)
-        moves = [str(each) for each in group.moves]
-        assert all(before in PRECEDING[after] for before, after in pairwise(moves))
-    for _ in range(8):
-        it.now_ns += 301_000 * MS
-        it.cluster.wake(it.now_ns)
-    assert all(call.body is not None for call in calls.values())
-    group = it.cluster.group("g")
-    assert group is None or group.state is ClassicState.EMPTY

@@ -42,6 +42,7 @@ class GroupStory:
     heal_ms: float = 6_000
     final_ms: float = 7_000
     end_ms: float = 60_000
+    config: dict[str, str] = field(default_factory=dict)
     not_set: dict[str, str] = field(default_factory=dict)
     events: list[AnyEvent] = field(default_factory=list)
     faults: list[FaultRow] = field(default_factory=list)
@@ -161,16 +162,16 @@ class GroupStory:
         self._add(MemberKilled, member, at_ms)
 
     def sought(self, member: str, at_ms: float) -> None:
-        self._done("seek", member, at_ms)
+        self.done("seek", member, at_ms)
 
     def close(self, member: str, at_ms: float, took_ms: float = 100) -> None:
         self._add(OpInvoke, member, at_ms, op="close", id=9, count=0)
-        self._done("close", member, at_ms + took_ms)
+        self.done("close", member, at_ms + took_ms)
         self._add(ShutdownComplete, member, at_ms + took_ms)
         self.stopped_ms[member] = at_ms + took_ms
 
-    def fault(self, kind: str, begin_ms: float, end_ms: float) -> None:
-        spec = FaultSpec(kind, AtTime(max(0, int(begin_ms))), int(end_ms - begin_ms))
+    def fault(self, kind: str, begin_ms: float, end_ms: float, **params: int) -> None:
+        spec = FaultSpec(kind, AtTime(max(0, int(begin_ms))), int(end_ms - begin_ms), params)
         window = ns(begin_ms), ns(end_ms)
         self.faults.append(FaultRow(len(self.faults), spec, window, window, 1))
 
@@ -195,7 +196,7 @@ class GroupStory:
                 params={"members": 2},
             ),
             faults=tuple(row.spec for row in self.faults),
-            config=consumer_config(self.guarantee, {}),
+            config=consumer_config(self.guarantee, self.config),
         )
         record = TrialRecord(
             spec=spec,
@@ -216,7 +217,7 @@ class GroupStory:
             for at_ms in range(-1_000, int(until_ms), 1_000)
         ]
 
-    def _done(self, op: str, member: str, at_ms: float) -> None:
+    def done(self, op: str, member: str, at_ms: float) -> None:
         self._add(
             OpComplete,
             member,

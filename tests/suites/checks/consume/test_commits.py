@@ -55,6 +55,22 @@ def test_commit_beyond_what_was_processed_is_early(calm, more):
     assert found(committed_early, told) == [("committed-early", 1)]
 
 
+@given(st.integers(1, 100))
+def test_offset_that_the_coordinator_has_beyond_what_was_processed_is_early(calm, more):
+    told = calm()
+    told.events = told.events[:-1]
+    told.stored(p0=6, p1=6 + more)
+    assert found(committed_early, told) == [("stored-early", 1)]
+
+
+def test_what_a_client_stores_on_its_own_is_not_judged(calm):
+    told = calm()
+    told.events = told.events[:-1]
+    told.commit("m2", 1, 6, at_ms=5_000, how="auto")
+    told.stored(p0=6, p1=9)
+    assert found(committed_early, told) == []
+
+
 def test_commit_of_what_another_member_has_committed_is_not_early(calm):
     told = calm()
     told.commit("m2", 1, 3, at_ms=2_000)
@@ -91,6 +107,20 @@ def test_smaller_offset_stored_later_is_not_lost(calm):
     told.stored(p0=6, p1=5)
     assert found(lost_commit, told) == []
     assert found(commit_regress, told) == [("commit-regress", 1)]
+
+
+@given(st.integers(1_001, 1_500))
+def test_failed_commit_that_is_repeated_after_a_larger_one_sets_it_back(calm, late_ms):
+    told = calm()
+    told.commit("m2", 1, 5, at_ms=4_015, took_ms=10 + late_ms, how="async")
+    assert found(commit_regress, told) == [("commit-regress", 1)]
+
+
+@given(st.integers(0, 1_000))
+def test_callbacks_within_a_second_may_come_in_either_order(calm, late_ms):
+    told = calm()
+    told.commit("m2", 1, 5, at_ms=4_015, took_ms=10 + late_ms, how="async")
+    assert found(commit_regress, told) == []
 
 
 def test_commit_after_a_seek_may_be_smaller(calm):

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from harness.model.consumer_contract import RecordsConsumed
 from harness.model.verdicts import Guarantee
 from harness.plugins.check import Inconclusive
+from harness.wire.apis import Api
 from suites.checks.consume import delivery_order, foreign_record, not_owned, redelivered, skipped
 
 
@@ -37,6 +38,16 @@ def test_record_that_the_group_passed_is_skipped(calm, partition, offset):
     assert found(skipped, without(calm(), partition, offset)) == [("skipped", 1)]
 
 
+@pytest.mark.parametrize("reset", ["latest", "none"])
+@given(st.integers(0, 1), st.integers(0, 4))
+def test_group_that_may_begin_later_must_deliver_what_follows_its_first_commit(
+    calm, reset, partition, offset
+):
+    told = without(calm(), partition, offset)
+    told.config["auto.offset.reset"] = reset
+    assert found(skipped, told) == ([("skipped", 1)] if offset >= 3 else [])
+
+
 @given(st.integers(0, 1), st.sampled_from([1, 4]))
 def test_record_left_out_within_one_ownership_is_a_gap(calm, partition, offset):
     assert found(delivery_order, without(calm(), partition, offset)) == [("gap", 1)]
@@ -61,6 +72,79 @@ def test_owner_that_has_sought_may_read_again(calm):
     told.sought("m2", 4_900)
     told.take("m2", 1, 3, 4, at_ms=5_000)
     assert found(delivery_order, told) == []
+
+
+def test_record_taken_before_a_seek_and_reported_after_it_belongs_to_the_old_position(calm):
+    told = calm()
+    told.sought("m2", 4_900)
+    told.take("m2", 1, 5, at_ms=4_800, took_ms=150)
+    told.take("m2", 1, 3, 4, at_ms=5_000)
+    assert found(delivery_order, told) == [
+        ("delivered-again-or-backwards", 1)
+    ]  # 5 came twice before the seek
+    told = without(told, 1, 5)
+    told.take("m2", 1, 5, at_ms=4_800, took_ms=150)
+    told.take("m2", 1, 3, at_ms=5_100)
+    assert found(delivery_order, told) == [("delivered-again-or-backwards", 1)]  # 3 came twice after it
+
+
+@given(st.integers(0, 1_598))
+def test_record_taken_before_an_assignment_and_reported_after_it_is_not_of_this_owner(calm, at_ms):
+    told = calm()
+    told.take("m1", 0, 5, at_ms=at_ms, took_ms=1_601 - at_ms)
+    assert found(delivery_order, told) == []
+    told.take("m1", 0, 0, at_ms=at_ms, took_ms=1_601 - at_ms)
+    assert found(redelivered, told) == []
+
+
+def test_record_taken_after_an_assignment_is_of_this_owner(calm):
+    told = calm()
+    told.take("m1", 0, 5, at_ms=1_600, took_ms=1)
+    assert found(delivery_order, told) == [("delivered-again-or-backwards", 1)]
+
+
+def test_subscription_that_returns_after_the_assignment_hides_no_redelivery(calm):
+    told = calm()
+    told.done("subscribe", "m2", 1_700)
+    told.take("m2", 1, 0, at_ms=3_000)
+    assert found(redelivered, told) == [("redelivered", 1)]
+
+
+def reset(calm, from_offset, at_ms=5_200, config="earliest"):
+    """m2 has read partition 1 to its end and begins again, while a fault answers that its position is out of range."""
+    told = calm()
+    told.config["auto.offset.reset"] = config
+    told.fault("error_response", 5_000, 5_100, api=Api.FETCH, code=1)
+    told.take("m2", 1, *range(from_offset, 6), at_ms=at_ms)
+    return told
+
+
+@pytest.mark.parametrize(
+    ("from_offset", "at_ms", "is_excused"), [(0, 5_200, True), (3, 5_200, False), (0, 4_900, False)]
+)
+def test_owner_whose_position_is_out_of_range_may_begin_with_the_first_record(
+    calm, from_offset, at_ms, is_excused
+):
+    told = reset(calm, from_offset, at_ms)
+    assert (found(delivery_order, told) == []) is is_excused
+    assert (found(redelivered, told) == []) is (is_excused or from_offset >= 3)
+
+
+def test_other_errors_move_no_position(calm):
+    told = reset(calm, 0)
+    told.faults.clear()
+    told.fault("error_response", 5_000, 5_100, api=Api.FETCH, code=6)
+    assert found(delivery_order, told) == [("delivered-again-or-backwards", 1)]
+
+
+@pytest.mark.parametrize(("config", "is_excused"), [("earliest", False), ("latest", True)])
+def test_records_between_two_positions_are_left_out_only_if_the_new_one_may_be_the_end(
+    calm, config, is_excused
+):
+    told = without(calm(), 1, 4)
+    told.config["auto.offset.reset"] = config
+    told.fault("log_trim", 3_000, 3_100)
+    assert (found(delivery_order, told) == []) is is_excused
 
 
 @given(st.integers(0, 2))
@@ -139,6 +223,14 @@ def test_two_threads_of_a_process_may_report_within_a_second(calm, at_ms):
     told = calm()
     told.take("m1", 1, 3, at_ms=at_ms)
     assert found(not_owned, told) == []
+
+
+def test_process_that_was_assigned_nothing_owns_nothing(calm):
+    told = calm()
+    told.start("m3", at_ms=1_000)
+    told.assign("m3", at_ms=1_600, generation=2)
+    told.take("m3", 1, 3, at_ms=4_000)
+    assert found(not_owned, told) == [("not-owned", 1)]
 
 
 def test_process_without_a_listener_owns_nothing_and_is_not_judged(group):

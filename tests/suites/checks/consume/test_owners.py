@@ -70,6 +70,15 @@ def test_cut_is_an_excuse_for_as_long_as_a_member_may_need(group, begin_ms, at_m
     assert (found(two_owners, told) == []) is is_excused
 
 
+@pytest.mark.parametrize(
+    "kind", ["listener_throws", "member_join", "pause_partitions", "seek_back", "slow_processing", "wakeup"]
+)
+def test_fault_of_an_application_is_no_cut(group, kind):
+    told = zombie(group, 33_000)
+    told.fault(kind, 25_000, 30_000)
+    assert found(two_owners, told) == [("outdated-owner", 1)]
+
+
 def test_cut_long_before_is_no_excuse(group):
     told = zombie(group, 33_000)
     told.fault("disconnect", 1_000, 2_000)
@@ -123,6 +132,13 @@ def test_member_without_a_listener_may_be_the_owner(group):
     told = abandoned(group)
     told.start("m3", at_ms=6_500)
     assert found(orphaned, told) == []
+
+
+def test_member_that_was_assigned_nothing_reports_assignments(group):
+    told = abandoned(group)
+    told.start("m3", at_ms=4_000)
+    told.assign("m3", at_ms=4_500)
+    assert found(orphaned, told) == [("orphaned", 1)]
 
 
 def test_stall_after_the_faults_makes_it_inconclusive(group):

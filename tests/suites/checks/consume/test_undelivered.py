@@ -43,9 +43,40 @@ def test_delivery_in_between_is_progress(group):
     assert found(undelivered, told) == []
 
 
+@pytest.mark.parametrize(("worker", "is_accused"), [("m1", False), ("m2", True)])
+def test_turn_in_progress_does_not_count(group, worker, is_accused):
+    told = stuck(group, 30_000)
+    if worker == "m1":
+        told.kill("m2", 5_000)  # no other could go on
+    told.take(worker, 0, 2, at_ms=5_000, took_ms=15_000)
+    assert bool(found(undelivered, told)) is is_accused
+
+
+def test_time_after_the_turn_counts(group):
+    told = stuck(group, 40_000)
+    told.kill("m2", 5_000)
+    told.take("m1", 0, 2, at_ms=5_000, took_ms=15_000)
+    assert found(undelivered, told) == [("undelivered", 2)]
+
+
 def test_records_that_the_group_has_passed_do_not_wait(group):
     told = stuck(group, 30_000)
     told.stored(p0=5)
+    assert found(undelivered, told) == []
+
+
+@pytest.mark.parametrize("reset", ["latest", "none"])
+def test_records_that_a_group_need_not_begin_with_do_not_wait(group, reset):
+    told = stuck(group, 30_000)
+    told.config["auto.offset.reset"] = reset
+    assert found(undelivered, told) == []
+    told.commit("m1", 0, 2, at_ms=200)
+    assert found(undelivered, told) == [("undelivered", 3)]
+
+
+def test_member_whose_reset_is_unknown_may_begin_at_the_end(group):
+    told = stuck(group, 30_000)
+    told.not_set["auto.offset.reset"] = "no such setting"
     assert found(undelivered, told) == []
 
 

@@ -5,7 +5,7 @@ Each broken consumer in this folder differs from it in one respect.
 
 from __future__ import annotations
 
-import time
+import threading
 
 from polite import Polite
 from verifiable import ConfigRefused, ConsumerAdapter, run
@@ -19,6 +19,7 @@ class PoliteConsumer(ConsumerAdapter):
     def configure(self, config):
         if not isinstance(config.get("session.timeout.ms"), int):
             raise ConfigRefused("session.timeout.ms must be a number")
+        self.closed = threading.Event()
         return {name: (name, value) for name, value in config.items()}, {}
 
     def subscribe(self, topics, pattern):
@@ -30,10 +31,11 @@ class PoliteConsumer(ConsumerAdapter):
     resume = pause
 
     def poll(self, timeout_s):
-        time.sleep(timeout_s)
+        self.closed.wait(timeout_s)
         return []
 
     def close(self, timeout_s):
+        self.closed.set()
         return True
 
 

@@ -147,7 +147,7 @@ def test_a_lost_response_is_asked_for_again_with_a_new_session(two_nodes, respon
 @pytest.mark.parametrize(
     ("error", "updates"), [("FETCH_SESSION_ID_NOT_FOUND", False), ("FETCH_SESSION_TOPIC_ID_ERROR", True)]
 )
-def test_an_unknown_session_is_begun_again(two_nodes, responses, error, updates):
+def test_an_unknown_session_may_begin_again(two_nodes, responses, error, updates):
     w = two_nodes
     [first, _] = w.fetch()
     w.reply(first, responses.fetch(first, {}, error=code(error)))

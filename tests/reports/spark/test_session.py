@@ -1,0 +1,90 @@
+"""Spark that fails: a task, a task's process, or its JVM. Each is one sentence, and an interrupt stays an interrupt."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from pyspark import SparkContext
+
+from harness.cli.interrupts import Interrupted
+from harness.model.errors import EnvironmentProblem
+from reports.spark.session import spark_context
+from testkit.codes import raises_code
+
+pytestmark = [
+    pytest.mark.jvm,
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _swept() -> Iterator[None]:
+    """PySpark leaves sockets to the garbage collector. Collect them within the test that caused them."""
+    yield
+    gc.collect()
+
+
+def _raises(_: int) -> int:
+    raise ValueError("unknown outcome\nof a record")
+
+
+def _dies(_: int) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return 0
+
+
+def _signals(pid: int) -> None:
+    os.kill(pid, signal.SIGUSR1)
+
+
+def _end_jvm() -> None:
+    gateway: Any = SparkContext._gateway
+    gateway.proc.kill()
+    gateway.proc.wait()
+
+
+@pytest.mark.parametrize(
+    ("task", "why"), [(_raises, "ValueError: unknown outcome"), (_dies, "Python worker exited unexpectedly")]
+)
+def test_a_failed_task_is_one_sentence(task: Callable[[int], int], why: str) -> None:
+    with raises_code(EnvironmentProblem, "spark-failed") as caught, spark_context("local[1]") as spark:
+        spark.parallelize([1], 1).map(task).collect()
+    said = str(caught.value)
+    assert said.startswith(f"Spark did not finish: {why}") and len(said.splitlines()) == 1
+
+
+def test_a_jvm_that_was_killed_is_one_sentence(recwarn: pytest.WarningsRecorder) -> None:
+    with raises_code(EnvironmentProblem, "spark-failed") as caught, spark_context("local[1]") as spark:
+        _end_jvm()
+        spark.parallelize([1], 1).map(abs).collect()
+    assert str(caught.value) == "Spark did not finish: its JVM cannot be reached"
+    assert not [each for each in recwarn if each.category is RuntimeWarning]
+
+
+def test_an_interrupt_that_also_ended_the_jvm_stays_an_interrupt() -> None:
+    """A signal to the whole group ends the JVM before this process can stop it."""
+    with pytest.raises(Interrupted), spark_context("local[1]"):
+        _end_jvm()
+        raise Interrupted(signal.SIGTERM)
+    with spark_context("local[1]") as spark:
+        assert spark.parallelize([1], 1).collect() == [1]
+
+
+def test_an_interrupt_within_a_job_stays_an_interrupt() -> None:
+    """The answer of the JVM is never read, and PySpark's own cleanup takes it for that of its next call."""
+
+    def interrupted(*_: object) -> None:
+        raise Interrupted(signal.SIGTERM)
+
+    before = signal.signal(signal.SIGUSR1, interrupted)
+    try:
+        with pytest.raises(Interrupted), spark_context("local[1]") as spark:
+            me = os.getpid()
+            spark.parallelize([1], 1).map(lambda _: _signals(me)).collect()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
