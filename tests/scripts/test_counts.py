@@ -1,4 +1,4 @@
-"""Counts that stand in pages by hand are those of the tables."""
+"""Counts written into pages by hand are those of the tables."""
 
 from __future__ import annotations
 
