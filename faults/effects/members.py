@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import dropwhile
+
 from harness.model.consumer_contract import ConsumerError, RecordsConsumed
 from harness.model.contract import OpComplete, Stats
 from harness.model.evidence import Evidence
@@ -24,13 +26,13 @@ def killed(row: FaultRow, evidence: Evidence) -> int:
 
 
 def started(row: FaultRow, evidence: Evidence) -> int:
-    """Count processes that the harness started in the fault's window, besides those with which the trial began."""
-    load_ns = evidence.record.phases.load_ns or 0
+    """Count processes that the harness started in the fault's window, besides those with which the trial began.
+
+    The latter were all started before the first call of any of them ended.
+    """
     began_ns, ended_ns = row.effective_ns or (0, -1)
-    return sum(
-        isinstance(event, MemberStarted) and max(began_ns, load_ns) <= event.mono_ns <= ended_ns
-        for event in evidence.history
-    )
+    later = dropwhile(lambda event: not isinstance(event, OpComplete), evidence.history)
+    return sum(isinstance(event, MemberStarted) and began_ns <= event.mono_ns <= ended_ns for event in later)
 
 
 def frozen(row: FaultRow, evidence: Evidence) -> int:

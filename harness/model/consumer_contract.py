@@ -6,7 +6,8 @@
 call at a time for a partition.
 
 With ``sync-first``, records whose commit fails are not processed, because another member may be given them later. The
-application seeks to the first of them. It drops them if the client cannot seek or is giving up their partitions.
+application seeks to the first of them and pauses for 100 ms. It drops them if the client cannot seek or is giving up
+their partitions.
 
 Commands between two turns are calls of the application: each gets one ``op_complete`` with its name as ``op``, without
 records. Names and fields of events are those of Kafka's VerifiableConsumer where it has them; times and results are in

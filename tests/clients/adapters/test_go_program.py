@@ -18,6 +18,8 @@ pytestmark = pytest.mark.long("builds a program and starts it for each test")
 PRODUCE = {"cmd": "produce", "id": 2, "topic": "t", "first": 7, "keys": ["abc", None], "values": ["x", "y"]}
 FLUSH = {"cmd": "flush", "id": 3, "timeout_ms": 60_000}
 CLOSE = {"cmd": "close", "id": 4, "timeout_ms": 60_000}
+#: How long the application pauses after a failed commit, so that it does not fail again at once.
+PAUSE_NS = 100_000_000
 
 
 def configure(mode: str = "", **settings: Any) -> dict[str, Any]:
@@ -237,9 +239,13 @@ def test_records_that_could_not_be_committed_first_are_not_processed(started, mo
     failed = client.until("offsets_committed")
     assert (failed["success"], failed["error"]) == (False, "Unlucky")
     read: dict[int, list[int]] = {0: [], 1: []}
+    polled_ns = []
     while read[0][-1:] != expected[-1:]:
-        for part in client.until("records_consumed")["partitions"]:
+        turn = client.until("records_consumed")
+        polled_ns.append(turn["polled_ns"])
+        for part in turn["partitions"]:
             read[part["partition"]] += part["offsets"]
     assert read == {0: expected, 1: expected}
+    assert polled_ns[0] - failed["complete_ns"] >= PAUSE_NS
     client.send(CLOSE)
     assert client.end()[0] == 0

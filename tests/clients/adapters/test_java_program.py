@@ -17,6 +17,8 @@ from harness.provision.versions import in_order
 from testkit.codes import raises_code
 
 SETTINGS = {"max.block.ms": 200}
+#: How long the application pauses after a failed commit, so that it does not fail again at once.
+PAUSE_NS = 100_000_000
 
 
 def produce(count: int, first: int = 0, id: int = 2) -> dict[str, Any]:
@@ -157,9 +159,13 @@ def test_records_that_could_not_be_committed_first_are_not_processed(argv, begin
     failed = client.until("offsets_committed")
     assert (failed["success"], failed["error"]) == (False, "IllegalStateException")
     read: list[int] = []
+    polled_ns = []
     while read[-1:] != expected[-1:]:
-        for part in client.until("records_consumed")["partitions"]:
+        turn = client.until("records_consumed")
+        polled_ns.append(turn["polled_ns"])
+        for part in turn["partitions"]:
             read += part["offsets"]
     assert read == expected
+    assert polled_ns[0] - failed["complete_ns"] >= PAUSE_NS
     client.send({"cmd": "close", "id": 3, "timeout_ms": 1_000})
     assert client.end()[0] == 0

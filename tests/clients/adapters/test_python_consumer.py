@@ -14,7 +14,7 @@ from clients.adapters.python_lib.verifiable.application import tell_records
 from clients.adapters.python_lib.verifiable.asynchronous import AsyncConsumerAdapter
 from clients.adapters.python_lib.verifiable.closing import Closing
 from clients.adapters.python_lib.verifiable.consumer import ConsumerAdapter, Record
-from clients.adapters.python_lib.verifiable.member import COMMIT_MODES, Member
+from clients.adapters.python_lib.verifiable.member import COMMIT_MODES, ERROR_PAUSE_S, Member
 
 FEATURES = ("consumer", "group", "assign", "seek", "pause", "wakeup")
 PARTITIONS = 3
@@ -172,6 +172,15 @@ def test_records_that_could_not_be_committed_first_are_not_processed(features, s
     assert told(output) == [(0, 6)]
     assert member.taken == member.finished == len(first) + 1
     assert member.adapter.finished_turns == 2
+
+
+def test_application_that_could_not_commit_first_pauses_before_it_goes_on(monkeypatch):
+    member, output = member_of(rows(0, 4), mode="sync-first", fails=[LookupError("gone")])
+    waited = []
+    monkeypatch.setattr(member._closing, "wait", lambda timeout_s: waited.append((timeout_s, output.names())))
+    member.turn()
+    assert waited == [(ERROR_PAUSE_S, ["offsets_committed", "consumer_error"])]
+    assert member.adapter.sought == [(("t", 0), 4)]
 
 
 def test_failed_seek_after_a_failed_commit_is_survived():

@@ -10,7 +10,7 @@ import (
 const (
 	pollTimeout = 100 * time.Millisecond
 
-	// afterError keeps a client whose poll fails at once from events without end.
+	// afterError keeps a client whose poll or commit fails at once from events without end.
 	afterError = 100 * time.Millisecond
 )
 
@@ -105,7 +105,10 @@ func (l *pollLoop) turn() {
 	l.mutex.Lock()
 	l.wake = nil
 	l.mutex.Unlock()
-	l.goBack(l.work())
+	if dropped := l.work(); dropped != nil {
+		l.goBack(dropped)
+		time.Sleep(afterError)
+	}
 	if err == nil && errors.Is(ctx.Err(), context.Canceled) {
 		err = ctx.Err()
 	}

@@ -14,7 +14,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 final class PollLoop {
     private static final Duration POLL = Duration.ofMillis(100);
 
-    /** A client whose poll fails at once would otherwise write events without end. */
+    /** A client whose poll or commit fails at once would otherwise write events without end. */
     private static final long AFTER_ERROR_MS = 100;
 
     private final ConsumerAdapter consumer;
@@ -90,6 +90,7 @@ final class PollLoop {
         long polledNs = System.nanoTime();
         if (mode.equals("sync-first") && !commit("sync", Commits.after(batches))) {
             goBack(batches);
+            Thread.sleep(AFTER_ERROR_MS);
             return;
         }
         Thread.sleep(processingMs);

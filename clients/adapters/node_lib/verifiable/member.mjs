@@ -7,6 +7,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Unsupported } from "./consumer.mjs";
 import { monotonicNs } from "./output.mjs";
 
+/** A client whose commit fails at once would otherwise write events without end. */
+const ERROR_PAUSE_MS = 100;
+
 export class Member {
   #consumer;
   #output;
@@ -82,6 +85,7 @@ export class Member {
       !(await this.#tryCommit("sync", [next]))
     ) {
       await this.#goBack({ ...next, offset: records[0].offset });
+      await sleep(ERROR_PAUSE_MS);
       return false;
     }
     await sleep(this.#processingMs);

@@ -3,7 +3,8 @@
 A turn takes records, works on them, reports and commits them. Commands run between two turns, on the same thread. Only
 ``wakeup`` comes from another. An exception of the client is reported, and the loop continues after a pause.
 
-Records that must be committed first are not processed if that fails. The application goes back to them, or drops them.
+Records that must be committed first are not processed if that fails. The application goes back to them, or drops
+them, and pauses: the client would hand them over again at once.
 """
 
 from __future__ import annotations
@@ -92,6 +93,7 @@ class Member:
             if records:
                 if not self._take(records):
                     self._go_back(first_offsets(records))
+                    self._closing.wait(ERROR_PAUSE_S)
                 self.adapter.finished()
 
     def close(self, timeout_s: float) -> str | None:

@@ -80,6 +80,7 @@ class Application:
             return
         if len(records) and not (yield from self._take(list(records))):
             self._go_back(records)
+            yield self._events.now_ns + ERROR_PAUSE_NS
 
     def _take(self, records: Sequence[ConsumerRecord]) -> Doing[bool]:
         """Work on records. Return False if they are not processed, because they could not be committed first."""

@@ -28,6 +28,7 @@ from clients.reference.consumer.subscription.subscription_state import Subscript
 from clients.reference.metadata.topic_metadata import TopicPartition
 from clients.reference.telemetry.fetch_events import FetchDropped, FetchFailed, RecordsReturned
 from clients.reference.telemetry.trace import Trace
+from harness.wire.errors import WireError
 
 #: Errors of a partition after which the client asks for metadata, and goes back to the leader.
 _OTHER_LEADER = frozenset(
@@ -208,7 +209,9 @@ class FetchCollector:
         elif name == "TOPIC_AUTHORIZATION_FAILED":
             raise TopicAuthorizationError([partition[0]])
         elif name == "CORRUPT_MESSAGE":
-            raise CorruptRecordError(partition, offset, "the broker's log is corrupt")
+            raise CorruptRecordError(
+                partition, offset, WireError("log-corrupt", "the broker's log is corrupt")
+            )
         elif name not in _AGAIN:
             raise ResponseError(
                 fetch.data.error,
