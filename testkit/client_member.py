@@ -42,11 +42,12 @@ _NS_PER_S = 1_000_000_000
 class Member:
     """A process of one client, configured as a consumer. ``events`` are those read so far.
 
-    Every wait raises AssertionError after LIMIT_S, RuleBroken for an event that breaks the contract.
+    Every wait raises RuleBroken for an event that breaks the contract, and AssertionError after LIMIT_S. ``stuck`` is
+    called before that.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self.process = process
+    def __init__(self, process: subprocess.Popen[bytes], stuck: Callable[[], object] = lambda: None) -> None:
+        self.process, self._stuck = process, stuck
         self.events: list[AnyEvent] = []
         self._rules = ProtocolRules(time.monotonic_ns() - LIMIT_S * _NS_PER_S)
         self._ids = itertools.count(1)
@@ -89,7 +90,7 @@ class Member:
         limit = time.monotonic() + LIMIT_S
         while not condition():
             self._read()
-            assert time.monotonic() < limit, self.events[-20:]
+            self._assert_before(limit, condition)
 
     def close(self) -> list[AnyEvent]:
         """Close the client. Return the events from then on. The exit code must be 0."""
@@ -138,7 +139,12 @@ class Member:
             event = self._read()
             if isinstance(event, kinds):
                 return event
-            assert time.monotonic() < limit, (kinds, self.events[-20:])
+            self._assert_before(limit, kinds)
+
+    def _assert_before(self, limit: float, awaited: object) -> None:
+        if time.monotonic() >= limit:
+            self._stuck()
+            raise AssertionError(awaited, self.events[-20:])
 
     def _read(self) -> AnyEvent | None:
         assert self.process.stdout is not None

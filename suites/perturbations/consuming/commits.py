@@ -12,6 +12,7 @@ from suites.analysis.consuming.commits import ON_ITS_WAY_NS, commits
 from suites.analysis.consuming.declared import declared
 from suites.analysis.consuming.lives import lives
 from suites.analysis.consuming.ownership import ownerships
+from suites.analysis.consuming.resets import may_reset
 from suites.analysis.consuming.timing import SLACK_NS
 from suites.checks.consume.commit_regress import steps
 from suites.checks.consume.committed_early import justified
@@ -58,6 +59,7 @@ def _followed(evidence: Evidence) -> Sequence[Spot]:
         (before.member, before.partition, before.offset, before.complete_ns)
         for before, after in steps(evidence)
         if before.offset > 1 and after.invoke_ns > before.complete_ns + 2 * NS_PER_MS
+        if not may_reset(evidence, before.complete_ns + 1)
     ]
 
 
@@ -73,6 +75,7 @@ def _before_larger(evidence: Evidence) -> Sequence[tuple[str, int, int, int, int
         for before, after in steps(evidence)
         if before.offset < after.offset and after.invoke_ns > before.complete_ns + 2 * NS_PER_MS
         if after.complete_ns + SLACK_NS + MORE_NS < _closing_ns(evidence, after.member)
+        if not may_reset(evidence, after.invoke_ns - NS_PER_MS)
     ]
 
 

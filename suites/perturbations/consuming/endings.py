@@ -60,6 +60,17 @@ def _read_by_one(evidence: Evidence) -> Sequence[int]:
     ]
 
 
+def _owned_by_one(evidence: Evidence) -> Sequence[int]:
+    """Return those of them that no other process owns at the end: a frozen one may not know that it was removed."""
+    final_ns = evidence.record.phases.final_ns or 0
+    found = []
+    for partition in _read_by_one(evidence):
+        ends_ns = (each.end_ns for each in ownerships(evidence) if each.partition == partition)
+        if sum(end_ns is None or end_ns > final_ns for end_ns in ends_ns) == 1:
+            found.append(partition)
+    return found
+
+
 def _partitions(evidence: Evidence) -> int:
     return evidence.record.spec.workload.partitions
 
@@ -208,7 +219,7 @@ PERTURBATIONS = (
         HISTORY,
         "gives up a partition that no member of its group takes",
         ("orphaned",),
-        _read_by_one,
+        _owned_by_one,
         _orphaned,
         Verdict.FAIL,
         workloads=CONSUME,

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import re
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -86,18 +89,32 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]
                 loop.run(context.__aexit__(None, None, None))
 
 
+#: Client -> its versions that rarely hang for good on a busy machine, where the threads then are, and why.
+HANGS = {
+    "kafka-python": (
+        {"3.0.12"},
+        re.compile(r"selector\.py\", line \d+ in run\n(?:.*\n)*?.*in send_fetches\n"),
+        "poll() waits without a limit for a task of the network thread, which waits for its sockets",
+    )
+}
+
+
 @pytest.fixture
-def member(each_client: tuple[str, str], kafka: SimpleNamespace) -> Iterator[Callable[..., Member]]:
+def member(
+    each_client: tuple[str, str], kafka: SimpleNamespace, tmp_path: Path
+) -> Iterator[Callable[..., Member]]:
     """Return a function that starts a configured consumer of the client."""
     name, version = each_client
     launch = registry.client(name).install(version)
     begun: list[subprocess.Popen[bytes]] = []
 
     def start(**settings: Any) -> Member:
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        env = {**os.environ, **launch.env}
-        begun.append(subprocess.Popen(launch.argv, bufsize=0, env=env, cwd=launch.folder, **pipes))
-        member = Member(begun[-1])
+        env = {**os.environ, **launch.env, "PYTHONFAULTHANDLER": "1"}
+        log = tmp_path / f"{len(begun)}.log"
+        with log.open("wb") as errors:
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": errors}
+            begun.append(subprocess.Popen(launch.argv, bufsize=0, env=env, cwd=launch.folder, **pipes))
+        member = Member(begun[-1], lambda: assert_not_hanging(name, version, member.process, log))
         named = {key.replace("_", "."): value for key, value in settings.items()}
         config = {"bootstrap.servers": kafka.servers, **SETTINGS, **named}
         member.configure({key: value for key, value in config.items() if value is not None})
@@ -108,6 +125,16 @@ def member(each_client: tuple[str, str], kafka: SimpleNamespace) -> Iterator[Cal
         process.kill()
         with process:
             pass
+
+
+def assert_not_hanging(name: str, version: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    """End the test as an expected failure if the client's own threads wait for each other, as is known of it."""
+    versions, where, why = HANGS.get(name, (set(), None, ""))
+    if where is not None and version in versions:
+        process.send_signal(signal.SIGABRT)
+        process.wait()
+        if where.search(log.read_text(errors="replace")):
+            pytest.xfail(why)
 
 
 #: Clients whose calls cannot commit in these ways, and answer ``unsupported``.
