@@ -1,10 +1,13 @@
-"""How far the group is in each partition, by what it was given and by what it has committed."""
+"""How far the group is in each partition, by what it was given, what it has committed, and what it has dropped."""
 
 from __future__ import annotations
 
+from harness.model.consumer_contract import OffsetsCommitted
 from harness.model.evidence import Evidence, view
 from harness.model.harness_events import GroupCommitted
+from harness.model.verdicts import Guarantee
 from harness.workloads.consume import accounting
+from suites.analysis.excuses import grants
 
 
 @view
@@ -18,4 +21,23 @@ def passed(evidence: Evidence) -> dict[int, int]:
             for at in event.offsets:
                 if at.topic == evidence.record.topic:
                     ends[at.partition] = max(ends.get(at.partition, 0), at.offset)
+    return ends
+
+
+@view
+@grants("dropped-by-application")
+def dropped(evidence: Evidence) -> dict[int, int]:
+    """Return partition -> the first offset that no application has dropped, because it could not commit it first.
+
+    It goes back to such records if its client can seek, so they still wait.
+    """
+    features = evidence.record.client.get("features")
+    can_seek = not isinstance(features, list) or "seek" in features
+    if can_seek or evidence.record.spec.guarantee is not Guarantee.AT_MOST_ONCE:
+        return {}
+    ends: dict[int, int] = {}
+    for event in evidence.history:
+        if isinstance(event, OffsetsCommitted) and event.how == "sync" and not event.success:
+            for at in event.offsets:
+                ends[at.partition] = max(ends.get(at.partition, 0), at.offset)
     return ends

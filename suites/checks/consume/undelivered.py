@@ -22,7 +22,8 @@ become an outage that no error reports.
 The members' histories, and every partition read to its end. The time begins when the network has healed. Stalls of a
 member's process, a broker or the harness are subtracted; if the rest is below the bound, the trial is inconclusive.
 A process that a fault has stopped does not stall. Records that the group passed do not wait (see ``skipped``),
-nor do those that it need not deliver by its auto.offset.reset.
+nor do those that it need not deliver by its auto.offset.reset, nor those that an application dropped because it could
+not commit them first and its client cannot seek.
 
 ## References
 
@@ -43,7 +44,7 @@ from harness.model.verdicts import Level
 from harness.plugins.check import Check, Inconclusive, Requirement
 from harness.workloads.consume import accounting
 from suites.analysis.consuming.lives import lives
-from suites.analysis.consuming.passed import passed
+from suites.analysis.consuming.passed import dropped, passed
 from suites.analysis.consuming.promised import is_promised
 from suites.analysis.consuming.timing import idle_bound_ms
 from suites.analysis.disturbance import (
@@ -76,12 +77,13 @@ def waits(evidence: Evidence) -> dict[tuple[int, int], Span]:
     for each in accounting.deliveries(evidence):
         place = each.partition, each.offset
         first[place] = min(first.get(place, each.polled_ns), each.polled_ns)
-    known, ends = accounting.items(evidence), passed(evidence)
+    known, ends, gone = accounting.items(evidence), passed(evidence), dropped(evidence)
     found: dict[tuple[int, int], Span] = {}
     for event in evidence.history:
         if isinstance(event, RecordsWritten):
             for place in zip(event.partitions, event.offsets, strict=True):
-                is_reached = place not in first and place[1] < ends.get(place[0], 0)
+                end = max(ends.get(place[0], 0), gone.get(place[0], 0))
+                is_reached = place not in first and place[1] < end
                 wait = Span(max(event.mono_ns, begin_ns), min(first.get(place, end_ns), end_ns))
                 waits_for_group = place in known and not is_reached and is_promised(evidence, place)
                 if waits_for_group and wait.begin_ns < wait.end_ns:

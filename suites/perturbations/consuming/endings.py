@@ -16,7 +16,7 @@ from harness.model.consumer_contract import (
 from harness.model.contract import AnyEvent, OpComplete
 from harness.model.evidence import Evidence
 from harness.model.units import NS_PER_MS
-from harness.model.verdicts import Verdict
+from harness.model.verdicts import Guarantee, Verdict
 from harness.plugins.perturbation import Perturbation
 from harness.trial.patience import CLOSE_TIMEOUT_MS
 from suites.analysis.consuming.lives import lives
@@ -27,6 +27,7 @@ from suites.checks.consume.orphaned import healed
 from suites.perturbations.consuming.deliveries import CONSUME, HISTORY, neighbours_value, once
 from suites.perturbations.consuming.edits import (
     SECOND_NS,
+    commit,
     waited,
     wall_ns,
     with_added,
@@ -49,8 +50,15 @@ def _last_owner(evidence: Evidence, partition: int) -> Ownership | None:
 
 
 def _read_by_one(evidence: Evidence) -> Sequence[int]:
-    """Return the partitions whose last owner keeps them to the end, and took at least two records."""
+    """Return the partitions whose last owner keeps them to the end, and took at least two records.
+
+    There are none if a process works on records then: it would do so for the time that is added.
+    """
+    final_ns = evidence.record.phases.final_ns or 0
+    turns = (turn for life in lives(evidence).values() for turn in life.turns)
     if healed(evidence) is None or client_stalls(evidence):
+        return []
+    if any(turn.begin_ns < final_ns <= turn.end_ns for turn in turns):
         return []
     owners = {partition: _last_owner(evidence, partition) for partition in range(_partitions(evidence))}
     return [
@@ -58,6 +66,12 @@ def _read_by_one(evidence: Evidence) -> Sequence[int]:
         for partition, owner in owners.items()
         if owner is not None and sum(map(len, owner.runs)) > 1
     ]
+
+
+def _seekers(evidence: Evidence) -> Sequence[int]:
+    """Return the same, of a client that can seek."""
+    features = evidence.record.client.get("features")
+    return _read_by_one(evidence) if not isinstance(features, list) or "seek" in features else []
 
 
 def _owned_by_one(evidence: Evidence) -> Sequence[int]:
@@ -117,6 +131,15 @@ def _bound_ns(evidence: Evidence) -> int:
 def _undelivered(evidence: Evidence, partition: int) -> Evidence:
     at_ns = evidence.record.phases.final_ns or 0
     return waited(_never_delivered(evidence, partition), at_ns, _bound_ns(evidence) + BEYOND_NS)
+
+
+def _undelivered_after_failure(evidence: Evidence, partition: int) -> Evidence:
+    """The last owner could not commit the record before it would have processed it, and its client can seek."""
+    at_ns, owner = evidence.record.phases.final_ns or 0, _last_owner(evidence, partition)
+    assert owner is not None
+    end = 1 + max(row.offset for row in evidence.log if row.partition == partition)
+    failed = commit(evidence, owner.process, partition, end, at_ns - 2 * NS_PER_MS, success=False)
+    return with_added(_undelivered(evidence, partition), failed)
 
 
 def _undelivered_beside_stall(evidence: Evidence, partition: int) -> Evidence:
@@ -203,6 +226,17 @@ PERTURBATIONS = (
         _undelivered,
         Verdict.FAIL,
         workloads=CONSUME,
+    ),
+    Perturbation(
+        "undelivered-after-a-failure",
+        HISTORY,
+        "does not deliver a record that it could not commit first, although it can seek",
+        ("undelivered",),
+        _seekers,
+        _undelivered_after_failure,
+        Verdict.FAIL,
+        frozenset({Guarantee.AT_MOST_ONCE}),
+        CONSUME,
     ),
     Perturbation(
         "undelivered-beside-a-stall",

@@ -64,6 +64,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "connection-ended": ("again-long-after-a-cut", "again-after-hanging-up-on-answer"),
     "coordinator-out-of-reach": ("goes-on-before-a-cut",),
     "dated-by-a-later-attempt": ("record-dated-after-its-last-attempt", "record-dated-before-its-call"),
+    "dropped-by-application": ("undelivered-after-a-failure",),
     "duplicate-sequence-answer": ("ack-of-another-duplicate",),
     "encoded-again": ("numbers-given-to-younger-records",),
     "end-held": ("again-after-end-was-held",),

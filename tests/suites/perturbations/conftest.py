@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from harness.model.contract import OpComplete, OpInvoke
 from harness.model.evidence import Evidence
+from harness.model.harness_events import HARNESS, HarnessEvent, RecordsWritten
 from harness.model.rows import FrameKind
 from harness.model.verdicts import Guarantee
 from harness.planning import selection
@@ -30,6 +31,19 @@ SITUATIONS = (
     ("frame/lost-request", Guarantee.IDEMPOTENT),
     ("frame/lost-answer", Guarantee.IDEMPOTENT),
 )
+#: Groups whose partitions move, whose members are cut off, and whose positions are out of range.
+GROUPS = tuple(
+    (scenario, guarantee)
+    for scenario in (
+        "group/join",
+        "group/kill-cooperative",
+        "group/freeze",
+        "group/late-poll",
+        "delivery/log-trimmed",
+        "consume/disconnect",
+    )
+    for guarantee in (Guarantee.AT_LEAST_ONCE, Guarantee.AT_MOST_ONCE)
+)
 
 
 @cache
@@ -41,7 +55,7 @@ def trial(scenario: str, guarantee: Guarantee, seed: int = 1) -> Evidence:
 
 
 def trials() -> list[Evidence]:
-    return [trial(*situation) for situation in SITUATIONS]
+    return [trial(*situation) for situation in (*SITUATIONS, *GROUPS)]
 
 
 def lacks(evidence: Evidence) -> list[str]:
@@ -54,7 +68,11 @@ def lacks(evidence: Evidence) -> list[str]:
 
 def _history(evidence: Evidence) -> Iterator[str]:
     history = evidence.history
-    if [event.seq for event in history] != list(range(len(history))):
+    of: defaultdict[object, list[int]] = defaultdict(list)
+    for event in history:
+        if not isinstance(event, HarnessEvent) or event.producer == HARNESS:
+            of[event.producer].append(event.seq)
+    if any(numbers != list(range(len(numbers))) for numbers in of.values()):
         yield "seq has gaps"
     if any(one.mono_ns > other.mono_ns for one, other in pairwise(history)):
         yield "events are not in order of time"
@@ -115,6 +133,9 @@ def _across(evidence: Evidence) -> Iterator[str]:
     if None in moments or moments != sorted(moments, key=lambda moment: moment or 0):
         yield "phases are not in order"
     sent: Counter[int] = Counter()
+    for event in evidence.history:
+        if isinstance(event, RecordsWritten):
+            sent.update(event.partitions)
     for frame in evidence.frames:
         if frame.kind is FrameKind.REQUEST:
             for part in frame.produce:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
 
+import pytest
+from msgspec.structs import replace as changed
+
+from harness.model.verdicts import Guarantee
 from harness.plugins.check import Inconclusive
 from suites.analysis.consuming.timing import idle_bound_ms
 from suites.checks.consume import close_late, undelivered
@@ -63,6 +67,25 @@ def test_records_that_the_group_has_passed_do_not_wait(group):
     told = stuck(group, 30_000)
     told.stored(p0=5)
     assert found(undelivered, told) == []
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "features", "is_accused"),
+    [
+        (Guarantee.AT_MOST_ONCE, ["group"], False),
+        (Guarantee.AT_MOST_ONCE, ["group", "seek"], True),
+        (Guarantee.AT_MOST_ONCE, None, True),
+        (Guarantee.AT_LEAST_ONCE, ["group"], True),
+    ],
+)
+def test_records_that_an_application_dropped_do_not_wait(group, guarantee, features, is_accused):
+    told = stuck(group, 30_000)
+    told.guarantee = guarantee
+    told.commit("m1", 0, 5, at_ms=200, success=False)
+    evidence = told.evidence()
+    client = {} if features is None else {"features": features}
+    evidence = replace(evidence, record=changed(evidence.record, client=client))
+    assert bool(undelivered.CHECK.run(evidence)) is is_accused
 
 
 @pytest.mark.parametrize("reset", ["latest", "none"])
