@@ -36,7 +36,9 @@ def nothing(evidence, _):
 
 
 def made(name="nothing", caught_by=("lost",), apply=nothing, **fields):
-    return Perturbation(name, channels("log"), "does nothing", caught_by, once(bool), apply, **fields)
+    return Perturbation(
+        name, channels("log"), "does nothing", caught_by, once(bool), apply, workloads=None, **fields
+    )
 
 
 @pytest.mark.parametrize("situation", (*SITUATIONS, *GROUPS), ids=lambda of: "-".join(of))
@@ -49,7 +51,7 @@ def test_fitting_perturbation_is_caught(situation):
     workload = evidence.record.spec.workload.kind
     kinds = [kind for kind in kinds if kind.workloads is None or workload in kind.workloads]
     tried = list(try_trial(evidence, kinds, seed=3, tries=1))
-    assert len(tried) > len(kinds) // 2
+    assert len(tried) > len(kinds) // 3
     escaped = [each for each in tried if each.result is Result.ESCAPED and each.perturbation not in ESCAPE]
     assert [(each.perturbation, each.place, each.verdict, each.reason) for each in escaped] == []
 
