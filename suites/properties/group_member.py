@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from clients.adapters.reference.simulated import SimulatedSelector
 from clients.reference.consumer.calls import Call, Invoke, Wait
 from clients.reference.consumer.components import Components
-from clients.reference.consumer.consumer import ConsumerCore
 from clients.reference.telemetry.trace import StateChanged, TraceEvent
+from clients.seeding.consumer_variant import variant_of
 from harness.simulated.scheduler import WALL_MS_AT_ZERO
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Member:
         self.config = made.config.from_mapping(settings)
         self.trace: list[TraceEvent] = []
         self.selector = SimulatedSelector(world.network, made.channel)
-        self.core = ConsumerCore(
+        self.core = variant_of(made).core(
             self.config,
             self.selector,
             jitter=lambda: 0.0,
