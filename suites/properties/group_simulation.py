@@ -42,8 +42,8 @@ class Group:
         """The virtual time, rounded down."""
         return self.scheduler.now_ns // NS_PER_MS
 
-    def member(self, components: Components | None = None, **settings: Any) -> Member:
-        """Return a new consumer. Settings have Java's names, with underscores."""
+    def member(self, components: Any = None, **settings: Any) -> Member:
+        """Return a new consumer, of the group's components by default. Settings have Java's names, with underscores."""
         member = Member(self, components or self.components, **settings)
         self.members.append(member)
         return member

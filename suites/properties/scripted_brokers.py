@@ -97,7 +97,9 @@ class Brokers:
         if disposition == "hold":
             self._unheard.add(conn)
         if conn in self._unheard or disposition == "close-after":
-            return replace(answer, frame=None, close=answer.close or disposition == "close-after")
+            return replace(
+                answer, frame=None, waiting=None, close=answer.close or disposition == "close-after"
+            )
         if callable(disposition) and answer.frame is not None:
             return replace(answer, frame=frame(disposition(answer.frame[4:])))
         return answer
