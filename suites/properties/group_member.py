@@ -23,14 +23,16 @@ E = TypeVar("E", bound=TraceEvent)
 
 
 class Listener:
-    """Records what it is told, and raises what ``raises`` has for a method, once."""
+    """Records what it is told, tells ``heard`` of it, and raises what ``raises`` has for a method, once."""
 
     def __init__(self, member: Member) -> None:
         self._member = member
         self.raises: dict[str, Exception] = {}
+        self.heard: Callable[[str], object] = lambda what: None
 
     def _told(self, what: str, partitions: list[Any]) -> None:
         self._member.told.append((what, [index for _, index in partitions]))
+        self.heard(what)
         if what in self.raises:
             raise self.raises.pop(what)
 
