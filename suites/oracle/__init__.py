@@ -19,6 +19,7 @@ from suites.oracle.fetch import FETCH
 from suites.oracle.life import LIFE
 from suites.oracle.machine import MachineOracle
 from suites.oracle.member import MEMBER
+from suites.oracle.membership import MEMBERSHIP
 from suites.oracle.producer_id import PRODUCER_ID
 from suites.oracle.sequence import SEQUENCE
 
@@ -27,5 +28,7 @@ MACHINES: Mapping[str, MachineOracle] = {
 }
 """The machines of a producer, by name."""
 
-CONSUMER_MACHINES: Mapping[str, MachineOracle] = {oracle.name: oracle for oracle in (MEMBER, FETCH)}
+CONSUMER_MACHINES: Mapping[str, MachineOracle] = {
+    oracle.name: oracle for oracle in (MEMBER, MEMBERSHIP, FETCH)
+}
 """The machines of a consumer, by name."""

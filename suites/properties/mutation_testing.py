@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from clients.reference.producer.producer import Components
-from clients.seeding.table import components_of
+from clients.reference.consumer.components import Components as ConsumerComponents
+from clients.seeding.table import components_of, consumer_components_of
 from harness.model.errors import UsageError, unknown
 from harness.model.evidence import Evidence
 from harness.model.spec import ClientRef
@@ -21,7 +21,7 @@ from harness.plugins.mutant import PREFIX
 from harness.simulated.generated import spec_of
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
-from suites.properties.property import properties, try_property
+from suites.properties.property import AnyComponents, properties, try_property
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def idle_catchers() -> list[str]:
 def catch(name: str, by: str, examples: int, seed: int) -> Caught:
     """Try ``by`` on mutant ``name`` with up to ``examples`` examples. The same seed tries the same ones."""
     if by in properties():
-        return _by_law(name, by, components_of(name), examples, seed)
+        return _by_law(name, by, seeded(name, by), examples, seed)
     scenarios = registry.mutant(name).scenarios
     return Caught(name, by, _accused(f"{PREFIX}{name}", _check(by), scenarios, examples, seed, may_end=True))
 
@@ -58,11 +58,17 @@ def catch(name: str, by: str, examples: int, seed: int) -> Caught:
 def accuse(client: str, by: str, scenarios: tuple[str, ...], examples: int, seed: int) -> Caught:
     """Try ``by`` on a client without a defect, in the same trials as :func:`catch` does."""
     if by in properties():
-        return _by_law(client, by, Components(), examples, seed)
+        return _by_law(client, by, properties()[by].made_of(), examples, seed)
     return Caught(client, by, _accused(client, _check(by), scenarios, examples, seed, may_end=False))
 
 
-def _by_law(name: str, by: str, components: Components, examples: int, seed: int) -> Caught:
+def seeded(name: str, by: str) -> AnyComponents:
+    """Return the components of a mutant that property ``by`` judges: those of its producer or of its consumer."""
+    is_consumer = properties()[by].made_of is ConsumerComponents
+    return consumer_components_of(name) if is_consumer else components_of(name)
+
+
+def _by_law(name: str, by: str, components: AnyComponents, examples: int, seed: int) -> Caught:
     broken = try_property(properties()[by], components, examples, at_seed=seed)
     return Caught(name, by, broken.example if broken else None)
 

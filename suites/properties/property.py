@@ -24,12 +24,16 @@ from hypothesis.errors import UnsatisfiedAssumption
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 from hypothesis.strategies import SearchStrategy
 
+from clients.reference.consumer.components import Components as ConsumerComponents
 from clients.reference.producer.producer import Components
 
 #: Packages whose modules contain properties. The package's name is the suite's.
 SUITES = ("state_transitions", "timeout_expiry", "delivery")
 
 Hold = Callable[..., None]
+
+AnyComponents = Components | ConsumerComponents
+"""The classes of a producer's or of a consumer's parts."""
 
 Step = tuple[str, Mapping[str, Any]]
 """The name of a rule of a state machine, and its arguments."""
@@ -44,6 +48,8 @@ def step(rule: str, **arguments: Any) -> Step:
 class Property:
     """A property, with the stable id ``suite/name``. ``requirements`` are the behaviour ids that it tests.
 
+    ``made_of`` makes the components of the client without a defect: a producer or a consumer.
+
     Exactly one of ``hold`` and ``machine`` is set. ``hold`` is called with the components and one example.
     ``machine`` is a state machine whose ``components`` attribute is set before it runs. ``explicit`` are
     arguments of ``hold``, ``walks`` are runs of ``machine`` by name.
@@ -54,6 +60,7 @@ class Property:
     requirements: tuple[str, ...]
     statement: str
     examples: Mapping[str, SearchStrategy[Any]]
+    made_of: type[Components] | type[ConsumerComponents] = Components
     hold: Hold | None = None
     machine: type[RuleBasedStateMachine] | None = None
     explicit: tuple[Mapping[str, Any], ...] = ()
@@ -78,13 +85,27 @@ _PROPERTIES: dict[str, Property] = {}
 
 
 def client_property(*requirements: str, **examples: SearchStrategy[Any]) -> Callable[[Hold], Hold]:
-    """Declare that a function ``(components, **example)`` is a property. Its docstring's first line is the promise."""
+    """Declare that a function ``(components, **example)`` is a property of producers.
 
+    Its docstring's first line is the promise.
+    """
+    return _declaring(requirements, examples, Components)
+
+
+def consumer_property(*requirements: str, **examples: SearchStrategy[Any]) -> Callable[[Hold], Hold]:
+    """Declare a property of consumers, as :func:`client_property` does. It gets the components of a consumer."""
+    return _declaring(requirements, examples, ConsumerComponents)
+
+
+def _declaring(
+    requirements: tuple[str, ...],
+    examples: Mapping[str, SearchStrategy[Any]],
+    made_of: type[Components] | type[ConsumerComponents],
+) -> Callable[[Hold], Hold]:
     def declare(hold: Hold) -> Hold:
         explicit = tuple(getattr(hold, "explicit_examples", ()))
-        _add(
-            hold.__module__, hold.__name__, requirements, getdoc(hold), examples, hold=hold, explicit=explicit
-        )
+        body = {"hold": hold, "explicit": explicit, "made_of": made_of}
+        _add(hold.__module__, hold.__name__, requirements, getdoc(hold), examples, **body)
         return hold
 
     return declare
@@ -145,7 +166,7 @@ def properties() -> dict[str, Property]:
 
 
 def try_property(
-    tried: Property, components: Components, examples: int, *, at_seed: int = 0, shrink: bool = False
+    tried: Property, components: AnyComponents, examples: int, *, at_seed: int = 0, shrink: bool = False
 ) -> Broken | None:
     """Look for an example that breaks ``tried`` on a client made of ``components``. Return None if none was found.
 
@@ -203,7 +224,7 @@ class _Count:
         return self.broken_at or self.tried
 
 
-def _property(tried: Property, components: Components, count: _Count) -> Hold:
+def _property(tried: Property, components: AnyComponents, count: _Count) -> Hold:
     hold = tried.hold
     assert hold is not None
 
@@ -220,7 +241,7 @@ def _property(tried: Property, components: Components, count: _Count) -> Hold:
     return run
 
 
-def _counting(machine: type[Any], components: Components, count: _Count) -> type[Any]:
+def _counting(machine: type[Any], components: AnyComponents, count: _Count) -> type[Any]:
     """Return the machine on these components, counting how often it was started."""
 
     def begin(self: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from clients.reference.producer.producer import Components
 from harness.system import extras
 
 with extras.needed("properties", str(__package__)):
@@ -16,7 +15,7 @@ with extras.needed("properties", str(__package__)):
 @pytest.mark.long("tries every property many times")
 @pytest.mark.parametrize("tried", [pytest.param(each, id=each.id) for each in properties().values()])
 def test_the_true_client_keeps(tried: Property) -> None:
-    broken = try_property(tried, Components(), settings().max_examples, shrink=True)
+    broken = try_property(tried, tried.made_of(), settings().max_examples, shrink=True)
     if broken is not None:
         notes = "\n".join(getattr(broken.error, "__notes__", ()))
         pytest.fail(f"{tried.id}: {tried.statement}\n{broken.error}\n{notes}", pytrace=False)

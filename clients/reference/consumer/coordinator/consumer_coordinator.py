@@ -47,6 +47,7 @@ class ConsumerCoordinator(AbstractCoordinator):
     commit_component: type[OffsetCommits] = OffsetCommits  # variants of the client replace these
     fetch_component: type[OffsetFetches] = OffsetFetches
     leader_component: type[GroupLeader] = GroupLeader
+    listener_component: type[RebalanceListenerInvoker] = RebalanceListenerInvoker
 
     def __init__(
         self,
@@ -67,7 +68,7 @@ class ConsumerCoordinator(AbstractCoordinator):
         self._assignors = assignors
         self._protocol = common_protocol(assignors)
         self._leader = self.leader_component(assignors, self._protocol, metadata, subscriptions)
-        self._listener = RebalanceListenerInvoker(subscriptions, clock, trace)
+        self._listener = self.listener_component(subscriptions, clock, trace)
         self.commits = self.commit_component(
             config, self, client, subscriptions, clock, jitter, trace, on_commit
         )

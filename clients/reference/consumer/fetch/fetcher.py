@@ -47,6 +47,10 @@ _OTHER_LEADER = ("NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH")
 class Fetcher:
     """Sends requests, buffers responses, and returns their records."""
 
+    collector_component: type[FetchCollector] = FetchCollector  # variants of the client replace these
+    session_component: type[FetchSessionHandler] = FetchSessionHandler
+    completed_component: type[CompletedFetch] = CompletedFetch
+
     def __init__(
         self,
         config: ConsumerConfig,
@@ -64,7 +68,7 @@ class Fetcher:
         self._sessions: dict[int, FetchSessionHandler] = {}
         self._nodes_with_pending: set[int] = set()
         self._mismatch: UnsupportedVersionError | None = None
-        self._collector = FetchCollector(
+        self._collector = self.collector_component(
             self._buffer,
             metadata,
             subscriptions,
@@ -127,7 +131,7 @@ class Fetcher:
         """
         wanted = self._partitions_by_node(now_ms)
         for node_id, partitions in wanted.items():
-            session = self._sessions.setdefault(node_id, FetchSessionHandler())
+            session = self._sessions.setdefault(node_id, self.session_component())
             data = session.build(partitions)
             self._nodes_with_pending.add(node_id)
             self._send(node_id, data, now_ms).add_listener(
@@ -218,7 +222,7 @@ class Fetcher:
             return
         for partition, part in answer.partitions.items():
             offset = data.partitions[partition].fetch_offset
-            self._buffer.add(CompletedFetch(partition, part, offset, self._settings))
+            self._buffer.add(self.completed_component(partition, part, offset, self._settings))
         self._learn_leaders(answer)
 
     def _learn_leaders(self, answer: FetchAnswer) -> None:

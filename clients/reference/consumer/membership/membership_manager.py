@@ -60,6 +60,8 @@ class MembershipManager(GroupMember):
     fetch_component: type[OffsetFetches] = OffsetFetches
     heartbeat_component: type[HeartbeatManager] = HeartbeatManager
     reconciliation_component: type[Reconciliation] = Reconciliation
+    commit_before_component: type[CommitBeforeRevocation] = CommitBeforeRevocation
+    listener_component: type[RebalanceListenerInvoker] = RebalanceListenerInvoker
 
     def __init__(
         self,
@@ -76,7 +78,7 @@ class MembershipManager(GroupMember):
         super().__init__(config, group_id, client, clock, jitter, trace, lambda: None)
         self._metadata = metadata
         self._subscriptions = subscriptions
-        self._listener = RebalanceListenerInvoker(subscriptions, clock, trace)
+        self._listener = self.listener_component(subscriptions, clock, trace)
         self.commits = self.commit_component(
             config, self, client, subscriptions, clock, jitter, trace, on_commit
         )
@@ -253,7 +255,7 @@ class MembershipManager(GroupMember):
         if self._plan is None:
             self._plan = self._next_plan()
             if self._plan is not None:
-                self._commit = CommitBeforeRevocation(self._config, self.commits, self._clock)
+                self._commit = self.commit_before_component(self._config, self.commits, self._clock)
         if self._plan is None or self._commit is None or not self._commit.is_over():
             return
         plan, self._plan, self._commit = self._plan, None, None

@@ -31,6 +31,8 @@ NO_RESET = "none"
 class SubscriptionState(Subscription):
     """``default_strategy`` is auto.offset.reset. ``trace`` gets the partitions' transitions, at ``clock``."""
 
+    state_component: type[PartitionState] = PartitionState  # a variant of the client replaces it
+
     def __init__(self, default_strategy: str, clock: Clock, trace: Trace) -> None:
         super().__init__()
         self._default_strategy = default_strategy
@@ -80,7 +82,7 @@ class SubscriptionState(Subscription):
                 )
             )
 
-        return PartitionState(moved)
+        return self.state_component(moved)
 
     def unsubscribe(self) -> None:
         """Forget subscription and assignment."""

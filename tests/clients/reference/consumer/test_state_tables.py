@@ -7,13 +7,14 @@ from dataclasses import replace
 import pytest
 
 from clients.reference.consumer.coordinator.member_states import MEMBER
+from clients.reference.consumer.membership.membership_states import MEMBERSHIP
 from clients.reference.consumer.subscription.fetch_states import FETCH
 from clients.reference.states import IllegalTransition
 from suites.oracle import CONSUMER_MACHINES as ORACLES
 from suites.oracle.machine import differences
 from suites.properties.stand_ins import table_of
 
-MACHINES = {machine.name: machine for machine in (MEMBER, FETCH)}
+MACHINES = {machine.name: machine for machine in (MEMBER, MEMBERSHIP, FETCH)}
 TABLES = {name: table_of(machine) for name, machine in MACHINES.items()}
 PAIRS = [
     pytest.param(name, state, event, id=f"{name}-{state}-{event}")
@@ -76,3 +77,27 @@ def test_moves_between_positions_are_those_of_java():
     }
     said = {(move.before, move.after) for move in ORACLES["fetch"].moves}
     assert said == {(before, after) for before, states in valid.items() for after in states}
+
+
+def test_states_of_kip_848_follow_each_other_as_in_java():
+    """MemberState#previousValidStates. The oracle says of each pair that it lacks why it does."""
+    in_group = {"JOINING", "STABLE", "RECONCILING", "ACKNOWLEDGING"}
+    previous = {
+        "STABLE": {"JOINING", "ACKNOWLEDGING", "RECONCILING"},
+        "RECONCILING": in_group,
+        "ACKNOWLEDGING": {"RECONCILING"},
+        "FATAL": in_group | {"PREPARE_LEAVING", "LEAVING", "UNSUBSCRIBED"},
+        "FENCED": in_group | {"PREPARE_LEAVING", "LEAVING"},
+        "JOINING": {"FENCED", "UNSUBSCRIBED", "STALE"},
+        "PREPARE_LEAVING": in_group | {"UNSUBSCRIBED"},
+        "LEAVING": {"PREPARE_LEAVING"},
+        "UNSUBSCRIBED": {"PREPARE_LEAVING", "LEAVING", "FENCED"},
+        "STALE": {"LEAVING"},
+    }
+    oracle = ORACLES["membership"]
+    said = {(move.before, move.after) for move in oracle.moves}
+    assert said <= {(before, after) for after, states in previous.items() for before in states}
+    missing = {(before, after) for after, states in previous.items() for before in states} - said
+    assert missing == {(each.before, each.after) for each in oracle.left_out} | {
+        ("PREPARE_LEAVING", "FENCED")  # Java enters FENCED and leaves it at once
+    }
