@@ -9,6 +9,7 @@ from __future__ import annotations
 from harness.model.addresses import Address, LaneAddress
 from harness.model.anomaly import Anomaly, ReasonKind, Sample
 from harness.model.anomaly_row import AnomalyRow, Finder
+from harness.model.consumer_rows import CoordinatorPart, FetchPart, MemberPart, OffsetPart
 from harness.model.contract import (
     CONTRACT_VERSION,
     AnyEvent,
@@ -106,6 +107,10 @@ PARTS = {
         "Frame",
         "FrameKind",
         "ProducePart",
+        "MemberPart",
+        "CoordinatorPart",
+        "FetchPart",
+        "OffsetPart",
         "LogRecord",
         "FaultRow",
         "view",
@@ -250,6 +255,7 @@ __all__ = [
     "Configure",
     "Configured",
     "Consequence",
+    "CoordinatorPart",
     "Dice",
     "Ending",
     "EnvironmentProblem",
@@ -260,6 +266,7 @@ __all__ = [
     "FaultParam",
     "FaultRow",
     "FaultSpec",
+    "FetchPart",
     "Finder",
     "Finding",
     "Flush",
@@ -275,10 +282,12 @@ __all__ = [
     "LiveLane",
     "LoadCommand",
     "LogRecord",
+    "MemberPart",
     "Mode",
     "Mutant",
     "Network",
     "NoSuchToxic",
+    "OffsetPart",
     "OnClientEvent",
     "OnFrame",
     "OnPhase",

@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from harness.judging.consumer_words import consumer_words
 from harness.model.evidence import Evidence
 from harness.model.rows import Frame, FrameKind, ProducePart, TrialVerdict
 from harness.text.counting import some
@@ -120,7 +121,7 @@ def _what(frame: Frame) -> str:
 
 
 def _details(frame: Frame) -> str:
-    parts = [_part(part, frame.kind) for part in frame.produce]
+    parts = [_part(part, frame.kind) for part in frame.produce] + consumer_words(frame)
     if not frame.produce:
         parts += [error_for(code).name for code in frame.error_codes]
     return "; ".join(parts + ([frame.note] if frame.note else []))

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 import msgspec
 
+from harness.model.consumer_rows import CoordinatorPart, FetchPart, MemberPart, OffsetPart
 from harness.model.contract import Int64
 from harness.model.spec import FaultSpec, TrialSpec
 
@@ -68,7 +69,9 @@ class Frame(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     ``fault`` names the rule that acted on the frame, and ``disposition`` says how; both are null if none did. A frame
     without a rule of its own is also ``BLOCKED`` if it waited for another frame when the connection ended.
     ``received_ns`` is when the frame arrived at the witness; null if that was at ``t_ns``. ``throttle_ms`` is the
-    throttle time of a response. ``acks`` and ``timeout_ms`` are those of a Produce request.
+    throttle time of a response. ``acks`` and ``timeout_ms`` are those of a Produce request. ``members``,
+    ``coordinators``, ``fetch`` and ``offsets`` are what an API of a consumer says; ``is_cut`` if only the first
+    4,096 of a kind are kept.
     """
 
     t_ns: int
@@ -92,6 +95,11 @@ class Frame(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     throttle_ms: int = 0
     acks: int | None = None
     timeout_ms: int | None = None
+    members: tuple[MemberPart, ...] = ()
+    coordinators: tuple[CoordinatorPart, ...] = ()
+    fetch: FetchPart | None = None
+    offsets: tuple[OffsetPart, ...] = ()
+    is_cut: bool = False
 
     @property
     def arrived_ns(self) -> int:

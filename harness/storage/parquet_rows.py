@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from harness.model.anomaly_row import UNEXPLAINED
+from harness.model.consumer_rows import CoordinatorPart, FetchPart, MemberPart, OffsetPart
 from harness.model.rows import SCHEMA_VERSION, Frame, FrameKind, LogRecord, ProducePart
 from harness.model.tcp_facts import TcpFact
 from harness.plugins import registry
@@ -128,20 +129,52 @@ def _tcp(trial: PackedTrial) -> ColumnData:
     }
 
 
-def _produce_parts(trial: PackedTrial) -> ColumnData:
+def _parts(trial: PackedTrial, table: str, struct: type[msgspec.Struct], field: str) -> ColumnData:
+    """Return the parts of all requests and responses, each with its frame."""
     rows = [
         (number, frame, part)
         for number, frame in enumerate(trial.evidence.frames)
         if frame.kind in (FrameKind.REQUEST, FrameKind.RESPONSE)
-        for part in frame.produce
+        for part in _several(getattr(frame, field))
     ]
     of_frame = ("t_ns", "broker", "conn", "correlation_id", "received_ns")
     return {
         **_fields([frame for _, frame, _ in rows], of_frame),
-        **_fields([part for _, _, part in rows], _shared(ProducePart, "produce_parts")),
+        **_fields([part for _, _, part in rows], _shared(struct, table)),
         "frame": [number for number, _, _ in rows],
         "kind": [frame.kind.value for _, frame, _ in rows],
     }
+
+
+def _several(parts: Any) -> tuple[Any, ...]:
+    """Return the parts of a field that has several, or at most one."""
+    if isinstance(parts, tuple):
+        return parts
+    return () if parts is None else (parts,)
+
+
+def _produce_parts(trial: PackedTrial) -> ColumnData:
+    return _parts(trial, "produce_parts", ProducePart, "produce")
+
+
+def _member_parts(trial: PackedTrial) -> ColumnData:
+    members = [part for frame in trial.evidence.frames for part in frame.members]
+    return _parts(trial, "member_parts", MemberPart, "members") | {
+        "protocols_json": [_json(part.protocols) for part in members],
+        "said_json": [_json(part.said) for part in members],
+    }
+
+
+def _coordinator_parts(trial: PackedTrial) -> ColumnData:
+    return _parts(trial, "coordinator_parts", CoordinatorPart, "coordinators")
+
+
+def _fetch_parts(trial: PackedTrial) -> ColumnData:
+    return _parts(trial, "fetch_parts", FetchPart, "fetch")
+
+
+def _offset_parts(trial: PackedTrial) -> ColumnData:
+    return _parts(trial, "offset_parts", OffsetPart, "offsets")
 
 
 def _faults(trial: PackedTrial) -> ColumnData:
@@ -174,6 +207,10 @@ COLUMNS: Mapping[str, Callable[[PackedTrial], ColumnData]] = {
     "blocked_requests": _blocked_requests,
     "tcp": _tcp,
     "produce_parts": _produce_parts,
+    "member_parts": _member_parts,
+    "coordinator_parts": _coordinator_parts,
+    "fetch_parts": _fetch_parts,
+    "offset_parts": _offset_parts,
     "faults": _faults,
 }
 

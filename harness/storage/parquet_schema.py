@@ -32,6 +32,20 @@ OUTCOMES: Columns = MappingProxyType(
     }
 )
 
+#: What a part of a frame repeats of it.
+OF_FRAME: Columns = MappingProxyType(
+    {
+        "trial": "string",
+        "frame": "long",
+        "t_ns": "long",
+        "broker": "long",
+        "conn": "long",
+        "correlation_id": "long?",
+        "received_ns": "long?",
+        "kind": "string",
+    }
+)
+
 #: The tables of every trial.
 TABLES: Mapping[str, Columns] = MappingProxyType(
     {
@@ -143,6 +157,7 @@ TABLES: Mapping[str, Columns] = MappingProxyType(
             "throttle_ms": "long",
             "acks": "long?",
             "timeout_ms": "long?",
+            "is_cut": "bool",
         },
         "blocked_requests": {"trial": "string", "t_ns": "long", "api": "string?", "size_bytes": "long"},
         "tcp": {
@@ -156,15 +171,53 @@ TABLES: Mapping[str, Columns] = MappingProxyType(
             "correlation_id": "long?",
             "size_bytes": "long?",
         },
+        "member_parts": {
+            **OF_FRAME,
+            "group": "string?",
+            "member_id": "string?",
+            "epoch": "long?",
+            "instance_id": "string?",
+            "protocol": "string?",
+            "protocols_json": "string",
+            "leader": "string?",
+            "session_timeout_ms": "long?",
+            "rebalance_timeout_ms": "long?",
+            "heartbeat_interval_ms": "long?",
+            "error_code": "long?",
+            "said_json": "string",
+        },
+        "coordinator_parts": {
+            **OF_FRAME,
+            "key": "string?",
+            "key_type": "long?",
+            "node": "long?",
+            "error_code": "long?",
+        },
+        "fetch_parts": {
+            **OF_FRAME,
+            "session_id": "long?",
+            "session_epoch": "long?",
+            "max_bytes": "long?",
+            "min_bytes": "long?",
+            "max_wait_ms": "long?",
+            "isolation": "long?",
+            "error_code": "long?",
+        },
+        "offset_parts": {
+            **OF_FRAME,
+            "topic": "string",
+            "partition": "long",
+            "offset": "long?",
+            "leader_epoch": "long?",
+            "current_leader_epoch": "long?",
+            "timestamp_ms": "long?",
+            "high_watermark": "long?",
+            "data_bytes": "long?",
+            "error_code": "long?",
+            "forgotten": "bool?",
+        },
         "produce_parts": {
-            "trial": "string",
-            "frame": "long",
-            "t_ns": "long",
-            "broker": "long",
-            "conn": "long",
-            "correlation_id": "long?",
-            "received_ns": "long?",
-            "kind": "string",
+            **OF_FRAME,
             "topic": "string",
             "partition": "long",
             "producer_id": "long?",

@@ -1,4 +1,6 @@
-"""Extract the facts that evidence needs from a frame: error codes of any response, and the partitions of Produce.
+"""Extract the facts that evidence needs from a frame: error codes of any response, and what some APIs say.
+
+Those are Produce, and the APIs of a consumer (:mod:`harness.witness.consumer_contents`).
 
 Every function takes the payload of a frame that has already been passed on, and raises WireError if its body cannot be
 read. Messages are ``kio``'s dataclasses. The fields of a class that contain error codes are looked up once per class.
@@ -19,6 +21,7 @@ from harness.wire.headers import RequestHeader
 from harness.wire.messages import decode_request_body, decode_response
 from harness.wire.primitives import Data
 from harness.wire.records import read_headers
+from harness.witness.consumer_contents import NO_PARTS, REQUESTS, ConsumerParts, answered, asked, topic_name
 
 #: Topic id -> name, as learnt from Metadata responses. Produce identifies topics by id from version 13 on (KIP-516).
 TopicNames = dict[UUID, str]
@@ -31,6 +34,7 @@ class Contents(NamedTuple):
 
     ``answered`` is False for a request that will get no response (Produce with acks=0). ``throttle_ms`` is how long a
     response asks its client to wait (KIP-219). ``acks`` and ``timeout_ms`` are the parameters of a Produce request.
+    ``consumer`` are the parts of an API of a consumer.
     """
 
     produce: tuple[ProducePart, ...] = ()
@@ -39,6 +43,7 @@ class Contents(NamedTuple):
     throttle_ms: int = 0
     acks: int | None = None
     timeout_ms: int | None = None
+    consumer: ConsumerParts = NO_PARTS
 
 
 NOTHING = Contents()
@@ -46,7 +51,9 @@ _NO_TIME, _MS = timedelta(0), timedelta(milliseconds=1)
 
 
 def request_contents(payload: Data, header: RequestHeader, at: int, names: TopicNames) -> Contents:
-    """Return the facts of a whole request payload whose header ends at ``at``. Only Produce has any."""
+    """Return the facts of a whole request payload whose header ends at ``at``. Most APIs have none."""
+    if header.api_key in REQUESTS:
+        return Contents(consumer=asked(header.api_key, decode_request_body(header, payload, at), names))
     if header.api_key != Api.PRODUCE:
         return NOTHING
     message = decode_request_body(header, payload, at)
@@ -67,13 +74,14 @@ def response_contents(payload: Data, api_key: int, api_version: int, names: Topi
         )
     if api_key == Api.METADATA:
         _learn(message, names)
-    return Contents((), tuple(_error_codes(message)), True, throttle_ms)
+    codes = tuple(_error_codes(message))
+    return Contents((), codes, True, throttle_ms, consumer=answered(api_key, message, names))
 
 
 def _sent(message: Any, names: TopicNames) -> tuple[ProducePart, ...]:
     parts = []
     for topic in message.topic_data:
-        name = _name(topic, names)
+        name = topic_name(topic, names)
         for partition in topic.partition_data:
             index = partition.index
             headers = read_headers(partition.records) if partition.records else ()
@@ -100,19 +108,13 @@ def _sent(message: Any, names: TopicNames) -> tuple[ProducePart, ...]:
 def _answered(message: Any, names: TopicNames) -> tuple[ProducePart, ...]:
     parts = []
     for topic in message.responses:
-        name = _name(topic, names)
+        name = topic_name(topic, names)
         for partition in topic.partition_responses:
             code = int(partition.error_code)
             parts.append(
                 ProducePart(name, partition.index, base_offset=partition.base_offset, error_code=code)
             )
     return tuple(parts)
-
-
-def _name(topic: Any, names: TopicNames) -> str:
-    if hasattr(topic, "name"):
-        return str(topic.name)
-    return names.get(topic.topic_id) or str(topic.topic_id)
 
 
 def _learn(message: Any, names: TopicNames) -> None:

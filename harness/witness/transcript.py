@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -22,6 +23,7 @@ from harness.wire.errors import WireError
 from harness.wire.frames import SIZE_BYTES
 from harness.wire.headers import RequestHeader, read_request_header
 from harness.wire.primitives import Data
+from harness.witness.consumer_contents import NO_PARTS
 from harness.witness.contents import NOTHING, Contents, TopicNames, request_contents, response_contents
 from harness.witness.splitter import WHOLE_LIMIT_BYTES, FrameSplitter, NotAFrame
 
@@ -117,6 +119,7 @@ class Transcript:
             produce=contents.produce,
             note=note,
             throttle_ms=contents.throttle_ms,
+            **_consumer(contents),
         )
 
     def passed(self, row: Frame, t_ns: int) -> Frame:
@@ -261,6 +264,7 @@ class Transcript:
             throttle_ms=contents.throttle_ms,
             acks=contents.acks,
             timeout_ms=contents.timeout_ms,
+            **_consumer(contents),
         )
 
     def _row(
@@ -284,6 +288,20 @@ class Transcript:
             closed_by=closed_by,
             note=note,
         )
+
+
+def _consumer(contents: Contents) -> dict[str, Any]:
+    """Return the fields of a row that an API of a consumer has."""
+    parts = contents.consumer
+    if parts is NO_PARTS:
+        return {}
+    return {
+        "members": parts.members,
+        "coordinators": parts.coordinators,
+        "fetch": parts.fetch,
+        "offsets": parts.offsets,
+        "is_cut": parts.is_cut,
+    }
 
 
 def _left(row: Frame, t_ns: int, **changes: Disposition | str | None) -> Frame:

@@ -18,6 +18,7 @@ from suites.perturbations import (
     homes,
     loads,
     losses,
+    membership,
     order,
     producer_ids,
     requests,
@@ -43,6 +44,7 @@ PERTURBATIONS: tuple[Perturbation, ...] = (
     *traces.PERTURBATIONS,
     *tampering.PERTURBATIONS,
     *consuming.PERTURBATIONS,
+    *membership.PERTURBATIONS,
     *LIMITS,
 )
 

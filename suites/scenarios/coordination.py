@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 
 from harness.model.dice import Dice
-from harness.model.mode import LIVE_ONLY
+from harness.model.mode import BOTH_MODES, LIVE_ONLY
 from harness.model.spec import AtTime, FaultSpec, FrameMatch, OnFrame, OnPhase, Workload
 from harness.model.verdicts import Guarantee
 from harness.plugins.scenario import Config
@@ -345,6 +345,7 @@ COORDINATOR_MOVES = _scenario(
     lambda dice: (FaultSpec("coordinator_move", AtTime(dice.between(500, 1_000)), 2_000),),
     reading.sought,
     *READING,
+    modes=BOTH_MODES,
     exclusive_cluster=True,
     needs_brokers=len(NODES),
 )

@@ -94,6 +94,15 @@ SLOW_PROCESSING = _scenario(
     *READING,
 )
 
+LONG_PROCESSING = _scenario(
+    "long-processing",
+    "One of two members works longer than its session lasts on each turn, but no longer than it may.",
+    _once("slow_processing", (14_000, 15_000), lambda dice: {**_either(dice), "processing_ms": 8_000}),
+    members.slow_turns,
+    *READING,
+    config={"max.poll.interval.ms": 15_000},
+)
+
 LATE_POLL = _scenario(
     "late-poll",
     "One of two members works longer than max.poll.interval.ms on one turn.",

@@ -16,6 +16,7 @@ import pytest
 
 import harness.storage.parquet_writer
 from harness.files import zstd
+from harness.model.consumer_rows import CoordinatorPart, FetchPart, MemberPart, OffsetPart
 from harness.model.contract import OpComplete, OpInvoke
 from harness.model.errors import EnvironmentProblem
 from harness.model.rows import (
@@ -56,11 +57,15 @@ def test_the_columns_that_spark_reads_are_packed() -> None:
 
 
 def test_every_field_of_a_row_has_a_column() -> None:
-    exploded = {"value", "produce"}
+    exploded = {"value", "produce", "members", "coordinators", "fetch", "offsets", "protocols", "said"}
     packed = (
         (LogRecord, "log_records"),
         (Frame, "frames"),
         (ProducePart, "produce_parts"),
+        (MemberPart, "member_parts"),
+        (CoordinatorPart, "coordinator_parts"),
+        (FetchPart, "fetch_parts"),
+        (OffsetPart, "offset_parts"),
         (TcpFact, "tcp"),
     )
     for struct, table in packed:

@@ -46,6 +46,12 @@ def late_polls(evidence: Evidence, process: str) -> Iterator[Span]:
             yield turn
 
 
+def during_cut(evidence: Evidence, span: Span) -> bool:
+    """Return True if a fault acted on the network or the brokers in a period, or so shortly before it that it lasts."""
+    begin_ns = span.begin_ns - notice_ns(evidence)
+    return any(cut.begin_ns <= span.end_ns and begin_ns <= cut.end_ns for cut in cuts(evidence))
+
+
 @grants("coordinator-out-of-reach")
 def cuts(evidence: Evidence) -> Iterator[Span]:
     """Yield when a fault acted on the network or the brokers, and not on a member's process or application."""

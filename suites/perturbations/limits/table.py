@@ -183,6 +183,13 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "unread-numbers": ("sequence-gap-beside-unread-elsewhere",),
     "unseen-attempt": ("again-long-after-refusals", "again-before-refusals", "overtaken-before-refusals"),
     "works-before-it-closes": ("closes-late-after-its-work",),
+    "accepted-since": ("coordinator-asked-on",),
+    "answer-not-for-the-client": ("coordinator-asked-on",),
+    "answer-not-read-yet": ("coordinator-asked-on",),
+    "joined-before-it-was-told": ("unknown-id-kept-at-once",),
+    "no-member-when-it-closed": ("closed-without-leaving-after-an-error",),
+    "worked-beyond-its-interval": ("session-ended-during-work",),
+    "works-or-frozen-before-it-joins": ("rejoined-late-beside-work",),
 }
 
 #: Maps an excuse without a perturbation to the reason.

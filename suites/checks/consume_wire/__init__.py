@@ -1,0 +1,1 @@
+"""Checks of clients that consume: what members sent to their brokers, and what they did about the answers."""

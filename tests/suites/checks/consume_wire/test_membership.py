@@ -1,0 +1,54 @@
+"""The checks of what members ask: they accuse no reference client, and find each perturbation of its evidence."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.model.verdicts import Guarantee
+from harness.plugins import registry
+from suites.perturbations.membership import PERTURBATIONS
+from suites.perturbations.perturbation import drawn
+
+CHECKS = [
+    check
+    for check in registry.checks().values()
+    if check.run.__module__.startswith("suites.checks.consume_wire.")
+]
+HEADINGS = [
+    "## What it does",
+    "## Why it is bad",
+    "## How it is judged per guarantee",
+    "## What it needs",
+    "## References",
+]
+SCENARIOS = ("group/join", "group/leave-static", "group/long-processing")
+
+
+def codes(evidence):
+    """Return the codes of all findings of these checks."""
+    return {finding.anomaly for check in CHECKS for finding in check.run(evidence)}
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+def test_check_has_a_page(check):
+    page = __import__(check.run.__module__, fromlist=["_"]).__doc__
+
+    assert page.startswith(f"# {check.name}\n")
+    assert [line for line in page.splitlines() if line.startswith("## ")] == HEADINGS
+    assert check.workloads == {"consume"}
+    assert check.requires == {"frames", "history"}
+    assert check.guarantees == {Guarantee.AT_LEAST_ONCE, Guarantee.AT_MOST_ONCE}
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_a_correct_client_is_not_accused(scenario, group_trial):
+    assert codes(group_trial(scenario)) == set()
+
+
+@pytest.mark.parametrize("kind", PERTURBATIONS, ids=lambda kind: kind.name)
+def test_perturbation_is_found(kind, group_trial):
+    fitting = [group_trial(scenario) for scenario in SCENARIOS if kind.fits(group_trial(scenario))]
+    assert fitting
+    for evidence in fitting:
+        for place in drawn(kind, evidence, seed=5, tries=3):
+            assert codes(kind.apply(evidence, place)) & set(kind.caught_by), place
