@@ -30,12 +30,12 @@ from harness.text.counting import some
 from harness.text.escaping import safe_line
 from harness.text.version_order import by_version
 from reports.doubts import contested, doubts
-from reports.earlier import Earlier
+from reports.earlier import Digests, Earlier
 from reports.earlier import write as write_kept
 from reports.pages import outcomes, overview
 from reports.pages.clients import client_page
 from reports.pages.comparisons import Comparison, comparisons
-from reports.pages.rendering import Shared, Texts, render
+from reports.pages.rendering import Shared, Texts, render, with_siblings
 from reports.pages.trial_page import TrialRows
 from reports.pages.words import PHASES
 from reports.pages.writing import AskedPage, Sibling, write_pages
@@ -132,22 +132,24 @@ class _Site:
             about = [each for each in compared if client in each.clients]
             render(self._shared, "client.html", f"clients/{page.file}", page=page, comparisons=about)
 
-    def _trials(self, earlier: Earlier | None, work: Work) -> tuple[dict[str, str], Iterable[object]]:
+    def _trials(self, earlier: Earlier | None, work: Work) -> tuple[dict[str, Digests], Iterable[object]]:
         """Keep the page of each trial, or begin to write it.
 
-        Return page -> the digest of everything that it shows, and an end for each group of pages that is being written.
+        Return page -> the digests of everything that it shows, and one result for each group of pages, when it is
+        written.
         """
         digests = {trial: digest for part in self._tables.parts for trial, digest in part.trials.items()}
         shared = self._shared
-        found, left = {}, list[AskedPage]()
+        found, left = dict[str, Digests](), list[AskedPage]()
         for asked in self._asked():
             path = f"trials/{asked.verdict.trial}.html"
-            found[path] = asked.digest(digests.get(asked.verdict.trial, "") + shared.digest)
-            page = earlier.page(path, found[path]) if earlier else None
+            found[path] = asked.digests(digests.get(asked.verdict.trial, "") + shared.digest)
+            page, is_same = earlier.page(path, found[path]) if earlier else (None, False)
             if page is None:
                 left.append(asked)
             else:
-                self._place.write(path, page)
+                trial = asked.verdict.trial
+                self._place.write(path, page if is_same else with_siblings(page, trial, asked.siblings))
         groups = [left[at : at + PAGES_AT_A_TIME] for at in range(0, len(left), PAGES_AT_A_TIME)]
         return found, work(partial(write_pages, shared), groups)
 
