@@ -266,7 +266,7 @@ def _batch(table: str, schema: pa.Schema, trial: PackedTrial, own: Mapping[str, 
     if made is not None:  # The tables of other workloads do not apply.
         columns |= made(trial)
     rows = max(map(len, columns.values()))
-    columns["trial"] = [trial.verdict.trial] * rows
+    columns["trial"] = pa.repeat(trial.verdict.trial, rows)
     try:
         return pa.RecordBatch.from_pydict(columns, schema=schema)
     except (ValueError, TypeError, OverflowError) as error:
