@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,7 @@ from harness.cli.results import nothing_finished
 from harness.plugins import registry
 from harness.storage.run_store import RunStore
 from harness.system import extras
-from harness.system.workers import workers
+from harness.system.workers import prepare_processes, workers
 from reports.place import report_place
 from reports.stages import Stages
 
@@ -67,27 +68,37 @@ def build_report(run: Path, master: str | None = None, out: Path | None = None) 
     finished, and EnvironmentProblem if the extra ``report`` is missing, Java or Spark cannot start, or the report
     cannot be written.
     """
+    store = RunStore.open(run.resolve())
+    finished = sum(store.finished(spec.trial) for spec in store.record.plan.trials)
+    if not finished:
+        raise nothing_finished(store)
+    stages, count = Stages(), processes_for(finished)
+    processes = partial(workers, count, PRELOADED)
+    if count > 1:
+        prepare_processes(PRELOADED)
     with extras.needed(EXTRA, "report"):
         from harness.storage.parquet_writer import packed
         from reports.doubts import contested, strays
         from reports.earlier import Earlier
         from reports.pages.site import agreement_sentence, fill
         from reports.second import second_judgement
+        from reports.spark.session import Spark
 
-    store = RunStore.open(run.resolve())
-    finished = sum(store.finished(spec.trial) for spec in store.record.plan.trials)
-    if not finished:
-        raise nothing_finished(store)
-    stages = Stages()
     # The place is checked first, so that an unwritable one is reported before the long computation.
-    work = partial(_spread, processes_for(finished))
-    with report_place(store, out) as place:
+    with report_place(store, out) as place, Spark(master) as spark:
         earlier = Earlier(place)
-        with packed(store, registry.table("anomalies"), work) as tables:
+        with ExitStack() as packing:
+            # Its processes end with it, so they need no memory beside Spark's.
+            with processes() as work:
+                tables = packing.enter_context(
+                    packed(store, registry.table("anomalies"), work, begun=spark.start)
+                )
             stages.ended("packing")
-            analysis = second_judgement(tables, earlier, master, stages)
-        path = fill(place, store, analysis, _texts(), tables, earlier, work)
-    stages.ended("pages")
+            analysis = second_judgement(tables, earlier, spark, stages)
+        with processes() as work:
+            path = fill(place, store, analysis, _texts(), tables, earlier, work)
+        stages.ended("pages")
+    stages.ended("closing")
     return ReportResult(
         path,
         analysis.compared,
@@ -138,12 +149,6 @@ def report(
 def processes_for(trials: int) -> int:
     """Return the number of processes that pack this number of trials and write their pages."""
     return min(os.cpu_count() or 1, MOST_PROCESSES) if trials >= TRIALS_FOR_PROCESSES else 1
-
-
-def _spread(processes: int, function: Callable[[Any], Any], arguments: Sequence[Any]) -> Iterable[Any]:
-    """Make calls in this number of processes. They end with the last call, so they need no memory beside Spark's."""
-    with workers(processes, PRELOADED) as work:
-        return work(function, arguments)
 
 
 def document(result: ReportResult) -> dict[str, Any]:

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from reports.spark.analysis import Analysis, Row
+if TYPE_CHECKING:
+    from reports.spark.analysis import Analysis, Row
+
 
 #: The maximum number of disagreements in a sentence.
 IN_A_SENTENCE = 3

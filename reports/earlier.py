@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from io import BytesIO
+from typing import NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -20,11 +21,18 @@ KEPT = "kept.json"
 ADDED = ("resent_parts",)
 
 
+class Digests(NamedTuple):
+    """The digests of everything that the page of a trial shows: of the trial, and of others with the same faults."""
+
+    trial: str
+    siblings: str
+
+
 class About(msgspec.Struct, frozen=True):
-    """Trial -> the digest of its files, and page -> the digest of everything that it shows."""
+    """Trial -> the digest of its files, and page -> the digests of everything that it shows."""
 
     trials: dict[str, str]
-    pages: dict[str, str]
+    pages: dict[str, Digests]
 
 
 class Earlier:
@@ -33,11 +41,12 @@ class Earlier:
     def __init__(self, place: Place) -> None:
         self._kept = kept.read(place.final / KEPT, place.final, code(), About)
 
-    def page(self, path: str, digest: str) -> bytes | None:
-        """Return a page that shows exactly what ``digest`` stands for."""
-        if self._kept is None or self._kept.about.pages.get(path) != digest:
-            return None
-        return self._kept.data(path)
+    def page(self, path: str, shown: Digests) -> tuple[bytes | None, bool]:
+        """Return the page of a trial if it shows the same of it, and whether its links to other trials are the same."""
+        known = self._kept.about.pages.get(path) if self._kept else None
+        if self._kept is None or known is None or known.trial != shown.trial:
+            return None, False
+        return self._kept.data(path), known.siblings == shown.siblings
 
     def parts(self, parts: Iterable[Part]) -> list[Part]:
         """Return the parts whose trials were all analysed, as they are now."""
@@ -60,7 +69,7 @@ class Earlier:
         return found
 
 
-def write(place: Place, parts: Iterable[Part], pages: Mapping[str, str], tables: Iterable[str]) -> None:
+def write(place: Place, parts: Iterable[Part], pages: Mapping[str, Digests], tables: Iterable[str]) -> None:
     """Sign what a new report may keep of this one. Raises OSError."""
     trials = {trial: digest for part in parts for trial, digest in part.trials.items()}
     names = [*pages, *(f"tables/{name}.parquet" for name in tables)]

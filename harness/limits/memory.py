@@ -51,5 +51,5 @@ class Crowded(Coded):
 
 def needed(data: bytes) -> int:
     """Return the estimate for this JSON: each value is an object, follows a comma, or is first in an object or list."""
-    values = sum(map(data.count, (b",", b"[", b"{", b"}")))
+    values = len(data) - len(data.translate(None, b",[{}"))
     return A_VALUE * values + A_BYTE * len(data)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import msgspec
 
 from harness.model.anomaly_row import UNEXPLAINED
 from harness.model.consumer_rows import CoordinatorPart, FetchPart, MemberPart, OffsetPart
+from harness.model.payload import Identity
 from harness.model.rows import SCHEMA_VERSION, Frame, FrameKind, LogRecord, ProducePart
 from harness.model.tcp_facts import TcpFact
 from harness.plugins import registry
 from harness.plugins.workload import ColumnData, PackedTrial
 from harness.storage.parquet_schema import TABLES
+
+_NO_IDENTITY = (None,) * len(Identity._fields)
 
 
 def _trials(trial: PackedTrial) -> ColumnData:
@@ -99,13 +103,11 @@ def _findings(trial: PackedTrial) -> ColumnData:
 
 def _log_records(trial: PackedTrial) -> ColumnData:
     log, identities = trial.evidence.log, trial.evidence.identities
+    known = [identity or _NO_IDENTITY for identity in identities]
     return _fields(log, _shared(LogRecord, "log_records")) | {
         "value_bytes": [_value_bytes(row) for row in log],
         "intact": [identity is not None for identity in identities],
-        "identity_run": [identity and identity.run for identity in identities],
-        "identity_trial": [identity and identity.trial for identity in identities],
-        "identity_producer": [identity and identity.producer for identity in identities],
-        "identity_n": [None if identity is None else identity.n for identity in identities],
+        **{f"identity_{name}": list(map(itemgetter(at), known)) for at, name in enumerate(Identity._fields)},
     }
 
 
@@ -222,7 +224,7 @@ def _shared(struct: type[msgspec.Struct], table: str) -> list[str]:
 
 def _fields(rows: Iterable[Any], names: Iterable[str]) -> ColumnData:
     rows = list(rows)
-    return {name: [getattr(row, name) for row in rows] for name in names}
+    return {name: list(map(attrgetter(name), rows)) for name in names}
 
 
 def _one_row(**values: Any) -> ColumnData:

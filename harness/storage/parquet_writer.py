@@ -5,14 +5,15 @@ rows of a trial are in the files of one bucket, so that Spark judges a bucket wi
 keeps the parts whose trials have not changed, and packs only the others. Whether a trial has changed is decided by the
 content of its files, and kept files are only used if this user's key signed their list (:mod:`harness.storage.kept`).
 
-Within a bucket trials are processed one at a time, in the order of their names, so the largest trial limits memory.
+Within a bucket trials are processed one at a time, in the order of their names, so the largest trial limits memory. A
+row group has the same trials in each table of the bucket, so that a reader takes one after the other without searching.
 Packing is deterministic (the same folders give the same bytes) and replaces the previous tables in one rename: a run
 has all of its tables or none. The columns are those of :mod:`harness.storage.parquet_schema`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -26,31 +27,25 @@ from harness import files
 from harness.model.anomaly_row import AnomalyRow, Finder
 from harness.model.errors import KafkaTrialError
 from harness.model.evidence import Evidence
-from harness.model.rows import SCHEMA_VERSION, Ending, TrialVerdict
+from harness.model.rows import Ending, TrialVerdict
 from harness.plugins import registry
-from harness.plugins.workload import ColumnData, Columns, PackedTrial, Table
+from harness.plugins.workload import ColumnData, PackedTrial, Table
 from harness.storage import kept
 from harness.storage import unreadable as spoiled
+from harness.storage.arrow_schemas import schemas
 from harness.storage.parquet_rows import COLUMNS
 from harness.storage.parquet_schema import all_tables
 from harness.storage.run_store import RunStore
 from harness.system.own_packages import PREFIX
 from harness.system.workers import Work, in_this_process
 
-ARROW_TYPES: Mapping[str, pa.DataType] = {
-    "string": pa.string(),
-    "long": pa.int64(),
-    "bool": pa.bool_(),
-    "longs": pa.list_(pa.int64()),
-}
-
 TABLES_FOLDER = "tables"
 #: The number of trials for which a further bucket is worth its files and its task.
 TRIALS_PER_BUCKET = 64
 #: More parts than this are packed again as one: each part has files of its own.
 MOST_PARTS = 12
-#: The rows of several trials share a row group up to this number.
-ROWS_PER_GROUP = 65_536
+#: Several trials share a row group up to this number of rows in all tables together.
+ROWS_PER_GROUP = 100_000
 PARTS = "parts.json"
 
 _NO_FINDERS: Mapping[str, Finder] = MappingProxyType({})
@@ -96,20 +91,6 @@ class _Bucket(NamedTuple):
     finders: Mapping[str, Finder]
 
 
-def arrow_schema(columns: Columns) -> pa.Schema:
-    """Return the Arrow schema of one table of columns, with the schema version in its metadata."""
-    fields = [
-        pa.field(name, ARROW_TYPES[kind.removesuffix("?")], nullable=kind.endswith("?"))
-        for name, kind in columns.items()
-    ]
-    return pa.schema(fields, metadata={"kafka_trial.schema_version": str(SCHEMA_VERSION)})
-
-
-def schemas() -> dict[str, pa.Schema]:
-    """Return the Arrow schema of every table."""
-    return {table: arrow_schema(columns) for table, columns in all_tables().items()}
-
-
 def pack(store: RunStore, finders: Mapping[str, Finder] = _NO_FINDERS) -> Packed:
     """Pack every finished trial of ``store``. See :func:`packed`."""
     with packed(store, finders) as tables:
@@ -119,17 +100,20 @@ def pack(store: RunStore, finders: Mapping[str, Finder] = _NO_FINDERS) -> Packed
 
 @contextmanager
 def packed(
-    store: RunStore, finders: Mapping[str, Finder] = _NO_FINDERS, work: Work = in_this_process
+    store: RunStore,
+    finders: Mapping[str, Finder] = _NO_FINDERS,
+    work: Work = in_this_process,
+    begun: Callable[[], object] = lambda: None,
 ) -> Iterator[Packed]:
     """Yield the tables of every finished trial of ``store``. At the end of the block they become ``runs/<run>/tables``.
 
     Until then no other process replaces them. ``finders``: kind of anomaly -> a function that finds those unknown to
     :mod:`harness.workloads.produce.accounting`. A trial whose files are not valid evidence, or whose rows do not fit
-    the columns, is packed as a harness-error. ``work`` calls a function for each bucket. Raise EnvironmentProblem if
-    the folder cannot be written.
+    the columns, is packed as a harness-error. ``work`` calls a function for each bucket. ``begun`` is called before new
+    trials are packed, if there are any. Raise EnvironmentProblem if the folder cannot be written.
     """
     with files.built(store.folder / TABLES_FOLDER, store.folder) as folder:
-        parts = _write(store, folder, finders, work)
+        parts = _write(store, folder, finders, work, begun)
         told = {trial: why for part in parts for trial, why in part.spoiled.items()}
         yield Packed(folder, told, parts)
         kept.write(
@@ -153,7 +137,9 @@ def _code(finders: Mapping[str, Finder]) -> str:
     return kept.code_digest(f"{PREFIX}harness", *sorted(others - {"harness"}))
 
 
-def _write(store: RunStore, folder: Path, finders: Mapping[str, Finder], work: Work) -> list[Part]:
+def _write(
+    store: RunStore, folder: Path, finders: Mapping[str, Finder], work: Work, begun: Callable[[], object]
+) -> list[Part]:
     """Write the tables: keep the parts that can stay, and pack the other trials as one more part."""
     verdicts = {verdict.trial: verdict for verdict in store.verdicts()}
     digests = {trial: kept.folder_digest(store.trial_folder(trial), store.folder) for trial in verdicts}
@@ -161,6 +147,7 @@ def _write(store: RunStore, folder: Path, finders: Mapping[str, Finder], work: W
     done = {trial for part in parts for trial in part.trials}
     left = sorted(verdicts.keys() - done, key=str.encode)
     if left or not parts:
+        begun()
         number = max((part.number for part in parts), default=-1) + 1
         told = [verdicts[trial] for trial in left]
         inside = [told[at : at + TRIALS_PER_BUCKET] for at in range(0, len(told), TRIALS_PER_BUCKET)] or [[]]
@@ -193,10 +180,11 @@ def _packed(asked: _Bucket) -> dict[str, str]:
     record = store.record
     specs = {spec.trial: spec for spec in record.plan.trials}
     with ExitStack() as stack:
-        writers = {}
-        for table, schema in schemas().items():
-            file = stack.enter_context(files.create(asked.folder / asked.part.file(table, asked.bucket)))
-            writers[table] = stack.enter_context(_Writer(file, schema))
+        names = {table: asked.part.file(table, asked.bucket) for table in all_tables()}
+        opened = {
+            table: stack.enter_context(files.create(asked.folder / name)) for table, name in names.items()
+        }
+        rows = stack.enter_context(_Rows(opened))
         for verdict in asked.verdicts:
             try:
                 evidence = store.read_evidence(verdict.trial)
@@ -209,44 +197,53 @@ def _packed(asked: _Bucket) -> dict[str, str]:
                 spoilt[verdict.trial] = why
                 left = spoiled.evidence(spec, record.run_id, why)
                 batches = _batches(PackedTrial(record.run_id, left, spoiled.verdict(spec, why), {}))
-            for table, writer in writers.items():
-                writer.add(batches[table])
+            rows.add(batches)
     return spoilt
 
 
-class _Writer:
-    """Writes the batches of a table, several per row group. Numbers are stored as differences, which are small."""
+class _Rows:
+    """Writes the tables of one bucket, trial by trial. A row group has the same trials in each of them."""
 
-    def __init__(self, file: object, schema: pa.Schema) -> None:
-        strings = [field.name for field in schema if not pa.types.is_int64(field.type)]
-        numbers = [field.name for field in schema if pa.types.is_int64(field.type)]
-        self._writer = pq.ParquetWriter(
-            file,
-            schema,
-            compression="zstd",
-            use_dictionary=[name for name in strings if not pa.types.is_boolean(schema.field(name).type)],
-            column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
-        )
-        self._schema, self._waiting, self._rows = schema, list[pa.RecordBatch](), 0
+    def __init__(self, opened: Mapping[str, object]) -> None:
+        self._writers = {table: _writer(opened[table], schema) for table, schema in schemas().items()}
+        self._waiting, self._rows = list[Mapping[str, pa.RecordBatch]](), 0
 
-    def __enter__(self) -> _Writer:
+    def __enter__(self) -> _Rows:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        if kind is None:
-            self._flush()
-        self._writer.close()
+        with ExitStack() as closed:
+            for writer in self._writers.values():
+                closed.callback(writer.close)
+            if kind is None:
+                self._flush()
 
-    def add(self, batch: pa.RecordBatch) -> None:
-        if self._rows and self._rows + batch.num_rows > ROWS_PER_GROUP:
+    def add(self, batches: Mapping[str, pa.RecordBatch]) -> None:
+        rows = sum(batch.num_rows for batch in batches.values())
+        if self._rows + rows > ROWS_PER_GROUP:
             self._flush()
-        self._waiting.append(batch)
-        self._rows += batch.num_rows
+        self._waiting.append(batches)
+        self._rows += rows
 
     def _flush(self) -> None:
-        if self._rows:
-            self._writer.write_table(pa.Table.from_batches(self._waiting, self._schema), ROWS_PER_GROUP)
+        if self._waiting:
+            for table, writer in self._writers.items():
+                rows = pa.Table.from_batches([batches[table] for batches in self._waiting])
+                writer.write_table(rows, max(1, rows.num_rows))
         self._waiting, self._rows = [], 0
+
+
+def _writer(file: object, schema: pa.Schema) -> pq.ParquetWriter:
+    """Return a writer that stores numbers as differences, which are small."""
+    strings = [field.name for field in schema if not pa.types.is_int64(field.type)]
+    numbers = [field.name for field in schema if pa.types.is_int64(field.type)]
+    return pq.ParquetWriter(
+        file,
+        schema,
+        compression="zstd",
+        use_dictionary=[name for name in strings if not pa.types.is_boolean(schema.field(name).type)],
+        column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
+    )
 
 
 def _batches(trial: PackedTrial) -> dict[str, pa.RecordBatch]:
@@ -269,7 +266,7 @@ def _batch(table: str, schema: pa.Schema, trial: PackedTrial, own: Mapping[str, 
     if made is not None:  # The tables of other workloads do not apply.
         columns |= made(trial)
     rows = max(map(len, columns.values()))
-    columns["trial"] = [trial.verdict.trial] * rows
+    columns["trial"] = pa.repeat(trial.verdict.trial, rows)
     try:
         return pa.RecordBatch.from_pydict(columns, schema=schema)
     except (ValueError, TypeError, OverflowError) as error:

@@ -10,17 +10,28 @@ import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Final
 
 #: Trials are judged in threads, next to an event loop that needs the interpreter after each frame. Python's default of
 #: 5 ms is ten times the duration of a frame, and would delay frames for longer than the network does.
 SWITCH_S: Final = 0.0005
+#: How many new objects trigger the garbage collector in a process that makes one trial after the other: about those of
+#: ten trials, nearly all of which are dead by then.
+YOUNG_OBJECTS: Final = 100_000
 
 
 def freeze_loaded() -> None:
     """Exclude all current objects from garbage collection. Call it only if they stay: garbage among them stays too."""
     gc.collect()
     gc.freeze()
+
+
+@cache
+def collect_rarely() -> None:
+    """Make the collector skip everything loaded, and run only once in several trials. Applies once per process."""
+    freeze_loaded()
+    gc.set_threshold(YOUNG_OBJECTS)
 
 
 @contextmanager

@@ -13,11 +13,12 @@ from contextlib import contextmanager
 from multiprocessing import forkserver, get_context, resource_tracker
 from typing import Any, Protocol
 
+from harness.system.interpreter import collect_rarely
 from harness.system.processes import owner_env
 
 
 class Work(Protocol):
-    """Calls a function for each of some arguments, and returns the results in their order."""
+    """Begins to call a function for each of some arguments. The results come in their order, each when it is there."""
 
     def __call__(self, function: Callable[[Any], Any], arguments: Sequence[Any], /) -> Iterable[Any]: ...
 
@@ -36,22 +37,21 @@ def workers(count: int, preload: Sequence[str] = ()) -> Iterator[Work]:
     if count <= 1:
         yield in_this_process
         return
-    context = get_context("forkserver")
-    context.set_forkserver_preload(list(preload))
-    prepare_processes()
-    pool = ProcessPoolExecutor(count, mp_context=context)
+    prepare_processes(preload)
+    pool = ProcessPoolExecutor(count, mp_context=get_context("forkserver"), initializer=collect_rarely)
     try:
-        yield lambda function, arguments: list(pool.map(function, arguments))
+        yield pool.map
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def prepare_processes() -> None:
-    """Mark the worker processes as ours, so that none outlives us, and block signals in them.
+def prepare_processes(preload: Sequence[str] = ()) -> None:
+    """Start the process from which worker processes are forked. It imports the modules ``preload`` meanwhile.
 
-    A signal to the whole group (Ctrl-C) would interrupt a worker in its work. The signals are blocked here, and workers
-    inherit that.
+    Worker processes are marked as ours, so that none outlives us. A signal to the whole group (Ctrl-C) would interrupt
+    a worker in its work. So the signals are blocked here, and workers inherit that.
     """
+    get_context("forkserver").set_forkserver_preload(list(preload))
     os.environ.update(owner_env())
     stops = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, stops)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from harness.text import redaction
@@ -19,6 +20,8 @@ from harness.text.counting import some
 MOST_CHARS: Final = 4_000
 #: Only the beginning of a longer text is processed.
 WHOLE_CHARS: Final = 200_000
+#: The maximum length of a text that is remembered as plain: most are names, which are displayed again and again.
+_SHORT: Final = 100
 #: The room for the remark that a text was cut.
 _ROOM: Final = 40
 
@@ -51,6 +54,8 @@ def safe_line(text: str, most: int = MOST_CHARS) -> str:
 
     The number of omitted characters is included. Of a text longer than ``WHOLE_CHARS``, only the beginning is used.
     """
+    if len(text) <= _SHORT and _is_plain(text) and not redaction.is_known(text):
+        return text
     line = visible(redaction.text(text[:WHOLE_CHARS]))
     unread = max(0, len(text) - WHOLE_CHARS)
     room = most
@@ -59,6 +64,12 @@ def safe_line(text: str, most: int = MOST_CHARS) -> str:
     while len(shown := redaction.text(_cut(line, unread, room))) > most:
         room -= len(shown) - most
     return shown
+
+
+@lru_cache(10_000)
+def _is_plain(text: str) -> bool:
+    """Return True if nothing in ``text`` is invisible or looks like a secret."""
+    return visible(text) == text and not redaction.has_hint(text)
 
 
 def safe_each(texts: Sequence[str], most: int = MOST_CHARS) -> Sequence[str]:

@@ -125,12 +125,22 @@ def text(said: str) -> str:
     return _by_looks(_without(said, _known))
 
 
+def is_known(said: str) -> bool:
+    """Return True if ``said`` contains a remembered secret."""
+    return any(secret in said for secret in _known)
+
+
+def has_hint(said: str) -> bool:
+    """Return False if nothing in ``said`` looks like a secret. Remembered secrets have no influence."""
+    return _HINT.search(said) is not None
+
+
 def is_free_of_hints(texts: Iterable[str]) -> bool:
     """Return True only if :func:`text` changes none of the texts. This is fast if they differ in little but numbers."""
     together = "\n".join(texts)
     # No hint has a digit.
     kinds = set(_DIGITS.sub("0", together).split("\n"))
-    return not _HINT.search("\n".join(kinds)) and not any(secret in together for secret in _known)
+    return not has_hint("\n".join(kinds)) and not is_known(together)
 
 
 def without_keys(said: bytes) -> bytes:
@@ -158,7 +168,7 @@ def _without(said: str, secrets: tuple[str, ...]) -> str:
 
 def _by_looks(said: str, secrets: set[str] | None = None) -> str:
     """Return ``said`` without anything that looks like a secret. The removed values are added to ``secrets``."""
-    if not _HINT.search(said):
+    if not has_hint(said):
         return said
 
     def without(found: re.Match[str]) -> str:

@@ -6,6 +6,8 @@ record that was overtaken is below the line. The result is plain data in plotly'
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from harness.model.evidence import Evidence
 from reports.pages.timeline import BLUE, MAX_MARKS, ORANGE, Figure
 
@@ -14,11 +16,10 @@ SYMBOLS = ("circle", "square", "triangle-up", "diamond", "cross", "star")
 
 def log_order(evidence: Evidence) -> Figure:
     """Plot offset (x) against record number (y), with one symbol per partition and further copies in orange."""
-    first = {id(copies[0]) for copies in evidence.copies.values()}
-    groups: dict[tuple[int, bool], tuple[list[int], list[int]]] = {}
+    groups: defaultdict[tuple[int, bool], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for n, copies in evidence.copies.items():
-        for record in copies:
-            xs, ys = groups.setdefault((record.partition, id(record) not in first), ([], []))
+        for before, record in enumerate(copies):
+            xs, ys = groups[record.partition, before > 0]
             if len(xs) < MAX_MARKS:
                 xs.append(record.offset)
                 ys.append(n)

@@ -6,7 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.judging.availability import words
 from harness.model.rows import TrialVerdict
@@ -18,8 +18,10 @@ from harness.storage.run_store import RunRecord
 from harness.text.version_order import by_version
 from harness.workloads.produce.tables import DELIVERY
 from reports.pages.words import SECOND
-from reports.spark.analysis import Analysis, Row
 from reports.spark.derived import CELL, measured
+
+if TYPE_CHECKING:
+    from reports.spark.analysis import Analysis, Row
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,11 @@ import re
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, islice
 from operator import sub
-from typing import Any
+from typing import Any, overload
 
 import msgspec
 
@@ -22,9 +24,44 @@ SCALE = 1_000
 #: Numbers that JavaScript represents exactly, and whose text is the same again. A partition, such as p3, belongs to the
 #: pattern, so that offsets follow each other in their partition.
 _NUMBER = re.compile(r"(?<![0-9p])(?:0|[1-9][0-9]{0,14})(?![0-9])")
-_HOLE = "\0"
+HOLE = "\0"
+#: The largest number in a hole.
+MOST = 10**15 - 1
 #: The end of a text among others. Texts for display are single lines.
 _END = "\n"
+
+
+@dataclass(frozen=True)
+class Numbered(Sequence[str]):
+    """Texts that differ in numbers: those of a few patterns, each with a :data:`HOLE` for each of its numbers.
+
+    ``which`` is the pattern of each text. ``numbers`` has for each pattern and hole the numbers of its texts, in their
+    order, none negative or above :data:`MOST`.
+    """
+
+    patterns: Sequence[str]
+    which: Sequence[int]
+    numbers: Sequence[Sequence[Sequence[int]]]
+
+    def __len__(self) -> int:
+        return len(self.which)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        return self._texts[at]
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        texts: list[str] = _long(self.differences())
+        return texts
+
+    def differences(self) -> dict[str, Any]:
+        """Return the texts as they are stored."""
+        columns = [[_differences(column) for column in each] for each in self.numbers]
+        return {"patterns": self.patterns, "which": self.which, "numbers": columns}
 
 
 def packed(document: Mapping[str, Any]) -> str:
@@ -46,12 +83,14 @@ def unpacked(text: str) -> dict[str, Any]:
 
 
 def _short(values: Sequence[Any]) -> Any:
+    if isinstance(values, Numbered):
+        return values.differences()
     kinds = set(map(type, values))
     if values and kinds == {str}:
         return _patterns(values)
     if kinds <= {int, float}:
         whole = [round(value * SCALE) for value in values]
-        if all(number / SCALE == value for number, value in zip(whole, values, strict=True)):
+        if [number / SCALE for number in whole] == list(values):
             return {"differences": _differences(whole)}
     return values
 
@@ -59,20 +98,19 @@ def _short(values: Sequence[Any]) -> Any:
 def _patterns(texts: Sequence[str]) -> Any:
     """Return texts as patterns with holes, which pattern each has, and pattern -> the numbers of each hole."""
     together = _END.join(texts)
-    if _HOLE in together or together.count(_END) >= len(texts):
+    if HOLE in together or together.count(_END) >= len(texts):
         return texts
     numbers = map(int, _NUMBER.findall(together))
     places: dict[str, int] = {}
     rows: list[list[list[int]]] = []
     which = []
-    for pattern in _NUMBER.sub(_HOLE, together).split(_END):
+    for pattern in _NUMBER.sub(HOLE, together).split(_END):
         place = places.setdefault(pattern, len(places))
         if place == len(rows):
             rows.append([])
-        rows[place].append(list(islice(numbers, pattern.count(_HOLE))))
+        rows[place].append(list(islice(numbers, pattern.count(HOLE))))
         which.append(place)
-    columns = [[_differences(column) for column in zip(*each, strict=True)] for each in rows]
-    return {"patterns": list(places), "which": which, "numbers": columns}
+    return Numbered(list(places), which, [[*zip(*each, strict=True)] for each in rows]).differences()
 
 
 def _differences(numbers: Sequence[int]) -> list[int]:
@@ -89,6 +127,6 @@ def _long(value: Any) -> Any:
 
 
 def _filled(pattern: str, rows: Any) -> str:
-    parts = pattern.split(_HOLE)
+    parts = pattern.split(HOLE)
     numbers = next(rows) if rows else ()
     return parts[0] + "".join(f"{number}{part}" for number, part in zip(numbers, parts[1:], strict=True))

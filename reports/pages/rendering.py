@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -27,8 +27,10 @@ from reports.pages.payload import packed
 from reports.pages.words import BADGES, GUARANTEES
 from reports.place import Place
 
-#: The room before a tag, which templates have and readers do not see. No text has a ``<``: it is escaped.
+#: What templates have and readers do not see: the room before a tag, and the end tags of cells, rows and sections of
+#: tables that HTML does not need, because the next one follows. No text has a ``<``: it is escaped.
 _INDENT = re.compile(r"\n\s+<")
+_IMPLIED = re.compile(r"</t(?:[dhr]|head|body)>\s*(?=</?t(?:[dhr]|head|body|able)[ >])")
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,22 @@ def render(shared: Shared, template: str, path: str, **values: Any) -> Path:
             **values,
         )
     )
-    return shared.place.write(path, _INDENT.sub("\n<", text).encode())
+    return shared.place.write(path, _short(text).encode())
+
+
+def with_siblings(page: bytes, trial: str, siblings: Sequence[Any]) -> bytes:
+    """Return the page of a trial with links to these trials with the same faults, in place of its own."""
+    macros: Any = templates().get_template("macros.html").module
+    nav = _short(str(macros.siblings_nav(trial, siblings, "../"))).encode()
+    before, begin, rest = page.partition(b"<nav>")
+    _, end, after = rest.partition(b"</nav>")
+    if not (begin and end):
+        raise ValueError(f"the page of {trial} has no links to other trials")
+    return before + nav + after
+
+
+def _short(text: str) -> str:
+    return _IMPLIED.sub("", _INDENT.sub("\n<", text))
 
 
 @cache

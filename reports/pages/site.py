@@ -7,8 +7,8 @@ so a run's folder can be moved or zipped as a whole.
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.resources import files as resources
 from pathlib import Path
@@ -30,12 +30,12 @@ from harness.text.counting import some
 from harness.text.escaping import safe_line
 from harness.text.version_order import by_version
 from reports.doubts import contested, doubts
-from reports.earlier import Earlier
+from reports.earlier import Digests, Earlier
 from reports.earlier import write as write_kept
 from reports.pages import outcomes, overview
 from reports.pages.clients import client_page
 from reports.pages.comparisons import Comparison, comparisons
-from reports.pages.rendering import Shared, Texts, render
+from reports.pages.rendering import Shared, Texts, render, with_siblings
 from reports.pages.trial_page import TrialRows
 from reports.pages.words import PHASES
 from reports.pages.writing import AskedPage, Sibling, write_pages
@@ -100,16 +100,18 @@ class _Site:
         for folder in ("assets", "trials", "tables", "clients", "comparisons"):
             self._place.folder(folder)
         self._assets()
-        pages = self._trials(earlier, work)
+        pages, being_written = self._trials(earlier, work)
         for name, table in self._analysis.tables.items():
             with files.create(self._place.building / "tables" / f"{name}.parquet") as file:
                 pq.write_table(table, file, compression="zstd")
         agreement = agreement_sentence(self._analysis)
         exports.write(self._store, self._verdicts, self._place.building, agreement)
-        write_kept(self._place, self._tables.parts, pages, STATED & self._analysis.tables.keys())
         found = self._comparisons()
         self._clients(found)
-        return self._index(agreement, found)
+        index = self._index(agreement, found)
+        deque(being_written, maxlen=0)
+        write_kept(self._place, self._tables.parts, pages, STATED & self._analysis.tables.keys())
+        return index
 
     def _comparisons(self) -> list[Comparison]:
         """Write the page of each comparison."""
@@ -130,22 +132,26 @@ class _Site:
             about = [each for each in compared if client in each.clients]
             render(self._shared, "client.html", f"clients/{page.file}", page=page, comparisons=about)
 
-    def _trials(self, earlier: Earlier | None, work: Work) -> dict[str, str]:
-        """Write the page of each trial, or keep it. Return page -> the digest of everything that it shows."""
+    def _trials(self, earlier: Earlier | None, work: Work) -> tuple[dict[str, Digests], Iterable[object]]:
+        """Keep the page of each trial, or begin to write it.
+
+        Return page -> the digests of everything that it shows, and one result for each group of pages, when it is
+        written.
+        """
         digests = {trial: digest for part in self._tables.parts for trial, digest in part.trials.items()}
         shared = self._shared
-        found, left = {}, list[AskedPage]()
+        found, left = dict[str, Digests](), list[AskedPage]()
         for asked in self._asked():
             path = f"trials/{asked.verdict.trial}.html"
-            found[path] = asked.digest(digests.get(asked.verdict.trial, "") + shared.digest)
-            page = earlier.page(path, found[path]) if earlier else None
+            found[path] = asked.digests(digests.get(asked.verdict.trial, "") + shared.digest)
+            page, is_same = earlier.page(path, found[path]) if earlier else (None, False)
             if page is None:
                 left.append(asked)
             else:
-                self._place.write(path, page)
+                trial = asked.verdict.trial
+                self._place.write(path, page if is_same else with_siblings(page, trial, asked.siblings))
         groups = [left[at : at + PAGES_AT_A_TIME] for at in range(0, len(left), PAGES_AT_A_TIME)]
-        work(partial(write_pages, shared), groups)
-        return found
+        return found, work(partial(write_pages, shared), groups)
 
     def _index(self, agreement: str, compared: Sequence[Comparison]) -> Path:
         clients = sorted({verdict.client for verdict in self._verdicts}, key=by_version)

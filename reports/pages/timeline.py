@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from html import escape
+from itertools import islice
 from typing import Any
 
 from harness.judging.frame_excerpt import origin_ns
@@ -17,6 +18,7 @@ from harness.plugins import registry
 from harness.plugins.workload import WorkloadKind
 from harness.text.counting import some
 from harness.text.escaping import safe_each, safe_line
+from reports.pages.payload import HOLE, MOST, Numbered
 
 Figure = dict[str, Any]
 Mark = dict[str, Any]
@@ -114,10 +116,8 @@ def notes(evidence: Evidence) -> list[str]:
 
 def _start_ns(evidence: Evidence, load_ns: int) -> int:
     """Return the time of the first send or frame. A client connects, and may be warmed up, before load begins."""
-    firsts = [send.invoke_ns for send in evidence.operations.values()][:1] + [
-        f.t_ns for f in evidence.frames[:1]
-    ]
-    return min(firsts, default=load_ns)
+    firsts = [send.invoke_ns for send in islice(evidence.operations.values(), 1)]
+    return min([*firsts, *(frame.t_ns for frame in evidence.frames[:1])], default=load_ns)
 
 
 def _end_ns(evidence: Evidence, load_ns: int) -> int:
@@ -135,22 +135,48 @@ def _split(lanes: Sequence[object]) -> float:
 def _sends(
     sends: Iterable[Operation], kind: WorkloadKind, since_ms: Callable[[int], float], end_ms: float
 ) -> list[Mark]:
-    groups: dict[str, list[tuple[float, float, str]]] = {name: [] for name in OUTCOMES}
-    for send in list(sends)[:MAX_MARKS]:
-        x = since_ms(send.invoke_ns)
-        if send.complete_ns is None:
-            groups["pending"].append((x, max(0.01, end_ms - x), f"{kind.element} {send.n}: no result"))
-            continue
-        took_ms = max(0.01, since_ms(send.complete_ns) - x)
-        at = f" → p{send.partition}@{send.offset}" if send.offset >= 0 else ""
-        groups[send.outcome].append(
-            (x, round(took_ms, 2), f"{kind.element} {send.n}{at} {send.error or ''}".rstrip())
-        )
-    marks = {
-        name: (colour, symbol, words.format(done=kind.done))
-        for name, (colour, symbol, words) in OUTCOMES.items()
-    }
-    return [_scatter(rows, marks[name], "y", 5) for name, rows in groups.items()]
+    groups: dict[str, list[Operation]] = {name: [] for name in OUTCOMES}
+    for send in islice(sends, MAX_MARKS):
+        groups["pending" if send.complete_ns is None else send.outcome].append(send)
+    marks = []
+    for name, (colour, symbol, words) in OUTCOMES.items():
+        xs = [since_ms(send.invoke_ns) for send in groups[name]]
+        if name == "pending":
+            ys = [max(0.01, end_ms - x) for x in xs]
+            texts: Sequence[str] = shown_texts(
+                [f"{kind.element} {send.n}: no result" for send in groups[name]]
+            )
+        else:
+            ends = [since_ms(send.complete_ns) for send in groups[name] if send.complete_ns is not None]
+            ys = [round(max(0.01, end - x), 2) for x, end in zip(xs, ends, strict=True)]
+            texts = _labels(groups[name], kind.element)
+        marks.append(_scatter(xs, ys, texts, (colour, symbol, words.format(done=kind.done)), "y", 5))
+    return marks
+
+
+def _labels(sends: Sequence[Operation], element: str) -> Sequence[str]:
+    """Return a text for each send with a result. Without errors, they differ only in numbers and few partitions."""
+    if any(send.error or send.offset > MOST or send.n > MOST for send in sends):
+        return shown_texts([f"{element} {send.n}{_at(send)} {send.error or ''}".rstrip() for send in sends])
+    partitions = [send.partition if send.offset >= 0 else None for send in sends]
+    places = {partition: place for place, partition in enumerate(dict.fromkeys(partitions))}
+    inside: list[list[Operation]] = [[] for _ in places]
+    which = [places[partition] for partition in partitions]
+    for place, send in zip(which, sends, strict=True):
+        inside[place].append(send)
+    named = shown_text(element)
+    return Numbered(
+        [f"{named} {HOLE}" + ("" if each is None else f" → p{each}@{HOLE}") for each in places],
+        which,
+        [
+            [[send.n for send in each], *([] if partition is None else [[send.offset for send in each]])]
+            for partition, each in zip(places, inside, strict=True)
+        ],
+    )
+
+
+def _at(send: Operation) -> str:
+    return f" → p{send.partition}@{send.offset}" if send.offset >= 0 else ""
 
 
 def _percentile(windows: Iterable[dict[str, Any]], done: str) -> Mark:
@@ -209,7 +235,17 @@ def _frames(
     marks = {
         name: (colour, symbol, words.format(api=api)) for name, (colour, symbol, words) in FRAME_MARKS.items()
     }
-    return [_scatter(rows, marks[name], "y2", 6) for name, rows in groups.items()]
+    return [
+        _scatter(
+            [x for x, _, _ in rows],
+            [y for _, y, _ in rows],
+            shown_texts([text for _, _, text in rows]),
+            marks[name],
+            "y2",
+            6,
+        )
+        for name, rows in groups.items()
+    ]
 
 
 def _group(number: int, frame: Frame, api: str, resent: Collection[int]) -> str | None:
@@ -291,17 +327,24 @@ def shown_texts(texts: Sequence[str]) -> list[str]:
     return [escape(text, quote=False) for text in safe_each(texts, MAX_CHARS)]
 
 
-def _scatter(rows: list[tuple[float, float, str]], style: tuple[str, str, str], axis: str, size: int) -> Mark:
+def _scatter(
+    xs: Sequence[float],
+    ys: Sequence[float],
+    texts: Sequence[str],
+    style: tuple[str, str, str],
+    axis: str,
+    size: int,
+) -> Mark:
     color, symbol, name = style
     marker = {"color": color, "symbol": symbol, "size": size, "line": {"width": 1.4, "color": color}}
     return _trace(
-        [x for x, _, _ in rows],
-        [y for _, y, _ in rows],
+        xs,
+        ys,
         name,
         axis,
         mode="markers",
         marker=marker,
-        text=shown_texts([text for _, _, text in rows]),
+        text=texts,
         hovertemplate="%{text}<br>at %{x} ms" + (", took %{y} ms" if axis == "y" else "") + "<extra></extra>",
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness import files
 from harness.files import zstd
@@ -28,7 +28,9 @@ from reports.pages.log_order import log_order
 from reports.pages.tcp_lines import TcpLine, tcp_lines, tcp_notes
 from reports.pages.timeline import Figure, notes, timeline
 from reports.pages.words import PROMISES
-from reports.spark.analysis import Row
+
+if TYPE_CHECKING:
+    from reports.spark.analysis import Row
 
 #: Files of a trial's folder that readers open, in this order. Others follow by name.
 FILES = ("verdict.json", "trial.json", "history.jsonl", "faults.jsonl", "frames.jsonl", "log.jsonl")

@@ -11,6 +11,7 @@ from harness.model.evidence import Evidence
 from harness.model.rows import TrialVerdict
 from harness.storage import kept
 from harness.storage.run_store import RunStore
+from reports.earlier import Digests
 from reports.pages.rendering import Shared, render
 from reports.pages.trial_page import TrialRows, trial_page
 
@@ -39,10 +40,10 @@ class AskedPage:
     siblings: Sequence[Sibling]
     left: Evidence | None = None
 
-    def digest(self, evidence: str) -> str:
-        """Return the digest of everything that the page shows. ``evidence``: that of the trial's files."""
-        shown = (evidence, self.verdict, asdict(self.rows), self.siblings, self.left is None)
-        return kept.digest(msgspec.json.encode(shown))
+    def digests(self, evidence: str) -> Digests:
+        """Return the digests of everything that the page shows. ``evidence``: that of the trial's files."""
+        shown = (evidence, self.verdict, asdict(self.rows), self.left is None)
+        return Digests(*(kept.digest(msgspec.json.encode(each)) for each in (shown, self.siblings)))
 
 
 def write_pages(shared: Shared, asked: Sequence[AskedPage]) -> None:

@@ -1,38 +1,24 @@
 """All of Spark's computations on a run: the transforms, chained, and their results as plain rows.
 
-Every result concerns one trial, so Spark judges the buckets of a run apart, in one stage that moves no rows. In a task
-the transforms are joins, groups and windows over the tables of a bucket as polars' data frames. The results are small
-(per trial, not per record). They leave Spark as Arrow tables, so that they can be written beside the report and plotted
-without Spark.
+Every result concerns one trial, so Spark judges the buckets of a run apart, in one stage that moves no rows
+(:mod:`reports.spark.task`). The results are small (per trial, not per record). They leave Spark as Arrow tables, so
+that they can be written beside the report and plotted without Spark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import polars as pl
-import polars.selectors as cs
 import pyarrow as pa
 from pyspark import SparkContext
 
 from harness.model.errors import UsageError
 from harness.model.rows import SCHEMA_VERSION
 from reports.spark.derived import derived
-from reports.spark.load import Bucket, buckets
-from reports.spark.transforms import (
-    agreement,
-    anomalies,
-    attempts,
-    delivery,
-    explained,
-    latency,
-    outcomes,
-    wire,
-)
-from reports.spark.transforms.stored import repeated
-from reports.spark.transforms.stored import stored as stored_records
+from reports.spark.load import buckets
+from reports.spark.task import judged
 
 Row = dict[str, Any]
 
@@ -79,34 +65,6 @@ class Analysis:
         return sum(row["compared"] for row in self.rows("identities"))
 
 
-def results(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-    """Return result table -> its rows, computed from the tables of some trials. Each has the column ``trial``."""
-    trials, operations, faults = tables["trials"], tables["operations"], tables["faults"]
-    stored = stored_records(trials, operations, tables["log_records"])
-    wrong = anomalies.anomalies(operations, stored, tables["events"], faults)
-    requests = outcomes.load_requests(trials, tables["frames"], tables["blocked_requests"])
-    return {
-        "delivery": delivery.delivery(trials, operations, stored, wrong),
-        "outcomes": outcomes.outcomes(trials, operations, tables["events"], faults, requests),
-        "identities": agreement.identities(agreement.matched(trials, tables["anomalies"], wrong)),
-        "explanations": explained.explanations(trials, explained_copies(tables, stored), tables["anomalies"]),
-        "latency": latency.phases(latency.classified(trials, operations, faults)),
-        "latency_windows": latency.windows(trials, operations),
-        "recovery": latency.recovery(operations, faults),
-        "resent": wire.resent(tables["produce_parts"], stored),
-        "traffic": wire.traffic(tables["frames"]),
-    }
-
-
-def explained_copies(tables: Mapping[str, pl.DataFrame], stored: pl.DataFrame) -> pl.DataFrame:
-    """Return the duplicates with their explanations. Requests matter only in trials that have any."""
-    having = repeated(stored).select("trial").unique()
-    inside = {name: table.join(having, on="trial", how="semi") for name, table in tables.items()}
-    made = attempts.attempts(inside["trials"], inside["frames"], inside["produce_parts"], inside["faults"])
-    batches = attempts.origins(made, stored.join(having, on="trial", how="semi"))
-    return explained.duplicates(tables["trials"], stored, batches)
-
-
 def analyse(spark: SparkContext, base: str) -> Analysis:
     """Run every transform on the tables packed at ``base``. Errors are those of :func:`analysed`."""
     return Analysis(derived(merged([analysed(spark, base)])))
@@ -131,8 +89,8 @@ def analysed(spark: SparkContext, base: str, only: Collection[str] | None = None
             found=min(versions),
             schema_version=SCHEMA_VERSION,
         )
-    judged = spark.parallelize(found, len(found)).flatMap(_judged).collect()
-    told = [{name: pa.ipc.open_stream(rows).read_all() for name, rows in each.items()} for each in judged]
+    groups = spark.parallelize(found, len(found)).flatMap(judged).collect()
+    told = [{name: pa.ipc.open_stream(rows).read_all() for name, rows in each.items()} for each in groups]
     return {name: pa.concat_tables(each[name] for each in told) for name in told[0]} | stated
 
 
@@ -140,33 +98,6 @@ def merged(found: Iterable[Mapping[str, pa.Table]]) -> dict[str, pa.Table]:
     """Return the rows of several analyses of different trials, table by table."""
     found = list(found)
     return {name: in_order(pa.concat_tables(each[name] for each in found)) for name in STATED}
-
-
-def _judged(bucket: Bucket) -> Iterator[dict[str, bytes]]:
-    """Yield the results of some trials of a bucket after others. Spark calls it in one process for each core."""
-    for tables in bucket.groups():
-        yield {name: _written(frame) for name, frame in results(tables).items()}
-
-
-def _written(frame: pl.DataFrame) -> bytes:
-    """Return rows as an Arrow stream. Numbers that count are plain numbers, as in the packed tables."""
-    rows = frame.with_columns(cs.unsigned_integer().cast(pl.Int64)).to_arrow()
-    rows = rows.cast(pa.schema([field.with_type(_plain(field.type)) for field in rows.schema]))
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as stream:
-        stream.write_table(rows)
-    return bytes(sink.getvalue())
-
-
-def _plain(kind: pa.DataType) -> pa.DataType:
-    """Return an Arrow type without the variants that polars prefers."""
-    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return pa.string()
-    if pa.types.is_large_list(kind):
-        return pa.list_(_plain(kind.value_type))
-    if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(_plain(field.type)) for field in kind.fields])
-    return kind
 
 
 def in_order(table: pa.Table) -> pa.Table:

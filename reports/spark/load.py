@@ -1,25 +1,24 @@
 """Load packed tables, from any path that Arrow's file systems support.
 
 Each part of the tables is a set of tables of its own, in buckets: all rows of some trials are in one file of each
-table. So a bucket can be judged without any other, and Spark moves no row. The trials of a bucket are read in groups of
-a limited number of rows, so the largest trial limits memory.
+table. So a bucket can be judged without any other, and Spark moves no row. A bucket is read by row groups, which have
+the same trials in each table and a limited number of rows, so the largest trial limits memory.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import fs
 
 from harness.model.errors import UsageError
+from harness.storage.arrow_schemas import arrow_schema
 from harness.storage.parquet_schema import all_tables
-from harness.storage.parquet_writer import arrow_schema
 
 #: The tables and columns that the second judgement reads. All have the column ``trial``.
 READ: Mapping[str, Sequence[str]] = {
@@ -43,8 +42,6 @@ READ: Mapping[str, Sequence[str]] = {
     "faults": ("index", "kind", "params_json", "effective_start_ns", "effective_end_ns"),
     "anomalies": ("kind", "n", "partition", "offset", "detail"),
 }  # fmt: skip
-#: The number of rows that are judged at a time, unless a single trial has more.
-ROWS_AT_A_TIME = 70_000
 
 
 @dataclass(frozen=True)
@@ -59,32 +56,31 @@ class Bucket:
         """Return the address of a table's file."""
         return f"{self.base}/{table}/{self.folder}/{self.name}"
 
-    def read(self, table: str, *columns: str, of: Sequence[str] | None = None) -> pa.Table:
-        """Return rows of a table, in all or some columns, of all trials or of those from the first to the last of."""
+    def read(self, table: str) -> pa.Table:
+        """Return all rows of a table."""
         system, path = _located(self.file(table))
-        told = None if of is None else (pc.field("trial") >= of[0]) & (pc.field("trial") <= of[-1])
-        return pq.read_table(
-            path, columns=list(columns) or None, filesystem=system, filters=told, partitioning=None
-        )
+        return pq.read_table(path, filesystem=system, partitioning=None)
 
     def groups(self) -> Iterator[Mapping[str, pl.DataFrame]]:
         """Yield table -> rows of :data:`READ`, for some trials after others."""
-        rows = Counter[str]()
-        for table in READ:
-            counts = pc.value_counts(self.read(table, "trial")["trial"])
-            rows.update({each["values"]: each["counts"] for each in counts.to_pylist()})
-        for trials in _groups(rows):
-            yield {
-                table: pl.DataFrame(self.read(table, "trial", *columns, of=trials))
-                for table, columns in READ.items()
-            }
+        with ExitStack() as stack:
+            opened = {table: stack.enter_context(self._opened(table)) for table in READ}
+            for group in range(opened["trials"].num_row_groups):
+                yield {
+                    table: pl.DataFrame(opened[table].read_row_group(group, ["trial", *columns]))
+                    for table, columns in READ.items()
+                }
+
+    def _opened(self, table: str) -> pq.ParquetFile:
+        system, path = _located(self.file(table))
+        return pq.ParquetFile(path, filesystem=system)
 
 
 def buckets(base: str, only: Collection[str] | None = None) -> list[Bucket]:
     """Return the buckets of the tables at ``base``: all, or those of the parts whose folders are ``only``.
 
-    Raises UsageError if there are none, if a table is missing, or if its columns differ because another version packed
-    it.
+    Raises UsageError if there are none, if a table is missing or has other row groups, or if its columns differ because
+    another version packed it.
     """
     system, path = _located(base)
     selector = fs.FileSelector(f"{path}/trials", recursive=True, allow_not_found=True)
@@ -94,41 +90,24 @@ def buckets(base: str, only: Collection[str] | None = None) -> list[Bucket]:
         if file.is_file and file.extension == "parquet"
     ]
     if not files:
-        raise UsageError(
-            "not-a-table", "{path} is not a packed table: {why}", path=f"{base}/trials", why="it has no rows"
-        )
+        raise _not_a_table(f"{base}/trials", "it has no rows")
     found = [Bucket(base, folder, name) for folder, name in sorted(files) if only is None or folder in only]
     for bucket in found:
-        for table in all_tables():
-            _check(bucket, table)
+        groups = {table: _groups(bucket, table) for table in all_tables()}
+        if odd := [table for table, number in groups.items() if number != groups["trials"]]:
+            raise _not_a_table(bucket.file(odd[0]), "it has not the row groups of the table trials")
     return found
 
 
-def _groups(rows: Mapping[str, int]) -> Iterator[list[str]]:
-    """Yield trials in the order of their names, as many as have :data:`ROWS_AT_A_TIME` together."""
-    group, count = list[str](), 0
-    for trial in sorted(rows, key=str.encode):
-        if group and count + rows[trial] > ROWS_AT_A_TIME:
-            yield group
-            group, count = [], 0
-        group.append(trial)
-        count += rows[trial]
-    if group:
-        yield group
-
-
-def _check(bucket: Bucket, table: str) -> None:
+def _groups(bucket: Bucket, table: str) -> int:
+    """Return the number of row groups of a table, if it has the right columns."""
     wanted = arrow_schema(all_tables()[table])
     system, path = _located(file := bucket.file(table))
     try:
-        found = pq.read_schema(path, filesystem=system)
+        with pq.ParquetFile(path, filesystem=system) as opened:
+            found, groups = opened.schema_arrow, int(opened.num_row_groups)
     except (OSError, pa.ArrowException) as error:
-        raise UsageError(
-            "not-a-table",
-            "{path} is not a packed table: {why}",
-            path=file,
-            why=str(error).splitlines()[0],
-        ) from error
+        raise _not_a_table(file, str(error).splitlines()[0]) from error
     odd = [
         name
         for name in sorted({*found.names, *wanted.names})
@@ -144,6 +123,11 @@ def _check(bucket: Bucket, table: str) -> None:
             path=file,
             columns=tuple(odd),
         )
+    return groups
+
+
+def _not_a_table(path: str, why: str) -> UsageError:
+    return UsageError("not-a-table", "{path} is not a packed table: {why}", path=path, why=why)
 
 
 def _located(address: str) -> tuple[fs.FileSystem, str]:

@@ -1,4 +1,4 @@
-"""One quiet, local Spark that ends with its block.
+"""One quiet, local Spark. It starts and ends in the background, next to work that does not need it.
 
 It has no UI, writes nothing in the working folder and nothing on the terminal (its log is in a scratch folder, and its
 last line is quoted if it cannot start). Its JVM only hands out tasks, so it is small. The tasks run in processes of
@@ -12,8 +12,8 @@ import logging
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,7 +28,7 @@ from harness.provision.java import find_java
 from harness.system.processes import owner_env, scratch_dir
 
 LOCAL = "local[*]"
-
+LOG = "spark.log"
 
 #: The JVM is finished before a second compiler or a parallel collector would pay off.
 JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms64m"
@@ -73,23 +73,56 @@ def settings(master: str, scratch: Path) -> dict[str, str]:
     }
 
 
-@contextmanager
-def spark_context(master: str | None = None) -> Iterator[SparkContext]:
-    """Yield Spark on ``master`` (default: this machine's cores). It is stopped with its JVM at the block's end.
+class Spark:
+    """A Spark on ``master`` (default: this machine's cores) that may start, and is gone at the end of its block."""
 
-    Raises EnvironmentProblem, with Spark's own reason, if it cannot start, if a task fails, or if its JVM ends early.
-    """
-    with TemporaryDirectory(dir=scratch_dir(), prefix="spark-") as folder, _quiet_py4j():
-        scratch = Path(folder)
-        (scratch / "log4j2.properties").write_text(LOG4J)
-        log = scratch / "spark.log"
-        gateway: Any = None
+    def __init__(self, master: str | None = None) -> None:
+        self._master = master or LOCAL
+        self._stack = ExitStack()
+        self._started: Future[tuple[Any, SparkContext]] | None = None
+        self._is_closing = False
+
+    def __enter__(self) -> Spark:
+        with ExitStack() as stack:
+            stack.enter_context(_quiet_py4j())
+            folder = stack.enter_context(TemporaryDirectory(dir=scratch_dir(), prefix="spark-"))
+            self._scratch = Path(folder)
+            # In the main thread PySpark installs its own handler for Ctrl-C, and then calls the JVM on a connection
+            # that is waiting for a response already. Without the handler, py4j closes that connection and an orderly
+            # end is possible.
+            self._thread = stack.enter_context(ThreadPoolExecutor(1))
+            stack.callback(self.close)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def start(self) -> None:
+        """Begin to start it."""
+        if self._started is None:
+            self._started = self._thread.submit(_start, self._master, self._scratch)
+
+    def close(self) -> None:
+        """Begin to end it. It cannot start again."""
+        if self._started is not None and not self._is_closing:
+            self._is_closing = True
+            self._thread.submit(_stop, self._started)
+
+    @contextmanager
+    def context(self) -> Iterator[SparkContext]:
+        """Yield Spark as soon as it has started, and begin to end it at the end of the block.
+
+        Raises EnvironmentProblem, with Spark's own reason, if it cannot start, if a task fails, or if its JVM ends
+        early.
+        """
+        self.start()
+        assert self._started is not None
         try:
-            gateway, context = _start(settings(master or LOCAL, scratch), log)
+            _, context = self._started.result()
         except (PySparkException, Py4JError, OSError) as error:
-            raise EnvironmentProblem(
-                "spark-not-started", "Spark cannot start: {why}", why=_last_line(log) or error
-            ) from error
+            why = _last_line(self._scratch / LOG) or error
+            raise EnvironmentProblem("spark-not-started", "Spark cannot start: {why}", why=why) from error
         try:
             yield context
         except Exception as error:
@@ -100,33 +133,41 @@ def spark_context(master: str | None = None) -> Iterator[SparkContext]:
             why = _reason(error)
             raise EnvironmentProblem("spark-failed", "Spark did not finish: {why}", why=why) from error
         finally:
-            _stop(gateway, context)
+            self.close()
 
 
-def _start(conf: Mapping[str, str], log: Path) -> tuple[Any, SparkContext]:
+@contextmanager
+def spark_context(master: str | None = None) -> Iterator[SparkContext]:
+    """Yield Spark on ``master`` for the block. Errors are those of :meth:`Spark.context`."""
+    with Spark(master) as spark, spark.context() as context:
+        yield context
+
+
+def _start(master: str, scratch: Path) -> tuple[Any, SparkContext]:
+    (scratch / "log4j2.properties").write_text(LOG4J)
+    conf = settings(master, scratch)
     spark_conf = SparkConf(loadDefaults=False).setAll(list(conf.items()))
     java = find_java()
     address = conf["spark.driver.host"]
     added = {**owner_env(), **TASKS, "SPARK_LOCAL_IP": address, "JAVA_HOME": str(java.home)}
-    with log.open("wb") as sink, _environment(added):
+    with (scratch / LOG).open("wb") as sink, _environment(added):
         gateway = launch_gateway(spark_conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
         try:
-            # In the main thread PySpark installs its own handler for Ctrl-C, and then calls the JVM on a connection
-            # that is waiting for a response already. Without the handler, py4j closes that connection and an orderly
-            # end is possible.
-            with ThreadPoolExecutor(1) as thread:
-                return gateway, thread.submit(SparkContext, gateway=gateway, conf=spark_conf).result()
+            return gateway, SparkContext(gateway=gateway, conf=spark_conf)
         except BaseException:
             _end_jvm(gateway)
             raise
 
 
-def _stop(gateway: Any, context: SparkContext) -> None:
+def _stop(started: Future[tuple[Any, SparkContext]]) -> None:
     """End what Spark has in this process, and then the JVM, which stops Spark in its own shutdown.
 
     The JVM is not asked to stop Spark. A signal may have ended it, or may have left its connection in the middle of a
     response, which would be taken for the answer.
     """
+    if started.exception() is not None:
+        return
+    gateway, context = started.result()
     try:
         context._jsc = None
         context.stop()
@@ -162,14 +203,17 @@ def _quiet_py4j() -> Iterator[None]:
 
 @contextmanager
 def _environment(added: Mapping[str, str]) -> Iterator[None]:
-    """Add variables to this process's environment while a child is being started."""
-    before = dict(os.environ)
+    """Add variables to this process's environment while a child is being started. Other threads may read it."""
+    before = {name: os.environ.get(name) for name in added}
     os.environ.update(added)
     try:
         yield
     finally:
-        os.environ.clear()
-        os.environ.update(before)
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def _interrupt_behind(error: BaseException | None) -> BaseException | None:

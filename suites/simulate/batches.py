@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import replace
 from enum import StrEnum
-from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
@@ -23,15 +21,11 @@ from harness.plugins import registry
 from harness.simulated.generated import specs
 from harness.simulated.judged import try_spec
 from harness.storage.run_store import RunStore
-from harness.system.interpreter import freeze_loaded
+from harness.system.interpreter import collect_rarely
 from harness.system.workers import prepare_processes
 
 #: How many seeds a process gets at a time: enough to outweigh the transfer, few enough for visible progress.
 BATCH = 50
-
-#: How many new objects trigger the garbage collector: about those of ten trials, nearly all of which are dead
-#: by then.
-YOUNG_OBJECTS = 100_000
 
 
 class Keep(StrEnum):
@@ -76,13 +70,6 @@ def tried(job: Job, seeds: Sequence[int]) -> list[Tried]:
     [loaded] = selection.loaded([registry.scenario(job.scenario)], job.load)
     scenario = replace(loaded, guarantees=job.guarantees)
     return [_one(job, spec) for spec in specs(scenario, job.clients, seeds, job.broker, job.user)]
-
-
-@cache
-def collect_rarely() -> None:
-    """Make the collector skip everything loaded, and run only once in several trials. Applies once per process."""
-    freeze_loaded()
-    gc.set_threshold(YOUNG_OBJECTS)
 
 
 def in_batches(job: Job, seeds: range, processes: int) -> Iterator[list[Tried]]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
+from operator import attrgetter
 from types import MappingProxyType
 
 from harness.model.anomaly_row import AnomalyRow
 from harness.model.load import topic_names
 from harness.model.parts import parts
+from harness.model.spec import Workload
 from harness.plugins.workload import ColumnData, Columns, PackedTrial, Table
 from harness.workloads.produce.anomaly_rows import anomaly_rows
 from harness.workloads.produce.commands import key_of
@@ -54,15 +56,27 @@ def _operations(trial: PackedTrial) -> ColumnData:
     done = sorted(trial.evidence.operations.values(), key=lambda each: each.n)
     workload = trial.evidence.record.spec.workload
     topics = topic_names(workload.shape, trial.evidence.record.topic)
-    return {
-        name: [getattr(each, name) for each in done] for name in ("n", "invoke_ns", "complete_ns", "error")
-    } | {
-        "producer": [workload.producer_of(each.n) for each in done],
-        "topic": [topics[workload.topic_of(each.n)] for each in done],
-        "key": [key_of(workload, each.n) for each in done],
+    numbers = [each.n for each in done]
+    return {name: list(map(attrgetter(name), done)) for name in ("invoke_ns", "complete_ns", "error")} | {
+        "n": numbers,
+        **_writers(workload, topics, numbers),
+        "key": [key_of(workload, n) for n in numbers],
         "outcome": [each.outcome.value for each in done],
         "partition": [each.partition if each.partition >= 0 else None for each in done],
         "offset": [each.offset if each.offset >= 0 else None for each in done],
+    }
+
+
+def _writers(workload: Workload, topics: Sequence[str], numbers: Sequence[int]) -> ColumnData:
+    """Return the producer and the topic of each record. Most trials have one of each."""
+    if not workload.shape.is_split:
+        return {
+            "producer": [workload.producer_of(0)] * len(numbers),
+            "topic": [topics[0]] * len(numbers),
+        }
+    return {
+        "producer": [workload.producer_of(n) for n in numbers],
+        "topic": [topics[workload.topic_of(n)] for n in numbers],
     }
 
 

@@ -260,7 +260,7 @@ def test_measurements_add_up_over_a_cell(whole: Any) -> None:
 
 @pytest.mark.parametrize("most", [1, 100, 10**9])
 def test_groups_of_trials_have_all_rows_of_a_bucket(any_story, run_of, monkeypatch, most):
-    monkeypatch.setattr("reports.spark.load.ROWS_AT_A_TIME", most)
+    monkeypatch.setattr("harness.storage.parquet_writer.ROWS_PER_GROUP", most)
     dice = Random(1)
     folder = pack(run_of(*(any_story(f"é {number}", dice) for number in range(5)))).folder
     (bucket,) = buckets(folder.as_uri())
