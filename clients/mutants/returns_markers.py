@@ -16,7 +16,7 @@ class Literal(CompletedFetch):
 
     def _begin(self, batch: UnreadBatch) -> None:
         if batch.header.is_control:
-            batch = replace(batch, header=replace(batch.header, attributes=0))
+            batch = UnreadBatch(replace(batch.header, attributes=0), batch._data)
         super()._begin(batch)
 
 

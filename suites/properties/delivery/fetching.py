@@ -295,7 +295,7 @@ def a_damaged_batch_is_an_error_with_its_place(components: Components, good: int
     reading.fill([batch(b"damaged"), batch(b"after")])
     log = reading.group.cluster.state.topics["t"].partitions[0].log
     at = log.batches[good]
-    log.batches[good] = replace(at, data=_damaged(at.data))
+    log.batches[good] = at._replace(data=_damaged(at.data))
     reading.read()
     if not checks:
         return
