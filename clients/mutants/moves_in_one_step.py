@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from clients.reference.consumer.assignors.assignor import RebalanceProtocol
+from collections.abc import Mapping
+
+from clients.reference.consumer.assignors.assignor import Assignment as Owners
+from clients.reference.consumer.assignors.assignor import PartitionsPerTopic, Subscription
 from clients.reference.consumer.assignors.round_robin_assignor import RoundRobinAssignor
+from clients.reference.consumer.assignors.sticky.cooperative_sticky_assignor import CooperativeStickyAssignor
 from clients.seeding.consumer_variant import ConsumerVariant
 from clients.seeding.mutant import Mutant
 
 
-class Sudden(RoundRobinAssignor):
+class Sudden(CooperativeStickyAssignor):
     """Assigns as if nobody had anything."""
 
-    supported_protocols = (RebalanceProtocol.COOPERATIVE, RebalanceProtocol.EAGER)
+    def assign(
+        self, partitions_per_topic: PartitionsPerTopic, subscriptions: Mapping[str, Subscription]
+    ) -> Owners:
+        return RoundRobinAssignor().assign(partitions_per_topic, subscriptions)
 
 
 MUTANT = Mutant(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from datetime import timedelta
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -19,10 +19,13 @@ from clients.reference.consumer.errors import (
 from clients.reference.telemetry.fetch_events import FetchAnswered, FetchSent
 from harness.simulated.scheduler import WALL_MS_AT_ZERO
 from harness.wire.apis import Api
+from harness.wire.error_table import error_for
+from harness.wire.messages import encode_response, make, message_class
 from harness.wire.records import BatchBuilder, Codec, end_transaction_marker
 from suites.properties.group_member import Member
 from suites.properties.group_simulation import Group
 from suites.properties.property import consumer_property, example
+from suites.properties.scripted_brokers import Disposition, Seen
 
 A, B = ("t", 0), ("t", 1)
 DISTURBANCES = st.sampled_from(["cut", "reset", "move", "epoch", "nothing"])
@@ -351,10 +354,7 @@ def a_fetch_session_begins_again_after_a_failure(components: Components, failure
         if failure == "cut":
             reading.group.proxy().cut()
         elif failure != "nothing":
-            answers = [failure]
-            reading.group.brokers.script = lambda seen, left=answers: (  # type: ignore[misc]
-                seen.edit(_session_error(left.pop())) if seen.api is Api.FETCH and left else None
-            )
+            _refuse_next_fetch(reading.group, failure)
         reading.fill([batch(b"x")])
         reading.read()
     assert reading.offsets == list(range(1 + len(failures)))
@@ -373,8 +373,19 @@ def a_fetch_session_begins_again_after_a_failure(components: Components, failure
     assert due or restarts == 0, "a session began again without a failure"
 
 
-def _session_error(code: int) -> Any:
-    return lambda body: replace(body, error_code=code, session_id=0, responses=())
+def _refuse_next_fetch(group: Group, code: int) -> None:
+    """Answer the next Fetch at once, with an error of the session."""
+    left = [code]
+
+    def script(seen: Seen) -> Disposition:
+        if seen.api is not Api.FETCH or not left:
+            return None
+        kind = message_class(Api.FETCH, seen.version, "response")
+        error = error_for(left.pop()).code
+        body = make(kind, throttle_time=timedelta(0), error_code=error, session_id=0, responses=())
+        return encode_response(body, seen.correlation_id)[4:]
+
+    group.brokers.script = script
 
 
 @consumer_property("CSM-FET-10", "CSM-API-05", records=st.integers(0, 2))
