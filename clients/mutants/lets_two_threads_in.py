@@ -11,7 +11,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Open(ConsumerDriver):
-    """Lets everybody in."""
+    """Lets every thread in."""
 
     @contextmanager
     def used(self) -> Iterator[None]:

@@ -13,7 +13,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Sudden(CooperativeStickyAssignor):
-    """Assigns as if nobody had anything."""
+    """Assigns as if no member had anything."""
 
     def assign(
         self, partitions_per_topic: PartitionsPerTopic, subscriptions: Mapping[str, Subscription]

@@ -20,7 +20,7 @@ class Waiting(CompletedFetch):
 
 
 class Reader(Fetcher):
-    """Stands before markers."""
+    """Stops before markers."""
 
     completed_component = Waiting
 

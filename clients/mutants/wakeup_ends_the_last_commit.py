@@ -1,4 +1,4 @@
-"""A wakeup interrupts the commit of close(), and what was read is read again."""
+"""A wakeup interrupts the commit of close(), and the group reads these records again."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def each_request_follows_the_coordinator(components: Components, api: Api, code:
 @example(cooperative=True)
 @example(cooperative=False)
 def the_listener_hears_what_moves(components: Components, cooperative: bool) -> None:
-    """Eager members give up all and get all. Cooperative ones give up what moves. All hear of each assignment."""
+    """Eager members give up all and get all. Cooperative ones give up what moves. All learn of each assignment."""
     group = Group(components)
     strategy = COOPERATIVE if cooperative else EAGER
     first = group.joined(**strategy, **FAST)
