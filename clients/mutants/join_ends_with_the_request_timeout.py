@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
 from clients.reference.consumer.components import Components
 from clients.reference.consumer.coordinator.consumer_coordinator import ConsumerCoordinator
 from clients.reference.consumer.request_future import RequestFuture
 from clients.seeding.mutant import Mutant
+from harness.wire.apis import Api
 
 
 class Member(ConsumerCoordinator):
     """A member that has no patience with others."""
 
-    def _send_join_group(self) -> RequestFuture[bytes]:
-        config, short = self._config, replace(self._config, max_poll_interval_ms=0)
-        self._config = short
-        try:
-            return super()._send_join_group()
-        finally:
-            self._config = config
+    def ask(self, api: Api, build: Any, handle: Any, **limits: Any) -> RequestFuture[Any]:
+        if api is Api.JOIN_GROUP:
+            limits["timeout_ms"] = None
+        return super().ask(api, build, handle, **limits)
 
 
 MUTANT = Mutant(

@@ -1,4 +1,4 @@
-"""A member of KIP-848 whose application hangs keeps its partitions for ever."""
+"""A member of KIP-848 whose application hangs keeps its partitions forever."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commit before a revocation is not repeated when the epoch was stale, and what was read is read again."""
+"""The commit before a revocation is not repeated when the epoch was stale, and the group reads these records again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A coordinator that no longer answers heartbeats is never looked up anew."""
+"""A coordinator that no longer answers heartbeats is never looked up again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A member whose application hangs keeps its partitions for ever."""
+"""A member whose application hangs keeps its partitions forever."""
 
 from __future__ import annotations
 

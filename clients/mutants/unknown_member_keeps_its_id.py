@@ -10,7 +10,7 @@ from harness.wire.error_table import KafkaError
 
 
 class Member(ConsumerCoordinator):
-    """A member that keeps its id for ever."""
+    """A member that keeps its id forever."""
 
     def reset_on_error(self, api: Api, error: KafkaError) -> None:
         self.reset_and_rejoin(error.name, reset_member_id=False)

@@ -8,7 +8,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Insomniac(ConsumerNetworkClient):
-    """Remembers a wakeup for ever."""
+    """Remembers a wakeup forever."""
 
     def maybe_trigger_wakeup(self) -> None:
         is_woken = self._is_woken

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from pages.markdown import NOTE, table
-from suites.oracle import MACHINES
+from suites.oracle import BROKER_MACHINES, CONSUMER_MACHINES, MACHINES
 from suites.oracle.machine import MachineOracle
 
 ABOUT = """\
-What a Kafka producer may do, as an oracle ([suites/oracle](../../../suites/oracle/__init__.py)). It is written from the
-sources of Kafka's Java client 4.1.1, and not from the reference client. Each legal move names the class and method, the
-KIP or the behaviour that it comes from. The check [`transition`](../checks.md#transition) judges traces by these
-tables.
+What producers, consumers and brokers may do, as an oracle ([suites/oracle](../../../suites/oracle/__init__.py)). It is
+written from the sources of Kafka 4.1.1, and not from the reference client. Each legal move names the class and method,
+the KIP or the behaviour that it comes from. The check [`transition`](../checks.md#transition) judges traces of
+producers by these tables, and properties judge consumers and the scripted brokers.
 
-The reference client has its own tables in [clients/reference/states.py](../../../clients/reference/states.py). A test
-fails if the two differ, and shows both sides
-([tests/clients/reference/test_states.py](../../../tests/clients/reference/test_states.py)).
+The reference client has its own tables, such as [clients/reference/states.py](../../../clients/reference/states.py).
+Tests fail if the two differ, and show both sides
+([producers](../../../tests/clients/reference/test_states.py),
+[consumers](../../../tests/clients/reference/consumer/test_state_tables.py)).
 """
+ALL = {**MACHINES, **CONSUMER_MACHINES, **BROKER_MACHINES}
 DEPARTURES = """\
 ## Where the reference client differs from Java
 
@@ -30,7 +32,7 @@ Java's client has these moves, or does not refuse them. In the reference client 
 
 def pages() -> dict[str, str]:
     """Return the text of each page by its path below ``docs/reference/``."""
-    generated = {f"machines/{name}.md": _page(oracle) for name, oracle in MACHINES.items()}
+    generated = {f"machines/{name}.md": _page(oracle) for name, oracle in ALL.items()}
     return generated | {"machines/README.md": _index()}
 
 
@@ -44,7 +46,7 @@ def _index() -> str:
             sum(1 for move in oracle.moves if move.departure),
             len(oracle.left_out),
         )
-        for name, oracle in sorted(MACHINES.items())
+        for name, oracle in sorted(ALL.items())
     ]
     heads = ("machine", "starts in", "states", "legal moves", "that differ from Java", "left out")
     return f"# State machines\n\n{NOTE}\n{ABOUT}\n{table(heads, rows)}"

@@ -1,4 +1,4 @@
-"""The oracle: the state machines of a Kafka producer and consumer, written from Kafka's sources as data.
+"""The oracle: the state machines of Kafka's producer, consumer and brokers, written from Kafka's sources as data.
 
 Checks of the client's trace, properties and generated pages use these tables. The reference client has its own
 (``clients/reference/states.py``), and neither side can import the other: import-linter forbids it in both
@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from suites.oracle.batch import BATCH
+from suites.oracle.broker_group import CLASSIC_GROUP
 from suites.oracle.connection import CONNECTION
 from suites.oracle.fetch import FETCH
 from suites.oracle.life import LIFE
@@ -32,3 +33,6 @@ CONSUMER_MACHINES: Mapping[str, MachineOracle] = {
     oracle.name: oracle for oracle in (MEMBER, MEMBERSHIP, FETCH)
 }
 """The machines of a consumer, by name."""
+
+BROKER_MACHINES: Mapping[str, MachineOracle] = {CLASSIC_GROUP.name: CLASSIC_GROUP}
+"""The machines of brokers, by name. They judge the scripted brokers."""

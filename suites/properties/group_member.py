@@ -177,17 +177,22 @@ class Member:
         return min(times, default=None) if self.is_running else None
 
     def round(self) -> None:
-        """Run one round, go on with the call or begin the next one, and send what that has queued."""
+        """Run one round, go on with the call or begin the next one, and send what that has queued.
+
+        After a call that did not wait, the next one begins at once, unless it failed.
+        """
         self.core.run_once(self.world.now_ms)
         if self._call is not None:
             self._step(self.world.now_ms)
+        went_on = False
         if self._call is None and not self.core.is_closed:
-            following = self.loop()
+            following, failed = self.loop(), len(self.errors)
             if following is not None:
                 self.start(following, self._noted)
+                went_on = self._call is None and len(self.errors) == failed
         before = self.core.progress
         self.due_ms = self.core.run_once(self.world.now_ms)
-        if self.core.progress != before:
+        if went_on or self.core.progress != before:
             self.due_ms = self.world.now_ms
 
     def kill(self) -> None:

@@ -8,11 +8,6 @@ from suites.requirements.behaviour import REFERENCE, Group, must, should
 
 _CONSUMER: Final = "clients/reference/consumer"
 _STATE: Final = f"{_CONSUMER}/subscription/subscription_state.py"
-#: Why behaviours do not count yet.
-NO_PROPERTY: Final = "no property names it yet"
-NO_CHECK: Final = "no check judges it yet"
-NO_FACE: Final = "it depends on calls that no scenario makes yet"
-NOT_DECODED: Final = "the witness does not read these requests yet"
 
 API = Group(
     "CSM-API",
@@ -24,7 +19,6 @@ API = Group(
             "unsubscribes, which an empty list of topics does too.",
             "SubscriptionState",
             f"{_STATE}: SubscriptionState.assign_from_user",
-            not_yet=NO_PROPERTY,
         ),
         should(
             "CSM-API-02",
@@ -32,7 +26,6 @@ API = Group(
             "records or the position moves, at the latest at its timeout.",
             "ClassicKafkaConsumer",
             f"{_CONSUMER}/consumer.py: ConsumerCore.poll",
-            not_yet=NO_CHECK,
         ),
         should(
             "CSM-API-03",
@@ -40,14 +33,12 @@ API = Group(
             "ClassicKafkaConsumer",
             "clients/reference/transport/consumer_driver.py: ConsumerDriver.used",
             scope=REFERENCE,
-            not_yet=NO_PROPERTY,
         ),
         should(
             "CSM-API-04",
             "A blocking call ends with a timeout error by its own limit, or by default.api.timeout.ms.",
             "KIP-266",
             f"{_CONSUMER}/offsets/offset_fetcher.py: OffsetFetcher.offsets_for_times",
-            not_yet=NO_FACE,
         ),
         should(
             "CSM-API-05",
@@ -55,14 +46,12 @@ API = Group(
             "leaves the group and ends fetch sessions.",
             "ClassicKafkaConsumer, KIP-102",
             f"{_CONSUMER}/fetch/fetcher.py: Fetcher.close",
-            not_yet_in_part="only the time that close() takes is judged",
         ),
         should(
             "CSM-API-06",
             "seek, position, pause and resume concern assigned partitions only. A negative offset is refused.",
             "SubscriptionState",
             f"{_STATE}: SubscriptionState.seek",
-            not_yet=NO_PROPERTY,
         ),
     ),
 )
@@ -75,7 +64,6 @@ COMMIT = Group(
             "CSM-OFC-01",
             "A synchronous commit repeats what may succeed later until its limit. An asynchronous one reports it.",
             "ConsumerCoordinator",
-            not_yet=NO_CHECK,
         ),
         should(
             "CSM-OFC-02",
@@ -83,41 +71,35 @@ COMMIT = Group(
             "synchronous commit returns.",
             "ConsumerCoordinator",
             f"{_CONSUMER}/coordinator/offset_commits.py: OffsetCommits.run_callbacks",
-            not_yet=NO_CHECK,
         ),
         must(
             "CSM-OFC-03",
             "A commit of an outdated generation or an unknown member fails, and the coordinator stores nothing.",
             "ConsumerCoordinator",
             f"{_CONSUMER}/errors.py: CommitFailedError",
-            not_yet_in_part="the error that the application gets is not judged",
         ),
         should(
             "CSM-OFC-04",
             "With a stale epoch a synchronous commit fails. The one before a revocation is repeated with the new one.",
             "CommitRequestManager",
             f"{_CONSUMER}/membership/reconciliation.py: CommitBeforeRevocation.is_over",
-            not_yet=NO_CHECK,
         ),
         must(
             "CSM-OFC-05",
             "Without a subscription, commits name no member and generation -1, and still follow the coordinator.",
             "ConsumerCoordinator",
-            not_yet=NOT_DECODED,
         ),
         must(
             "CSM-OFC-06",
             "A commit holds the offset of the next record to read. Its metadata and leader epoch come back with it.",
             "OffsetAndMetadata",
             f"{_STATE}: SubscriptionState.all_consumed",
-            not_yet_in_part="metadata and leader epochs are not judged",
         ),
         must(
             "CSM-OFC-07",
             "A consumer asks for stable offsets, and asks again while a transaction holds them back or the coordinator "
             "moves.",
             "ConsumerCoordinator, KIP-447",
-            not_yet=NOT_DECODED,
         ),
     ),
 )
@@ -130,26 +112,22 @@ AUTO_COMMIT = Group(
             "CSM-ACM-01",
             "An automatic commit covers records of earlier polls only.",
             "ConsumerCoordinator",
-            not_yet="adapters report automatic commits only if the client reports them",
         ),
         should(
             "CSM-ACM-02",
             "Automatic commits happen in poll() after the interval, before partitions are given up, and at close().",
             "ConsumerCoordinator",
-            not_yet=NO_CHECK,
         ),
         should(
             "CSM-ACM-03",
             "An automatic commit that fails is tried again after the backoff or the interval, and poll() goes on.",
             "ConsumerCoordinator",
-            not_yet=NO_CHECK,
         ),
         must(
             "CSM-ACM-04",
             "A partition whose position is being reset or validated is left out of automatic commits.",
             "SubscriptionState",
             f"{_STATE}: SubscriptionState.all_consumed",
-            not_yet=NO_PROPERTY,
         ),
     ),
 )
@@ -163,7 +141,6 @@ FETCH = Group(
             "One fetch at a time is under way to a broker, and none while its last answer waits to be read.",
             "AbstractFetch",
             f"{_CONSUMER}/fetch/fetcher.py: Fetcher.send_fetches",
-            not_yet=NO_PROPERTY,
         ),
         must(
             "CSM-FET-02",
@@ -183,14 +160,12 @@ FETCH = Group(
             "The position passes offsets without records, such as those of markers and compacted records.",
             "CompletedFetch",
             f"{_CONSUMER}/fetch/completed_fetch.py: CompletedFetch.fetch_records",
-            not_yet="no scenario has compacted topics or transactions",
         ),
         must(
             "CSM-FET-05",
             "With read_committed, an application is given committed and plain records up to the last stable offset.",
             "CompletedFetch",
             f"{_CONSUMER}/fetch/completed_fetch.py: CompletedFetch",
-            not_yet="no scenario has transactions",
         ),
         must(
             "CSM-FET-06",
@@ -198,21 +173,18 @@ FETCH = Group(
             "moves it.",
             "FetchCollector, KIP-392",
             f"{_CONSUMER}/fetch/fetch_collector.py: FetchCollector",
-            not_yet=NO_PROPERTY,
         ),
         must(
             "CSM-FET-07",
             "After a change of the leader epoch the position is compared with the leader's log before more is read.",
             "SubscriptionState, KIP-320",
             f"{_CONSUMER}/offsets/position_validator.py: PositionValidator",
-            not_yet=NO_PROPERTY,
         ),
         should(
             "CSM-FET-08",
             "A paused partition yields nothing and is not fetched. What it had fetched is kept until it is resumed.",
             "FetchCollector",
             f"{_STATE}: SubscriptionState.pause",
-            not_yet=NO_FACE,
         ),
         should(
             "CSM-FET-09",
@@ -220,7 +192,6 @@ FETCH = Group(
             "it, until the application seeks.",
             "CompletedFetch",
             f"{_CONSUMER}/fetch/completed_fetch.py: CompletedFetch.fetch_records",
-            not_yet=NO_PROPERTY,
         ),
         must(
             "CSM-FET-10",
@@ -228,14 +199,12 @@ FETCH = Group(
             "after a lost answer or a refusal.",
             "FetchSessionHandler, KIP-227",
             f"{_CONSUMER}/fetch/fetch_session_handler.py: FetchSessionHandler",
-            not_yet=NOT_DECODED,
         ),
         should(
             "CSM-FET-11",
             "A new owner begins at the offset that the group has stored. Without one, the reset policy decides.",
             "ConsumerCoordinator, OffsetFetcher",
             f"{_CONSUMER}/offsets/offset_fetcher.py: OffsetFetcher.reset_if_needed",
-            not_yet_in_part="the reset policy is not judged",
         ),
     ),
 )
@@ -249,7 +218,6 @@ WAKEUP = Group(
             "wakeup() makes the current or the next blocking call raise once, and no record is lost by it.",
             "ConsumerNetworkClient",
             f"{_CONSUMER}/consumer_network_client.py: ConsumerNetworkClient.maybe_trigger_wakeup",
-            not_yet=NO_PROPERTY,
         ),
         should(
             "CSM-WKP-02",
@@ -257,7 +225,6 @@ WAKEUP = Group(
             "not interrupted.",
             "AbstractCoordinator",
             f"{_CONSUMER}/consumer_network_client.py: ConsumerNetworkClient.disable_wakeups",
-            not_yet=NO_CHECK,
         ),
     ),
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from suites.requirements.behaviour import REFERENCE, Group, must, should
-from suites.requirements.consuming import NO_CHECK, NO_PROPERTY, NOT_DECODED
 
 _CLIENT: Final = "clients/reference/consumer/consumer_network_client.py: ConsumerNetworkClient"
 _FUTURE: Final = "clients/reference/consumer/request_future.py: RequestFuture"
@@ -21,7 +20,6 @@ NETWORK_CLIENT = Group(
             "ConsumerNetworkClient",
             f"{_CLIENT}.poll",
             scope=REFERENCE,
-            not_yet=NO_PROPERTY,
         ),
         should(
             "CSM-CNC-02",
@@ -29,7 +27,6 @@ NETWORK_CLIENT = Group(
             "ConsumerNetworkClient",
             f"{_CLIENT}.poll",
             scope=REFERENCE,
-            not_yet=NO_PROPERTY,
         ),
         should(
             "CSM-CNC-03",
@@ -37,7 +34,6 @@ NETWORK_CLIENT = Group(
             "ConsumerNetworkClient",
             f"{_CLIENT}.poll",
             scope=REFERENCE,
-            not_yet=NO_PROPERTY,
         ),
         should(
             "CSM-CNC-04",
@@ -46,7 +42,6 @@ NETWORK_CLIENT = Group(
             "ConsumerNetworkClient",
             f"{_CLIENT}.next_deadline_ms",
             scope=REFERENCE,
-            not_yet=NO_PROPERTY,
         ),
         should(
             "CSM-CNC-05",
@@ -54,7 +49,6 @@ NETWORK_CLIENT = Group(
             "RequestFuture",
             f"{_FUTURE}.complete",
             scope=REFERENCE,
-            not_yet=NO_PROPERTY,
         ),
         should(
             "CSM-CNC-06",
@@ -62,7 +56,6 @@ NETWORK_CLIENT = Group(
             "RequestFuture",
             f"{_FUTURE}.add_listener",
             scope=REFERENCE,
-            not_yet=NO_PROPERTY,
         ),
         should(
             "CSM-CNC-07",
@@ -70,7 +63,6 @@ NETWORK_CLIENT = Group(
             "ConsumerNetworkClient",
             f"{_CLIENT}.disable_wakeups",
             scope=REFERENCE,
-            not_yet=NO_PROPERTY,
         ),
     ),
 )
@@ -84,81 +76,68 @@ CLASSIC_GROUP = Group(
             "Any broker is asked for the coordinator, again after a backoff, and anew once it has moved or cannot be "
             "reached.",
             "AbstractCoordinator",
-            not_yet=NOT_DECODED,
         ),
         must(
             "CSM-GRP-02",
             "A member without an id joins again with the one that the coordinator gave it.",
             "AbstractCoordinator, KIP-394",
-            not_yet=NOT_DECODED,
         ),
         should(
             "CSM-GRP-03",
             "JoinGroup waits as long as a rebalance may take, beyond request.timeout.ms.",
             "AbstractCoordinator",
-            not_yet=NO_CHECK,
         ),
         must(
             "CSM-GRP-04",
             "The leader assigns all partitions once, and each member applies what SyncGroup brings it.",
             "ConsumerCoordinator",
             "clients/reference/consumer/assignors/assignor.py: Assignor",
-            not_yet=NOT_DECODED,
         ),
         should(
             "CSM-GRP-05",
             "Heartbeats go on while the application works, from the join until the member leaves.",
             "AbstractCoordinator, KIP-62",
-            not_yet=NOT_DECODED,
         ),
         must(
             "CSM-GRP-06",
             "A heartbeat that is answered with a rebalance makes a stable member join again.",
             "AbstractCoordinator",
-            not_yet=NOT_DECODED,
         ),
         must(
             "CSM-GRP-07",
             "An unknown member joins without its id, and one of an outdated generation with it. Errors about older "
             "generations do not count.",
             "AbstractCoordinator",
-            not_yet=NOT_DECODED,
         ),
         must(
             "CSM-GRP-08",
             "A member whose heartbeats fail for session.timeout.ms looks for its coordinator anew.",
             "Heartbeat",
-            not_yet=NOT_DECODED,
         ),
         should(
             "CSM-GRP-09",
             "A dynamic member whose application does not poll for max.poll.interval.ms leaves by itself.",
             "AbstractCoordinator, KIP-62",
-            not_yet=NOT_DECODED,
         ),
         must(
             "CSM-GRP-10",
             "A static member stays in the group when it closes. A second one of its name ends the first.",
             "AbstractCoordinator, KIP-345",
-            not_yet=NOT_DECODED,
         ),
         should(
             "CSM-GRP-11",
             "The listener runs on the thread that polls, and is called for every assignment, even if nothing is new.",
             "ConsumerCoordinator, KIP-429",
-            not_yet=NO_CHECK,
         ),
         should(
             "CSM-GRP-12",
             "Partitions that a member has already lost are reported as lost, and nothing is committed for them.",
             "ConsumerCoordinator",
-            not_yet=NO_CHECK,
         ),
         should(
             "CSM-GRP-13",
             "An exception of the listener comes out of poll(), once the assignment is in effect.",
             "ConsumerCoordinator",
-            not_yet=NO_CHECK,
         ),
         must(
             "CSM-GRP-14",
@@ -177,57 +156,48 @@ NEXT_GROUP = Group(
             "CSM-NGP-01",
             "A member joins with epoch 0, keeps the broker's epoch, and leaves with -1, or with -2 if it is static.",
             "ConsumerMembershipManager, KIP-848",
-            not_yet=NOT_DECODED,
         ),
         must(
             "CSM-NGP-02",
             "The broker decides the heartbeats' interval. One is under way, and news is sent at once.",
             "AbstractHeartbeatRequestManager",
-            not_yet=NOT_DECODED,
         ),
         must(
             "CSM-NGP-03",
             "A member that joins, or whose heartbeat has failed, sends all fields, and otherwise what has changed.",
             "ConsumerHeartbeatRequestManager",
-            not_yet=NOT_DECODED,
         ),
         must(
             "CSM-NGP-04",
             "To reconcile, a member stops reading what it gives up, commits, tells its listener, and only then "
             "acknowledges.",
             "AbstractMembershipManager",
-            not_yet=NO_CHECK,
         ),
         must(
             "CSM-NGP-05",
             "A fenced or unknown member stops its heartbeats, reports its partitions as lost, and joins with epoch 0.",
             "AbstractMembershipManager",
-            not_yet=NOT_DECODED,
         ),
         must(
             "CSM-NGP-06",
             "A heartbeat whose answer was lost is repeated with the previous epoch, and no rebalance follows.",
             "GroupMetadataManager",
-            not_yet=NOT_DECODED,
         ),
         should(
             "CSM-NGP-07",
             "A member whose application does not poll in time leaves, loses what it owned, and joins at the next poll.",
             "ConsumerMembershipManager",
-            not_yet=NO_CHECK,
         ),
         should(
             "CSM-NGP-08",
             "A listener that fails keeps a member from acknowledging, until the broker removes it.",
             "AbstractMembershipManager",
-            not_yet=NO_CHECK,
         ),
         should(
             "CSM-NGP-09",
             "Refused authorization, a full group, an unknown assignor, a fenced or doubled instance and a wrong "
             "regular expression end the consumer.",
             "AbstractHeartbeatRequestManager",
-            not_yet=NO_CHECK,
         ),
     ),
 )

@@ -227,16 +227,21 @@ def a_member_reconciles_in_order(components: Components, raises: str) -> None:
 
 @consumer_property("CSM-NGP-04", partition=st.sampled_from(ALL))
 def nothing_is_read_before_its_callback(components: Components, partition: int) -> None:
-    """Records of a new partition are not returned until onPartitionsAssigned has accepted it."""
+    """A new partition is not read until onPartitionsAssigned has run, even if the listener has sought a position."""
     group = Group(components)
-    group.fill(partition, b"x")
+    group.fill(partition, b"x", b"y")
     member = group.member(group_protocol="consumer").subscribe()
-    member.listener.raises["assigned"] = RuntimeError("no")
-    before: list[int] = []
-    member.listener.heard = lambda what: before.append(len(member.records))
+    during: list[bool] = []
+
+    def heard(what: str) -> None:
+        member.core.seek(("t", partition), 1)
+        during.append(member.core._parts.subscriptions.is_fetchable(("t", partition)))
+
+    member.listener.heard = heard
     member.polls()
     group.until(lambda: bool(member.records), 30_000)
-    assert len(before) >= 2 and set(before) == {0}, f"{before} records were returned before the callbacks"
+    assert during == [False], "a partition was read during its callback"
+    assert member.records == [(partition, 1)]
 
 
 @consumer_property("CSM-NGP-09", code=FATAL)

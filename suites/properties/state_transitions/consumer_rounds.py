@@ -1,4 +1,4 @@
-"""One round of ConsumerNetworkClient: what happens in which order, and what becomes of requests and wakeups."""
+"""One round of ConsumerNetworkClient: its order, and the outcome of requests and wakeups."""
 
 from __future__ import annotations
 

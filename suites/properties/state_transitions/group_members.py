@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
 from hypothesis import strategies as st
@@ -14,7 +14,7 @@ from clients.reference.consumer.consumer_protocol import decode_assignment, enco
 from clients.reference.consumer.errors import FencedInstanceIdError
 from clients.reference.telemetry.trace import StateChanged
 from harness.wire.apis import Api
-from suites.oracle import CONSUMER_MACHINES
+from suites.oracle import BROKER_MACHINES, CONSUMER_MACHINES
 from suites.properties.group_member import Member
 from suites.properties.group_simulation import Group
 from suites.properties.property import consumer_property, example
@@ -82,8 +82,17 @@ def members_move_as_the_oracle_says(
     group.run(10_000)
     for member in group.members:
         follows_the_oracle(member)
+    _coordinator_follows_the_oracle(group)
     assert sorted(index for each in alive(group) for index in each.owned) == ALL
     assert [error for each in alive(group) for error in each.errors] == []
+
+
+def _coordinator_follows_the_oracle(group: Group) -> None:
+    found = group.cluster.group("g")
+    assert found is not None
+    legal = {(move.before, move.after) for move in BROKER_MACHINES["classic-group"].moves}
+    for before, after in pairwise(found.moves):
+        assert (before.value, after.value) in legal, f"the coordinator went from {before} to {after}"
 
 
 def _live(group: Group, event: str, strategy: dict[str, str], api: Api, code: int) -> None:

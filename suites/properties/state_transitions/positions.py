@@ -97,7 +97,7 @@ def a_position_moves_as_the_oracle_says(components: Components, events: list[tup
 def a_pause_lasts_as_long_as_the_assignment(
     components: Components, offset: int, keeps: bool, resumes: bool
 ) -> None:
-    """A partition that stays assigned keeps its position and its pause. One that comes back begins anew."""
+    """A partition that stays assigned keeps its position and its pause. One that comes back begins again."""
     positions = Positions(components)
     for partition in (A, B):
         positions.all.seek_validated(partition, FetchPosition(offset, 1, OLD))

@@ -8,13 +8,12 @@ import random
 import pytest
 
 from clients.reference.producer.producer import Components
-from clients.seeding.table import components_of
 from clients.seeding.table import mutants as all_mutants
 from harness.cli.main import call
 from harness.plugins import registry
 from suites.properties import mutants, mutation_testing
 from suites.properties.command import TRIES
-from suites.properties.mutation_testing import Caught, catch, idle_catchers
+from suites.properties.mutation_testing import Caught, catch, idle_catchers, seeded
 from suites.properties.property import properties, try_property, walk
 from suites.properties.stand_ins import STAND_INS
 from testkit.codes import has_error
@@ -77,8 +76,8 @@ def test_every_property_and_check_has_a_mutant_or_substitute():
 @pytest.mark.parametrize("id", properties())
 def test_each_property_fails_for_some_client(id, seed):
     """It must fail on its substitute, or on the first mutant that names it."""
-    broken = STAND_INS.get(id) or components_of(
-        next(name for name, mutant in MUTANTS.items() if id in mutant.caught_by)
+    broken = STAND_INS.get(id) or seeded(
+        next(name for name, mutant in MUTANTS.items() if id in mutant.caught_by), id
     )
     assert try_property(properties()[id], broken, TRIES, at_seed=seed) is not None
 

@@ -1,4 +1,4 @@
-"""Offsets are committed automatically by each poll, whatever the interval is."""
+"""Offsets are committed automatically ten times as often as auto.commit.interval.ms says."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from clients.seeding.mutant import Mutant
 
 
 class Frequent(OffsetCommits):
-    """Commits each time that it could."""
+    """Shortens the interval."""
 
-    def maybe_auto_commit(self) -> None:
-        if self._config.enable_auto_commit:
-            self.auto_commit()
+    def reset_auto_commit(self) -> None:
+        self._auto_commit_ms = self._clock.now_ms + self._config.auto_commit_interval_ms // 10
 
 
 class Member(ConsumerCoordinator):
@@ -23,7 +22,7 @@ class Member(ConsumerCoordinator):
 
 
 MUTANT = Mutant(
-    "ignores auto.commit.interval.ms",
+    "commits automatically ten times as often as it is told",
     Components(coordinator=Member),
     caught_by=("delivery/automatic_commits_keep_their_interval",),
     breaks=("CSM-ACM-02",),

@@ -1,0 +1,26 @@
+"""Two threads may use a consumer at once, and each sees half of what the other does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from clients.reference.transport.consumer_driver import ConsumerDriver
+from clients.seeding.consumer_variant import ConsumerVariant
+from clients.seeding.mutant import Mutant
+
+
+class Open(ConsumerDriver):
+    """Lets every thread in."""
+
+    @contextmanager
+    def used(self) -> Iterator[None]:
+        yield
+
+
+MUTANT = Mutant(
+    "does not refuse calls from a second thread",
+    ConsumerVariant(driver=Open),
+    caught_by=("timeout_expiry/one_thread_uses_a_consumer",),
+    breaks=("CSM-API-03",),
+)
