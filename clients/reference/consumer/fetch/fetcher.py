@@ -47,6 +47,8 @@ _OTHER_LEADER = ("NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH")
 class Fetcher:
     """Sends requests, buffers responses, and returns their records."""
 
+    session_component: type[FetchSessionHandler] = FetchSessionHandler  # a variant of the client replaces it
+
     def __init__(
         self,
         config: ConsumerConfig,
@@ -127,7 +129,7 @@ class Fetcher:
         """
         wanted = self._partitions_by_node(now_ms)
         for node_id, partitions in wanted.items():
-            session = self._sessions.setdefault(node_id, FetchSessionHandler())
+            session = self._sessions.setdefault(node_id, self.session_component())
             data = session.build(partitions)
             self._nodes_with_pending.add(node_id)
             self._send(node_id, data, now_ms).add_listener(
