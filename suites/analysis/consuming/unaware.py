@@ -46,9 +46,12 @@ def late_polls(evidence: Evidence, process: str) -> Iterator[Span]:
             yield turn
 
 
-def during_cut(evidence: Evidence, span: Span) -> bool:
-    """Return True if a fault acted on the network or the brokers in a period, or so shortly before it that it lasts."""
-    begin_ns = span.begin_ns - notice_ns(evidence)
+def during_cut(evidence: Evidence, span: Span, *, lasts: bool = True) -> bool:
+    """Return True if a fault acted on the network or the brokers in a period.
+
+    With ``lasts``, one also counts that ended so shortly before that a member may not have noticed.
+    """
+    begin_ns = span.begin_ns - (notice_ns(evidence) if lasts else 0)
     return any(cut.begin_ns <= span.end_ns and begin_ns <= cut.end_ns for cut in cuts(evidence))
 
 

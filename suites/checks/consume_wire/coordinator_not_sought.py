@@ -24,7 +24,7 @@ The witness's frames and the members' histories. If the member's process stalled
 
 ## References
 
-CSM-GRP-01, CSM-OFC-07 (``AbstractCoordinator#markCoordinatorUnknown``).
+CSM-GRP-01 (``AbstractCoordinator#markCoordinatorUnknown``).
 """
 
 from __future__ import annotations
@@ -136,17 +136,10 @@ def _arises(evidence: Evidence) -> int:
     return len(refusals(evidence))
 
 
-def _offsets(evidence: Evidence) -> int:
-    return sum(each.api == "OffsetFetch" for each in refusals(evidence))
-
-
 CHECK = Check(
     name="coordinator-not-sought",
     summary="Members that go on asking a broker that is not their coordinator.",
-    requirements=(
-        Requirement("CSM-GRP-01", Level.MUST, arises=_arises),
-        Requirement("CSM-OFC-07", Level.MUST, arises=_offsets),
-    ),
+    requirements=(Requirement("CSM-GRP-01", Level.MUST, arises=_arises),),
     guarantees=BY_COMMITS,
     requires=frozenset({"frames", "history"}),
     killed_mutant="keeps_its_coordinator",

@@ -1,5 +1,5 @@
-"""Defects of members that show in their requests: how they join, stay, follow their coordinator and leave."""
+"""Defects of members that show in their requests: how they join, stay, follow their coordinator, fetch and leave."""
 
-from suites.perturbations.membership import joining, staying
+from suites.perturbations.membership import fetching, joining, staying
 
-PERTURBATIONS = (*joining.PERTURBATIONS, *staying.PERTURBATIONS)
+PERTURBATIONS = (*joining.PERTURBATIONS, *staying.PERTURBATIONS, *fetching.PERTURBATIONS)

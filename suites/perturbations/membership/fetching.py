@@ -1,0 +1,140 @@
+"""Fetch requests that do not fit their sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace as changed
+
+from harness.model.consumer_rows import FetchPart
+from harness.model.evidence import Evidence
+from harness.model.rows import Frame, FrameKind
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Verdict
+from harness.plugins.perturbation import Perturbation, Place
+from suites.checks.consume_wire.fetch_session_broken import REFUSALS, Step, steps
+from suites.perturbations.consuming.deliveries import CONSUME
+from suites.perturbations.consuming.edits import with_fault
+from suites.perturbations.edits import with_frames
+from suites.perturbations.membership.exchanges import with_edits
+from suites.perturbations.perturbation import channels
+
+FRAMES = channels("frames")
+
+
+def _places(evidence: Evidence) -> Sequence[int]:
+    return range(len(steps(evidence)))
+
+
+def _of(evidence: Evidence, place: int) -> tuple[Step, FetchPart]:
+    step = steps(evidence)[place]
+    return step, step.fetch.request.fetch or FetchPart()
+
+
+def _skipped(evidence: Evidence, place: int) -> Evidence:
+    step, session = _of(evidence, place)
+    other = changed(session, session_epoch=(session.session_epoch or 0) + 1)
+    return with_edits(evidence, {id(step.fetch.request): changed(step.fetch.request, fetch=other)})
+
+
+def _skipped_before_a_cut(evidence: Evidence, place: int) -> Evidence:
+    """Connections are cut only after the request had arrived."""
+    begin_ns = steps(evidence)[place].fetch.request.arrived_ns + 1
+    return with_fault(_skipped(evidence, place), "disconnect", begin_ns, NS_PER_MS)
+
+
+def _invented(evidence: Evidence, place: int) -> Evidence:
+    step, session = _of(evidence, place)
+    other = changed(session, session_id=(session.session_id or 0) ^ 1)
+    return with_edits(evidence, {id(step.fetch.request): changed(step.fetch.request, fetch=other)})
+
+
+def _answered(evidence: Evidence) -> Sequence[int]:
+    """Return the steps whose request before was answered before they were sent."""
+    return [
+        at
+        for at, step in enumerate(steps(evidence))
+        if step.before is not None
+        and step.before.reached_ns is not None
+        and step.before.reached_ns < step.fetch.sent_ns
+    ]
+
+
+def _refused(evidence: Evidence, place: int) -> Evidence:
+    before = steps(evidence)[place].before
+    assert before is not None and before.answer is not None
+    told = changed(before.answer.fetch or FetchPart(), error_code=REFUSALS[0])
+    refused = changed(before.answer, fetch=told, error_codes=(REFUSALS[0],), offsets=())
+    return with_edits(evidence, {id(before.answer): refused})
+
+
+def _lost(evidence: Evidence, place: int) -> Evidence:
+    """The connection ends instead of an answer, and the session goes on with another connection."""
+    step = steps(evidence)[place]
+    before, fetch = step.before, step.fetch
+    assert before is not None and before.answer is not None
+    old, at_ns = before.request.conn, fetch.request.arrived_ns
+    new = 1 + max(frame.conn for frame in evidence.frames)
+    rows = [
+        changed(frame, conn=new) if frame.conn == old and frame.arrived_ns >= at_ns else frame
+        for frame in evidence.frames
+        if frame is not before.answer
+    ]
+    lane, broker = fetch.request.lane, fetch.request.broker
+    ends = Frame(at_ns - 2, lane, broker, old, FrameKind.CLOSE, closed_by="broker")
+    begins = Frame(at_ns - 1, lane, broker, new, FrameKind.OPEN)
+    return with_frames(evidence, [*rows, ends, begins])
+
+
+def _kind(
+    name: str,
+    defect: str,
+    code: str,
+    places: Callable[[Evidence], Sequence[Place]],
+    apply: Callable[[Evidence, Place], Evidence],
+    *more: str,
+    verdict: Verdict = Verdict.FAIL,
+) -> Perturbation:
+    changes = FRAMES | channels(*more)
+    return Perturbation(name, changes, defect, (code,), places, apply, verdict, workloads=CONSUME)
+
+
+PERTURBATIONS = (
+    _kind(
+        "fetch-epoch-skipped",
+        "skips an epoch of a fetch session",
+        "fetch-session-epoch",
+        _places,
+        _skipped,
+    ),
+    _kind(
+        "fetch-epoch-skipped-before-a-cut",
+        "skips an epoch of a fetch session, before connections are cut",
+        "fetch-session-epoch",
+        _places,
+        _skipped_before_a_cut,
+        "faults",
+    ),
+    _kind(
+        "fetch-session-invented",
+        "fetches in a session that no broker gave it",
+        "fetch-session-not-given",
+        _places,
+        _invented,
+    ),
+    _kind(
+        "fetch-session-kept-though-refused",
+        "goes on with a fetch session that the broker has refused",
+        "fetch-session-refused",
+        _answered,
+        _refused,
+    ),
+    _kind(
+        "fetch-session-kept-after-loss",
+        "goes on with a fetch session of which an answer was lost with its connection",
+        "fetch-session-after-loss",
+        _answered,
+        _lost,
+        verdict=Verdict.DIFFERS,
+    ),
+)
