@@ -16,7 +16,6 @@ from typing import Any, Protocol
 from harness.system.interpreter import collect_rarely
 from harness.system.processes import owner_env
 
-
 SAFE_PATH = "PYTHONSAFEPATH"
 
 
