@@ -68,6 +68,9 @@ def build_report(run: Path, master: str | None = None, out: Path | None = None) 
     finished, and EnvironmentProblem if the extra ``report`` is missing, Java or Spark cannot start, or the report
     cannot be written.
     """
+    with extras.needed(EXTRA, "report"):
+        from harness.storage.parquet_writer import packed
+
     store = RunStore.open(run.resolve())
     finished = sum(store.finished(spec.trial) for spec in store.record.plan.trials)
     if not finished:
@@ -76,8 +79,8 @@ def build_report(run: Path, master: str | None = None, out: Path | None = None) 
     processes = partial(workers, count, PRELOADED)
     if count > 1:
         prepare_processes(PRELOADED)
+    # Worker processes import what they need at the same time.
     with extras.needed(EXTRA, "report"):
-        from harness.storage.parquet_writer import packed
         from reports.doubts import contested, strays
         from reports.earlier import Earlier
         from reports.pages.site import agreement_sentence, fill

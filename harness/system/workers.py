@@ -16,6 +16,8 @@ from typing import Any, Protocol
 from harness.system.interpreter import collect_rarely
 from harness.system.processes import owner_env
 
+SAFE_PATH = "PYTHONSAFEPATH"
+
 
 class Work(Protocol):
     """Begins to call a function for each of some arguments. The results come in their order, each when it is there."""
@@ -49,10 +51,13 @@ def prepare_processes(preload: Sequence[str] = ()) -> None:
     """Start the process from which worker processes are forked. It imports the modules ``preload`` meanwhile.
 
     Worker processes are marked as ours, so that none outlives us. A signal to the whole group (Ctrl-C) would interrupt
-    a worker in its work. So the signals are blocked here, and workers inherit that.
+    a worker in its work. So the signals are blocked here, and workers inherit that. Modules come from where ours do:
+    Python would look for them in the working folder first, which may be anyone's.
     """
     get_context("forkserver").set_forkserver_preload(list(preload))
     os.environ.update(owner_env())
+    is_safe = os.environ.get(SAFE_PATH)
+    os.environ[SAFE_PATH] = "1"
     stops = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, stops)
     try:
@@ -61,3 +66,7 @@ def prepare_processes(preload: Sequence[str] = ()) -> None:
         forkserver.ensure_running()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if is_safe is None:
+            del os.environ[SAFE_PATH]
+        else:
+            os.environ[SAFE_PATH] = is_safe

@@ -95,7 +95,7 @@ def buckets(base: str, only: Collection[str] | None = None) -> list[Bucket]:
     for bucket in found:
         groups = {table: _groups(bucket, table) for table in all_tables()}
         if odd := [table for table, number in groups.items() if number != groups["trials"]]:
-            raise _not_a_table(bucket.file(odd[0]), "it has not the row groups of the table trials")
+            raise _not_a_table(bucket.file(odd[0]), "its row groups are not those of the table trials")
     return found
 
 

@@ -12,15 +12,13 @@ BASE_ONLY = Path(__file__).with_name("base_only.py")
 #: The modules and packages that need an extra. All others can be imported without any.
 NEED_AN_EXTRA = {
     "harness.capture.layers",
+    "harness.storage.arrow_schemas",
     "harness.storage.parquet_writer",
-    "reports.doubts",
     "reports.earlier",
     "reports.pages.overview",
     "reports.pages.rendering",
     "reports.pages.site",
-    "reports.pages.trial_page",
     "reports.pages.writing",
-    "reports.published",
     "reports.second",
     "reports.spark",
     "suites.properties.delivery",

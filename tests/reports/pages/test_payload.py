@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reports.pages.payload import packed, unpacked
+from reports.pages.payload import HOLE, Numbered, packed, unpacked
 
 LONG = [f"record {n} → p{n % 3}@{n // 3}" for n in range(3_000)]
 
@@ -36,3 +36,14 @@ def test_documents_without_traces_come_back() -> None:
 
 def test_regular_texts_are_small() -> None:
     assert len(packed({"data": [{"text": LONG}]})) < 1_000
+
+
+def test_numbered_texts_are_stored_as_the_same_texts_in_a_list() -> None:
+    numbered = Numbered(
+        [f"record {HOLE} → p0@{HOLE}", f"record {HOLE}", f"record {HOLE} → p1@{HOLE}"],
+        [0, 1, 0, 2],
+        [[[0, 2], [40, 7]], [[1]], [[3], [0]]],
+    )
+    texts = ["record 0 → p0@40", "record 1", "record 2 → p0@7", "record 3 → p1@0"]
+    assert (list(numbered), len(numbered), numbered[1:3]) == (texts, 4, texts[1:3])
+    assert packed({"data": [{"text": numbered}]}) == packed({"data": [{"text": texts}]})

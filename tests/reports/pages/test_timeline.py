@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from harness.judging.frame_excerpt import AROUND, MAX_LINES, origin_ns, wire_lines
+from harness.model.contract import OpComplete
 from harness.model.rows import FaultRow, Finding, Frame, FrameKind, RequirementVerdict
 from harness.model.spec import AtTime, FaultSpec
 from reports.pages.log_order import log_order
+from reports.pages.payload import MOST, packed, unpacked
 from reports.pages.timeline import MAX_LANES, MAX_MARKS, OUTCOMES, notes, timeline
 
 Stories = Callable[..., Any]
@@ -41,6 +43,29 @@ def test_every_send_is_drawn_once_under_its_outcome(any_story: Stories, seed: in
     assert all(y > 0 for trace in figure["data"] for y in trace["y"]), (
         "the logarithmic axis needs positive values"
     )
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(seed=st.integers(0, 2**32), furthest=st.sampled_from([0, MOST - 100, MOST]))
+def test_every_result_says_where_the_record_is(any_story: Stories, seed: int, furthest: int) -> None:
+    told = any_story("one", Random(seed))
+    told.history = [
+        structs.replace(row, offset=[furthest + at if at >= 0 else at for at in row.offset])
+        if isinstance(row, OpComplete)
+        else row
+        for row in told.history
+    ]
+    evidence = told.evidence()
+    expected: dict[str, list[str]] = {}
+    for send in evidence.operations.values():
+        if not send.pending:
+            place = f" → p{send.partition}@{send.offset}" if send.offset >= 0 else ""
+            error = f" {send.error}" if send.error else ""
+            expected.setdefault(send.outcome.value, []).append(f"record {send.n}{place}{error}")
+    data = unpacked(packed(timeline(evidence, frozenset(), [])))["data"]
+    shown = {OUTCOME_OF[trace["name"]]: trace["text"] for trace in data if trace["name"] in OUTCOME_OF}
+    shown.pop("pending", None)
+    assert shown == expected
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

@@ -269,15 +269,21 @@ def test_groups_of_trials_have_all_rows_of_a_bucket(any_story, run_of, monkeypat
     for table, columns in READ.items():
         read = [row for group in groups for row in group[table].to_dicts()]
         assert read == pq.read_table(folder / table, columns=["trial", *columns]).to_pylist()
+    for group in groups:
+        trials = set(group["trials"]["trial"])
+        assert all(trials.issuperset(rows["trial"]) for rows in group.values())
 
 
 def test_foreign_or_missing_table_is_reported(
-    spark: Any, tmp_path: Path, run_of: Callable[..., RunStore]
+    spark: Any, tmp_path: Path, any_story: Callable[..., Any], run_of: Callable[..., RunStore]
 ) -> None:
     with raises_code(UsageError, "not-a-table"):
         buckets(str(tmp_path / "nothing"))
-    folder = pack(run_of()).folder
+    folder = pack(run_of(any_story("one", Random(1)))).folder
     path = folder / "operations" / "part-000" / "rows_00000.parquet"
+    pq.write_table(pq.read_table(path), path, row_group_size=1)
+    with raises_code(UsageError, "not-a-table", path=re.compile("operations"), why=re.compile("row groups")):
+        analyse(spark, str(folder))
     pq.write_table(pq.read_table(path).drop_columns(["outcome"]), path)
     with raises_code(UsageError, "table-of-another-version", columns=re.compile("outcome")):
         analyse(spark, str(folder))

@@ -8,12 +8,13 @@ import signal
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import psutil
 import pytest
 from pyspark import SparkContext
 
 from harness.cli.interrupts import Interrupted
 from harness.model.errors import EnvironmentProblem
-from reports.spark.session import spark_context
+from reports.spark.session import Spark, spark_context
 from testkit.codes import raises_code
 
 pytestmark = [
@@ -40,6 +41,10 @@ def _dies(_: int) -> int:
 
 def _signals(pid: int) -> None:
     os.kill(pid, signal.SIGUSR1)
+
+
+def _jvms() -> list[psutil.Process]:
+    return [each for each in psutil.Process().children() if each.name() == "java"]
 
 
 def _end_jvm() -> None:
@@ -88,3 +93,28 @@ def test_an_interrupt_within_a_job_stays_an_interrupt() -> None:
             spark.parallelize([1], 1).map(lambda _: _signals(me)).collect()
     finally:
         signal.signal(signal.SIGUSR1, before)
+
+
+def test_a_start_in_the_background_that_nobody_waited_for_leaves_no_jvm() -> None:
+    with pytest.raises(Interrupted), Spark("local[1]") as spark:
+        spark.start()
+        raise Interrupted(signal.SIGTERM)
+    assert _jvms() == []
+
+
+def test_a_spark_that_was_not_needed_never_starts() -> None:
+    with Spark("local[1]"):
+        pass
+    assert _jvms() == []
+
+
+def test_a_start_in_the_background_that_fails_is_reported_where_it_is_needed() -> None:
+    with (
+        raises_code(EnvironmentProblem, "spark-not-started") as caught,
+        Spark("no-such-master") as spark,
+    ):
+        spark.start()
+        with spark.context():
+            pass
+    assert len(str(caught.value).splitlines()) == 1
+    assert _jvms() == []
