@@ -12,7 +12,15 @@ their logs at the end, are compared value by value:
     .venv/bin/python -m testkit.fidelity --plans 200
     .venv/bin/python -m testkit.fidelity --plans 40 --nodes 3
     .venv/bin/python -m testkit.fidelity --plans 100 --version 3.9.2 --json
+    .venv/bin/python -m testkit.fidelity --kind reading --plans 300
+    .venv/bin/python -m testkit.fidelity --kind classic --plans 300
+    .venv/bin/python -m testkit.fidelity --kind consumer --plans 300
 
+There are four kinds of plans: requests of a producer, requests that read logs (fetch sessions, offsets, leader epochs,
+transactions), members of classic groups, and members of groups of KIP-848. The last two also commit offsets. A request
+that waits, such as a JoinGroup, is compared with the step that ends its wait.
+
+@@FIGURES@@
 A difference that is not in the first table fails the comparison.
 """
 
