@@ -20,7 +20,7 @@ There are four kinds of plans: requests of a producer, requests that read logs (
 transactions), members of classic groups, and members of groups of KIP-848. The last two also commit offsets. A request
 that waits, such as a JoinGroup, is compared with the step that ends its wait.
 
-@@FIGURES@@
+
 A difference that is not in the first table fails the comparison.
 """
 

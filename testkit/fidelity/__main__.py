@@ -59,7 +59,8 @@ def _text(figures: Figures) -> str:
     lines = [str(difference) for difference in figures.unknown]
     lines.append(
         f"{figures.version} x {figures.nodes}: {figures.plans} plans, {figures.steps} steps, {figures.values} values,"
-        f" {figures.late} late responses and {figures.batches} stored batches compared; {len(figures.unknown)} differences without a reason"
+        f" {figures.late} late responses and {figures.batches} stored batches compared;"
+        f" {len(figures.unknown)} differences without a reason"
     )
     lines += [f"  with a reason: {name}: {count}" for name, count in sorted(figures.known.items())]
     lines.append("  " + ", ".join(f"{code} {count}" for code, count in sorted(figures.codes.items())))

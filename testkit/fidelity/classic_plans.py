@@ -38,7 +38,7 @@ class OffsetDrawing(Drawing):
     topics: tuple[s.TopicSpec, ...] = (s.TopicSpec("a", 3), s.TopicSpec("b", 1))
 
     def commit_parts(self) -> tuple[g.CommitPart, ...]:
-        parts = []
+        parts: list[g.CommitPart] = []
         for _ in range(self.dice.choice((1, 1, 2, 3))):
             label, partition = self.dice.choice((("a", 0), ("a", 1), ("a", 2), ("b", 0)))
             if self.one_in(15):

@@ -196,16 +196,13 @@ class _ConsumerDrawing(OffsetDrawing):
 
     def classics(self) -> list[s.Step]:
         """Ask as a member of a classic group, or about one."""
-        return [
-            self.dice.choice(
-                (
-                    g.Heartbeat(self.version(Api.HEARTBEAT), "g", "old", member_id=g.UNKNOWN),
-                    g.SyncGroup(self.version(Api.SYNC_GROUP), "g", "old", member_id=g.UNKNOWN),
-                    g.LeaveGroup(self.version(Api.LEAVE_GROUP), "g", (("old", g.UNKNOWN, None),)),
-                    g.DescribeGroups(self.version(Api.DESCRIBE_GROUPS), ("g",)),
-                )
-            )
-        ]
+        steps: tuple[s.Step, ...] = (
+            g.Heartbeat(self.version(Api.HEARTBEAT), "g", "old", member_id=g.UNKNOWN),
+            g.SyncGroup(self.version(Api.SYNC_GROUP), "g", "old", member_id=g.UNKNOWN),
+            g.LeaveGroup(self.version(Api.LEAVE_GROUP), "g", (("old", g.UNKNOWN, None),)),
+            g.DescribeGroups(self.version(Api.DESCRIBE_GROUPS), ("g",)),
+        )
+        return [self.dice.choice(steps)]
 
     def faults(self) -> list[s.Step]:
         label = self.dice.choice(("a", "b"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from harness.wire.apis import Api
 from harness.wire.messages import make, message_class, nested
@@ -96,6 +96,10 @@ class _Player(Peer):
         return logs
 
     async def step(self, step: s.Step) -> Plain:
+        if isinstance(step, ReadingStep):
+            return await self.reading.step(step)
+        if isinstance(step, GroupStep):
+            return await self.membership.step(step)
         match step:
             case s.ApiVersions():
                 return await self.api_versions(step)
@@ -107,10 +111,6 @@ class _Player(Peer):
                 return await self.find_coordinator(step)
             case s.Produce():
                 return await self.produce(step)
-            case _ if isinstance(step, get_args(ReadingStep)):
-                return await self.reading.step(step)
-            case _ if isinstance(step, get_args(GroupStep)):
-                return await self.membership.step(step)
             case _:
                 await self.fault(step)
                 return None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final
+from uuid import UUID
 
 from harness.wire.apis import Api
 from harness.wire.messages import make
@@ -263,5 +264,7 @@ def _by_topic(parts: Iterable[Any]) -> list[tuple[str, list[Any]]]:
 def _topic(peer: Peer, topic: Any) -> str:
     """Return the label of the topic of a response, which has a name or an id."""
     if hasattr(topic, "topic"):
-        return peer.labels.names.get(topic.topic, topic.topic)
-    return peer.labels.topic_id(topic.topic_id)
+        name: str = topic.topic
+        return peer.labels.names.get(name, name)
+    topic_id: UUID | None = topic.topic_id
+    return peer.labels.topic_id(topic_id)

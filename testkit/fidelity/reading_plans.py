@@ -7,7 +7,7 @@ records: how far a follower has copied its leader's high watermark is a matter o
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from harness.wire.apis import Api
 from testkit.fidelity import reading_steps as r
@@ -164,7 +164,7 @@ class _ReadingDrawing(Drawing):
             )
         ]
 
-    def limits(self) -> dict[str, int]:
+    def limits(self) -> dict[str, Any]:
         return {
             "min_bytes": self.dice.choice((0, 1, 1, 500, 100_000)),
             "max_bytes": self.dice.choice((1, 200, 1_000, 50_000_000, 50_000_000)),

@@ -156,7 +156,7 @@ class RealSide:
 
         A node with one thread for requests handles them in their order. It may read two connections in either order,
         but not a second request of one before an earlier request of the other. The coordinator's own answers are sent
-        when its log is written, in order, hence a commit.
+        when its log is written, in order, which is why this is a commit.
         """
         for _ in range(2):
             await self._request(Api.OFFSET_COMMIT, node_id, **_PROBE_COMMIT)

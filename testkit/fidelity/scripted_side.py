@@ -63,7 +63,7 @@ class ScriptedSide:
             )
 
     async def collect(self, numbers: frozenset[int], expected: frozenset[int] | None) -> Mapping[int, Heard]:
-        """Return the responses that are there now. The scripted brokers need no time."""
+        """Return the present responses. The scripted brokers need no time."""
         self.cluster.wake(self._now_ns)
         found = {}
         for number in numbers:

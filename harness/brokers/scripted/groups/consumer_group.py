@@ -69,7 +69,7 @@ class ConsumerMember:
         return self.state is MemberState.STABLE and self.epoch == target_epoch
 
     def hold(self, assigned: Assignment, revoking: Assignment, epoch: int) -> None:
-        """Set what the member may read and has to give up. What is new is assigned in ``epoch``."""
+        """Set what the member may read and has to give up. New partitions are assigned in ``epoch``."""
         self.assigned, self.revoking = assigned, revoking
         known = self.assigned_in
         self.assigned_in = {each: known.get(each, epoch) for each in assigned | revoking}
