@@ -9,4 +9,4 @@ LEADER, NOT_LEADER = -1, -2
 #: The coordinator of the group in the request, or another node.
 COORDINATOR, NOT_COORDINATOR = -3, -4
 #: The maximum wait of a Fetch from which on the plan continues while it waits.
-LONG_WAIT_MS: Final = 30_000
+LONG_WAIT_MS: Final = 300_000
