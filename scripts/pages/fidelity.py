@@ -28,6 +28,7 @@ A difference that is not in the first table fails the comparison.
 #: What was measured last: (kind, version and nodes, first seed, plans, steps, differences without a reason).
 _MEASURED: Final = (
     ("reading", "4.3.1 x 1", "4000", "60", "2428", "0"),
+    ("reading", "4.3.1 x 3", "6000", "6", "244", "0"),
     ("classic", "4.3.1 x 1", "4000", "60", "3031", "0"),
     ("consumer", "4.3.1 x 1", "4000", "60", "3028", "0"),
 )
