@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pages.markdown import NOTE, table
 from testkit.fidelity.differences import KNOWN, NOT_PLAYED
 
@@ -12,14 +14,31 @@ their logs at the end, are compared value by value:
     .venv/bin/python -m testkit.fidelity --plans 200
     .venv/bin/python -m testkit.fidelity --plans 40 --nodes 3
     .venv/bin/python -m testkit.fidelity --plans 100 --version 3.9.2 --json
+    .venv/bin/python -m testkit.fidelity --kind reading --plans 300
+    .venv/bin/python -m testkit.fidelity --kind classic --plans 300
+    .venv/bin/python -m testkit.fidelity --kind consumer --plans 300
+
+There are four kinds of plans: requests of a producer, requests that read logs (fetch sessions, offsets, leader epochs,
+transactions), members of classic groups, and members of groups of KIP-848. The last two also commit offsets. A request
+that waits, such as a JoinGroup, is compared with the step that ends its wait.
 
 A difference that is not in the first table fails the comparison.
 """
+
+#: What was measured last: (kind, version and nodes, first seed, plans, steps, differences without a reason).
+_MEASURED: Final = (
+    ("reading", "4.3.1 x 1", "4000", "60", "2428", "0"),
+    ("reading", "4.3.1 x 3", "6000", "6", "244", "0"),
+    ("classic", "4.3.1 x 1", "4000", "60", "3031", "0"),
+    ("consumer", "4.3.1 x 1", "4000", "60", "3028", "0"),
+)
 
 
 def pages() -> dict[str, str]:
     """Return the text of each page by its path below ``docs/reference/``."""
     parts = ["# Fidelity of the scripted brokers\n", NOTE, _ABOUT]
+    header = ("kind", "brokers", "first seed", "plans", "steps", "differences")
+    parts += ["## Measured for consumers\n", table(header, _MEASURED)]
     parts += ["## Known differences\n"]
     parts += [
         table(("difference", "in", "at", "reason"), ((k.name, k.api, f"`{k.path}`", k.reason) for k in KNOWN))

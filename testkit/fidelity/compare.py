@@ -40,6 +40,12 @@ def differences(plan: FidelityPlan, real: Played, scripted: Played) -> Iterator[
         for path, one, other in _unequal(heard, said, ""):
             known = reason(type(step).__name__, path, one, other)
             yield Difference(plan.name, index, step, path, one, other, known)
+    for index in sorted({*real.late, *scripted.late}):
+        step = plan.steps[index]
+        pair = real.late.get(index, _ABSENT), scripted.late.get(index, _ABSENT)
+        for path, one, other in _unequal(*pair, "late"):
+            known = reason(type(step).__name__, path, one, other)
+            yield Difference(plan.name, index, step, path, one, other, known)
     for path, one, other in _unequal(real.logs, scripted.logs, ""):
         yield Difference(plan.name, len(plan.steps), None, path, one, other, reason("log", path, one, other))
 

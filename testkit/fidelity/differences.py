@@ -87,6 +87,48 @@ NOT_PLAYED: Final[tuple[tuple[str, str], ...]] = (
         "A real broker recompresses the batch; a scripted one stores it unchanged.",
     ),
     (
+        "Which member leads after the leader left several others",
+        "Kafka takes the first one in a hash map of random ids. A plan in which this would happen does not send the"
+        " request.",
+    ),
+    (
+        "The order of members and topics in an assignment of KIP-848",
+        "Kafka follows hash maps of member ids and of topic ids. Plans choose member ids that have the same order in a"
+        " hash map and in the alphabet, and let the uniform assignor assign one topic.",
+    ),
+    (
+        "The uniform assignor with different subscriptions in a group",
+        "A scripted broker balances more simply.",
+    ),
+    (
+        "group.consumer.assignment.interval.ms, group.consumer.assignor.offload.enable",
+        "By default, brokers of 4.3 assign at most once a second and in the background, so that a member may learn its"
+        " partitions with a later heartbeat. Scripted brokers assign with each heartbeat that needs it, as real ones"
+        " did before; the real brokers of the comparison are configured to do so.",
+    ),
+    (
+        "Regular expressions in groups of KIP-848",
+        "A real broker resolves them in the background, with RE2J. A scripted one resolves them with the heartbeat, and"
+        " with Python's syntax.",
+    ),
+    (
+        "A group that changes between the classic protocol and KIP-848",
+        "Real brokers convert it while it has members; scripted ones return INCONSISTENT_GROUP_PROTOCOL or"
+        " GROUP_ID_NOT_FOUND.",
+    ),
+    (
+        "Timeouts of sessions and rebalances",
+        "They would decide by the speed of the machine. The scripted brokers' own tests cover them with their clock.",
+    ),
+    (
+        "Fetch from followers",
+        "How far a follower has copied its leader's high watermark is a matter of time.",
+    ),
+    (
+        "Fetch below version 4, OffsetFetch 0, OffsetCommit 0 and 1, OffsetForLeaderEpoch 0 and 1, ListOffsets 0",
+        "The harness cannot encode or decode them. Brokers since 4.0 do not offer them.",
+    ),
+    (
         "Null records in a partition",
         "A real broker never responds and stops reading the connection; a scripted one returns INVALID_RECORD.",
     ),

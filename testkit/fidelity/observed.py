@@ -6,6 +6,7 @@ the controller (a KRaft broker names any live node).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime, timedelta
@@ -29,16 +30,20 @@ _LEFT_OUT: Final = frozenset(
     }
 )
 #: Lists whose order has no meaning, and the field that identifies their elements.
-_KEYS: Final = {
-    "brokers": "node_id",
-    "topics": "name",
-    "partitions": "partition_index",
-    "api_keys": "api_key",
-    "node_endpoints": "node_id",
-    "responses": "name",
-    "partition_responses": "index",
+_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "brokers": ("node_id",),
+    "topics": ("name", "topic", "topic_id"),
+    "partitions": ("partition_index", "partition"),
+    "api_keys": ("api_key",),
+    "node_endpoints": ("node_id",),
+    "responses": ("name", "topic", "topic_id"),
+    "partition_responses": ("index",),
+    "members": ("member_id",),
+    "topic_partitions": ("topic_id",),
 }
-_SETS: Final = frozenset({"replica_nodes", "isr_nodes", "offline_replicas"})
+_SETS: Final = frozenset({"replica_nodes", "isr_nodes", "offline_replicas", "subscribed_topic_names"})
+#: A member id that the plan's members were not told, because their request was not answered.
+_MEMBER_ID: Final = re.compile(r"(.*)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class Labels:
@@ -69,7 +74,7 @@ def plain(value: Any, labels: Labels, name: str = "") -> Plain:
         return {key: plain(each, labels, key) for key, each in pairs if key not in _LEFT_OUT}
     match value:
         case tuple() if name in _SETS:
-            return sorted(int(each) for each in value)
+            return sorted(plain(each, labels) for each in value)
         case tuple():
             return _listed(value, labels, name)
         case IntEnum():
@@ -80,22 +85,36 @@ def plain(value: Any, labels: Labels, name: str = "") -> Plain:
             return str(value)
         case str() if value in labels.names:
             return labels.names[value]
+        case str() if (found := _MEMBER_ID.fullmatch(value)) is not None:
+            return f"{found[1]} without an answer"
         case _:
             return value
 
 
 def _listed(values: tuple[Any, ...], labels: Labels, name: str) -> Plain:
     made = [plain(each, labels) for each in values]
-    key = _KEYS.get(name)
-    if key is None:
+    keys = _KEYS.get(name)
+    if keys is None:
         return made
+    if not all(isinstance(each, dict) for each in made):
+        return sorted(made)
     known: dict[str, Plain] = {}
     for each in made:
-        label = str(each.pop(key) if key != "name" else each.get(key) or each.get("topic_id", ""))
+        label = next((str(each[key]) for key in keys if each.get(key) not in (None, "")), "")
         while label in known:
             label += " again"
         known[label] = each
     return known
+
+
+def plain_records(data: bytes, labels: Labels, base_ms: int) -> Plain:
+    """Return the records of a Fetch: its whole batches, and the size of a last one that is cut off."""
+    batches = list(read_batches(data))
+    whole_bytes = sum(batch.header.size_bytes for batch in batches)
+    return {
+        "batches": [_plain_batch(batch, labels, base_ms) for batch in batches],
+        "cut_off_bytes": len(data) - whole_bytes,
+    }
 
 
 def plain_log(start_offset: int, data: bytes, labels: Labels, base_ms: int) -> Plain:
@@ -106,7 +125,7 @@ def plain_log(start_offset: int, data: bytes, labels: Labels, base_ms: int) -> P
 
 def _plain_batch(batch: RecordBatch, labels: Labels, base_ms: int) -> Plain:
     header = batch.header
-    is_ours = header.timestamp_type == "CreateTime"
+    is_ours = header.timestamp_type == "CreateTime" and not header.is_control
     times = [record.timestamp_ms - base_ms if record.timestamp_ms >= 0 else -1 for record in batch.records]
     max_ms = header.max_timestamp_ms
     return {

@@ -15,6 +15,7 @@ from harness.model.dice import Dice
 from harness.wire.apis import Api
 from harness.wire.records import increment_sequence
 from testkit.fidelity import steps as s
+from testkit.fidelity.targets import LEADER
 
 T = TypeVar("T")
 _HOUR_MS, _DAY_MS = 3_600_000, 86_400_000
@@ -184,7 +185,7 @@ class _Drawing:
         if not parts:
             return []
         acks = self.dice.choice((-1, -1, -1, -1, -1, -1, 1, 1, 0, 2, -2) if self.one_in(2) else (-1,))
-        node = s.LEADER if self.nodes == 1 or not self.one_in(8) else self.dice.between(1, self.nodes)
+        node = LEADER if self.nodes == 1 or not self.one_in(8) else self.dice.between(1, self.nodes)
         tid = "t" if self.one_in(40) else None
         if tid is None and self.one_in(40):
             batch = replace(parts[0].batch, transactional=True)

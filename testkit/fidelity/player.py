@@ -1,80 +1,105 @@
-"""A peer that plays a plan on one side: it sends the requests of the steps and records the results.
+"""Play a plan on one side: send the requests of its steps, apply its faults, and record the results.
 
-It does not follow any client's rules. Values that depend on the side (a topic's id, a producer's id, the leader) are
-looked up there.
+The peer does not follow any client's rules. Values that depend on the side (a topic's id, a producer's id, the leader)
+are looked up there.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
-from uuid import UUID, uuid5
 
 from harness.wire.apis import Api
-from harness.wire.errors import WireError
-from harness.wire.messages import decode_response, encode_request, make, message_class, nested
+from harness.wire.messages import make, message_class, nested
 from harness.wire.records import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from testkit.fidelity import steps as s
 from testkit.fidelity.batches import batch_bytes
-from testkit.fidelity.observed import Labels, Plain, plain, plain_log
-from testkit.fidelity.sides import Nothing, Side
+from testkit.fidelity.group_steps import GroupStep
+from testkit.fidelity.membership import Membership
+from testkit.fidelity.observed import Plain, plain_log
+from testkit.fidelity.peer import Peer
+from testkit.fidelity.reading import Reading
+from testkit.fidelity.reading_steps import ReadingStep
+from testkit.fidelity.sides import Side
 
-_NO_ID: Final = UUID(int=0)
-_METADATA_VERSION: Final = 12
-_COORDINATOR_VERSION: Final = 3
 #: An id that no producer of any side has.
 _UNKNOWN_PRODUCER: Final = 2**40
+
+Arrivals = Sequence[frozenset[int]]
+"""For each step, the steps whose requests are answered when it was played."""
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """The results of one side: one for each step, and the logs at the end (``label-partition`` -> log)."""
+    """The results of one side: one for each step, and the logs at the end (``label-partition`` -> log).
+
+    ``late`` are the responses to requests that waited, by the index of their step, with the step that ended the wait.
+    """
 
     heard: tuple[Plain, ...]
     logs: dict[str, Plain]
+    late: dict[int, Plain] = field(default_factory=dict)
+    arrivals: Arrivals = ()
 
 
-async def play(plan: s.FidelityPlan, side: Side) -> Played:
-    """Play ``plan``. Its topics are removed afterwards."""
+async def play(plan: s.FidelityPlan, side: Side, expected: Arrivals | None = None) -> Played:
+    """Play ``plan``. Its topics are removed afterwards.
+
+    ``expected`` is when responses arrived on the other side. A side that needs time to answer waits for them.
+    """
     player = _Player(plan, side)
     try:
-        return await player.play()
+        return await player.play(expected)
     finally:
+        await side.abandon()
         for label in player.partitions:
             await side.remove(player.name(label))
 
 
-class _Player:
+class _Player(Peer):
     def __init__(self, plan: s.FidelityPlan, side: Side) -> None:
-        self.plan = plan
-        self.side = side
-        self.base_ms = side.now_ms()
+        super().__init__(plan, side)
         #: All topics that ever existed, with their maximum number of partitions.
         self.partitions = {topic.label: topic.partitions for topic in plan.topics}
-        self.labels = Labels({self.name(topic.label): topic.label for topic in plan.topics})
-        self.topic_ids: dict[str, UUID] = {}
         self.producer_ids: dict[int, int] = {}
-        self.correlation_id = 0
+        self.reading = Reading(self)
+        self.membership = Membership(self)
 
-    def name(self, label: str) -> str:
-        """Return the brokers' name of a topic. Invalid topic names are used unchanged."""
-        return f"{self.plan.name}.{label}" if label.isalnum() else label
-
-    async def play(self) -> Played:
+    async def play(self, expected: Arrivals | None) -> Played:
         for topic in self.plan.topics:
             await self.side.create(self.name(topic.label), topic)
             await self.see(topic.label)
-        heard = [await self.step(step) for step in self.plan.steps]
+        heard: list[Plain] = []
+        late: dict[int, Plain] = {}
+        arrivals: list[frozenset[int]] = []
+        for index, step in enumerate(self.plan.steps):
+            self.index = index
+            heard.append(await self.step(step))
+            arrived = await self.collect(None if expected is None else expected[index])
+            arrivals.append(frozenset(arrived))
+            for asked, answer in arrived.items():
+                if asked == index:
+                    heard[index] = answer
+                else:
+                    late[asked] = {"after step": index, "response": answer}
+        return Played(tuple(heard), await self.logs(), late, tuple(arrivals))
+
+    async def logs(self) -> dict[str, Plain]:
         logs = {}
         for label, partitions in self.partitions.items():
             for index in range(partitions):
                 if await self.side.leader(self.name(label), index) >= 0:
                     start, data = await self.side.log(self.name(label), index)
                     logs[f"{label}-{index}"] = plain_log(start, data, self.labels, self.base_ms)
-        return Played(tuple(heard), logs)
+        return logs
 
     async def step(self, step: s.Step) -> Plain:
+        if isinstance(step, ReadingStep):
+            return await self.reading.step(step)
+        if isinstance(step, GroupStep):
+            return await self.membership.step(step)
         match step:
             case s.ApiVersions():
                 return await self.api_versions(step)
@@ -98,31 +123,7 @@ class _Player:
         if isinstance(fault, s.RecreateTopic):
             await self.see(label)
 
-    async def see(self, label: str) -> None:
-        """Look up and record a topic's id."""
-        topic = await self.side.topic_id(self.name(label))
-        again = sum(known.split("#")[0] == label for known in self.labels.topic_ids.values())
-        self.topic_ids[label] = topic
-        self.labels.topic_ids[topic] = f"{label}#{again + 1}"
-
     # Requests
-
-    async def ask(self, api: int, version: int, node: int, answered: bool = True, **values: Any) -> Plain:
-        """Send one request. For a version above kio's highest, send the highest with another number in the header."""
-        message = make(message_class(api, min(version, s.HIGHEST[api]), "request"), **values)
-        self.correlation_id += 1
-        frame = bytearray(encode_request(message, self.correlation_id, "fidelity"))
-        frame[6:8] = version.to_bytes(2, "big")
-        heard = await self.side.ask(node, bytes(frame), answered=answered)
-        if isinstance(heard, Nothing):
-            return heard.value
-        try:
-            correlation_id, answer = decode_response(heard, api, min(version, s.HIGHEST[api]))
-        except WireError as error:
-            return f"unreadable: {error}"
-        if correlation_id != self.correlation_id:
-            return f"the answer to request {correlation_id}"
-        return {"answer": type(answer).__name__, **plain(answer, self.labels)}
 
     async def api_versions(self, step: s.ApiVersions) -> Plain:
         return await self.ask(
@@ -165,7 +166,7 @@ class _Player:
         tid = None if step.transactional_id is None else f"{self.plan.name}.{step.transactional_id}"
         node = 1
         if tid:
-            node = await self.side.coordinator(tid)
+            node = await self.side.coordinator(tid, 1)
             if not step.at_coordinator:
                 node = node % self.plan.nodes + 1
         producer_id, epoch = NO_PRODUCER_ID, NO_PRODUCER_EPOCH
@@ -221,7 +222,7 @@ class _Player:
         return await self.ask(
             Api.PRODUCE,
             step.version,
-            await self.node(step),
+            await self.leader_node(step.node, step.parts[0].topic, step.parts[0].partition),
             answered=step.acks != 0,
             transactional_id=step.transactional_id,
             acks=step.acks,
@@ -231,20 +232,3 @@ class _Player:
                 for label, parts in topics.items()
             ),
         )
-
-    async def node(self, step: s.Produce) -> int:
-        if step.node > 0:
-            return step.node
-        first = step.parts[0]
-        leader = await self.side.leader(self.name(first.topic), first.partition)
-        if leader < 0:
-            leader = await self.side.any_node()
-        return leader if step.node == s.LEADER else leader % self.plan.nodes + 1
-
-    def topic_id(self, label: str) -> UUID:
-        """Return the last known id of a topic, or an unused id for an unknown topic."""
-        if label == "":
-            return _NO_ID
-        unknown = uuid5(_NO_ID, label)
-        self.labels.topic_ids.setdefault(unknown, f"{label}#0") if label not in self.topic_ids else None
-        return self.topic_ids.get(label, unknown)

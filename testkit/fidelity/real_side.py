@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final
@@ -38,7 +38,25 @@ _VERSIONS: Final = {
     Api.FIND_COORDINATOR: 3,
     Api.DESCRIBE_CONFIGS: 4,
     Api.INIT_PRODUCER_ID: 2,
+    Api.OFFSET_COMMIT: 8,
+    Api.PRODUCE: 9,
+    Api.ADD_PARTITIONS_TO_TXN: 3,
+    Api.END_TXN: 3,
 }
+#: The limit for a response that the other side has.
+EXPECTED_WITHIN_S: Final = 8.0
+#: A stream needs several turns of the event loop to hand over a response that has arrived.
+_LOOPS_TO_READ: Final = 8
+_Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+@dataclass(slots=True)
+class _Transaction:
+    """A transaction: its coordinator, its producer id, and the partitions that were added to it."""
+
+    node_id: int
+    producer_id: int
+    partitions: list[tuple[str, int]] = field(default_factory=list)
 
 
 class RealSide:
@@ -47,9 +65,12 @@ class RealSide:
     def __init__(self, cluster: LocalCluster) -> None:
         self.cluster = cluster
         self._nodes = len(cluster.node_ids)
-        self._raw: dict[int, tuple[asyncio.StreamReader, asyncio.StreamWriter]] = {}
+        self._raw: dict[int, _Streams] = {}
         self._admin: dict[int, BrokerConnection] = {}
         self._marks = 0
+        self._idle: dict[int, list[_Streams]] = {}
+        self._begun: dict[int, tuple[int, _Streams, asyncio.Task[Heard]]] = {}
+        self._transactions: dict[str, _Transaction] = {}
         self._specs: dict[str, s.TopicSpec] = {}
 
     async def prepare(self) -> None:
@@ -65,6 +86,9 @@ class RealSide:
         """Close all connections."""
         for node_id in list(self._raw):
             self._drop(node_id)
+        await self.abandon()
+        for _, writer in (streams for idle in self._idle.values() for streams in idle):
+            writer.transport.abort()
         for connection in self._admin.values():
             connection.close()
 
@@ -90,19 +114,147 @@ class RealSide:
             return Nothing.CLOSED
         return payload if answered else Nothing.SILENCE
 
-    async def _connected(self, node_id: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _connected(self, node_id: int) -> _Streams:
         if node_id not in self._raw:
-            address = self.cluster.internal_addresses.get(node_id)
-            if address is None:
-                raise ConnectionRefusedError
-            self._raw[node_id] = await BrokerConnection(
-                address, credentials=self.cluster.credentials
-            ).streams()
+            self._raw[node_id] = await self._connect(node_id)
         return self._raw[node_id]
+
+    async def _connect(self, node_id: int) -> _Streams:
+        address = self.cluster.internal_addresses.get(node_id)
+        if address is None:
+            raise ConnectionRefusedError
+        return await BrokerConnection(address, credentials=self.cluster.credentials).streams()
 
     def _drop(self, node_id: int) -> None:
         if (streams := self._raw.pop(node_id, None)) is not None:
             streams[1].transport.abort()
+
+    # Requests that wait
+
+    async def begin(self, number: int, node_id: int, frame: bytes) -> None:
+        """Send a request on a connection that no other one uses, and read its response in the background."""
+        idle = self._idle.setdefault(node_id, [])
+        streams = idle.pop() if idle else await self._connect(node_id)
+        streams[1].write(frame)
+        self._begun[number] = node_id, streams, asyncio.create_task(_response(streams[0]))
+
+    async def collect(self, numbers: frozenset[int], expected: frozenset[int] | None) -> Mapping[int, Heard]:
+        """Wait for the responses that the other side has, and then until the brokers have handled all requests."""
+        tasks = {number: self._begun[number][2] for number in numbers}
+        awaited = [tasks[number] for number in numbers & (expected or frozenset())]
+        if awaited:
+            await asyncio.wait(awaited, timeout=EXPECTED_WITHIN_S)
+        if not all(task.done() for task in tasks.values()):
+            for node_id in sorted({self._begun[number][0] for number in numbers}):
+                await self._until_handled(node_id)
+        for _ in range(_LOOPS_TO_READ):
+            await asyncio.sleep(0)
+        return {number: self._finished(number) for number, task in tasks.items() if task.done()}
+
+    async def _until_handled(self, node_id: int) -> None:
+        """Return once the node has handled every request that was sent to it before, and has sent what it could.
+
+        A node with one thread for requests handles them in their order. It may read two connections in either order,
+        but not a second request of one before an earlier request of the other. The coordinator's own answers are sent
+        when its log is written, in order, which is why this is a commit.
+        """
+        for _ in range(2):
+            await self._request(Api.OFFSET_COMMIT, node_id, **_PROBE_COMMIT)
+
+    def _finished(self, number: int) -> Heard:
+        node_id, streams, task = self._begun.pop(number)
+        heard = task.result()
+        if isinstance(heard, Nothing):
+            streams[1].transport.abort()
+        else:
+            self._idle.setdefault(node_id, []).append(streams)
+        return heard
+
+    async def abandon(self) -> None:
+        """Close the connections of all requests that still wait."""
+        for _, streams, task in self._begun.values():
+            task.cancel()
+            streams[1].transport.abort()
+        self._begun.clear()
+
+    async def wait(self, duration_ms: int) -> None:
+        """Sleep."""
+        await asyncio.sleep(duration_ms / 1000)
+
+    # Transactions
+
+    async def begin_transaction(self, transactional_id: str) -> int:
+        """Return the producer id of a new transactional id."""
+        node_id = await self.coordinator(transactional_id, 1)
+        answer = await self._request(
+            Api.INIT_PRODUCER_ID,
+            node_id,
+            transactional_id=transactional_id,
+            transaction_timeout=timedelta(minutes=10),
+        )
+        require(answer.error_code, "beginning a transaction")
+        self._transactions[transactional_id] = _Transaction(node_id, int(answer.producer_id))
+        return int(answer.producer_id)
+
+    async def append_transactional(
+        self, transactional_id: str, topic: str, partition: int, batch: bytes
+    ) -> int:
+        """Add the partition to the transaction, append a batch, and return its base offset."""
+        known = self._transactions[transactional_id]
+        if (topic, partition) not in known.partitions:
+            await insist(
+                "adding a partition", FAULT_TIMEOUT_S, partial(self._add, transactional_id, topic, partition)
+            )
+            known.partitions.append((topic, partition))
+        request = message_class(Api.PRODUCE, _VERSIONS[Api.PRODUCE], "request")
+        data = make(nested(request, "PartitionProduceData"), index=partition, records=batch)
+        answer = await self._request(
+            Api.PRODUCE,
+            await self.leader(topic, partition),
+            transactional_id=transactional_id,
+            acks=-1,
+            timeout=_TEN_SECONDS,
+            topic_data=(make(nested(request, "TopicProduceData"), name=topic, partition_data=(data,)),),
+        )
+        [stored] = answer.responses[0].partition_responses
+        require(stored.error_code, "appending in a transaction")
+        return int(stored.base_offset)
+
+    async def _add(self, transactional_id: str, topic: str, partition: int) -> None:
+        known = self._transactions[transactional_id]
+        named = nested(message_class(Api.ADD_PARTITIONS_TO_TXN, 3, "request"), "AddPartitionsToTxnTopic")
+        answer = await self._request(
+            Api.ADD_PARTITIONS_TO_TXN,
+            known.node_id,
+            v3_and_below_transactional_id=transactional_id,
+            v3_and_below_producer_id=known.producer_id,
+            v3_and_below_producer_epoch=0,
+            v3_and_below_topics=(make(named, name=topic, partitions=(partition,)),),
+        )
+        [added] = answer.results_by_topic_v3_and_below
+        require(added.results_by_partition[0].partition_error_code, "adding a partition")
+
+    async def end_transaction(self, transactional_id: str, *, commit: bool) -> None:
+        """End the transaction, and wait for its markers to be committed, which a broker writes after its response."""
+        known = self._transactions.pop(transactional_id)
+        admin = self.cluster.admin
+        before = {place: await admin.log_end(*place) for place in known.partitions}
+        answer = await self._request(
+            Api.END_TXN,
+            known.node_id,
+            transactional_id=transactional_id,
+            producer_id=known.producer_id,
+            producer_epoch=0,
+            committed=commit,
+        )
+        require(answer.error_code, "ending a transaction")
+
+        async def marked() -> None:
+            for place, end in before.items():
+                if await admin.log_end(*place) <= end:
+                    raise NotYet("no-marker-yet", "the marker of a transaction is not there")
+
+        await insist("waiting for the markers", FAULT_TIMEOUT_S, marked)
 
     # Topics and faults
 
@@ -264,9 +416,9 @@ class RealSide:
         assert found is not None
         return found
 
-    async def coordinator(self, transactional_id: str) -> int:
-        """Return the node that coordinates a transactional id."""
-        return await insist("finding a coordinator", FAULT_TIMEOUT_S, lambda: self._find(transactional_id, 1))
+    async def coordinator(self, key: str, key_type: int) -> int:
+        """Return the node that coordinates a group or a transactional id."""
+        return await insist("finding a coordinator", FAULT_TIMEOUT_S, lambda: self._find(key, key_type))
 
     async def any_node(self) -> int:
         """Return the first node that is up."""
@@ -322,4 +474,31 @@ def addresses(cluster: LocalCluster) -> Mapping[int, tuple[str, int]]:
     return dict(cluster.internal_addresses)
 
 
+async def _response(reader: asyncio.StreamReader) -> Heard:
+    try:
+        return await reader.readexactly(int.from_bytes(await reader.readexactly(SIZE_BYTES)))
+    except (OSError, EOFError):
+        return Nothing.CLOSED
+
+
+def _commit() -> dict[str, Any]:
+    kind = message_class(Api.OFFSET_COMMIT, _VERSIONS[Api.OFFSET_COMMIT], "request")
+    part = make(
+        nested(kind, "OffsetCommitRequestPartition"),
+        partition_index=0,
+        committed_offset=0,
+        committed_leader_epoch=-1,
+        committed_metadata=None,
+    )
+    topic = make(nested(kind, "OffsetCommitRequestTopic"), name=MARKER, partitions=(part,))
+    return {
+        "group_id": "fidelity.probe",
+        "generation_id_or_member_epoch": -1,
+        "member_id": "",
+        "group_instance_id": None,
+        "topics": (topic,),
+    }
+
+
+_PROBE_COMMIT: Final = _commit()
 _PROBE: Final = encode_request(make(message_class(Api.API_VERSIONS, 0, "request")), 0, "fidelity")

@@ -6,14 +6,18 @@ from collections.abc import Mapping
 from typing import Final
 from uuid import UUID
 
-from harness.brokers.scripted.answer import NS_PER_MS
+from harness.brokers.scripted.answer import NS_PER_MS, Answer
 from harness.brokers.scripted.apis.coordinators import coordinator
 from harness.brokers.scripted.cluster import ScriptedCluster
 from harness.model.addresses import Address
 from harness.model.dice import Dice
 from harness.wire.frames import SIZE_BYTES
+from harness.wire.records import end_transaction_marker
 from testkit.fidelity import steps as s
 from testkit.fidelity.sides import Heard, Nothing
+
+_NONE: Final = -1
+_MARKER_LATER_MS: Final = 60
 
 
 class ScriptedSide:
@@ -26,6 +30,8 @@ class ScriptedSide:
         self._start_ms = start_ms
         self._now_ns = 0
         self._connections = 0
+        self._begun: dict[int, Answer] = {}
+        self._transactions: dict[str, tuple[int, set[tuple[str, int]]]] = {}
 
     def now_ms(self) -> int:
         """Return the brokers' wall clock, ms since 1970."""
@@ -37,10 +43,74 @@ class ScriptedSide:
         if not self.cluster.accepts(node_id):
             return Nothing.CLOSED
         answer = self.cluster.handle(node_id, self._connections, frame[SIZE_BYTES:], self._now_ns)
+        while answer.waiting is not None and answer.waiting.answer is None:
+            due_ns = self.cluster.due_ns
+            if due_ns is None:
+                return Nothing.SILENCE
+            self._pass_to(due_ns)
+        if answer.waiting is not None and answer.waiting.answer is not None:
+            answer = answer.waiting.answer
         self._now_ns = max(self._now_ns, answer.at_ns)
-        if answer.frame is not None:
-            return answer.frame[SIZE_BYTES:]
-        return Nothing.CLOSED if answer.close else Nothing.SILENCE
+        return _heard(answer)
+
+    async def begin(self, number: int, node_id: int, frame: bytes) -> None:
+        """Send a request. What waits is asked again by :meth:`collect`."""
+        self._connections += 1
+        self._begun[number] = Answer(None, self._now_ns, close=True)
+        if self.cluster.accepts(node_id):
+            self._begun[number] = self.cluster.handle(
+                node_id, self._connections, frame[SIZE_BYTES:], self._now_ns
+            )
+
+    async def collect(self, numbers: frozenset[int], expected: frozenset[int] | None) -> Mapping[int, Heard]:
+        """Return the present responses. The scripted brokers need no time."""
+        self.cluster.wake(self._now_ns)
+        found = {}
+        for number in numbers:
+            answer = self._begun[number]
+            if answer.waiting is None:
+                found[number] = _heard(answer)
+            elif answer.waiting.answer is not None:
+                found[number] = _heard(answer.waiting.answer)
+        return found
+
+    async def abandon(self) -> None:
+        """Forget all begun requests."""
+        self._begun.clear()
+
+    async def wait(self, duration_ms: int) -> None:
+        """Move the clock."""
+        self._pass_to(self._now_ns + duration_ms * NS_PER_MS)
+
+    def _pass_to(self, now_ns: int) -> None:
+        self._now_ns = max(self._now_ns, now_ns)
+        self.cluster.wake(self._now_ns)
+
+    # Transactions
+
+    async def begin_transaction(self, transactional_id: str) -> int:
+        """Return a producer id. The scripted brokers have no transactions; the batches are stored as they are."""
+        producer_id = self.cluster.state.generate_producer_id(1)
+        self._transactions[transactional_id] = producer_id, set()
+        return producer_id
+
+    async def append_transactional(
+        self, transactional_id: str, topic: str, partition: int, batch: bytes
+    ) -> int:
+        """Store a batch, and return its base offset."""
+        self._transactions[transactional_id][1].add((topic, partition))
+        [offset] = self.cluster.fill(topic, partition, [batch], self._now_ns)
+        return offset
+
+    async def end_transaction(self, transactional_id: str, *, commit: bool) -> None:
+        """Store the end markers. They are a little later than every record of the plan."""
+        await self.wait(_MARKER_LATER_MS)
+        producer_id, partitions = self._transactions.pop(transactional_id)
+        for topic, partition in sorted(partitions):
+            marker = end_transaction_marker(
+                "COMMIT" if commit else "ABORT", producer_id, 0, self.now_ms(), coordinator_epoch=0
+            )
+            self.cluster.fill(topic, partition, [marker], self._now_ns)
 
     async def create(self, topic: str, spec: s.TopicSpec) -> None:
         """Create a topic with a replica on every node, led by the nodes in turn."""
@@ -53,7 +123,7 @@ class ScriptedSide:
             case s.DeleteTopic():
                 cluster.delete_topic(topic)
             case s.RecreateTopic():
-                cluster.recreate_topic(topic)
+                await self._recreate(topic)
             case s.AddPartitions():
                 cluster.add_partitions(topic, fault.total)
             case s.AlterConfig():
@@ -70,6 +140,13 @@ class ScriptedSide:
                 cluster.kill(fault.node, self._now_ns)
             case s.Start():
                 cluster.restart(fault.node, self._now_ns)
+
+    async def _recreate(self, topic: str) -> None:
+        """Delete and create a topic, so that requests that wait learn the first before the second."""
+        spec = s.TopicSpec(topic, self.cluster.partition_count(topic), self.cluster.config(topic))
+        self.cluster.delete_topic(topic)
+        self.cluster.wake(self._now_ns)
+        await self.create(topic, spec)
 
     def _trim(self, topic: str, fault: s.Trim) -> None:
         """Apply DeleteRecords, which is rejected for a topic that is only compacted, and beyond the high watermark."""
@@ -93,9 +170,9 @@ class ScriptedSide:
         """Return the id of an existing topic."""
         return self.cluster.state.topics[topic].topic_id
 
-    async def coordinator(self, transactional_id: str) -> int:
-        """Return the node that coordinates a transactional id."""
-        return coordinator(self.cluster.state, transactional_id)
+    async def coordinator(self, key: str, key_type: int) -> int:
+        """Return the node that coordinates a group or a transactional id."""
+        return coordinator(self.cluster.state, key)
 
     async def any_node(self) -> int:
         """Return the first node that is up."""
@@ -113,4 +190,7 @@ class ScriptedSide:
             self.cluster.delete_topic(topic)
 
 
-_NONE: Final = -1
+def _heard(answer: Answer) -> Heard:
+    if answer.frame is not None:
+        return answer.frame[SIZE_BYTES:]
+    return Nothing.CLOSED if answer.close else Nothing.SILENCE

@@ -14,8 +14,18 @@ from testkit.fidelity.real_side import RealSide, addresses
 from testkit.fidelity.scripted_side import ScriptedSide
 from testkit.fidelity.steps import FidelityPlan
 
-#: Some plans send batches that are days old. With this value, Kafka does not forget their producers for ten minutes.
-AS_SHIPPED: Final = {"producer.id.expiration.check.interval.ms": "600000"}
+#: Some plans send batches that are days old. With Kafka's own interval, it remembers their producers for ten minutes.
+#: Empty groups are not deleted during a session. With one thread for requests, and one partition for all groups, what
+#: is sent first is handled first. Without an interval and a thread of its own for the assignor, an assignment of a
+#: group of KIP-848 is made when a heartbeat needs it.
+CONFIG: Final = {
+    "producer.id.expiration.check.interval.ms": "600000",
+    "num.io.threads": "1",
+    "offsets.topic.num.partitions": "1",
+    "offsets.retention.check.interval.ms": "86400000",
+    "group.consumer.assignment.interval.ms": "0",
+    "group.consumer.assignor.offload.enable": "false",
+}
 
 
 @dataclass(slots=True)
@@ -28,6 +38,7 @@ class Figures:
     steps: int = 0
     values: int = 0
     batches: int = 0
+    late: int = 0
     unknown: list[Difference] = field(default_factory=list)
     known: dict[str, int] = field(default_factory=dict)
     codes: dict[str, int] = field(default_factory=dict)
@@ -37,7 +48,8 @@ class Figures:
         self.plans += 1
         self.steps += len(plan.steps)
         self.batches += sum(len(log["batches"]) for log in real.logs.values())
-        for heard in real.heard:
+        self.late += len(real.late)
+        for heard in (*real.heard, *real.late.values()):
             self._count(heard)
         for difference in differences(plan, real, scripted):
             if difference.known is None:
@@ -68,14 +80,14 @@ class Figures:
 async def compare(version: str, nodes: int, plans: Iterable[FidelityPlan], log_dir: Path) -> Figures:
     """Start a real cluster, and play each plan on it and on a new scripted cluster."""
     figures = Figures(version, nodes)
-    async with LOCAL.cluster(f"{version}x{nodes}", 0, log_dir, AS_SHIPPED) as cluster:
+    async with LOCAL.cluster(f"{version}x{nodes}", 0, log_dir, CONFIG) as cluster:
         real = RealSide(cluster)
         try:
             await real.prepare()
             for plan in plans:
                 scripted = ScriptedSide(version, addresses(cluster), real.now_ms())
-                heard = await play(plan, real)
-                figures.add(plan, heard, await play(plan, scripted))
+                said = await play(plan, scripted)
+                figures.add(plan, await play(plan, real, said.arrivals), said)
         finally:
             await real.close()
     return figures

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Protocol
 from uuid import UUID
@@ -29,6 +30,39 @@ class Side(Protocol):
         """
         ...
 
+    async def begin(self, number: int, node_id: int, frame: bytes) -> None:
+        """Send a request frame on a connection of its own. The response may need other requests first."""
+        ...
+
+    async def collect(self, numbers: frozenset[int], expected: frozenset[int] | None) -> Mapping[int, Heard]:
+        """Return the responses to begun requests that the brokers have sent by now.
+
+        ``expected`` are the ones that the other side has, or None. Everything that was sent is handled before.
+        """
+        ...
+
+    async def abandon(self) -> None:
+        """Close the connections of all begun requests."""
+        ...
+
+    async def wait(self, duration_ms: int) -> None:
+        """Let time pass on the brokers' clocks."""
+        ...
+
+    async def begin_transaction(self, transactional_id: str) -> int:
+        """Return the producer id of a new transactional id. Its epoch is 0."""
+        ...
+
+    async def append_transactional(
+        self, transactional_id: str, topic: str, partition: int, batch: bytes
+    ) -> int:
+        """Append a batch to the transaction that is open, or begins, and return its base offset."""
+        ...
+
+    async def end_transaction(self, transactional_id: str, *, commit: bool) -> None:
+        """End the transaction, and return once its markers are in every partition."""
+        ...
+
     async def create(self, topic: str, spec: TopicSpec) -> None:
         """Create a topic with a replica on every node, led by the nodes in turn."""
         ...
@@ -45,8 +79,8 @@ class Side(Protocol):
         """Return the id of an existing topic."""
         ...
 
-    async def coordinator(self, transactional_id: str) -> int:
-        """Return the node that coordinates a transactional id."""
+    async def coordinator(self, key: str, key_type: int) -> int:
+        """Return the node that coordinates a group (``key_type`` 0) or a transactional id (1)."""
         ...
 
     async def any_node(self) -> int:

@@ -12,9 +12,9 @@ from enum import StrEnum
 from typing import Final
 
 from harness.wire.apis import Api
-
-#: The target of a request in place of a node: the leader of the first partition in it, or another node.
-LEADER, NOT_LEADER = -1, -2
+from testkit.fidelity.group_steps import GroupStep
+from testkit.fidelity.reading_steps import ReadingStep
+from testkit.fidelity.targets import LEADER
 
 #: The highest versions that can be encoded. A higher one is sent with their bytes and another version number.
 HIGHEST: Final[Mapping[int, int]] = {
@@ -23,6 +23,18 @@ HIGHEST: Final[Mapping[int, int]] = {
     Api.API_VERSIONS: 4,
     Api.FIND_COORDINATOR: 6,
     Api.INIT_PRODUCER_ID: 6,
+    Api.FETCH: 18,
+    Api.LIST_OFFSETS: 11,
+    Api.OFFSET_FOR_LEADER_EPOCH: 4,
+    Api.OFFSET_COMMIT: 10,
+    Api.OFFSET_FETCH: 10,
+    Api.JOIN_GROUP: 9,
+    Api.SYNC_GROUP: 5,
+    Api.HEARTBEAT: 4,
+    Api.LEAVE_GROUP: 5,
+    Api.DESCRIBE_GROUPS: 6,
+    Api.CONSUMER_GROUP_HEARTBEAT: 1,
+    Api.CONSUMER_GROUP_DESCRIBE: 1,
 }
 
 
@@ -236,7 +248,7 @@ Fault = (
     | Stop
     | Start
 )
-Step = Ask | Fault
+Step = Ask | Fault | ReadingStep | GroupStep
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,10 +36,14 @@ class FetchParams:
 
 @dataclass(slots=True)
 class Target:
-    """A partition to read. ``cached`` is that of the session, or one for this request only."""
+    """A partition to read. ``cached`` is that of the session, or one for this request only.
+
+    ``was_found`` is whether it existed when the request arrived.
+    """
 
     key: PartitionKey
     cached: CachedPartition
+    was_found: bool = False
 
 
 @dataclass(slots=True)
@@ -63,7 +67,7 @@ class Result:
 
 
 def resolve(state: ClusterState, target: Target) -> Partition:
-    """Return the partition of a target. Raises RequestRefused if there is none, or it is of another topic."""
+    """Return the partition of a target. Raises RequestRefused if there is none."""
     (topic_key, index), cached = target.key, target.cached
     if cached.name is None:
         cached.name = _name(state, topic_key)
@@ -74,9 +78,14 @@ def resolve(state: ClusterState, target: Target) -> Partition:
     topic = state.topics.get(cached.name)
     if topic is None or not 0 <= index < len(topic.partitions):
         raise RequestRefused(ErrorCode.unknown_topic_or_partition)
-    if isinstance(topic_key, UUID) and topic.topic_id != topic_key:
-        raise RequestRefused(ErrorCode.inconsistent_topic_id)
     return topic.partitions[index]
+
+
+def _check_topic_id(state: ClusterState, target: Target) -> None:
+    """Raise RequestRefused if a session knows the topic's name by an id that another topic of that name has now."""
+    topic_key, name = target.key[0], target.cached.name
+    if isinstance(topic_key, UUID) and name is not None and state.topics[name].topic_id != topic_key:
+        raise RequestRefused(ErrorCode.inconsistent_topic_id)
 
 
 def _name(state: ClusterState, topic_key: UUID | str) -> str | None:
@@ -98,9 +107,14 @@ def read_all(
                 raise RequestRefused(error.code)
             partition = resolve(state, target)
         except RequestRefused as refused:
-            absent.append(Result(target.key, refused.code))
+            if target.was_found:
+                results.append(Result(target.key, refused.code))
+            else:
+                absent.append(Result(target.key, refused.code, aborted=()))
             continue
+        target.was_found = True
         try:
+            _check_topic_id(state, target)
             result = _read(state, params, target, partition, limit_bytes, at_least_one)
         except RequestRefused as refused:
             result = Result(target.key, refused.code)
@@ -142,8 +156,10 @@ def _read(
         most_bytes = min(wanted.max_bytes, limit_bytes)
         piece = log.read(offset, end, most_bytes, at_least_one=at_least_one)
         result.records = b"" if piece.is_cut else piece.data
-        if params.read_committed:
-            result.aborted = log.transactions.between(offset, log.log_end_offset)
+        if piece.is_cut:
+            result.aborted = None
+        elif params.read_committed:
+            result.aborted = log.transactions.between(offset, piece.upper_offset)
     return result
 
 
@@ -162,6 +178,7 @@ def is_satisfied(state: ClusterState, params: FetchParams, targets: Iterable[Tar
         wanted = target.cached.wanted
         try:
             partition = resolve(state, target)
+            _check_topic_id(state, target)
             check_replica(
                 partition, params.node_id, wanted.current_leader_epoch, only_leader=params.only_leader
             )

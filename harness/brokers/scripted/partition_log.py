@@ -36,6 +36,8 @@ _KNOWN_ATTRIBUTES: Final = 0x7F
 _CONTROL_KEY: Final = struct.Struct(">hh")
 _ABORT: Final = 0
 _LAST_OFFSET: Final = attrgetter("last_offset")
+#: ``index.interval.bytes``.
+_INDEX_INTERVAL_BYTES: Final = 4096
 
 
 class StoredBatch(NamedTuple):
@@ -58,10 +60,14 @@ class Appended(NamedTuple):
 
 
 class Slice(NamedTuple):
-    """Bytes of a log. The last batch may be cut off. ``is_cut`` if not even the first one is whole."""
+    """Bytes of a log. The last batch may be cut off. ``is_cut`` if not even the first one is whole.
+
+    ``upper_offset`` is an offset after these bytes: the next one that Kafka's index of the segment has.
+    """
 
     data: bytes
     is_cut: bool
+    upper_offset: int
 
 
 class PartitionLog:
@@ -77,11 +83,24 @@ class PartitionLog:
         self.producer_state = ProducerStateManager(producer_id_expiration_ms, {})
         self.epochs = LeaderEpochs()
         self.transactions = TransactionIndex()
+        #: The last offsets of the batches that the offset index has, and the bytes after the last one of them.
+        self._indexed: list[int] = []
+        self._unindexed_bytes = 0
 
     @property
     def last_stable_offset(self) -> int:
-        """The offset before which every transaction has ended."""
-        return self.transactions.last_stable_offset(self.high_watermark)
+        """The offset before which every transaction has ended.
+
+        A transaction that began before the log's start holds it back to the batch at the log's start.
+        """
+        unstable = self.transactions.first_unstable_offset(self.high_watermark)
+        if unstable is None:
+            return self.high_watermark
+        if unstable < self.log_start_offset:
+            first = bisect_left(self.batches, self.log_start_offset, key=_LAST_OFFSET)
+            in_log = first < len(self.batches)
+            unstable = self.batches[first].base_offset if in_log else self.log_start_offset
+        return min(self.high_watermark, unstable)
 
     def append(self, data: bytes, config: TopicConfig, leader_epoch: int, now_ms: int) -> Appended:
         """Validate a batch and append it unless it is a duplicate. If it raises Refused, nothing has changed."""
@@ -101,8 +120,7 @@ class PartitionLog:
         last_offset = base_offset + header.last_offset_delta
         placed = _PLACE.pack(base_offset, header.length, leader_epoch) + data[_PLACE.size :]
         stored = StoredBatch(placed, header, records, base_offset, last_offset, now_ms)
-        self.batches.append(stored)
-        self.log_end_offset = last_offset + 1
+        self._add(stored)
         if entry is not None:
             _remember(entry, stored)
         return Appended(base_offset, last_offset, now_ms if config.log_append_time else _NO_TIMESTAMP)
@@ -115,10 +133,17 @@ class PartitionLog:
         placed = _PLACE.pack(base_offset, header.length, leader_epoch) + data[_PLACE.size :]
         stored = StoredBatch(placed, header, records, base_offset, last_offset, now_ms)
         self.epochs.assign(leader_epoch, base_offset)
-        self.batches.append(stored)
-        self.log_end_offset = last_offset + 1
+        self._add(stored)
         self._note(stored)
         return Appended(base_offset, last_offset, _NO_TIMESTAMP)
+
+    def _add(self, stored: StoredBatch) -> None:
+        self.batches.append(stored)
+        self.log_end_offset = stored.last_offset + 1
+        if self._unindexed_bytes > _INDEX_INTERVAL_BYTES:
+            self._indexed.append(stored.last_offset)
+            self._unindexed_bytes = 0
+        self._unindexed_bytes += len(stored.data)
 
     def compact(self, offsets: Collection[int]) -> None:
         """Remove the records at ``offsets``, as log compaction does. The other records keep their offsets."""
@@ -151,12 +176,21 @@ class PartitionLog:
             pieces.append(batch.data)
             size_bytes += len(batch.data)
         data = b"".join(pieces)
-        return Slice(data[:limit_bytes], bool(pieces) and limit_bytes < len(pieces[0]))
+        after = first + len(pieces)
+        following = bisect_left(self._indexed, self.batches[after - 1].last_offset + 1) if after else 0
+        upper = self._indexed[following] if following < len(self._indexed) else self.log_end_offset
+        return Slice(data[:limit_bytes], bool(pieces) and limit_bytes < len(pieces[0]), upper)
 
     def bytes_between(self, offset: int, end_offset: int) -> int:
-        """Return the size of the batches from the one that contains ``offset`` up to ``end_offset``."""
-        first = bisect_left(self.batches, offset, key=_LAST_OFFSET)
-        return sum(len(batch.data) for batch in self.batches[first:] if batch.base_offset < end_offset)
+        """Return the size of the batches from the one that contains ``offset`` up to ``end_offset``.
+
+        Deleted ones count, because a waiting Fetch counts what was appended since it arrived.
+        """
+        size_bytes = 0
+        for batches in (self.deleted, self.batches):
+            first = bisect_left(batches, offset, key=_LAST_OFFSET)
+            size_bytes += sum(len(batch.data) for batch in batches[first:] if batch.base_offset < end_offset)
+        return size_bytes
 
     def truncate_to(self, offset: int) -> None:
         """Remove every batch from ``offset`` on, as a replica does whose leader never had them.
@@ -165,6 +199,7 @@ class PartitionLog:
         """
         self.batches = [batch for batch in self.batches if batch.last_offset < offset]
         self.log_end_offset = min(self.log_end_offset, offset)
+        self._indexed = [each for each in self._indexed if each < offset]
         self.high_watermark = min(self.high_watermark, offset)
         self.epochs.truncate_to(self.log_end_offset)
         self.transactions = TransactionIndex()

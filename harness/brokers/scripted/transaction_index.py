@@ -43,11 +43,10 @@ class TransactionIndex:
             stable = min(self._open.values(), default=base_offset + 1)
             self.aborted.append(AbortedTransaction(header.producer_id, first_offset, base_offset, stable))
 
-    def last_stable_offset(self, high_watermark: int) -> int:
-        """Return the offset before which every transaction has ended and is committed to all replicas."""
+    def first_unstable_offset(self, high_watermark: int) -> int | None:
+        """Return where the first transaction begins that is open, or whose end is not committed to all replicas."""
         self._ended = [ended for ended in self._ended if ended[1] >= high_watermark]
-        unstable = [*self._open.values(), *[first for first, _ in self._ended]]
-        return min([high_watermark, *unstable])
+        return min([*self._open.values(), *[first for first, _ in self._ended]], default=None)
 
     def between(self, fetch_offset: int, upper_offset: int) -> list[AbortedTransaction]:
         """Return the aborted transactions that a reader of these offsets has to know."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from testkit.fidelity import classic_plans, consumer_plans, reading_plans
 from testkit.fidelity.plans import draw, draw_outage
 from testkit.fidelity.session import compare
 
@@ -27,3 +28,18 @@ def test_scripted_brokers_respond_like_real_ones(
     # The comparison is not empty: batches were stored, and others rejected with several error codes.
     assert figures.batches > 2 * plans
     assert len(figures.codes) > 12
+
+
+@pytest.mark.parametrize(("nodes", "plans"), [(1, 25), (3, 8)])
+def test_scripted_brokers_answer_consumers_like_real_ones(tmp_path: Path, nodes: int, plans: int) -> None:
+    drawn = [
+        kind.draw(seed, "4.3.1", nodes)
+        for kind in (reading_plans, classic_plans, consumer_plans)
+        for seed in range(plans)
+    ]
+    figures = asyncio.run(compare("4.3.1", nodes, drawn, tmp_path))
+    assert figures.plans == len(drawn)
+    assert not figures.unknown, "\n".join(map(str, figures.unknown))
+    # The comparison is not empty: requests waited for others, and others were refused with several error codes.
+    assert figures.late > plans
+    assert len(figures.codes) > 20

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from kio.schema.errors import ErrorCode
 
-from harness.brokers.scripted import partition_log, validation
+from harness.brokers.scripted import fetch_sessions, fetching, partition_log, transaction_index, validation
 from harness.brokers.scripted.apis import metadata, produce
+from harness.brokers.scripted.groups import classic_group, consumer_group, consumer_requests
 from harness.brokers.scripted.producer_state import ProducerStateEntry
 from harness.brokers.scripted.refusals import RequestRefused
 from harness.brokers.scripted.releases import RELEASES
+from harness.wire.apis import Api
+from testkit.fidelity import classic_plans, consumer_plans, reading_plans
+from testkit.fidelity import group_steps as g
+from testkit.fidelity import reading_steps as r
 from testkit.fidelity import steps as s
 from testkit.fidelity.differences import KNOWN, reason
 from testkit.fidelity.plans import draw, draw_outage
@@ -60,6 +65,70 @@ def test_correct_brokers_agree(differing: Any, version: str, nodes: int) -> None
 
 
 # The scripted brokers have no defects that can be switched on, so each sabotage patches the function with the rule.
+
+
+CONSUMERS = (reading_plans.draw, classic_plans.draw, consumer_plans.draw)
+
+
+def test_every_request_of_a_consumer_is_drawn() -> None:
+    plans = [drawn(seed, "4.3.1", 3) for drawn in CONSUMERS for seed in SEEDS]
+    assert plans == [drawn(seed, "4.3.1", 3) for drawn in CONSUMERS for seed in SEEDS]
+    steps = [step for plan in plans for step in plan.steps]
+    every = set(get_args(r.ReadingStep) + get_args(g.GroupStep)) - {g.Wait}
+    assert every <= {type(step) for step in steps}
+    ranges = RELEASES["4.3.1"].ranges
+    for kind, api in ((r.Fetch, Api.FETCH), (g.JoinGroup, Api.JOIN_GROUP), (g.OffsetFetch, Api.OFFSET_FETCH)):
+        low, high = ranges[api]
+        assert {step.version for step in steps if isinstance(step, kind)} >= set(range(low, high + 1))
+    assert {step.session_epoch for step in steps if isinstance(step, r.Fetch)} == set(r.SessionEpoch)
+
+
+@pytest.mark.parametrize("nodes", [1, 3])
+def test_correct_brokers_agree_about_consumers(differing: Any, nodes: int) -> None:
+    for drawn in CONSUMERS:
+        for seed in range(3):
+            assert differing(drawn(seed, "4.3.1", nodes), "4.3.1", lambda _patch: None) == []
+
+
+def _answers_joins_at_once(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(classic_group.ClassicGroup, "has_all_joined", property(lambda _: True))
+
+
+def _knows_no_leader_epochs(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(fetching, "check_replica", lambda *_, **__: None)
+
+
+def _tells_everything_in_sessions(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(fetch_sessions.FetchSession, "is_news", lambda *_, **__: True)
+
+
+def _fences_nobody(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(consumer_requests, "_check_epoch", lambda *_: None)
+
+
+def _gives_partitions_away(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(consumer_group.ConsumerGroup, "_is_held", lambda *_: False)
+
+
+def _knows_no_aborted_transactions(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(transaction_index.TransactionIndex, "between", lambda *_: [])
+
+
+@pytest.mark.parametrize(
+    ("draw_consumer", "sabotage"),
+    [
+        (reading_plans.draw, _knows_no_leader_epochs),
+        (reading_plans.draw, _tells_everything_in_sessions),
+        (reading_plans.draw, _knows_no_aborted_transactions),
+        (classic_plans.draw, _answers_joins_at_once),
+        (consumer_plans.draw, _fences_nobody),
+        (consumer_plans.draw, _gives_partitions_away),
+    ],
+)
+def test_broken_broker_is_found_by_consumers(
+    differing: Any, draw_consumer: Any, sabotage: Callable[[pytest.MonkeyPatch], None]
+) -> None:
+    assert any(differing(draw_consumer(seed, "4.3.1", 1), "4.3.1", sabotage) for seed in SEEDS)
 
 
 def _accepts_gaps(patch: pytest.MonkeyPatch) -> None:

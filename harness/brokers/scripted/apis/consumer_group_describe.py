@@ -59,8 +59,8 @@ def _member(state: ClusterState, version: int, group: ConsumerGroup, member: Con
         client_id=member.client_id,
         client_host="/127.0.0.1",
         subscribed_topic_names=tuple(sorted(member.topics)),
-        subscribed_topic_regex=member.regex,
-        assignment=_assignment(state, version, member.assigned),
+        subscribed_topic_regex=member.regex or "",
+        assignment=_assignment(state, version, member.assigned | member.revoking),
         target_assignment=_assignment(state, version, group.targets.get(member.member_id, frozenset())),
         member_type=_CONSUMER_MEMBER,
     )

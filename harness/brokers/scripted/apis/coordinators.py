@@ -19,10 +19,22 @@ def coordinator(state: ClusterState, key: str) -> int:
     return alive[(_java_hash(key) % _PARTITIONS + state.settings.coordinators_moved) % len(alive)]
 
 
+def bucket(text: str) -> int:
+    """Return where a small ``HashMap`` has a string, which is where its iteration comes by it."""
+    value = _hash_code(text)
+    return (value ^ value >> 16) & 15
+
+
 def _java_hash(text: str) -> int:
     """``Utils.abs(String#hashCode)``."""
+    value = _hash_code(text)
+    return value & 0x7FFFFFFF if value != 0x80000000 else 0
+
+
+def _hash_code(text: str) -> int:
+    """``String#hashCode``, as an unsigned number of 32 bits."""
     value = 0
     units = text.encode("utf-16-be", "surrogatepass")
     for high, low in zip(units[::2], units[1::2], strict=True):
         value = (31 * value + (high << 8 | low)) & 0xFFFFFFFF
-    return value & 0x7FFFFFFF if value != 0x80000000 else 0
+    return value

@@ -56,7 +56,7 @@ def _described(state: ClusterState, request: Request, group_id: str) -> dict[str
                 client_id=each.client_id,
                 client_host="/127.0.0.1",
                 member_metadata=each.metadata(group.protocol_name) if is_stable else b"",
-                member_assignment=each.assignment if is_stable else b"",
+                member_assignment=each.assignment,
             )
             for each in group.members.values()
         ),

@@ -39,6 +39,7 @@ from harness.brokers.scripted.state import ClusterState, InjectedError
 from harness.wire.apis import Api
 from harness.wire.messages import encode_response
 
+_DIVERGENCE_FROM_VERSION: Final = 12
 _IDS_FROM_VERSION: Final = 13
 _FOLLOWERS_FROM_VERSION: Final = 11
 _LEADERS_FROM_VERSION: Final = 16
@@ -152,7 +153,7 @@ def _begin(state: ClusterState, request: Request) -> DelayedFetch:
     session: FetchSession | None = None
     if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
         state.nodes[request.node_id].fetch_sessions.by_id.pop(session_id, None)
-        targets = [Target(key, CachedPartition(each)) for key, each in wanted.items()]
+        targets = _without_session(wanted)
     else:
         session, targets = _continued(state, request, session_id, epoch, wanted)
     max_bytes = min(getattr(body, "max_bytes", BROKER_MAX_BYTES), BROKER_MAX_BYTES)
@@ -170,7 +171,10 @@ def _begin(state: ClusterState, request: Request) -> DelayedFetch:
 def _continued(
     state: ClusterState, request: Request, session_id: int, epoch: int, wanted: dict[PartitionKey, Wanted]
 ) -> tuple[FetchSession | None, list[Target]]:
-    """Return a session and what to read. A session without partitions ends. Raises RequestRefused."""
+    """Return a session and what to read. Raises RequestRefused.
+
+    A session without partitions ends, and what the request names is read without one.
+    """
     sessions = state.nodes[request.node_id].fetch_sessions.by_id
     session = sessions.get(session_id)
     if session is None:
@@ -185,10 +189,14 @@ def _continued(
     session.update(wanted, forgotten)
     if not session.partitions:
         del sessions[session_id]
-        return None, []
+        return None, _without_session(wanted)
     session.last_used_ms = request.now_ms
     session.advance()
     return session, [Target(key, cached) for key, cached in session.partitions.items()]
+
+
+def _without_session(wanted: dict[PartitionKey, Wanted]) -> list[Target]:
+    return [Target(key, CachedPartition(each)) for key, each in wanted.items()]
 
 
 def _wanted(body: Any) -> dict[PartitionKey, Wanted]:
@@ -245,7 +253,7 @@ def _partition(state: ClusterState, version: int, result: Result, leaders: set[i
             leader = maker(Api.FETCH, version, "LeaderIdAndEpoch")
             values["current_leader"] = leader(leader_id=found.leader, leader_epoch=found.leader_epoch)
             leaders.add(found.leader)
-    if result.diverging is not None:
+    if result.diverging is not None and version >= _DIVERGENCE_FROM_VERSION:
         epoch = maker(Api.FETCH, version, "EpochEndOffset")
         values["diverging_epoch"] = epoch(
             epoch=result.diverging.epoch, end_offset=result.diverging.end_offset

@@ -52,7 +52,8 @@ def handle(state: ClusterState, request: Request) -> Answer:
             raise RequestRefused(ErrorCode.invalid_session_timeout)
         _join(state, request, session_timeout_ms, reply)
     except RequestRefused as refused:
-        reply.send(**refused_join(refused.code, body.member_id))
+        is_known = refused.code is not ErrorCode.unknown_server_error
+        reply.send(**refused_join(refused.code, body.member_id if is_known else ""))
     return reply.answer()
 
 

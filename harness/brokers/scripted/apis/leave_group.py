@@ -8,6 +8,7 @@ from kio.schema.errors import ErrorCode
 
 from harness.brokers.scripted.answer import Answer, Request
 from harness.brokers.scripted.groups.classic_requests import leave
+from harness.brokers.scripted.groups.consumer_requests import ConsumerGroups
 from harness.brokers.scripted.messages import maker
 from harness.brokers.scripted.refusals import RequestRefused
 from harness.brokers.scripted.replies import Reply
@@ -28,7 +29,10 @@ def handle(state: ClusterState, request: Request) -> Answer:
     try:
         groups.admit(request, body.group_id)
         group = groups.find(request.node_id, body.group_id)
-        if group is None:
+        if body.group_id in groups.consumer:
+            consumers = groups.find_consumer(request.node_id, body.group_id, create=False)
+            codes = ConsumerGroups(state, request.node_id).leave_classically(consumers, members)
+        elif group is None:
             codes = [ErrorCode.unknown_member_id] * len(members)
         else:
             codes = leave(groups.rebalancing(request.node_id), group, members)

@@ -52,18 +52,13 @@ def handle(state: ClusterState, request: Request) -> Answer:
     error = state.take_error(Api.LIST_OFFSETS, indexes) if state.injected else None
     counts = Counter((topic.name, part.partition_index) for topic in body.topics for part in topic.partitions)
     named = maker(Api.LIST_OFFSETS, version, "ListOffsetsTopicResponse")
-    topics = tuple(
-        named(
-            name=topic.name,
-            partitions=tuple(
-                _answered(
-                    state, request, topic.name, part, error, counts[topic.name, part.partition_index] > 1
-                )
-                for part in topic.partitions
-            ),
-        )
-        for topic in body.topics
-    )
+    answered: dict[str, dict[int, Any]] = {}
+    for topic in body.topics:
+        for part in topic.partitions:
+            is_double = counts[topic.name, part.partition_index] > 1
+            found = _answered(state, request, topic.name, part, error, is_double)
+            answered.setdefault(topic.name, {})[part.partition_index] = found
+    topics = tuple(named(name=name, partitions=tuple(parts.values())) for name, parts in answered.items())
     message = maker(Api.LIST_OFFSETS, version, "ListOffsetsResponse")(
         throttle_time=milliseconds(request.throttle_ms), topics=topics
     )
@@ -135,14 +130,12 @@ def _check_available(request: Request, partition: Partition) -> None:
 def _by_timestamp(log: PartitionLog, wanted_ms: int) -> Found | None:
     if wanted_ms in (_LATEST_TIERED, _PENDING_UPLOAD):
         return _NOTHING  # no topic has tiered storage
-    newest = max((batch.header.max_timestamp_ms for batch in log.batches), default=-1)
+    batches, start = log.batches, log.log_start_offset
     if wanted_ms == _MAX_TIMESTAMP:
-        wanted_ms, start = newest, 0
-        if newest < 0:
-            return None
-    else:
-        start = log.log_start_offset
-    for batch in log.batches:
+        # Deleted records stay in their segment for a while, and Kafka finds them.
+        batches, start = [*log.deleted, *log.batches], 0
+        wanted_ms = max((batch.header.max_timestamp_ms for batch in batches), default=-1)
+    for batch in batches:
         if batch.header.max_timestamp_ms >= wanted_ms:
             for offset, timestamp_ms in _timed(batch):
                 if timestamp_ms >= wanted_ms and offset >= start:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, Final
+from uuid import UUID
 
 from kio.schema.errors import ErrorCode
 
@@ -77,14 +78,14 @@ def _commit(
     code: ErrorCode | None = None
     try:
         groups.check_coordinator(request.node_id, body.group_id)
-        _validate(state, request)
+        _validate(state, request, [(topic.topic_id, part) for _, _, topic, part in valid])
     except RequestRefused as refused:
         code = refused.code
     retention_ms = getattr(body, "retention_time", milliseconds(-1)) // milliseconds(1)
     expires_at_ms = None if retention_ms == _BROKERS_RETENTION_MS else request.now_ms + retention_ms
     for at, position, topic, part in valid:
         metadata = part.committed_metadata or ""
-        is_too_long = len(metadata) > state.settings.offset_metadata_max_bytes
+        is_too_long = _is_too_long(state, part)
         codes[at, position] = code or (ErrorCode.offset_metadata_too_large if is_too_long else ErrorCode.none)
         if codes[at, position] is ErrorCode.none:
             epoch = getattr(part, "committed_leader_epoch", -1)
@@ -92,12 +93,16 @@ def _commit(
             groups.offsets.commit(body.group_id, (topic.name, part.partition_index), committed)
 
 
-def _validate(state: ClusterState, request: Request) -> None:
+def _is_too_long(state: ClusterState, part: Any) -> bool:
+    return len(part.committed_metadata or "") > state.settings.offset_metadata_max_bytes
+
+
+def _validate(state: ClusterState, request: Request, parts: list[tuple[UUID, Any]]) -> None:
     """Check the member and its generation (``ClassicGroup#validateOffsetCommit``). Raises RequestRefused."""
     body, groups = request.body, state.groups
     generation_id = body.generation_id_or_member_epoch
-    if groups.has_consumers(body.group_id):
-        check_consumer(state, request, body.member_id, generation_id)
+    if body.group_id in groups.consumer:
+        _validate_consumer(state, request, generation_id, parts)
         return
     group = groups.find(request.node_id, body.group_id)
     if group is None:
@@ -111,16 +116,31 @@ def _validate(state: ClusterState, request: Request) -> None:
         groups.rebalancing(request.node_id).expect_heartbeat(group, member)
 
 
-def check_consumer(state: ClusterState, request: Request, member_id: str | None, epoch: int) -> None:
-    """Raise RequestRefused unless a member of KIP-848 has this epoch (``ConsumerGroup#validateOffsetCommit``)."""
-    group = state.groups.find_consumer(request.node_id, request.body.group_id, create=False)
-    member = group.members.get(member_id or "")
+def _validate_consumer(
+    state: ClusterState, request: Request, epoch: int, parts: list[tuple[UUID, Any]]
+) -> None:
+    """Raise RequestRefused unless a member of KIP-848 may commit (``ConsumerGroup#validateOffsetCommit``).
+
+    An older epoch is accepted for partitions that the member had in that epoch, and still has.
+    """
+    body = request.body
+    group = state.groups.find_consumer(request.node_id, body.group_id, create=False)
+    if epoch < 0 and not group.members:
+        return
+    member = group.members.get(body.member_id or "")
     if member is None:
         raise RequestRefused(ErrorCode.unknown_member_id)
     if request.version < _NOT_FOUND_FROM_VERSION:
         raise RequestRefused(ErrorCode.unsupported_version)
-    if member.epoch != epoch:
+    if epoch > member.epoch:
         raise RequestRefused(ErrorCode.stale_member_epoch)
+    if epoch == member.epoch:
+        return
+    for topic_id, part in parts:
+        assigned_in = member.assigned_in.get((topic_id, part.partition_index))
+        is_stale = assigned_in is None or epoch < assigned_in
+        if is_stale and not _is_too_long(state, part):
+            raise RequestRefused(ErrorCode.stale_member_epoch)
 
 
 def validate_classic(

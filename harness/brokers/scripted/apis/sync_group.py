@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from kio.schema.errors import ErrorCode
 
 from harness.brokers.scripted.answer import Answer, Request
@@ -10,12 +12,17 @@ from harness.brokers.scripted.refusals import RequestRefused
 from harness.brokers.scripted.replies import Reply
 from harness.brokers.scripted.state import ClusterState
 
+#: From this version on, a member has to name the protocol of its generation (KIP-559).
+_PROTOCOL_FROM_VERSION: Final = 5
+
 
 def handle(state: ClusterState, request: Request) -> Answer:
     """Handle the request. The response of a follower waits for the leader."""
-    reply = Reply(state, request)
+    reply, body = Reply(state, request), request.body
     try:
-        state.groups.admit(request, request.body.group_id)
+        if request.version >= _PROTOCOL_FROM_VERSION and None in (body.protocol_type, body.protocol_name):
+            raise RequestRefused(ErrorCode.inconsistent_group_protocol)
+        state.groups.admit(request, body.group_id)
         _sync(state, request, reply)
     except RequestRefused as refused:
         reply.send(error_code=refused.code, protocol_type=None, protocol_name=None, assignment=b"")

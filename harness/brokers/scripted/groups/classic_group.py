@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from kio.schema.errors import ErrorCode
 
 from harness.brokers.scripted.agenda import Timer
+from harness.brokers.scripted.apis.coordinators import bucket
 from harness.brokers.scripted.refusals import RequestRefused
 from harness.brokers.scripted.replies import Reply
 
@@ -152,7 +153,7 @@ class ClassicGroup:
         old_id = self.static_members[instance_id]
         member = self.members.pop(old_id)
         cancel(member.heartbeat)
-        answer_join(member, ErrorCode.fenced_instance_id, member_id=old_id, protocol_name=None)
+        answer_join(member, ErrorCode.fenced_instance_id, member_id=old_id)
         answer_sync(member, ErrorCode.fenced_instance_id)
         member.member_id, member.is_new = new_member_id, False
         self.members[new_member_id] = member
@@ -193,7 +194,9 @@ class ClassicGroup:
         names = list(names)
         if self.is_in(ClassicState.EMPTY):
             return bool(protocol_type) and bool(names)
-        return self.protocol_type == protocol_type and not self._candidates().isdisjoint(names)
+        if self.protocol_type != protocol_type or not names:
+            return False
+        return not self.members or not self._candidates().isdisjoint(names)
 
     def _candidates(self) -> set[str]:
         """Return the protocols that all members support."""
@@ -201,13 +204,17 @@ class ClassicGroup:
         return {name for name, count in counts.items() if count == len(self.members)}
 
     def select_protocol(self) -> str:
-        """Return the protocol with the most votes: each member votes for its first one that all support."""
+        """Return the protocol with the most votes: each member votes for its first one that all support.
+
+        Of several with as many votes, it is the one that comes first in Kafka's hash map.
+        """
         candidates = self._candidates()
         votes = Counter(
             next(name for name, _ in member.protocols if name in candidates)
             for member in self.members.values()
         )
-        return votes.most_common(1)[0][0]
+        most = max(votes.values())
+        return min((name for name in votes if votes[name] == most), key=bucket)
 
     def elect_joined_leader(self) -> bool:
         """Let a member lead that has joined. Return whether there is one."""
@@ -280,12 +287,10 @@ def cancel(timer: Timer | None) -> None:
         timer.cancel()
 
 
-def answer_join(
-    member: ClassicMember, code: ErrorCode, *, member_id: str, protocol_name: str | None = ""
-) -> None:
+def answer_join(member: ClassicMember, code: ErrorCode, *, member_id: str) -> None:
     """Answer the JoinGroup of a member that waits with an error."""
     if member.join is not None:
-        member.join.send(**refused_join(code, member_id, protocol_name))
+        member.join.send(**refused_join(code, member_id))
         member.join = None
 
 
@@ -296,12 +301,12 @@ def answer_sync(member: ClassicMember, code: ErrorCode) -> None:
         member.sync = None
 
 
-def refused_join(code: ErrorCode, member_id: str, protocol_name: str | None = "") -> dict[str, object]:
+def refused_join(code: ErrorCode, member_id: str) -> dict[str, object]:
     """Return the content of a JoinGroup response with an error."""
     return {
         "error_code": code,
         "member_id": member_id,
-        "protocol_name": protocol_name,
+        "protocol_name": None,
         "protocol_type": None,
         "leader": "",
         "members": (),

@@ -50,13 +50,15 @@ def join(rebalancing: Rebalancing, group: ClassicGroup, asked: Joining, max_size
         reply.send(**refused_join(ErrorCode.inconsistent_group_protocol, asked.member_id))
     elif not asked.member_id:
         _join_new(rebalancing, group, asked, reply)
-    elif asked.member_id in group.pending_joins and asked.instance_id is None:
+    elif asked.member_id in group.pending_joins:
+        if asked.instance_id is not None:
+            raise RequestRefused(ErrorCode.unknown_server_error)  # Kafka does not expect it, and fails
         rebalancing.add(group, _member(asked, asked.member_id, reply))
     else:
         try:
             member = group.validate_member(asked.member_id, asked.instance_id)
         except RequestRefused as refused:
-            reply.send(**refused_join(refused.code, asked.member_id, None))
+            reply.send(**refused_join(refused.code, asked.member_id))
         else:
             _rejoin(rebalancing, group, asked, member, reply)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -42,7 +42,10 @@ class GroupState(StrEnum):
 
 @dataclass(slots=True)
 class ConsumerMember:
-    """A member. ``assigned`` is what it may read, ``revoking`` what it has not given up yet."""
+    """A member. ``assigned`` is what it may read, ``revoking`` what it has not given up yet.
+
+    ``assigned_in`` is the epoch in which it was assigned each of them.
+    """
 
     member_id: str
     instance_id: str | None = None
@@ -57,12 +60,19 @@ class ConsumerMember:
     state: MemberState = MemberState.STABLE
     assigned: Assignment = _NOTHING
     revoking: Assignment = _NOTHING
+    assigned_in: dict[Partition, int] = field(default_factory=dict)
     session: Timer | None = None
     rebalance: Timer | None = None
 
     def is_reconciled(self, target_epoch: int) -> bool:
         """Return whether the member has its target."""
         return self.state is MemberState.STABLE and self.epoch == target_epoch
+
+    def hold(self, assigned: Assignment, revoking: Assignment, epoch: int) -> None:
+        """Set what the member may read and has to give up. New partitions are assigned in ``epoch``."""
+        self.assigned, self.revoking = assigned, revoking
+        known = self.assigned_in
+        self.assigned_in = {each: known.get(each, epoch) for each in assigned | revoking}
 
     def advance(self, epoch: int) -> None:
         """Give the member an epoch, and remember the one before: its client may not know the new one yet."""
@@ -71,11 +81,14 @@ class ConsumerMember:
 
 @dataclass(slots=True)
 class ConsumerGroup:
-    """One group. ``topics`` is what the target was made for: the subscribed topics' ids and partitions."""
+    """One group. ``topics`` is what the target was made for: the subscribed topics' ids and partitions.
+
+    The epochs begin at 1, so that the first member has epoch 2.
+    """
 
     group_id: str
-    epoch: int = 0
-    target_epoch: int = 0
+    epoch: int = 1
+    target_epoch: int = 1
     members: dict[str, ConsumerMember] = field(default_factory=dict)
     targets: dict[str, Assignment] = field(default_factory=dict)
     topics: dict[str, tuple[UUID, int]] = field(default_factory=dict)
@@ -112,14 +125,17 @@ class ConsumerGroup:
 
     def refresh(self, existing: Mapping[str, tuple[UUID, int]], *, is_changed: bool) -> None:
         """Begin a group epoch if a subscription or a subscribed topic has changed, and make a new target for it."""
-        names = {name for member in self.members.values() for name in self.subscribed(member, existing)}
-        topics = {name: existing[name] for name in names}
+        topics = self._topics(existing)
         if is_changed or topics != self.topics:
             self.epoch += 1
             self.topics = topics
         if self.epoch > self.target_epoch:
             self._assign(existing)
             self.target_epoch = self.epoch
+
+    def _topics(self, existing: Mapping[str, tuple[UUID, int]]) -> dict[str, tuple[UUID, int]]:
+        names = {name for member in self.members.values() for name in self.subscribed(member, existing)}
+        return {name: existing[name] for name in names}
 
     def _assign(self, existing: Mapping[str, tuple[UUID, int]]) -> None:
         subscribers = {
@@ -137,29 +153,54 @@ class ConsumerGroup:
         """Return whether a member has a partition, or has not given it up yet."""
         return any(partition in each.assigned or partition in each.revoking for each in self.members.values())
 
-    def reconcile(self, member: ConsumerMember, owned: Assignment | None) -> None:
-        """Bring a member nearer to its target. ``owned`` is what it says that it owns now, or None."""
-        if member.is_reconciled(self.target_epoch):
+    def reconcile(
+        self,
+        member: ConsumerMember,
+        owned: Assignment | None,
+        subscribed: Collection[UUID],
+        *,
+        is_changed: bool,
+    ) -> None:
+        """Bring a member nearer to its target (``CurrentAssignmentBuilder``).
+
+        ``owned`` is what it says that it owns now, or None. ``subscribed`` are the ids of its topics, and
+        ``is_changed`` is whether this heartbeat has changed them.
+        """
+        is_there = member.is_reconciled(self.target_epoch)
+        if is_there or (member.state is MemberState.UNREVOKED and _owns(owned, member.revoking)):
+            if is_changed:
+                self._give_up_unsubscribed(member, owned, subscribed)
             return
-        epoch = member.epoch
-        if member.state is MemberState.UNREVOKED:
-            if owned is None or owned & member.revoking:
-                return
-            epoch += 1
-        target = self.targets.get(member.member_id, _NOTHING)
-        kept = member.assigned & target
-        revoking = member.assigned - target
-        if revoking and (owned is None or owned & revoking):
-            member.state, member.assigned, member.revoking = MemberState.UNREVOKED, kept, revoking
-            member.advance(epoch)
+        target = frozenset(
+            each for each in self.targets.get(member.member_id, _NOTHING) if each[0] in subscribed
+        )
+        kept, revoking = member.assigned & target, member.assigned - target
+        if revoking and _owns(owned, revoking):
+            member.state = MemberState.UNREVOKED
+            member.hold(kept, revoking, self.target_epoch)
+            member.advance(member.epoch)
             return
-        member.revoking = _NOTHING
-        member.assigned = kept
+        member.revoking, member.assigned = _NOTHING, kept
         wanted = target - kept
         free = frozenset(each for each in wanted if not self._is_held(each))
-        member.assigned = kept | free
         member.state = MemberState.STABLE if free == wanted else MemberState.UNRELEASED
+        member.hold(kept | free, _NOTHING, self.target_epoch)
         member.advance(self.target_epoch)
+
+    def _give_up_unsubscribed(
+        self, member: ConsumerMember, owned: Assignment | None, subscribed: Collection[UUID]
+    ) -> None:
+        """Take the partitions of topics from a member that it no longer subscribes to."""
+        lost = frozenset(each for each in member.assigned if each[0] not in subscribed)
+        if not lost:
+            return
+        revoking = member.revoking | lost
+        if _owns(owned, revoking):
+            member.state = MemberState.UNREVOKED
+        else:
+            revoking = member.revoking
+        member.hold(member.assigned - lost, revoking, self.target_epoch)
+        member.advance(member.epoch)
 
     def replace(self, old: ConsumerMember, member_id: str) -> ConsumerMember:
         """Let a static member continue under another member id."""
@@ -173,7 +214,7 @@ class ConsumerGroup:
         self.members[member_id] = old
         return old
 
-    def remove(self, member: ConsumerMember, now_ms: int) -> None:
+    def remove(self, member: ConsumerMember, existing: Mapping[str, tuple[UUID, int]], now_ms: int) -> None:
         """Remove a member. The next heartbeat of another one makes a new target."""
         for timer in (member.session, member.rebalance):
             if timer is not None:
@@ -181,5 +222,11 @@ class ConsumerGroup:
         del self.members[member.member_id]
         self.targets.pop(member.member_id, None)
         self.epoch += 1
+        self.topics = self._topics(existing)
         if not self.members:
             self.empty_since_ms = now_ms
+
+
+def _owns(owned: Assignment | None, partitions: Assignment) -> bool:
+    """Return whether a member may still have some of the partitions. One that does not say what it owns may."""
+    return owned is None or bool(owned & partitions)

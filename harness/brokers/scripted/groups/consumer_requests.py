@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -67,13 +68,15 @@ def check(beat: Beat) -> None:
     invalid = RequestRefused(ErrorCode.invalid_request)
     if "" in (beat.instance_id, beat.rack):
         raise invalid
-    needs_id = beat.epoch != 0 or beat.version >= _ID_FROM_CLIENT_VERSION
+    needs_id = beat.epoch > 0 or beat.epoch == LEAVES or beat.version >= _ID_FROM_CLIENT_VERSION
     if (needs_id and not beat.member_id) or beat.epoch < LEAVES_FOR_NOW:
         raise invalid
     if beat.epoch == LEAVES_FOR_NOW and beat.instance_id is None:
         raise invalid
     if beat.epoch == 0 and (
-        beat.rebalance_timeout_ms == -1 or beat.owned != frozenset() or not (beat.topics or beat.regex)
+        beat.rebalance_timeout_ms == -1
+        or beat.owned != frozenset()
+        or (beat.topics is None and beat.regex is None)
     ):
         raise invalid
     if beat.assignor is not None and beat.assignor not in ASSIGNORS:
@@ -97,8 +100,10 @@ class ConsumerGroups:
         member = self._member(group, beat)
         before = member.assigned
         is_changed = _subscribe(member, beat)
-        group.refresh(self._topics(), is_changed=is_changed)
-        group.reconcile(member, beat.owned)
+        existing = self._topics()
+        group.refresh(existing, is_changed=is_changed)
+        subscribed = {existing[name][0] for name in group.subscribed(member, existing)}
+        group.reconcile(member, beat.owned, subscribed, is_changed=is_changed)
         self.expect(group, member)
         is_news = beat.is_full or member.assigned != before
         return Told(member.member_id, member.epoch, member.assigned if is_news else None)
@@ -114,7 +119,7 @@ class ConsumerGroups:
         is_full = len(group.members) >= self._state.settings.consumer_group_max_size
         if is_full and beat.member_id not in group.members:
             raise RequestRefused(ErrorCode.group_max_size_reached)
-        member_id = beat.member_id or str(self._state.new_uuid())
+        member_id = beat.member_id or _as_text(self._state.new_uuid())
         if beat.instance_id is not None:
             static = group.static_member(beat.instance_id)
             if beat.epoch == 0 and static is not None:
@@ -130,8 +135,7 @@ class ConsumerGroups:
             return group.members[member_id]
         if beat.epoch != 0:
             raise RequestRefused(ErrorCode.unknown_member_id)
-        member = group.members[member_id] = ConsumerMember(member_id)
-        return member
+        return group.members.setdefault(member_id, ConsumerMember(member_id))
 
     def expect(self, group: ConsumerGroup, member: ConsumerMember) -> None:
         """Fence the member if it is silent for a session, or does not give up partitions in time."""
@@ -150,7 +154,7 @@ class ConsumerGroups:
 
         def fence(_: int) -> None:
             if group.members.get(member.member_id) is member:
-                group.remove(member, self._state.now_ms)
+                group.remove(member, self._topics(), self._state.now_ms)
 
         return agenda.at(agenda.now_ns + delay_ms * NS_PER_MS, fence, self._node_id)
 
@@ -163,10 +167,38 @@ class ConsumerGroups:
         else:
             member = _static(group, beat.instance_id, beat.member_id)
         if beat.epoch == LEAVES:
-            group.remove(member, self._state.now_ms)
+            group.remove(member, self._topics(), self._state.now_ms)
         else:
-            member.epoch, member.revoking = LEAVES_FOR_NOW, frozenset()
+            member.epoch = LEAVES_FOR_NOW
+            member.assigned_in.clear()
+            member.hold(member.assigned, frozenset(), 0)
         return Told(beat.member_id, beat.epoch)
+
+    def leave_classically(
+        self, group: ConsumerGroup, leaving: Iterable[tuple[str, str | None]]
+    ) -> list[ErrorCode]:
+        """Remove members (member id, instance id) that ask by LeaveGroup, and return the error of each."""
+        codes, epoch = [], group.epoch + 1
+        for member_id, instance_id in leaving:
+            try:
+                member = group.members.get(member_id) if instance_id is None else None
+                if instance_id is not None:
+                    owner = group.static_member(instance_id)
+                    known_id = owner.member_id if owner is not None and not member_id else member_id
+                    member = _static(group, instance_id, known_id)
+                if member is None:
+                    raise RequestRefused(ErrorCode.unknown_member_id)
+                group.remove(member, self._topics(), self._state.now_ms)
+                group.epoch = epoch
+                codes.append(ErrorCode.none)
+            except RequestRefused as refused:
+                codes.append(refused.code)
+        return codes
+
+
+def _as_text(member_id: UUID) -> str:
+    """Return an id as Kafka writes it (``Uuid#toString``)."""
+    return base64.urlsafe_b64encode(member_id.bytes).decode().rstrip("=")
 
 
 def _static(group: ConsumerGroup, instance_id: str, member_id: str) -> ConsumerMember:
@@ -179,7 +211,9 @@ def _static(group: ConsumerGroup, instance_id: str, member_id: str) -> ConsumerM
 
 
 def _check_epoch(member: ConsumerMember, beat: Beat) -> None:
-    """Accept the member's epoch, and the one before if its client may have missed the response (CSM-NGP-06)."""
+    """Accept the member's epoch, 0, and the one before if its client may have missed the response (CSM-NGP-06)."""
+    if beat.epoch == 0:
+        return
     is_repeated = (
         beat.epoch == member.previous_epoch and beat.owned is not None and beat.owned <= member.assigned
     )

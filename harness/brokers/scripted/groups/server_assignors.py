@@ -40,18 +40,24 @@ def _alike(members: Mapping[str, Subscriber], topics: Mapping[UUID, int]) -> dic
     held = {partition for member in members.values() for partition in member.target}
     free = [partition for partition in everything if partition not in held]
     least, extra = divmod(len(everything), len(members))
-    kept: dict[str, list[Partition]] = {}
-    quotas: dict[str, int] = {}
+    own: dict[str, list[Partition]] = {}
+    missing: dict[str, int] = {}
     for at, member_id in enumerate(sorted(members)):
-        quota = quotas[member_id] = least + (at < extra)
+        has_extra = extra > 0
+        quota = least + has_extra
         usable = sorted(each for each in members[member_id].target if each in set(everything))
-        kept[member_id] = usable[:quota]
+        own[member_id] = usable[:quota]
         free += usable[quota:]
-    for member_id, own in kept.items():
-        missing = quotas[member_id] - len(own)
-        own += free[:missing]
-        del free[:missing]
-    return {member_id: frozenset(own) for member_id, own in kept.items()}
+        missing[member_id] = quota - len(own[member_id])
+        if missing[member_id] and has_extra and len(members) - at > extra:
+            # A later member may have one partition more already.
+            missing[member_id] -= 1
+            has_extra = False
+        extra -= has_extra
+    for member_id, count in missing.items():
+        own[member_id] += free[:count]
+        del free[:count]
+    return {member_id: frozenset(each) for member_id, each in own.items()}
 
 
 def _unlike(members: Mapping[str, Subscriber], topics: Mapping[UUID, int]) -> dict[str, Assignment]:

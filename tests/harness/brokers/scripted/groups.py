@@ -39,6 +39,7 @@ class Member:
     def __init__(self, it: Any, instance: str | None = None, *, node_id: int = 1, version: int = 9) -> None:
         self.it, self.instance, self.node_id, self.version = it, instance, node_id, version
         self.member_id, self.generation = "", -1
+        self.protocol: str | None = None
 
     def ask(self, api: Api, version: int, **values: Any) -> Call:
         given = {"group_id": "g", "member_id": self.member_id, "group_instance_id": self.instance}
@@ -71,6 +72,7 @@ class Member:
     def took(self, call: Call) -> Any:
         """Remember the member id and the generation of a response."""
         self.member_id, self.generation = call.body.member_id, call.body.generation_id
+        self.protocol = call.body.protocol_name
         return call.body
 
     def sync(self, assignments: dict[str, bytes] | None = None, **values: Any) -> Call:
@@ -80,7 +82,7 @@ class Member:
             "generation_id": self.generation,
             "assignments": made,
             "protocol_type": "consumer",
-            "protocol_name": None,
+            "protocol_name": self.protocol or "range",
         }
         return self.ask(Api.SYNC_GROUP, 5, **(given | values))
 

@@ -181,6 +181,64 @@ def test_the_protocol_with_the_most_votes_is_chosen(client):
     assert Member(it).enter("a").body.error_code == 23
 
 
+def test_of_two_protocols_with_as_many_votes_the_hash_map_decides(client):
+    it = client()
+    it.cluster.settings.group_initial_rebalance_delay_ms = 1
+    members = [Member(it), Member(it)]
+    calls = [
+        members[0].enter("roundrobin", "range"),
+        members[1].enter("range", "roundrobin"),
+    ]
+    it.cluster.wake(9 * MS)
+    assert [call.body.protocol_name for call in calls] == ["range", "range"]
+
+
+def test_a_group_without_members_supports_every_protocol(client):
+    it = client()
+    [first] = stable(it, 1)
+    second = Member(it)
+    second.member_id = second.join().body.member_id
+    first.join("range", "other")
+    first.leave()
+    assert it.cluster.group("g").state is ClassicState.PREPARING
+    joins = second.join("sticky")
+    assert (joins.body.error_code, joins.body.protocol_name) == (0, "sticky")
+
+
+@pytest.mark.parametrize("lacks", ["protocol_type", "protocol_name"])
+def test_from_version_5_on_a_sync_names_its_protocol(client, lacks):
+    it = client()
+    [member] = stable(it, 1)
+    assert member.sync(**{lacks: None}).body.error_code == 23
+    assert member.sync().body.error_code == 0
+
+
+def test_a_refused_join_has_no_protocol(client):
+    assert Member(client()).join().body.protocol_name is None
+
+
+def test_kafka_fails_on_a_pending_member_that_turns_out_to_be_static(client):
+    it = client()
+    member = Member(it)
+    member.member_id = member.join().body.member_id
+    body = member.join(group_instance_id="i").body
+    assert (body.error_code, body.member_id) == (-1, "")
+
+
+def test_a_rebalancing_group_still_has_its_assignments(client):
+    it = client()
+    [member] = stable(it, 1)
+    Member(it).enter()
+    kind = message_class(Api.DESCRIBE_GROUPS, 5, "request")
+    [group] = it.send(1, kind(groups=("g",), include_authorized_operations=False)).body.groups
+    described = next(each for each in group.members if each.member_id == member.member_id)
+    assert (group.group_state, described.member_assignment) == (
+        "PreparingRebalance",
+        member.member_id.encode(),
+    )
+    assert described.member_metadata == b""
+
+
 def test_a_full_group_takes_nobody_in(client):
     it = client()
     it.cluster.settings.group_max_size = 1

@@ -65,6 +65,10 @@ class Consumer(Member):
     def leave(self, epoch: int = -1) -> Any:
         return self.beat(member_epoch=epoch)
 
+    def leave_classic(self) -> int:
+        """Leave by the request of classic groups, and return the member's error."""
+        return int(super().leave().members[0].error_code)
+
     @property
     def indexes(self) -> list[int]:
         return sorted(index for _, index in self.owned)
@@ -74,7 +78,7 @@ def test_a_member_joins_and_gets_everything(client):
     it = client()
     member = Consumer(it, "a")
     body = member.enter()
-    assert (body.error_code, body.member_epoch, body.member_id) == (0, 1, "a")
+    assert (body.error_code, body.member_epoch, body.member_id) == (0, 2, "a")
     assert body.heartbeat_interval == timedelta(seconds=5)
     assert member.indexes == [0, 1, 2]
     assert member.beat(says=False).assignment is None
@@ -85,11 +89,11 @@ def test_partitions_move_only_after_they_were_given_up(client):
     first, second = Consumer(it, "a"), Consumer(it, "b")
     first.enter()
     second.enter()
-    assert (second.epoch, second.indexes) == (2, [])
+    assert (second.epoch, second.indexes) == (3, [])
     body = first.beat(says=False)
-    assert (body.member_epoch, first.indexes) == (1, [0, 1])
+    assert (body.member_epoch, first.indexes) == (2, [0, 1])
     assert second.beat().assignment is None
-    assert first.beat().member_epoch == 2
+    assert first.beat().member_epoch == 3
     second.beat()
     assert second.indexes == [2]
     assert it.cluster.consumer_group("g").state == "Stable"
@@ -103,9 +107,9 @@ def test_a_lost_response_is_no_reason_to_fence(client):
     second.enter()
     first.beat()
     first.beat()
-    assert first.epoch == 2
-    assert first.beat(member_epoch=1).error_code == 0
-    assert first.beat(member_epoch=1, says=False).error_code == FENCED_EPOCH
+    assert first.epoch == 3
+    assert first.beat(member_epoch=2).error_code == 0
+    assert first.beat(member_epoch=2, says=False).error_code == FENCED_EPOCH
     assert first.beat(member_epoch=7).error_code == FENCED_EPOCH
     assert Consumer(it, "x").beat(member_epoch=1).error_code == 25
 
@@ -140,7 +144,7 @@ def test_static_members_keep_their_place(client):
     assert new.enter().error_code == UNRELEASED
     old.leave(-2)
     assert new.enter().error_code == 0
-    assert (new.epoch, new.indexes) == (1, [0, 1, 2])
+    assert (new.epoch, new.indexes) == (2, [0, 1, 2])
     assert old.beat(member_epoch=1).error_code == 82
     assert new.leave().member_epoch == -1
     assert not it.cluster.consumer_group("g").members
@@ -153,7 +157,7 @@ def test_a_regular_expression_follows_the_topics(client):
     assert len(member.owned) == 3
     it.cluster.create_topic("users", 2)
     member.beat()
-    assert (member.epoch, len(member.owned)) == (2, 5)
+    assert (member.epoch, len(member.owned)) == (3, 5)
     assert member.beat(subscribed_topic_regex="(").error_code == 128
 
 
@@ -164,7 +168,7 @@ def test_a_regular_expression_follows_the_topics(client):
         ({"instance_id": ""}, 42),
         ({"member_id": ""}, 42),
         ({"member_epoch": -3}, 42),
-        ({"subscribed_topic_names": ()}, 42),
+        ({"subscribed_topic_names": None}, 42),
         ({"says": False}, 42),
         ({"rebalance_timeout": timedelta(milliseconds=-1)}, 42),
         ({"server_assignor": "none"}, UNSUPPORTED_ASSIGNOR),
@@ -186,6 +190,102 @@ def test_commits_need_the_current_epoch(client):
     assert Member(it).fetch().committed_offset == 4
 
 
+def test_an_older_epoch_commits_what_was_assigned_in_it(client):
+    it = client()
+    first, second = Consumer(it, "a"), Consumer(it, "b")
+    first.enter()
+    second.enter()
+    first.beat()
+    first.beat()
+    first.generation = 2
+    assert (first.epoch, first.commit(1, partition=0)) == (3, 0)
+    second.beat()
+    second.generation = 2
+    assert second.commit(1, partition=2) == STALE_EPOCH
+    assert first.commit(1, partition=2) == STALE_EPOCH
+
+
+def test_an_empty_group_takes_commits_without_a_generation(client):
+    it = client()
+    member = Consumer(it, "a")
+    member.enter()
+    member.leave()
+    member.generation = 2
+    assert member.commit(1) == 25
+    assert Member(it).commit(1) == 0
+    assert it.cluster.consumer_group("g") is not None
+
+
+def test_a_member_joins_again_with_epoch_0_and_keeps_its_place(client):
+    it = client()
+    member = Consumer(it, "a")
+    member.enter()
+    member.enter()
+    assert (member.epoch, member.indexes) == (2, [0, 1, 2])
+    assert member.enter(subscribed_topic_names=()).error_code == 0
+    assert (member.epoch, member.indexes) == (3, [])
+    member.instance = "i"
+    member.enter(subscribed_topic_names=())
+    assert (member.epoch, len(it.cluster.consumer_group("g").members)) == (3, 1)
+
+
+def test_a_member_that_leaves_changes_the_group_epoch_once(client):
+    it = client()
+    first, second = Consumer(it, "a"), Consumer(it, "b")
+    it.cluster.create_topic("u", 1)
+    first.enter()
+    second.enter("u")
+    second.leave()
+    assert first.beat().member_epoch == 4
+    assert it.cluster.consumer_group("g").epoch == 4
+
+
+def test_topics_that_are_not_subscribed_any_more_are_given_up_at_once(client):
+    it = client()
+    it.cluster.create_topic("u", 1)
+    member = Consumer(it, "a")
+    member.enter("t", "u")
+    member.beat(subscribed_topic_names=("u",), says=False)
+    assert (member.epoch, member.indexes) == (2, [0])
+    assert member.beat().member_epoch == 3
+
+
+def test_a_described_assignment_has_what_is_not_given_up_yet(client):
+    it = client()
+    first, second = Consumer(it, "a"), Consumer(it, "b")
+    first.enter()
+    second.enter()
+    first.beat(says=False)
+    kind = message_class(Api.CONSUMER_GROUP_DESCRIBE, 1, "request")
+    [group] = it.send(1, build(kind, group_ids=("g",), include_authorized_operations=False)).body.groups
+    assert group.members[0].assignment.topic_partitions[0].partitions == (0, 1, 2)
+    assert group.members[0].subscribed_topic_regex == ""
+
+
+def test_members_may_leave_by_leave_group(client):
+    it = client()
+    member, static = Consumer(it, "a"), Consumer(it, "b", "i")
+    member.enter()
+    static.enter()
+    assert [each.leave_classic() for each in (member, static)] == [0, 0]
+    assert not it.cluster.consumer_group("g").members
+    assert member.leave_classic() == 25
+
+
+def test_a_uniform_assignor_leaves_the_extra_partition_where_it_is(client):
+    it = client(partitions=2)
+    late = Consumer(it, "b")
+    late.enter()
+    it.cluster.add_partitions("t", 3)
+    late.beat()
+    early = Consumer(it, "a")
+    early.enter()
+    late.beat()
+    late.beat()
+    early.beat()
+    assert (early.indexes, late.indexes) == ([2], [0, 1])
+
+
 def test_another_coordinator_knows_the_members(client):
     it = client(nodes=3)
     node = it.cluster.coordinator("g")
@@ -194,7 +294,7 @@ def test_another_coordinator_knows_the_members(client):
     it.cluster.kill(node, 0)
     member.node_id = it.cluster.coordinator("g")
     assert member.beat().error_code == 0
-    assert member.epoch == 1
+    assert member.epoch == 2
     it.cluster.inject_error(Api.CONSUMER_GROUP_HEARTBEAT, 16, 1, skip=1)
     assert [member.beat().error_code for _ in range(3)] == [0, 16, 0]
 
@@ -209,7 +309,7 @@ def test_groups_are_listed_and_described(client):
     kind = message_class(Api.CONSUMER_GROUP_DESCRIBE, 1, "request")
     asked = build(kind, group_ids=("g", "h"), include_authorized_operations=False)
     known, unknown = it.send(1, asked).body.groups
-    assert (known.assignor_name, known.group_epoch, unknown.error_code) == ("range", 1, 69)
+    assert (known.assignor_name, known.group_epoch, unknown.error_code) == ("range", 2, 69)
     assert known.members[0].assignment.topic_partitions[0].partitions == (0, 1, 2)
 
 

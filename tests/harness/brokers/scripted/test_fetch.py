@@ -163,6 +163,75 @@ def test_the_last_stable_offset_is_that_of_the_first_open_transaction(client, ba
     assert [(each.producer_id, each.first_offset) for each in log.transactions.between(0, offset)] == aborted
 
 
+def test_a_transaction_before_the_logs_start_ends_at_the_batch_there(client, batch, reader):
+    it = client()
+    open_one = batch(2, (7, 0, 0), transactional=True)
+    it.cluster.fill("t", 0, [open_one, batch(3), batch(1)], 0)
+    it.cluster.trim("t", 0, 3)
+    assert reader(it).part([(0, 3)]).last_stable_offset == 2
+    it.cluster.trim("t", 0)
+    assert reader(it).part([(0, 6)]).last_stable_offset == 6
+
+
+def test_aborted_transactions_are_listed_up_to_the_next_entry_of_the_index(client, batch, reader):
+    it = client()
+    it.cluster.fill("t", 0, [batch(1, value=b"x" * 5_000), batch(1), batch(1)], 0)
+    aborted = [batch(1, (7, 0, 0), transactional=True), end_transaction_marker("ABORT", 7, 0, NOW_MS)]
+    it.cluster.fill("t", 0, aborted, 0)
+    first = reader(it).part(isolation=1, of={0: {"partition_max_bytes": 1}})
+    assert first.aborted_transactions == ()
+    assert len(reader(it).part([(0, 1)], isolation=1).aborted_transactions) == 1
+
+
+def test_a_first_batch_that_does_not_fit_hides_the_aborted_transactions(client, batch, reader):
+    it = client()
+    for partition in (0, 1):
+        it.produce(batch(), partition)
+    parts = reader(it).send([(0, 0), (1, 0)], isolation=1, of={1: {"partition_max_bytes": 1}})
+    first, second = parts.body.responses[0].partitions
+    assert (first.aborted_transactions, second.records, second.aborted_transactions) == ((), b"", None)
+
+
+def test_what_does_not_exist_has_no_aborted_transactions(client, reader):
+    its = reader(client(), 12)
+    assert its.part([(9, 0)]).aborted_transactions == ()
+    assert its.part([(0, 5)]).aborted_transactions is None
+
+
+def test_a_waiting_request_counts_what_was_appended_and_deleted(client, batch, reader):
+    it = client()
+    it.produce(batch())
+    size_bytes = len(it.cluster.log_batches("t", 0)[0])
+    waits = reader(it).send([(0, 1)], max_wait_ms=1_000, min_bytes=2 * size_bytes).answer.waiting
+    it.produce(batch())
+    it.cluster.trim("t", 0)
+    assert waits.answer is None
+    it.produce(batch())
+    assert waits.answer is not None
+
+
+def test_a_session_that_ends_up_empty_is_a_request_without_one(client, batch, reader):
+    it = client()
+    it.produce(batch())
+    its = reader(it)
+    its.session = (0, 0)
+    its.session = (its.send([(0, 0)]).body.session_id, 1)
+    body = its.send([(1, 0)], forget=(0, 1)).body
+    assert (body.session_id, body.responses[0].partitions[0].partition_index) == (0, 1)
+
+
+def test_a_session_that_goes_on_in_an_older_version_tells_no_divergence(client, batch, reader):
+    it = client()
+    it.produce(batch())
+    its = reader(it, 12)
+    its.session = (0, 0)
+    its.session = (its.send([(0, 0)], of={0: {"last_fetched_epoch": 0}}).body.session_id, 1)
+    it.cluster.begin_epoch("t", 0)
+    older = reader(it, 11)
+    older.session = its.session
+    assert older.send([]).body.error_code == 0
+
+
 def test_compacted_records_leave_gaps(client, batch, reader):
     it = client()
     it.cluster.fill("t", 0, [batch(3), batch(2)], 0)

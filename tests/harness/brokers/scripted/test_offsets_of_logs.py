@@ -69,6 +69,22 @@ def test_every_version_finds_both_ends(client, batch, offsets, version):
     )
 
 
+def test_deleted_records_may_have_the_greatest_timestamp(client, batch, offsets):
+    it = client()
+    it.produce(batch(1, timestamp_ms=NOW_MS))
+    it.produce(batch(1, timestamp_ms=NOW_MS - 1000))
+    it.cluster.trim("t", 0, 1)
+    assert offsets(it, MAX_TIMESTAMP).offset == 0
+    assert offsets(it, NOW_MS - 1000).offset == 1
+
+
+def test_records_without_a_timestamp_have_a_greatest_one(client, batch, offsets):
+    it = client()
+    assert offsets(it, MAX_TIMESTAMP).offset == -1
+    it.produce(batch(1, timestamp_ms=-1))
+    assert (offsets(it, MAX_TIMESTAMP).offset, offsets(it, MAX_TIMESTAMP).timestamp) == (0, -1)
+
+
 def test_the_latest_offset_depends_on_the_isolation(client, batch, offsets):
     it = client()
     it.cluster.fill("t", 0, [batch(2), batch(1, (7, 0, 0), transactional=True)], 0)
