@@ -1,8 +1,8 @@
 """Decode records from bytes: the hot loops of the package.
 
 The general loop reads any record, and knows what is wrong with an invalid one. Most integers of a record take one or
-two bytes. The loop is generated, so that each of the five integers handles this case inline, without a function call. All
-other cases go through functions. Records that resemble the one before them are left to a faster loop
+two bytes. The loop is generated, so that each of the five integers handles this case inline, without a function call.
+All other cases go through functions. Records that resemble the one before them are left to a faster loop
 (plain_records.py).
 
 What the loop makes of a record is up to its caller: :class:`Record` here, a consumer's own type in

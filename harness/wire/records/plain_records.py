@@ -120,7 +120,7 @@ def plain_loops(write_made: Callable[[Source], str], *constants: str) -> tuple[L
     *layout)``, where a record without headers ends before ``at``, which is not 0. They append at most ``count`` values
     to the list ``into``, and return the position after the last record and the number of values.
     """
-    return tuple(_loop(write_made, constants, has_keys=has_keys) for has_keys in (False, True))  # type: ignore[return-value]
+    return _loop(write_made, constants, has_keys=False), _loop(write_made, constants, has_keys=True)
 
 
 def _loop(write_made: Callable[[Source], str], constants: tuple[str, ...], *, has_keys: bool) -> Any:
