@@ -1,6 +1,6 @@
 """Throughput of the reference producer compared with other clients, on one broker in one run.
 
-    .venv/bin/python benchmarks/produce.py [--records 200000] [--rounds 3] [--json]
+    .venv/bin/python -m benchmarks.produce [--records 200000] [--rounds 3] [--json]
 
 The settings are acks=all, idempotence, linger 5 ms and batches of 64 KiB, with records of 100 bytes and 1 KiB, without
 compression and with lz4. Every client runs in a separate process and environment. The rounds are interleaved, so that
@@ -13,73 +13,36 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
-import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from benchmarks.side_by_side import (
+    BROKER,
+    CLIENTS,
+    CODECS,
+    PARTITIONS,
+    REFERENCE,
+    SIZES_BYTES,
+    Client,
+    Figures,
+    run_one,
+)
 from harness.brokers.local import LOCAL, LocalCluster
 from harness.model.errors import KafkaTrialError
-from harness.provision.python_env import python_env
-from harness.system import processes
 
-PROGRAMS = Path(__file__).parent / "producers"
-BROKER = "4.3.1x1"
-PARTITIONS = 4
 LINGER_MS = 5
 BATCH_BYTES = 65_536
 BUFFER_BYTES = 33_554_432
-SIZES_BYTES = (100, 1_024)
-CODECS = ("none", "lz4")
-TIMEOUT_S = 300.0
-ReadFigures = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Client:
-    """A program and the packages of its environment. The reference client uses the current environment."""
-
-    name: str
-    program: str
-    requirements: tuple[str, ...] = ()
-
-    def argv(self) -> tuple[str, ...]:
-        python = str(python_env(*self.requirements)) if self.requirements else sys.executable
-        return (python, str(PROGRAMS / self.program))
-
-
-REFERENCE = Client("reference", "reference.py")
-CLIENTS = (
-    REFERENCE,
-    Client("kafka-python", "kafka_python.py", ("kafka-python[lz4,crc32c]==3.0.12",)),
-    Client("aiokafka", "aiokafka_client.py", ("aiokafka[lz4]==0.14.0",)),
-    Client("confluent-kafka", "confluent.py", ("confluent-kafka==2.16.1",)),
-)
 PEERS = ("kafka-python", "aiokafka")
 
 
-async def run_one(argv: tuple[str, ...], load: Mapping[str, Any]) -> ReadFigures:
-    """Run one process for one measurement. Raise KafkaTrialError if the program fails."""
-    root = str(Path(__file__).parents[1])
-    env = os.environ | {"PYTHONPATH": root} if argv[0] == sys.executable else os.environ
-    child = await asyncio.create_subprocess_exec(
-        *argv, json.dumps(load), stdout=asyncio.subprocess.PIPE, env={**env, **processes.owner_env()}
-    )
-    try:
-        output, _ = await asyncio.wait_for(child.communicate(), TIMEOUT_S)
-    finally:
-        if child.returncode is None:
-            child.kill()
-    if child.returncode:
-        raise KafkaTrialError(
-            "program-failed", "{program} exited with {code}", program=argv[1], code=child.returncode
-        )
-    figures: ReadFigures = json.loads(output)
+async def write_one(argv: tuple[str, ...], load: Mapping[str, Any]) -> Figures:
+    """Fill a topic once. Raise KafkaTrialError if records are missing."""
+    figures = await run_one(argv, load)
     if figures["stored"] != load["records"] or figures["failed"]:
         raise KafkaTrialError(
             "records-not-stored",
@@ -95,11 +58,11 @@ async def measure(
     cluster: LocalCluster, clients: tuple[Client, ...], options: argparse.Namespace
 ) -> list[dict[str, Any]]:
     """Return a row per kind of load, with the figures of every client in every round."""
-    programs = {client.name: client.argv() for client in clients}
+    programs = {client.name: client.argv("producers") for client in clients}
     host, port = cluster.internal_addresses[min(cluster.node_ids)]
     rows = []
     for size_bytes, codec in product(options.sizes, options.codecs):
-        measured: dict[str, list[ReadFigures]] = {name: [] for name in programs}
+        measured: dict[str, list[Figures]] = {name: [] for name in programs}
         for number in range(options.rounds):
             for name, argv in programs.items():
                 topic = f"{name}-{size_bytes}-{codec}-{number}"
@@ -114,16 +77,14 @@ async def measure(
                     "batch_bytes": BATCH_BYTES,
                     "buffer_bytes": BUFFER_BYTES,
                 }
-                measured[name].append(await run_one(argv, load))
+                measured[name].append(await write_one(argv, load))
         rows.append(row(size_bytes, codec, options.records, measured))
         if not options.json:
             show(rows[-1])
     return rows
 
 
-def row(
-    size_bytes: int, codec: str, records: int, measured: Mapping[str, list[ReadFigures]]
-) -> dict[str, Any]:
+def row(size_bytes: int, codec: str, records: int, measured: Mapping[str, list[Figures]]) -> dict[str, Any]:
     """Return the medians, and the reference client's ratio to each other client (2.0 means twice as fast)."""
     clients = {
         name: {

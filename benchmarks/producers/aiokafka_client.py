@@ -8,6 +8,7 @@ from typing import Any
 
 from aiokafka import AIOKafkaProducer  # type: ignore[import-not-found]
 from load import WARM_UP, Load, Results, report
+from values import values
 
 
 async def main() -> None:
@@ -28,18 +29,18 @@ async def main() -> None:
         else:
             results.failed += 1
 
-    async def send_all(values: list[bytes], count: int) -> None:
-        topic, send, distinct = load.topic, producer.send, len(values)
+    async def send_all(contents: list[bytes], count: int) -> None:
+        topic, send, distinct = load.topic, producer.send, len(contents)
         for number in range(count):
-            future = await send(topic, values[number % distinct])
+            future = await send(topic, contents[number % distinct])
             future.add_done_callback(delivered)
         await producer.flush()
 
-    values = load.values()
-    await send_all(values, WARM_UP)
+    contents = values(load.size_bytes)
+    await send_all(contents, WARM_UP)
     await asyncio.sleep(0)
     began, began_cpu = time.perf_counter(), time.process_time()
-    await send_all(values, load.records)
+    await send_all(contents, load.records)
     seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - began_cpu
     await asyncio.sleep(0)
     report(load, results, seconds, cpu_seconds)

@@ -7,14 +7,14 @@ documentation recommends for throughput: a plain loop of sends with callbacks, a
 from __future__ import annotations
 
 import json
-import random
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
-DISTINCT = 4_096
+from memory import peak_rss_bytes
+from values import values
+
 WARM_UP = 2_000
 
 
@@ -35,15 +35,6 @@ class Load:
     def from_argv(cls) -> Load:
         return cls(**json.loads(sys.argv[1]))
 
-    def values(self) -> list[bytes]:
-        """Return values that compress like real records with lz4: half is random, and half is repeated text."""
-        dice = random.Random(7)
-        half = self.size_bytes // 2
-        words = (b'{"sensor":"kitchen","unit":"celsius","reading":' * (half // 40 + 1))[
-            : self.size_bytes - half
-        ]
-        return [words + dice.randbytes(half) for _ in range(DISTINCT)]
-
 
 @dataclass
 class Results:
@@ -51,12 +42,6 @@ class Results:
 
     stored: int = 0
     failed: int = 0
-
-
-def peak_rss_bytes() -> int:
-    """Return the peak memory of this program alone. (ru_maxrss would include the parent's memory at the fork.)"""
-    status = Path("/proc/self/status").read_text()
-    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")) * 1024
 
 
 def report(load: Load, results: Results, seconds: float, cpu_seconds: float, **more: object) -> None:
@@ -70,9 +55,9 @@ def measure(
     load: Load, results: Results, send_all: Callable[[list[bytes], int], None], **more: Callable[[], object]
 ) -> None:
     """Measure ``send_all(values, count)``, which sends ``count`` values and returns when all have their results."""
-    values = load.values()
-    send_all(values, WARM_UP)
+    contents = values(load.size_bytes)
+    send_all(contents, WARM_UP)
     began, began_cpu = time.perf_counter(), time.process_time()
-    send_all(values, load.records)
+    send_all(contents, load.records)
     seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - began_cpu
     report(load, results, seconds, cpu_seconds, **{name: read() for name, read in more.items()})

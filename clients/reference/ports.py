@@ -14,6 +14,8 @@ from typing import Protocol
 
 import msgspec
 
+from harness.wire.primitives import Data
+
 Jitter = Callable[[], float]
 """Returns a new number in [-1, 1] at each call. It is the core's only source of randomness, and is injected."""
 
@@ -71,7 +73,7 @@ class Polled(msgspec.Struct):
 
     connected: list[int] = []
     completed_sends: list[int] = []
-    received: list[tuple[int, bytes]] = []
+    received: list[tuple[int, Data]] = []
     disconnected: dict[int, Disconnection] = {}
 
 

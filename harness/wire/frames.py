@@ -10,12 +10,15 @@ from __future__ import annotations
 from typing import Final
 
 from harness.wire.errors import FrameError
+from harness.wire.primitives import Data
 
 SIZE_BYTES: Final = 4
 #: The default of the broker's own limit, ``socket.request.max.bytes``.
 MAX_FRAME_BYTES: Final = 100 * 1024 * 1024
 #: The limit of a run's brokers (``socket.request.max.bytes``): twice the largest value that a load can have.
 REQUEST_LIMIT_BYTES: Final = 32 * 1024 * 1024
+#: From this size on, :meth:`FrameReader.take_frame` does not copy a payload.
+LARGE_BYTES: Final = 64 * 1024
 
 
 def frame(*payload: bytes) -> bytes:
@@ -61,8 +64,8 @@ class FrameReader:
             return None
         return data[SIZE_BYTES:]
 
-    def feed(self, data: bytes) -> None:
-        """Append the next bytes of the stream to the buffer."""
+    def feed(self, data: Data) -> None:
+        """Append the next bytes of the stream to the buffer. They are copied."""
         self._buffer += data
 
     def announced_bytes(self) -> int | None:
@@ -100,3 +103,17 @@ class FrameReader:
             payload = bytes(view[SIZE_BYTES:end])
         del self._buffer[:end]
         return payload
+
+    def take_frame(self) -> Data | None:
+        """Do the same as :meth:`next_frame`, but return a large payload as a view of the memory that it was read into.
+
+        The reader gives up this memory, which lives as long as the view or any part of it.
+        """
+        size = self.announced_bytes()
+        end = SIZE_BYTES + (size or 0)
+        if size is None or len(self._buffer) < end:
+            return None
+        if size < LARGE_BYTES:
+            return self.next_frame()
+        whole, self._buffer = self._buffer, self._buffer[end:]
+        return memoryview(whole).toreadonly()[SIZE_BYTES:end]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -12,7 +13,6 @@ from clients.reference.consumer.subscription.positions import OffsetAndMetadata
 from clients.reference.metadata.topic_metadata import TopicPartition
 
 TimestampType = Literal["CreateTime", "LogAppendTime"]
-NULL_SIZE = -1
 
 
 class ConsumerRecord(msgspec.Struct, frozen=True, gc=False):
@@ -68,8 +68,7 @@ class ConsumerRecords:
                 yield from records
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
-        for records in self._by_partition.values():
-            yield from records
+        return chain.from_iterable(self._by_partition.values())
 
     @property
     def count(self) -> int:

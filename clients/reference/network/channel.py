@@ -20,6 +20,7 @@ from clients.reference.ports import INT32_MAX, ChannelState, Disconnection, Poll
 from harness.text.sentences import Coded
 from harness.wire.errors import FrameError
 from harness.wire.frames import FrameReader
+from harness.wire.primitives import Data
 
 
 class AuthenticationFailedError(Coded):
@@ -57,7 +58,7 @@ class Channel:
         self._reader = FrameReader(INT32_MAX)
         self._pool = pool
         self._reserved_bytes: int | None = None
-        self._frames: deque[bytes] = deque()
+        self._frames: deque[Data] = deque()
         self._tell_connected = False
         self._tell_sent = False
 
@@ -77,7 +78,7 @@ class Channel:
         self.outgoing = self.outgoing[count_bytes:] or None
         self._tell_sent |= self.outgoing is None and self.state is ChannelState.READY
 
-    def feed(self, data: bytes) -> None:
+    def feed(self, data: Data) -> None:
         """Process bytes that were read, in pieces of any size. An invalid frame size ends the channel (NET-INF-10)."""
         self._reader.feed(data)
         self.take_frames()
@@ -85,10 +86,10 @@ class Channel:
     def take_frames(self) -> None:
         """Take whole frames from the bytes that were read, as far as there is memory for them."""
         try:
-            while not self.ended and self._has_memory() and (frame := self._reader.next_frame()) is not None:
+            while not self.ended and self._has_memory() and (frame := self._reader.take_frame()) is not None:
                 self._reserved_bytes = None
                 if self.state is ChannelState.AUTHENTICATE:
-                    self._authenticate(frame)
+                    self._authenticate(bytes(frame))
                 else:
                     self._frames.append(frame)
         except (FrameError, ValueError) as error:

@@ -37,6 +37,7 @@ from clients.reference.states import ConnectionState
 from clients.reference.telemetry.trace import ApiVersionsReceived, CallbackFailed, ConnectionEnded, Trace
 from harness.wire.apis import Api, api_name
 from harness.wire.messages import client_versions
+from harness.wire.primitives import Data
 from harness.wire.versions import UnsupportedVersion
 
 
@@ -253,7 +254,7 @@ class NetworkClient:
             self._in_flight.complete_newest(node_id)
             self._completions.add(newest.request, ClientResponse(None))
 
-    def _handle_received(self, node_id: int, payload: bytes, now_ms: int) -> None:
+    def _handle_received(self, node_id: int, payload: Data, now_ms: int) -> None:
         """Process the response to the oldest request. One that does not match ends the connection (NET-INF-01)."""
         try:
             answered, body = self._exchanges.answered(node_id, payload, now_ms)

@@ -16,6 +16,7 @@ from clients.reference.telemetry.trace import RequestLost, RequestSent, Response
 from harness.wire.apis import api_name
 from harness.wire.headers import read_response_header
 from harness.wire.messages import WireError, decode_response, encode_request
+from harness.wire.primitives import Data
 
 
 class NoAnswerError(Exception):
@@ -54,7 +55,7 @@ class RequestTracker:
         )
         return self._selector.send(request.node_id, data)
 
-    def answered(self, node_id: int, payload: bytes, now_ms: int) -> tuple[InFlightRequest, Message]:
+    def answered(self, node_id: int, payload: Data, now_ms: int) -> tuple[InFlightRequest, Message]:
         """Return the request that a frame answers, and the decoded response. Raise NoAnswerError if it answers none.
 
         The request is no longer in flight.
@@ -92,7 +93,7 @@ class RequestTracker:
             )
         return [each.request for each in lost]
 
-    def _read(self, oldest: InFlightRequest, payload: bytes) -> Message:
+    def _read(self, oldest: InFlightRequest, payload: Data) -> Message:
         api = oldest.request.api
         try:
             correlation_id, _ = read_response_header(payload, api, oldest.api_version)

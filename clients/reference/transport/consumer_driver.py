@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from clients.reference.common.earliest import earliest
@@ -24,6 +23,34 @@ T = TypeVar("T")
 logger = logging.getLogger("kafka-trial.reference")
 
 
+class _Use:
+    """A context in which one thread uses the consumer, which may enter it again (CSM-API-03).
+
+    Entering it raises ConcurrentModificationError if another thread is in it.
+    """
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._user: int | None = None
+        self._depth = 0
+
+    def __enter__(self) -> None:
+        me = threading.get_ident()
+        with self._guard:
+            if self._user not in (None, me):
+                raise ConcurrentModificationError(
+                    "consumer-used-twice", "another thread is using this consumer, which serves one at a time"
+                )
+            self._user = me
+            self._depth += 1
+
+    def __exit__(self, *raised: object) -> None:
+        with self._guard:
+            self._depth -= 1
+            if not self._depth:
+                self._user = None
+
+
 class ConsumerDriver(threading.Thread):
     """Drives ``core`` on ``selector``. The thread is the background one, with a round at least every ``round_ms``."""
 
@@ -33,38 +60,15 @@ class ConsumerDriver(threading.Thread):
         self._selector = selector
         self._longest_s = round_ms / 1000
         self._turn = threading.Condition(threading.RLock())
-        self._guard = threading.Lock()
-        self._user: int | None = None
-        self._depth = 0
+        self._use = _Use()
         self._is_over = False
         self._is_woken = False
-
-    # One thread at a time (CSM-API-03)
-
-    @contextmanager
-    def used(self) -> Iterator[None]:
-        """Keep other threads out of the consumer. Raise ConcurrentModificationError if one is in it."""
-        me = threading.get_ident()
-        with self._guard:
-            if self._user not in (None, me):
-                raise ConcurrentModificationError(
-                    "consumer-used-twice", "another thread is using this consumer, which serves one at a time"
-                )
-            self._user = me
-            self._depth += 1
-        try:
-            yield
-        finally:
-            with self._guard:
-                self._depth -= 1
-                if not self._depth:
-                    self._user = None
 
     # Calls
 
     def now(self, call: Callable[[], T]) -> T:
         """Run a method of the core that does not wait."""
-        with self.used(), self._turn:
+        with self._use, self._turn:
             self._core.at(now_ms())
             return call()
 
@@ -73,7 +77,7 @@ class ConsumerDriver(threading.Thread):
 
         Ctrl-C during a wait is raised in the call, which leaves the consumer in order before it ends.
         """
-        with self.used():
+        with self._use:
             value: Any = None
             error: BaseException | None = None
             while True:
@@ -105,7 +109,7 @@ class ConsumerDriver(threading.Thread):
         if self._core.progress != before or self._is_woken:
             self._is_woken = False
             return now_ms()
-        self._selector.wait(seconds_until(earliest(until_ms, due_ms)))
+        self._selector.wait_for_news(seconds_until(earliest(until_ms, due_ms)))
         moment_ms = now_ms()
         self._core.run_once(moment_ms)
         return moment_ms

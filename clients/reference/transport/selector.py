@@ -15,12 +15,14 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from time import monotonic
 
 from clients.reference.network.channel import Authenticator, Channel
 from clients.reference.network.memory_pool import MemoryPool
 from clients.reference.ports import Address, ChannelState, Disconnection, Polled
 
 READ_BYTES = 262_144
+MOST_READS = 64
 
 
 @dataclass(slots=True, eq=False)
@@ -58,15 +60,37 @@ class SocketSelector:
         self._waker.setblocking(False)
         self._wakeups.setblocking(False)
         self._selector.register(self._wakeups, selectors.EVENT_READ, None)
+        self._memory = memoryview(bytearray(READ_BYTES))
         self._events: list[tuple[selectors.SelectorKey, int]] = []
 
     # Waiting
 
     def wait(self, timeout_s: float | None) -> None:
         """Block until a socket is ready, ``wakeup`` is called, or the timeout expires (None: no timeout)."""
-        if self._refused or any(each.channel.has_news for each in self._connections.values()):
+        if self._has_news:
             timeout_s = 0
         self._events = self._selector.select(timeout_s)
+
+    def wait_for_news(self, timeout_s: float | None) -> None:
+        """Block until ``poll`` has something to report, ``wakeup`` is called, or the timeout expires.
+
+        Meanwhile it reads frames that are not whole yet, which would otherwise take a round for each piece. Only for a
+        thread that has the selector for itself.
+        """
+        until_s = None if timeout_s is None else monotonic() + timeout_s
+        left_s = timeout_s
+        while True:
+            self.wait(left_s)
+            if not self._events or any(key.data is None for key, _ in self._events):
+                return
+            self._serve_events()
+            left_s = None if until_s is None else until_s - monotonic()
+            if self._has_news or (left_s is not None and left_s <= 0):
+                return
+
+    @property
+    def _has_news(self) -> bool:
+        return bool(self._refused) or any(each.channel.has_news for each in self._connections.values())
 
     def wakeup(self) -> None:
         """End a ``wait``, the current or the next one. Any thread may call it."""
@@ -130,13 +154,8 @@ class SocketSelector:
     def poll(self) -> Polled:
         """Process what the last ``wait`` found ready, or else check the sockets now."""
         self._free_memory()
-        for key, mask in self._events or self._selector.select(0):
-            connection: SocketConnection | None = key.data
-            if connection is None:
-                self._drain_wakeups()
-            elif self._connections.get(connection.channel.node_id) is connection:
-                self._serve(connection, mask)
-        self._events = []
+        self._events = self._events or self._selector.select(0)
+        self._serve_events()
         polled = Polled(disconnected=self._refused)
         self._refused = {}
         for node_id, connection in list(self._connections.items()):
@@ -181,6 +200,15 @@ class SocketSelector:
             del self._starved[node_id]
             self._listen(connection)
 
+    def _serve_events(self) -> None:
+        events, self._events = self._events, []
+        for key, mask in events:
+            connection: SocketConnection | None = key.data
+            if connection is None:
+                self._drain_wakeups()
+            elif self._connections.get(connection.channel.node_id) is connection:
+                self._serve(connection, mask)
+
     def _serve(self, connection: SocketConnection, mask: int) -> None:
         channel = connection.channel
         if not connection.is_connected:
@@ -219,19 +247,24 @@ class SocketSelector:
             pass
 
     def _read(self, connection: SocketConnection) -> None:
+        """Read until the socket is empty or a frame is whole, but not forever from a peer that never stops."""
+        channel, sock = connection.channel, connection.sock
         try:
-            data = connection.sock.recv(READ_BYTES)
+            for _ in range(MOST_READS):
+                count = sock.recv_into(self._memory)
+                if not count:
+                    self._end(connection, "the broker closed the connection")
+                    return
+                channel.feed(self._memory[:count])
+                if channel.has_news or not channel.wants_to_read:
+                    break
         except BlockingIOError:
-            return
+            pass
         except OSError as error:
             self._end(connection, str(error))
             return
-        if data:
-            connection.channel.feed(data)
-            if connection.channel.is_muted:
-                self._starved[connection.channel.node_id] = connection
-        else:
-            self._end(connection, "the broker closed the connection")
+        if channel.is_muted:
+            self._starved[channel.node_id] = connection
 
     def _end(self, connection: SocketConnection, why: str, state: ChannelState | None = None) -> None:
         connection.channel.end(why, state)

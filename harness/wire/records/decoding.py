@@ -1,7 +1,9 @@
-"""Decode records from bytes: the one hot loop of the package.
+"""Decode records from bytes: the hot loops of the package.
 
-Most integers of a record take one or two bytes. The loop is generated, so that each of the five integers handles this
-case inline, without a function call. All other cases go through functions.
+The general loop reads any record, and knows what is wrong with an invalid one. Most integers of a record take one or
+two bytes. The loop is generated, so that each of the five integers handles this case inline, without a function call.
+All other cases go through functions. Records that resemble the one before them are left to a faster loop
+(plain_records.py).
 
 What the loop makes of a record is up to its caller: :class:`Record` here, a consumer's own type in
 :func:`record_loop`. A second pass over the records, only to change their type, would take as long as the first.
@@ -10,7 +12,7 @@ What the loop makes of a record is up to its caller: :class:`Record` here, a con
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from harness.wire.errors import WireError
 from harness.wire.makers import write_making
@@ -22,8 +24,13 @@ from harness.wire.records.encoding import (
     varint_cut_off,
 )
 from harness.wire.records.model import LOG_APPEND_TIME, BatchHeader, Record
+from harness.wire.records.plain_records import layout_at, plain_loops
 from harness.wire.source import Source
 
+#: Fewer records than this are not worth a look at their layout.
+_FEW: Final = 8
+#: The general loop reads so many records at most before the layout is tried again.
+_MOST_GENERAL: Final = 64
 #: The values of one-byte and two-byte integers. The index is the first byte plus 128 times the second byte. For two
 #: bytes the first byte's highest bit is set, which adds 128, so there are two ranges.
 _UNFOLDED: Final = tuple((folded >> 1) ^ -(folded & 1) for folded in (*range(1 << 7), *range(1 << 14)))
@@ -42,7 +49,7 @@ def read_records(data: bytes, header: BatchHeader) -> tuple[Record, ...]:
         )
     append_time_ms = header.max_timestamp_ms if header.attributes & LOG_APPEND_TIME else None
     records: list[Record] = []
-    at = _read(data, 0, count, records.append, header.base_offset, header.base_timestamp_ms, append_time_ms)
+    at = _read(data, 0, count, records, header.base_offset, header.base_timestamp_ms, append_time_ms)
     if at != len(data):
         raise left_over(len(data) - at, header)
     return tuple(records)
@@ -127,13 +134,15 @@ def _write_varint(source: Source, name: str, max_bytes: int = MAX_VARINT_BYTES) 
 
 
 def _write_bytes(source: Source, name: str) -> None:
-    _write_varint(source, "length")
-    with source.block("if length < 0:"):
-        source.line(f"null(length, at); {name} = None")
+    _write_varint(source, f"{name}_size")
+    with source.block(f"if {name}_size < 0:"):
+        source.line(f"{name} = None")
+        with source.block(f"if {name}_size != -1:"):
+            source.line(f"null({name}_size, at)")
     with source.block("else:"):
-        source.line("stop = at + length")
+        source.line(f"stop = at + {name}_size")
         with source.block("if stop > size:"):
-            source.line("raise missing(length, data, at)")
+            source.line(f"raise missing({name}_size, data, at)")
         source.line(f"{name} = data[at:stop]; at = stop")
 
 
@@ -164,12 +173,35 @@ def record_loop(write_made: Callable[[Source], str], *constants: str) -> Callabl
     """Return a loop that decodes records and makes values of them.
 
     ``write_made`` writes the code that makes one value, and returns its expression. The code can use ``base_offset +
-    index`` (the offset), ``timestamp_ms``, ``key``, ``value``, ``headers`` and the ``constants``. The loop is called
-    as ``loop(data, at, count, add, base_offset, base_timestamp_ms, append_time_ms, *constants)``: it decodes ``count``
-    records from position ``at`` of the decompressed data, passes each value to ``add``, and returns the position after
-    the last. ``append_time_ms`` replaces the records' own timestamps unless it is None. The loop raises
-    :class:`WireError` at the first invalid record, after it has passed on those before it.
+    index`` (the offset), ``timestamp_ms``, ``key``, ``value``, ``headers``, ``key_size`` and ``value_size`` (in bytes,
+    -1 for null) and the ``constants``. The loop is called as ``loop(data, at, count, into, base_offset,
+    base_timestamp_ms, append_time_ms, *constants)``: it decodes ``count`` records from position ``at`` of the
+    decompressed data, appends each value to the list ``into``, and returns the position after the last.
+    ``append_time_ms`` replaces the records' own timestamps unless it is None. The loop raises :class:`WireError` at the
+    first invalid record, after it has appended those before it.
     """
+    read_any = _general_loop(write_made, constants)
+    read_unkeyed, read_keyed = plain_loops(write_made, *constants)
+
+    def read(data: bytes, at: int, count: int, into: list[Any], *given: Any) -> int:
+        general = 0 if at else 1  # the first record of all has none before it
+        while count:
+            taken = min(general, count) if count >= _FEW else count
+            if taken:
+                at = read_any(data, at, taken, into.append, *given)
+                count -= taken
+            done = 0
+            if count and (layout := layout_at(data, at)):
+                read_plain = read_keyed if layout.keys else read_unkeyed
+                at, done = read_plain(data, at, count, into, *given, *layout)
+                count -= done
+            general = 0 if done >= _FEW else min(max(1, 2 * general), _MOST_GENERAL)
+        return at
+
+    return read
+
+
+def _general_loop(write_made: Callable[[Source], str], constants: tuple[str, ...]) -> Callable[..., int]:
     source = Source(
         cut_off=varint_cut_off,
         off_end=_off_end,

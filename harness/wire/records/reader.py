@@ -37,10 +37,10 @@ class UnreadBatch:
 
     def plain(self, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> bytes:
         """Return the records' bytes, decompressed. Raises :class:`WireError` if they are invalid or too large."""
-        data = bytes(self._data[model.BATCH_OVERHEAD_BYTES :])
+        data = self._data[model.BATCH_OVERHEAD_BYTES :]
         if self.header.attributes & model.CODEC_MASK:
             return decompress(self.header.codec, data, max_decompressed_bytes)
-        return data
+        return bytes(data)
 
 
 def unread_batches(data: bytes | bytearray | memoryview) -> Iterator[UnreadBatch]:

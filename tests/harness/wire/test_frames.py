@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.wire.errors import FrameError, WireError
-from harness.wire.frames import FrameReader, frame
+from harness.wire.frames import LARGE_BYTES, FrameReader, frame
+from harness.wire.primitives import Data
 
 payloads = st.lists(st.binary(max_size=40), max_size=6)
 
@@ -94,3 +97,29 @@ def test_garbage_gives_payloads_or_a_frame_error(garbage: bytes) -> None:
     except FrameError:
         return
     assert garbage.startswith(b"".join(map(frame, given_out)))
+
+
+@given(payloads, st.lists(st.integers(0, 400), max_size=8), st.integers(0, 30))
+def test_frames_are_taken_without_a_copy_as_they_are_read(
+    sent: list[bytes], cuts: list[int], large_bytes: int
+) -> None:
+    stream = b"".join(map(frame, sent))
+    places = sorted({0, len(stream), *(min(cut, len(stream)) for cut in cuts)})
+    reader = FrameReader()
+    taken: list[Data] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("harness.wire.frames.LARGE_BYTES", large_bytes)
+        for begin, end in pairwise(places):
+            reader.feed(memoryview(stream)[begin:end])
+            while (payload := reader.take_frame()) is not None:
+                taken.append(payload)
+    assert taken == sent
+    assert [isinstance(each, memoryview) for each in taken] == [len(each) >= large_bytes for each in sent]
+    assert reader.pending_bytes == 0
+
+
+def test_a_taken_view_cannot_be_written_to() -> None:
+    reader = FrameReader()
+    reader.feed(frame(bytes(LARGE_BYTES)))
+    taken = reader.take_frame()
+    assert isinstance(taken, memoryview) and taken.readonly

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Final
 
 from clients.reference.consumer.calls import Call, invoke
-from clients.reference.consumer.consumer_record import NULL_SIZE, ConsumerRecord
+from clients.reference.consumer.consumer_record import ConsumerRecord
 from clients.reference.consumer.deserializers import Deserializers
 from clients.reference.consumer.errors import CorruptRecordError
 from clients.reference.consumer.fetch.fetch_request import FetchSettings
@@ -37,8 +37,6 @@ from harness.wire.source import Source
 def _write_consumer_record(source: Source) -> str:
     """Write the call in the order of ConsumerRecord's fields, which is faster than by name."""
     kind = source.constant("kind", ConsumerRecord)
-    source.line(f"key_size = {NULL_SIZE} if key is None else len(key)")
-    source.line(f"value_size = {NULL_SIZE} if value is None else len(value)")
     return (
         f"{kind}(topic, partition, base_offset + index, timestamp_ms, timestamp_type, key, value, headers, "
         "leader_epoch, key_size, value_size)"
@@ -48,6 +46,9 @@ def _write_consumer_record(source: Source) -> str:
 _read_records: Final = record_loop(
     _write_consumer_record, "topic", "partition", "timestamp_type", "leader_epoch"
 )
+
+
+_NOTHING: Final = FetchedPartition()
 
 
 class _Reading:
@@ -75,7 +76,7 @@ class _Reading:
     def read(self, most: int, into: list[ConsumerRecord]) -> bool:
         """Append at most that many records. Return whether that was the end. Raise WireError at an invalid record."""
         count = min(most, self._left)
-        self._at = _read_records(self._data, self._at, count, into.append, *self._arguments)
+        self._at = _read_records(self._data, self._at, count, into, *self._arguments)
         self._left -= count
         if self._left:
             return False
@@ -123,8 +124,9 @@ class CompletedFetch:
         return self._is_read and not self._pending
 
     def drain(self) -> None:
-        """Drop what is left. Nothing more is returned."""
+        """Drop what is left, and the memory of the response. Nothing more is returned."""
         self._is_read = True
+        self.data = _NOTHING
         self._batches, self._reading, self._pending, self._error = iter(()), None, [], None
 
     def fetch_records(self, deserializers: Deserializers, most: int) -> Call[list[ConsumerRecord]]:

@@ -27,7 +27,7 @@ from clients.reference.consumer.subscription.positions import FetchPosition, Off
 from clients.reference.consumer.subscription.subscription_state import SubscriptionState
 from clients.reference.metadata.topic_metadata import TopicPartition
 from clients.reference.telemetry.fetch_events import FetchDropped, FetchFailed, RecordsReturned
-from clients.reference.telemetry.trace import Trace
+from clients.reference.telemetry.trace import Trace, no_trace
 from harness.wire.errors import WireError
 
 #: Errors of a partition after which the client asks for metadata, and goes back to the leader.
@@ -131,15 +131,16 @@ class FetchCollector:
 
     def _add_records(self, current: CompletedFetch, fetch: Fetch) -> Call[None]:
         partition = current.partition
-        position = self._subscriptions.position(partition) if self._is_fetchable(partition) else None
+        state = self._subscriptions.state(partition)
+        position = state.position if state is not None and state.is_fetchable else None
         if position is None or position.offset != current.next_fetch_offset:
             self._drop(current, "no longer at the position" if position else "no longer fetchable")
             return
         records = yield from current.fetch_records(
             self._deserializers, self._settings.max_poll_records - fetch.count
         )
-        # The application's code has run meanwhile.
-        if not self._is_fetchable(partition) or self._subscriptions.position(partition) != position:
+        # Deserializers are the application's code, which has run meanwhile.
+        if self._deserializers and not self._is_still_at(partition, position):
             self._drop(current, "no longer at the position")
             return
         if current.next_fetch_offset > position.offset:
@@ -153,6 +154,9 @@ class FetchCollector:
 
     def _is_fetchable(self, partition: TopicPartition) -> bool:
         return self._subscriptions.is_fetchable(partition)
+
+    def _is_still_at(self, partition: TopicPartition, position: FetchPosition) -> bool:
+        return self._is_fetchable(partition) and self._subscriptions.position(partition) == position
 
     def _drop(self, fetch: CompletedFetch, reason: str) -> None:
         fetch.drain()
@@ -247,6 +251,8 @@ class FetchCollector:
     def _trace_return(
         self, partition: TopicPartition, count: int, before: FetchPosition, after: FetchPosition
     ) -> None:
+        if self._trace is no_trace:
+            return
         self._trace(
             RecordsReturned(
                 at_ms=self._clock.now_ms,

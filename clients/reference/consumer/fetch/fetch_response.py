@@ -11,6 +11,7 @@ from clients.reference.common.requests import Message
 from clients.reference.metadata.topic_metadata import TopicPartition
 from clients.reference.ports import Node
 from harness.wire.error_table import KafkaError, error_for
+from harness.wire.primitives import Data
 
 NOT_TOLD = -1
 
@@ -20,6 +21,7 @@ class FetchedPartition(msgspec.Struct, frozen=True):
 
     ``aborted`` are (producer id, first offset) pairs of aborted transactions, in no particular order. ``leader_id`` and
     ``leader_epoch`` name another leader (KIP-951), ``preferred_read_replica`` a nearer replica (KIP-392).
+    ``records`` may be a view of the whole response, which then lives as long.
     """
 
     error_code: int = 0
@@ -28,7 +30,7 @@ class FetchedPartition(msgspec.Struct, frozen=True):
     log_start_offset: int = NOT_TOLD
     aborted: tuple[tuple[int, int], ...] = ()
     preferred_read_replica: int = NOT_TOLD
-    records: bytes = b""
+    records: Data = b""
     leader_id: int = NOT_TOLD
     leader_epoch: int = NOT_TOLD
 

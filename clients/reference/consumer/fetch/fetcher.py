@@ -171,11 +171,11 @@ class Fetcher:
         wanted: dict[int, dict[TopicPartition, FetchPartition]] = {}
         for partition in unbuffered:
             node_id = self._node_for(partition, now_ms)
-            if node_id is None:
+            if node_id is None or node_id in busy:
                 continue
             if self._client.is_unavailable(node_id, now_ms):
                 self._client.raise_auth_failure(node_id)
-            elif node_id not in busy:
+            else:
                 wanted.setdefault(node_id, {})[partition] = self._question(partition)
         return wanted
 
@@ -191,12 +191,12 @@ class Fetcher:
 
     def _node_for(self, partition: TopicPartition, now_ms: int) -> int | None:
         """Return the node to fetch from. None if there is no leader, and metadata is then requested."""
-        position = self._subscriptions.position(partition)
-        leader = position.leader.node_id if position else None
-        if leader is None:
+        state = self._subscriptions.state(partition)
+        leader = state.position.leader.node_id if state and state.position else None
+        if state is None or leader is None:
             self._metadata.request_update()
             return None
-        preferred = self._subscriptions.preferred_replica(partition, now_ms)
+        preferred = state.preferred_replica_at(now_ms)
         if preferred is None:
             return leader
         known = self._metadata.current_leader(partition)

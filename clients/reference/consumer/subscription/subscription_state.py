@@ -137,7 +137,11 @@ class SubscriptionState(Subscription):
         self, is_available: Callable[[TopicPartition], bool] = lambda _: True
     ) -> list[TopicPartition]:
         """Return the partitions that may be fetched and that ``is_available`` accepts, in their order."""
-        return [each for each in self._where(lambda state: state.is_fetchable) if is_available(each)]
+        return [
+            partition
+            for partition, state in self._assigned.items()
+            if state.is_fetchable and is_available(partition)
+        ]
 
     def has_valid_position(self, partition: TopicPartition) -> bool:
         """Return whether a partition is assigned and has a position to fetch from."""

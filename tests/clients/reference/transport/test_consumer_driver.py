@@ -36,7 +36,7 @@ class Selector:
         self.waits: list[float | None] = []
         self.interrupts = 0
 
-    def wait(self, timeout_s: float | None) -> None:
+    def wait_for_news(self, timeout_s: float | None) -> None:
         self.waits.append(timeout_s)
         if self.interrupts:
             self.interrupts -= 1

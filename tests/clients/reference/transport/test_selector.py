@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -112,3 +113,47 @@ def test_socket_is_not_read_without_memory():
     selector.close_all()
     for peer in peers:
         peer.close()
+
+
+@pytest.fixture
+def connected(selector):
+    """The other end of a connection of node 7."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        selector.connect(7, ("127.0.0.1", listener.getsockname()[1]))
+        peer, _ = listener.accept()
+    polled_until(selector, lambda polled: polled.connected)
+    with peer:
+        yield peer
+
+
+def test_a_wait_for_news_reads_the_pieces_of_a_frame(selector, connected):
+    """It ends once, with the whole frame."""
+    payload = bytes(range(256)) * 20_000
+    sending = threading.Thread(target=connected.sendall, args=(frame(payload),))
+    sending.start()
+    selector.wait_for_news(WAIT_S)
+    sending.join()
+    [(node_id, received)] = selector.poll().received
+    assert (node_id, received) == (7, payload)
+
+
+def test_a_wait_for_news_of_half_a_frame_ends_in_time(selector, connected):
+    connected.sendall(frame(b"a frame")[:-1])
+    selector.wait_for_news(0.05)
+    assert not selector.poll().received
+    connected.sendall(b"e")
+    selector.wait_for_news(WAIT_S)
+    assert selector.poll().received == [(7, b"a frame")]
+
+
+def test_a_wait_for_news_ends_with_the_connection(selector, connected):
+    connected.sendall(frame(b"a frame")[:-1])
+    connected.close()
+    selector.wait_for_news(WAIT_S)
+    assert selector.poll().disconnected[7].state is ChannelState.READY
+
+
+def test_a_wakeup_ends_a_wait_for_news(selector, connected):
+    selector.wakeup()
+    selector.wait_for_news(WAIT_S)
+    assert selector.poll().received == []

@@ -39,6 +39,14 @@ def test_incompressible_data_of_many_blocks_is_read_back(codec: Codec) -> None:
     assert compress(codec, data) == packed, "the same records must give the same bytes"
 
 
+@pytest.mark.parametrize("codec", list(Codec))
+def test_a_view_is_read_and_results_share_no_memory(codec: Codec) -> None:
+    first = decompress(codec, memoryview(compress(codec, b"first" * 100)), LIMIT)
+    second = decompress(codec, memoryview(compress(codec, b"other" * 100)), LIMIT)
+    assert (first, second) == (b"first" * 100, b"other" * 100)
+    assert type(first) is bytes
+
+
 @pytest.mark.parametrize("codec", PACKING)
 @given(size=st.integers(2, 100_000))
 def test_the_limit_is_exact(codec: Codec, size: int) -> None:

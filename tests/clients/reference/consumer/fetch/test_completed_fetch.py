@@ -283,3 +283,19 @@ def test_what_is_drained_is_gone(run, make_batch):
     assert fetch.is_consumed
     assert run(fetch.fetch_records(BYTES, 500)) == []
     assert fetch.next_fetch_offset == 1
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_the_memory_of_a_response_is_free_when_its_records_were_taken(run, make_batch, codec):
+    """So that the next response does not need more. A buffer that something refers to cannot grow."""
+    response = bytearray(make_batch(0, [b"a", b"b"], codec=codec))
+    fetch = CompletedFetch(
+        PARTITION, FetchedPartition(records=memoryview(response).toreadonly()), 0, FetchSettings()
+    )
+    records = run(fetch.fetch_records(BYTES, 1))
+    with pytest.raises(BufferError):
+        response.append(0)
+    records += run(fetch.fetch_records(BYTES, 500))
+    response.append(0)
+    assert [record.value for record in records] == [b"a", b"b"]
+    assert all(type(record.value) is bytes for record in records)
