@@ -18,7 +18,7 @@ from typing import Self
 from harness.adapter.member import MemberConversation
 from harness.model.consumer_contract import Assign, ConsumerCommand, PartitionsAssigned, Subscribe
 from harness.model.contract import AnyEvent, Configured, LoadCommand, OpComplete, Setting, StartupComplete
-from harness.model.errors import ClientCrashed
+from harness.model.errors import ClientBroken, ClientCrashed
 from harness.model.harness_events import HARNESS, MemberFrozen, MemberKilled, MemberStarted, MemberThawed
 from harness.model.written import Written
 from harness.plugins.cluster import Contents
@@ -61,6 +61,7 @@ class Members(Group[MemberConversation]):
         self._contents, self._owners = contents, owners
         self._stack = AsyncExitStack()
         self._owning: set[str] = set()
+        self._joining: set[str] = set()
         self._configure: Callable[[str], Awaitable[Configured]] | None = None
         self._news = asyncio.Event()
         self._watching: list[Task[None]] = []
@@ -69,7 +70,7 @@ class Members(Group[MemberConversation]):
         async with AsyncExitStack() as stack:
             self._stack = stack
             for place in self._places:
-                await self._open(place)
+                await self._open(self._name(place))
             self._stack = stack.pop_all()
         return self
 
@@ -82,6 +83,11 @@ class Members(Group[MemberConversation]):
         for process in self.processes:
             await self.thaw(process)
         await self._stack.__aexit__(kind, error, trace)
+
+    @property
+    def processes(self) -> tuple[str, ...]:
+        """The processes that live and have their first command, in the order of their start."""
+        return tuple(name for name in super().processes if name not in self._joining)
 
     # The trial's script.
 
@@ -157,12 +163,20 @@ class Members(Group[MemberConversation]):
     # Faults.
 
     async def join(self, place: str = "") -> str:
-        """Start another process, in a new place or as the successor of the last one in ``place``. Return its name."""
-        process = await self._open(place)
-        await self._of[process].startup(STARTUP_S)
-        assert self._configure is not None
-        await self._configure(process)
-        await self.call(process, self._begin)
+        """Start another process, in a new place or as the successor of the last one in ``place``. Return its name.
+
+        No other fault can act on it before it has its first command.
+        """
+        process = self._name(place)
+        self._joining.add(process)
+        try:
+            await self._open(process)
+            await self._of[process].startup(STARTUP_S)
+            assert self._configure is not None
+            await self._configure(process)
+            await self.call(process, self._begin)
+        finally:
+            self._joining.discard(process)
         return process
 
     async def kill(self, process: str) -> None:
@@ -187,18 +201,21 @@ class Members(Group[MemberConversation]):
             self._add(MemberThawed, process)
 
     async def call(self, process: str, command: ConsumerCommand) -> OpComplete | None:
-        """Ask a member for one call, and return its end, or None if there was none in time."""
-        return await self._of[process].call(command, CALL_S)
+        """Ask a member for one call. Return its end, or None if there was none in time or before the member's own."""
+        try:
+            return await self._of[process].call(command, CALL_S)
+        except ClientBroken:
+            if process in self._gone:
+                return None
+            raise
 
     # Processes.
 
-    async def _open(self, place: str) -> str:
-        process = self._name(place)
+    async def _open(self, process: str) -> None:
         says = self._of[process] = self._conversation(process, self._listener(process))
         await self._stack.enter_async_context(says)
         self._add(MemberStarted, HARNESS, member=process)
         self._watching.append(asyncio.get_running_loop().create_task(self._watch(says)))
-        return process
 
     async def _gather(self) -> None:
         """Wait until the group has gathered, a member has ended, or the time has passed. What follows shows why."""

@@ -97,6 +97,7 @@ class SimulatedMembers(Group[SimulatedMember]):
     async def kill(self, process: str) -> None:
         """Kill a process: its connections end, and it does nothing more."""
         self._gone.add(process)
+        self._frozen.discard(process)
         self._of[process].kill()
         self._add(MemberKilled, process)
 

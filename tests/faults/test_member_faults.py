@@ -5,12 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from harness.adapter.member import MemberConversation
-from harness.model.consumer_contract import ConsumerError, PartitionsAssigned, RecordsConsumed, Subscribe
-from harness.model.contract import AnyEvent, ShutdownComplete, Stats
+from harness.model.consumer_contract import (
+    ConsumerError,
+    PartitionsAssigned,
+    RecordsConsumed,
+    Subscribe,
+    Wakeup,
+)
+from harness.model.contract import AnyEvent, ShutdownComplete, StartupComplete, Stats
 from harness.model.evidence import Evidence
 from harness.model.harness_events import (
     HARNESS,
@@ -22,7 +29,7 @@ from harness.model.harness_events import (
     RecordsWritten,
 )
 from harness.model.payload import Identity, encode
-from harness.model.rows import FaultRow
+from harness.model.rows import FaultRow, Phases
 from harness.model.spec import AtTime, FaultSpec
 from harness.model.written import Written
 from harness.plugins.fault import LiveLane
@@ -92,7 +99,8 @@ class Group:
         await fault(kind).heal_live(spec, self.lane)
         ended_ns = asyncio.get_running_loop().time() * 1e9
         row = FaultRow(0, spec, None, (int(began_ns) - 1, int(ended_ns) + 1))
-        evidence = Evidence(None, tuple(self.history), (), (row,), ())  # type: ignore[arg-type]
+        record = SimpleNamespace(phases=Phases())
+        evidence = Evidence(record, tuple(self.history), (), (row,), ())  # type: ignore[arg-type]
         return fault(kind).effect(row, evidence).count
 
 
@@ -295,6 +303,61 @@ def test_a_member_that_seeks_back_delivers_again(tmp_path: Path) -> None:
     group = played(tmp_path, play)
     assert _offsets(group, "m1")[:6] == [0, 1, 2, 0, 1, 2]
     assert _offsets(group, "m2") == list(range(len(_offsets(group, "m2"))))
+
+
+def test_a_frozen_member_can_be_killed(tmp_path: Path) -> None:
+    async def play(group: Group) -> None:
+        async def kill() -> None:
+            await group.under("member_kill", nothing)
+
+        async def nothing() -> None:
+            assert group.members.processes == ("m2",)
+
+        await group.under("member_freeze", kill)
+
+    group = played(tmp_path, play)
+    assert isinstance([event for event in group.history if event.producer == "m1"][-1], MemberKilled)
+    assert not group.of(MemberThawed, "m1")
+
+
+def test_a_fault_finds_no_member(tmp_path: Path) -> None:
+    async def play(group: Group) -> None:
+        async def again() -> None:
+            assert group.members.processes == ()
+            assert await group.under("member_freeze", nothing) == 0
+
+        async def kill_another() -> None:
+            await group.under("member_kill", again, member=2)
+
+        async def nothing() -> None:
+            pass
+
+        await group.under("member_kill", kill_another)
+        assert group.members.processes == ("m2-2", "m1-2")
+
+    played(tmp_path, play)
+
+
+def test_a_call_ends_with_its_member(tmp_path: Path) -> None:
+    async def play(group: Group) -> None:
+        await group.members.freeze("m1")
+        asked = asyncio.create_task(group.members.call("m1", Wakeup(0)))
+        await asyncio.sleep(0)
+        await group.members.kill("m1")
+        assert await asked is None
+
+    played(tmp_path, play)
+
+
+def test_no_fault_acts_on_a_member_that_has_not_begun(tmp_path: Path) -> None:
+    async def play(group: Group) -> None:
+        joining = asyncio.create_task(group.members.join())
+        await group.until(lambda: bool(group.of(StartupComplete, "m3")))
+        assert group.members.processes == ("m1", "m2")
+        await joining
+        assert group.members.processes == ("m1", "m2", "m3")
+
+    played(tmp_path, play)
 
 
 def _offsets(group: Group, process: str) -> list[int]:
