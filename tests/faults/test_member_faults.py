@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import os
+import signal
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
+import psutil
 import pytest
 
 from harness.adapter.member import MemberConversation
@@ -18,6 +21,7 @@ from harness.model.consumer_contract import (
     Wakeup,
 )
 from harness.model.contract import AnyEvent, ShutdownComplete, StartupComplete, Stats
+from harness.model.errors import ClientBroken, KafkaTrialError
 from harness.model.evidence import Evidence
 from harness.model.harness_events import (
     HARNESS,
@@ -30,22 +34,27 @@ from harness.model.harness_events import (
 )
 from harness.model.payload import Identity, encode
 from harness.model.rows import FaultRow, Phases
-from harness.model.spec import AtTime, FaultSpec
+from harness.model.spec import AtTime, ClientRef, FaultSpec
 from harness.model.written import Written
 from harness.plugins.fault import LiveLane
 from harness.plugins.registry import fault
 from harness.running import members
 from harness.running.members import Members
+from testkit.codes import raises_code
 from testkit.members import FileContents, launch
 
 TOPIC = "t"
 LONG_MS = 600_000
+#: The program of :mod:`testkit.members`, as a client.
+COMPANION = ClientRef("members", "1")
 
 
 class Group:
     """Two members of a file's group, the history of their trial, and faults on them."""
 
-    def __init__(self, folder: Path, owners: int = 0) -> None:
+    def __init__(
+        self, folder: Path, owners: int = 0, companions: Mapping[str, ClientRef] = MappingProxyType({})
+    ) -> None:
         self.history: list[AnyEvent] = []
         file = folder / "records"
         self.members = Members(
@@ -56,6 +65,7 @@ class Group:
             TOPIC,
             self._hear,
             owners=owners,
+            companions=companions,
         )
         self.lane = LiveLane((), None, None, TOPIC, 1, self.members)  # type: ignore[arg-type]
         self._written = 0
@@ -305,6 +315,61 @@ def test_a_member_that_seeks_back_delivers_again(tmp_path: Path) -> None:
     assert _offsets(group, "m2") == list(range(len(_offsets(group, "m2"))))
 
 
+def test_successors_of_a_companion_are_companions(tmp_path: Path) -> None:
+    group = Group(tmp_path, companions={"m2": COMPANION})
+
+    async def run() -> None:
+        async with group.members as client:
+            assert len(await client.startup(30)) == 1
+            assert len(await client.configure("r", {}, role="consumer", own={"k": "v"})) == 1
+            await client.kill("m2")
+            await client.join("m2")
+            await client.join()
+            await client.close(10_000)
+
+    asyncio.run(run())
+    started = [event for event in group.history if isinstance(event, MemberStarted)]
+    assert {each.member: each.companion for each in started} == {
+        "m1": "",
+        "m2": str(COMPANION),
+        "m2-2": str(COMPANION),
+        "m3": "",
+    }
+
+
+def test_a_companion_of_another_version_is_refused(tmp_path: Path) -> None:
+    group = Group(tmp_path, companions={"m2": ClientRef("members", "other")})
+
+    async def run() -> None:
+        async with group.members as client:
+            with raises_code(ClientBroken, "client-version-differs"):
+                await client.startup(30)
+
+    asyncio.run(run())
+
+
+def test_a_companion_that_ends_is_no_failure_of_the_client(tmp_path: Path) -> None:
+    group = Group(tmp_path, companions={"m2": COMPANION})
+
+    async def run() -> None:
+        async with group.members as client:
+            await client.startup(30)
+            await client.configure("r", {}, role="consumer", own={})
+            await client.freeze("m1")
+            os.kill(_adapter_of(client, "m2"), signal.SIGKILL)
+            await group.write()
+            with raises_code(KafkaTrialError, "companion-ended"):
+                await client.settle(30)
+
+    asyncio.run(run())
+
+
+def _adapter_of(members: Members, process: str) -> int:
+    """Return the process id of a member's program, below its keeper."""
+    [found] = psutil.Process(members._of[process]._child.pid).children()
+    return found.pid
+
+
 def test_a_frozen_member_can_be_killed(tmp_path: Path) -> None:
     async def play(group: Group) -> None:
         async def kill() -> None:
@@ -318,6 +383,21 @@ def test_a_frozen_member_can_be_killed(tmp_path: Path) -> None:
     group = played(tmp_path, play)
     assert isinstance([event for event in group.history if event.producer == "m1"][-1], MemberKilled)
     assert not group.of(MemberThawed, "m1")
+
+
+def test_a_member_that_joined_can_be_killed(tmp_path: Path) -> None:
+    async def play(group: Group) -> None:
+        async def kill_it() -> None:
+            await group.under("member_kill", nothing, member=3)
+
+        async def nothing() -> None:
+            assert group.members.processes == ("m1", "m2")
+
+        await group.under("member_join", kill_it)
+        assert group.members.processes == ("m1", "m2", "m3-2")
+
+    group = played(tmp_path, play)
+    assert group.of(MemberKilled, "m3") and not group.of(ShutdownComplete, "m3")
 
 
 def test_a_fault_finds_no_member(tmp_path: Path) -> None:
