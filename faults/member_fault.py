@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Coroutine, Sequence
 from typing import Final, NamedTuple
 
-from harness.model.errors import KafkaTrialError
 from harness.model.evidence import Evidence
 from harness.model.mode import BOTH_MODES
 from harness.model.rows import FaultRow, Frame
@@ -42,14 +41,13 @@ class MemberFault(Fault):
     modes = BOTH_MODES
     of_members = True
 
-    async def target(self, spec: FaultSpec, group: Group) -> str:
-        """Return the process on which the fault acts. It is the last one if there are fewer than ``member``."""
+    async def target(self, spec: FaultSpec, group: Group) -> str | None:
+        """Return the process on which the fault acts, the last one if there are fewer than ``member``.
+
+        Return None if none lives: the fault then has no effect.
+        """
         alive = group.members.processes
-        if not alive:
-            raise KafkaTrialError(
-                "group-without-members", "fault {fault} needs a member, and none lives", fault=self.name
-            )
-        return alive[min(self.values(spec)["member"], len(alive)) - 1]
+        return alive[min(self.values(spec)["member"], len(alive)) - 1] if alive else None
 
     async def act(self, spec: FaultSpec, group: Group, process: str) -> None:
         """Begin the fault."""
@@ -85,8 +83,9 @@ class MemberFault(Fault):
 
     async def _begin(self, spec: FaultSpec, group: Group) -> None:
         # Noted before it acts: an interrupted fault is undone too.
-        process = group.members.held[toxic_name(spec)] = await self.target(spec, group)
-        await self.act(spec, group, process)
+        if (process := await self.target(spec, group)) is not None:
+            group.members.held[toxic_name(spec)] = process
+            await self.act(spec, group, process)
 
     async def _end(self, spec: FaultSpec, group: Group) -> None:
         if (process := group.members.held.pop(toxic_name(spec), None)) is not None:

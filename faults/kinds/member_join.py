@@ -43,8 +43,9 @@ class MemberJoin(MemberFault):
         return await group.members.join()
 
     async def undo(self, spec: FaultSpec, group: Group, process: str) -> None:
-        """Close it."""
-        await group.members.leave(process, LEAVE_MS)
+        """Close it, unless another fault has ended it."""
+        if process in group.members.processes:
+            await group.members.leave(process, LEAVE_MS)
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
         """See ``shown_by``."""

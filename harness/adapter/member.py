@@ -45,6 +45,11 @@ class MemberConversation(Conversation):
         """Wait until the session has ended, for any reason."""
         await asyncio.wait({self._over})
 
+    async def kill(self) -> None:
+        """Kill the process and all of its descendants (SIGKILL): it cannot be continued any more."""
+        self._is_frozen = False
+        await super().kill()
+
     def freeze(self) -> None:
         """Stop the client's processes (SIGSTOP): its connections stay open, and it does nothing."""
         self._is_frozen = True

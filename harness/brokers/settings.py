@@ -56,7 +56,8 @@ def server_properties(
     """
     addresses = _addresses(layout, node, GUARDED if credentials else ())
     guard = credentials.properties() if credentials else {}
-    return addresses | guard | _durability(len(layout.nodes)) | _QUIET | {"log.dirs": str(data)}
+    durability = _durability(len(layout.nodes))
+    return addresses | guard | durability | _GROUPS | _QUIET | {"log.dirs": str(data)}
 
 
 def _addresses(layout: Layout, node: NodeLayout, guarded: Sequence[str]) -> dict[str, str]:
@@ -99,10 +100,18 @@ def _durability(nodes: int) -> dict[str, str]:
     }
 
 
+#: With KIP-848 the brokers decide what the common profile decides for classic groups (45 s and 5 s by default).
+_GROUPS = {
+    "group.consumer.heartbeat.interval.ms": "1000",
+    "group.consumer.min.heartbeat.interval.ms": "1000",
+    "group.consumer.min.session.timeout.ms": "6000",
+    "group.consumer.session.timeout.ms": "6000",
+    "group.initial.rebalance.delay.ms": "0",
+}
+
 _QUIET = {
     "auto.create.topics.enable": "false",
     "auto.leader.rebalance.enable": "false",
-    "group.initial.rebalance.delay.ms": "0",
     "log.cleaner.dedupe.buffer.size": "4194304",
     "log.retention.ms": "-1",
     # An idle controller writes to its log twice per second by default: a third of an idle cluster's CPU time.

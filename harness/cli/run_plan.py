@@ -27,6 +27,7 @@ from harness.model.mode import Mode
 from harness.model.rows import TrialVerdict
 from harness.model.spec import Plan, TrialSpec
 from harness.planning import (
+    companions,
     estimate,
     own_commands,
     selection,
@@ -59,6 +60,7 @@ def start(plan: Plan, options: Options, about: Sequence[str] = ()) -> int:
         raise NothingSelected("empty-plan", "the plan is empty")
     validate_plan.check(plan, Mode.LIVE)
     about = [*about, *setting_warnings.drawn(plan.trials), *setting_warnings.known_before(plan.trials)]
+    about += companions.told(plan.trials)
     for sentence in about:
         say(sentence)
     known = baseline.load(options.baseline) if options.baseline else ()
@@ -142,7 +144,7 @@ def publish(store: RunStore, reason: str, options: Options, more: More = nothing
 
 def _install(trials: Iterable[TrialSpec], options: Options) -> Installed:
     seen = environment.named(options.client_env)
-    installed = install_what_can_be((spec.client for spec in trials), seen)
+    installed = install_what_can_be((ref for spec in trials for ref in spec.clients), seen)
     if not installed.clients:
         for problem in installed.lacking.values():
             raise problem

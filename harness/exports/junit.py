@@ -164,6 +164,7 @@ def _properties(case: _Case, run: Path) -> dict[str, str]:
     told = case.told
     keys = ("trial", "client", "broker", "scenario", "guarantee", "variant", "seed", "verdict", "code")
     properties = {key: str(getattr(told, key)) for key in keys}
+    properties["companions"] = " ".join(told.companions)
     properties["differs"] = "true" if case.differs else ""
     properties["availability"] = share(told.availability)
     properties |= {

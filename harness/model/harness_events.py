@@ -22,9 +22,13 @@ class RecordsWritten(Event, frozen=True, kw_only=True, tag="records_written"):
 
 
 class MemberStarted(Event, frozen=True, kw_only=True, tag="member_started"):
-    """The harness has asked a new process to join. ``member`` is the place that it takes, such as "m1"."""
+    """The harness has asked a new process to join, ``member``, such as "m1".
+
+    ``companion`` is its client, such as "java@4.3.1", if that is not the client under test.
+    """
 
     member: str
+    companion: str = ""
 
 
 class MemberKilled(Event, frozen=True, kw_only=True, tag="member_killed"):

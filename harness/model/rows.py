@@ -320,6 +320,7 @@ class TrialVerdict(msgspec.Struct, frozen=True):
     ``counts`` are those of its workload; empty if nothing was counted. ``not_set`` are the settings that the user chose
     and the client could not apply, with the reasons. ``is_command`` is whether the client is a command of the user, and
     ``client_env`` names the environment variables that it got besides the usual ones: a replay needs both as options.
+    ``companions`` are the other clients of its group, which are not judged.
     """
 
     trial: str
@@ -341,6 +342,7 @@ class TrialVerdict(msgspec.Struct, frozen=True):
     not_set: dict[str, str] = {}
     is_command: bool = False
     client_env: tuple[str, ...] = ()
+    companions: tuple[str, ...] = ()
     schema_version: int = SCHEMA_VERSION
 
     @classmethod
@@ -359,6 +361,7 @@ class TrialVerdict(msgspec.Struct, frozen=True):
             attempt=spec.attempt,
             code=reason.code,
             params=reason.params,
+            companions=tuple(map(str, spec.companions)),
             is_command=bool(spec.client.command),
             client_env=spec.client.env,
         )

@@ -230,7 +230,8 @@ class TrialSpec(msgspec.Struct, frozen=True):
     ``variant`` names what the user adds to the scenario (a generated schedule, a configuration, settings); empty means
     nothing. ``attempt`` numbers repetitions of the same trial from 1. ``config`` holds the settings in the Java names,
     ``client_config`` those of this client alone, under its own names and as text. ``origins`` says where a setting of
-    ``config`` comes from (:class:`Origin`); those that it lacks are of the common profile.
+    ``config`` comes from (:class:`Origin`); those that it lacks are of the common profile. ``companions`` are other
+    clients in the group of the client under test, each in a place of its own. They are not judged.
     """
 
     trial: str
@@ -247,6 +248,12 @@ class TrialSpec(msgspec.Struct, frozen=True):
     attempt: int = 1
     client_config: dict[str, str] = {}
     origins: dict[str, str] = {}
+    companions: tuple[ClientRef, ...] = ()
+
+    @property
+    def clients(self) -> tuple[ClientRef, ...]:
+        """The client under test and its companions."""
+        return (self.client, *self.companions)
 
     @property
     def chosen(self) -> dict[str, str | int | bool]:

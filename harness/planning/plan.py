@@ -18,6 +18,7 @@ from harness.model.errors import UsageError
 from harness.model.path_names import LONGEST, made_of, shortened
 from harness.model.spec import ClientRef, Origin, Plan, TrialSpec
 from harness.model.verdicts import Guarantee
+from harness.planning.companions import companions
 from harness.planning.own_load import OwnLoad, lines_of, loaded, with_draw
 from harness.planning.setting_values import takes
 from harness.planning.unavailable import IN_FLIGHT
@@ -205,6 +206,7 @@ def _trial(
         variant=variant,
         client_config=dict(user.own.get(cell.client.name, {})),
         origins={name: str(origin) for name, origin in sorted(origins.items())},
+        companions=companions(scenario, cell.client),
     )
 
 

@@ -12,6 +12,7 @@ from harness.model.errors import KafkaTrialError, UsageError
 from harness.model.spec import ClientRef, TrialSpec
 from harness.plugins import registry
 
+ASSIGNOR = "partition.assignment.strategy"
 IN_FLIGHT = "max.in.flight.requests.per.connection"
 
 
@@ -66,3 +67,26 @@ def in_flight(spec: TrialSpec, not_set: Mapping[str, str]) -> NotOffered | None:
             why=not_set[IN_FLIGHT],
         )
     return None
+
+
+def assignor(spec: TrialSpec, not_set: Mapping[str, str]) -> NotOffered | None:
+    """Return the error if a client cannot be given the assignor on which it must agree with its companions."""
+    if spec.companions and ASSIGNOR in not_set:
+        return NotOffered(
+            "assignor-not-agreed",
+            "scenario {scenario} needs one assignor for all clients of a group, and {client} cannot be given it: {why}",
+            scenario=spec.scenario,
+            client=spec.client,
+            why=not_set[ASSIGNOR],
+        )
+    return None
+
+
+def companions_here(spec: TrialSpec) -> NotOffered:
+    """Return the error of a simulated trial with several clients in one group."""
+    return NotOffered(
+        "companions-not-simulated",
+        "simulated mode has the reference client only, and the group of trial {trial!r} has {companions} too",
+        trial=spec.trial,
+        companions=tuple(map(str, spec.companions)),
+    )

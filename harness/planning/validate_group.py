@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from harness.limits.meter import TEXT_CHARS
 from harness.model.errors import UsageError
 from harness.model.spec import OnPhase, TrialSpec
 from harness.plugins import registry
+
+MOST_COMPANIONS: Final = 4
 
 
 def check(spec: TrialSpec) -> None:
@@ -23,7 +27,20 @@ def check(spec: TrialSpec) -> None:
                 fault=fault.kind,
                 trial=spec.trial,
             )
+        if spec.companions:
+            raise UsageError(
+                "companions-without-group",
+                "trial {trial!r} has companions in a group, and its clients produce",
+                trial=spec.trial,
+            )
         return
+    if len(spec.companions) > MOST_COMPANIONS or spec.client in spec.companions:
+        raise UsageError(
+            "companions-refused",
+            "a trial has at most {most} companions, none of which is the client under test; see trial {trial!r}",
+            most=MOST_COMPANIONS,
+            trial=spec.trial,
+        )
     for fault in on_members:
         if fault.start == OnPhase("startup"):
             raise UsageError(

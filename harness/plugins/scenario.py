@@ -39,7 +39,8 @@ class Scenario:
     random. ``exclusive_cluster`` requests a dedicated cluster, and ``opt_in`` excludes the scenario from a selection
     that names none. ``needs_brokers`` and ``needs_in_flight`` are the minimum number of brokers of the cluster and of
     requests in flight on a connection of the client. With fewer the situation cannot arise, and the trial is
-    unsupported.
+    unsupported. ``companions`` are the names of clients that are in the group besides the client under test, at their
+    default versions; the one that is itself under test has no second place.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Scenario:
     exclusive_cluster: bool = False
     needs_brokers: int = 1
     needs_in_flight: int = 1
+    companions: tuple[str, ...] = ()
 
     @property
     def needs(self) -> list[str]:

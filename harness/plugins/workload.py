@@ -16,7 +16,7 @@ from harness.model.dice import Dice
 from harness.model.errors import UsageError, unknown
 from harness.model.evidence import Evidence
 from harness.model.rows import Ending, TrialVerdict
-from harness.model.spec import TrialSpec
+from harness.model.spec import ClientRef, TrialSpec
 from harness.model.verdicts import Guarantee, Verdict
 from harness.text.counting import some
 
@@ -111,8 +111,9 @@ class WorkloadKind:
     if the report's second judgement counts them too. ``shown`` returns what pages show of a trial's load: heading ->
     text.
 
-    If the clients consume, ``members`` returns the members of the group with which a trial begins, and ``begin`` the
-    first command of each of them, given the trial's topic. ``command`` then makes the records that the harness writes.
+    If the clients consume, ``members`` returns the places with which the trial's group begins, each with its client,
+    and ``begin`` the first command of each of them, given the trial's topic. ``command`` then makes the records that
+    the harness writes.
     """
 
     name: str
@@ -139,7 +140,7 @@ class WorkloadKind:
     recounted: bool = False
     needed: tuple[str, ...] = ()
     setting_meanings: Mapping[str, str] = field(default_factory=dict)
-    members: Callable[[TrialSpec], tuple[str, ...]] | None = None
+    members: Callable[[TrialSpec], Mapping[str, ClientRef]] | None = None
     begin: Callable[[TrialSpec, str], Subscribe | Assign] | None = None
 
     @property

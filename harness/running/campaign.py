@@ -86,7 +86,7 @@ class Campaign:
         numbered = [
             (index, spec)
             for index, spec in enumerate(self.store.record.plan.trials)
-            if spec.client in self.clients and not self.store.finished(spec.trial)
+            if self.clients.keys() >= set(spec.clients) and not self.store.finished(spec.trial)
         ]
         numbered = [each for each in numbered if not self._is_left_out(*each)]
         for (broker, alone), group in groupby(sorted(numbered, key=_cluster_of), key=_cluster_of):

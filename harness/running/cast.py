@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
@@ -17,12 +16,13 @@ from harness.model.contract import TRACE_ENV, AnyEvent, Configured, LoadCommand,
 from harness.model.evidence import PRODUCER
 from harness.model.parts import BY
 from harness.model.run_files import TRACE
-from harness.model.spec import TrialSpec
+from harness.model.spec import ClientRef, TrialSpec
 from harness.plugins import registry
 from harness.plugins.client import InstalledClient
 from harness.plugins.cluster import Contents
 from harness.running.members import Members
 from harness.running.producers import Producers, heard_as
+from harness.trial.group import place_of
 
 Said = TypeVar("Said", bound=Conversation)
 LOG_OF_CLIENT = "client.log"
@@ -67,18 +67,21 @@ class Cast(Protocol):
 
 
 class Casting:
-    """Makes the client processes of a trial, whose files are in ``folder`` and whose own folder is ``own``."""
+    """Makes the client processes of a trial, whose files are in ``folder`` and whose own folder is ``own``.
+
+    ``clients`` has how to start the client under test and its companions.
+    """
 
     def __init__(
         self,
         spec: TrialSpec,
-        client: InstalledClient,
+        clients: Mapping[ClientRef, InstalledClient],
         folder: Path,
         own: Path,
         meter: Meter,
         hear: Callable[[AnyEvent], None],
     ) -> None:
-        self._spec, self._client, self._folder, self._own = spec, client, folder, own
+        self._spec, self._clients, self._folder, self._own = spec, clients, folder, own
         self._meter, self._hear = meter, hear
         self._kind = registry.workload(spec.workload.kind)
         self._names = spec.workload.shape.names
@@ -90,22 +93,31 @@ class Casting:
         if kind.members is None or kind.begin is None:
             return None
         places, begin = kind.members(spec), kind.begin(spec, topic)
+        companions = {place: ref for place, ref in places.items() if ref != spec.client}
+
+        def conversation(process: str, hear: Callable[[AnyEvent], None]) -> MemberConversation:
+            ref = companions.get(place_of(process), spec.client)
+            return self._conversation(process, hear, MemberConversation, ref)
+
         return Members(
-            places,
-            partial(self._conversation, kind=MemberConversation),
+            tuple(places),
+            conversation,
             begin,
             contents,
             topic,
             self._hear,
             is_static=bool(spec.workload.params.get("static")),
             owners=min(len(places), spec.workload.partitions) if isinstance(begin, Subscribe) else 0,
+            companions=companions,
         )
 
     def producers(self) -> Producers:
         """Return the producers of the trial's load."""
         return Producers(
             {
-                name: self._conversation(name, heard_as(self._names, name, self._hear), Conversation)
+                name: self._conversation(
+                    name, heard_as(self._names, name, self._hear), Conversation, self._spec.client
+                )
                 for name in self._names
             }
         )
@@ -119,9 +131,11 @@ class Casting:
             row if name == PRODUCER else {**row, BY: name} for name, rows in found.items() for row in rows
         )
 
-    def _conversation(self, name: str, hear: Callable[[AnyEvent], None], kind: type[Said]) -> Said:
-        """Return the conversation with one process. That of the first producer has the trial's usual files."""
-        launch = self._client.launch
+    def _conversation(
+        self, name: str, hear: Callable[[AnyEvent], None], kind: type[Said], ref: ClientRef
+    ) -> Said:
+        """Return the conversation with a process of ``ref``. That of the first producer has the trial's usual files."""
+        launch = self._clients[ref].launch
         trace = {TRACE_ENV: str((self._own / _named(TRACE, name)).resolve())} if self._is_traced else {}
         return kind(
             replace(launch, env={**launch.env, **trace}),

@@ -29,7 +29,7 @@ from harness.model.evidence import Evidence, passed_and_stopped
 from harness.model.load import topic_names
 from harness.model.rows import Ending, Frame, FrameKind, LogRecord, Phases, TrialRecord
 from harness.model.spec import OWN as OWN_VERSION
-from harness.model.spec import TrialSpec
+from harness.model.spec import ClientRef, TrialSpec
 from harness.planning import client_settings, typed_settings, unavailable
 from harness.planning.unavailable import NotOffered
 from harness.plugins import registry
@@ -91,18 +91,18 @@ class LiveTrial:
         topic: str,
         cluster: Cluster,
         lane: Lane,
-        client: InstalledClient,
+        clients: Mapping[ClientRef, InstalledClient],
         folder: Path,
         tell_not_set: Callable[[Mapping[str, str]], None] = lambda _: None,
     ) -> None:
         self._spec, self._run_id, self._topic = spec, run_id, topic
-        self._cluster, self._lane, self._client, self._folder = cluster, lane, client, folder
+        self._cluster, self._lane, self._folder = cluster, lane, folder
         self._kind = registry.workload(spec.workload.kind)
         self._history: list[AnyEvent] = []
         self._frames: list[Frame] = []
         self._log: list[LogRecord] = []
         self._meter = Meter(str(spec.client), spec.workload.records, spec.workload.largest_bytes)
-        self._casting = Casting(spec, client, folder, folder / OWN, self._meter, self._hear)
+        self._casting = Casting(spec, clients, folder, folder / OWN, self._meter, self._hear)
         members = self._casting.members(cluster.contents, topic)
         self._cast: Cast = members or self._casting.producers()
         mine = LiveLane(lane.proxies, lane.witness, cluster, topic, spec.workload.partitions, members)
@@ -176,6 +176,7 @@ class LiveTrial:
                     self._not_set |= client_settings.not_set(self._spec, named, configured)
                 self._tell_not_set(client_settings.ignored(self._spec, self._not_set))
                 _assert_met(unavailable.in_flight(self._spec, self._not_set))
+                _assert_met(unavailable.assignor(self._spec, self._not_set))
                 await self._play(load_script(self._spec.workload), client, faults)
             await self._play(heal_script(flush_timeout_ms(self._spec.config)), client, faults)
             self._left_out = client.left_out
@@ -275,6 +276,12 @@ class LiveTrial:
             async with asyncio.timeout(HAND_OVER_S):
                 await client.load(self._spec.workload.producer_of(numbers.start), command)
         except TimeoutError:
+            if self._kind.members is not None:
+                raise KafkaTrialError(
+                    "records-not-written",
+                    "the harness could not write records to the cluster for {seconds:g} s",
+                    seconds=HAND_OVER_S,
+                ) from None
             raise breaches.takes_no_command(str(self._spec.client), HAND_OVER_S) from None
 
     @asynccontextmanager

@@ -10,16 +10,18 @@ from __future__ import annotations
 import asyncio
 import time
 from asyncio import Task
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, suppress
-from types import TracebackType
-from typing import Self
+from types import MappingProxyType, TracebackType
+from typing import Self, TypeVar
 
+from harness.adapter import breaches
 from harness.adapter.member import MemberConversation
 from harness.model.consumer_contract import Assign, ConsumerCommand, PartitionsAssigned, Subscribe
 from harness.model.contract import AnyEvent, Configured, LoadCommand, OpComplete, Setting, StartupComplete
-from harness.model.errors import ClientCrashed
-from harness.model.harness_events import HARNESS, MemberFrozen, MemberKilled, MemberStarted, MemberThawed
+from harness.model.errors import ClientBroken, ClientCrashed, KafkaTrialError
+from harness.model.harness_events import MemberFrozen, MemberKilled, MemberThawed
+from harness.model.spec import ClientRef
 from harness.model.written import Written
 from harness.plugins.cluster import Contents
 from harness.trial.group import Group, batches
@@ -30,6 +32,8 @@ STARTUP_S = 60.0
 #: How long the group may take to gather before records are written.
 GATHER_S = 10.0
 NS_PER_MS = 1_000_000
+
+Told = TypeVar("Told")
 
 
 def _now() -> tuple[int, int]:
@@ -55,12 +59,14 @@ class Members(Group[MemberConversation]):
         *,
         is_static: bool = False,
         owners: int = 0,
+        companions: Mapping[str, ClientRef] = MappingProxyType({}),
     ) -> None:
-        super().__init__(group, begin, hear, _now, is_static=is_static)
+        super().__init__(group, begin, hear, _now, is_static=is_static, companions=companions)
         self._places, self._conversation = places, conversation
         self._contents, self._owners = contents, owners
         self._stack = AsyncExitStack()
         self._owning: set[str] = set()
+        self._joining: set[str] = set()
         self._configure: Callable[[str], Awaitable[Configured]] | None = None
         self._news = asyncio.Event()
         self._watching: list[Task[None]] = []
@@ -69,7 +75,7 @@ class Members(Group[MemberConversation]):
         async with AsyncExitStack() as stack:
             self._stack = stack
             for place in self._places:
-                await self._open(place)
+                await self._open(self._name(place))
             self._stack = stack.pop_all()
         return self
 
@@ -83,29 +89,50 @@ class Members(Group[MemberConversation]):
             await self.thaw(process)
         await self._stack.__aexit__(kind, error, trace)
 
+    @property
+    def processes(self) -> tuple[str, ...]:
+        """The processes that live and have their first command, in the order of their start."""
+        return tuple(name for name in super().processes if name not in self._joining)
+
     # The trial's script.
 
     async def startup(self, timeout_s: float) -> list[StartupComplete]:
-        """Wait until the processes of all places have started."""
-        return list(await asyncio.gather(*(self._of[name].startup(timeout_s) for name in self.processes)))
+        """Wait until the processes of all places have started. Return what those of the client under test told.
+
+        Raise a :class:`~harness.model.errors.KafkaTrialError` if a companion is not the client that its place names.
+        """
+        told = await asyncio.gather(*(self._of[name].startup(timeout_s) for name in self.processes))
+        for name, each in zip(self.processes, told, strict=True):
+            companion = self._companion(name)
+            if companion is not None and each.client_version != companion.version:
+                raise breaches.other_version(str(companion), each.client_version)
+        return self._of_the_tried(told)
 
     async def configure(
         self, run_id: str, config: Mapping[str, Setting], *, role: str, own: Mapping[str, str]
     ) -> list[Configured]:
         """Configure each member as a client of the group, let it begin, and wait until the group has gathered.
 
-        A fault on a member that owns nothing yet would show nothing.
+        Return what those of the client under test told; ``own`` are its settings. A fault on a member that owns nothing
+        yet would show nothing.
         """
 
         async def configure(process: str) -> Configured:
             settings = self._settings(process, config)
-            return await self._of[process].configure(run_id, process, settings, role=role, own=own)
+            mine = own if self._companion(process) is None else {}
+            return await self._of[process].configure(run_id, process, settings, role=role, own=mine)
 
         self._configure = configure
         told = await asyncio.gather(*map(configure, self.processes))
         await asyncio.gather(*(self.call(name, self._begin) for name in self.processes))
         await self._gather()
-        return list(told)
+        return self._of_the_tried(told)
+
+    def _of_the_tried(self, told: Iterable[Told]) -> list[Told]:
+        """Return what the client under test told, of what each process did."""
+        return [
+            each for name, each in zip(self.processes, told, strict=True) if self._companion(name) is None
+        ]
 
     async def load(self, name: str, command: LoadCommand) -> None:
         """Write the command's records. They are wanted from now on."""
@@ -157,12 +184,20 @@ class Members(Group[MemberConversation]):
     # Faults.
 
     async def join(self, place: str = "") -> str:
-        """Start another process, in a new place or as the successor of the last one in ``place``. Return its name."""
-        process = await self._open(place)
-        await self._of[process].startup(STARTUP_S)
-        assert self._configure is not None
-        await self._configure(process)
-        await self.call(process, self._begin)
+        """Start another process, in a new place or as the successor of the last one in ``place``. Return its name.
+
+        No other fault can act on it before it has its first command.
+        """
+        process = self._name(place)
+        self._joining.add(process)
+        try:
+            await self._open(process)
+            await self._of[process].startup(STARTUP_S)
+            assert self._configure is not None
+            await self._configure(process)
+            await self.call(process, self._begin)
+        finally:
+            self._joining.discard(process)
         return process
 
     async def kill(self, process: str) -> None:
@@ -187,18 +222,21 @@ class Members(Group[MemberConversation]):
             self._add(MemberThawed, process)
 
     async def call(self, process: str, command: ConsumerCommand) -> OpComplete | None:
-        """Ask a member for one call, and return its end, or None if there was none in time."""
-        return await self._of[process].call(command, CALL_S)
+        """Ask a member for one call. Return its end, or None if there was none in time or before the member's own."""
+        try:
+            return await self._of[process].call(command, CALL_S)
+        except ClientBroken:
+            if process in self._gone:
+                return None
+            raise
 
     # Processes.
 
-    async def _open(self, place: str) -> str:
-        process = self._name(place)
+    async def _open(self, process: str) -> None:
         says = self._of[process] = self._conversation(process, self._listener(process))
         await self._stack.enter_async_context(says)
-        self._add(MemberStarted, HARNESS, member=process)
+        self._began(process)
         self._watching.append(asyncio.get_running_loop().create_task(self._watch(says)))
-        return process
 
     async def _gather(self) -> None:
         """Wait until the group has gathered, a member has ended, or the time has passed. What follows shows why."""
@@ -209,6 +247,17 @@ class Members(Group[MemberConversation]):
                 ):
                     self._news.clear()
                     await self._news.wait()
+
+    def _accounted(self, process: str, error: Exception) -> Exception:
+        """Return the error of a process that ended by itself. The end of a companion says nothing about the client."""
+        if (companion := self._companion(process)) is None:
+            return error
+        return KafkaTrialError(
+            "companion-ended",
+            "{companion}, in the group beside the client under test, ended: {why}",
+            companion=companion,
+            why=str(error),
+        )
 
     async def _watch(self, says: MemberConversation) -> None:
         """Wake those who wait once a process has ended."""
@@ -226,6 +275,6 @@ class Members(Group[MemberConversation]):
         while not seen():
             for name in self.processes:
                 if (error := self._of[name].error) is not None:
-                    raise error
+                    raise self._accounted(name, error)
             self._news.clear()
             await self._news.wait()

@@ -51,7 +51,7 @@ class Execution:
             topic=f"{self._record.run_id}-{index}",
             cluster=cluster,
             lane=lane,
-            client=self.clients[spec.client],
+            clients=self.clients,
             folder=self.store.trial_folder(spec.trial),
             tell_not_set=lambda not_set: self._warn(spec, not_set),
         )

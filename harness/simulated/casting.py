@@ -10,6 +10,7 @@ from harness.model.dice import Dice
 from harness.model.errors import KafkaTrialError
 from harness.model.evidence import PRODUCER
 from harness.model.spec import TrialSpec
+from harness.planning import unavailable
 from harness.plugins import registry
 from harness.plugins.workload import Config
 from harness.simulated.lane import SimulatedLane
@@ -46,6 +47,9 @@ class Casting:
         workload, spec = self._workload, self._spec
         if workload.members is None or workload.begin is None:
             return self._producers(kind, config, network)
+
+        if spec.companions:
+            raise unavailable.companions_here(spec)
 
         def start(process: str, settings: Config, hear: Tell) -> SimulatedMember:
             return cast(SimulatedMember, self._started(kind, process, settings, network, hear))

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from harness.brokers.scripted.cluster import ScriptedCluster
 from harness.model.consumer_contract import Assign, ConsumerCommand, Position, Subscribe
 from harness.model.contract import AnyEvent, Close, Flush, LoadCommand, OpComplete, Setting, ShutdownComplete
-from harness.model.harness_events import HARNESS, MemberFrozen, MemberKilled, MemberStarted, MemberThawed
+from harness.model.harness_events import MemberFrozen, MemberKilled, MemberThawed
 from harness.model.written import Written
 from harness.simulated.network import Network
 from harness.simulated.ports import SimulatedMember
@@ -88,7 +88,7 @@ class SimulatedMembers(Group[SimulatedMember]):
     def begin(self, place: str = "") -> str:
         """Start a process, and let it subscribe. Return its name."""
         process = self._name(place)
-        self._add(MemberStarted, HARNESS, member=process)
+        self._began(process)
         settings = self._settings(process, self._config)
         self._of[process] = self._start(process, settings, self._listener(process))
         self._ask(process, self._begin)
@@ -97,6 +97,7 @@ class SimulatedMembers(Group[SimulatedMember]):
     async def kill(self, process: str) -> None:
         """Kill a process: its connections end, and it does nothing more."""
         self._gone.add(process)
+        self._frozen.discard(process)
         self._of[process].kill()
         self._add(MemberKilled, process)
 

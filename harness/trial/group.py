@@ -9,14 +9,22 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from msgspec.structs import replace
 
 from harness.model.consumer_contract import Assign, Position, RecordsConsumed, Subscribe
 from harness.model.contract import AnyEvent, Setting
-from harness.model.harness_events import HARNESS, GroupCommitted, HarnessEvent, RecordsWritten
+from harness.model.harness_events import (
+    HARNESS,
+    GroupCommitted,
+    HarnessEvent,
+    MemberStarted,
+    RecordsWritten,
+)
 from harness.model.payload import decode
+from harness.model.spec import ClientRef
 from harness.model.written import Written
 from harness.wire.records import BatchBuilder
 
@@ -29,7 +37,8 @@ class Group(Generic[Process]):
     ``begin`` is the first command of each.
 
     ``tell`` takes the events of all processes and of the harness. ``now`` returns the monotonic time and Unix time, in
-    ns. With ``is_static``, each place is a static member.
+    ns. With ``is_static``, each place is a static member. ``companions`` are the places of other clients than the one
+    under test, each with its client.
     """
 
     def __init__(
@@ -40,7 +49,9 @@ class Group(Generic[Process]):
         now: Callable[[], tuple[int, int]],
         *,
         is_static: bool,
+        companions: Mapping[str, ClientRef] = MappingProxyType({}),
     ) -> None:
+        self._companions = companions
         self._begin = begin
         #: How long each works on a turn unless a fault changes it.
         self.processing_ms = begin.processing_ms
@@ -69,6 +80,14 @@ class Group(Generic[Process]):
         turns = Counter(place_of(name) for name in self._of)
         place = place or f"m{len(turns) + 1}"
         return f"{place}-{turns[place] + 1}" if turns[place] else place
+
+    def _companion(self, process: str) -> ClientRef | None:
+        """Return the client of a process if it is not the client under test. A successor has that of its place."""
+        return self._companions.get(place_of(process))
+
+    def _began(self, process: str) -> None:
+        """Note that a process was asked to join."""
+        self._add(MemberStarted, HARNESS, member=process, companion=str(self._companion(process) or ""))
 
     def _settings(self, process: str, config: Mapping[str, Setting]) -> dict[str, Setting]:
         """Return the settings of a process: those of all, and its own as a member."""

@@ -40,6 +40,8 @@ TIMEOUTS = (
 )
 #: The settings that limit the whole of one operation. A workload has at most one of them.
 LIMITS = ("delivery.timeout.ms", "default.api.timeout.ms")
+#: With this protocol (KIP-848) the brokers decide how long a session lasts. Kafka's default counts.
+NEW_PROTOCOL, BROKERS_SESSION_MS = ("group.protocol", "consumer"), 45_000
 #: The timeout of a client that could not apply one: Java's default for a request.
 NOT_GIVEN_MS = 30_000
 SLACK_MS = 10_000
@@ -55,11 +57,10 @@ MOST_WAIT_MS = 300_000
 
 def bound_ms(config: Mapping[str, str | int | bool], not_set: Mapping[str, str]) -> int:
     """Return for how long a client with these settings may do nothing. It could not apply those in ``not_set``."""
-    asked = [name for name in TIMEOUTS if name in config]
-    largest_ms = max(
-        (NOT_GIVEN_MS if name in not_set else int(config[name]) for name in asked), default=NOT_GIVEN_MS
-    )
-    return largest_ms + SLACK_MS
+    asked = [NOT_GIVEN_MS if name in not_set else int(config[name]) for name in TIMEOUTS if name in config]
+    if NEW_PROTOCOL in config.items():
+        asked.append(BROKERS_SESSION_MS)
+    return max(asked, default=NOT_GIVEN_MS) + SLACK_MS
 
 
 def progress_ns(history: Iterable[AnyEvent], frames: Iterable[Frame], api: str) -> Iterator[int]:

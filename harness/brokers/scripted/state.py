@@ -88,8 +88,9 @@ class Settings:
     group_min_session_timeout_ms: int = 6_000
     group_max_session_timeout_ms: int = 1_800_000
     group_max_size: int = 2**31 - 1
-    consumer_group_session_timeout_ms: int = 45_000
-    consumer_group_heartbeat_interval_ms: int = 5_000
+    # As the local clusters are configured (:mod:`harness.brokers.settings`).
+    consumer_group_session_timeout_ms: int = 6_000
+    consumer_group_heartbeat_interval_ms: int = 1_000
     consumer_group_max_size: int = 2**31 - 1
     offset_metadata_max_bytes: int = 4_096
     offsets_retention_ms: int = 7 * 86_400_000

@@ -158,7 +158,9 @@ def _run(plan: Plan, mode: Mode, options: Options, more: More) -> int:
     clients = {}
     if mode == Mode.LIVE:
         # Install before the folder is created: an unknown version should leave nothing on disk.
-        clients = install((spec.client for spec in plan.trials), environment.named(options.client_env))
+        clients = install(
+            (ref for spec in plan.trials for ref in spec.clients), environment.named(options.client_env)
+        )
     store = RunStore.create(options.out_dir, new_record(plan, options))
     if mode == Mode.LIVE:
         code = carry_out(store, Installed(clients, {}), options, more)

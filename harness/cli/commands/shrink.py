@@ -94,7 +94,7 @@ def shrink(
     [spec] = own_commands.with_env(plan, options.client_env).trials
     wanted = _wanted(path, anomaly)
     # Install before the folder is created: an unknown version should leave nothing on disk.
-    clients = install([spec.client], environment.named(options.client_env)) if mode == Mode.LIVE else {}
+    clients = install(spec.clients, environment.named(options.client_env)) if mode == Mode.LIVE else {}
     store = RunStore.create(options.out_dir, new_record(Plan(plan.seed, ()), options))
     say(f"run {store.folder}: {_faults(spec)} of {spec.trial}, {some(options.jobs, 'trial')} at a time")
     tiers = () if faults_only else TIERS

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from harness.model.consumer_contract import Assign, Position, Subscribe
-from harness.model.spec import TrialSpec
+from harness.model.spec import ClientRef, TrialSpec
 from harness.model.verdicts import Guarantee
 from harness.model.written import Written
 from harness.workloads.produce.commands import key_of, value_of
@@ -32,9 +32,10 @@ def written(spec: TrialSpec, run_id: str, topic: str, numbers: range) -> Written
     )
 
 
-def members(spec: TrialSpec) -> tuple[str, ...]:
-    """Return the members with which a trial begins."""
-    return tuple(f"m{number}" for number in range(1, spec.workload.params.get("members", 1) + 1))
+def members(spec: TrialSpec) -> dict[str, ClientRef]:
+    """Return the places with which a group begins, each with its client: those of companions come last."""
+    own = (spec.client,) * spec.workload.params.get("members", 1)
+    return {f"m{number}": ref for number, ref in enumerate((*own, *spec.companions), start=1)}
 
 
 def begin(spec: TrialSpec, topic: str) -> Subscribe | Assign:

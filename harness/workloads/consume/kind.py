@@ -35,7 +35,7 @@ APIS: Final = (
 )
 
 PARAMS: Final = (
-    Param("members", 1, 1, 5, "the members with which the trial begins"),
+    Param("members", 1, 1, 5, "the members of the client under test with which the trial begins"),
     Param("processing_ms", 0, 0, 60_000, "how long a member works on what one poll returned"),
     Param("commit_async", 0, 0, 1, "1: members commit without waiting for the result"),
     Param("assign", 0, 0, 1, "1: members assign themselves all partitions instead of subscribing"),
@@ -46,10 +46,12 @@ PARAMS: Final = (
 def shown(spec: TrialSpec) -> dict[str, str]:
     """Return load and group in words."""
     load = spec.workload
+    with_others = {"companions": ", ".join(map(str, spec.companions))} if spec.companions else {}
     return {
         "workload": f"{some(load.records, 'record')} × {load.value_bytes:,} bytes, "
         f"{some(load.partitions, 'partition')}, {some(len(members(spec)), 'member')}",
         "protocol": str(spec.config.get("group.protocol", "–")),
+        **with_others,
     }
 
 

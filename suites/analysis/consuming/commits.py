@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from harness.model.consumer_contract import OffsetsCommitted
 from harness.model.evidence import Evidence, view
 from harness.model.harness_events import GroupCommitted
+from suites.analysis.consuming.tried import is_tried
 from suites.analysis.excuses import grants
 
 #: How long after its failure a commit may still reach the coordinator: longer than any fault holds a request back.
@@ -60,6 +61,17 @@ def commits(evidence: Evidence) -> dict[int, list[Commit]]:
     for each in found.values():
         each.sort(key=lambda commit: commit.invoke_ns)
     return found
+
+
+@view
+def vouched(evidence: Evidence) -> dict[int, list[Commit]]:
+    """Return the same, but believe only the client under test: a companion's commit may have been stored, or not."""
+    return {
+        partition: [
+            each if is_tried(evidence, each.member) else each._replace(success=False) for each in made
+        ]
+        for partition, made in commits(evidence).items()
+    }
 
 
 @grants("commit-set-back")

@@ -53,7 +53,7 @@ def lives(evidence: Evidence) -> dict[str, Life]:
             continue
         match event:
             case MemberFrozen():
-                frozen_ns[life.process] = event.mono_ns
+                frozen_ns.setdefault(life.process, event.mono_ns)
             case MemberThawed() | MemberKilled() | ShutdownComplete():
                 if (since_ns := frozen_ns.pop(life.process, None)) is not None:
                     life.frozen.append(Span(since_ns, event.mono_ns))

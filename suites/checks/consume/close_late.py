@@ -42,6 +42,7 @@ from harness.plugins.check import Check, Requirement
 from harness.trial.patience import CLOSE_TIMEOUT_MS
 from suites.analysis.consuming.lives import lives
 from suites.analysis.consuming.timing import SLACK_NS
+from suites.analysis.consuming.tried import is_tried
 from suites.analysis.disturbance import doubt_if_stalled, stalled_ns
 from suites.analysis.excuses import grants
 from suites.analysis.promises import BY_COMMITS
@@ -65,6 +66,8 @@ def closes(evidence: Evidence) -> Iterator[Close]:
     began: dict[str, int] = {}
     for event in evidence.history:
         process = str(event.producer)
+        if not is_tried(evidence, process):
+            continue
         if isinstance(event, OpInvoke) and event.op == "close":
             began[process] = event.mono_ns
         elif isinstance(event, OpComplete) and event.op == "close" and process in began:

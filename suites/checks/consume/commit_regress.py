@@ -42,6 +42,7 @@ from suites.analysis.consuming.commits import Commit, commits
 from suites.analysis.consuming.ownership import ownerships
 from suites.analysis.consuming.resets import may_reset
 from suites.analysis.consuming.timing import SLACK_NS
+from suites.analysis.consuming.tried import is_tried
 from suites.analysis.excuses import grants
 from suites.analysis.promises import BY_COMMITS
 
@@ -55,7 +56,7 @@ REGRESS = Anomaly(
 def steps(evidence: Evidence) -> Iterator[tuple[Commit, Commit]]:
     """Yield each two successful commits of one owner of which one follows the other, unless it has sought."""
     for each in ownerships(evidence):
-        if len(each.runs) > 1:
+        if len(each.runs) > 1 or not is_tried(evidence, each.process):
             continue
         mine = [
             made

@@ -39,6 +39,7 @@ from harness.plugins.check import Check, Requirement
 from suites.analysis.consuming.commits import Commit, commits
 from suites.analysis.consuming.declared import declared
 from suites.analysis.consuming.timing import SLACK_NS
+from suites.analysis.consuming.tried import is_tried
 from suites.analysis.excuses import grants
 from suites.analysis.promises import BY_COMMITS
 
@@ -53,7 +54,7 @@ def outdated(evidence: Evidence) -> Iterator[Commit]:
     owned = declared(evidence)
     for partition, made in commits(evidence).items():
         for each in made:
-            if each.member not in owned:
+            if each.member not in owned or not is_tried(evidence, each.member):
                 continue
             during = Span(each.invoke_ns - SLACK_NS, each.complete_ns)
             mine = owned[each.member].get(partition, [])

@@ -38,6 +38,7 @@ from harness.model.verdicts import Guarantee, Level
 from harness.plugins.check import Check, Requirement
 from harness.workloads.consume.accounting import deliveries
 from suites.analysis.consuming.commits import commits, finally_stored
+from suites.analysis.consuming.tried import doubt_if_shared, is_tried
 from suites.analysis.recreated import recreations
 
 EARLY = Anomaly("committed-early", "{count:commit} of an offset beyond what its member had processed")
@@ -60,7 +61,11 @@ def run(evidence: Evidence) -> list[Finding]:
         if offset > processed
     ]
     found = [EARLY.found(len(early), early)] if early else []
-    return [*found, STORED.found(len(stored), stored)] if stored else found
+    if stored:
+        found.append(STORED.found(len(stored), stored))
+        if not early:
+            doubt_if_shared(evidence, found[-1])
+    return found
 
 
 @view
@@ -106,7 +111,7 @@ def _commits(evidence: Evidence) -> Iterator[tuple[str, Position, int]]:
                 if at.topic != evidence.record.topic:
                     continue
                 justified = max(processed.get((member, at.partition), 0), committed.get(at.partition, 0))
-                if event.success and event.how != "auto":
+                if event.success and event.how != "auto" and is_tried(evidence, member):
                     yield member, at, justified
                 committed[at.partition] = max(committed.get(at.partition, 0), at.offset)
 

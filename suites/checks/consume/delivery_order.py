@@ -44,6 +44,7 @@ from harness.workloads.consume import accounting
 from harness.workloads.consume.accounting import Delivery
 from suites.analysis.consuming.ownership import ownerships
 from suites.analysis.consuming.resets import may_begin_again, may_pass_over
+from suites.analysis.consuming.tried import is_tried
 
 BACKWARDS = Anomaly(
     "delivered-again-or-backwards",
@@ -79,8 +80,9 @@ def run(evidence: Evidence) -> list[Finding]:
 
 def _steps(evidence: Evidence) -> Iterator[tuple[Delivery, Delivery]]:
     for each in ownerships(evidence):
-        for run_ in each.runs:
-            yield from pairwise(run_)
+        if is_tried(evidence, each.process):
+            for run_ in each.runs:
+                yield from pairwise(run_)
 
 
 def _between(offsets: list[int], low: int, high: int) -> list[int]:

@@ -34,6 +34,7 @@ from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
 from harness.workloads.consume import accounting
 from harness.workloads.consume.accounting import Delivery
+from suites.analysis.consuming.tried import is_tried
 from suites.analysis.excuses import grants
 from suites.analysis.promises import BY_COMMITS
 from suites.analysis.recreated import recreations
@@ -54,7 +55,11 @@ def foreign(evidence: Evidence) -> list[Delivery]:
     for row in evidence.log if trims else ():
         starts[row.partition] = min(starts.get(row.partition, row.offset), row.offset)
     empty = NOTHING_LEFT if trims else 0
-    return [got for got in accounting.foreign(evidence) if got.offset >= starts.get(got.partition, empty)]
+    return [
+        got
+        for got in accounting.foreign(evidence)
+        if got.offset >= starts.get(got.partition, empty) and is_tried(evidence, got.member)
+    ]
 
 
 def run(evidence: Evidence) -> list[Finding]:
@@ -66,7 +71,7 @@ def run(evidence: Evidence) -> list[Finding]:
 
 
 def _arises(evidence: Evidence) -> int:
-    return len(accounting.deliveries(evidence))
+    return sum(is_tried(evidence, got.member) for got in accounting.deliveries(evidence))
 
 
 CHECK = Check(

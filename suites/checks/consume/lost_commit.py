@@ -33,7 +33,7 @@ from harness.model.evidence import Evidence, view
 from harness.model.rows import Finding
 from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
-from suites.analysis.consuming.commits import commits, finally_stored, stored_at_least
+from suites.analysis.consuming.commits import finally_stored, stored_at_least, vouched
 from suites.analysis.promises import BY_COMMITS
 from suites.analysis.recreated import recreations
 
@@ -46,7 +46,7 @@ def expected(evidence: Evidence) -> dict[int, int]:
     if finally_stored(evidence) is None or recreations(evidence):
         return {}
     end_ns = max(event.mono_ns for event in evidence.history) + 1
-    least = {partition: stored_at_least(made, end_ns) for partition, made in commits(evidence).items()}
+    least = {partition: stored_at_least(made, end_ns) for partition, made in vouched(evidence).items()}
     return {partition: offset for partition, offset in least.items() if offset}
 
 

@@ -40,6 +40,7 @@ from harness.workloads.consume.accounting import Delivery
 from suites.analysis.consuming.declared import declared
 from suites.analysis.consuming.lives import frozen
 from suites.analysis.consuming.timing import SLACK_NS
+from suites.analysis.consuming.tried import is_tried
 from suites.analysis.disturbance import doubt_if_stalled
 from suites.analysis.excuses import grants
 from suites.analysis.promises import BY_COMMITS
@@ -63,7 +64,11 @@ def strays(evidence: Evidence) -> Iterator[tuple[Delivery, int]]:
 
 def _judged(evidence: Evidence) -> Iterator[Delivery]:
     known = declared(evidence)
-    return (got for got in accounting.deliveries(evidence) if got.member in known)
+    return (
+        got
+        for got in accounting.deliveries(evidence)
+        if got.member in known and is_tried(evidence, got.member)
+    )
 
 
 def run(evidence: Evidence) -> list[Finding]:

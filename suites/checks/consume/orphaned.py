@@ -18,7 +18,7 @@ Not judged: groups of which a living member's listener reports nothing, or that 
 ## What it needs
 
 The members' histories and the faults. Stalls of a member's process, a broker or the harness make the trial
-inconclusive.
+inconclusive, as do members of other clients in the group.
 
 ## References
 
@@ -36,6 +36,7 @@ from harness.plugins.check import Check, Requirement
 from suites.analysis.consuming.declared import declared
 from suites.analysis.consuming.lives import lives, outside
 from suites.analysis.consuming.timing import idle_bound_ms
+from suites.analysis.consuming.tried import doubt_if_shared
 from suites.analysis.disturbance import doubt_if_stalled
 from suites.analysis.excuses import grants
 from suites.analysis.promises import BY_COMMITS
@@ -88,6 +89,7 @@ def run(evidence: Evidence) -> list[Finding]:
     ]
     idle_ms = max(hole.length_ms for hole in orphans.values())
     found = ORPHANED.found(len(orphans), samples, idle_ms=idle_ms, bound_ms=limit_ms)
+    doubt_if_shared(evidence, found)
     for hole in orphans.values():
         doubt_if_stalled(evidence, found, *hole)
     return [found]

@@ -41,9 +41,10 @@ from harness.model.rows import Finding
 from harness.model.verdicts import Guarantee, Level
 from harness.plugins.check import Check, Requirement
 from harness.workloads.consume.accounting import Delivery
-from suites.analysis.consuming.commits import commits, stored_at_least
+from suites.analysis.consuming.commits import stored_at_least, vouched
 from suites.analysis.consuming.ownership import Ownership, ownerships
 from suites.analysis.consuming.resets import may_begin_again
+from suites.analysis.consuming.tried import is_tried
 from suites.analysis.promises import BY_COMMITS
 from suites.analysis.recreated import recreations
 
@@ -63,9 +64,9 @@ def begun(evidence: Evidence) -> Iterator[tuple[Ownership, int, list[Delivery]]]
     if recreations(evidence):
         return
     for each in ownerships(evidence):
-        if not each.is_declared:
+        if not each.is_declared or not is_tried(evidence, each.process):
             continue
-        stored = stored_at_least(commits(evidence).get(each.partition, ()), each.begin_ns)
+        stored = stored_at_least(vouched(evidence).get(each.partition, ()), each.begin_ns)
         yield each, stored, list(takewhile(lambda got: not may_begin_again(evidence, got), each.runs[0]))
 
 

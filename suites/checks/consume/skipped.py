@@ -38,6 +38,7 @@ from harness.plugins.check import Check, Requirement
 from harness.workloads.consume import accounting
 from suites.analysis.consuming.passed import passed
 from suites.analysis.consuming.promised import is_promised
+from suites.analysis.consuming.tried import doubt_if_shared
 
 SKIPPED = Anomaly("skipped", "{count:record} of the log passed over without being delivered to any member")
 
@@ -50,7 +51,11 @@ def run(evidence: Evidence) -> list[Finding]:
         for place in accounting.missed(evidence)
         if place[1] < ends.get(place[0], 0) and is_promised(evidence, place)
     ]
-    return [SKIPPED.found(len(skipped), _samples(skipped))] if skipped else []
+    if not skipped:
+        return []
+    found = SKIPPED.found(len(skipped), _samples(skipped))
+    doubt_if_shared(evidence, found)
+    return [found]
 
 
 def _samples(places: Iterable[tuple[int, int]]) -> Iterable[Sample]:

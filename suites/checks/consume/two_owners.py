@@ -17,11 +17,13 @@ two, each record is processed twice, and commits overwrite each other.
 
 Kafka does not fence fetches, so an owner may go on while it cannot know better: while its process is frozen, while it
 works on one poll for longer than its session or max.poll.interval.ms, while faults keep it from its coordinator, and
-for one session and one request after each of these. Within a second, two processes may report in either order.
+for one session and one request after each of these. Within a second, two processes may report in either order. The
+successor of a static member gets its partitions in the same generation (KIP-345), so it is judged as a newer owner.
 
 ## What it needs
 
-The members' histories and the faults. If a stall may explain what was found, the trial is inconclusive.
+The members' histories and the faults. If a stall may explain what was found, the trial is inconclusive, as it is if the
+group had members of other clients, one of which may have assigned the partition twice.
 
 ## References
 
@@ -38,10 +40,13 @@ from harness.model.anomaly import Anomaly, Sample
 from harness.model.evidence import Evidence, view
 from harness.model.rows import Finding
 from harness.model.verdicts import Level
+from harness.planning.unavailable import ASSIGNOR
 from harness.plugins.check import Check, Requirement
+from harness.trial.group import place_of
 from harness.workloads.consume.accounting import Delivery
 from suites.analysis.consuming.ownership import Ownership, ownerships
 from suites.analysis.consuming.timing import SLACK_NS, removal_ns
+from suites.analysis.consuming.tried import doubt_if_shared, is_tried
 from suites.analysis.consuming.unaware import excused
 from suites.analysis.disturbance import doubt_if_stalled
 from suites.analysis.excuses import grants
@@ -72,15 +77,18 @@ def pairs(evidence: Evidence) -> list[tuple[Ownership, Ownership]]:
     ]
 
 
-def _is_shared(older: Ownership, newer: Ownership) -> bool:
-    return older.generation == newer.generation >= 0
+def _is_shared(evidence: Evidence, older: Ownership, newer: Ownership) -> bool:
+    """Return True if both own the partition in one generation, which a static member and its successor may."""
+    is_static = bool(evidence.record.spec.workload.params.get("static"))
+    is_succession = is_static and place_of(older.process) == place_of(newer.process)
+    return older.generation == newer.generation >= 0 and not is_succession
 
 
 @grants("reported-late")
 def late(evidence: Evidence) -> Iterator[tuple[Ownership, Delivery]]:
     """Yield the newer ownership and each record that the older owner took although it could know of it."""
     for older, newer in pairs(evidence):
-        if _is_shared(older, newer):
+        if _is_shared(evidence, older, newer) or not is_tried(evidence, older.process):
             continue
         for got in (got for run_ in older.runs for got in run_):
             is_late = newer.begin_ns + SLACK_NS < got.polled_ns
@@ -91,7 +99,7 @@ def late(evidence: Evidence) -> Iterator[tuple[Ownership, Delivery]]:
 def run(evidence: Evidence) -> list[Finding]:
     """Return at most two findings. Inconclusive if a stall lies before a record that was taken too late."""
     found = []
-    if shared := [each for each in pairs(evidence) if _is_shared(*each)]:
+    if shared := [each for each in pairs(evidence) if _is_shared(evidence, *each)]:
         samples: list[Sample] = [
             {
                 "partition": one.partition,
@@ -102,12 +110,15 @@ def run(evidence: Evidence) -> list[Finding]:
             for one, two in shared
         ]
         found.append(TWO_OWNERS.found(len({one.partition for one, _ in shared}), samples))
+        doubt_if_shared(evidence, found[0])  # the leader assigns, and it may be a companion
     if taken := list(late(evidence)):
         outdated = OUTDATED.found(
             len(taken),
             ({"member": got.member, "partition": got.partition, "offset": got.offset} for _, got in taken),
         )
         if not found:
+            if "cooperative" in str(evidence.record.spec.config.get(ASSIGNOR)):
+                doubt_if_shared(evidence, outdated)  # its leader may have left the partition to it
             for newer, got in taken:
                 doubt_if_stalled(evidence, outdated, newer.begin_ns - removal_ns(evidence), got.polled_ns)
         found.append(outdated)

@@ -47,6 +47,7 @@ from suites.analysis.consuming.lives import lives
 from suites.analysis.consuming.passed import dropped, passed
 from suites.analysis.consuming.promised import is_promised
 from suites.analysis.consuming.timing import idle_bound_ms
+from suites.analysis.consuming.tried import doubt_if_shared
 from suites.analysis.disturbance import (
     BROKER_STALLED,
     CLIENT_STALLED,
@@ -120,6 +121,7 @@ def run(evidence: Evidence) -> list[Finding]:
         idle_ms=span.length_ms,
         bound_ms=limit_ms,
     )
+    doubt_if_shared(evidence, found)
     stalls = {
         CLIENT_STALLED: client_stalls(evidence),
         BROKER_STALLED: broker_stalls(evidence),

@@ -9,6 +9,7 @@ from harness.model.rows import FrameKind
 from harness.plugins.scenario import Consequence
 from harness.workloads.consume import accounting
 from suites.analysis.consuming.ownership import ownerships
+from suites.analysis.consuming.settlements import settlements
 from suites.scenarios.effects.fault_windows import begun, during, windows
 
 #: How long after a fault the group may take to notice it: the longest session or rebalance timeout.
@@ -40,6 +41,12 @@ def moved(evidence: Evidence) -> Consequence:
         count += late and before is not None and before != each.process
         owner[each.partition] = each.process
     return Consequence(count, "partitions went to another process")
+
+
+def settled(evidence: Evidence) -> Consequence:
+    """Changes of the group's members after which each partition had one owner before the next change."""
+    count = sum(each.settled_ns is not None for each in settlements(evidence))
+    return Consequence(count, "changes of the members were followed by one owner for each partition")
 
 
 def interrupted(evidence: Evidence) -> Consequence:

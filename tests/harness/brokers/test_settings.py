@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from harness.brokers import settings
 from harness.brokers.credentials import Credentials
 from harness.brokers.layout import Layout
+from harness.brokers.scripted.state import Settings
 
 DATA = Path("/data/node-1")
 CREDENTIALS = Credentials("hunter2")
@@ -36,6 +37,19 @@ def test_properties_of_one_node_with_two_lanes() -> None:
     )
     assert told["log.dirs"] == "/data/node-1"
     assert told["auto.create.topics.enable"] == "false"
+
+
+def test_brokers_time_groups_as_scripted_ones_do() -> None:
+    one = layout(1, 1)
+    told = settings.server_properties(one, one.nodes[0], DATA, None)
+    scripted = Settings()
+    for bound in ("", "min."):
+        assert told[f"group.consumer.{bound}session.timeout.ms"] == str(
+            scripted.consumer_group_session_timeout_ms
+        )
+        assert told[f"group.consumer.{bound}heartbeat.interval.ms"] == str(
+            scripted.consumer_group_heartbeat_interval_ms
+        )
 
 
 @pytest.mark.parametrize(("nodes", "replicas", "in_sync"), [(1, "1", "1"), (3, "3", "2")])

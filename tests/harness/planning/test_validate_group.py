@@ -30,6 +30,8 @@ GROUP = TrialSpec(
     consumer_config(Guarantee.AT_LEAST_ONCE, {}),
 )
 
+JAVA = ClientRef("java", "4.3.1")
+
 
 def with_load(**changes: Any) -> TrialSpec:
     return replace(GROUP, workload=replace(GROUP.workload, **changes))
@@ -49,6 +51,8 @@ def test_a_group_reads_a_load_that_it_can_report(spec):
         (with_load(load=Load(sizes=SizeRange(10, 4_097))), "records-too-large-to-report"),
         (with_load(load=Load(producers=2)), "group-with-split-load"),
         (with_load(load=Load(topics=2)), "group-with-split-load"),
+        (replace(GROUP, companions=(GROUP.client,)), "companions-refused"),
+        (replace(GROUP, companions=(JAVA,) * 5), "companions-refused"),
         (
             replace(GROUP, faults=(FaultSpec("member_join", OnPhase("startup"), 1_000),)),
             "fault-before-group",
@@ -70,3 +74,11 @@ def test_a_fault_on_members_needs_a_group(kind):
         validate_plan.check_workload(
             replace(GROUP, workload=workload, config=config, faults=(FaultSpec(kind, AtTime(0), 1_000),))
         )
+
+
+def test_clients_that_produce_have_no_companions():
+    producing = replace(
+        GROUP, workload=Workload(), faults=(), companions=(JAVA,), scenario="produce/calm", config={}
+    )
+    with raises_code(UsageError, "companions-without-group"):
+        validate_plan.check_workload(producing)

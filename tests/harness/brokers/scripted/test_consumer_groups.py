@@ -79,7 +79,7 @@ def test_a_member_joins_and_gets_everything(client):
     member = Consumer(it, "a")
     body = member.enter()
     assert (body.error_code, body.member_epoch, body.member_id) == (0, 2, "a")
-    assert body.heartbeat_interval == timedelta(seconds=5)
+    assert body.heartbeat_interval == timedelta(seconds=1)
     assert member.indexes == [0, 1, 2]
     assert member.beat(says=False).assignment is None
 
@@ -119,7 +119,7 @@ def test_a_member_that_does_not_give_up_is_fenced(client):
     first, second = Consumer(it, "a"), Consumer(it, "b")
     first.enter()
     second.enter()
-    for second_s in range(0, 65, 10):
+    for second_s in range(0, 65, 5):
         it.now_ns = second_s * 1_000 * MS
         first.beat(says=False)
         second.beat()
@@ -131,9 +131,9 @@ def test_a_silent_member_is_fenced_after_its_session(client):
     it = client()
     first = Consumer(it, "a")
     first.enter()
-    it.cluster.wake(44_999 * MS)
+    it.cluster.wake(5_999 * MS)
     assert it.cluster.consumer_group("g").members
-    it.cluster.wake(45_000 * MS)
+    it.cluster.wake(6_000 * MS)
     assert it.cluster.consumer_group("g").state == "Empty"
 
 

@@ -49,6 +49,7 @@ class GroupStory:
     log: list[LogRecord] = field(default_factory=list)
     members: list[str] = field(default_factory=list)
     silent: set[str] = field(default_factory=set)
+    static: int = 0
     stopped_ms: dict[str, float] = field(default_factory=dict)
 
     def write(self, count: int, partition: int, at_ms: float = 0) -> None:
@@ -85,10 +86,10 @@ class GroupStory:
             invoke_ns=ns(at_ms),
         )
 
-    def start(self, *members: str, at_ms: float = -1_000) -> None:
+    def start(self, *members: str, at_ms: float = -1_000, companion: str = "") -> None:
         for member in members:
             self.members.append(member)
-            self._add(MemberStarted, HARNESS, at_ms, member=member)
+            self._add(MemberStarted, HARNESS, at_ms, member=member, companion=companion)
 
     def assign(self, member: str, *partitions: int, at_ms: float, generation: int = 1) -> None:
         self._add(PartitionsAssigned, member, at_ms, partitions=_places(partitions), generation=generation)
@@ -193,7 +194,7 @@ class GroupStory:
                 kind="consume",
                 records=max(1, len(self.log)),
                 partitions=self.partitions,
-                params={"members": 2},
+                params={"members": 2, "static": self.static},
             ),
             faults=tuple(row.spec for row in self.faults),
             config=consumer_config(self.guarantee, self.config),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,6 +30,22 @@ def zombie(group, at_ms, *, generation=2, took_ms=10):
     told.take("m2", 0, 0, 1, 2, at_ms=30_100)
     told.take("m1", 0, 1, at_ms=at_ms)
     return told
+
+
+def test_successor_of_a_static_member_has_its_generation(group):
+    told = group(static=1)
+    told.end_ms, told.final_ms, told.heal_ms = 90_000, 80_000, 70_000
+    told.start("m1", "m1-2")
+    told.write(3, 0)
+    told.assign("m1", 0, at_ms=10)
+    told.assign("m1-2", 0, at_ms=30_000)
+    assert found(two_owners, told) == []
+    told.take("m1", 0, 0, at_ms=32_000)
+    assert found(two_owners, told) == [("outdated-owner", 1)]
+
+
+def test_two_static_members_share_no_generation(group):
+    assert found(two_owners, zombie(partial(group, static=1), 20_000, generation=1)) == [("two-owners", 1)]
 
 
 def test_two_owners_in_one_generation(group):
