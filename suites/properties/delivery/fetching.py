@@ -105,7 +105,10 @@ def every_record_is_returned_once_in_order(
 
 
 def _disturb(reading: Reading, how: str) -> None:
+    """Disturb the network or the cluster while a fetch waits for records."""
     group = reading.group
+    reading.member.polls(timeout_ms=500)
+    group.run(30)
     if how in ("cut", "reset"):
         for proxy in group.network.proxies:
             proxy.cut(reset=how == "reset")
