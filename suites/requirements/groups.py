@@ -76,11 +76,13 @@ CLASSIC_GROUP = Group(
             "Any broker is asked for the coordinator, again after a backoff, and anew once it has moved or cannot be "
             "reached.",
             "AbstractCoordinator",
+            "clients/reference/consumer/coordinator/coordinator_lookup.py: CoordinatorLookup",
         ),
         must(
             "CSM-GRP-02",
             "A member without an id joins again with the one that the coordinator gave it.",
             "AbstractCoordinator, KIP-394",
+            "clients/reference/consumer/coordinator/rebalance_responses.py: RebalanceResponses",
         ),
         should(
             "CSM-GRP-03",
@@ -97,17 +99,20 @@ CLASSIC_GROUP = Group(
             "CSM-GRP-05",
             "Heartbeats go on while the application works, from the join until the member leaves.",
             "AbstractCoordinator, KIP-62",
+            "clients/reference/consumer/coordinator/heartbeat.py: Heartbeat",
         ),
         must(
             "CSM-GRP-06",
             "A heartbeat that is answered with a rebalance makes a stable member join again.",
             "AbstractCoordinator",
+            "clients/reference/consumer/coordinator/rebalance_responses.py: RebalanceResponses",
         ),
         must(
             "CSM-GRP-07",
             "An unknown member joins without its id, and one of an outdated generation with it. Errors about older "
             "generations do not count.",
             "AbstractCoordinator",
+            "clients/reference/consumer/coordinator/rebalance_responses.py: RebalanceResponses",
         ),
         must(
             "CSM-GRP-08",
@@ -123,6 +128,7 @@ CLASSIC_GROUP = Group(
             "CSM-GRP-10",
             "A static member stays in the group when it closes. A second one of its name ends the first.",
             "AbstractCoordinator, KIP-345",
+            "clients/reference/consumer/coordinator/abstract_coordinator.py: AbstractCoordinator",
         ),
         should(
             "CSM-GRP-11",

@@ -229,6 +229,7 @@ HEARTBEAT_UNKNOWN = _scenario(
     _refused(Api.HEARTBEAT, UNKNOWN_MEMBER, most=1),
     reading.rejoined,
     *READING,
+    modes=BOTH_MODES,
 )
 
 COMMIT_LOST = _scenario(

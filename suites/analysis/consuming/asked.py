@@ -1,9 +1,9 @@
 """What each member's process asked its brokers, with the answers and when it can have known them. Pure views.
 
 A request belongs to the process whose name is its client id. It counts even if a rule of the witness stopped it,
-because the client sent it. An answer is *heard* once it has certainly reached the client: it was not out of order, no
-fault kept it, and the connection stayed open. A client that reads answers only between two turns of the application has
-heard it after the turn; a frozen process has heard nothing.
+because the client sent it. An answer is *received* once the client has certainly read it: it was not out of order,
+no fault kept it, and the connection stayed open. A client that reads answers only between two turns of the application
+receives it after the turn; a frozen process receives nothing.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Asked(msgspec.Struct, frozen=True, gc=False):
     """One request of a process, and its answer if one passed.
 
     ``sent_ns`` is the earliest time at which the client can have sent it. ``reached_ns`` is by when the answer has
-    reached the client, and ``heard_ns`` by when the client has certainly read it; both are None if it may never have.
+    reached the client, and ``received_ns`` by when the client has read it; both are None if it may never have.
     """
 
     process: str
@@ -50,7 +50,7 @@ class Asked(msgspec.Struct, frozen=True, gc=False):
     sent_ns: int
     answer: Frame | None = None
     reached_ns: int | None = None
-    heard_ns: int | None = None
+    received_ns: int | None = None
 
     @property
     def api(self) -> str:
@@ -119,11 +119,11 @@ def _passed(evidence: Evidence) -> Iterator[Asked]:
             reached_ns = None
             if answer is not None and answer.t_ns < from_ns:
                 reached_ns = _reached_ns(evidence, answer, connection.opened_ns)
-            heard_ns = None
+            received_ns = None
             if life is not None and reached_ns is not None:
-                heard_ns = _heard_ns(life, reached_ns, connection.closed_ns)
+                received_ns = _received_ns(life, reached_ns, connection.closed_ns)
             yield Asked(
-                request.client_id or "", request, _sent_ns(evidence, request), answer, reached_ns, heard_ns
+                request.client_id or "", request, _sent_ns(evidence, request), answer, reached_ns, received_ns
             )
 
 
@@ -146,10 +146,10 @@ def _reached_ns(evidence: Evidence, answer: Frame, opened_ns: int) -> int | None
 
 
 @grants("answer-not-read-yet")
-def _heard_ns(life: Life, reached_ns: int, closed_ns: int) -> int | None:
+def _received_ns(life: Life, reached_ns: int, closed_ns: int) -> int | None:
     """Return by when the process had read an answer, or None if its connection or its life may have ended before."""
-    heard_ns = _free_ns(life, reached_ns + SLACK_NS)
-    return None if closed_ns <= heard_ns or life.end_ns <= heard_ns else heard_ns
+    received_ns = _free_ns(life, reached_ns + SLACK_NS)
+    return None if closed_ns <= received_ns or life.end_ns <= received_ns else received_ns
 
 
 def _free_ns(life: Life, at_ns: int) -> int:

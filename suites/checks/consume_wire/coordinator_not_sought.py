@@ -76,10 +76,10 @@ def stubborn(evidence: Evidence) -> Iterator[Stubborn]:
     asked = of_group(evidence)
     seen: set[int] = set()
     for refused in refusals(evidence):
-        if refused.heard_ns is None:
+        if refused.received_ns is None:
             continue
         for again in asked[refused.process]:
-            if again.request.broker != refused.request.broker or again.sent_ns <= refused.heard_ns:
+            if again.request.broker != refused.request.broker or again.sent_ns <= refused.received_ns:
                 continue
             if _has_searched(refused, again, searches[refused.process]):
                 break

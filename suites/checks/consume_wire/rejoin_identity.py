@@ -124,7 +124,7 @@ def _is_read(said: Asked, joined: Asked, timeout_ns: int) -> bool:
     """
     if said.reached_ns is None or said.reached_ns >= joined.sent_ns:
         return False
-    if said.heard_ns is not None and said.heard_ns < joined.sent_ns:
+    if said.received_ns is not None and said.received_ns < joined.sent_ns:
         return True
     is_next = said.request.conn == joined.request.conn
     return is_next and said.reached_ns - said.sent_ns < timeout_ns - SLACK_NS

@@ -81,7 +81,7 @@ def told(evidence: Evidence) -> Iterator[Told]:
     for process, requests in of_group(evidence).items():
         life = lives(evidence)[process]
         for at, each in enumerate(requests):
-            if each.code == REBALANCES and each.api != JOIN and each.heard_ns is not None:
+            if each.code == REBALANCES and each.api != JOIN and each.received_ns is not None:
                 joined = _last_join(requests[:at])
                 if joined is not None and not _was_told(requests[:at]):
                     yield from _reaction(evidence, life, joined, each, requests[at + 1 :])
@@ -104,7 +104,7 @@ def _reaction(
     evidence: Evidence, life: Life, joined: Asked, said: Asked, later: list[Asked]
 ) -> Iterator[Told]:
     limit_ms = joined.member.rebalance_timeout_ms or joined.member.session_timeout_ms
-    if limit_ms is None or said.heard_ns is None:
+    if limit_ms is None or said.received_ns is None:
         return
     last_ns = life.end_ns if life.closing_ns is None else life.closing_ns
     reacted_ns, is_removed = last_ns, False
@@ -115,7 +115,7 @@ def _reaction(
         if removes or each.api in (JOIN, "LeaveGroup"):
             is_removed, reacted_ns = removes, min(last_ns, each.request.arrived_ns)
             break
-    span = Span(said.heard_ns, max(said.heard_ns, reacted_ns))
+    span = Span(said.received_ns, max(said.received_ns, reacted_ns))
     if not during_cut(evidence, span):
         yield Told(life.process, span, _free_ns(life, span), limit_ms * NS_PER_MS, is_removed)
 

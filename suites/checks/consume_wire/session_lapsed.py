@@ -2,8 +2,8 @@
 
 ## What it does
 
-Looks for members that run, whose network works, and from which their coordinator nevertheless hears nothing for their
-whole session timeout.
+Looks for members that run, whose network works, and from which their coordinator nevertheless receives nothing for
+their whole session timeout.
 
 ## Why it is bad
 
@@ -15,11 +15,11 @@ records. They are processed twice, and the group rebalances for each record that
 - **at-least-once, at-most-once**: a difference. Since KIP-62, Java's heartbeats do not depend on the application's
   work.
 
-A member must be heard of within the session timeout that it announced in JoinGroup: by a Heartbeat, a commit, or by
-joining. Its own interval is not judged. Not judged: a time in which a fault acts on the network or the brokers, a
-member that was told to join again or that looks for its coordinator, and the application's work for longer than
-max.poll.interval.ms, after which Java's consumer leaves by itself. The time for which the process was frozen does not
-count.
+Within the session timeout that a member announced in JoinGroup, its coordinator must receive something: a Heartbeat, a
+commit, or a request to join. The member's own interval is not judged. Not judged: a time in which a fault acts on the
+network or the brokers, a member that was told to join again or that looks for its coordinator, and the application's
+work for longer than max.poll.interval.ms, after which Java's consumer leaves by itself. The time for which the process
+was frozen does not count.
 
 ## What it needs
 
@@ -55,7 +55,7 @@ from suites.analysis.promises import BY_COMMITS
 
 LAPSED = Anomaly(
     "session-lapsed",
-    "{count:time} a coordinator heard nothing of a member for up to {most_ms} ms, beyond its session of {limit_ms} ms",
+    "{count:time} a coordinator received nothing from a member for {most_ms} ms, beyond its session of {limit_ms} ms",
     Level.SHOULD,
 )
 JOIN, SYNC, LEAVE = "JoinGroup", "SyncGroup", "LeaveGroup"

@@ -8,7 +8,7 @@ heartbeat of KIP-848 with epoch -1.
 ## Why it is bad
 
 An application makes its members static so that a restart moves no partition. If the client leaves, the group rebalances
-twice for each restart, as with dynamic members, and the state that belongs to the partitions is built anew.
+twice for each restart, as with dynamic members, and the state that belongs to the partitions is built again.
 
 ## How it is judged per guarantee
 

@@ -7,7 +7,7 @@ KIP-848 says that they leave.
 
 ## Why it is bad
 
-The coordinator cannot know that the member is gone. Its partitions are read by nobody until its session ends, which
+The coordinator cannot know that the member is gone. No member reads its partitions until its session ends, which
 takes 45 seconds with Java's defaults.
 
 ## How it is judged per guarantee

@@ -118,9 +118,9 @@ def _beats(evidence: Evidence) -> Sequence[tuple[str, int]]:
         (process, at)
         for process, requests in of_group(evidence, HEARTBEAT).items()
         for at, (before, after) in enumerate(pairwise(requests))
-        if before.heard_ns is not None
+        if before.received_ns is not None
         and before.request.broker == after.request.broker
-        and before.heard_ns < after.sent_ns
+        and before.received_ns < after.sent_ns
         and before.request.arrived_ns > lives(evidence)[process].begin_ns
     ]
 
