@@ -6,12 +6,13 @@ from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
 from clients.seeding.mutant import Mutant
 from harness.wire.headers import read_response_header
+from harness.wire.primitives import Data
 
 
 class CredulousClient(NetworkClient):
     """Gives the oldest request the correlation id of whichever response arrives."""
 
-    def _handle_received(self, node_id: int, payload: bytes, now_ms: int) -> None:
+    def _handle_received(self, node_id: int, payload: Data, now_ms: int) -> None:
         oldest = self._in_flight.oldest(node_id)
         if oldest is not None:
             given, _ = read_response_header(payload, oldest.request.api, oldest.api_version)

@@ -24,7 +24,7 @@ class Member(ConsumerCoordinator):
 
 
 MUTANT = Mutant(
-    "sends heartbeats only while the application polls",
+    "sends heartbeats, and notices missing ones, only for a moment after each poll",
     Components(coordinator=Member),
     caught_by=("timeout_expiry/heartbeats_keep_their_interval",),
     breaks=("CSM-GRP-05",),

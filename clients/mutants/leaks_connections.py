@@ -6,6 +6,7 @@ from clients.reference.network.network_client import NetworkClient
 from clients.reference.ports import Disconnection, Polled
 from clients.reference.producer.producer import Components
 from clients.seeding.mutant import Mutant
+from harness.wire.primitives import Data
 
 _FIRST_SPARE = 1_000_000
 
@@ -15,7 +16,7 @@ class Leaky(NetworkClient):
 
     spares = 0
 
-    def _handle_received(self, node_id: int, payload: bytes, now_ms: int) -> None:
+    def _handle_received(self, node_id: int, payload: Data, now_ms: int) -> None:
         super()._handle_received(node_id, payload, now_ms)
         if node := self.node(node_id):
             for address in (self._selector.resolve(node.host, node.port) or ())[:1]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
+from typing import Any
 
 from clients.reference.transport.consumer_driver import ConsumerDriver
 from clients.seeding.consumer_variant import ConsumerVariant
@@ -13,9 +13,9 @@ from clients.seeding.mutant import Mutant
 class Open(ConsumerDriver):
     """Lets every thread in."""
 
-    @contextmanager
-    def used(self) -> Iterator[None]:
-        yield
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.use = nullcontext()  # type: ignore[assignment]
 
 
 MUTANT = Mutant(

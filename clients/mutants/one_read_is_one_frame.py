@@ -5,12 +5,13 @@ from __future__ import annotations
 from clients.reference.network.channel import Channel
 from clients.reference.producer.producer import Components
 from clients.seeding.mutant import Mutant
+from harness.wire.primitives import Data
 
 
 class Naive(Channel):
     """Discards the incomplete frame before each read."""
 
-    def feed(self, data: bytes) -> None:
+    def feed(self, data: Data) -> None:
         self._reader = type(self._reader)()
         super().feed(data)
 

@@ -6,6 +6,7 @@ from clients.reference.network.channel import Channel
 from clients.reference.ports import ChannelState
 from clients.reference.producer.producer import Components
 from clients.seeding.mutant import Mutant
+from harness.wire.primitives import Data
 
 
 class Greedy(Channel):
@@ -15,7 +16,7 @@ class Greedy(Channel):
         super().__init__(node_id)
         self._read = b""
 
-    def feed(self, data: bytes) -> None:
+    def feed(self, data: Data) -> None:
         self._read += data
         super().feed(data)
 

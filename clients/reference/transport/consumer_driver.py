@@ -60,7 +60,7 @@ class ConsumerDriver(threading.Thread):
         self._selector = selector
         self._longest_s = round_ms / 1000
         self._turn = threading.Condition(threading.RLock())
-        self._use = _Use()
+        self.use = _Use()
         self._is_over = False
         self._is_woken = False
 
@@ -68,7 +68,7 @@ class ConsumerDriver(threading.Thread):
 
     def now(self, call: Callable[[], T]) -> T:
         """Run a method of the core that does not wait."""
-        with self._use, self._turn:
+        with self.use, self._turn:
             self._core.at(now_ms())
             return call()
 
@@ -77,7 +77,7 @@ class ConsumerDriver(threading.Thread):
 
         Ctrl-C during a wait is raised in the call, which leaves the consumer in order before it ends.
         """
-        with self._use:
+        with self.use:
             value: Any = None
             error: BaseException | None = None
             while True:

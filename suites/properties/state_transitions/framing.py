@@ -40,7 +40,7 @@ def _poll(channel: Channel) -> tuple[list[bytes], ChannelState | None]:
     channel.report(told)
     assert len(told.received) <= 1, "more than one frame in one poll"
     ended = told.disconnected.get(NODE)
-    return [frame for _, frame in told.received], ended.state if ended else None
+    return [bytes(frame) for _, frame in told.received], ended.state if ended else None
 
 
 @client_property(

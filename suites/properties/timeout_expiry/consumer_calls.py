@@ -138,7 +138,7 @@ def one_thread_uses_a_consumer(components: Components, nested: int) -> None:
             caught.append(type(error))
 
     def within(depth: int) -> None:
-        with driver.used():
+        with driver.use:
             if depth:
                 within(depth - 1)
                 return

@@ -8,7 +8,7 @@ import pytest
 
 from clients.adapters.confluent_kafka import CLIENT as CONFLUENT
 from clients.adapters.reference import CLIENT as REFERENCE
-from clients.reference.consumer.components import Components as ConsumerComponents
+from clients.seeding.consumer_variant import ConsumerVariant, variant_of
 from clients.seeding.table import components_of, consumer_components_of, mutants
 from clients.seeding.variant import Variant
 from harness.model.errors import UsageError
@@ -54,7 +54,7 @@ def test_confluent_kafka_rejects_version_that_is_not_a_number(version):
 
 @pytest.mark.parametrize("name", registry.names("mutants"))
 def test_mutant_has_one_seeded_defect(name):
-    sides = (components_of(name), Variant()), (consumer_components_of(name), ConsumerComponents())
+    sides = (components_of(name), Variant()), (variant_of(consumer_components_of(name)), ConsumerVariant())
     swapped = {
         part
         for side, usual in sides
