@@ -8,7 +8,6 @@ decompressed data is bounded, because a few bytes can claim to be gigabytes.
 
 from __future__ import annotations
 
-import threading
 from enum import IntEnum
 from typing import Any, Final
 
@@ -39,7 +38,6 @@ _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 #: After the magic: the version that wrote the data and the lowest version that can read it, both 1.
 _XERIAL_HEADER: Final = _XERIAL_MAGIC + (1).to_bytes(4, "big") * 2
 _XERIAL_BLOCK_BYTES: Final = 32 * 1024
-_SHARED_BYTES: Final = 1024 * 1024
 #: The message of the C libraries' writer (from Rust's standard library) for a full output buffer.
 _BUFFER_FULL: Final = "failed to write whole buffer"
 
@@ -99,22 +97,11 @@ def decompress(codec: Codec, data: Data, max_bytes: int) -> bytes:
             return _bounded(cramjam.zstd, codec, data, max_bytes)
 
 
-class _Shared(threading.local):
-    def __init__(self) -> None:
-        self.buffer = bytearray(_SHARED_BYTES)
-
-
-_shared: Final = _Shared()
-
-
 def _bounded(library: Any, codec: Codec, data: Data, max_bytes: int) -> bytes:
-    """Decompress into a buffer that grows until the data fits or the limit is reached.
-
-    Batches of ordinary size share a buffer of their thread, since new memory costs more than what is done with it.
-    """
-    capacity = min(max_bytes, max(_SHARED_BYTES, 8 * len(data)))
+    """Decompress into a buffer that grows until the data fits or the limit is reached."""
+    capacity = min(max_bytes, max(4096, 8 * len(data)))
     while True:
-        out = _shared.buffer if capacity == _SHARED_BYTES else bytearray(capacity)
+        out = bytearray(capacity)
         try:
             size = library.decompress_into(data, out)
         except cramjam.DecompressionError as error:

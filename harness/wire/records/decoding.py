@@ -29,7 +29,7 @@ from harness.wire.source import Source
 
 #: Fewer records than this are not worth a look at their layout.
 _FEW: Final = 8
-#: The general loop reads so many records at most before the layout is tried again.
+#: The general loop reads at most this many records before the layout is tried again.
 _MOST_GENERAL: Final = 64
 #: The values of one-byte and two-byte integers. The index is the first byte plus 128 times the second byte. For two
 #: bytes the first byte's highest bit is set, which adds 128, so there are two ranges.

@@ -71,7 +71,7 @@ class Layout(NamedTuple):
 
 @cache
 def _layout(size: int, stamp: int, offset: int, key: int, value: int) -> Layout:
-    """Return the layout with integers of so many bytes. A ``key`` of 0 bytes is null."""
+    """Return the layout with integers of this many bytes. A ``key`` of 0 bytes is null."""
     head = ">" + _SIZE_FORMAT[size] + _FORMAT[stamp] + _FORMAT[offset]
     head += _FORMAT[key] if key else _FORMAT[1] + _FORMAT[value]
     integers_bytes = stamp + offset + (key or 1) + value

@@ -74,7 +74,7 @@ def compared(
 ) -> Any:
     ours = outcome(read, data, counts, base_ms, append_time_ms, into=lambda values: values)
     theirs = outcome(read_any, data, counts, base_ms, append_time_ms, into=lambda values: values.append)
-    is_same = ours == theirs  # pytest would take minutes to explain the difference of so many bytes
+    is_same = ours == theirs  # pytest would take minutes to explain the difference of many bytes
     assert is_same, (len(ours[0]), ours[1:], len(theirs[0]), theirs[1:])
     return ours
 
