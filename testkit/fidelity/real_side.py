@@ -7,7 +7,6 @@ shows the second mark has applied everything before the first.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -21,14 +20,12 @@ from harness.brokers.connection import BrokerConnection, NotYet, require
 from harness.brokers.deadline import insist
 from harness.brokers.local import LocalCluster
 from harness.wire.apis import Api
-from harness.wire.frames import SIZE_BYTES
-from harness.wire.messages import encode_request, make, message_class, nested
+from harness.wire.messages import make, message_class, nested
 from harness.wire.records import read_batches
 from testkit.fidelity import steps as s
-from testkit.fidelity.sides import Heard, Nothing
+from testkit.fidelity.real_connections import RealConnections, probe_commit
 
 MARKER: Final = "fidelity.marker"
-ANSWER_TIMEOUT_S: Final = 20.0
 FAULT_TIMEOUT_S: Final = 30.0
 _TOPIC: Final = 2
 _TEN_SECONDS: Final = timedelta(seconds=10)
@@ -43,11 +40,6 @@ _VERSIONS: Final = {
     Api.ADD_PARTITIONS_TO_TXN: 3,
     Api.END_TXN: 3,
 }
-#: The limit for a response that the other side has.
-EXPECTED_WITHIN_S: Final = 8.0
-#: A stream needs several turns of the event loop to hand over a response that has arrived.
-_LOOPS_TO_READ: Final = 8
-_Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 @dataclass(slots=True)
@@ -59,17 +51,14 @@ class _Transaction:
     partitions: list[tuple[str, int]] = field(default_factory=list)
 
 
-class RealSide:
+class RealSide(RealConnections):
     """A local cluster. Call :meth:`prepare` first."""
 
     def __init__(self, cluster: LocalCluster) -> None:
-        self.cluster = cluster
+        super().__init__(cluster)
         self._nodes = len(cluster.node_ids)
-        self._raw: dict[int, _Streams] = {}
         self._admin: dict[int, BrokerConnection] = {}
         self._marks = 0
-        self._idle: dict[int, list[_Streams]] = {}
-        self._begun: dict[int, tuple[int, _Streams, asyncio.Task[Heard]]] = {}
         self._transactions: dict[str, _Transaction] = {}
         self._specs: dict[str, s.TopicSpec] = {}
 
@@ -84,11 +73,7 @@ class RealSide:
 
     async def close(self) -> None:
         """Close all connections."""
-        for node_id in list(self._raw):
-            self._drop(node_id)
-        await self.abandon()
-        for _, writer in (streams for idle in self._idle.values() for streams in idle):
-            writer.transport.abort()
+        await super().close()
         for connection in self._admin.values():
             connection.close()
 
@@ -96,60 +81,7 @@ class RealSide:
         """Return the machine's wall clock, ms since 1970."""
         return time.time_ns() // 1_000_000
 
-    # Raw frames
-
-    async def ask(self, node_id: int, frame: bytes, *, answered: bool) -> Heard:
-        """Send a frame. If no response is due, an ApiVersions request after it shows whether the connection is open."""
-        try:
-            async with asyncio.timeout(ANSWER_TIMEOUT_S):
-                reader, writer = await self._connected(node_id)
-                writer.write(frame if answered else frame + _PROBE)
-                await writer.drain()
-                size_bytes = int.from_bytes(await reader.readexactly(SIZE_BYTES))
-                payload = await reader.readexactly(size_bytes)
-        except (OSError, EOFError) as error:
-            self._drop(node_id)
-            if isinstance(error, TimeoutError):
-                raise
-            return Nothing.CLOSED
-        return payload if answered else Nothing.SILENCE
-
-    async def _connected(self, node_id: int) -> _Streams:
-        if node_id not in self._raw:
-            self._raw[node_id] = await self._connect(node_id)
-        return self._raw[node_id]
-
-    async def _connect(self, node_id: int) -> _Streams:
-        address = self.cluster.internal_addresses.get(node_id)
-        if address is None:
-            raise ConnectionRefusedError
-        return await BrokerConnection(address, credentials=self.cluster.credentials).streams()
-
-    def _drop(self, node_id: int) -> None:
-        if (streams := self._raw.pop(node_id, None)) is not None:
-            streams[1].transport.abort()
-
     # Requests that wait
-
-    async def begin(self, number: int, node_id: int, frame: bytes) -> None:
-        """Send a request on a connection that no other one uses, and read its response in the background."""
-        idle = self._idle.setdefault(node_id, [])
-        streams = idle.pop() if idle else await self._connect(node_id)
-        streams[1].write(frame)
-        self._begun[number] = node_id, streams, asyncio.create_task(_response(streams[0]))
-
-    async def collect(self, numbers: frozenset[int], expected: frozenset[int] | None) -> Mapping[int, Heard]:
-        """Wait for the responses that the other side has, and then until the brokers have handled all requests."""
-        tasks = {number: self._begun[number][2] for number in numbers}
-        awaited = [tasks[number] for number in numbers & (expected or frozenset())]
-        if awaited:
-            await asyncio.wait(awaited, timeout=EXPECTED_WITHIN_S)
-        if not all(task.done() for task in tasks.values()):
-            for node_id in sorted({self._begun[number][0] for number in numbers}):
-                await self._until_handled(node_id)
-        for _ in range(_LOOPS_TO_READ):
-            await asyncio.sleep(0)
-        return {number: self._finished(number) for number, task in tasks.items() if task.done()}
 
     async def _until_handled(self, node_id: int) -> None:
         """Return once the node has handled every request that was sent to it before, and has sent what it could.
@@ -160,26 +92,6 @@ class RealSide:
         """
         for _ in range(2):
             await self._request(Api.OFFSET_COMMIT, node_id, **_PROBE_COMMIT)
-
-    def _finished(self, number: int) -> Heard:
-        node_id, streams, task = self._begun.pop(number)
-        heard = task.result()
-        if isinstance(heard, Nothing):
-            streams[1].transport.abort()
-        else:
-            self._idle.setdefault(node_id, []).append(streams)
-        return heard
-
-    async def abandon(self) -> None:
-        """Close the connections of all requests that still wait."""
-        for _, streams, task in self._begun.values():
-            task.cancel()
-            streams[1].transport.abort()
-        self._begun.clear()
-
-    async def wait(self, duration_ms: int) -> None:
-        """Sleep."""
-        await asyncio.sleep(duration_ms / 1000)
 
     # Transactions
 
@@ -474,31 +386,4 @@ def addresses(cluster: LocalCluster) -> Mapping[int, tuple[str, int]]:
     return dict(cluster.internal_addresses)
 
 
-async def _response(reader: asyncio.StreamReader) -> Heard:
-    try:
-        return await reader.readexactly(int.from_bytes(await reader.readexactly(SIZE_BYTES)))
-    except (OSError, EOFError):
-        return Nothing.CLOSED
-
-
-def _commit() -> dict[str, Any]:
-    kind = message_class(Api.OFFSET_COMMIT, _VERSIONS[Api.OFFSET_COMMIT], "request")
-    part = make(
-        nested(kind, "OffsetCommitRequestPartition"),
-        partition_index=0,
-        committed_offset=0,
-        committed_leader_epoch=-1,
-        committed_metadata=None,
-    )
-    topic = make(nested(kind, "OffsetCommitRequestTopic"), name=MARKER, partitions=(part,))
-    return {
-        "group_id": "fidelity.probe",
-        "generation_id_or_member_epoch": -1,
-        "member_id": "",
-        "group_instance_id": None,
-        "topics": (topic,),
-    }
-
-
-_PROBE_COMMIT: Final = _commit()
-_PROBE: Final = encode_request(make(message_class(Api.API_VERSIONS, 0, "request")), 0, "fidelity")
+_PROBE_COMMIT: Final = probe_commit(_VERSIONS[Api.OFFSET_COMMIT], MARKER)

@@ -123,7 +123,7 @@ class ScriptedSide:
             case s.DeleteTopic():
                 cluster.delete_topic(topic)
             case s.RecreateTopic():
-                await self._recreate(topic)
+                self._recreate(topic)
             case s.AddPartitions():
                 cluster.add_partitions(topic, fault.total)
             case s.AlterConfig():
@@ -141,12 +141,12 @@ class ScriptedSide:
             case s.Start():
                 cluster.restart(fault.node, self._now_ns)
 
-    async def _recreate(self, topic: str) -> None:
+    def _recreate(self, topic: str) -> None:
         """Delete and create a topic, so that requests that wait learn the first before the second."""
-        spec = s.TopicSpec(topic, self.cluster.partition_count(topic), self.cluster.config(topic))
-        self.cluster.delete_topic(topic)
-        self.cluster.wake(self._now_ns)
-        await self.create(topic, spec)
+        if self.cluster.has_topic(topic):
+            self.cluster.delete_topic(topic)
+            self.cluster.wake(self._now_ns)
+        self.cluster.recreate_topic(topic)
 
     def _trim(self, topic: str, fault: s.Trim) -> None:
         """Apply DeleteRecords, which is rejected for a topic that is only compacted, and beyond the high watermark."""

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-import signal
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import MappingProxyType, SimpleNamespace
 
-import psutil
 import pytest
 
-from harness.adapter.member import MemberConversation
 from harness.model.consumer_contract import (
     ConsumerError,
     PartitionsAssigned,
     RecordsConsumed,
     Subscribe,
-    Wakeup,
 )
-from harness.model.contract import AnyEvent, ShutdownComplete, StartupComplete, Stats
-from harness.model.errors import ClientBroken, KafkaTrialError
-from harness.model.evidence import Evidence
+from harness.model.contract import ShutdownComplete, Stats
 from harness.model.harness_events import (
     HARNESS,
     GroupCommitted,
@@ -32,101 +22,8 @@ from harness.model.harness_events import (
     MemberThawed,
     RecordsWritten,
 )
-from harness.model.payload import Identity, encode
-from harness.model.rows import FaultRow, Phases
-from harness.model.spec import AtTime, ClientRef, FaultSpec
-from harness.model.written import Written
-from harness.plugins.fault import LiveLane
-from harness.plugins.registry import fault
 from harness.running import members
-from harness.running.members import Members
-from testkit.codes import raises_code
-from testkit.members import FileContents, launch
-
-TOPIC = "t"
-LONG_MS = 600_000
-#: The program of :mod:`testkit.members`, as a client.
-COMPANION = ClientRef("members", "1")
-
-
-class Group:
-    """Two members of a file's group, the history of their trial, and faults on them."""
-
-    def __init__(
-        self, folder: Path, owners: int = 0, companions: Mapping[str, ClientRef] = MappingProxyType({})
-    ) -> None:
-        self.history: list[AnyEvent] = []
-        file = folder / "records"
-        self.members = Members(
-            ("m1", "m2"),
-            lambda name, hear: MemberConversation(launch(file), folder / f"{name}.log", hear),
-            Subscribe(0, [TOPIC]),
-            FileContents(file),
-            TOPIC,
-            self._hear,
-            owners=owners,
-            companions=companions,
-        )
-        self.lane = LiveLane((), None, None, TOPIC, 1, self.members)  # type: ignore[arg-type]
-        self._written = 0
-        self._news = asyncio.Event()
-
-    def _hear(self, event: AnyEvent) -> None:
-        self.history.append(event)
-        self._news.set()
-
-    async def write(self) -> int:
-        """Write one record and return its number."""
-        n = self._written
-        self._written += 1
-        value = encode(Identity("r", TOPIC, "p1", n), 0)
-        await self.members.load("", Written(0, TOPIC, n, [None], [value], [0]))
-        return n
-
-    async def until(self, seen: Callable[[], bool]) -> None:
-        """Wait for ``seen()`` after an event."""
-        async with asyncio.timeout(30):
-            while not seen():
-                self._news.clear()
-                await self._news.wait()
-
-    def of(self, kind: type[AnyEvent], process: str) -> list[AnyEvent]:
-        """Return the events of a kind of a process."""
-        return [event for event in self.history if isinstance(event, kind) and event.producer == process]
-
-    async def delivered_to(self, process: str) -> None:
-        """Write a record and wait until the process delivers it."""
-        await self.write()
-        before = len(self.of(RecordsConsumed, process))
-        await self.until(lambda: len(self.of(RecordsConsumed, process)) > before)
-
-    async def under(self, kind: str, during: Callable[[], object], **params: int) -> int:
-        """Inject a fault on the first member, await what ``during`` returns, heal, and return the fault's effect."""
-        spec = FaultSpec(kind, AtTime(0), LONG_MS, params)
-        began_ns = asyncio.get_running_loop().time() * 1e9
-        await fault(kind).inject_live(spec, self.lane)
-        await during()  # type: ignore[misc]
-        await fault(kind).heal_live(spec, self.lane)
-        ended_ns = asyncio.get_running_loop().time() * 1e9
-        row = FaultRow(0, spec, None, (int(began_ns) - 1, int(ended_ns) + 1))
-        record = SimpleNamespace(phases=Phases())
-        evidence = Evidence(record, tuple(self.history), (), (row,), ())  # type: ignore[arg-type]
-        return fault(kind).effect(row, evidence).count
-
-
-def played(folder: Path, play: Callable[[Group], object], owners: int = 0) -> Group:
-    """Run a group with two members, and close it."""
-    group = Group(folder, owners)
-
-    async def run() -> None:
-        async with group.members:
-            await group.members.startup(30)
-            await group.members.configure("r", {}, role="consumer", own={})
-            await play(group)  # type: ignore[misc]
-            await group.members.close(10_000)
-
-    asyncio.run(run())
-    return group
+from tests.faults.member_group import TOPIC, Group, played
 
 
 @pytest.mark.control(
@@ -313,131 +210,6 @@ def test_a_member_that_seeks_back_delivers_again(tmp_path: Path) -> None:
     group = played(tmp_path, play)
     assert _offsets(group, "m1")[:6] == [0, 1, 2, 0, 1, 2]
     assert _offsets(group, "m2") == list(range(len(_offsets(group, "m2"))))
-
-
-def test_successors_of_a_companion_are_companions(tmp_path: Path) -> None:
-    group = Group(tmp_path, companions={"m2": COMPANION})
-
-    async def run() -> None:
-        async with group.members as client:
-            assert len(await client.startup(30)) == 1
-            assert len(await client.configure("r", {}, role="consumer", own={"k": "v"})) == 1
-            await client.kill("m2")
-            await client.join("m2")
-            await client.join()
-            await client.close(10_000)
-
-    asyncio.run(run())
-    started = [event for event in group.history if isinstance(event, MemberStarted)]
-    assert {each.member: each.companion for each in started} == {
-        "m1": "",
-        "m2": str(COMPANION),
-        "m2-2": str(COMPANION),
-        "m3": "",
-    }
-
-
-def test_a_companion_of_another_version_is_refused(tmp_path: Path) -> None:
-    group = Group(tmp_path, companions={"m2": ClientRef("members", "other")})
-
-    async def run() -> None:
-        async with group.members as client:
-            with raises_code(ClientBroken, "client-version-differs"):
-                await client.startup(30)
-
-    asyncio.run(run())
-
-
-def test_a_companion_that_ends_is_no_failure_of_the_client(tmp_path: Path) -> None:
-    group = Group(tmp_path, companions={"m2": COMPANION})
-
-    async def run() -> None:
-        async with group.members as client:
-            await client.startup(30)
-            await client.configure("r", {}, role="consumer", own={})
-            await client.freeze("m1")
-            os.kill(_adapter_of(client, "m2"), signal.SIGKILL)
-            await group.write()
-            with raises_code(KafkaTrialError, "companion-ended"):
-                await client.settle(30)
-
-    asyncio.run(run())
-
-
-def _adapter_of(members: Members, process: str) -> int:
-    """Return the process id of a member's program, below its keeper."""
-    [found] = psutil.Process(members._of[process]._child.pid).children()
-    return found.pid
-
-
-def test_a_frozen_member_can_be_killed(tmp_path: Path) -> None:
-    async def play(group: Group) -> None:
-        async def kill() -> None:
-            await group.under("member_kill", nothing)
-
-        async def nothing() -> None:
-            assert group.members.processes == ("m2",)
-
-        await group.under("member_freeze", kill)
-
-    group = played(tmp_path, play)
-    assert isinstance([event for event in group.history if event.producer == "m1"][-1], MemberKilled)
-    assert not group.of(MemberThawed, "m1")
-
-
-def test_a_member_that_joined_can_be_killed(tmp_path: Path) -> None:
-    async def play(group: Group) -> None:
-        async def kill_it() -> None:
-            await group.under("member_kill", nothing, member=3)
-
-        async def nothing() -> None:
-            assert group.members.processes == ("m1", "m2")
-
-        await group.under("member_join", kill_it)
-        assert group.members.processes == ("m1", "m2", "m3-2")
-
-    group = played(tmp_path, play)
-    assert group.of(MemberKilled, "m3") and not group.of(ShutdownComplete, "m3")
-
-
-def test_a_fault_finds_no_member(tmp_path: Path) -> None:
-    async def play(group: Group) -> None:
-        async def again() -> None:
-            assert group.members.processes == ()
-            assert await group.under("member_freeze", nothing) == 0
-
-        async def kill_another() -> None:
-            await group.under("member_kill", again, member=2)
-
-        async def nothing() -> None:
-            pass
-
-        await group.under("member_kill", kill_another)
-        assert group.members.processes == ("m2-2", "m1-2")
-
-    played(tmp_path, play)
-
-
-def test_a_call_ends_with_its_member(tmp_path: Path) -> None:
-    async def play(group: Group) -> None:
-        await group.members.freeze("m1")
-        asked = asyncio.create_task(group.members.call("m1", Wakeup(0)))
-        await asyncio.sleep(0)
-        await group.members.kill("m1")
-        assert await asked is None
-
-    played(tmp_path, play)
-
-
-def test_no_fault_acts_on_a_member_that_has_not_begun(tmp_path: Path) -> None:
-    async def play(group: Group) -> None:
-        joining = asyncio.create_task(group.members.join())
-        await group.until(lambda: bool(group.of(StartupComplete, "m3")))
-        assert group.members.processes == ("m1", "m2")
-        await joining
-        assert group.members.processes == ("m1", "m2", "m3")
-
-    played(tmp_path, play)
 
 
 def _offsets(group: Group, process: str) -> list[int]:

@@ -155,9 +155,7 @@ def _member(value: Any) -> str | None:
 
 def _assignors(value: Any) -> tuple[Any, ...]:
     """Parse assignors: plug-ins, or the names that assignors have in the group, such as cooperative-sticky."""
-    return tuple(
-        text(each) if isinstance(each, str) and ":" not in each else plugin(each) for each in split(value)
-    )
+    return tuple(each if isinstance(each, str) and ":" not in each else plugin(each) for each in split(value))
 
 
 KEYS: Mapping[str, Key] = {

@@ -18,7 +18,7 @@ SPEC = FaultSpec("member_join", AtTime(0), DURATION_MS)
 class SlowMembers:
     """A group whose next member has joined only when the fault would have ended."""
 
-    processes = ("m1",)
+    processes: tuple[str, ...] = ("m1",)
 
     def __init__(self) -> None:
         self.held: dict[str, str] = {}
@@ -29,6 +29,7 @@ class SlowMembers:
         while time.monotonic_ns() < due_ns:  # noqa: ASYNC110 the clock itself is awaited
             await asyncio.sleep(0)
         self.joined_ns = time.monotonic_ns()
+        self.processes = ("m1", "m2")
         return "m2"
 
     async def leave(self, process: str, timeout_ms: int) -> None:

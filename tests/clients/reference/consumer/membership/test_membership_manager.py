@@ -58,11 +58,11 @@ def test_a_member_joins_with_epoch_zero_and_keeps_what_it_is_given(group):
     g = group()
     a = joined(g)
     assert moves(a) == ["JOINING", "RECONCILING", "ACKNOWLEDGING", "STABLE"]
-    assert a.told == [("assigned", ALL)] and a.core.group_metadata.generation_id == 1
+    assert a.told == [("assigned", ALL)] and a.core.group_metadata.generation_id == 2
     g.run(21_000)
     times = [seen.at_ms for seen in g.brokers.requests(BEAT)]
-    assert epochs(g)[:3] == [0, 1, 1] and times[1] - times[0] < 100
-    assert all(5_000 <= later - earlier <= 5_100 for earlier, later in pairwise(times[1:]))
+    assert epochs(g)[:3] == [0, 2, 2] and times[1] - times[0] < 100
+    assert all(1_000 <= later - earlier <= 1_100 for earlier, later in pairwise(times[1:]))
 
 
 def test_two_members_share_the_partitions_and_only_what_moves_is_told(group):
@@ -125,7 +125,7 @@ def test_a_commit_of_the_application_with_a_stale_epoch_fails(group):
         a.do(a.core.commit_sync())
     a.do(a.core.commit_sync())
     body = g.brokers.requests(Api.OFFSET_COMMIT)[-1].body
-    assert (body.generation_id_or_member_epoch, body.member_id) == (1, "member-1")
+    assert (body.generation_id_or_member_epoch, body.member_id) == (2, "member-1")
 
 
 def test_a_stale_epoch_in_a_lookup_of_offsets_is_repeated(group):
@@ -135,7 +135,7 @@ def test_a_stale_epoch_in_a_lookup_of_offsets_is_repeated(group):
     a = joined(g)
     g.run(2_000)
     asked = g.brokers.requests(Api.OFFSET_FETCH)[-1].body.groups[0]
-    assert (asked.member_id, asked.member_epoch) == ("member-1", 1)
+    assert (asked.member_id, asked.member_epoch) == ("member-1", 2)
     assert a.records == [(0, 0)] and a.errors == []
 
 
@@ -171,13 +171,13 @@ def test_a_fenced_member_is_silent_until_the_application_polls(group):
 def test_a_lost_heartbeat_is_followed_by_a_complete_one_and_no_rebalance(group, fate):
     """CSM-NGP-03, -06."""
     g = group()
-    a = joined(g)
+    a = joined(g, request_timeout_ms=3_000)
     sent, fates = len(beats(g)), [fate]
     g.brokers.script = lambda seen: fates.pop() if seen.api is BEAT and fates else None
     g.until(lambda: len(beats(g)) > sent + 1)
     lost, repeated = beats(g)[sent : sent + 2]
     assert lost.topic_partitions is None and repeated.topic_partitions
-    assert repeated.member_epoch == 1 and list(repeated.subscribed_topic_names) == ["t"]
+    assert repeated.member_epoch == 2 and list(repeated.subscribed_topic_names) == ["t"]
     g.run(20_000)
     assert a.told == [("assigned", ALL)] and moves(a)[-1] == "STABLE"
 
