@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from clients.reference.consumer.calls import Call
+from clients.reference.consumer.calls import Call, Timer
 from clients.reference.consumer.consumer import ConsumerCore
 from clients.reference.consumer.consumer_record import ConsumerRecords
 from clients.reference.consumer.fetch.fetch_collector import Fetch
 from clients.seeding.consumer_variant import ConsumerVariant
 from clients.seeding.mutant import Mutant
+
+#: How long the commit may take to the coordinator.
+ROUND_MS = 50
 
 
 class Eager(ConsumerCore):
@@ -15,7 +18,8 @@ class Eager(ConsumerCore):
 
     def _returned(self, fetch: Fetch) -> Call[ConsumerRecords]:
         if self._parts.coordinator is not None:
-            self._parts.coordinator.commits.maybe_auto_commit()
+            self._parts.coordinator.commits.auto_commit()
+            yield from self._parts.network.wait(Timer(self._clock, ROUND_MS), is_done=lambda: False)
         return (yield from super()._returned(fetch))
 
 

@@ -31,7 +31,7 @@ API = Group(
             "CSM-API-03",
             "Only wakeup() may be called while another thread is in a call.",
             "ClassicKafkaConsumer",
-            "clients/reference/transport/consumer_driver.py: ConsumerDriver.used",
+            "clients/reference/transport/consumer_driver.py: ConsumerDriver.run_call",
             scope=REFERENCE,
         ),
         should(
@@ -64,6 +64,7 @@ COMMIT = Group(
             "CSM-OFC-01",
             "A synchronous commit repeats what may succeed later until its limit. An asynchronous one reports it.",
             "ConsumerCoordinator",
+            "clients/reference/consumer/coordinator/offset_commits.py: OffsetCommits",
         ),
         should(
             "CSM-OFC-02",
@@ -88,6 +89,7 @@ COMMIT = Group(
             "CSM-OFC-05",
             "Without a subscription, commits name no member and generation -1, and still follow the coordinator.",
             "ConsumerCoordinator",
+            "clients/reference/consumer/coordinator/offset_commits.py: OffsetCommits",
         ),
         must(
             "CSM-OFC-06",
@@ -100,6 +102,7 @@ COMMIT = Group(
             "A consumer asks for stable offsets, and asks again while a transaction holds them back or the coordinator "
             "moves.",
             "ConsumerCoordinator, KIP-447",
+            "clients/reference/consumer/coordinator/offset_fetches.py: OffsetFetches",
         ),
     ),
 )
@@ -112,16 +115,19 @@ AUTO_COMMIT = Group(
             "CSM-ACM-01",
             "An automatic commit covers records of earlier polls only.",
             "ConsumerCoordinator",
+            "clients/reference/consumer/coordinator/offset_commits.py: OffsetCommits",
         ),
         should(
             "CSM-ACM-02",
             "Automatic commits happen in poll() after the interval, before partitions are given up, and at close().",
             "ConsumerCoordinator",
+            "clients/reference/consumer/coordinator/offset_commits.py: OffsetCommits",
         ),
         should(
             "CSM-ACM-03",
             "An automatic commit that fails is tried again after the backoff or the interval, and poll() goes on.",
             "ConsumerCoordinator",
+            "clients/reference/consumer/coordinator/offset_commits.py: OffsetCommits",
         ),
         must(
             "CSM-ACM-04",

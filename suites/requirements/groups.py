@@ -88,6 +88,7 @@ CLASSIC_GROUP = Group(
             "CSM-GRP-03",
             "JoinGroup waits as long as a rebalance may take, beyond request.timeout.ms.",
             "AbstractCoordinator",
+            "clients/reference/consumer/coordinator/abstract_coordinator.py: AbstractCoordinator",
         ),
         must(
             "CSM-GRP-04",
@@ -118,11 +119,13 @@ CLASSIC_GROUP = Group(
             "CSM-GRP-08",
             "A member whose heartbeats fail for session.timeout.ms looks for its coordinator anew.",
             "Heartbeat",
+            "clients/reference/consumer/coordinator/heartbeat.py: Heartbeat",
         ),
         should(
             "CSM-GRP-09",
             "A dynamic member whose application does not poll for max.poll.interval.ms leaves by itself.",
             "AbstractCoordinator, KIP-62",
+            "clients/reference/consumer/coordinator/abstract_coordinator.py: AbstractCoordinator",
         ),
         must(
             "CSM-GRP-10",
@@ -134,16 +137,19 @@ CLASSIC_GROUP = Group(
             "CSM-GRP-11",
             "The listener runs on the thread that polls, and is called for every assignment, even if nothing is new.",
             "ConsumerCoordinator, KIP-429",
+            "clients/reference/consumer/coordinator/consumer_coordinator.py: ConsumerCoordinator",
         ),
         should(
             "CSM-GRP-12",
             "Partitions that a member has already lost are reported as lost, and nothing is committed for them.",
             "ConsumerCoordinator",
+            "clients/reference/consumer/coordinator/consumer_coordinator.py: ConsumerCoordinator",
         ),
         should(
             "CSM-GRP-13",
             "An exception of the listener comes out of poll(), once the assignment is in effect.",
             "ConsumerCoordinator",
+            "clients/reference/consumer/coordinator/consumer_coordinator.py: ConsumerCoordinator",
         ),
         must(
             "CSM-GRP-14",
@@ -162,48 +168,57 @@ NEXT_GROUP = Group(
             "CSM-NGP-01",
             "A member joins with epoch 0, keeps the broker's epoch, and leaves with -1, or with -2 if it is static.",
             "ConsumerMembershipManager, KIP-848",
+            "clients/reference/consumer/membership/membership_manager.py: MembershipManager",
         ),
         must(
             "CSM-NGP-02",
             "The broker decides the heartbeats' interval. One is under way, and news is sent at once.",
             "AbstractHeartbeatRequestManager",
+            "clients/reference/consumer/membership/heartbeat_manager.py: HeartbeatManager",
         ),
         must(
             "CSM-NGP-03",
             "A member that joins, or whose heartbeat has failed, sends all fields, and otherwise what has changed.",
             "ConsumerHeartbeatRequestManager",
+            "clients/reference/consumer/membership/heartbeat_contents.py: HeartbeatContents",
         ),
         must(
             "CSM-NGP-04",
             "To reconcile, a member stops reading what it gives up, commits, tells its listener, and only then "
             "acknowledges.",
             "AbstractMembershipManager",
+            "clients/reference/consumer/membership/reconciliation.py: Reconciliation",
         ),
         must(
             "CSM-NGP-05",
             "A fenced or unknown member stops its heartbeats, reports its partitions as lost, and joins with epoch 0.",
             "AbstractMembershipManager",
+            "clients/reference/consumer/membership/membership_manager.py: MembershipManager",
         ),
         must(
             "CSM-NGP-06",
             "A heartbeat whose answer was lost is repeated with the previous epoch, and no rebalance follows.",
             "GroupMetadataManager",
+            "clients/reference/consumer/membership/heartbeat_manager.py: HeartbeatManager",
         ),
         should(
             "CSM-NGP-07",
             "A member whose application does not poll in time leaves, loses what it owned, and joins at the next poll.",
             "ConsumerMembershipManager",
+            "clients/reference/consumer/membership/membership_manager.py: MembershipManager",
         ),
         should(
             "CSM-NGP-08",
             "A listener that fails keeps a member from acknowledging, until the broker removes it.",
             "AbstractMembershipManager",
+            "clients/reference/consumer/membership/membership_manager.py: MembershipManager",
         ),
         should(
             "CSM-NGP-09",
             "Refused authorization, a full group, an unknown assignor, a fenced or doubled instance and a wrong "
             "regular expression end the consumer.",
             "AbstractHeartbeatRequestManager",
+            "clients/reference/consumer/membership/heartbeat_manager.py: HeartbeatManager",
         ),
     ),
 )

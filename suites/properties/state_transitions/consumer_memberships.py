@@ -21,7 +21,9 @@ from suites.properties.state_transitions.group_members import ALL, fates_of, fol
 BEAT = Api.CONSUMER_GROUP_HEARTBEAT
 FENCING = st.sampled_from([25, 110])
 FATAL = st.sampled_from([30, 42, 81, 112, 111, 82, 35, 128, 87])
+#: Kafka's default interval, longer than that of the scripted brokers.
 HEARTBEAT_MS = 5_000
+INTERVAL_MS = 1_000
 STALE_EPOCH = 113
 
 
@@ -96,7 +98,7 @@ def a_member_says_that_it_joins_and_leaves(components: Components, is_static: bo
     member = joined(group, **own)
     group.run(HEARTBEAT_MS + 100)
     epochs = [body.member_epoch for body in beats(group)]
-    assert epochs[0] == 0 and set(epochs[1:]) == {1}, f"epochs {epochs}"
+    assert epochs[0] == 0 and set(epochs[1:]) == {2}, f"epochs {epochs}"
     member.loop = lambda: None
     sent = len(epochs)
     member.do(member.core.close() if ends == "close" else member.core.unsubscribe())
@@ -105,7 +107,7 @@ def a_member_says_that_it_joins_and_leaves(components: Components, is_static: bo
     assert last == [-2 if is_static else -1], f"the last epochs are {last}"
 
 
-@consumer_property("CSM-NGP-02", latency_ms=st.integers(1, 2_000), polls=st.booleans())
+@consumer_property("CSM-NGP-02", latency_ms=st.integers(1, 500), polls=st.booleans())
 @example(latency_ms=1, polls=False)
 def heartbeats_keep_the_brokers_interval(components: Components, latency_ms: int, polls: bool) -> None:
     """A member joins and acknowledges at once. Then it sends a heartbeat in each interval of the broker."""
@@ -121,7 +123,7 @@ def heartbeats_keep_the_brokers_interval(components: Components, latency_ms: int
     later = [seen.at_ms for seen in group.brokers.requests(BEAT)[sent - 1 :]]
     assert len(later) >= 3
     for earlier, following in pairwise(later):
-        assert HEARTBEAT_MS - 1 <= following - earlier <= HEARTBEAT_MS + 100
+        assert INTERVAL_MS - 1 <= following - earlier <= INTERVAL_MS + 100
 
 
 @consumer_property("CSM-NGP-02", wait_ms=st.integers(6_000, 25_000))
@@ -143,14 +145,14 @@ def one_heartbeat_is_outstanding(components: Components, wait_ms: int) -> None:
 def a_heartbeat_says_everything_after_a_failure(components: Components, fate: Disposition) -> None:
     """A heartbeat says what has changed. The one after a failure says everything, with the same epoch."""
     group = Group(components)
-    member = joined(group)
+    member = joined(group, request_timeout_ms=3_000)
     sent = len(beats(group))
     group.brokers.script = fates_of(BEAT, fate)
     group.until(lambda: len(beats(group)) > sent + 1, 60_000)
     usual, repeated = beats(group, sent)[:2]
     assert usual.topic_partitions is None and usual.subscribed_topic_names is None, "nothing has changed"
     assert repeated.subscribed_topic_names and repeated.topic_partitions, "something was left out"
-    assert repeated.member_epoch == usual.member_epoch == 1
+    assert repeated.member_epoch == usual.member_epoch == 2
     group.run(2 * HEARTBEAT_MS)
     assert member.told == [("assigned", ALL)], "there was a rebalance"
 

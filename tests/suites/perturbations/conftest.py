@@ -123,7 +123,7 @@ def _log(evidence: Evidence) -> Iterator[str]:
         offsets.setdefault(record.partition, []).append(record.offset)
         if record.base_offset > record.offset:
             yield "a record lies before its batch"
-    if any(found != list(range(len(found))) for found in offsets.values()):
+    if any(found != list(range(found[0], found[0] + len(found))) for found in offsets.values()):
         yield "offsets have gaps"
 
 
