@@ -127,7 +127,7 @@ async def _response(reader: asyncio.StreamReader) -> Heard:
 
 
 def probe_commit(version: int, topic_name: str) -> dict[str, Any]:
-    """Return the fields of an OffsetCommit that changes nothing of what plans see."""
+    """Return the fields of an OffsetCommit that does not change what plans see."""
     kind = message_class(Api.OFFSET_COMMIT, version, "request")
     part = make(
         nested(kind, "OffsetCommitRequestPartition"),
