@@ -177,9 +177,14 @@ def key(kind: str, params: dict[str, int]) -> tuple[str, tuple[tuple[str, int], 
 
 
 def placed(evidence: Evidence, row: FaultRow, begin_ms: int, duration_ms: int) -> Evidence:
-    """Return the evidence with only that row, in effect from this long after the load began."""
-    begin_ns = (evidence.record.phases.load_ns or 0) + begin_ms * NS_PER_MS
-    window = begin_ns, begin_ns + duration_ms * NS_PER_MS
+    """Return the evidence with only that row, in effect from this long after the load began.
+
+    Like every fault, it ends before the last phase, in which the harness itself closes the members.
+    """
+    phases = evidence.record.phases
+    begin_ns = (phases.load_ns or 0) + begin_ms * NS_PER_MS
+    last_ns = (phases.final_ns or 0) - 1
+    window = min(begin_ns, last_ns), min(begin_ns + duration_ms * NS_PER_MS, last_ns)
     others = tuple(each for each in evidence.faults if each.index != row.index)
     there = restruct(row, requested_ns=window, effective_ns=window)
     return replace(evidence, faults=(there, *others))

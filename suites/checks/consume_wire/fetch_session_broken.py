@@ -114,7 +114,7 @@ def broken(evidence: Evidence) -> Iterator[tuple[Anomaly, Step]]:
     """Yield each request that breaks a rule of its session."""
     for step in steps(evidence):
         anomaly = _rule(evidence, step)
-        is_excused = anomaly is WRONG_EPOCH and _may_lack_some(evidence, step)
+        is_excused = anomaly is WRONG_EPOCH and may_lack_some(evidence, step)
         if anomaly is not None and not is_excused:
             yield anomaly, step
 
@@ -138,7 +138,7 @@ def _is_read(before: Asked, fetch: Asked) -> bool:
 
 
 @grants("fetches-lost-on-the-way")
-def _may_lack_some(evidence: Evidence, step: Step) -> bool:
+def may_lack_some(evidence: Evidence, step: Step) -> bool:
     """Return whether the witness may not have seen all requests of the session."""
     since_ns = (step.before or step.fetch).request.arrived_ns
     return during_cut(evidence, Span(since_ns, step.fetch.request.arrived_ns), lasts=False)

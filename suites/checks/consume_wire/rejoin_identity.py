@@ -87,12 +87,11 @@ class Rejoin(NamedTuple):
 
 def rejoins(evidence: Evidence) -> Iterator[Rejoin]:
     """Yield each JoinGroup with the last answer before it that says something about the member's id."""
-    timeout_ns = setting_ms(evidence, REQUEST) * NS_PER_MS
     for requests in of_group(evidence).values():
         for at, joined in enumerate(requests):
             if joined.api == JOIN and joined.member.member_id is not None:
                 said = _last_word(requests[:at], joined)
-                if said is not None and _is_read(said, joined, timeout_ns):
+                if said is not None and is_read(evidence, said, joined):
                     yield Rejoin(said, joined)
 
 
@@ -117,7 +116,7 @@ def _last_word(before: list[Asked], joined: Asked) -> Asked | None:
 
 
 @grants("joined-before-it-was-told")
-def _is_read(said: Asked, joined: Asked, timeout_ns: int) -> bool:
+def is_read(evidence: Evidence, said: Asked, joined: Asked) -> bool:
     """Return whether the client had read an answer when it joined.
 
     A client that joins without having given up the request that was answered on the same connection has read it.
@@ -127,6 +126,7 @@ def _is_read(said: Asked, joined: Asked, timeout_ns: int) -> bool:
     if said.received_ns is not None and said.received_ns < joined.sent_ns:
         return True
     is_next = said.request.conn == joined.request.conn
+    timeout_ns = setting_ms(evidence, REQUEST) * NS_PER_MS
     return is_next and said.reached_ns - said.sent_ns < timeout_ns - SLACK_NS
 
 

@@ -79,7 +79,7 @@ def _again_before_the_fault(evidence: Evidence, place: tuple[int, str, int]) -> 
 
 
 def once(evidence: Evidence) -> Sequence[tuple[int, int]]:
-    """Return the records that one member got once, and that are not the last of what a turn took."""
+    """Return the records of the log that one member got once, and that are not the last of what a turn took."""
     count = Counter((got.partition, got.offset) for got in accounting.deliveries(evidence))
     inner = {
         (part.partition, offset)
@@ -88,7 +88,7 @@ def once(evidence: Evidence) -> Sequence[tuple[int, int]]:
         for part in event.partitions
         for offset in part.offsets[1:-1]
     }
-    return sorted(place for place in inner if count[place] == 1)
+    return sorted(place for place in inner & accounting.items(evidence).keys() if count[place] == 1)
 
 
 def _with_parts(evidence: Evidence, place: tuple[int, int], value: str | None) -> Evidence:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 from msgspec.structs import replace as changed
 
 from harness.model.consumer_contract import Consumed, OffsetsCommitted, Place, Position, RecordsConsumed
 from harness.model.contract import AnyEvent, Stats
 from harness.model.evidence import Evidence
+from harness.model.exchanges import connections
 from harness.model.harness_events import HARNESS, GroupCommitted, HarnessEvent, MemberFrozen, MemberThawed
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import AtTime, FaultSpec
@@ -137,12 +140,24 @@ def without_place(places: list[Place], partition: int) -> list[Place]:
     return [place for place in places if place.partition != partition]
 
 
+def is_quiet(evidence: Evidence, at_ns: int) -> bool:
+    """Return whether nothing is in progress that :func:`waited` would turn into a stall or into long work."""
+    turns = (turn for life in lives(evidence).values() for turn in life.turns)
+    return not any(turn.begin_ns < at_ns <= turn.end_ns for turn in turns) and not any(
+        exchange.answer is None and exchange.request.t_ns < at_ns <= connection.closed_ns
+        for connection in connections(evidence).values()
+        for exchange in connection.exchanges
+    )
+
+
 def waited(evidence: Evidence, at_ns: int, for_ns: int, silent_ns: int = 0) -> Evidence:
     """Return the evidence in which nothing happens for a while from ``at_ns`` on.
 
-    Processes that live have their heartbeats, except in the first ``silent_ns`` of it.
+    Processes that live have their heartbeats, except in the first ``silent_ns`` of it. What is in progress at that
+    time, such as a turn or a fault, takes longer. A fault that ends at that time has ended.
     """
-    events = [_later(event, for_ns) if event.mono_ns >= at_ns else event for event in evidence.history]
+    later = partial(_later, at_ns=at_ns, by_ns=for_ns)
+    events = [_event_later(event, later) for event in evidence.history]
     for life in lives(evidence).values():
         if life.begin_ns < at_ns <= life.end_ns:
             events += [
@@ -156,14 +171,31 @@ def waited(evidence: Evidence, at_ns: int, for_ns: int, silent_ns: int = 0) -> E
                 )
                 for ns in range(at_ns + silent_ns, at_ns + for_ns, SECOND_NS)
             ]
-    frames = sorted(_frames_later(evidence.frames, at_ns, for_ns), key=lambda row: row.t_ns)
-    phases = evidence.record.phases
-    moved = {
-        name: ns + for_ns if ns is not None and ns >= at_ns else ns
-        for name, ns in (("final_ns", phases.final_ns), ("end_ns", phases.end_ns))
-    }
-    later = replace(with_record(evidence, phases=changed(phases, **moved)), frames=tuple(frames))
-    return with_events(later, events)
+    phases, ends_later = evidence.record.phases, partial(_later, at_ns=at_ns + 1, by_ns=for_ns)
+    moved = {name: ends_later(getattr(phases, name)) for name in ("load_ns", "heal_ns")}
+    moved |= {name: later(getattr(phases, name)) for name in ("final_ns", "end_ns")}
+    return with_events(
+        replace(
+            with_record(evidence, phases=changed(phases, **moved)),
+            frames=tuple(sorted(_frames_later(evidence.frames, at_ns, for_ns), key=lambda row: row.t_ns)),
+            blocked_frames=tuple(_frames_later(evidence.blocked_frames, at_ns, for_ns)),
+            faults=tuple(_fault_later(row, ends_later) for row in evidence.faults),
+        ),
+        events,
+    )
+
+
+Later = Callable[[int | None], int | None]
+"""Moves a moment if it is not before the time that is added."""
+
+
+def _later(ns: int | None, *, at_ns: int, by_ns: int) -> int | None:
+    return ns if ns is None or ns < at_ns else ns + by_ns
+
+
+def _fault_later(row: FaultRow, later: Later) -> FaultRow:
+    windows = {name: getattr(row, name) for name in ("requested_ns", "effective_ns")}
+    return changed(row, **{name: span and tuple(map(later, span)) for name, span in windows.items()})
 
 
 def _frames_later(frames: Iterable[Frame], at_ns: int, by_ns: int) -> Iterable[Frame]:
@@ -179,13 +211,11 @@ def _frames_later(frames: Iterable[Frame], at_ns: int, by_ns: int) -> Iterable[F
             yield changed(row, t_ns=row.t_ns + by_ns, received_ns=row.received_ns and row.received_ns + by_ns)
 
 
-def _later(event: AnyEvent, by_ns: int) -> AnyEvent:
-    moments = {
-        name: getattr(event, name) + by_ns
-        for name in ("mono_ns", "wall_ns", "polled_ns")
-        if hasattr(event, name)
-    }
-    if isinstance(event, OffsetsCommitted):
-        moments |= {"invoke_ns": event.invoke_ns + by_ns, "complete_ns": event.complete_ns + by_ns}
-    later: AnyEvent = changed(event, **moments)
-    return later
+def _event_later(event: AnyEvent, later: Later) -> AnyEvent:
+    moments: dict[str, Any] = {}
+    for name in ("mono_ns", "polled_ns", "invoke_ns", "complete_ns"):
+        if (found := getattr(event, name, None)) is not None:
+            moments[name] = list(map(later, found)) if isinstance(found, list) else later(found)
+    wall_ns = event.wall_ns + moments["mono_ns"] - event.mono_ns
+    moved: AnyEvent = changed(event, **moments, wall_ns=wall_ns)
+    return moved

@@ -28,6 +28,7 @@ from suites.perturbations.consuming.deliveries import CONSUME, HISTORY, neighbou
 from suites.perturbations.consuming.edits import (
     SECOND_NS,
     commit,
+    is_quiet,
     waited,
     wall_ns,
     with_added,
@@ -50,15 +51,9 @@ def _last_owner(evidence: Evidence, partition: int) -> Ownership | None:
 
 
 def _read_by_one(evidence: Evidence) -> Sequence[int]:
-    """Return the partitions whose last owner keeps them to the end, and took at least two records.
-
-    There are none if a process works on records then: it would do so for the time that is added.
-    """
-    final_ns = evidence.record.phases.final_ns or 0
-    turns = (turn for life in lives(evidence).values() for turn in life.turns)
-    if healed(evidence) is None or client_stalls(evidence):
-        return []
-    if any(turn.begin_ns < final_ns <= turn.end_ns for turn in turns):
+    """Return the partitions whose last owner keeps them to the end, and took at least two records."""
+    is_fit = is_quiet(evidence, evidence.record.phases.final_ns or 0)
+    if healed(evidence) is None or client_stalls(evidence) or not is_fit:
         return []
     owners = {partition: _last_owner(evidence, partition) for partition in range(_partitions(evidence))}
     return [

@@ -12,7 +12,7 @@ from harness.model.rows import Frame, FrameKind
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
 from harness.plugins.perturbation import Perturbation, Place
-from suites.checks.consume_wire.fetch_session_broken import REFUSALS, Step, steps
+from suites.checks.consume_wire.fetch_session_broken import REFUSALS, Step, may_lack_some, steps
 from suites.perturbations.consuming.deliveries import CONSUME
 from suites.perturbations.consuming.edits import with_fault
 from suites.perturbations.edits import with_frames
@@ -24,6 +24,11 @@ FRAMES = channels("frames")
 
 def _places(evidence: Evidence) -> Sequence[int]:
     return range(len(steps(evidence)))
+
+
+def _seen(evidence: Evidence) -> Sequence[int]:
+    """Return the steps between which the witness has seen every request."""
+    return [at for at, step in enumerate(steps(evidence)) if not may_lack_some(evidence, step)]
 
 
 def _of(evidence: Evidence, place: int) -> tuple[Step, FetchPart]:
@@ -58,6 +63,16 @@ def _answered(evidence: Evidence) -> Sequence[int]:
         and step.before.reached_ns is not None
         and step.before.reached_ns < step.fetch.sent_ns
     ]
+
+
+def _answered_within(evidence: Evidence) -> Sequence[int]:
+    """Return those of them whose request before did not begin the session: its answer gives the id."""
+    return [at for at in _answered(evidence) if _epoch_before(steps(evidence)[at]) > 0]
+
+
+def _epoch_before(step: Step) -> int:
+    session = step.before.request.fetch if step.before is not None else None
+    return 0 if session is None else session.session_epoch or 0
 
 
 def _refused(evidence: Evidence, place: int) -> Evidence:
@@ -104,14 +119,14 @@ PERTURBATIONS = (
         "fetch-epoch-skipped",
         "skips an epoch of a fetch session",
         "fetch-session-epoch",
-        _places,
+        _seen,
         _skipped,
     ),
     _kind(
         "fetch-epoch-skipped-before-a-cut",
         "skips an epoch of a fetch session, before connections are cut",
         "fetch-session-epoch",
-        _places,
+        _seen,
         _skipped_before_a_cut,
         "faults",
     ),
@@ -133,7 +148,7 @@ PERTURBATIONS = (
         "fetch-session-kept-after-loss",
         "goes on with a fetch session of which an answer was lost with its connection",
         "fetch-session-after-loss",
-        _answered,
+        _answered_within,
         _lost,
         verdict=Verdict.DIFFERS,
     ),

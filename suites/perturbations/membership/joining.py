@@ -13,10 +13,10 @@ from harness.plugins.perturbation import Perturbation
 from suites.analysis.consuming.asked import Asked, of_group
 from suites.analysis.consuming.lives import lives
 from suites.analysis.way import SLACK_NS
-from suites.checks.consume_wire.rejoin_identity import GIVEN, OUTDATED, REBALANCES, UNKNOWN
+from suites.checks.consume_wire.rejoin_identity import GIVEN, OUTDATED, REBALANCES, UNKNOWN, is_read
 from suites.checks.consume_wire.rejoins_late import told
 from suites.perturbations.consuming.deliveries import CONSUME
-from suites.perturbations.consuming.edits import waited, wall_ns, with_added
+from suites.perturbations.consuming.edits import is_quiet, waited, wall_ns, with_added
 from suites.perturbations.membership.exchanges import asking, refused, with_edits
 from suites.perturbations.perturbation import channels
 
@@ -32,13 +32,14 @@ def _requests(evidence: Evidence, process: str) -> list[Asked]:
 
 
 def _pairs(evidence: Evidence, code: int, api: str) -> Sequence[Pair]:
-    """Return process and index of the requests of an API with this answer, that a JoinGroup follows at once."""
+    """Return process and index of the requests of an API with this answer, which the member read and then joined."""
     return [
         (process, at)
         for process in of_group(evidence)
         for at, (before, after) in enumerate(pairwise(_requests(evidence, process)))
         if (before.api, before.code, after.api) == (api, code, JOIN)
         and before.request.conn == after.request.conn
+        and is_read(evidence, before, after)
     ]
 
 
@@ -90,7 +91,7 @@ def _reactions(evidence: Evidence) -> Sequence[tuple[str, int, int]]:
             for request in of_group(evidence, JOIN)[each.process]
             if request.request.arrived_ns > each.span.begin_ns - SLACK_NS
         ]
-        if later and not each.is_late:
+        if later and not each.is_late and is_quiet(evidence, later[0]):
             found.append((each.process, each.limit_ns, later[0]))
     return found
 

@@ -22,7 +22,7 @@ from suites.analysis.consuming.timing import MAX_POLL, setting_ms
 from suites.checks.consume_wire.session_lapsed import Silence, silences
 from suites.checks.consume_wire.stays_after_close import judged
 from suites.perturbations.consuming.deliveries import CONSUME
-from suites.perturbations.consuming.edits import waited, wall_ns, with_added
+from suites.perturbations.consuming.edits import is_quiet, waited, wall_ns, with_added
 from suites.perturbations.edits import inserted_id, with_frames_added
 from suites.perturbations.membership.exchanges import refused, with_edits, without
 from suites.perturbations.perturbation import channels
@@ -82,8 +82,12 @@ def _leaves(evidence: Evidence, place: tuple[str, int]) -> Evidence:
 
 
 def _silences(evidence: Evidence) -> Sequence[Silence]:
-    """Return the silences in which nothing else happens for the member."""
-    return [each for each in silences(evidence) if each.silent_ns < each.session_ns]
+    """Return the silences that can be made longer than the member's session."""
+    return [
+        each
+        for each in silences(evidence)
+        if each.silent_ns < each.session_ns and is_quiet(evidence, each.span.begin_ns + 1)
+    ]
 
 
 def _silent(evidence: Evidence, place: Silence) -> Evidence:

@@ -38,6 +38,8 @@ GROUPS = tuple(
         "group/join",
         "group/kill-cooperative",
         "group/freeze",
+        "group/leave-static",
+        "group/heartbeat-unknown",
         "group/late-poll",
         "delivery/log-trimmed",
         "consume/disconnect",

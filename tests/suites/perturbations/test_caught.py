@@ -8,7 +8,6 @@ import pytest
 
 from harness.model.verdicts import Guarantee, Verdict
 from harness.plugins.perturbation import Perturbation
-from suites.perturbations import membership
 from suites.perturbations.perturbation import channels, once
 from suites.perturbations.table import PERTURBATIONS
 from suites.perturbations.trying import (
@@ -30,8 +29,6 @@ CALM = ("produce/calm", Guarantee.AT_LEAST_ONCE)
 
 #: Escapes with a known code, and the reason for each. An entry that no longer escapes must be removed.
 ESCAPE: dict[str, str] = {}
-#: Their places do not avoid all that their checks excuse in these trials: tests/suites/checks/consume_wire tries them.
-ON_STORIES = frozenset(kind.name for kind in membership.PERTURBATIONS)
 
 
 def nothing(evidence, _):
@@ -53,7 +50,6 @@ def test_fitting_perturbation_is_caught(situation):
     evidence = trial(*situation)
     workload = evidence.record.spec.workload.kind
     kinds = [kind for kind in kinds if kind.workloads is None or workload in kind.workloads]
-    kinds = [kind for kind in kinds if kind.name not in ON_STORIES]
     tried = list(try_trial(evidence, kinds, seed=3, tries=1))
     assert len(tried) > len(kinds) // 3
     escaped = [each for each in tried if each.result is Result.ESCAPED and each.perturbation not in ESCAPE]

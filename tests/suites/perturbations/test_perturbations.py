@@ -48,7 +48,6 @@ LIVE = {
     "several-in-flight-of-one",
     "stuck-on-an-answer",
     "trace-no-backoff",
-    "left-though-static",
     # They need longer trials of groups: see tests/suites/checks/consume.
     "commit-lost-long-after-a-failure",
     "goes-on-before-long-work",

@@ -34,8 +34,7 @@ def test_scripted_brokers_respond_like_real_ones(
 def test_scripted_brokers_answer_consumers_like_real_ones(tmp_path: Path, nodes: int, plans: int) -> None:
     drawn = [
         kind.draw(seed, "4.3.1", nodes)
-        # With several nodes, a coordinator that is not there may answer with another error than Kafka's.
-        for kind in ((reading_plans, classic_plans, consumer_plans) if nodes == 1 else (reading_plans,))
+        for kind in (reading_plans, classic_plans, consumer_plans)
         for seed in range(plans)
     ]
     figures = asyncio.run(compare("4.3.1", nodes, drawn, tmp_path))
