@@ -163,7 +163,7 @@ class RealSide(RealConnections):
 
         async def marked() -> None:
             for place, end in before.items():
-                if await admin.log_end(*place) <= end:
+                if await admin.list_offsets(*place, LATEST) <= end:
                     raise NotYet("no-marker-yet", "the marker of a transaction is not there")
 
         await insist("waiting for the markers", FAULT_TIMEOUT_S, marked)

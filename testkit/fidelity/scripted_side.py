@@ -27,6 +27,7 @@ class ScriptedSide:
         self.cluster = ScriptedCluster(
             version, addresses, Dice(start_ms, "fidelity/scripted"), wall_ms_at_zero=start_ms
         )
+        self.cluster.settings.offsets_topic_num_partitions = 1
         self._start_ms = start_ms
         self._now_ns = 0
         self._connections = 0
@@ -172,7 +173,7 @@ class ScriptedSide:
 
     async def coordinator(self, key: str, key_type: int) -> int:
         """Return the node that coordinates a group or a transactional id."""
-        return coordinator(self.cluster.state, key)
+        return coordinator(self.cluster.state, key, key_type)
 
     async def any_node(self) -> int:
         """Return the first node that is up."""

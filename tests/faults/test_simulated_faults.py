@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from faults.kinds.coordinator_move import CoordinatorMove
-from harness.brokers.scripted.apis.coordinators import coordinator
+from harness.brokers.scripted.apis.coordinators import group_coordinator
 from harness.brokers.scripted.cluster import ScriptedCluster
 from harness.model.dice import Dice
 from harness.model.evidence import Evidence
@@ -177,11 +177,11 @@ def test_every_key_gets_another_coordinator() -> None:
     cluster = ScriptedCluster("4.3.1", {n: ("b", n) for n in (1, 2, 3)}, Dice(1, "c"))
     lane = SimulatedLane((), cluster, "t", Scheduler(0), FrameRules())
     fault, spec = registry.fault("coordinator_move"), FaultSpec("coordinator_move", AtTime(0), 1_000)
-    before = {key: coordinator(cluster.state, key) for key in ("a", "b", "c", "d")}
+    before = {key: group_coordinator(cluster.state, key) for key in ("a", "b", "c", "d")}
     assert isinstance(fault, CoordinatorMove)
     fault.inject_sim(spec, lane)
     fault.heal_sim(spec, lane)
-    after = {key: coordinator(cluster.state, key) for key in before}
+    after = {key: group_coordinator(cluster.state, key) for key in before}
     assert all(before[key] != after[key] for key in before)
 
 

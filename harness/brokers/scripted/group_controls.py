@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harness.brokers.scripted.apis.coordinators import coordinator
+from harness.brokers.scripted.apis.coordinators import group_coordinator
 from harness.brokers.scripted.groups.classic_group import ClassicGroup
 from harness.brokers.scripted.groups.consumer_group import ConsumerGroup
 from harness.brokers.scripted.groups.offsets import Committed
@@ -16,7 +16,7 @@ class GroupControls(LogControls):
 
     def coordinator(self, group_id: str) -> int:
         """Return the node that coordinates a group, or -1."""
-        return coordinator(self._state, group_id)
+        return group_coordinator(self._state, group_id)
 
     def move_coordinators(self) -> None:
         """Give every group another coordinator, if there are several nodes. Requests that wait are refused."""

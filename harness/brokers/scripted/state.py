@@ -94,6 +94,8 @@ class Settings:
     consumer_group_max_size: int = 2**31 - 1
     offset_metadata_max_bytes: int = 4_096
     offsets_retention_ms: int = 7 * 86_400_000
+    offsets_topic_num_partitions: int = 50
+    transaction_state_log_num_partitions: int = 50
 
 
 class StirredUp(Protocol):

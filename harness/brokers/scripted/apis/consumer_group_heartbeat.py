@@ -40,10 +40,11 @@ def handle(state: ClusterState, request: Request) -> Answer:
 def _told(state: ClusterState, request: Request) -> Told:
     body, groups = request.body, state.groups
     beat = _beat(request)
+    groups.authorize(request, body.group_id)
     if not body.group_id:
         raise RequestRefused(ErrorCode.invalid_request)
-    groups.admit(request, body.group_id)
     check(beat)
+    groups.check_coordinator(request.node_id, body.group_id)
     group = groups.find_consumer(request.node_id, body.group_id, create=beat.epoch == 0)
     moves = ConsumerGroups(state, request.node_id)
     return moves.leave(group, beat) if beat.epoch < 0 else moves.heartbeat(group, beat)

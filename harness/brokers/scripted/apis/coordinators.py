@@ -8,15 +8,30 @@ if TYPE_CHECKING:
     from harness.brokers.scripted.state import ClusterState
 
 NO_NODE: Final = -1
-_PARTITIONS: Final = 50
 
 
-def coordinator(state: ClusterState, key: str) -> int:
+#: The key types of FindCoordinator.
+GROUP: Final = 0
+TRANSACTION: Final = 1
+
+
+def group_coordinator(state: ClusterState, group_id: str) -> int:
+    """Return the node of a group (see :func:`coordinator`)."""
+    return coordinator(state, group_id, GROUP)
+
+
+def coordinator(state: ClusterState, key: str, key_type: int) -> int:
     """Return the node for a key, or NO_NODE if none is available. It changes when nodes stop or start."""
+    settings = state.settings
+    partitions = (
+        settings.offsets_topic_num_partitions
+        if key_type == GROUP
+        else settings.transaction_state_log_num_partitions
+    )
     alive = state.alive()
     if not alive or not state.settings.coordinator_available:
         return NO_NODE
-    return alive[(_java_hash(key) % _PARTITIONS + state.settings.coordinators_moved) % len(alive)]
+    return alive[(_java_hash(key) % partitions + state.settings.coordinators_moved) % len(alive)]
 
 
 def bucket(text: str) -> int:

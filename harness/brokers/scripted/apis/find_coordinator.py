@@ -7,13 +7,12 @@ from typing import Any, Final
 from kio.schema.errors import ErrorCode
 
 from harness.brokers.scripted.answer import Answer, Request, milliseconds
-from harness.brokers.scripted.apis.coordinators import NO_NODE, coordinator
+from harness.brokers.scripted.apis.coordinators import GROUP, NO_NODE, TRANSACTION, coordinator
 from harness.brokers.scripted.messages import maker
 from harness.brokers.scripted.state import ClusterState
 from harness.wire.apis import Api
 from harness.wire.messages import encode_response
 
-_GROUP, _TRANSACTION = 0, 1
 _BATCHED_FROM_VERSION: Final = 4
 
 
@@ -21,7 +20,7 @@ def handle(state: ClusterState, request: Request) -> Answer:
     """Handle the request. The error is COORDINATOR_NOT_AVAILABLE if there is no coordinator at the moment."""
     body, version = request.body, request.version
     error = state.take_error(Api.FIND_COORDINATOR) if state.injected else None
-    key_type = int(getattr(body, "key_type", _GROUP))
+    key_type = int(getattr(body, "key_type", GROUP))
     keys = body.coordinator_keys if version >= _BATCHED_FROM_VERSION else (body.key,)
     found = [_found(state, key_type, key, error.code if error else ErrorCode.none) for key in keys]
     if version >= _BATCHED_FROM_VERSION:
@@ -39,12 +38,12 @@ def _found(state: ClusterState, key_type: int, key: str, code: ErrorCode) -> dic
     node_id = NO_NODE
     if code is not ErrorCode.none:
         pass
-    elif key_type not in (_GROUP, _TRANSACTION):
+    elif key_type not in (GROUP, TRANSACTION):
         code = ErrorCode.invalid_request
-    elif key_type == _TRANSACTION and key in state.settings.denied_transactional_ids:
+    elif key_type == TRANSACTION and key in state.settings.denied_transactional_ids:
         code = ErrorCode.transactional_id_authorization_failed
     else:
-        node_id = coordinator(state, key)
+        node_id = coordinator(state, key, key_type)
         code = ErrorCode.coordinator_not_available if node_id == NO_NODE else ErrorCode.none
     host, port = state.nodes[node_id].address if node_id != NO_NODE else ("", -1)
     return {

@@ -11,7 +11,7 @@ from typing import Final
 from kio.schema.errors import ErrorCode
 
 from harness.brokers.scripted.answer import Answer, Request, milliseconds
-from harness.brokers.scripted.apis.coordinators import coordinator
+from harness.brokers.scripted.apis.coordinators import TRANSACTION, coordinator
 from harness.brokers.scripted.messages import maker
 from harness.brokers.scripted.refusals import RequestRefused
 from harness.brokers.scripted.state import ClusterState, TransactionalProducer
@@ -77,7 +77,7 @@ def _assign_transactional(
         raise RequestRefused(ErrorCode.invalid_transaction_timeout)
     if settings.coordinator_load_in_progress:
         raise RequestRefused(ErrorCode.coordinator_load_in_progress)
-    if coordinator(state, transactional_id) != request.node_id:
+    if coordinator(state, transactional_id, TRANSACTION) != request.node_id:
         raise RequestRefused(ErrorCode.not_coordinator)
     known = state.transactions.get(transactional_id)
     if known is None:

@@ -17,6 +17,10 @@ from harness.brokers.scripted.state import ClusterState
 from harness.wire.apis import Api
 
 _NULLABLE_NAME_FROM_VERSION: Final = 7
+#: Errors of the coordinator's runtime, which knows nothing of members.
+_WITHOUT_MEMBER_ID: Final = frozenset(
+    {ErrorCode.unknown_server_error, ErrorCode.not_coordinator, ErrorCode.coordinator_load_in_progress}
+)
 
 
 class _JoinReply(Reply):
@@ -42,7 +46,9 @@ def handle(state: ClusterState, request: Request) -> Answer:
     body, reply = request.body, _JoinReply(state, request)
     try:
         session_timeout_ms = body.session_timeout // milliseconds(1)
-        state.groups.admit(request, body.group_id)
+        state.groups.authorize(request, body.group_id)
+        if not body.group_id:
+            raise RequestRefused(ErrorCode.invalid_group_id)
         settings = state.settings
         if (
             not settings.group_min_session_timeout_ms
@@ -50,10 +56,10 @@ def handle(state: ClusterState, request: Request) -> Answer:
             <= settings.group_max_session_timeout_ms
         ):
             raise RequestRefused(ErrorCode.invalid_session_timeout)
+        state.groups.check_coordinator(request.node_id, body.group_id)
         _join(state, request, session_timeout_ms, reply)
     except RequestRefused as refused:
-        is_known = refused.code is not ErrorCode.unknown_server_error
-        reply.send(**refused_join(refused.code, body.member_id if is_known else ""))
+        reply.send(**refused_join(refused.code, "" if refused.code in _WITHOUT_MEMBER_ID else body.member_id))
     return reply.answer()
 
 

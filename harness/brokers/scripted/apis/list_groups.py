@@ -5,7 +5,7 @@ from __future__ import annotations
 from kio.schema.errors import ErrorCode
 
 from harness.brokers.scripted.answer import Answer, Request
-from harness.brokers.scripted.apis.coordinators import coordinator
+from harness.brokers.scripted.apis.coordinators import group_coordinator
 from harness.brokers.scripted.messages import maker
 from harness.brokers.scripted.replies import Reply
 from harness.brokers.scripted.state import ClusterState
@@ -21,7 +21,7 @@ def handle(state: ClusterState, request: Request) -> Answer:
     entry = maker(Api.LIST_GROUPS, request.version, "ListedGroup")
     found = []
     for group_id in state.groups.known():
-        if coordinator(state, group_id) != request.node_id or group_id in state.settings.denied_groups:
+        if group_coordinator(state, group_id) != request.node_id or group_id in state.settings.denied_groups:
             continue
         listed = state.groups.listed(request.node_id, group_id)
         if listed is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kio.schema.errors import ErrorCode
 
 from harness.brokers.scripted.agenda import AT_ONCE
-from harness.brokers.scripted.apis.coordinators import coordinator
+from harness.brokers.scripted.apis.coordinators import group_coordinator
 from harness.brokers.scripted.groups.classic_group import (
     CONSUMER_PROTOCOL,
     ClassicGroup,
@@ -49,19 +49,23 @@ class GroupCoordinator:
 
     def admit(self, request: Request, group_id: str, *, may_be_empty: bool = False) -> None:
         """Raise RequestRefused if this node may not answer about the group now."""
+        self.authorize(request, group_id)
+        if not group_id and not may_be_empty:
+            raise RequestRefused(ErrorCode.invalid_group_id)
+        self.check_coordinator(request.node_id, group_id)
+
+    def authorize(self, request: Request, group_id: str) -> None:
+        """Raise RequestRefused if the client may not use the group, or an injected error is due."""
         state = self._state
         error = state.take_error(request.header.api_key) if state.injected else None
         if error is not None:
             raise RequestRefused(error.code)
         if group_id in state.settings.denied_groups:
             raise RequestRefused(ErrorCode.group_authorization_failed)
-        if not group_id and not may_be_empty:
-            raise RequestRefused(ErrorCode.invalid_group_id)
-        self.check_coordinator(request.node_id, group_id)
 
     def check_coordinator(self, node_id: int, group_id: str) -> None:
         """Raise RequestRefused unless the node coordinates the group, and has loaded it."""
-        if coordinator(self._state, group_id) != node_id:
+        if group_coordinator(self._state, group_id) != node_id:
             raise RequestRefused(ErrorCode.not_coordinator)
         if self._state.settings.coordinator_load_in_progress:
             raise RequestRefused(ErrorCode.coordinator_load_in_progress)
@@ -186,7 +190,7 @@ class GroupCoordinator:
     def move_groups(self) -> None:
         """Take every group out of the memory of a broker that no longer coordinates it."""
         for group_id, (node_id, group) in tuple(self.classic.items()):
-            if coordinator(self._state, group_id) != node_id:
+            if group_coordinator(self._state, group_id) != node_id:
                 del self.classic[group_id]
                 _unload(group)
 
