@@ -1,4 +1,4 @@
-"""A broker that says that it is not the coordinator is asked again, and no broker is asked who is."""
+"""A broker that is not the coordinator any more is asked again, instead of looking for the new coordinator."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Member(ConsumerCoordinator):
 MUTANT = Mutant(
     "goes on asking a broker that is not its coordinator any more",
     Components(coordinator=Member),
-    caught_by=("coordinator-not-sought",),
-    breaks=("CSM-GRP-01",),
+    caught_by=("coordinator-not-sought", "delivery/a_commit_without_subscription_names_no_member"),
+    breaks=("CSM-GRP-01", "CSM-OFC-05"),
     scenarios=("group/coordinator-moves",),
 )

@@ -38,12 +38,13 @@ class FetchParams:
 class Target:
     """A partition to read. ``cached`` is that of the session, or one for this request only.
 
-    ``was_found`` is whether it existed when the request arrived.
+    ``was_found`` is whether it existed when the request arrived, and ``waits_at`` the offset at which it then waits.
     """
 
     key: PartitionKey
     cached: CachedPartition
     was_found: bool = False
+    waits_at: int | None = None
 
 
 @dataclass(slots=True)
@@ -149,6 +150,8 @@ def _read(
             return result
     if not log.log_start_offset <= offset <= log.log_end_offset:
         raise RequestRefused(ErrorCode.offset_out_of_range)
+    if target.waits_at is None:
+        target.waits_at = log.batch_start(offset) if state.release.waits_at_batch else offset
     end = result.last_stable_offset if params.read_committed else log.high_watermark
     if params.read_committed:
         result.aborted = ()
@@ -176,6 +179,7 @@ def is_satisfied(state: ClusterState, params: FetchParams, targets: Iterable[Tar
     readable_bytes = 0
     for target in targets:
         wanted = target.cached.wanted
+        waits_at = wanted.fetch_offset if target.waits_at is None else target.waits_at
         try:
             partition = resolve(state, target)
             _check_topic_id(state, target)
@@ -186,8 +190,8 @@ def is_satisfied(state: ClusterState, params: FetchParams, targets: Iterable[Tar
             return True
         log = partition.log
         end = log.last_stable_offset if params.read_committed else log.high_watermark
-        if wanted.fetch_offset > end:
+        if waits_at > end:
             return True
-        if wanted.fetch_offset < end:
-            readable_bytes += min(log.bytes_between(wanted.fetch_offset, end), wanted.max_bytes)
+        if waits_at < end:
+            readable_bytes += min(log.bytes_between(waits_at, end), wanted.max_bytes)
     return readable_bytes >= params.min_bytes

@@ -176,10 +176,23 @@ class PartitionLog:
             pieces.append(batch.data)
             size_bytes += len(batch.data)
         data = b"".join(pieces)
-        after = first + len(pieces)
-        following = bisect_left(self._indexed, self.batches[after - 1].last_offset + 1) if after else 0
-        upper = self._indexed[following] if following < len(self._indexed) else self.log_end_offset
+        upper = self._upper_offset(first + len(pieces), is_whole=limit_bytes >= size_bytes)
         return Slice(data[:limit_bytes], bool(pieces) and limit_bytes < len(pieces[0]), upper)
+
+    def _upper_offset(self, after: int, *, is_whole: bool) -> int:
+        """Return the offset that the index has for the end of what was read, up to the batch with index ``after``.
+
+        The search never finds the index's first entry if that is exactly at the end (``AbstractIndex``).
+        """
+        following = bisect_left(self._indexed, self.batches[after - 1].last_offset + 1) if after else 0
+        if is_whole and following == 0 and after < len(self.batches):
+            following += self._indexed[:1] == [self.batches[after].last_offset]
+        return self._indexed[following] if following < len(self._indexed) else self.log_end_offset
+
+    def batch_start(self, offset: int) -> int:
+        """Return the first offset of the batch that contains ``offset`` or comes next, or ``offset`` at the log's end."""
+        at = bisect_left(self.batches, offset, key=_LAST_OFFSET)
+        return self.batches[at].base_offset if at < len(self.batches) else offset
 
     def bytes_between(self, offset: int, end_offset: int) -> int:
         """Return the size of the batches from the one that contains ``offset`` up to ``end_offset``.

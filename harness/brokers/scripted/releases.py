@@ -74,17 +74,24 @@ _HOUR_MS: Final = 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One release: its version ranges, and the topic settings with defaults that differ from Kafka's older ones."""
+    """One release: its version ranges, and the topic settings with defaults that differ from Kafka's older ones.
+
+    ``waits_at_batch`` is whether a Fetch from within a batch waits as if it were from the batch's first offset
+    (``LogSegment#read``). It is then not answered at once if the whole batch is beyond what it may read.
+    """
 
     version: str
     ranges: Ranges
     topic_defaults: Mapping[str, str]
+    waits_at_batch: bool
 
 
 RELEASES: Final[Mapping[str, Release]] = {
-    "3.9.2": Release("3.9.2", _SINCE_3_9, {}),
+    "3.9.2": Release("3.9.2", _SINCE_3_9, {}, waits_at_batch=False),
     # KIP-1030: since 4.0, a timestamp more than an hour in the future is rejected by default.
-    "4.3.1": Release("4.3.1", _SINCE_4_3, {"message.timestamp.after.max.ms": str(_HOUR_MS)}),
+    "4.3.1": Release(
+        "4.3.1", _SINCE_4_3, {"message.timestamp.after.max.ms": str(_HOUR_MS)}, waits_at_batch=True
+    ),
 }
 
 

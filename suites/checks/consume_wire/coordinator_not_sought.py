@@ -2,8 +2,8 @@
 
 ## What it does
 
-Looks for members that go on asking a broker which has answered that it is not their coordinator, and that do not ask
-any broker who is.
+Looks for members that go on asking a broker which has answered that it is not their coordinator, and that do not look
+for the new one.
 
 ## Why it is bad
 

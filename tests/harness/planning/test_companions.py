@@ -1,4 +1,4 @@
-"""Companions: who is in the group beside the client under test, and where such a trial cannot run."""
+"""Companions: the other members of the group of the client under test, and where such a trial cannot run."""
 
 from __future__ import annotations
 
