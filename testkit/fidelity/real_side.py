@@ -171,7 +171,7 @@ class RealSide(RealConnections):
     # Topics and faults
 
     async def create(self, topic: str, spec: s.TopicSpec) -> None:
-        """Create a topic with a replica on every node, led by the nodes in turn."""
+        """Create a topic with a replica on every node, led by the nodes in turn, and wait until every broker knows it."""
         self._specs[topic] = spec
         request = message_class(Api.CREATE_TOPICS, 7, "request")
         creatable = make(
@@ -197,6 +197,8 @@ class RealSide(RealConnections):
         await insist(
             f"leading {topic}", FAULT_TIMEOUT_S, lambda: self.cluster.admin.all_lead(topic, spec.partitions)
         )
+        # The group coordinator gets to know the topic after the cache of metadata.
+        await self._settle()
 
     async def apply(self, fault: s.Fault, topic: str) -> None:
         """Apply the fault, and wait until every broker knows it."""

@@ -190,7 +190,7 @@ class PartitionLog:
         return self._indexed[following] if following < len(self._indexed) else self.log_end_offset
 
     def batch_start(self, offset: int) -> int:
-        """Return the first offset of the batch that contains ``offset`` or comes next, or ``offset`` at the log's end."""
+        """Return the first offset of the batch that contains ``offset`` or comes next; at the end, ``offset``."""
         at = bisect_left(self.batches, offset, key=_LAST_OFFSET)
         return self.batches[at].base_offset if at < len(self.batches) else offset
 
