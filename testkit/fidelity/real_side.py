@@ -171,7 +171,7 @@ class RealSide(RealConnections):
     # Topics and faults
 
     async def create(self, topic: str, spec: s.TopicSpec) -> None:
-        """Create a topic with a replica on every node, led by the nodes in turn, and wait until every broker knows it."""
+        """Create a topic with a replica on every node, led by the nodes in turn. Wait until every broker knows it."""
         self._specs[topic] = spec
         request = message_class(Api.CREATE_TOPICS, 7, "request")
         creatable = make(

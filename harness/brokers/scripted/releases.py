@@ -78,19 +78,30 @@ class Release:
 
     ``waits_at_batch`` is whether a Fetch from within a batch waits as if it were from the batch's first offset
     (``LogSegment#read``). It is then not answered at once if the whole batch is beyond what it may read.
+    ``names_topics_once`` is whether a response of ListOffsets has each topic and partition once.
+    ``keeps_assignments`` is whether DescribeGroups has the members' last assignments while the group rebalances.
     """
 
     version: str
     ranges: Ranges
     topic_defaults: Mapping[str, str]
     waits_at_batch: bool
+    names_topics_once: bool
+    keeps_assignments: bool
 
 
 RELEASES: Final[Mapping[str, Release]] = {
-    "3.9.2": Release("3.9.2", _SINCE_3_9, {}, waits_at_batch=False),
+    "3.9.2": Release(
+        "3.9.2", _SINCE_3_9, {}, waits_at_batch=False, names_topics_once=False, keeps_assignments=False
+    ),
     # KIP-1030: since 4.0, a timestamp more than an hour in the future is rejected by default.
     "4.3.1": Release(
-        "4.3.1", _SINCE_4_3, {"message.timestamp.after.max.ms": str(_HOUR_MS)}, waits_at_batch=True
+        "4.3.1",
+        _SINCE_4_3,
+        {"message.timestamp.after.max.ms": str(_HOUR_MS)},
+        waits_at_batch=True,
+        names_topics_once=True,
+        keeps_assignments=True,
     ),
 }
 

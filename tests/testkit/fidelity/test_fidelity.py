@@ -33,18 +33,20 @@ def test_scripted_brokers_respond_like_real_ones(
     assert len(figures.codes) > 12
 
 
-@pytest.mark.parametrize(("nodes", "plans"), [(1, 25), (3, 8)])
-def test_scripted_brokers_answer_consumers_like_real_ones(tmp_path: Path, nodes: int, plans: int) -> None:
-    drawn = [
-        kind.draw(seed, "4.3.1", nodes)
-        for kind in (reading_plans, classic_plans, consumer_plans)
-        for seed in range(plans)
-    ]
+#: Kafka 3.9 has the protocol of KIP-848 only as a preview.
+KINDS = {"4.3.1": (reading_plans, classic_plans, consumer_plans), "3.9.2": (reading_plans, classic_plans)}
+
+
+@pytest.mark.parametrize(("version", "nodes", "plans"), [("4.3.1", 1, 25), ("4.3.1", 3, 8), ("3.9.2", 1, 25)])
+def test_scripted_brokers_answer_consumers_like_real_ones(
+    tmp_path: Path, version: str, nodes: int, plans: int
+) -> None:
+    drawn = [kind.draw(seed, version, nodes) for kind in KINDS[version] for seed in range(plans)]
     if nodes == 1:
-        drawn += [reading_plans.draw(seed, "4.3.1", nodes) for seed in ONCE_DIFFERENT]
-    figures = asyncio.run(compare("4.3.1", nodes, drawn, tmp_path))
+        drawn += [reading_plans.draw(seed, version, nodes) for seed in ONCE_DIFFERENT]
+    figures = asyncio.run(compare(version, nodes, drawn, tmp_path))
     assert figures.plans == len(drawn)
     assert not figures.unknown, "\n".join(map(str, figures.unknown))
     # The comparison is not empty: requests waited for others, and others were refused with several error codes.
     assert figures.late > plans
-    assert len(figures.codes) > 20
+    assert len(figures.codes) > 15

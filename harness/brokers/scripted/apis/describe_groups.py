@@ -42,6 +42,7 @@ def _described(state: ClusterState, request: Request, group_id: str) -> dict[str
         }
     entry = maker(Api.DESCRIBE_GROUPS, request.version, "DescribedGroupMember")
     is_stable = group.is_in(ClassicState.STABLE)
+    has_assignments = is_stable or state.release.keeps_assignments
     return {
         "error_code": ErrorCode.none,
         "error_message": None,
@@ -56,7 +57,7 @@ def _described(state: ClusterState, request: Request, group_id: str) -> dict[str
                 client_id=each.client_id,
                 client_host="/127.0.0.1",
                 member_metadata=each.metadata(group.protocol_name) if is_stable else b"",
-                member_assignment=each.assignment,
+                member_assignment=each.assignment if has_assignments else b"",
             )
             for each in group.members.values()
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from kio.schema.errors import ErrorCode
@@ -52,17 +53,33 @@ def handle(state: ClusterState, request: Request) -> Answer:
     error = state.take_error(Api.LIST_OFFSETS, indexes) if state.injected else None
     counts = Counter((topic.name, part.partition_index) for topic in body.topics for part in topic.partitions)
     named = maker(Api.LIST_OFFSETS, version, "ListOffsetsTopicResponse")
-    answered: dict[str, dict[int, Any]] = {}
-    for topic in body.topics:
-        for part in topic.partitions:
-            is_double = counts[topic.name, part.partition_index] > 1
-            found = _answered(state, request, topic.name, part, error, is_double)
-            answered.setdefault(topic.name, {})[part.partition_index] = found
-    topics = tuple(named(name=name, partitions=tuple(parts.values())) for name, parts in answered.items())
+    answered = [
+        (
+            topic.name,
+            tuple(
+                _answered(
+                    state, request, topic.name, part, error, counts[topic.name, part.partition_index] > 1
+                )
+                for part in topic.partitions
+            ),
+        )
+        for topic in body.topics
+    ]
+    if state.release.names_topics_once:
+        answered = _merged(answered)
+    topics = tuple(named(name=name, partitions=parts) for name, parts in answered)
     message = maker(Api.LIST_OFFSETS, version, "ListOffsetsResponse")(
         throttle_time=milliseconds(request.throttle_ms), topics=topics
     )
     return Answer(encode_response(message, request.header.correlation_id), request.now_ns)
+
+
+def _merged(answered: Iterable[tuple[str, tuple[Any, ...]]]) -> list[tuple[str, tuple[Any, ...]]]:
+    """Return each topic once, and of its partitions the last one of each index."""
+    merged: dict[str, dict[int, Any]] = {}
+    for name, parts in answered:
+        merged.setdefault(name, {}).update((part.partition_index, part) for part in parts)
+    return [(name, tuple(parts.values())) for name, parts in merged.items()]
 
 
 def _answered(
