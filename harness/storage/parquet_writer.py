@@ -179,33 +179,46 @@ def _packed(asked: _Bucket) -> dict[str, str]:
     store, spoilt = asked.store, {}
     record = store.record
     specs = {spec.trial: spec for spec in record.plan.trials}
+    shapes = {table: _Shape.of(schema) for table, schema in schemas().items()}
     with ExitStack() as stack:
         names = {table: asked.part.file(table, asked.bucket) for table in all_tables()}
         opened = {
             table: stack.enter_context(files.create(asked.folder / name)) for table, name in names.items()
         }
-        rows = stack.enter_context(_Rows(opened))
+        rows = stack.enter_context(_Rows(opened, shapes))
         for verdict in asked.verdicts:
             try:
-                evidence = store.read_evidence(verdict.trial)
+                evidence = store.read_evidence(verdict.trial, with_trace=False)
                 trial = PackedTrial(
                     evidence.record.run_id, evidence, verdict, _found(evidence, asked.finders)
                 )
-                batches = _batches(trial)
+                batches = _batches(trial, shapes)
             except Exception as error:
                 spec, why = specs[verdict.trial], spoiled.why(error)
                 spoilt[verdict.trial] = why
                 left = spoiled.evidence(spec, record.run_id, why)
-                batches = _batches(PackedTrial(record.run_id, left, spoiled.verdict(spec, why), {}))
+                left_over = PackedTrial(record.run_id, left, spoiled.verdict(spec, why), {})
+                batches = _batches(left_over, shapes)
             rows.add(batches)
     return spoilt
+
+
+class _Shape(NamedTuple):
+    """The schema of a table, and its batch without rows: many tables of a trial have none."""
+
+    schema: pa.Schema
+    empty: pa.RecordBatch
+
+    @classmethod
+    def of(cls, schema: pa.Schema) -> _Shape:
+        return cls(schema, pa.RecordBatch.from_pylist([], schema=schema))
 
 
 class _Rows:
     """Writes the tables of one bucket, trial by trial. A row group has the same trials in each of them."""
 
-    def __init__(self, opened: Mapping[str, object]) -> None:
-        self._writers = {table: _writer(opened[table], schema) for table, schema in schemas().items()}
+    def __init__(self, opened: Mapping[str, object], shapes: Mapping[str, _Shape]) -> None:
+        self._writers = {table: _writer(opened[table], shape.schema) for table, shape in shapes.items()}
         self._waiting, self._rows = list[Mapping[str, pa.RecordBatch]](), 0
 
     def __enter__(self) -> _Rows:
@@ -246,9 +259,9 @@ def _writer(file: object, schema: pa.Schema) -> pq.ParquetWriter:
     )
 
 
-def _batches(trial: PackedTrial) -> dict[str, pa.RecordBatch]:
+def _batches(trial: PackedTrial, shapes: Mapping[str, _Shape]) -> dict[str, pa.RecordBatch]:
     own = registry.workload(trial.evidence.record.spec.workload.kind).tables
-    return {table: _batch(table, schema, trial, own) for table, schema in schemas().items()}
+    return {table: _batch(table, shape, trial, own) for table, shape in shapes.items()}
 
 
 def _found(evidence: Evidence, finders: Mapping[str, Finder]) -> dict[str, Iterable[AnomalyRow]]:
@@ -260,15 +273,17 @@ def _found(evidence: Evidence, finders: Mapping[str, Finder]) -> dict[str, Itera
     return {kind: found for kind, found in told.items() if found is not None}
 
 
-def _batch(table: str, schema: pa.Schema, trial: PackedTrial, own: Mapping[str, Table]) -> pa.RecordBatch:
+def _batch(table: str, shape: _Shape, trial: PackedTrial, own: Mapping[str, Table]) -> pa.RecordBatch:
     made = own[table].rows if table in own else COLUMNS.get(table)
-    columns: ColumnData = {name: [] for name in schema.names}
+    columns: ColumnData = {name: [] for name in shape.schema.names}
     if made is not None:  # The tables of other workloads do not apply.
         columns |= made(trial)
     rows = max(map(len, columns.values()))
+    if not rows:
+        return shape.empty
     columns["trial"] = pa.repeat(trial.verdict.trial, rows)
     try:
-        return pa.RecordBatch.from_pydict(columns, schema=schema)
+        return pa.RecordBatch.from_pydict(columns, schema=shape.schema)
     except (ValueError, TypeError, OverflowError) as error:
         raise KafkaTrialError(
             "rows-do-not-fit",
