@@ -33,6 +33,7 @@ from harness.plugins.workload import ColumnData, PackedTrial, Table
 from harness.storage import kept
 from harness.storage import unreadable as spoiled
 from harness.storage.arrow_schemas import schemas
+from harness.storage.kept import Kept
 from harness.storage.parquet_rows import COLUMNS
 from harness.storage.parquet_schema import all_tables
 from harness.storage.run_store import RunStore
@@ -109,8 +110,8 @@ def packed(
 
     Until then no other process replaces them. ``finders``: kind of anomaly -> a function that finds those unknown to
     :mod:`harness.workloads.produce.accounting`. A trial whose files are not valid evidence, or whose rows do not fit
-    the columns, is packed as a harness-error. ``work`` calls a function for each bucket. ``begun`` is called before new
-    trials are packed, if there are any. Raise EnvironmentProblem if the folder cannot be written.
+    the columns, is packed as a harness-error. ``work`` calls a function for each bucket. ``begun`` is called, perhaps
+    twice, before new trials are packed, if there are any. Raise EnvironmentProblem if the folder cannot be written.
     """
     with files.built(store.folder / TABLES_FOLDER, store.folder) as folder:
         parts = _write(store, folder, finders, work, begun)
@@ -141,9 +142,15 @@ def _write(
     store: RunStore, folder: Path, finders: Mapping[str, Finder], work: Work, begun: Callable[[], object]
 ) -> list[Part]:
     """Write the tables: keep the parts that can stay, and pack the other trials as one more part."""
+    known = kept.read(store.folder / TABLES_FOLDER / PARTS, store.folder, _code(finders), dict[int, Part])
+    finished = [spec.trial for spec in store.record.plan.trials if store.finished(spec.trial)]
+    packed_before = {trial for part in (known.about.values() if known else ()) for trial in part.trials}
+    # Nearly always, this is known without a look at any trial's files.
+    if not packed_before.issuperset(finished):
+        begun()
     verdicts = {verdict.trial: verdict for verdict in store.verdicts()}
     digests = {trial: kept.folder_digest(store.trial_folder(trial), store.folder) for trial in verdicts}
-    parts = _kept(store, folder, digests, _code(finders))
+    parts = _stay(known, folder, digests)
     done = {trial for part in parts for trial in part.trials}
     left = sorted(verdicts.keys() - done, key=str.encode)
     if left or not parts:
@@ -159,10 +166,8 @@ def _write(
     return parts
 
 
-def _kept(store: RunStore, folder: Path, digests: Mapping[str, str], code: str) -> list[Part]:
+def _stay(parts: Kept[dict[int, Part]] | None, folder: Path, digests: Mapping[str, str]) -> list[Part]:
     """Copy the parts of the present tables that can stay, and return them: all, or none if any trial changed."""
-    tables = store.folder / TABLES_FOLDER
-    parts = kept.read(tables / PARTS, store.folder, code, dict[int, Part])
     if parts is None or len(parts.about) >= MOST_PARTS:
         return []
     known = {trial: digest for part in parts.about.values() for trial, digest in part.trials.items()}
