@@ -74,11 +74,15 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class Packed(NamedTuple):
-    """The path of the tables, ``runs/<run>/tables``, the trials packed as harness-errors with the reason, the parts."""
+    """The path of the tables, ``runs/<run>/tables``, the trials packed as harness-errors with the reason, the parts.
+
+    ``verdicts``: those of the packed trials, in the plan's order. A run may have finished further trials since.
+    """
 
     folder: Path
     spoiled: Mapping[str, str]
     parts: Sequence[Part]
+    verdicts: Sequence[TrialVerdict]
 
 
 class _Bucket(NamedTuple):
@@ -114,9 +118,9 @@ def packed(
     twice, before new trials are packed, if there are any. Raise EnvironmentProblem if the folder cannot be written.
     """
     with files.built(store.folder / TABLES_FOLDER, store.folder) as folder:
-        parts = _write(store, folder, finders, work, begun)
+        verdicts, parts = _write(store, folder, finders, work, begun)
         told = {trial: why for part in parts for trial, why in part.spoiled.items()}
-        yield Packed(folder, told, parts)
+        yield Packed(folder, told, parts, verdicts)
         kept.write(
             folder / PARTS, folder, _code(finders), {each.number: each for each in parts}, _names(parts)
         )
@@ -140,7 +144,7 @@ def _code(finders: Mapping[str, Finder]) -> str:
 
 def _write(
     store: RunStore, folder: Path, finders: Mapping[str, Finder], work: Work, begun: Callable[[], object]
-) -> list[Part]:
+) -> tuple[list[TrialVerdict], list[Part]]:
     """Write the tables: keep the parts that can stay, and pack the other trials as one more part."""
     known = kept.read(store.folder / TABLES_FOLDER / PARTS, store.folder, _code(finders), dict[int, Part])
     finished = [spec.trial for spec in store.record.plan.trials if store.finished(spec.trial)]
@@ -163,7 +167,7 @@ def _write(
         each = [_Bucket(store, folder, part, at, some, finders) for at, some in enumerate(inside)]
         spoilt = {trial: why for found in work(_packed, each) for trial, why in found.items()}
         parts.append(msgspec.structs.replace(part, spoiled=spoilt))
-    return parts
+    return [*verdicts.values()], parts
 
 
 def _stay(parts: Kept[dict[int, Part]] | None, folder: Path, digests: Mapping[str, str]) -> list[Part]:

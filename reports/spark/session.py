@@ -156,7 +156,7 @@ def _start(master: str, scratch: Path) -> tuple[Any, SparkContext]:
             context = SparkContext(gateway=gateway, conf=spark_conf)
             # The processes of its tasks start with the first job. What they import, they import when they need it,
             # because its memory would be taken next to that of the packing processes.
-            context.parallelize(range(context.defaultParallelism)).foreach(bool)
+            context.parallelize(range(context.defaultParallelism)).count()
             return gateway, context
         except BaseException:
             _end_jvm(gateway)
