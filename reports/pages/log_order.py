@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from operator import itemgetter
 
 from harness.model.evidence import Evidence
 from harness.model.rows import LogRecord
@@ -19,20 +20,17 @@ SYMBOLS = ("circle", "square", "triangle-up", "diamond", "cross", "star")
 
 def log_order(evidence: Evidence) -> Figure:
     """Plot offset (x) against record number (y), with one symbol per partition and further copies in orange."""
-    groups: defaultdict[tuple[int, bool], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    groups: defaultdict[tuple[int, bool], list[tuple[int, LogRecord]]] = defaultdict(list)
     for again, places in enumerate(_places(evidence)):
-        for n, record in places:
-            xs, ys = groups[record.partition, again > 0]
-            if len(xs) < MAX_MARKS:
-                xs.append(record.offset)
-                ys.append(n)
+        for place in places:
+            groups[place[1].partition, again > 0].append(place)
     data = [
         {
             "type": "scatter",
             "mode": "markers",
             "name": f"p{partition}" + (", further copies" if again else ""),
-            "x": xs,
-            "y": ys,
+            "x": [record.offset for _, record in inside[:MAX_MARKS]],
+            "y": [n for n, _ in inside[:MAX_MARKS]],
             "marker": {
                 "color": ORANGE if again else BLUE,
                 "symbol": SYMBOLS[partition % len(SYMBOLS)] + ("-open" if again else ""),
@@ -40,7 +38,7 @@ def log_order(evidence: Evidence) -> Figure:
             },
             "hovertemplate": "record %{y} at offset %{x}<extra></extra>",
         }
-        for (partition, again), (xs, ys) in sorted(groups.items())
+        for (partition, again), inside in sorted(groups.items(), key=itemgetter(0))
     ]
     layout = {
         "height": 340,
@@ -54,7 +52,7 @@ def log_order(evidence: Evidence) -> Figure:
 
 
 def _places(evidence: Evidence) -> tuple[Places, Places]:
-    """Return the first place of each record in the log, and those of further copies, both in the log order of the first.
+    """Return the first place of each record in the log, and those of further copies, in the order of the first places.
 
     They are the places of ``evidence.copies``. Its lists, one for each record, would take longer than the plot.
     """

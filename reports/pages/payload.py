@@ -88,7 +88,7 @@ def _short(values: Sequence[Any]) -> Any:
     kinds = set(map(type, values))
     if values and kinds == {str}:
         return _patterns(values)
-    if kinds == {int} and -MOST <= min(values) and max(values) <= MOST:
+    if kinds == {int} and min(values) >= -MOST and max(values) <= MOST:
         return {"differences": [number * SCALE for number in _differences(values)]}
     if kinds <= {int, float}:
         whole = [round(value * SCALE) for value in values]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from html import escape
 from itertools import compress, islice
-from operator import sub
 from typing import Any
 
 from harness.judging.frame_excerpt import origin_ns
@@ -20,6 +19,7 @@ from harness.plugins.workload import WorkloadKind
 from harness.text.counting import some
 from harness.text.escaping import safe_each, safe_line
 from reports.pages.payload import HOLE, MOST, Numbered
+from reports.pages.rounding import between_ms, in_ms, thousandths
 
 Figure = dict[str, Any]
 Mark = dict[str, Any]
@@ -58,17 +58,14 @@ def timeline(evidence: Evidence, resent: Collection[int], windows: Iterable[dict
     load_ns = origin_ns(evidence)
     kind = registry.workload(evidence.record.spec.workload.kind)
 
-    def each_since_ms(times_ns: Iterable[int]) -> list[float]:
-        return [round((t_ns - load_ns) / 1e6, 3) for t_ns in times_ns]
-
     def since_ms(t_ns: int) -> float:
-        return each_since_ms([t_ns])[0]
+        return round((t_ns - load_ns) / 1e6, 3)
 
     end_ms = since_ms(_end_ns(evidence, load_ns))
     start_ms = min(0.0, since_ms(_start_ns(evidence, load_ns)))
     lanes = _lanes(evidence.frames)
     data = [
-        *_sends(evidence.operations.values(), kind, each_since_ms, end_ms),
+        *_sends(evidence.operations.values(), kind, load_ns, end_ms),
         _percentile(windows, kind.done),
         *_connections(evidence.frames, lanes, since_ms, end_ms),
         *_frames(evidence.frames, lanes, kind.api, resent, since_ms),
@@ -136,29 +133,22 @@ def _split(lanes: Sequence[object]) -> float:
     return (lanes_px + 20) / (lanes_px + 290)
 
 
-def _sends(
-    sends: Iterable[Operation],
-    kind: WorkloadKind,
-    each_since_ms: Callable[[Iterable[int]], list[float]],
-    end_ms: float,
-) -> list[Mark]:
+def _sends(sends: Iterable[Operation], kind: WorkloadKind, load_ns: int, end_ms: float) -> list[Mark]:
     groups: dict[str, list[Operation]] = {name: [] for name in OUTCOMES}
     for send in islice(sends, MAX_MARKS):
         groups["pending" if send.complete_ns is None else send.outcome].append(send)
     marks = []
     for name, (colour, symbol, words) in OUTCOMES.items():
-        xs = each_since_ms([send.invoke_ns for send in groups[name]])
+        starts = thousandths([send.invoke_ns - load_ns for send in groups[name]])
+        xs = in_ms(starts)
         if name == "pending":
             ys = [max(0.01, end_ms - x) for x in xs]
             texts: Sequence[str] = shown_texts(
                 [f"{kind.element} {send.n}: no result" for send in groups[name]]
             )
         else:
-            ends = each_since_ms([
-                send.complete_ns for send in groups[name] if send.complete_ns is not None
-            ])
-            took = map(sub, ends, xs)
-            ys = [round(each if each > 0.01 else 0.01, 2) for each in took]  # noqa: FURB136
+            ended = [send.complete_ns for send in groups[name] if send.complete_ns is not None]
+            ys = between_ms(starts, thousandths([each - load_ns for each in ended]))
             texts = _labels(groups[name], kind.element)
         marks.append(_scatter(xs, ys, texts, (colour, symbol, words.format(done=kind.done)), "y", 5))
     return marks
@@ -167,7 +157,7 @@ def _sends(
 def _labels(sends: Sequence[Operation], element: str) -> Sequence[str]:
     """Return a text for each send with a result. Without errors, they differ only in numbers and few partitions."""
     numbers, offsets = [send.n for send in sends], [send.offset for send in sends]
-    if any([send.error for send in sends]) or max([*numbers, *offsets], default=0) > MOST:
+    if any(send.error for send in sends) or max([*numbers, *offsets], default=0) > MOST:
         return shown_texts([f"{element} {send.n}{_at(send)} {send.error or ''}".rstrip() for send in sends])
     partitions = [
         send.partition if offset >= 0 else None for send, offset in zip(sends, offsets, strict=True)
