@@ -33,7 +33,7 @@ import pyarrow.dataset as ds
 from benchmarks.many_trials import Copies
 
 #: A look at the memory of all processes takes some ten milliseconds of one core, which the report does not have.
-PERIOD_S = 0.3
+PERIOD_S = 0.5
 #: With it, each process would compile its modules again.
 NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 
