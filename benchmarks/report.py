@@ -5,7 +5,8 @@
 The run is made from a few trials: those of RUN, or else simulated trials of the reference client of 2,400 records each.
 Its trials are copies of these under other names, clients and seeds; their evidence is a copy of the originals' files.
 Then ``kafka-trial report`` is started three times: on the whole run, again without any change, and again after further
-trials were added. Each is a process of its own, so the time to start it counts.
+trials were added. Each is a process of its own, so the time to start it counts. Before them it reports a run of two
+trials, so that Python has compiled its modules, as on any machine that has used it once.
 
 The CPU time is that of the process and of all its children, the JVM among them; the wall time also depends on what else
 the machine does. As a peer, the same machine counts the delivery of the same packed tables with pyarrow alone: the
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -30,7 +32,10 @@ import pyarrow.dataset as ds
 
 from benchmarks.many_trials import Copies
 
-PERIOD_S = 0.1
+#: A look at the memory of all processes takes some ten milliseconds of one core, which the report does not have.
+PERIOD_S = 0.5
+#: With it, each process would compile its modules again.
+NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 
 
 def main(argv: list[str]) -> int:
@@ -55,6 +60,7 @@ def main(argv: list[str]) -> int:
 
 def measure(folder: Path, source: Path | None, trials: int, new: int) -> dict[str, dict[str, Any]]:
     """Return the figures of each report, and those of the peer."""
+    _reported(Copies(folder / "few", source).write(2, planned=2))
     copies = Copies(folder, source)
     run = copies.write(trials, planned=trials + new)
     found = {"first": _reported(run), "unchanged": _reported(run)}
@@ -72,6 +78,7 @@ def _reported(run: Path) -> dict[str, Any]:
     with subprocess.Popen(
         [Path(sys.executable).with_name("kafka-trial"), "report", run, "--json", "--quiet"],
         stdout=subprocess.PIPE,
+        env={name: value for name, value in os.environ.items() if name != NO_BYTECODE},
     ) as process:
         most_mb, most_own_mb, cpu_s = _used(process)
         out = process.stdout.read() if process.stdout else b""

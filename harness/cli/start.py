@@ -7,6 +7,7 @@ import signal
 import sys
 from typing import NoReturn
 
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TRACEBACK = "KAFKA_TRIAL_TRACEBACK"
 
 
@@ -21,9 +22,15 @@ def main() -> NoReturn:
             sys.exit(_not_loaded(error))
         code = execute(sys.argv[1:])
         block()  # only cleanup remains
+    except (Exception, SystemExit):
+        raise
     except BaseException as error:  # a signal beside the command, during the imports for example
-        if isinstance(error, (Exception, SystemExit)):
-            raise
+        # Further signals change nothing. Python raises only after calls, so none can raise before the inner block, and
+        # once they are blocked, at most the one that had just arrived raises.
+        try:
+            signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+        except BaseException:
+            pass
         sys.stderr.write("interrupted\n")
         code = 128 + getattr(error, "number", signal.SIGINT)
     sys.exit(code)

@@ -105,14 +105,13 @@ def _log_records(trial: PackedTrial) -> ColumnData:
     log, identities = trial.evidence.log, trial.evidence.identities
     known = [identity or _NO_IDENTITY for identity in identities]
     return _fields(log, _shared(LogRecord, "log_records")) | {
-        "value_bytes": [_value_bytes(row) for row in log],
+        "value_bytes": [
+            len(row.value.encode()) if row.value_bytes is None and row.value is not None else row.value_bytes
+            for row in log
+        ],
         "intact": [identity is not None for identity in identities],
         **{f"identity_{name}": list(map(itemgetter(at), known)) for at, name in enumerate(Identity._fields)},
     }
-
-
-def _value_bytes(row: LogRecord) -> int | None:
-    return len(row.value.encode()) if row.value_bytes is None and row.value is not None else row.value_bytes
 
 
 def _frames(trial: PackedTrial) -> ColumnData:

@@ -33,6 +33,7 @@ from harness.plugins.workload import ColumnData, PackedTrial, Table
 from harness.storage import kept
 from harness.storage import unreadable as spoiled
 from harness.storage.arrow_schemas import schemas
+from harness.storage.kept import Kept
 from harness.storage.parquet_rows import COLUMNS
 from harness.storage.parquet_schema import all_tables
 from harness.storage.run_store import RunStore
@@ -73,11 +74,15 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class Packed(NamedTuple):
-    """The path of the tables, ``runs/<run>/tables``, the trials packed as harness-errors with the reason, the parts."""
+    """The path of the tables, ``runs/<run>/tables``, the trials packed as harness-errors with the reason, the parts.
+
+    ``verdicts``: those of the packed trials, in the plan's order. A run may have finished further trials since.
+    """
 
     folder: Path
     spoiled: Mapping[str, str]
     parts: Sequence[Part]
+    verdicts: Sequence[TrialVerdict]
 
 
 class _Bucket(NamedTuple):
@@ -109,13 +114,13 @@ def packed(
 
     Until then no other process replaces them. ``finders``: kind of anomaly -> a function that finds those unknown to
     :mod:`harness.workloads.produce.accounting`. A trial whose files are not valid evidence, or whose rows do not fit
-    the columns, is packed as a harness-error. ``work`` calls a function for each bucket. ``begun`` is called before new
-    trials are packed, if there are any. Raise EnvironmentProblem if the folder cannot be written.
+    the columns, is packed as a harness-error. ``work`` calls a function for each bucket. ``begun`` is called, perhaps
+    twice, before new trials are packed, if there are any. Raise EnvironmentProblem if the folder cannot be written.
     """
     with files.built(store.folder / TABLES_FOLDER, store.folder) as folder:
-        parts = _write(store, folder, finders, work, begun)
+        verdicts, parts = _write(store, folder, finders, work, begun)
         told = {trial: why for part in parts for trial, why in part.spoiled.items()}
-        yield Packed(folder, told, parts)
+        yield Packed(folder, told, parts, verdicts)
         kept.write(
             folder / PARTS, folder, _code(finders), {each.number: each for each in parts}, _names(parts)
         )
@@ -139,11 +144,17 @@ def _code(finders: Mapping[str, Finder]) -> str:
 
 def _write(
     store: RunStore, folder: Path, finders: Mapping[str, Finder], work: Work, begun: Callable[[], object]
-) -> list[Part]:
+) -> tuple[list[TrialVerdict], list[Part]]:
     """Write the tables: keep the parts that can stay, and pack the other trials as one more part."""
+    known = kept.read(store.folder / TABLES_FOLDER / PARTS, store.folder, _code(finders), dict[int, Part])
+    finished = [spec.trial for spec in store.record.plan.trials if store.finished(spec.trial)]
+    packed_before = {trial for part in (known.about.values() if known else ()) for trial in part.trials}
+    # Nearly always, this is known without a look at any trial's files.
+    if not packed_before.issuperset(finished):
+        begun()
     verdicts = {verdict.trial: verdict for verdict in store.verdicts()}
     digests = {trial: kept.folder_digest(store.trial_folder(trial), store.folder) for trial in verdicts}
-    parts = _kept(store, folder, digests, _code(finders))
+    parts = _stay(known, folder, digests)
     done = {trial for part in parts for trial in part.trials}
     left = sorted(verdicts.keys() - done, key=str.encode)
     if left or not parts:
@@ -156,13 +167,11 @@ def _write(
         each = [_Bucket(store, folder, part, at, some, finders) for at, some in enumerate(inside)]
         spoilt = {trial: why for found in work(_packed, each) for trial, why in found.items()}
         parts.append(msgspec.structs.replace(part, spoiled=spoilt))
-    return parts
+    return [*verdicts.values()], parts
 
 
-def _kept(store: RunStore, folder: Path, digests: Mapping[str, str], code: str) -> list[Part]:
+def _stay(parts: Kept[dict[int, Part]] | None, folder: Path, digests: Mapping[str, str]) -> list[Part]:
     """Copy the parts of the present tables that can stay, and return them: all, or none if any trial changed."""
-    tables = store.folder / TABLES_FOLDER
-    parts = kept.read(tables / PARTS, store.folder, code, dict[int, Part])
     if parts is None or len(parts.about) >= MOST_PARTS:
         return []
     known = {trial: digest for part in parts.about.values() for trial, digest in part.trials.items()}
@@ -179,33 +188,46 @@ def _packed(asked: _Bucket) -> dict[str, str]:
     store, spoilt = asked.store, {}
     record = store.record
     specs = {spec.trial: spec for spec in record.plan.trials}
+    shapes = {table: _Shape.of(schema) for table, schema in schemas().items()}
     with ExitStack() as stack:
         names = {table: asked.part.file(table, asked.bucket) for table in all_tables()}
         opened = {
             table: stack.enter_context(files.create(asked.folder / name)) for table, name in names.items()
         }
-        rows = stack.enter_context(_Rows(opened))
+        rows = stack.enter_context(_Rows(opened, shapes))
         for verdict in asked.verdicts:
             try:
-                evidence = store.read_evidence(verdict.trial)
+                evidence = store.read_evidence(verdict.trial, with_trace=False)
                 trial = PackedTrial(
                     evidence.record.run_id, evidence, verdict, _found(evidence, asked.finders)
                 )
-                batches = _batches(trial)
+                batches = _batches(trial, shapes)
             except Exception as error:
                 spec, why = specs[verdict.trial], spoiled.why(error)
                 spoilt[verdict.trial] = why
                 left = spoiled.evidence(spec, record.run_id, why)
-                batches = _batches(PackedTrial(record.run_id, left, spoiled.verdict(spec, why), {}))
+                left_over = PackedTrial(record.run_id, left, spoiled.verdict(spec, why), {})
+                batches = _batches(left_over, shapes)
             rows.add(batches)
     return spoilt
+
+
+class _Shape(NamedTuple):
+    """The schema of a table, and its batch without rows: many tables of a trial have none."""
+
+    schema: pa.Schema
+    empty: pa.RecordBatch
+
+    @classmethod
+    def of(cls, schema: pa.Schema) -> _Shape:
+        return cls(schema, pa.RecordBatch.from_pylist([], schema=schema))
 
 
 class _Rows:
     """Writes the tables of one bucket, trial by trial. A row group has the same trials in each of them."""
 
-    def __init__(self, opened: Mapping[str, object]) -> None:
-        self._writers = {table: _writer(opened[table], schema) for table, schema in schemas().items()}
+    def __init__(self, opened: Mapping[str, object], shapes: Mapping[str, _Shape]) -> None:
+        self._writers = {table: _writer(opened[table], shape.schema) for table, shape in shapes.items()}
         self._waiting, self._rows = list[Mapping[str, pa.RecordBatch]](), 0
 
     def __enter__(self) -> _Rows:
@@ -246,9 +268,9 @@ def _writer(file: object, schema: pa.Schema) -> pq.ParquetWriter:
     )
 
 
-def _batches(trial: PackedTrial) -> dict[str, pa.RecordBatch]:
+def _batches(trial: PackedTrial, shapes: Mapping[str, _Shape]) -> dict[str, pa.RecordBatch]:
     own = registry.workload(trial.evidence.record.spec.workload.kind).tables
-    return {table: _batch(table, schema, trial, own) for table, schema in schemas().items()}
+    return {table: _batch(table, shape, trial, own) for table, shape in shapes.items()}
 
 
 def _found(evidence: Evidence, finders: Mapping[str, Finder]) -> dict[str, Iterable[AnomalyRow]]:
@@ -260,15 +282,17 @@ def _found(evidence: Evidence, finders: Mapping[str, Finder]) -> dict[str, Itera
     return {kind: found for kind, found in told.items() if found is not None}
 
 
-def _batch(table: str, schema: pa.Schema, trial: PackedTrial, own: Mapping[str, Table]) -> pa.RecordBatch:
+def _batch(table: str, shape: _Shape, trial: PackedTrial, own: Mapping[str, Table]) -> pa.RecordBatch:
     made = own[table].rows if table in own else COLUMNS.get(table)
-    columns: ColumnData = {name: [] for name in schema.names}
+    columns: ColumnData = {name: [] for name in shape.schema.names}
     if made is not None:  # The tables of other workloads do not apply.
         columns |= made(trial)
     rows = max(map(len, columns.values()))
+    if not rows:
+        return shape.empty
     columns["trial"] = pa.repeat(trial.verdict.trial, rows)
     try:
-        return pa.RecordBatch.from_pydict(columns, schema=schema)
+        return pa.RecordBatch.from_pydict(columns, schema=shape.schema)
     except (ValueError, TypeError, OverflowError) as error:
         raise KafkaTrialError(
             "rows-do-not-fit",

@@ -82,6 +82,10 @@ class RunRecord(msgspec.Struct, frozen=True):
     schema_version: int = SCHEMA_VERSION
 
 
+class _AnyRow(msgspec.Struct):
+    """A row of any content, none of which is kept."""
+
+
 def _assert_text(path: Path) -> None:
     if not is_text(str(path)):
         raise UsageError(
@@ -251,8 +255,8 @@ class RunStore:
         own_commands.check([record.spec.client])
         return record
 
-    def read_evidence(self, trial: str) -> Evidence:
-        """Read what :meth:`write_evidence` wrote."""
+    def read_evidence(self, trial: str, *, with_trace: bool = True) -> Evidence:
+        """Read what :meth:`write_evidence` wrote. Without ``with_trace``, its trace is only checked to be rows."""
         folder = self.trial_folder(trial)
         record = self.trial_record(trial)
         validate_plan.check_workload(record.spec)
@@ -261,13 +265,18 @@ class RunStore:
         frames, stopped = passed_and_stopped(read_rows(folder / FRAMES, Frame, self.folder, room))
         with looking(folder):
             traced = files.present(at_rest(folder / TRACE, self.folder), self.folder)
+        row = dict[str, Any] if with_trace else _AnyRow
+        history = read_rows(folder / HISTORY, AnyEvent, self.folder, room)
+        faults = read_rows(folder / FAULTS, FaultRow, self.folder, room)
+        log = read_rows(folder / LOG, LogRecord, self.folder, room)
+        trace = read_rows(folder / TRACE, row, self.folder, room) if traced else ()
         return Evidence(
             record=record,
-            history=read_rows(folder / HISTORY, AnyEvent, self.folder, room),
+            history=history,
             frames=frames,
-            faults=read_rows(folder / FAULTS, FaultRow, self.folder, room),
-            log=read_rows(folder / LOG, LogRecord, self.folder, room),
-            trace=read_rows(folder / TRACE, dict[str, Any], self.folder, room) if traced else (),
+            faults=faults,
+            log=log,
+            trace=trace if with_trace else (),
             blocked_frames=stopped,
             tcp=read_rows(folder / TCP, TcpFact, self.folder, room) if captured else (),
         )

@@ -29,6 +29,8 @@ HOLE = "\0"
 MOST = 10**15 - 1
 #: The end of a text among others. Texts for display are single lines.
 _END = "\n"
+#: The highest level saves another hundredth of a page and takes twice as long.
+_LEVEL = 6
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def packed(document: Mapping[str, Any]) -> str:
         for trace in document.get("data", ())
     ]
     small = {**document, "data": data} if data else document
-    return b64encode(zlib.compress(msgspec.json.encode(small), 9)).decode()
+    return b64encode(zlib.compress(msgspec.json.encode(small), _LEVEL)).decode()
 
 
 def unpacked(text: str) -> dict[str, Any]:
@@ -88,6 +90,8 @@ def _short(values: Sequence[Any]) -> Any:
     kinds = set(map(type, values))
     if values and kinds == {str}:
         return _patterns(values)
+    if kinds == {int} and min(values) >= -MOST and max(values) <= MOST:
+        return {"differences": [number * SCALE for number in _differences(values)]}
     if kinds <= {int, float}:
         whole = [round(value * SCALE) for value in values]
         if [number / SCALE for number in whole] == list(values):

@@ -59,7 +59,7 @@ def write_site(
     ``spoilt``: trials whose evidence cannot be read, and the reason.
     """
     with report_place(store, out) as place:
-        return fill(place, store, analysis, texts, Packed(store.folder, spoilt, ()))
+        return fill(place, store, analysis, texts, Packed(store.folder, spoilt, (), [*store.verdicts()]))
 
 
 def fill(
@@ -91,7 +91,7 @@ class _Site:
             unreadable.verdict(self._specs[verdict.trial], spoilt[verdict.trial])
             if verdict.trial in spoilt
             else published(verdict, self._doubts)
-            for verdict in store.verdicts()
+            for verdict in tables.verdicts
         ]
         self._causes = causes(self._verdicts)
         self._shared = Shared(place, store.folder, self._run, texts)

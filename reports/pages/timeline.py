@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from html import escape
-from itertools import islice
+from itertools import compress, islice
 from typing import Any
 
 from harness.judging.frame_excerpt import origin_ns
@@ -19,6 +19,7 @@ from harness.plugins.workload import WorkloadKind
 from harness.text.counting import some
 from harness.text.escaping import safe_each, safe_line
 from reports.pages.payload import HOLE, MOST, Numbered
+from reports.pages.rounding import between_ms, in_ms, thousandths
 
 Figure = dict[str, Any]
 Mark = dict[str, Any]
@@ -64,7 +65,7 @@ def timeline(evidence: Evidence, resent: Collection[int], windows: Iterable[dict
     start_ms = min(0.0, since_ms(_start_ns(evidence, load_ns)))
     lanes = _lanes(evidence.frames)
     data = [
-        *_sends(evidence.operations.values(), kind, since_ms, end_ms),
+        *_sends(evidence.operations.values(), kind, load_ns, end_ms),
         _percentile(windows, kind.done),
         *_connections(evidence.frames, lanes, since_ms, end_ms),
         *_frames(evidence.frames, lanes, kind.api, resent, since_ms),
@@ -132,23 +133,22 @@ def _split(lanes: Sequence[object]) -> float:
     return (lanes_px + 20) / (lanes_px + 290)
 
 
-def _sends(
-    sends: Iterable[Operation], kind: WorkloadKind, since_ms: Callable[[int], float], end_ms: float
-) -> list[Mark]:
+def _sends(sends: Iterable[Operation], kind: WorkloadKind, load_ns: int, end_ms: float) -> list[Mark]:
     groups: dict[str, list[Operation]] = {name: [] for name in OUTCOMES}
     for send in islice(sends, MAX_MARKS):
         groups["pending" if send.complete_ns is None else send.outcome].append(send)
     marks = []
     for name, (colour, symbol, words) in OUTCOMES.items():
-        xs = [since_ms(send.invoke_ns) for send in groups[name]]
+        starts = thousandths([send.invoke_ns - load_ns for send in groups[name]])
+        xs = in_ms(starts)
         if name == "pending":
             ys = [max(0.01, end_ms - x) for x in xs]
             texts: Sequence[str] = shown_texts(
                 [f"{kind.element} {send.n}: no result" for send in groups[name]]
             )
         else:
-            ends = [since_ms(send.complete_ns) for send in groups[name] if send.complete_ns is not None]
-            ys = [round(max(0.01, end - x), 2) for x, end in zip(xs, ends, strict=True)]
+            ended = [send.complete_ns for send in groups[name] if send.complete_ns is not None]
+            ys = between_ms(starts, thousandths([each - load_ns for each in ended]))
             texts = _labels(groups[name], kind.element)
         marks.append(_scatter(xs, ys, texts, (colour, symbol, words.format(done=kind.done)), "y", 5))
     return marks
@@ -156,20 +156,24 @@ def _sends(
 
 def _labels(sends: Sequence[Operation], element: str) -> Sequence[str]:
     """Return a text for each send with a result. Without errors, they differ only in numbers and few partitions."""
-    if any(send.error or send.offset > MOST or send.n > MOST for send in sends):
+    numbers, offsets = [send.n for send in sends], [send.offset for send in sends]
+    if any(send.error for send in sends) or max([*numbers, *offsets], default=0) > MOST:
         return shown_texts([f"{element} {send.n}{_at(send)} {send.error or ''}".rstrip() for send in sends])
-    partitions = [send.partition if send.offset >= 0 else None for send in sends]
+    partitions = [
+        send.partition if offset >= 0 else None for send, offset in zip(sends, offsets, strict=True)
+    ]
     places = {partition: place for place, partition in enumerate(dict.fromkeys(partitions))}
-    inside: list[list[Operation]] = [[] for _ in places]
     which = [places[partition] for partition in partitions]
-    for place, send in zip(which, sends, strict=True):
-        inside[place].append(send)
+    inside = [[place == each for each in which] for place in places.values()]
     named = shown_text(element)
     return Numbered(
         [f"{named} {HOLE}" + ("" if each is None else f" → p{each}@{HOLE}") for each in places],
         which,
         [
-            [[send.n for send in each], *([] if partition is None else [[send.offset for send in each]])]
+            [
+                [*compress(numbers, each)],
+                *([] if partition is None else [[*compress(offsets, each)]]),
+            ]
             for partition, each in zip(places, inside, strict=True)
         ],
     )

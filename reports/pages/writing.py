@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import msgspec
 
@@ -42,7 +42,7 @@ class AskedPage:
 
     def digests(self, evidence: str) -> Digests:
         """Return the digests of everything that the page shows. ``evidence``: that of the trial's files."""
-        shown = (evidence, self.verdict, asdict(self.rows), self.left is None)
+        shown = (evidence, self.verdict, self.rows, self.left is None)
         return Digests(*(kept.digest(msgspec.json.encode(each)) for each in (shown, self.siblings)))
 
 
@@ -51,6 +51,6 @@ def write_pages(shared: Shared, asked: Sequence[AskedPage]) -> None:
     store = RunStore(shared.folder)
     for each in asked:
         trial = each.verdict.trial
-        evidence = each.left or store.read_evidence(trial)
+        evidence = each.left or store.read_evidence(trial, with_trace=False)
         page = trial_page(evidence, each.verdict, each.rows, store.trial_folder(trial))
         render(shared, "trial.html", f"trials/{trial}.html", page=page, siblings=each.siblings)

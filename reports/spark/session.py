@@ -153,7 +153,11 @@ def _start(master: str, scratch: Path) -> tuple[Any, SparkContext]:
     with (scratch / LOG).open("wb") as sink, _environment(added):
         gateway = launch_gateway(spark_conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
         try:
-            return gateway, SparkContext(gateway=gateway, conf=spark_conf)
+            context = SparkContext(gateway=gateway, conf=spark_conf)
+            # The processes of its tasks start with the first job. What they import, they import when they need it,
+            # because its memory would be taken next to that of the packing processes.
+            context.parallelize(range(context.defaultParallelism)).count()
+            return gateway, context
         except BaseException:
             _end_jvm(gateway)
             raise

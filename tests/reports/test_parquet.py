@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import harness.storage.parquet_writer
+from harness import files
 from harness.files import zstd
 from harness.model.consumer_rows import CoordinatorPart, FetchPart, MemberPart, OffsetPart
 from harness.model.contract import OpComplete, OpInvoke
@@ -29,10 +30,10 @@ from harness.model.rows import (
     ProducePart,
     RequirementVerdict,
 )
-from harness.model.run_files import LOG, TRIAL, VERDICT
+from harness.model.run_files import LOG, TRACE, TRIAL, VERDICT
 from harness.model.tcp_facts import By, TcpFact, What
 from harness.storage.parquet_schema import TABLES, all_tables
-from harness.storage.parquet_writer import PARTS, pack, schemas
+from harness.storage.parquet_writer import PARTS, pack, packed, schemas
 from harness.storage.run_store import RunStore
 from reports.spark.load import READ
 from testkit.codes import raises_code
@@ -194,6 +195,22 @@ def test_only_finished_trials_are_packed(story: Stories, run_of: Runs) -> None:
     assert [row["trial"] for row in rows(pack(store).folder, "trials")] == ["finished"]
 
 
+def test_others_can_begin_only_if_there_are_new_trials(story: Stories, run_of: Runs) -> None:
+    later = story("later")
+    store = run_of(story("first"), planned=[later.spec])
+
+    def begins() -> bool:
+        began = list[bool]()
+        with packed(store, begun=lambda: began.append(True)):
+            pass
+        return bool(began)
+
+    assert [begins(), begins()] == [True, False]
+    store.write_evidence(later.evidence())
+    store.write_verdict(later.judgement())
+    assert [begins(), begins()] == [True, False]
+
+
 def test_run_without_trials_has_empty_tables_with_all_columns(run_of: Runs) -> None:
     folder = pack(run_of()).folder
     for table, columns in TABLES.items():
@@ -218,6 +235,10 @@ def garbled(store: RunStore, story: Story) -> None:
 
 def torn(store: RunStore, story: Story) -> None:
     zstd.at_rest(store.trial_folder(story.spec.trial) / LOG).write_bytes(b"{")
+
+
+def garbled_in_trace(store: RunStore, story: Story) -> None:
+    files.write_whole(zstd.at_rest(store.trial_folder(story.spec.trial) / TRACE), zstd.packed(b"{"))
 
 
 def without_its_record(store: RunStore, story: Story) -> None:
@@ -249,6 +270,7 @@ def of_columns_unequal(store: RunStore, story: Story) -> None:
         (too_large_in_log, r"the log_records of trial bad do not fit their columns"),
         (torn, r"cannot read .*log\.jsonl"),
         (garbled, r"cannot read .*log\.jsonl"),
+        (garbled_in_trace, r"cannot read .*trace\.jsonl"),
         (without_its_record, r"trial\.json does not exist"),
         (of_columns_unequal, r"ValueError: zip"),
     ],

@@ -12,7 +12,7 @@ from harness.model.consumer_contract import Assign, Position, Subscribe
 from harness.model.spec import ClientRef, TrialSpec
 from harness.model.verdicts import Guarantee
 from harness.model.written import Written
-from harness.workloads.produce.commands import key_of, value_of
+from harness.workloads.produce.commands import keys_of, value_of
 
 #: How a member commits under a guarantee, unless it commits automatically.
 COMMITS: Final = {Guarantee.AT_MOST_ONCE: "sync-first", Guarantee.AT_LEAST_ONCE: "sync"}
@@ -26,7 +26,7 @@ def written(spec: TrialSpec, run_id: str, topic: str, numbers: range) -> Written
         id=0,
         topic=topic,
         first=numbers.start,
-        keys=[key_of(workload, n) for n in numbers],
+        keys=keys_of(workload, numbers),
         values=[value_of(workload, run_id, topic, n) for n in numbers],
         partitions=[n % workload.partitions for n in numbers],
     )

@@ -6,6 +6,7 @@ of the log knows the key of each record. Its value identifies itself.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import ClassVar
 
@@ -47,6 +48,14 @@ def key_of(workload: Workload, n: int) -> str | None:
     return in_turn[n % len(in_turn)]
 
 
+def keys_of(workload: Workload, numbers: Iterable[int]) -> list[str | None]:
+    """Return the keys of these records. See :func:`key_of`."""
+    if workload.load is not None:
+        return [key_of(workload, n) for n in numbers]
+    in_turn = keys_in_turn(workload.keys)
+    return [in_turn[n % len(in_turn)] for n in numbers]
+
+
 def value_of(workload: Workload, run_id: str, topic: str, n: int) -> str:
     """Return the value of record ``n``, which is sent to ``topic``."""
     if workload.load is None:
@@ -66,6 +75,6 @@ def produce(spec: TrialSpec, run_id: str, topic: str, numbers: range) -> Produce
         id=0,
         topic=topic,
         first=numbers.start,
-        keys=[key_of(workload, n) for n in numbers],
+        keys=keys_of(workload, numbers),
         values=[value_of(workload, run_id, topic, n) for n in numbers],
     )

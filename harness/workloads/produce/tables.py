@@ -13,7 +13,7 @@ from harness.model.parts import parts
 from harness.model.spec import Workload
 from harness.plugins.workload import ColumnData, Columns, PackedTrial, Table
 from harness.workloads.produce.anomaly_rows import anomaly_rows
-from harness.workloads.produce.commands import key_of
+from harness.workloads.produce.commands import keys_of
 
 #: The meaning of each count of a verdict, in words.
 MEANING: Mapping[str, str] = {
@@ -60,8 +60,8 @@ def _operations(trial: PackedTrial) -> ColumnData:
     return {name: list(map(attrgetter(name), done)) for name in ("invoke_ns", "complete_ns", "error")} | {
         "n": numbers,
         **_writers(workload, topics, numbers),
-        "key": [key_of(workload, n) for n in numbers],
-        "outcome": [each.outcome.value for each in done],
+        "key": keys_of(workload, numbers),
+        "outcome": [each.outcome for each in done],
         "partition": [each.partition if each.partition >= 0 else None for each in done],
         "offset": [each.offset if each.offset >= 0 else None for each in done],
     }

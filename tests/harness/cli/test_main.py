@@ -158,10 +158,16 @@ def test_the_schema_names_every_file(capsys):
     } <= set(document["files"])
 
 
-def _started(stdout: int | IO[bytes]) -> subprocess.Popen[bytes]:
+def _started(stdout: int | IO[bytes], **env: str) -> subprocess.Popen[bytes]:
     argv = [str(Path(sys.executable).with_name("kafka-trial")), "list", "checks", "--json"]
     # A background shell ignores SIGINT, and its children inherit that.
-    return subprocess.Popen(argv, stdout=stdout, stderr=subprocess.PIPE, preexec_fn=_enable_interrupts)
+    return subprocess.Popen(
+        argv,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        preexec_fn=_enable_interrupts,
+        env=os.environ | env,
+    )
 
 
 def _enable_interrupts() -> None:
@@ -237,6 +243,18 @@ def test_an_interrupt_during_imports_shows_no_traceback() -> None:
     started.send_signal(signal.SIGINT)
     told = started.communicate()[1]
     assert started.returncode in (130, -signal.SIGINT) and b"harness" not in told
+
+
+@pytest.mark.parametrize("imported", [b"harness.cli.interrupts", b"harness.cli.main"])
+def test_further_interrupts_during_start_up_change_neither_the_exit_code_nor_the_sentence(imported):
+    with _started(subprocess.DEVNULL, PYTHONPROFILEIMPORTTIME="1") as started:
+        assert started.stderr is not None
+        first = next(line for line in started.stderr if line.rstrip().endswith(imported))
+        while started.poll() is None:
+            started.send_signal(signal.SIGINT)
+        told = [line for line in started.stderr if not line.startswith(first[:12])]
+    assert started.returncode == 130
+    assert [line.partition(b";")[0].strip() for line in told] == [b"interrupted"]
 
 
 @pytest.mark.parametrize(("more", "jobs"), [([], 3), (["-j", "5"], 5)])

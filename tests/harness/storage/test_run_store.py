@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 from harness.files.row_files import write_json
-from harness.files.zstd import at_rest, unpacked
+from harness.files.zstd import at_rest, packed, unpacked
 from harness.judging.crosscheck import crosscheck
 from harness.model.contract import OpComplete, OpInvoke
 from harness.model.errors import EnvironmentProblem, UsageError
@@ -29,7 +29,7 @@ from harness.model.rows import (
     TrialRecord,
     TrialVerdict,
 )
-from harness.model.run_files import LOG, TCP, VERDICT
+from harness.model.run_files import LOG, TCP, TRACE, VERDICT
 from harness.model.spec import ClientRef, FaultSpec, OnFrame, Plan, TrialSpec, Workload
 from harness.model.tcp_facts import By, TcpFact, What
 from harness.model.verdicts import Guarantee
@@ -63,6 +63,15 @@ def test_stored_evidence_is_read_back(tmp_path):
     store = RunStore.create(tmp_path, record())
     store.write_evidence(EVIDENCE)
     assert store.read_evidence("t-1") == EVIDENCE
+
+
+def test_a_trace_that_is_not_wanted_is_only_checked(tmp_path):
+    store = RunStore.create(tmp_path, record())
+    store.write_evidence(replace(EVIDENCE, trace=({"type": "request_sent"},)))
+    assert store.read_evidence("t-1", with_trace=False) == EVIDENCE
+    at_rest(store.trial_folder("t-1") / TRACE).write_bytes(packed(b'{"type": "request_sent"}\n{'))
+    with raises_code(UsageError, "cannot-read"):
+        store.read_evidence("t-1", with_trace=False)
 
 
 def test_uncompressed_rows_of_an_older_version_are_read(tmp_path):

@@ -77,6 +77,14 @@ def test_every_copy_is_drawn_once_and_first_copies_separately(any_story: Stories
     again = sum(len(trace["x"]) for trace in figure["data"] if "further" in trace["name"])
     assert marks == sum(map(len, evidence.copies.values()))
     assert marks - again == len(evidence.copies)
+    expected: dict[str, list[tuple[int, int]]] = {}
+    for n, copies in evidence.copies.items():
+        for before, record in enumerate(copies):
+            name = f"p{record.partition}" + (", further copies" if before else "")
+            expected.setdefault(name, []).append((record.offset, n))
+    assert {
+        trace["name"]: [*zip(trace["x"], trace["y"], strict=True)] for trace in figure["data"]
+    } == expected
 
 
 def test_planned_and_effective_windows_are_drawn_separately(story: Stories) -> None:
