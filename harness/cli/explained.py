@@ -228,7 +228,7 @@ def _of_requirement(id: str) -> Page | None:
         "exercised by": {name: each.summary for name, each in scenarios.items() if id in each.exercises},
         "shown by mutants": {PREFIX + name: each.defect for name, each in mutants.items()},
     }
-    for fact in ("scope", "not_yet", "not_yet_in_part"):
+    for fact in ("scope", "not_yet", "not_yet_in_part", "on_any_client"):
         if value := getattr(told, fact, None):
             facts[fact.replace("_", " ")] = value
     return Page(id, "requirement", told.statement if told else "", facts)

@@ -50,7 +50,7 @@ def link(id: str, folder: str = f"{FOLDER}/") -> str:
 def _index(covered: Mapping[str, tuple[Group, tuple[Covered, ...]]]) -> str:
     counted = [row for group in CLIENT_GROUPS for row in covered[group.prefix][1]]
     parts = ["# Behaviours and what judges them\n", NOTE, ABOUT, "## Areas\n", _areas(covered)]
-    parts += ["## Counts\n", summary(counted), _open(counted)]
+    parts += ["## Counts\n", summary(counted), _open(counted), _in_part(counted)]
     return "\n".join(part for part in parts if part)
 
 
@@ -103,6 +103,17 @@ def _open(counted: Iterable[Covered]) -> str:
     return "## Not yet judged\n\n" + table(("id", "level", "what", "reason"), rows) if rows else ""
 
 
+def _in_part(counted: Iterable[Covered]) -> str:
+    """Return the section of behaviours of which any client is judged in part."""
+    rows = [
+        (link(each.id, ""), each.level, each.on_any_client)
+        for each in (row.behaviour for row in counted)
+        if each.on_any_client
+    ]
+    head = ("id", "level", "what is judged on any client")
+    return "\n## Judged on any client in part\n\n" + table(head, rows) if rows else ""
+
+
 def _area(group: Group, rows: Iterable[Covered]) -> str:
     opening = f"The ids begin with `{group.prefix}`. The [index](README.md) explains the words and counts all areas.\n"
     return "\n".join([f"# {group.title}\n", NOTE, opening, *map(_behaviour, rows)])
@@ -116,6 +127,7 @@ def _behaviour(row: Covered) -> str:
         ("Source", behaviour.source),
         ("Not yet", behaviour.not_yet or ""),
         ("Not yet, in part", behaviour.not_yet_in_part or ""),
+        ("Judged on any client, in part", behaviour.on_any_client or ""),
         ("Implemented in", _listed(_place(place) for place in behaviour.implemented)),
         ("Judged by", _by(row)),
         (
@@ -129,9 +141,9 @@ def _behaviour(row: Covered) -> str:
 
 def _by(row: Covered) -> str:
     """Return what judges a behaviour, or a part of one that is not judged yet."""
-    if row.judged is Judged.ANY_CLIENT:
+    if row.judged is Judged.ANY_CLIENT and not row.behaviour.on_any_client:
         return _listed(map(_check, row.checks))
-    return _listed([*map(_check, row.trace_checks), *map(_law, row.properties)])
+    return _listed([*map(_check, (*row.checks, *row.trace_checks)), *map(_law, row.properties)])
 
 
 def _place(place: str) -> str:

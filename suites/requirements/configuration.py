@@ -36,7 +36,6 @@ CONFIGURATION = Group(
             "its bounds.",
             "KIP-735; Heartbeat, GroupCoordinatorConfig",
             "clients/reference/config/consumer_config.py: _settle_heartbeat",
-            not_yet_in_part="no broker is asked for a session: there is no consumer yet",
         ),
         should(
             "CLI-CFG-05",
@@ -44,7 +43,6 @@ CONFIGURATION = Group(
             "KIP-289; ConsumerConfig",
             "clients/reference/config/consumer_config.py: _settle_auto_commit",
             "clients/reference/config/consumer_config.py: ConsumerConfig.require_group",
-            not_yet="there is no consumer yet that could subscribe or commit; a property judges the settings alone",
         ),
         should(
             "CLI-CFG-06",

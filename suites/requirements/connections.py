@@ -132,7 +132,6 @@ CONNECTIONS = Group(
             "AbstractCoordinator",
             "clients/reference/network/network_client.py: coordinator_node",
             "clients/reference/network/network_client.py: NetworkClient.add_node",
-            not_yet_in_part="there is no consumer yet that sends heartbeats",
         ),
     ),
 )

@@ -46,6 +46,7 @@ API = Group(
             "leaves the group and ends fetch sessions.",
             "ClassicKafkaConsumer, KIP-102",
             f"{_CONSUMER}/fetch/fetcher.py: Fetcher.close",
+            on_any_client="a close ends by its limit, and the member leaves the group",
         ),
         should(
             "CSM-API-06",
@@ -78,6 +79,7 @@ COMMIT = Group(
             "A commit of an outdated generation or an unknown member fails, and the coordinator stores nothing.",
             "ConsumerCoordinator",
             f"{_CONSUMER}/errors.py: CommitFailedError",
+            on_any_client="nothing is stored for a partition that the member does not own",
         ),
         should(
             "CSM-OFC-04",
@@ -96,6 +98,7 @@ COMMIT = Group(
             "A commit holds the offset of the next record to read. Its metadata and leader epoch come back with it.",
             "OffsetAndMetadata",
             f"{_STATE}: SubscriptionState.all_consumed",
+            on_any_client="the offset, without its metadata and leader epoch",
         ),
         must(
             "CSM-OFC-07",
@@ -211,6 +214,7 @@ FETCH = Group(
             "A new owner begins at the offset that the group has stored. Without one, the reset policy decides.",
             "ConsumerCoordinator, OffsetFetcher",
             f"{_CONSUMER}/offsets/offset_fetcher.py: OffsetFetcher.reset_if_needed",
+            on_any_client="a new owner does not begin before the stored offset",
         ),
     ),
 )

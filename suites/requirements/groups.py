@@ -77,6 +77,7 @@ CLASSIC_GROUP = Group(
             "reached.",
             "AbstractCoordinator",
             "clients/reference/consumer/coordinator/coordinator_lookup.py: CoordinatorLookup",
+            on_any_client="the coordinator is looked for anew once it has moved",
         ),
         must(
             "CSM-GRP-02",
@@ -132,6 +133,7 @@ CLASSIC_GROUP = Group(
             "A static member stays in the group when it closes. A second one of its name ends the first.",
             "AbstractCoordinator, KIP-345",
             "clients/reference/consumer/coordinator/abstract_coordinator.py: AbstractCoordinator",
+            on_any_client="a static member sends no LeaveGroup when it closes",
         ),
         should(
             "CSM-GRP-11",

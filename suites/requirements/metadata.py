@@ -106,7 +106,6 @@ METADATA = Group(
             "KIP-361; MetadataRequest",
             "clients/reference/common/requests.py: metadata_request",
             "clients/reference/network/metadata_updater.py: MetadataUpdater",
-            not_yet_in_part="there is no consumer yet",
         ),
         should(
             "MET-16",

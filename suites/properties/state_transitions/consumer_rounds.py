@@ -207,7 +207,9 @@ def a_request_that_cannot_be_sent_ends_after_its_timeout(
         rounds.poll()
         is_late = rounds.clock.now_ms > limit_ms
         due_ms = rounds.client.next_deadline_ms()
-        assert is_late or (due_ms is not None and due_ms <= limit_ms + 1), "no timer is set for the end of the request"
+        assert is_late or (due_ms is not None and due_ms <= limit_ms + 1), (
+            "no timer is set for the end of the request"
+        )
         assert bool(rounds.ended) is is_late, f"after {rounds.clock.now_ms} of {limit_ms} ms: {rounds.ended}"
     assert not rounds.nodes.sent
     assert all(isinstance(outcome, TimeoutError) for _, outcome in rounds.ended)
