@@ -6,7 +6,7 @@ wait.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from harness.model.evidence import Evidence
@@ -15,6 +15,7 @@ from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec
 from harness.plugins.fault import Fault, FaultParam, LiveLane, Members, toxic_name
 from harness.simulated.lane import SimulatedLane
+from harness.simulated.store import at_once
 
 #: Which member: the first, second, ... of those that live at the time, in the order of their start.
 MEMBER: Final = FaultParam("member", 1, 1, 5, "the member, by its place among those that live")
@@ -66,12 +67,12 @@ class MemberFault(Fault):
 
     def inject_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Begin the fault on the process that it chooses now."""
-        _at_once(self._begin(spec, _of_simulated(lane)))
+        at_once(self._begin(spec, _of_simulated(lane)))
 
     def heal_sim(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """End it, if it has begun."""
         if lane.members is not None:
-            _at_once(self._end(spec, _of_simulated(lane)))
+            at_once(self._end(spec, _of_simulated(lane)))
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Count the fault itself: it acts on a process, not on frames."""
@@ -100,13 +101,3 @@ def _of_live(lane: LiveLane) -> Group:
 def _of_simulated(lane: SimulatedLane) -> Group:
     assert lane.members is not None  # harness/planning/validate_group
     return Group(lane.members, lane.topic, lane.cluster.partition_count(lane.topic))
-
-
-def _at_once(work: Coroutine[None, None, None]) -> None:
-    """Run work that never waits."""
-    try:
-        work.send(None)
-    except StopIteration:
-        return
-    work.close()
-    raise RuntimeError("a fault waited in virtual time")

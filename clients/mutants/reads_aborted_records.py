@@ -24,6 +24,7 @@ class Reader(Fetcher):
 MUTANT = Mutant(
     "returns aborted records although it reads committed ones only",
     Components(fetcher=Reader),
-    caught_by=("delivery/aborted_records_and_markers_are_passed",),
+    caught_by=("delivery/aborted_records_and_markers_are_passed", "uncommitted-record"),
     breaks=("CSM-FET-05",),
+    scenarios=("consume/control-tail", "consume/transactions-committed"),
 )

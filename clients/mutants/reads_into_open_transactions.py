@@ -21,6 +21,7 @@ class Reader(Fetcher):
 MUTANT = Mutant(
     "asks brokers for records that are not committed although it reads committed ones only",
     Components(fetcher=Reader),
-    caught_by=("delivery/an_open_transaction_holds_up_what_follows",),
+    caught_by=("delivery/an_open_transaction_holds_up_what_follows", "uncommitted-record"),
     breaks=("CSM-FET-05",),
+    scenarios=("consume/open-transaction",),
 )

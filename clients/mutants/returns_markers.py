@@ -29,6 +29,7 @@ class Reader(Fetcher):
 MUTANT = Mutant(
     "returns the markers of transactions as records",
     Components(fetcher=Reader),
-    caught_by=("delivery/aborted_records_and_markers_are_passed",),
+    caught_by=("delivery/aborted_records_and_markers_are_passed", "foreign-record"),
     breaks=("CSM-FET-04",),
+    scenarios=("consume/control-tail",),
 )

@@ -29,6 +29,7 @@ class Reader(Fetcher):
 MUTANT = Mutant(
     "skips records that follow compacted offsets",
     Components(fetcher=Reader),
-    caught_by=("delivery/compacted_offsets_are_passed",),
+    caught_by=("delivery/compacted_offsets_are_passed", "delivery-order"),
     breaks=("CSM-FET-04",),
+    scenarios=("consume/compacted",),
 )

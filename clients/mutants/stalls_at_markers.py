@@ -28,6 +28,7 @@ class Reader(Fetcher):
 MUTANT = Mutant(
     "does not move over markers of transactions",
     Components(fetcher=Reader),
-    caught_by=("delivery/aborted_records_and_markers_are_passed",),
+    caught_by=("delivery/aborted_records_and_markers_are_passed", "refetched-tail"),
     breaks=("CSM-FET-04",),
+    scenarios=("consume/control-tail",),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import dropwhile
 
+from faults.effects.span import span_of
 from harness.model.consumer_contract import ConsumerError, RecordsConsumed
 from harness.model.contract import OpComplete, Stats
 from harness.model.evidence import Evidence
@@ -107,9 +108,10 @@ def read_again(row: FaultRow, evidence: Evidence) -> int:
 
 def withheld(row: FaultRow, evidence: Evidence) -> int:
     """Count records that were written during the fault, some time before its end, and that no member got until then."""
-    if row.effective_ns is None:
+    span = span_of(row)
+    if span is None:
         return 0
-    began_ns, ended_ns = row.effective_ns
+    began_ns, ended_ns = span.begin_ns, span.due_ns
     got: set[tuple[int, int]] = set()
     written: set[tuple[int, int]] = set()
     for event in evidence.history:

@@ -130,9 +130,15 @@ class Admin:
         """Return the partitions of a topic, sorted. Raises NotYet if one has no leader at the moment."""
         return sorted(await self._leaders(topic))
 
-    async def list_offsets(self, topic: str, partition: int, timestamp: int) -> int:
-        """Return the offset at ``timestamp`` (ms), or at EARLIEST (the log's start) or LATEST (the high watermark)."""
-        return await self._list_offsets(topic, partition, timestamp, await self.leader(topic, partition))
+    async def list_offsets(
+        self, topic: str, partition: int, timestamp: int, *, committed: bool = False
+    ) -> int:
+        """Return the offset at ``timestamp`` (ms), or at EARLIEST (the log's start) or LATEST (the high watermark).
+
+        If only ``committed`` records count, LATEST is the last stable offset.
+        """
+        leader = await self.leader(topic, partition)
+        return await self._list_offsets(topic, partition, timestamp, leader, committed=committed)
 
     async def log_end(self, topic: str, partition: int) -> int:
         """Return the offset after the leader's last record, replicated or not."""
@@ -151,12 +157,19 @@ class Admin:
         return data
 
     async def _list_offsets(
-        self, topic: str, partition: int, timestamp: int, node_id: int, replica_id: BrokerId = _CONSUMER
+        self,
+        topic: str,
+        partition: int,
+        timestamp: int,
+        node_id: int,
+        replica_id: BrokerId = _CONSUMER,
+        *,
+        committed: bool = False,
     ) -> int:
         wanted = ListOffsetsPartition(partition_index=i32(partition), timestamp=i64(timestamp))
         request = ListOffsetsRequest(
             replica_id=replica_id,
-            isolation_level=i8(0),
+            isolation_level=i8(int(committed)),
             topics=(ListOffsetsTopic(name=TopicName(topic), partitions=(wanted,)),),
         )
         answer = await self.ask(request, ListOffsetsResponse, node_id)

@@ -179,19 +179,22 @@ class Alterations:
         await insist(f"replicating {topic}-{partition}", TIMEOUT_S, replicated)
         return await insist(f"trimming {topic}-{partition}", TIMEOUT_S, delete)
 
-    async def move_leader(self, topic: str, partition: int, node_id: int) -> None:
+    async def move_leader(
+        self, topic: str, partition: int, node_id: int, alone_with: int | None = None
+    ) -> None:
         """Make a replica the preferred one, elect the preferred leader, and wait until it leads.
 
+        With ``alone_with``, no node but that one follows it from then on.
         Moves run one at a time: two concurrent moves of a partition would undo each other's progress.
         """
         async with self._moving:
-            await self._move_leader(topic, partition, node_id)
+            await self._move_leader(topic, partition, node_id, alone_with)
 
-    async def _move_leader(self, topic: str, partition: int, node_id: int) -> None:
+    async def _move_leader(self, topic: str, partition: int, node_id: int, alone_with: int | None) -> None:
         replicas = await insist(
             f"finding {topic}-{partition}", TIMEOUT_S, lambda: self._replicas(topic, partition)
         )
-        others = [other for other in replicas if other != node_id]
+        others = [other for other in replicas if other != node_id] if alone_with is None else [alone_with]
         moved = ReassignablePartition(
             partition_index=i32(partition), replicas=tuple(map(BrokerId, (node_id, *others)))
         )
@@ -219,6 +222,13 @@ class Alterations:
                     said=said,
                 )
             await self._admin.list_offsets(topic, partition, LATEST)  # only a leader answers this
+            if alone_with is not None and set(await self._replicas(topic, partition)) != {
+                node_id,
+                alone_with,
+            }:
+                raise NotYet(
+                    "replicas-moving", "{topic}-{partition} is moving", topic=topic, partition=partition
+                )
 
         what = f"moving {topic}-{partition}"
         await insist(what, TIMEOUT_S, prefer)

@@ -9,25 +9,28 @@ from kio.schema.offset_fetch.v8 import OffsetFetchRequest, OffsetFetchResponse
 from kio.schema.offset_fetch.v8.request import OffsetFetchRequestGroup
 from kio.schema.produce.v9 import ProduceRequest, ProduceResponse
 from kio.schema.produce.v9.request import PartitionProduceData, TopicProduceData
-from kio.schema.types import GroupId, TopicName
+from kio.schema.types import GroupId, TopicName, TransactionalId
 from kio.static.primitive import Records, i8, i16, i32, i32Timedelta
 
 from harness.brokers.admin import TIMEOUT_S, Admin
 from harness.brokers.connection import require
 from harness.brokers.deadline import insist
+from harness.brokers.transactions import Transactions
 from harness.model.consumer_contract import Position
 
 _GROUP, _ACKS_ALL = 0, -1
 
 
-class Contents:
+class Contents(Transactions):
     """Appends batches and reads committed offsets through ``admin``, each within ``timeout_s``."""
 
     def __init__(self, admin: Admin, timeout_s: float = TIMEOUT_S) -> None:
-        self._admin, self._timeout_s = admin, timeout_s
+        super().__init__(admin, timeout_s)
 
-    async def append(self, topic: str, partition: int, batch: bytes) -> int:
+    async def append(self, topic: str, partition: int, batch: bytes, name: str = "") -> int:
         """Append one batch to a partition, with acks=all, and return its base offset.
+
+        ``name`` is the transactional id of a batch of a transaction.
 
         An attempt whose answer was lost may have stored it too. Raises KafkaTrialError if the leader refuses it, or if
         no attempt succeeds in time.
@@ -35,7 +38,7 @@ class Contents:
 
         async def attempt() -> int:
             leader = await self._admin.leader(topic, partition)
-            answer = await self._admin.ask(_produce(topic, partition, batch), ProduceResponse, leader)
+            answer = await self._admin.ask(_produce(topic, partition, batch, name), ProduceResponse, leader)
             [stored] = answer.responses[0].partition_responses
             require(stored.error_code, f"writing to {topic}-{partition}")
             return int(stored.base_offset)
@@ -70,10 +73,10 @@ class Contents:
         return await insist(f"reading the offsets of {group!r}", self._timeout_s, attempt)
 
 
-def _produce(topic: str, partition: int, batch: bytes) -> ProduceRequest:
+def _produce(topic: str, partition: int, batch: bytes, name: str) -> ProduceRequest:
     data = PartitionProduceData(index=i32(partition), records=Records.parse(batch))
     return ProduceRequest(
-        transactional_id=None,
+        transactional_id=TransactionalId(name) if name else None,
         acks=i16(_ACKS_ALL),
         timeout=i32Timedelta.parse(timedelta(seconds=TIMEOUT_S)),
         topic_data=(TopicProduceData(name=TopicName(topic), partition_data=(data,)),),

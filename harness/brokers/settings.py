@@ -112,6 +112,8 @@ _GROUPS = {
 _QUIET = {
     "auto.create.topics.enable": "false",
     "auto.leader.rebalance.enable": "false",
+    # The cleaner looks for work every fifteen seconds by default. The fault compaction waits for it.
+    "log.cleaner.backoff.ms": "500",
     "log.cleaner.dedupe.buffer.size": "4194304",
     "log.retention.ms": "-1",
     # An idle controller writes to its log twice per second by default: a third of an idle cluster's CPU time.

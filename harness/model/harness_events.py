@@ -5,6 +5,8 @@ They carry the name of the process that they are about, or :data:`HARNESS`. No c
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from harness.model.consumer_contract import Position
 from harness.model.event import Event, Int64
 
@@ -18,6 +20,38 @@ class RecordsWritten(Event, frozen=True, kw_only=True, tag="records_written"):
     numbers: list[Int64]
     partitions: list[Int64]
     offsets: list[Int64]
+    invoke_ns: Int64
+
+
+class AsideWritten(Event, frozen=True, kw_only=True, tag="aside_written"):
+    """The harness wrote records beside the load, outside of transactions. They may be lost again.
+
+    Columns: partition, offset, value.
+    """
+
+    partitions: list[Int64]
+    offsets: list[Int64]
+    values: list[str]
+
+    def records(self) -> Iterator[tuple[tuple[int, int], str]]:
+        """Yield the place of each record, and its value."""
+        return zip(zip(self.partitions, self.offsets, strict=True), self.values, strict=True)
+
+
+class TransactionEnded(Event, frozen=True, kw_only=True, tag="transaction_ended"):
+    """The harness ended a transaction in the trial's topic. Columns: partition and offset of each of its records.
+
+    It wrote the first one after ``began_ns``, and asked for the end at ``invoke_ns``: before that moment no record of
+    it was committed. ``ends`` are the partitions that got an end marker, some of them perhaps without a record.
+    """
+
+    producer_id: Int64
+    producer_epoch: Int64
+    committed: bool
+    partitions: list[Int64]
+    offsets: list[Int64]
+    ends: list[Int64]
+    began_ns: Int64
     invoke_ns: Int64
 
 
@@ -54,4 +88,13 @@ class GroupCommitted(Event, frozen=True, kw_only=True, tag="group_committed"):
     acts: Int64 = 0
 
 
-HarnessEvent = RecordsWritten | MemberStarted | MemberKilled | MemberFrozen | MemberThawed | GroupCommitted
+HarnessEvent = (
+    RecordsWritten
+    | AsideWritten
+    | TransactionEnded
+    | MemberStarted
+    | MemberKilled
+    | MemberFrozen
+    | MemberThawed
+    | GroupCommitted
+)

@@ -6,7 +6,7 @@ from typing import Final
 
 from harness.limits.meter import TEXT_CHARS
 from harness.model.errors import UsageError
-from harness.model.spec import OnPhase, TrialSpec
+from harness.model.spec import FaultSpec, OnPhase, TrialSpec
 from harness.plugins import registry
 
 MOST_COMPANIONS: Final = 4
@@ -18,9 +18,9 @@ def check(spec: TrialSpec) -> None:
     A member reports the value of each record in full, so that a changed one is noticed.
     """
     load = spec.workload
-    on_members = [each for each in spec.faults if getattr(registry.fault(each.kind), "of_members", False)]
+    on_members = [each for each in spec.faults if _has(each, "of_members")]
     if registry.workload(load.kind).members is None:
-        for fault in on_members:
+        for fault in (*on_members, *(each for each in spec.faults if _has(each, "loses_records"))):
             raise UsageError(
                 "fault-without-group",
                 "fault {fault!r} acts on members of a group, and the clients of trial {trial!r} produce",
@@ -42,7 +42,7 @@ def check(spec: TrialSpec) -> None:
             trial=spec.trial,
         )
     for fault in on_members:
-        if fault.start == OnPhase("startup"):
+        if fault.start == OnPhase("startup") and not _has(fault, "before_members"):
             raise UsageError(
                 "fault-before-group",
                 "fault {fault!r} acts on members of a group, so it cannot start before they do",
@@ -62,3 +62,8 @@ def check(spec: TrialSpec) -> None:
             largest=load.largest_bytes,
             most=most,
         )
+
+
+def _has(fault: FaultSpec, flag: str) -> bool:
+    """Return whether a fault's kind declares this of itself."""
+    return bool(getattr(registry.fault(fault.kind), flag, False))

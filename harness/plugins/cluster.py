@@ -62,15 +62,31 @@ class Alterations(Protocol):
     async def delete_records(self, topic: str, partition: int) -> int | None:
         """Delete the records below the high watermark. Return the error code if the leader refused it permanently."""
 
-    async def move_leader(self, topic: str, partition: int, node_id: int) -> None:
-        """Make a node the leader of a partition."""
+    async def move_leader(
+        self, topic: str, partition: int, node_id: int, alone_with: int | None = None
+    ) -> None:
+        """Make a node the leader of a partition; with ``alone_with``, that one is its only follower."""
 
 
 class Contents(Protocol):
     """What the harness writes to topics for clients to read, and what groups have committed."""
 
-    async def append(self, topic: str, partition: int, batch: bytes) -> int:
-        """Append one record batch, and return its base offset."""
+    async def append(self, topic: str, partition: int, batch: bytes, name: str = "") -> int:
+        """Append one record batch, and return its base offset. ``name`` is the transactional id of its producer."""
+
+    async def producer(self, name: str) -> tuple[int, int]:
+        """Return the producer id and epoch of a transactional id."""
+
+    async def join(self, name: str, producer: tuple[int, int], topic: str, partitions: list[int]) -> None:
+        """Add partitions to the transaction of a producer."""
+
+    async def end(
+        self, name: str, producer: tuple[int, int], commits: bool, topic: str, partitions: list[int]
+    ) -> None:
+        """End the transaction of a producer."""
+
+    async def stable(self, topic: str, partition: int) -> None:
+        """Wait until no transaction in a partition is open."""
 
     async def committed(self, group: str) -> list[Position]:
         """Return the offsets that a group has committed; none if there is no such group."""

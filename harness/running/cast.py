@@ -22,6 +22,7 @@ from harness.plugins.client import InstalledClient
 from harness.plugins.cluster import Contents
 from harness.running.members import Members
 from harness.running.producers import Producers, heard_as
+from harness.trial.contents import WRITERS
 from harness.trial.group import place_of
 
 Said = TypeVar("Said", bound=Conversation)
@@ -106,6 +107,8 @@ class Casting:
             contents,
             topic,
             self._hear,
+            partitions=spec.workload.partitions,
+            writers=WRITERS if spec.workload.params.get("transactions") else (),
             is_static=bool(spec.workload.params.get("static")),
             owners=min(len(places), spec.workload.partitions) if isinstance(begin, Subscribe) else 0,
             companions=companions,

@@ -24,14 +24,13 @@ from harness.model.harness_events import MemberFrozen, MemberKilled, MemberThawe
 from harness.model.spec import ClientRef
 from harness.model.written import Written
 from harness.plugins.cluster import Contents
-from harness.trial.group import Group, batches
+from harness.trial.group import Group
 
 #: How long a command to a member may take. It is a limit for the adapter; slowness of the client is evidence.
 CALL_S = 30.0
 STARTUP_S = 60.0
 #: How long the group may take to gather before records are written.
 GATHER_S = 10.0
-NS_PER_MS = 1_000_000
 
 Told = TypeVar("Told")
 
@@ -44,8 +43,8 @@ class Members(Group[MemberConversation]):
     """The processes of one group: an async context manager that ends all of them at exit.
 
     ``places`` are the members with which the trial begins. ``conversation`` makes the one with a process, given its
-    name and what takes its events. The group has gathered once
-    ``owners`` of its processes own partitions.
+    name and what takes its events. The group has gathered once ``owners`` of its processes own partitions. ``writers``
+    are the transactional producers of the load: for the first one, a cluster creates the topic of its transactions.
     """
 
     def __init__(
@@ -57,18 +56,30 @@ class Members(Group[MemberConversation]):
         group: str,
         hear: Callable[[AnyEvent], None],
         *,
+        partitions: int = 1,
+        writers: tuple[str, ...] = (),
         is_static: bool = False,
         owners: int = 0,
         companions: Mapping[str, ClientRef] = MappingProxyType({}),
     ) -> None:
-        super().__init__(group, begin, hear, _now, is_static=is_static, companions=companions)
+        super().__init__(
+            group,
+            begin,
+            hear,
+            _now,
+            store=contents,
+            partitions=partitions,
+            is_static=is_static,
+            companions=companions,
+        )
         self._places, self._conversation = places, conversation
-        self._contents, self._owners = contents, owners
+        self._contents, self._owners, self._writers = contents, owners, writers
         self._stack = AsyncExitStack()
         self._owning: set[str] = set()
         self._joining: set[str] = set()
         self._configure: Callable[[str], Awaitable[Configured]] | None = None
         self._news = asyncio.Event()
+        self._writing_now = asyncio.Lock()
         self._watching: list[Task[None]] = []
 
     async def __aenter__(self) -> Self:
@@ -102,6 +113,8 @@ class Members(Group[MemberConversation]):
         Raise a :class:`~harness.model.errors.KafkaTrialError` if a companion is not the client that its place names.
         """
         told = await asyncio.gather(*(self._of[name].startup(timeout_s) for name in self.processes))
+        for writer in self._writers:
+            await self._writing.prepare(writer)
         for name, each in zip(self.processes, told, strict=True):
             companion = self._companion(name)
             if companion is not None and each.client_version != companion.version:
@@ -137,14 +150,17 @@ class Members(Group[MemberConversation]):
     async def load(self, name: str, command: LoadCommand) -> None:
         """Write the command's records. They are wanted from now on."""
         assert isinstance(command, Written)
-        invoke_ns, wall_ns = _now()
-        self._want(command)
+        await self._write(command)
 
-        async def append(partition: int, batch: bytes) -> tuple[int, int]:
-            return partition, await self._contents.append(command.topic, partition, batch)
+    async def hold(self) -> None:
+        """See :meth:`harness.trial.group.Group.hold`."""
+        await super().hold()
+        async with self._writing_now:
+            return
 
-        made = batches(command, wall_ns // NS_PER_MS)
-        self._wrote(command, dict(await asyncio.gather(*(append(*each) for each in made))), invoke_ns)
+    async def _write_now(self, command: Written) -> None:
+        async with self._writing_now:
+            await super()._write_now(command)
 
     async def settle(self, timeout_s: float) -> None:
         """Wait until every record was delivered, for at most this time. Raises TimeoutError."""
@@ -172,6 +188,10 @@ class Members(Group[MemberConversation]):
         if others := [each for each in grave if not isinstance(each, ClientCrashed)]:
             raise others[0]
         self._gone.update(self._of)
+        if self._writing.is_transactional:
+            await asyncio.gather(
+                *(self._contents.stable(self._group, each) for each in range(self._partitions))
+            )
         self._committed(await self._contents.committed(self._group))
         if grave:
             raise grave[0]

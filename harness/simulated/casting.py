@@ -63,6 +63,7 @@ class Casting:
             self._topic,
             self._hear,
             self._next_id,
+            partitions=spec.workload.partitions,
             is_static=bool(spec.workload.params.get("static")),
         )
         for place in workload.members(spec):

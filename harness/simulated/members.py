@@ -17,9 +17,9 @@ from harness.model.harness_events import MemberFrozen, MemberKilled, MemberThawe
 from harness.model.written import Written
 from harness.simulated.network import Network
 from harness.simulated.ports import SimulatedMember
-from harness.simulated.scheduler import NS_PER_MS
 from harness.simulated.stepping import step_all
-from harness.trial.group import Group, batches
+from harness.simulated.store import SimulatedStore, at_once
+from harness.trial.group import Group
 
 Start = Callable[[str, dict[str, Setting], Callable[[AnyEvent], None]], SimulatedMember]
 """Starts and configures a process, given its name, its settings, and what takes its events."""
@@ -39,10 +39,19 @@ class SimulatedMembers(Group[SimulatedMember]):
         tell: Callable[[AnyEvent], None],
         next_id: Callable[[], int],
         *,
+        partitions: int = 1,
         is_static: bool = False,
     ) -> None:
         scheduler = network.scheduler
-        super().__init__(group, begin, tell, lambda: (scheduler.now_ns, network.wall_ns), is_static=is_static)
+        super().__init__(
+            group,
+            begin,
+            tell,
+            lambda: (scheduler.now_ns, network.wall_ns),
+            store=SimulatedStore(cluster, scheduler, network),
+            partitions=partitions,
+            is_static=is_static,
+        )
         self._network, self._cluster, self._start = network, cluster, start
         self._config, self._next_id = config, next_id
         self._frozen: set[str] = set()
@@ -52,12 +61,7 @@ class SimulatedMembers(Group[SimulatedMember]):
     def load(self, name: str, command: LoadCommand) -> None:
         """Write the command's records into the log, each to its partition."""
         assert isinstance(command, Written)
-        now_ns, wall_ns = self._now()
-        self._want(command)
-        bases = {}
-        for partition, batch in batches(command, wall_ns // NS_PER_MS):
-            [bases[partition]] = self._cluster.fill(command.topic, partition, [batch], now_ns)
-        self._wrote(command, bases, now_ns)
+        at_once(self._write(command))
 
     def flush(self, command: Flush) -> Callable[[], bool]:
         """Return what is true once every record was delivered: a group has nothing to flush."""

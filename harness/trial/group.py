@@ -7,8 +7,8 @@ to the history (:mod:`harness.model.harness_events`).
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
@@ -18,15 +18,22 @@ from harness.model.consumer_contract import Assign, Position, RecordsConsumed, S
 from harness.model.contract import AnyEvent, Setting
 from harness.model.harness_events import (
     HARNESS,
+    AsideWritten,
     GroupCommitted,
     HarnessEvent,
     MemberStarted,
     RecordsWritten,
+    TransactionEnded,
 )
+from harness.model.load import FIRST
 from harness.model.payload import decode
 from harness.model.spec import ClientRef
 from harness.model.written import Written
-from harness.wire.records import BatchBuilder
+from harness.trial.contents import End, Put, Records, acts, aside, by_partition
+from harness.trial.writing import Store, Writing
+
+#: The turns of records aside that faults write begin behind those of commands.
+_FIRST_OPENED = 1_000_000
 
 Process = TypeVar("Process")
 Made = TypeVar("Made", bound=HarnessEvent)
@@ -38,7 +45,7 @@ class Group(Generic[Process]):
 
     ``tell`` takes the events of all processes and of the harness. ``now`` returns the monotonic time and Unix time, in
     ns. With ``is_static``, each place is a static member. ``companions`` are the places of other clients than the one
-    under test, each with its client.
+    under test, each with its client. ``store`` takes what the harness writes to the topic, which has ``partitions``.
     """
 
     def __init__(
@@ -48,9 +55,12 @@ class Group(Generic[Process]):
         tell: Callable[[AnyEvent], None],
         now: Callable[[], tuple[int, int]],
         *,
+        store: Store,
+        partitions: int,
         is_static: bool,
         companions: Mapping[str, ClientRef] = MappingProxyType({}),
     ) -> None:
+        self._writing, self._partitions = Writing(group, store, now), partitions
         self._companions = companions
         self._begin = begin
         #: How long each works on a turn unless a fault changes it.
@@ -61,7 +71,9 @@ class Group(Generic[Process]):
         self._of: dict[str, Process] = {}
         self._gone: set[str] = set()
         self._spoken: Counter[str] = Counter()
-        self._acts = 0
+        self._acts = self._opened = 0
+        #: The commands that wait to be written, while they do.
+        self._waiting: list[Written] | None = None
         self._wanted: set[int] = set()
         self._got: set[int] = set()
 
@@ -107,7 +119,11 @@ class Group(Generic[Process]):
     def _heard(self, event: AnyEvent) -> None:
         if isinstance(event, RecordsConsumed):
             found = (decode(value) for part in event.partitions for value in part.values)
-            self._got.update(each.n for each in found if each is not None and each.trial == self._group)
+            self._got.update(
+                each.n
+                for each in found
+                if each is not None and each.trial == self._group and each.producer == FIRST
+            )
         self._tell(event)
 
     def _add(self, kind: type[Made], process: str, **fields: Any) -> None:
@@ -133,9 +149,79 @@ class Group(Generic[Process]):
             invoke_ns=invoke_ns,
         )
 
-    def _want(self, command: Written) -> None:
-        """Want the records of a command from now on."""
+    async def _write(self, command: Written) -> None:
+        """Write the records of a command, and what surrounds them. They are wanted from now on."""
         self._wanted.update(range(command.first, command.first + command.count))
+        if self._waiting is not None:
+            self._waiting.append(command)
+            return
+        await self._write_now(command)
+
+    async def _write_now(self, command: Written) -> None:
+        invoke_ns, _ = self._now()
+        bases: Mapping[int, int] = {}
+        for act in acts(command, self._group, self._partitions):
+            if isinstance(act, End):
+                await self._end(act)
+            else:
+                found = await self._writing.put(act)
+                bases = found if act.is_load else bases
+        self._wrote(command, bases, invoke_ns)
+
+    async def hold(self) -> None:
+        """Let the commands of the load wait until :meth:`release`, once the one that is being written is in the log."""
+        self._waiting = []
+
+    async def release(self) -> None:
+        """Write what waits, and go on writing."""
+        while self._waiting:
+            await self._write_now(self._waiting.pop(0))
+        self._waiting = None
+
+    async def write_aside(self, count: int) -> None:
+        """Write records aside to each partition, outside of transactions."""
+        records = self._aside(count)
+        bases = await self._writing.put(Put(records))
+        places = [
+            (partition, bases[partition] + step, value)
+            for partition, column in records.items()
+            for step, (_, value) in enumerate(column)
+        ]
+        partitions, offsets, values = map(list, zip(*places, strict=True))
+        self._add(AsideWritten, HARNESS, partitions=partitions, offsets=offsets, values=values)
+
+    def _aside(self, count: int) -> dict[int, Records]:
+        self._opened += 1
+        return aside(self._group, tuple(range(self._partitions)), count, _FIRST_OPENED + self._opened)
+
+    async def prepare_transaction(self, name: str) -> None:
+        """Get the producer of :meth:`open_transaction`."""
+        await self._writing.prepare(name)
+
+    async def open_transaction(self, name: str, count: int) -> None:
+        """Write records aside to each partition, in a transaction that stays open."""
+        await self._writing.put(Put(self._aside(count), writer=name))
+
+    async def end_transaction(self, name: str, *, commits: bool) -> None:
+        """End the transaction of :meth:`open_transaction`, if it is open."""
+        if self._writing.is_open(name):
+            await self._end(End(name, commits))
+
+    async def _end(self, act: End) -> None:
+        writer, invoke_ns = await self._writing.end(act)
+        self._add(
+            TransactionEnded,
+            HARNESS,
+            producer_id=writer.producer_id,
+            producer_epoch=writer.producer_epoch,
+            committed=act.commits,
+            partitions=[partition for partition, _ in writer.places],
+            offsets=[offset for _, offset in writer.places],
+            ends=sorted(writer.joined),
+            began_ns=invoke_ns if writer.began_ns < 0 else writer.began_ns,
+            invoke_ns=invoke_ns,
+        )
+        writer.ended()
 
     def _committed(self, offsets: list[Position]) -> None:
         """Note what the group has committed."""
@@ -145,23 +231,3 @@ class Group(Generic[Process]):
 def place_of(process: str) -> str:
     """Return the place of a process in its group."""
     return process.partition("-")[0]
-
-
-def by_partition(command: Written) -> dict[int, list[int]]:
-    """Return partition -> the indexes of its records in the command, in order."""
-    found: defaultdict[int, list[int]] = defaultdict(list)
-    for index, partition in enumerate(command.partitions):
-        found[partition].append(index)
-    return dict(found)
-
-
-def batches(command: Written, timestamp_ms: int) -> Iterator[tuple[int, bytes]]:
-    """Yield each partition of a command and one batch with its records."""
-    for partition, indexes in by_partition(command).items():
-        builder = BatchBuilder()
-        for index in indexes:
-            key = command.keys[index]
-            builder.append(
-                timestamp_ms, None if key is None else key.encode(), command.values[index].encode()
-            )
-        yield partition, builder.build()

@@ -41,7 +41,7 @@ def _once(
     return drawn
 
 
-def _thrice(
+def thrice(
     kind: str, duration_ms: tuple[int, int], params: Callable[[Dice], dict[str, int]] | None = None
 ) -> Schedule:
     """Return a schedule with three faults, each at a Fetch request."""
@@ -63,7 +63,7 @@ def _thrice(
 DISCONNECT = _scenario(
     "disconnect",
     "Three times all connections end for half a second, while two members read.",
-    _thrice("disconnect", (300, 600)),
+    thrice("disconnect", (300, 600)),
     members.cut_off,
     *READING,
     modes=BOTH_MODES,
@@ -72,7 +72,7 @@ DISCONNECT = _scenario(
 DISCONNECT_ASYNC_COMMIT = _scenario(
     "disconnect-async-commit",
     "Three times all connections end, while two members commit without waiting for the results.",
-    _thrice("disconnect", (300, 600)),
+    thrice("disconnect", (300, 600)),
     members.cut_off,
     *READING,
     workload=Workload(
@@ -85,7 +85,7 @@ DISCONNECT_ASYNC_COMMIT = _scenario(
 DISCONNECT_AUTO_COMMIT = _scenario(
     "disconnect-auto-commit",
     "Three times all connections end, while two members let their client commit.",
-    _thrice("disconnect", (300, 600)),
+    thrice("disconnect", (300, 600)),
     members.cut_off,
     *READING,
     config={"enable.auto.commit": True},
@@ -95,7 +95,7 @@ DISCONNECT_AUTO_COMMIT = _scenario(
 DISCONNECT_ASSIGNED = _scenario(
     "disconnect-assigned",
     "Three times all connections end, while one consumer reads partitions that it has assigned to itself.",
-    _thrice("disconnect", (300, 600)),
+    thrice("disconnect", (300, 600)),
     members.cut_off,
     *READING,
     workload=Workload(
@@ -106,7 +106,7 @@ DISCONNECT_ASSIGNED = _scenario(
 DISCONNECT_NEW_PROTOCOL = _scenario(
     "disconnect-new-protocol",
     "Three times all connections end, while two members read in a group whose coordinator assigns (KIP-848).",
-    _thrice("disconnect", (300, 600)),
+    thrice("disconnect", (300, 600)),
     members.cut_off,
     *READING,
     config={"group.protocol": "consumer"},
@@ -115,7 +115,7 @@ DISCONNECT_NEW_PROTOCOL = _scenario(
 RESET = _scenario(
     "reset",
     "Three times all connections are reset with Fetch requests at rest on them.",
-    _thrice("reset", (300, 600)),
+    thrice("reset", (300, 600)),
     reading.reconnected,
     *READING,
 )
@@ -231,7 +231,7 @@ DELAYED_PAST_DISCONNECT = _scenario(
 DROPPED_REQUESTS = _scenario(
     "dropped-requests",
     "Three times requests are swallowed in transit for most of a second, then the connections are closed.",
-    _thrice("dropped_request", (700, 900)),
+    thrice("dropped_request", (700, 900)),
     consequence.held_up,
     *READING,
     require_all_faults=False,
@@ -240,7 +240,7 @@ DROPPED_REQUESTS = _scenario(
 DROPPED_RESPONSES = _scenario(
     "dropped-responses",
     "Three times answers are swallowed in transit for most of a second, then the connections are closed.",
-    _thrice("dropped_response", (700, 900)),
+    thrice("dropped_response", (700, 900)),
     reading.reconnected,
     *READING,
 )
@@ -248,7 +248,7 @@ DROPPED_RESPONSES = _scenario(
 TORN_REQUESTS = _scenario(
     "torn-requests",
     "Three times requests are cut off in transit, and their connections end there.",
-    _thrice("torn_frame", (250, 400), lambda dice: {"upstream": 1, "at_byte": dice.choice((1, 4, 14, 60))}),
+    thrice("torn_frame", (250, 400), lambda dice: {"upstream": 1, "at_byte": dice.choice((1, 4, 14, 60))}),
     reading.reconnected,
     *READING,
     require_all_faults=False,
@@ -257,7 +257,7 @@ TORN_REQUESTS = _scenario(
 TORN_ANSWERS = _scenario(
     "torn-answers",
     "Three times answers are cut off in transit, and their connections end there.",
-    _thrice("torn_frame", (250, 400), lambda dice: {"upstream": 0, "at_byte": dice.choice((1, 4, 14, 60))}),
+    thrice("torn_frame", (250, 400), lambda dice: {"upstream": 0, "at_byte": dice.choice((1, 4, 14, 60))}),
     reading.reconnected,
     *READING,
     require_all_faults=False,

@@ -31,7 +31,7 @@ class FileContents:
         self.groups: dict[str, list[Position]] = {}
         file.touch()
 
-    async def append(self, topic: str, partition: int, batch: bytes) -> int:
+    async def append(self, topic: str, partition: int, batch: bytes, name: str = "") -> int:
         """Append the records of a batch, and return the offset of the first."""
         base = self._ends.get((topic, partition), 0)
         values = [record.value or b"" for each in read_batches(batch) for record in each.records]

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from faults.kinds.compaction import BATCHES, superseded
 from harness.judging.fault_activation import effects
 from harness.model.evidence import Evidence
-from harness.model.harness_events import GroupCommitted, MemberStarted
+from harness.model.harness_events import AsideWritten, GroupCommitted, MemberStarted, TransactionEnded
 from harness.model.rows import Ending
-from harness.model.spec import AtTime, ClientRef, FaultSpec, TrialSpec, Workload
+from harness.model.spec import AtTime, ClientRef, FaultSpec, OnPhase, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
 from harness.plugins import registry
 from harness.simulated.trial import SimulatedTrial
@@ -21,7 +22,7 @@ SLOW_MS = 700
 RECORDS = 120
 
 
-def tried(*faults: FaultSpec, seed: int = 1, **given: int) -> Evidence:
+def tried(*faults: FaultSpec, seed: int = 1, isolation: str = "read_uncommitted", **given: int) -> Evidence:
     """Run a trial with these faults. ``given`` are the members, and their work on a turn in ms."""
     trial = TrialSpec(
         trial="t",
@@ -39,7 +40,7 @@ def tried(*faults: FaultSpec, seed: int = 1, **given: int) -> Evidence:
             params={"members": 2, **given},
         ),
         faults=faults,
-        config=consumer_config(Guarantee.AT_LEAST_ONCE, {}),
+        config=consumer_config(Guarantee.AT_LEAST_ONCE, {"isolation.level": isolation}),
     )
     evidence = SimulatedTrial(trial, "run").run()
     assert evidence.record.ending is Ending.COMPLETE, evidence.record.reason
@@ -71,6 +72,43 @@ def test_a_call_of_an_application_that_reads_alone_has_its_effect(kind):
     evidence = tried(FaultSpec(kind, AtTime(3_500), 4_000), members=1)
 
     assert effects(evidence)[0].count > 0
+    assert accounting.missed(evidence) == []
+
+
+@pytest.mark.twin("open_transaction")
+@pytest.mark.parametrize("commits", [0, 1])
+def test_an_open_transaction_keeps_what_follows_from_readers_of_committed_records(commits):
+    fault = FaultSpec("open_transaction", AtTime(3_500), 4_000, {"records": 5, "commits": commits})
+    evidence = tried(fault, isolation="read_committed")
+    [end] = [event for event in evidence.history if isinstance(event, TransactionEnded)]
+    places = set(zip(end.partitions, end.offsets, strict=True))
+    given = {(each.partition, each.offset) for each in accounting.deliveries(evidence)}
+
+    assert effects(evidence)[0].count > 0
+    assert len(places) == 4 * 5 and given & places == (places if commits else set())
+    assert accounting.missed(evidence) == []
+    assert effects(tried(fault))[0].count == 0  # who reads what is not committed does not wait
+
+
+@pytest.mark.twin("unclean_election")
+def test_members_go_back_to_where_the_logs_part_after_an_unclean_election():
+    evidence = tried(FaultSpec("unclean_election", AtTime(3_500), 2_000, {"records": 5}))
+    [lost] = [event for event in evidence.history if isinstance(event, AsideWritten)]
+    values = {row.value for row in evidence.log}
+
+    assert effects(evidence)[0].count > 0
+    assert len(lost.values) == 4 * 5 and not set(lost.values) <= values
+    assert len(evidence.log) == RECORDS + len(values & set(lost.values))
+    assert accounting.missed(evidence) == []
+
+
+@pytest.mark.twin("compaction")
+def test_members_read_what_compaction_has_left():
+    evidence = tried(FaultSpec("compaction", OnPhase("startup"), 30_000))
+    left = set(range(sum(map(len, BATCHES)))) - superseded()
+
+    assert effects(evidence)[0].count == 4 * (max(left) + 1 - min(left) - len(left)) > 0
+    assert len(evidence.log) == RECORDS + 4 * len(left)
     assert accounting.missed(evidence) == []
 
 

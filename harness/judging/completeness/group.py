@@ -1,12 +1,23 @@
-"""What the harness did in a trial whose clients consume: it wrote every record, and read the group's offsets. Pure."""
+"""What the harness did in a trial whose clients consume: it wrote every record, ended every transaction, and read the
+group's offsets. Pure.
+"""
 
 from __future__ import annotations
+
+from collections import defaultdict
 
 from harness.judging.completeness.kinds import has_other_log
 from harness.model.anomaly import ReasonKind
 from harness.model.evidence import Evidence
-from harness.model.harness_events import HARNESS, GroupCommitted, HarnessEvent, MemberStarted, RecordsWritten
-from harness.model.rows import Reason
+from harness.model.harness_events import (
+    HARNESS,
+    GroupCommitted,
+    HarnessEvent,
+    MemberStarted,
+    RecordsWritten,
+    TransactionEnded,
+)
+from harness.model.rows import LogRecord, Reason
 from harness.plugins import registry
 
 GROUP_LACKS = ReasonKind(
@@ -38,7 +49,49 @@ def members(evidence: Evidence) -> Reason | None:
         return GROUP_LACKS.reason(
             told="a record that was written is not in the log", lack="record", count=lacking
         )
+    if strange := _strange_transactions(evidence):
+        return GROUP_LACKS.reason(
+            told="a transaction did not end in the log as the harness has ended it",
+            lack="marker",
+            count=strange,
+        )
     return None
+
+
+def _strange_transactions(evidence: Evidence) -> int:
+    """Count the ends of transactions, by partition, that the log's markers contradict or do not have.
+
+    The transactions of one producer follow each other, and each of its markers in a partition ends one of them.
+    """
+    rows = {(row.partition, row.offset): row for row in evidence.log}
+    markers: defaultdict[tuple[int, int], list[LogRecord]] = defaultdict(list)
+    for row in evidence.log:
+        if row.control:
+            markers[row.partition, row.producer_id].append(row)
+    strange = 0
+    begins: dict[tuple[int, int], int] = {}
+    for event in evidence.history:
+        if not isinstance(event, TransactionEnded):
+            continue
+        kind = "COMMIT" if event.committed else "ABORT"
+        places = list(zip(event.partitions, event.offsets, strict=True))
+        for partition in event.ends:
+            key = partition, event.producer_id
+            begin = begins.get(key, -1)
+            marker = next((row for row in markers[key] if row.offset > begin), None)
+            strange += (
+                marker is None
+                or marker.key != kind
+                or any(
+                    not begin < place[1] < marker.offset
+                    or place not in rows
+                    or rows[place].producer_id != event.producer_id
+                    for place in places
+                    if place[0] == partition
+                )
+            )
+            begins[key] = begin if marker is None else marker.offset
+    return strange
 
 
 def _own_events(evidence: Evidence) -> Reason | None:

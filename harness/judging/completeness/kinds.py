@@ -9,6 +9,9 @@ from harness.wire.apis import Api
 #: Faults after which the log is not what was appended to it.
 OTHER_LOG = frozenset({"log_trim", "topic_recreate"})
 
+#: Faults after which offsets of the log have no record.
+WITH_GAPS = frozenset({"compaction"})
+
 
 def is_produce(row: Frame) -> bool:
     """True for a Produce request."""
@@ -18,3 +21,8 @@ def is_produce(row: Frame) -> bool:
 def has_other_log(evidence: Evidence) -> bool:
     """True if a fault rewrote the log."""
     return any(row.spec.kind in OTHER_LOG for row in evidence.faults)
+
+
+def has_gaps(evidence: Evidence) -> bool:
+    """True if a fault removed records between others."""
+    return any(row.spec.kind in WITH_GAPS for row in evidence.faults)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.judging.completeness.kinds import has_other_log, is_produce
+from harness.judging.completeness.kinds import has_gaps, has_other_log, is_produce
 from harness.model.anomaly import ReasonKind
 from harness.model.evidence import Evidence
+from harness.model.harness_events import RecordsWritten
 from harness.model.rows import FrameKind, ProducePart, Reason
 
 LOG_LACKS = ReasonKind("log-incomplete", "the log that was read back is incomplete: {told} ({count:time})")
@@ -14,10 +15,18 @@ ACKS_ALL = -1
 
 
 def offsets(evidence: Evidence) -> Reason | None:
-    """Check that offsets count from 0 without gaps or repetitions."""
+    """Check that offsets count from 0 without gaps or repetitions.
+
+    Those of a compacted topic do from the load's first record on.
+    """
     if has_other_log(evidence):
         return None
-    gaps = sum(sorted(found) != list(range(len(found))) for found in _offsets(evidence).values())
+    begins = _first_written(evidence) if has_gaps(evidence) else {}
+    gaps = 0
+    for partition, found in _offsets(evidence).items():
+        begin = begins.get(partition, 0)
+        kept = sorted(offset for offset in found if offset >= begin)
+        gaps += kept != list(range(begin, begin + len(kept)))
     if gaps:
         return LOG_LACKS.reason(
             told="a partition's offsets are not gapless from 0", lack="offset", count=gaps
@@ -43,6 +52,16 @@ def _offsets(evidence: Evidence) -> dict[int, list[int]]:
     for record in evidence.log:
         found.setdefault(record.partition, []).append(record.offset)
     return found
+
+
+def _first_written(evidence: Evidence) -> dict[int, int]:
+    """Return partition -> the offset of the load's first record."""
+    first: dict[int, int] = {}
+    for event in evidence.history:
+        if isinstance(event, RecordsWritten):
+            for partition, offset in zip(event.partitions, event.offsets, strict=True):
+                first[partition] = min(first.get(partition, offset), offset)
+    return first
 
 
 def _stored(evidence: Evidence) -> Iterator[ProducePart]:

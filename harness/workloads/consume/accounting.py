@@ -5,7 +5,7 @@ An item is a place in the log: partition and offset. A *delivery* is an item tha
 
 - **written**: the records that the harness wrote;
 - **delivered**: those of them that some member got at least once;
-- **missed**: data records of the log, at or after its start, that no member got;
+- **missed**: records of the log that no member got, without those of aborted transactions if members need not get them;
 - **redelivered**: deliveries beyond an item's first;
 - **foreign**: deliveries whose content is not that of the log at their place.
 """
@@ -18,7 +18,9 @@ from typing import NamedTuple
 
 from harness.model.consumer_contract import RecordsConsumed
 from harness.model.evidence import Evidence, view
+from harness.model.harness_events import AsideWritten
 from harness.model.payload import decode
+from harness.workloads.consume.fates import withheld
 
 
 class Delivery(NamedTuple):
@@ -50,28 +52,61 @@ def deliveries(evidence: Evidence) -> list[Delivery]:
 
 
 @view
-def items(evidence: Evidence) -> dict[tuple[int, int], str | None]:
+def contents(evidence: Evidence) -> dict[tuple[int, int], str | None]:
     """Return (partition, offset) -> value of each data record of the log."""
     return {(row.partition, row.offset): row.value for row in evidence.log if not row.control}
 
 
 @view
+def items(evidence: Evidence) -> dict[tuple[int, int], str | None]:
+    """Return the same of the records that members must be given."""
+    hidden = withheld(evidence)
+    return {place: value for place, value in contents(evidence).items() if place not in hidden}
+
+
+@view
 def missed(evidence: Evidence) -> list[tuple[int, int]]:
     """Return the items that no member got, in order."""
-    got = {(each.partition, each.offset) for each in deliveries(evidence)}
+    got = {(each.partition, each.offset) for each in of_this_log(evidence)}
     return sorted(set(items(evidence)) - got)
+
+
+@view
+def of_this_log(evidence: Evidence) -> list[Delivery]:
+    """Return the deliveries without those of records that the log has lost, where it has others or none now."""
+    stored, aside = contents(evidence), written_aside(evidence)
+    return [
+        each
+        for each in deliveries(evidence)
+        if stored.get(place := (each.partition, each.offset)) == each.value
+        or each.value not in aside.get(place, ())
+    ]
 
 
 @view
 def foreign(evidence: Evidence) -> list[Delivery]:
     """Return deliveries of another content than the log has at their place. A long value is compared by identity."""
-    known = items(evidence)
+    known, lost = contents(evidence), written_aside(evidence)
     return [
         each
         for each in deliveries(evidence)
-        if (each.partition, each.offset) not in known
-        or not _is_same(known[each.partition, each.offset], each.value)
+        if (
+            (each.partition, each.offset) not in known
+            or not _is_same(known[each.partition, each.offset], each.value)
+        )
+        and each.value not in lost.get((each.partition, each.offset), ())
     ]
+
+
+@view
+def written_aside(evidence: Evidence) -> dict[tuple[int, int], set[str]]:
+    """Return (partition, offset) -> the values that the harness wrote there beside the load. The log may lack them."""
+    found: dict[tuple[int, int], set[str]] = {}
+    for event in evidence.history:
+        if isinstance(event, AsideWritten):
+            for place, value in event.records():
+                found.setdefault(place, set()).add(value)
+    return found
 
 
 def _is_same(stored: str | None, got: str | None) -> bool:

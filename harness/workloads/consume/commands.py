@@ -19,9 +19,21 @@ COMMITS: Final = {Guarantee.AT_MOST_ONCE: "sync-first", Guarantee.AT_LEAST_ONCE:
 AUTO: Final = "enable.auto.commit"
 
 
+#: The codecs that commands take in turn (``codecs``): those that every client reads without another library.
+CODECS: Final = ("none", "gzip")
+#: How many records of each partition an aborted transaction has.
+ABORTED: Final = 4
+
+
 def written(spec: TrialSpec, run_id: str, topic: str, numbers: range) -> Written:
-    """Return the records of these numbers. Partitions take turns."""
+    """Return the records of these numbers. Partitions take turns.
+
+    Of three transactions one is surrounded by an aborted one, and one is followed by an empty one. The last is both, so
+    the log ends with markers.
+    """
     workload = spec.workload
+    params, turn = workload.params, workload.turn_of(numbers.start)
+    is_last = numbers.stop == workload.records
     return Written(
         id=0,
         topic=topic,
@@ -29,6 +41,10 @@ def written(spec: TrialSpec, run_id: str, topic: str, numbers: range) -> Written
         keys=keys_of(workload, numbers),
         values=[value_of(workload, run_id, topic, n) for n in numbers],
         partitions=[n % workload.partitions for n in numbers],
+        codec=CODECS[turn % len(CODECS)] if params.get("codecs") else "none",
+        transactional=bool(params.get("transactions")),
+        aborted=ABORTED if turn % 3 == 1 or is_last else 0,
+        empty=turn % 3 == 2 or is_last,
     )
 
 

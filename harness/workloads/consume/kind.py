@@ -39,6 +39,10 @@ PARAMS: Final = (
     Param("processing_ms", 0, 0, 60_000, "how long a member works on what one poll returned"),
     Param("commit_async", 0, 0, 1, "1: members commit without waiting for the result"),
     Param("assign", 0, 0, 1, "1: members assign themselves all partitions instead of subscribing"),
+    Param("codecs", 0, 0, 1, "1: the batches of the load are compressed with several codecs"),
+    Param(
+        "transactions", 0, 0, 1, "1: the load is written in transactions, with aborted and empty ones between"
+    ),
     Param("static", 0, 0, 1, "1: members are static (group.instance.id)"),
 )
 

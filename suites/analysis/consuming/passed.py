@@ -14,7 +14,7 @@ from suites.analysis.excuses import grants
 def passed(evidence: Evidence) -> dict[int, int]:
     """Return partition -> the first offset that the group has not gone past."""
     ends: dict[int, int] = {}
-    for each in accounting.deliveries(evidence):
+    for each in accounting.of_this_log(evidence):
         ends[each.partition] = max(ends.get(each.partition, 0), each.offset + 1)
     for event in evidence.history:
         if isinstance(event, GroupCommitted):

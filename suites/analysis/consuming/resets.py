@@ -1,4 +1,8 @@
-"""When a fault made a member's position out of range, so that it began at another one, as auto.offset.reset says."""
+"""When a fault made a member's position invalid, so that it began at another one.
+
+Out of range, it begins where auto.offset.reset says. Beyond a log that has lost its end, it may also go back to where
+the logs part (KIP-320).
+"""
 
 from __future__ import annotations
 
@@ -12,10 +16,13 @@ from harness.wire.apis import Api, api_name
 from harness.wire.error_table import BY_NAME
 from harness.workloads.consume import accounting
 from harness.workloads.consume.accounting import Delivery
+from suites.analysis.consuming.ownership import ownerships
 from suites.analysis.consuming.promised import is_earliest
 from suites.analysis.consuming.timing import idle_bound_ms
 from suites.analysis.excuses import grants
 
+#: Faults that take records away from the begin or the end of logs.
+OF_LOGS: Final = ("log_trim", "unclean_election")
 OUT_OF_RANGE: Final = BY_NAME["OFFSET_OUT_OF_RANGE"].code
 
 
@@ -26,7 +33,7 @@ def _windows(evidence: Evidence) -> list[Span]:
     return [
         Span(row.effective_ns[0], row.effective_ns[1] + bound_ns)
         for row in evidence.faults
-        if row.effective_ns is not None and (row.spec.kind == "log_trim" or _is_out_of_range(row))
+        if row.effective_ns is not None and (row.spec.kind in OF_LOGS or _is_out_of_range(row))
     ]
 
 
@@ -37,9 +44,12 @@ def may_reset(evidence: Evidence, at_ns: int) -> bool:
 
 @grants("position-out-of-range")
 def may_begin_again(evidence: Evidence, got: Delivery) -> bool:
-    """Return whether a member may have begun again with a record: then it is the first that the log has."""
-    is_first = got.offset <= _starts(evidence).get(got.partition, 0)
-    return is_first and may_reset(evidence, got.polled_ns)
+    """Return whether a member may have begun again with a record.
+
+    Then it is the first that the log has, or not behind the first one that was lost at its end.
+    """
+    first = max(_starts(evidence).get(got.partition, 0), parted(evidence).get(got.partition, -1))
+    return got.offset <= first and may_reset(evidence, got.polled_ns)
 
 
 @grants("position-out-of-range")
@@ -54,6 +64,42 @@ def _starts(evidence: Evidence) -> dict[int, int]:
     for partition, offset in accounting.items(evidence):
         starts[partition] = min(starts.get(partition, offset), offset)
     return starts
+
+
+@grants("stored-offset-outlived-its-log")
+def began_behind(evidence: Evidence, place: tuple[int, int]) -> bool:
+    """Return whether a new owner may have begun behind a record, at an offset that was stored for a lost one."""
+    partition, offset = place
+    lost = range(parted(evidence).get(partition, 0), _lost_end(evidence).get(partition, 0))
+    return offset in lost and any(
+        each.is_declared
+        and each.partition == partition
+        and may_reset(evidence, each.begin_ns)
+        and any(run[0].offset in range(offset + 1, lost.stop + 1) for run in each.runs[:1] if run)
+        for each in ownerships(evidence)
+    )
+
+
+@view
+def _lost_end(evidence: Evidence) -> dict[int, int]:
+    """Return partition -> the offset after the last record that was lost at the log's end."""
+    stored = accounting.contents(evidence)
+    ends: dict[int, int] = {}
+    for place, values in accounting.written_aside(evidence).items():
+        if stored.get(place) not in values:
+            ends[place[0]] = max(ends.get(place[0], 0), place[1] + 1)
+    return ends
+
+
+@view
+def parted(evidence: Evidence) -> dict[int, int]:
+    """Return partition -> the offset of the first record that was lost at the log's end."""
+    stored = accounting.contents(evidence)
+    parted: dict[int, int] = {}
+    for place, values in accounting.written_aside(evidence).items():
+        if stored.get(place) not in values:
+            parted[place[0]] = min(parted.get(place[0], place[1]), place[1])
+    return parted
 
 
 def _is_out_of_range(row: FaultRow) -> bool:

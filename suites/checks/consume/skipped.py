@@ -14,6 +14,10 @@ The group will never read these records again. To the application they are lost,
 - **at-least-once**: forbidden. One is enough.
 - **at-most-once**: not judged; a member that commits before it processes may skip what it was about to process.
 
+After an unclean election, an offset that the group has stored may lie behind records that took the place of lost ones.
+A new owner that begins there skips them; applications commit without a leader epoch, so its client cannot know. An
+owner that had the partition before has to notice it (KIP-320).
+
 A record that the group has not reached is not skipped (see ``undelivered``). With an auto.offset.reset other than
 earliest, a group may begin behind records: those before its first commit of the partition are not judged.
 
@@ -38,6 +42,7 @@ from harness.plugins.check import Check, Requirement
 from harness.workloads.consume import accounting
 from suites.analysis.consuming.passed import passed
 from suites.analysis.consuming.promised import is_promised
+from suites.analysis.consuming.resets import began_behind
 from suites.analysis.consuming.tried import doubt_if_shared
 
 SKIPPED = Anomaly("skipped", "{count:record} of the log passed over without being delivered to any member")
@@ -49,7 +54,9 @@ def run(evidence: Evidence) -> list[Finding]:
     skipped = [
         place
         for place in accounting.missed(evidence)
-        if place[1] < ends.get(place[0], 0) and is_promised(evidence, place)
+        if place[1] < ends.get(place[0], 0)
+        and is_promised(evidence, place)
+        and not began_behind(evidence, place)
     ]
     if not skipped:
         return []

@@ -75,7 +75,7 @@ def waits(evidence: Evidence) -> dict[tuple[int, int], Span]:
         return {}
     begin_ns, end_ns = max(phases.heal_ns, last_fault_end_ns(evidence) or 0), phases.final_ns
     first: dict[tuple[int, int], int] = {}
-    for each in accounting.deliveries(evidence):
+    for each in accounting.of_this_log(evidence):
         place = each.partition, each.offset
         first[place] = min(first.get(place, each.polled_ns), each.polled_ns)
     known, ends, gone = accounting.items(evidence), passed(evidence), dropped(evidence)

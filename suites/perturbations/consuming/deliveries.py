@@ -19,7 +19,7 @@ from suites.analysis.consuming.declared import declared
 from suites.analysis.consuming.lives import lives
 from suites.analysis.consuming.ownership import ownerships
 from suites.analysis.consuming.promised import RESET, is_promised
-from suites.analysis.consuming.resets import OUT_OF_RANGE
+from suites.analysis.consuming.resets import OUT_OF_RANGE, may_reset
 from suites.analysis.consuming.timing import SLACK_NS
 from suites.checks.consume.redelivered import begun
 from suites.perturbations.consuming.edits import delivery, nap, with_added, with_changed, with_fault
@@ -66,7 +66,7 @@ def _began_again(evidence: Evidence) -> Sequence[tuple[int, str, int]]:
     return [
         (partition, process, at_ns)
         for process, partition, offset, at_ns in _again(evidence)
-        if offset > 0 and (partition, 0) in accounting.items(evidence)
+        if offset > 0 and (partition, 0) in accounting.items(evidence) and not may_reset(evidence, at_ns + 1)
     ]
 
 
@@ -91,8 +91,15 @@ def once(evidence: Evidence) -> Sequence[tuple[int, int]]:
     return sorted(place for place in inner & accounting.items(evidence).keys() if count[place] == 1)
 
 
-def _with_parts(evidence: Evidence, place: tuple[int, int], value: str | None) -> Evidence:
-    """Give a record another value, or leave it out if there is none."""
+def without_value(evidence: Evidence, place: tuple[int, int], held: str | None) -> Evidence:
+    """Leave out the record at a place wherever a member got it with this value."""
+    return with_value(evidence, place, None, held)
+
+
+def with_value(
+    evidence: Evidence, place: tuple[int, int], value: str | None, held: str | None = None
+) -> Evidence:
+    """Give a record another value, or leave it out if there is none; with ``held``, only where it has that one."""
     partition, offset = place
     changes: dict[int, AnyEvent | None] = {}
     for at, event in enumerate(evidence.history):
@@ -102,7 +109,9 @@ def _with_parts(evidence: Evidence, place: tuple[int, int], value: str | None) -
         for part in event.partitions:
             if part.partition == partition and offset in part.offsets:
                 index = part.offsets.index(offset)
-                if value is not None:
+                if held is not None and part.values[index] != held:
+                    pass
+                elif value is not None:
                     values = [*part.values[:index], value, *part.values[index + 1 :]]
                     part = changed(part, values=values)
                 else:
@@ -119,7 +128,7 @@ def _with_parts(evidence: Evidence, place: tuple[int, int], value: str | None) -
 
 
 def _left_out(evidence: Evidence, place: tuple[int, int]) -> Evidence:
-    return _with_parts(evidence, place, None)
+    return with_value(evidence, place, None)
 
 
 def _behind_commit(evidence: Evidence) -> Sequence[tuple[int, int]]:
@@ -138,8 +147,8 @@ def _left_out_after_commit(evidence: Evidence, place: tuple[int, int]) -> Eviden
 
 def neighbours_value(evidence: Evidence, place: tuple[int, int]) -> Evidence:
     """Give a record the value of the one before it."""
-    value = accounting.items(evidence)[place[0], place[1] - 1]
-    return _with_parts(evidence, place, value or "x")
+    value = accounting.items(evidence).get((place[0], place[1] - 1))
+    return with_value(evidence, place, value or "x")
 
 
 def strays(evidence: Evidence) -> Sequence[Stray]:

@@ -19,6 +19,7 @@ from harness.plugins.registry import workload
 from harness.plugins.scenario import Consequence
 from harness.wire.apis import api_name
 from harness.wire.error_table import BY_NAME
+from harness.workloads.consume import accounting
 from suites.scenarios.effects.fault_windows import begun, during
 
 FETCH: Final = "Fetch"
@@ -209,6 +210,37 @@ def sought(evidence: Evidence) -> Consequence:
 def rejoined(evidence: Evidence) -> Consequence:
     """Requests to join during a fault, of clients that had joined before."""
     return _repeated(evidence, ("JoinGroup",), "members joined again")
+
+
+def passed_gaps(evidence: Evidence) -> Consequence:
+    """Offsets without a record, behind which a member was given one."""
+    stored = {(row.partition, row.offset) for row in evidence.log}
+    ends: dict[int, int] = {}
+    for got in accounting.deliveries(evidence) if _reads(evidence) else ():
+        if begun(evidence, got.polled_ns):
+            ends[got.partition] = max(ends.get(got.partition, 0), got.offset)
+    starts: dict[int, int] = {}
+    for partition, offset in stored:
+        starts[partition] = min(starts.get(partition, offset), offset)
+    count = sum(
+        (partition, offset) not in stored
+        for partition, end in ends.items()
+        for offset in range(starts.get(partition, end), end)
+    )
+    return Consequence(count, "offsets without a record lay before records that were delivered")
+
+
+def truncated(evidence: Evidence) -> Consequence:
+    """Records that members were given and that the log does not have any more, where it has others now."""
+    stored, lost = accounting.contents(evidence), accounting.written_aside(evidence)
+    count = sum(
+        each.value in lost.get(place := (each.partition, each.offset), ())
+        and place in stored
+        and stored[place] != each.value
+        and begun(evidence, each.polled_ns)
+        for each in (accounting.deliveries(evidence) if _reads(evidence) else ())
+    )
+    return Consequence(count, "records were delivered where the log has others now")
 
 
 def throttled(evidence: Evidence) -> Consequence:

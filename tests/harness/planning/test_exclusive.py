@@ -62,4 +62,4 @@ def test_a_kind_without_a_lingering_time_lingers_forever():
 
 def test_only_faults_that_end_nodes_restart_them():
     kinds = {name for name in registry.names("faults") if starts_nodes(trial(name))}
-    assert kinds == {"broker_kill", "broker_restart", "min_isr"}
+    assert kinds == {"broker_kill", "broker_restart", "min_isr", "unclean_election"}

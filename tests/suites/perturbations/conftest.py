@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from harness.model.contract import OpComplete, OpInvoke
 from harness.model.evidence import Evidence
-from harness.model.harness_events import HARNESS, HarnessEvent, RecordsWritten
+from harness.model.harness_events import HARNESS, HarnessEvent, RecordsWritten, TransactionEnded
 from harness.model.rows import FrameKind
 from harness.model.verdicts import Guarantee
 from harness.planning import selection
@@ -43,6 +43,7 @@ GROUPS = tuple(
         "group/late-poll",
         "delivery/log-trimmed",
         "consume/disconnect",
+        "consume/control-tail",
     )
     for guarantee in (Guarantee.AT_LEAST_ONCE, Guarantee.AT_MOST_ONCE)
 )
@@ -138,6 +139,8 @@ def _across(evidence: Evidence) -> Iterator[str]:
     for event in evidence.history:
         if isinstance(event, RecordsWritten):
             sent.update(event.partitions)
+        elif isinstance(event, TransactionEnded):
+            sent.update([*event.partitions, *event.ends])
     for frame in evidence.frames:
         if frame.kind is FrameKind.REQUEST:
             for part in frame.produce:

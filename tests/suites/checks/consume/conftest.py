@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.suites.checks.consume.group_story import GroupStory
+from tests.suites.checks.consume.group_story import GroupStory, with_transactions, with_truncation
 from tests.suites.checks.consume.group_story import calm as calm_story
 
 
@@ -18,3 +18,15 @@ def group() -> type[GroupStory]:
 def calm():  # type: ignore[no-untyped-def]
     """Return what makes a story that no check accuses, in which a partition moves."""
     return calm_story
+
+
+@pytest.fixture(scope="session")
+def transactional():  # type: ignore[no-untyped-def]
+    """Return what makes a story that no check accuses, with transactions that commit and abort."""
+    return with_transactions
+
+
+@pytest.fixture(scope="session")
+def truncated():  # type: ignore[no-untyped-def]
+    """Return what makes a story in which a log loses its end after a member has read it."""
+    return with_truncation

@@ -18,12 +18,14 @@ from harness.model.contract import AnyEvent, OpComplete, OpInvoke, ShutdownCompl
 from harness.model.evidence import Evidence
 from harness.model.harness_events import (
     HARNESS,
+    AsideWritten,
     GroupCommitted,
     MemberFrozen,
     MemberKilled,
     MemberStarted,
     MemberThawed,
     RecordsWritten,
+    TransactionEnded,
 )
 from harness.model.payload import Identity, encode
 from harness.model.rows import Ending, FaultRow, LogRecord, Phases, TrialRecord
@@ -51,10 +53,12 @@ class GroupStory:
     silent: set[str] = field(default_factory=set)
     static: int = 0
     stopped_ms: dict[str, float] = field(default_factory=dict)
+    written: int = 0
 
     def write(self, count: int, partition: int, at_ms: float = 0) -> None:
         """The harness writes records to the end of a partition."""
-        first = len(self.log)
+        first = self.written
+        self.written += count
         offset = sum(row.partition == partition for row in self.log)
         for each in range(count):
             value = encode(Identity(RUN, TOPIC, "p1", first + each), 60)
@@ -85,6 +89,53 @@ class GroupStory:
             offsets=offsets,
             invoke_ns=ns(at_ms),
         )
+
+    def transaction(
+        self, count: int, partition: int, at_ms: float, end_ms: float, *, commits: bool, producer: int = 7
+    ) -> None:
+        """The harness writes records aside in a transaction, and ends it later."""
+        offset = sum(row.partition == partition for row in self.log)
+        for each in range(count + 1):
+            is_marker = each == count
+            self.log.append(
+                LogRecord(
+                    topic=TOPIC,
+                    partition=partition,
+                    offset=offset + each,
+                    base_offset=offset + (count if is_marker else 0),
+                    timestamp_ms=0,
+                    producer_id=producer,
+                    producer_epoch=0,
+                    sequence=-1 if is_marker else each,
+                    control=is_marker,
+                    crc_ok=True,
+                    key=("COMMIT" if commits else "ABORT") if is_marker else None,
+                    value=None if is_marker else encode(Identity(TOPIC, TOPIC, "aside", offset + each), 60),
+                )
+            )
+        self._add(
+            TransactionEnded,
+            HARNESS,
+            end_ms,
+            producer_id=producer,
+            producer_epoch=0,
+            committed=commits,
+            partitions=[partition] * count,
+            offsets=list(range(offset, offset + count)),
+            ends=[partition],
+            began_ns=ns(at_ms),
+            invoke_ns=ns(end_ms),
+        )
+
+    def lose(self, count: int, partition: int, at_ms: float) -> list[str]:
+        """The harness writes records aside that the log will not have. Return their values."""
+        offset = sum(row.partition == partition for row in self.log)
+        values = [encode(Identity(TOPIC, TOPIC, "aside", 900 + each), 60) for each in range(count)]
+        offsets = list(range(offset, offset + count))
+        self._add(
+            AsideWritten, HARNESS, at_ms, partitions=[partition] * count, offsets=offsets, values=values
+        )
+        return values
 
     def start(self, *members: str, at_ms: float = -1_000, companion: str = "") -> None:
         for member in members:
@@ -239,6 +290,49 @@ def _places(partitions: tuple[int, ...]) -> list[Place]:
     return [Place(TOPIC, partition) for partition in partitions]
 
 
+def with_transactions(guarantee: Guarantee = Guarantee.AT_LEAST_ONCE, **config: str) -> GroupStory:
+    """Return a trial in which m1 reads plain records, aborted ones, committed ones, and plain ones again.
+
+    Offsets of partition 0: 0 to 2 plain, 3 to 5 aborted and a marker, 7 to 8 committed and a marker, 10 to 11 plain.
+    """
+    told = GroupStory(guarantee, partitions=1, config={"isolation.level": "read_committed", **config})
+    told.start("m1")
+    told.assign("m1", 0, at_ms=-500)
+    told.write(3, 0)
+    told.transaction(3, 0, 100, 200, commits=False)
+    told.transaction(2, 0, 300, 400, commits=True)
+    told.write(2, 0, at_ms=500)
+    told.take("m1", 0, 0, 1, 2, 7, 8, 10, 11, at_ms=1_000)
+    told.commit("m1", 0, 12, at_ms=1_020)
+    told.revoke("m1", 0, at_ms=7_050)
+    told.close("m1", 7_000)
+    told.stored(p0=12)
+    return told
+
+
+def with_truncation(guarantee: Guarantee = Guarantee.AT_LEAST_ONCE, begins: int = 3) -> GroupStory:
+    """Return a trial in which the log loses its records 3 and 4 after m1 has read them, and gets others at 3 to 8.
+
+    Then m1 reads from ``begins`` on.
+    """
+    told = GroupStory(guarantee, partitions=1)
+    told.start("m1")
+    told.assign("m1", 0, at_ms=-500)
+    told.write(3, 0)
+    told.take("m1", 0, 0, 1, 2, at_ms=100)
+    for offset, value in enumerate(told.lose(2, 0, 1_100), start=3):
+        told.take("m1", 0, offset, at_ms=1_000 + 100 * offset, value=value)
+    told.commit("m1", 0, 5, at_ms=1_600)
+    told.fault("unclean_election", 1_000, 3_000)
+    told.write(6, 0, at_ms=3_000)
+    told.take("m1", 0, *range(begins, 9), at_ms=4_000)
+    told.commit("m1", 0, 9, at_ms=4_020)
+    told.revoke("m1", 0, at_ms=7_050)
+    told.close("m1", 7_000)
+    told.stored(p0=9)
+    return told
+
+
 def calm(guarantee: Guarantee = Guarantee.AT_LEAST_ONCE, stays_ms: float = 0) -> GroupStory:
     """Return a trial in which m2 joins m1, gets partition 1, and everything is read, committed and closed.
 
@@ -271,4 +365,4 @@ def calm(guarantee: Guarantee = Guarantee.AT_LEAST_ONCE, stays_ms: float = 0) ->
     return told
 
 
-__all__ = ["MS", "GroupStory", "calm", "ns"]
+__all__ = ["MS", "GroupStory", "calm", "ns", "with_transactions", "with_truncation"]

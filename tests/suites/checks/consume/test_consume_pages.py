@@ -31,8 +31,9 @@ def test_check_has_a_page(check):
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
 @pytest.mark.parametrize("guarantee", [Guarantee.AT_LEAST_ONCE, Guarantee.AT_MOST_ONCE])
-def test_calm_trial_is_not_accused(check, guarantee, calm):
+def test_calm_trial_is_not_accused(check, guarantee, calm, transactional):
     assert check.run(calm(guarantee).evidence()) == []
+    assert check.run(transactional(guarantee).evidence()) == []
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
@@ -43,9 +44,13 @@ def test_no_situation_arises_without_a_group(check, group):
     assert {requirement.arises(evidence) for requirement in check.requirements} == {0}
 
 
-def test_each_situation_of_a_moving_partition_arises_in_a_calm_trial(calm):
-    evidence = calm().evidence()
-    names = {check.name for check in CHECKS if any(each.arises(evidence) for each in check.requirements)}
+def test_each_situation_of_a_moving_partition_arises_in_a_calm_trial(calm, transactional):
+    told = calm().evidence(), transactional().evidence()
+    names = {
+        check.name
+        for check in CHECKS
+        if any(each.arises(evidence) for each in check.requirements for evidence in told)
+    }
 
     # These need trouble: records left over, a long time after the faults, a commit of a former owner.
     assert {check.name for check in CHECKS} - names == {"undelivered", "orphaned", "commit-unowned"}

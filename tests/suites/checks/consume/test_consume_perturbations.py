@@ -30,8 +30,10 @@ def long(calm, guarantee):
 
 
 @pytest.mark.parametrize("kind", PERTURBATIONS, ids=lambda kind: kind.name)
-def test_perturbation_is_found(kind, calm):
-    fitting = [evidence for evidence in (long(calm, each) for each in GUARANTEES) if kind.fits(evidence)]
+def test_perturbation_is_found(kind, calm, transactional, truncated):
+    told = [long(calm, each) for each in GUARANTEES]
+    told += [make(each).evidence() for make in (transactional, truncated) for each in GUARANTEES]
+    fitting = [evidence for evidence in told if kind.fits(evidence)]
     assert fitting
     for evidence in fitting:
         assert codes(evidence) == set()
