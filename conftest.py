@@ -17,6 +17,8 @@ from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
+from harness.system.interpreter import freeze_loaded
+
 _ANY_MACHINE: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 
 settings.register_profile("quick", max_examples=10, **_ANY_MACHINE)
@@ -82,6 +84,11 @@ def pytest_configure() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Exclude the collected tests from garbage collection: a million objects that stay until the end."""
+    freeze_loaded()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BrokersApart:
