@@ -7,6 +7,7 @@ With three processes (``-n 3``), two run the tests with brokers, which mostly wa
 from __future__ import annotations
 
 import signal
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
+
+from harness.system.interpreter import freeze_loaded
 
 _ANY_MACHINE: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 
@@ -29,11 +33,35 @@ SPARK = "tests/reports/"
 END_TO_END = "tests/end_to_end/"
 
 
+class Indexed(list[str]):
+    """A list of different texts that finds each at once. With thousands of tests a search takes longer than a test."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        super().__init__(texts)
+        self._places = {text: place for place, text in enumerate(texts)}
+
+    def index(self, text: str, *_: Any) -> int:
+        """Return the place of a text. Raise KeyError if there is none."""
+        return self._places[text]
+
+
 class BrokersApart(LoadScopeScheduling):
     """Assign files with a test that starts brokers to two processes. More clusters would slow each other down.
 
     The groups of xdist do the same with a mark, but not with this version of pytest, which ignores changed test names.
     """
+
+    def add_node_collection(self, node: WorkerController, collection: Sequence[str]) -> None:
+        super().add_node_collection(node, collection)
+        if node in self.registered_collections:
+            self.registered_collections[node] = Indexed(self.registered_collections[node])
+
+    def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:
+        """Forget each unit of which all tests have run, which would be counted again after each later test."""
+        scope = self._split_scope(self.registered_collections[node][item_index])
+        super().mark_test_complete(node, item_index, duration)
+        if all(self.assigned_work[node][scope].values()):
+            del self.assigned_work[node][scope]
 
     def _split_scope(self, nodeid: str) -> str:
         path = nodeid.partition("::")[0]
@@ -56,6 +84,11 @@ def pytest_configure() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Exclude the collected tests from garbage collection: a million objects that stay until the end."""
+    freeze_loaded()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BrokersApart:

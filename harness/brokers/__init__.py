@@ -1,0 +1,1 @@
+from harness.wire import kio_types as kio_types

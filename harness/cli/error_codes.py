@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from itertools import pairwise
@@ -18,6 +19,8 @@ from harness.system import own_packages
 
 #: The class from which every error with a code derives.
 ROOT = "Coded"
+#: The fields of a node that hold statements, or what holds some.
+BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
 CODE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
 
 
@@ -59,7 +62,7 @@ def raised(modules: Mapping[str, ast.Module]) -> dict[Raised, str]:
     """Return every place that makes an error, with the name of the error's class."""
     bases = class_bases(modules.values())
     makers = {name: name for name in bases if ROOT in above(name, bases)}
-    for node in _nodes(modules.values()):
+    for node in _statements(modules.values()):
         if isinstance(node, ast.ImportFrom):
             makers |= {each.asname: each.name for each in node.names if each.asname and each.name in makers}
         elif isinstance(node, ast.FunctionDef) and node.returns is not None:
@@ -83,14 +86,20 @@ def above(name: str, bases: Mapping[str, set[str]]) -> set[str]:
 def class_bases(modules: Iterable[ast.Module]) -> dict[str, set[str]]:
     """Return the names of the direct bases of each class. Classes of one name count as one."""
     bases: dict[str, set[str]] = {}
-    for node in _nodes(modules):
+    for node in _statements(modules):
         if isinstance(node, ast.ClassDef):
             bases.setdefault(node.name, set()).update(map(_name, node.bases))
     return bases
 
 
-def _nodes(modules: Iterable[ast.Module]) -> Iterator[ast.AST]:
-    return (node for module in modules for node in ast.walk(module))
+def _statements(modules: Iterable[ast.Module]) -> Iterator[ast.AST]:
+    """Yield each module, then its statements in the order of :func:`ast.walk`. Most other nodes are expressions."""
+    for module in modules:
+        left: deque[ast.AST] = deque([module])
+        while left:
+            yield (node := left.popleft())
+            for block in BLOCKS:
+                left.extend(getattr(node, block, ()))
 
 
 def _code_and_template(call: ast.Call) -> tuple[str, str, str] | None:

@@ -16,7 +16,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from enum import StrEnum
 
 import msgspec
-import requests
 
 from harness.model.errors import EnvironmentProblem
 from harness.provision import go, kafka, toxiproxy
@@ -196,6 +195,9 @@ def _others(there: list[Installation]) -> list[Prerequisite]:
 
 
 def _toxiproxy_elsewhere(url: str) -> Prerequisite:
+    # All commands import this module, and few of them use HTTP, which takes long to import.
+    import requests
+
     named = redaction.text(f"TOXIPROXY_URL={url}")
     try:
         said = requests.get(f"{url.rstrip('/')}/version", timeout=5).text

@@ -16,3 +16,5 @@ fast because a simulated trial spends most of its time in them. Code that create
 For any input bytes, a reader of this package either returns a value or raises :class:`~harness.wire.errors.WireError`.
 Any other exception is a bug. The harness depends on this because it injects hostile bytes on purpose.
 """
+
+from harness.wire import kio_types as kio_types

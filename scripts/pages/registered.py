@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from inspect import getdoc
 from typing import Any
 
@@ -93,9 +95,16 @@ def _never() -> str:
 
 def _judged_by(requirement: str) -> str:
     """Return the checks that judge a behaviour, or else the suites of properties that do."""
-    checks = checks_by_id().get(requirement, ())
-    suites = sorted({prop.partition("/")[0] for prop in properties_by_id().get(requirement, ())})
+    by_check, by_property = _judges()
+    checks = by_check.get(requirement, ())
+    suites = sorted({prop.partition("/")[0] for prop in by_property.get(requirement, ())})
     return ", ".join(checks) or f"properties: {', '.join(suites)}"
+
+
+@cache
+def _judges() -> tuple[Mapping[str, tuple[str, ...]], Mapping[str, tuple[str, ...]]]:
+    """Return the checks and the properties of each behaviour."""
+    return checks_by_id(), properties_by_id()
 
 
 def _errors() -> str:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
 
 from msgspec.structs import replace as changed
 
@@ -93,15 +94,15 @@ def plain(evidence: Evidence) -> Evidence:
 
 def known_codes() -> frozenset[str]:
     """Return the codes of anomalies and reasons that a registered check, or the judge, can give."""
-    registry.checks()
-    modules = [
-        module
-        for name, module in sys.modules.items()
-        if name.startswith((f"{harness.__name__}.", checks.__name__))
-    ]
     found = {check.run.__module__ for check in registry.checks().values()}
-    modules += [sys.modules[name] for name in found]
-    values = (value for module in modules for value in list(vars(module).values()))
+    ours = (name for name in sys.modules if name.startswith((f"{harness.__name__}.", checks.__name__)))
+    return _codes_in(frozenset(found.union(ours)))
+
+
+@cache
+def _codes_in(modules: frozenset[str]) -> frozenset[str]:
+    """Return the codes in these modules, which are complete. Each kind is looked up among them."""
+    values = (value for name in modules for value in list(vars(sys.modules[name]).values()))
     return frozenset(value.code for value in values if isinstance(value, Anomaly | ReasonKind))
 
 

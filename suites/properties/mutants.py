@@ -16,7 +16,7 @@ from harness.plugins import registry
 from harness.plugins.mutant import PREFIX
 from harness.simulated.selection import is_simulated
 from harness.text.counting import some
-from suites.properties.mutation_testing import Caught, accuse, catch, idle_catchers
+from suites.properties.mutation_testing import Caught, accuse, catch, idle_catchers, simulated
 from suites.properties.property import properties
 from suites.properties.stand_ins import STAND_INS
 
@@ -36,6 +36,7 @@ def mutants(
     chosen, live_only = _chosen(names, of)
     # The settings of properties are unusual on purpose, so the client's warnings about them are not shown.
     logging.getLogger("kafka-trial.reference").addHandler(logging.NullHandler())
+    simulated.cache_clear()
     began = time.monotonic()
     tried = _all(chosen, examples, seed)
     accused = _control(tried, examples, seed)
@@ -102,7 +103,9 @@ def _control(tried: Sequence[Caught], examples: int, seed: int) -> list[Caught]:
         mutant = registry.mutant(each.name)
         same = mutant.of, each.by, () if each.by in properties() else mutant.scenarios
         counts[same] = max(counts.get(same, min(examples, CONTROL_EXAMPLES)), each.examples or examples)
-    controls = [accuse(*same, count, seed) for same, count in counts.items()]
+    # Those of the same scenarios follow each other, because they judge the same trials.
+    in_turn = sorted(counts.items(), key=lambda each: (each[0][0], each[0][2]))
+    controls = [accuse(*same, count, seed) for same, count in in_turn]
     say(
         f"clients without a defect: {some(sum(counts.values()), 'example')}, properties and checks: {len(counts)}"
     )

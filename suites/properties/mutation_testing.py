@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import msgspec
 
 from clients.reference.consumer.components import Components as ConsumerComponents
 from clients.seeding.table import components_of, consumer_components_of
 from harness.model.errors import UsageError, unknown
 from harness.model.evidence import Evidence
-from harness.model.spec import ClientRef
+from harness.model.spec import ClientRef, TrialSpec
 from harness.plugins import registry
 from harness.plugins.check import Check, Inconclusive, Unsupported
 from harness.plugins.mutant import PREFIX
@@ -22,6 +25,9 @@ from harness.simulated.generated import spec_of
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
 from suites.properties.property import AnyComponents, properties, try_property
+
+#: At least the trials of one control, a few megabytes each.
+KEPT_TRIALS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +108,7 @@ def _accused(
     for number in range(count):
         turn, place = divmod(number, len(judged))
         try:
-            evidence = SimulatedTrial(spec_of(judged[place], ref, seed + turn), RUN_ID).run()
+            evidence = simulated(msgspec.json.encode(spec_of(judged[place], ref, seed + turn)))
         except Exception:
             if not may_end:
                 raise
@@ -110,6 +116,12 @@ def _accused(
             if _accuses(check, evidence):
                 return number + 1
     return None
+
+
+@lru_cache(maxsize=KEPT_TRIALS)
+def simulated(spec: bytes) -> Evidence:
+    """Run the trial of a spec, given as JSON. The spec determines the evidence, which several checks judge in turn."""
+    return SimulatedTrial(msgspec.json.decode(spec, type=TrialSpec), RUN_ID).run()
 
 
 def _accuses(check: Check, evidence: Evidence) -> bool:

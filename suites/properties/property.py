@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from inspect import getdoc
 from pkgutil import iter_modules
@@ -158,11 +159,17 @@ def _add(
 
 def properties() -> dict[str, Property]:
     """Return all properties by id, in a stable order."""
+    _import_all()
+    return dict(sorted(_PROPERTIES.items()))
+
+
+@cache
+def _import_all() -> None:
+    """Import the modules of all suites, which declares their properties."""
     for suite in SUITES:
         package = import_module(f"{__package__}.{suite}")
         for found in iter_modules(package.__path__):
             import_module(f"{package.__name__}.{found.name}")
-    return dict(sorted(_PROPERTIES.items()))
 
 
 def try_property(

@@ -150,7 +150,11 @@ def test_kinds_that_fit_no_trial_are_not_a_success(run, capsys):
     assert has_error(capsys.readouterr().err, "no-perturbation-fits")
 
 
-@pytest.mark.parametrize(("command", "code"), [("judge", 3), ("perturb", 2)])
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [(("judge",), 3), (("perturb", "--kind", "lost-record"), 2)],
+    ids=["judge", "perturb"],
+)
 @pytest.mark.parametrize(
     ("part", "name", "value"),
     [("workload", "keys", 10**12), ("workload", "keys", -1), ("config", "request.timeout.ms", "abc")],
@@ -162,6 +166,6 @@ def test_unusable_stored_trial_is_named(run, tmp_path, capsys, command, code, pa
     told["spec"][part][name] = value
     first.write_text(json.dumps(told))
 
-    assert call([command, str(tmp_path / "run")]) == code
+    assert call([*command, str(tmp_path / "run")]) == code
     err = capsys.readouterr().err
     assert name in err and "Traceback" not in err
