@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from harness.model.evidence import Evidence
-from reports.pages.timeline import BLUE, MAX_MARKS, ORANGE, Figure
+from reports.pages.drawing import BLUE, MAX_MARKS, ORANGE, Figure
 
 SYMBOLS = ("circle", "square", "triangle-up", "diamond", "cross", "star")
 

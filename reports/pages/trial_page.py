@@ -24,9 +24,10 @@ from harness.text import redaction
 from harness.text.commands import replay_command
 from harness.text.escaping import safe_each
 from reports.doubts import Doubt
+from reports.pages.drawing import Figure
 from reports.pages.log_order import log_order
 from reports.pages.tcp_lines import TcpLine, tcp_lines, tcp_notes
-from reports.pages.timeline import Figure, notes, timeline
+from reports.pages.timeline import notes, timeline
 from reports.pages.words import PROMISES
 
 if TYPE_CHECKING:
