@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any
 
 from harness.judging.frame_excerpt import origin_ns
+from harness.model.contract import ShutdownComplete
 from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow
 from harness.text.escaping import safe_each, safe_line
@@ -35,7 +36,7 @@ LEGEND = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "b
 
 @dataclass(frozen=True)
 class TimeAxis:
-    """Milliseconds since the load phase began, from the first send or frame to the end of the trial."""
+    """Milliseconds since the load phase began, from the first send or frame until the clients have closed."""
 
     origin_ns: int
     start_ms: float
@@ -66,7 +67,8 @@ class TimeAxis:
 def _end_ns(evidence: Evidence, load_ns: int) -> int:
     phases = evidence.record.phases
     known = [moment for moment in (phases.final_ns, phases.end_ns) if moment is not None]
-    return max(known[:1] or [frame.t_ns for frame in evidence.frames[-1:]], default=load_ns + 1)
+    closed = [event.mono_ns for event in evidence.history if isinstance(event, ShutdownComplete)]
+    return max(*closed, *(known[:1] or [frame.t_ns for frame in evidence.frames[-1:]]), load_ns + 1)
 
 
 def faults(rows: Iterable[FaultRow], axis: TimeAxis) -> tuple[list[Mark], list[Mark]]:
