@@ -23,14 +23,14 @@ from harness.storage.parquet_schema import all_tables
 #: The tables and columns that the second judgement reads. All have the column ``trial``.
 READ: Mapping[str, Sequence[str]] = {
     "trials": (
-        "run", "producers", "counted", "explains", "guarantee", "request_timeout_ms", "linger_ms",
+        "run", "topic", "workload", "producers", "counted", "explains", "guarantee", "request_timeout_ms", "linger_ms",
         "load_api", "load_ns", "final_ns", "end_ns",
     ),
     "operations": ("n", "producer", "topic", "outcome", "invoke_ns", "complete_ns", "partition", "offset"),
     "log_records": (
         "topic", "partition", "offset", "base_offset", "timestamp_ms", "key", "intact", "control",
         "producer_id", "producer_epoch", "sequence", "batch_crc",
-        "identity_run", "identity_trial", "identity_producer", "identity_n",
+        "identity_run", "identity_trial", "identity_producer", "identity_n", "value_bytes",
     ),
     "events": ("mono_ns", "wall_ns"),
     "frames": ("t_ns", "conn", "kind", "api", "size_bytes", "error_codes"),
@@ -41,6 +41,18 @@ READ: Mapping[str, Sequence[str]] = {
     ),
     "faults": ("index", "kind", "params_json", "effective_start_ns", "effective_end_ns"),
     "anomalies": ("kind", "n", "partition", "offset", "detail"),
+    "group_anomalies": ("kind", "n", "partition", "offset", "detail"),
+    "written_records": ("n", "invoke_ns"),
+    "members": ("member", "companion"),
+    "deliveries": (
+        "event", "member", "partition", "offset", "polled_ns", "processed_ns", "intact", "value_bytes",
+        "identity_run", "identity_trial", "identity_producer", "identity_n",
+    ),
+    "ownership_events": ("event", "mono_ns", "member", "what", "partition", "generation"),
+    "commits": (
+        "event", "mono_ns", "member", "partition", "offset", "success", "how", "invoke_ns",
+    ),
+    "stored_offsets": ("partition", "offset"),
 }  # fmt: skip
 
 

@@ -50,7 +50,7 @@ class Change(NamedTuple):
 
 @dataclass
 class Partition:
-    """One partition. ``stored`` is the offset that the coordinator has after the trial; None if nobody asked."""
+    """One partition. ``stored`` is the offset that the coordinator has after the trial; None if it was not asked."""
 
     number: int
     written: list[tuple[int, int]] = field(default_factory=list)
