@@ -79,13 +79,19 @@ class Bucket:
             opened = {table: stack.enter_context(self._opened(table)) for table in READ}
             for group in range(opened["trials"].num_row_groups):
                 yield {
-                    table: pl.DataFrame(opened[table].read_row_group(group, ["trial", *columns]))
-                    for table, columns in READ.items()
+                    table: _rows(opened[table], group, ["trial", *columns]) for table, columns in READ.items()
                 }
 
     def _opened(self, table: str) -> pq.ParquetFile:
         system, path = _located(self.file(table))
         return pq.ParquetFile(path, filesystem=system)
+
+
+def _rows(opened: pq.ParquetFile, group: int, columns: list[str]) -> pl.DataFrame:
+    """Return a row group. Most tables of other workloads have no rows, and are not read."""
+    if not opened.metadata.row_group(group).num_rows:
+        return pl.DataFrame(opened.schema_arrow.empty_table().select(columns))
+    return pl.DataFrame(opened.read_row_group(group, columns))
 
 
 def buckets(base: str, only: Collection[str] | None = None) -> list[Bucket]:
