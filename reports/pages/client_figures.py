@@ -18,7 +18,7 @@ from harness.model.units import NS_PER_MS
 from harness.outcomes import words
 from harness.outcomes.cells import counted
 from harness.outcomes.metrics import Metric, metrics
-from reports.pages.timeline import BLUE, GREY, ORANGE, PURPLE, VERMILLION, Figure, Mark, shown_text
+from reports.pages.drawing import BLUE, GREY, ORANGE, PURPLE, VERMILLION, Figure, Mark, shown_text
 
 #: The step of the plot of availability. The windows of the table are shorter.
 STEP_MS = 500

@@ -12,7 +12,7 @@ from operator import itemgetter
 
 from harness.model.evidence import Evidence
 from harness.model.rows import LogRecord
-from reports.pages.timeline import BLUE, MAX_MARKS, ORANGE, Figure
+from reports.pages.drawing import BLUE, MAX_MARKS, ORANGE, Figure
 
 Places = Iterable[tuple[int, LogRecord]]
 SYMBOLS = ("circle", "square", "triangle-up", "diamond", "cross", "star")

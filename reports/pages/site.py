@@ -189,6 +189,7 @@ class _Site:
             name: self._analysis.by_trial(name)
             for name in (
                 "delivery",
+                "consumption",
                 "latency",
                 "latency_windows",
                 "recovery",
@@ -203,7 +204,8 @@ class _Site:
             same.setdefault(faults, []).append(Sibling.of(verdict))
         for verdict in self._verdicts:
             rows = TrialRows(
-                delivery=_only(tables["delivery"], verdict.trial),
+                delivery=_only(tables["consumption"], verdict.trial)
+                or _only(tables["delivery"], verdict.trial),
                 doubts=self._doubts.get(verdict.trial, []),
                 explanations=_only(tables["explanations"], verdict.trial),
                 latency=_in_order(tables["latency"].get(verdict.trial, [])),

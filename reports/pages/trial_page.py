@@ -24,9 +24,14 @@ from harness.text import redaction
 from harness.text.commands import replay_command
 from harness.text.escaping import safe_each
 from reports.doubts import Doubt
+from reports.pages.drawing import Figure
+from reports.pages.group.figure import figure
+from reports.pages.group.figure import notes as notes_of
+from reports.pages.group.story import Story
+from reports.pages.group.tables import MemberRow, PartitionRow, member_rows, partition_rows
 from reports.pages.log_order import log_order
 from reports.pages.tcp_lines import TcpLine, tcp_lines, tcp_notes
-from reports.pages.timeline import Figure, notes, timeline
+from reports.pages.timeline import notes, timeline
 from reports.pages.words import PROMISES
 
 if TYPE_CHECKING:
@@ -51,6 +56,18 @@ class TrialRows:
 
 
 @dataclass(frozen=True)
+class Group:
+    """What the page shows of a group of consumers."""
+
+    figure: Figure
+    notes: Sequence[str]
+    #: What its protocol calls a generation.
+    generation: str
+    members: Sequence[MemberRow]
+    partitions: Sequence[PartitionRow]
+
+
+@dataclass(frozen=True)
 class TrialPage:
     """Everything that the template shows."""
 
@@ -68,6 +85,7 @@ class TrialPage:
     timeline: Figure
     timeline_notes: Sequence[str]
     log_order: Figure
+    group: Group | None
     latency: Sequence[Row]
     delivery: Sequence[Mapping[str, Any]]
     doubts: Sequence[Doubt]
@@ -105,6 +123,7 @@ def trial_page(evidence: Evidence, verdict: TrialVerdict, rows: TrialRows, folde
         timeline=timeline(evidence, resent, rows.windows),
         timeline_notes=notes(evidence),
         log_order=log_order(evidence),
+        group=None if kind.members is None else _group(evidence),
         latency=rows.latency,
         delivery=_counts(verdict, rows.delivery, kind),
         doubts=rows.doubts,
@@ -119,6 +138,13 @@ def trial_page(evidence: Evidence, verdict: TrialVerdict, rows: TrialRows, folde
         not_set=sorted(record.not_set.items()),
         settings=_settings(record.spec),
         files=_files(folder),
+    )
+
+
+def _group(evidence: Evidence) -> Group:
+    story = Story.of(evidence)
+    return Group(
+        figure(evidence, story), notes_of(story), story.generation, member_rows(story), partition_rows(story)
     )
 
 

@@ -28,11 +28,12 @@ PACKED = {
     "requirements": "requirements",
     "judged": "delivery",
     "judged_outcomes": "outcomes",
+    "judged_consumption": "consumption",
 }
 #: The results that Spark computes, by trial, and those of :data:`PACKED`.
 STATED = frozenset({
-    "delivery", "identities", "explanations", "latency", "latency_windows", "recovery", "resent", "traffic",
-    "outcomes", *PACKED,
+    "delivery", "consumption", "identities", "explanations", "latency", "latency_windows", "recovery", "resent",
+    "traffic", "outcomes", *PACKED,
 })  # fmt: skip
 
 

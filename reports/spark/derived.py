@@ -14,7 +14,9 @@ import pyarrow as pa
 
 from harness.model.verdicts import Verdict, worst
 from harness.storage.parquet_schema import OUTCOMES
+from harness.workloads.consume.tables import CONSUMPTION
 from harness.workloads.produce.tables import DELIVERY
+from reports.spark.task import CONSUME
 
 Row = dict[str, Any]
 Rows = Mapping[str, list[Row]]
@@ -77,7 +79,9 @@ def derived(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
         "requirements",
         "judged",
         "judged_outcomes",
+        "judged_consumption",
         "delivery",
+        "consumption",
         "outcomes",
         "identities",
         "latency",
@@ -113,10 +117,13 @@ def derived(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
 
 def disagreements(rows: Rows) -> list[Row]:
     """Return ``trial, count, judged, recomputed`` where they differ. A trial missing on one side has None there."""
-    counted = sorted(row["trial"] for row in rows["trials"] if row["counted"])
+    counted = [row for row in rows["trials"] if row["counted"]]
+    produced = sorted(row["trial"] for row in counted if row["workload"] != CONSUME)
+    consumed = sorted(row["trial"] for row in counted if row["workload"] == CONSUME)
     outcomes = measured(rows["trials"], rows["judged_outcomes"])
     return [
-        *_differing(counted, sorted(DELIVERY), rows["judged"], rows["delivery"]),
+        *_differing(produced, sorted(DELIVERY), rows["judged"], rows["delivery"]),
+        *_differing(consumed, sorted(CONSUMPTION), rows["judged_consumption"], rows["consumption"]),
         *_differing(outcomes, sorted(OUTCOMES), rows["judged_outcomes"], rows["outcomes"]),
     ]
 

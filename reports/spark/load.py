@@ -23,14 +23,14 @@ from harness.storage.parquet_schema import all_tables
 #: The tables and columns that the second judgement reads. All have the column ``trial``.
 READ: Mapping[str, Sequence[str]] = {
     "trials": (
-        "run", "producers", "counted", "explains", "guarantee", "request_timeout_ms", "linger_ms",
+        "run", "topic", "workload", "producers", "counted", "explains", "guarantee", "request_timeout_ms", "linger_ms",
         "load_api", "load_ns", "final_ns", "end_ns",
     ),
     "operations": ("n", "producer", "topic", "outcome", "invoke_ns", "complete_ns", "partition", "offset"),
     "log_records": (
         "topic", "partition", "offset", "base_offset", "timestamp_ms", "key", "intact", "control",
         "producer_id", "producer_epoch", "sequence", "batch_crc",
-        "identity_run", "identity_trial", "identity_producer", "identity_n",
+        "identity_run", "identity_trial", "identity_producer", "identity_n", "value_bytes",
     ),
     "events": ("mono_ns", "wall_ns"),
     "frames": ("t_ns", "conn", "kind", "api", "size_bytes", "error_codes"),
@@ -41,6 +41,18 @@ READ: Mapping[str, Sequence[str]] = {
     ),
     "faults": ("index", "kind", "params_json", "effective_start_ns", "effective_end_ns"),
     "anomalies": ("kind", "n", "partition", "offset", "detail"),
+    "group_anomalies": ("kind", "n", "partition", "offset", "detail"),
+    "written_records": ("n", "invoke_ns"),
+    "members": ("member", "companion"),
+    "deliveries": (
+        "event", "member", "partition", "offset", "polled_ns", "processed_ns", "intact", "value_bytes",
+        "identity_run", "identity_trial", "identity_producer", "identity_n",
+    ),
+    "ownership_events": ("event", "mono_ns", "member", "what", "partition", "generation"),
+    "commits": (
+        "event", "mono_ns", "member", "partition", "offset", "success", "how", "invoke_ns",
+    ),
+    "stored_offsets": ("partition", "offset"),
 }  # fmt: skip
 
 
@@ -67,13 +79,19 @@ class Bucket:
             opened = {table: stack.enter_context(self._opened(table)) for table in READ}
             for group in range(opened["trials"].num_row_groups):
                 yield {
-                    table: pl.DataFrame(opened[table].read_row_group(group, ["trial", *columns]))
-                    for table, columns in READ.items()
+                    table: _rows(opened[table], group, ["trial", *columns]) for table, columns in READ.items()
                 }
 
     def _opened(self, table: str) -> pq.ParquetFile:
         system, path = _located(self.file(table))
         return pq.ParquetFile(path, filesystem=system)
+
+
+def _rows(opened: pq.ParquetFile, group: int, columns: list[str]) -> pl.DataFrame:
+    """Return a row group. Most tables of other workloads have no rows, and are not read."""
+    if not opened.metadata.row_group(group).num_rows:
+        return pl.DataFrame(opened.schema_arrow.empty_table().select(columns))
+    return pl.DataFrame(opened.read_row_group(group, columns))
 
 
 def buckets(base: str, only: Collection[str] | None = None) -> list[Bucket]:

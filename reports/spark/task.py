@@ -23,8 +23,12 @@ from reports.spark.transforms import (
     outcomes,
     wire,
 )
+from reports.spark.transforms.consuming import consumption
 from reports.spark.transforms.stored import repeated
 from reports.spark.transforms.stored import stored as stored_records
+
+#: The workload whose clients consume.
+CONSUME = "consume"
 
 
 def judged(bucket: Bucket) -> Iterator[dict[str, bytes]]:
@@ -42,18 +46,24 @@ def judged(bucket: Bucket) -> Iterator[dict[str, bytes]]:
 
 def results(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
     """Return result table -> its rows, computed from the tables of some trials. Each has the column ``trial``."""
-    trials, operations, faults = tables["trials"], tables["operations"], tables["faults"]
-    stored = stored_records(trials, operations, tables["log_records"])
-    wrong = anomalies.anomalies(operations, stored, tables["events"], faults)
+    trials = tables["trials"].with_columns(consumes=pl.col("workload") == CONSUME)
+    sent, faults = tables["operations"], tables["faults"]
+    stored = stored_records(trials.filter(~pl.col("consumes")), sent, tables["log_records"])
+    wrong = anomalies.anomalies(sent, stored, tables["events"], faults)
+    group = consumption.of(trials, tables)
+    done = pl.concat((sent, group.operations.select(sent.columns))) if group else sent
+    told = pl.concat((tables["anomalies"], tables["group_anomalies"]))
+    found = pl.concat((wrong, group.anomalies)) if group else wrong
     requests = outcomes.load_requests(trials, tables["frames"], tables["blocked_requests"])
     return {
-        "delivery": delivery.delivery(trials, operations, stored, wrong),
-        "outcomes": outcomes.outcomes(trials, operations, tables["events"], faults, requests),
-        "identities": agreement.identities(agreement.matched(trials, tables["anomalies"], wrong)),
+        "delivery": delivery.delivery(trials, sent, stored, wrong),
+        "consumption": consumption.counts(group),
+        "outcomes": outcomes.outcomes(trials, done, tables["events"], faults, requests),
+        "identities": agreement.identities(agreement.matched(trials, told, found)),
         "explanations": explained.explanations(trials, explained_copies(tables, stored), tables["anomalies"]),
-        "latency": latency.phases(latency.classified(trials, operations, faults)),
-        "latency_windows": latency.windows(trials, operations),
-        "recovery": latency.recovery(operations, faults),
+        "latency": latency.phases(latency.classified(trials, done, faults)),
+        "latency_windows": latency.windows(trials, done),
+        "recovery": latency.recovery(done, faults),
         "resent": wire.resent(tables["produce_parts"], stored),
         "traffic": wire.traffic(tables["frames"]),
     }

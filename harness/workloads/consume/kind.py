@@ -13,6 +13,7 @@ from harness.workloads.consume import settings
 from harness.workloads.consume.accounting import MEANING, count
 from harness.workloads.consume.commands import begin, members, written
 from harness.workloads.consume.profile import consumer_config, essential
+from harness.workloads.consume.tables import TABLES
 
 #: The other APIs that a consumer requests.
 APIS: Final = (
@@ -82,4 +83,6 @@ WORKLOAD: Final = WorkloadKind(
     needed=settings.NEEDED,
     members=members,
     begin=begin,
+    tables=TABLES,
+    recounted=True,
 )

@@ -11,17 +11,20 @@ from __future__ import annotations
 
 import polars as pl
 
+from harness.workloads.consume.tables import GROUP_ANOMALIES
 from harness.workloads.produce.tables import ANOMALIES
 from reports.spark.transforms.anomalies import IDENTITY
 
 #: The maximum number of named identities per trial and kind. Their count is never limited.
 MAX_NAMED = 16
+#: The kinds of anomalies that both judgements find.
+COMPARED = (*ANOMALIES, *GROUP_ANOMALIES)
 _STRAY = ("n", "partition", "offset", "detail", "judged", "recomputed")
 
 
 def matched(trials: pl.DataFrame, judged: pl.DataFrame, recomputed: pl.DataFrame) -> pl.DataFrame:
     """Return ``trial``, an identity, and its number of rows in each judgement: ``judged, recomputed``."""
-    online = judged.filter(pl.col("kind").is_in(ANOMALIES))
+    online = judged.filter(pl.col("kind").is_in(COMPARED))
     sides = [
         side.select("trial", *IDENTITY, judged=pl.lit(ours), recomputed=pl.lit(1 - ours))
         for side, ours in ((online, 1), (recomputed, 0))

@@ -55,17 +55,27 @@ REGRESS = Anomaly(
 
 def steps(evidence: Evidence) -> Iterator[tuple[Commit, Commit]]:
     """Yield each two successful commits of one owner of which one follows the other, unless it has sought."""
+    yield from in_turn(evidence)
+    for mine in _by_owner(evidence):
+        yield from _overtaken(mine)
+
+
+def in_turn(evidence: Evidence) -> Iterator[tuple[Commit, Commit]]:
+    """Yield each two successful commits of one owner that were called one after the other, unless it has sought."""
+    for mine in _by_owner(evidence):
+        yield from pairwise(mine)
+
+
+def _by_owner(evidence: Evidence) -> Iterator[list[Commit]]:
     for each in ownerships(evidence):
         if len(each.runs) > 1 or not is_tried(evidence, each.process):
             continue
-        mine = [
+        yield [
             made
             for made in commits(evidence).get(each.partition, ())
             if made.member == each.process and made.success and made.invoke_ns >= each.begin_ns
             if each.end_ns is None or made.invoke_ns <= each.end_ns
         ]
-        yield from pairwise(mine)
-        yield from _overtaken(mine)
 
 
 @grants("reported-late")

@@ -52,7 +52,7 @@ def run(evidence: Evidence) -> list[Finding]:
     """Return at most two findings, which count partitions of commits, and partitions."""
     early: list[Sample] = [
         {"member": member, "partition": at.partition, "offset": at.offset, "processed": processed}
-        for member, at, processed in _commits(evidence)
+        for member, at, processed in made(evidence)
         if at.offset > processed
     ]
     stored: list[Sample] = [
@@ -75,23 +75,23 @@ def justified(evidence: Evidence) -> dict[int, tuple[int, int]]:
     Empty if the coordinator was not asked, or if clients committed on their own.
     """
     stored = finally_stored(evidence)
-    made = commits(evidence)
+    asked_for = commits(evidence)
     is_automatic = bool(evidence.record.spec.config.get("enable.auto.commit")) or any(
-        each.how == "auto" for of in made.values() for each in of
+        each.how == "auto" for of in asked_for.values() for each in of
     )
     if stored is None or is_automatic or recreations(evidence):
         return {}
     ends: dict[int, int] = {}
     for got in deliveries(evidence):
         ends[got.partition] = max(ends.get(got.partition, 0), got.offset + 1)
-    asked = {partition: max(each.offset for each in of) for partition, of in made.items()}
+    asked = {partition: max(each.offset for each in of) for partition, of in asked_for.items()}
     return {
         partition: (offset, max(ends.get(partition, 0), asked.get(partition, 0)))
         for partition, offset in stored.items()
     }
 
 
-def _commits(evidence: Evidence) -> Iterator[tuple[str, Position, int]]:
+def made(evidence: Evidence) -> Iterator[tuple[str, Position, int]]:
     """Yield each commit of the application that succeeded, and the offset up to which it was justified.
 
     A commit is justified by what its process has processed, or by what the group may have committed before: a commit
@@ -117,7 +117,7 @@ def _commits(evidence: Evidence) -> Iterator[tuple[str, Position, int]]:
 
 
 def _arises(evidence: Evidence) -> int:
-    return sum(1 for _ in _commits(evidence))
+    return sum(1 for _ in made(evidence))
 
 
 CHECK = Check(

@@ -55,27 +55,33 @@ GAP = Anomaly("gap", "{count:record} left out between two records that one owner
 
 def run(evidence: Evidence) -> list[Finding]:
     """Return at most two findings: of records that came again or too late, and of records that were left out."""
-    stored: defaultdict[int, list[int]] = defaultdict(list)
-    for partition, offset in sorted(accounting.items(evidence)):
-        stored[partition].append(offset)
-    steps = list(_steps(evidence))
-    backwards = [
-        _sample(after)
-        for before, after in steps
-        if after.offset <= before.offset and not may_begin_again(evidence, after)
-    ]
+    again = [_sample(after) for after in backwards(evidence) if not may_begin_again(evidence, after)]
     gaps: list[Sample] = [
         {"member": after.member, "partition": after.partition, "offset": offset}
-        for before, after in steps
+        for after, offset in left_out(evidence)
         if not may_pass_over(evidence, after)
-        for offset in _between(stored[after.partition], before.offset, after.offset)
     ]
     found = []
-    if backwards:
-        found.append(BACKWARDS.found(len(backwards), backwards))
+    if again:
+        found.append(BACKWARDS.found(len(again), again))
     if gaps:
         found.append(GAP.found(len(gaps), gaps))
     return found
+
+
+def backwards(evidence: Evidence) -> Iterator[Delivery]:
+    """Yield each delivery at or before the offset that the same owner had been given before it."""
+    return (after for before, after in _steps(evidence) if after.offset <= before.offset)
+
+
+def left_out(evidence: Evidence) -> Iterator[tuple[Delivery, int]]:
+    """Yield each delivery and each offset of the log between it and the one that the same owner had before it."""
+    stored: defaultdict[int, list[int]] = defaultdict(list)
+    for partition, offset in sorted(accounting.items(evidence)):
+        stored[partition].append(offset)
+    for before, after in _steps(evidence):
+        for offset in _between(stored[after.partition], before.offset, after.offset):
+            yield after, offset
 
 
 def _steps(evidence: Evidence) -> Iterator[tuple[Delivery, Delivery]]:

@@ -50,19 +50,22 @@ SKIPPED = Anomaly("skipped", "{count:record} of the log passed over without bein
 
 def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding, which counts the records."""
-    ends = passed(evidence)
     skipped = [
         place
-        for place in accounting.missed(evidence)
-        if place[1] < ends.get(place[0], 0)
-        and is_promised(evidence, place)
-        and not began_behind(evidence, place)
+        for place in passed_over(evidence)
+        if is_promised(evidence, place) and not began_behind(evidence, place)
     ]
     if not skipped:
         return []
     found = SKIPPED.found(len(skipped), _samples(skipped))
     doubt_if_shared(evidence, found)
     return [found]
+
+
+def passed_over(evidence: Evidence) -> list[tuple[int, int]]:
+    """Return partition and offset of the records that the group went past and no member was given."""
+    ends = passed(evidence)
+    return [place for place in accounting.missed(evidence) if place[1] < ends.get(place[0], 0)]
 
 
 def _samples(places: Iterable[tuple[int, int]]) -> Iterable[Sample]:

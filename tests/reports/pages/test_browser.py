@@ -14,6 +14,7 @@ import testkit.browser
 from harness.judging.availability import availability
 from harness.model.run_files import RUN
 from harness.model.spec import ClientRef
+from harness.simulated.judged import RUN_ID, simulate
 from harness.storage.run_store import LeftOut, RunStore
 from reports.pages import site
 from reports.pages.payload import unpacked
@@ -31,6 +32,9 @@ CLIENTS = 12
 SCENARIOS = 5
 ROWS = 60
 CONTRAST = (Path(testkit.browser.__file__).with_name("contrast.js")).read_text()
+
+GROUP = "[data-figure=group]"
+GROUP_LABEL = f"document.querySelector('{GROUP}').getAttribute('aria-label')"
 
 pytestmark = [
     pytest.mark.long("starts a browser"),
@@ -83,6 +87,22 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         told = availability(story.evidence())
         store.write_verdict(structs.replace(verdict, variant=variant, availability=told))
     return write_site(store, analysis_of_store(store), TEXTS, store.folder / "report")
+
+
+@pytest.fixture(scope="module")
+def group_pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The pages of two groups: one in which a process was killed, and one of a defective client."""
+    found = [
+        simulate(scenario, client, 5, "scripted:4.3.1x1")
+        for scenario, client in (("group/kill", "reference"), ("group/join", "mutant-leader_assigns_twice"))
+    ]
+    specs = [evidence.record.spec for evidence, _ in found]
+    store = write_run(tmp_path_factory.mktemp("groups"), [], planned=specs, run_id=RUN_ID)
+    for evidence, verdict in found:
+        store.write_evidence(evidence)
+        store.write_verdict(verdict)
+    write_site(store, analysis_of_store(store, is_bare=True), TEXTS, store.folder / "report")
+    return [store.folder / "report" / "trials" / f"{spec.trial}.html" for spec in specs]
 
 
 def kinds_of_pages(report: Path) -> list[Path]:
@@ -164,6 +184,29 @@ def test_the_browser_reads_the_same_data_as_was_packed(report: Path, page: Brows
     )
     packed = [[trace["x"], trace["y"], trace.get("text")] for trace in unpacked(text)["data"]]
     assert read == packed and packed
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_of_a_group_is_drawn_and_fits(
+    group_pages: list[Path], page: Browser, width: int, scheme: str
+) -> None:
+    page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    for path in group_pages:
+        page.open(path, width)
+        assert page.value("document.documentElement.scrollWidth") <= width
+        assert page.value(f"!!document.querySelector('{GROUP} svg') && {GROUP_LABEL}.length > 9")
+        assert page.value(CONTRAST) == []
+        assert page.said == []
+
+
+def test_the_axes_of_time_of_a_page_lie_below_each_other(group_pages: list[Path], page: Browser) -> None:
+    page.open(group_pages[0], WIDTHS[0])
+    axes = page.value(
+        "['timeline', 'group'].map((id) => document.querySelector(`[data-figure=${id}]`)._fullLayout)"
+        ".map((each) => [...each.xaxis.range, each._size.l, each._size.w])"
+    )
+    assert axes[0] == axes[1]
 
 
 @pytest.mark.parametrize(("trial", "is_hostile"), [("t-0-0", True), ("t-1-1", False)])

@@ -126,6 +126,7 @@ def analysis_of_store(
         ],
         "judged_outcomes": [{"trial": verdict.trial, "requests": 1} for verdict in verdicts],
         "delivery": [{"trial": verdict.trial} | verdict.counts for verdict in verdicts],
+        "consumption": [],
         "disagreements": list(disagreements),
         "identities": [*identities],
         "explanations": [*explanations],

@@ -16,9 +16,10 @@ from harness.judging.frame_excerpt import AROUND, MAX_LINES, origin_ns, wire_lin
 from harness.model.contract import OpComplete
 from harness.model.rows import FaultRow, Finding, Frame, FrameKind, RequirementVerdict
 from harness.model.spec import AtTime, FaultSpec
+from reports.pages.drawing import MAX_MARKS
 from reports.pages.log_order import log_order
 from reports.pages.payload import MOST, packed, unpacked
-from reports.pages.timeline import MAX_LANES, MAX_MARKS, OUTCOMES, notes, timeline
+from reports.pages.timeline import MAX_LANES, OUTCOMES, notes, timeline
 
 Stories = Callable[..., Any]
 
