@@ -64,6 +64,7 @@ class Casting:
             self._hear,
             self._next_id,
             is_static=bool(spec.workload.params.get("static")),
+            upgrades=spec.upgrades,
         )
         for place in workload.members(spec):
             members.begin(place)

@@ -6,7 +6,7 @@ what arrives on them waits. The methods for faults never wait.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -19,7 +19,7 @@ from harness.simulated.network import Network
 from harness.simulated.ports import SimulatedMember
 from harness.simulated.scheduler import NS_PER_MS
 from harness.simulated.stepping import step_all
-from harness.trial.group import Group, batches
+from harness.trial.group import Change, Group, batches
 
 Start = Callable[[str, dict[str, Setting], Callable[[AnyEvent], None]], SimulatedMember]
 """Starts and configures a process, given its name, its settings, and what takes its events."""
@@ -40,9 +40,17 @@ class SimulatedMembers(Group[SimulatedMember]):
         next_id: Callable[[], int],
         *,
         is_static: bool = False,
+        upgrades: Sequence[Change] = (),
     ) -> None:
         scheduler = network.scheduler
-        super().__init__(group, begin, tell, lambda: (scheduler.now_ns, network.wall_ns), is_static=is_static)
+        super().__init__(
+            group,
+            begin,
+            tell,
+            lambda: (scheduler.now_ns, network.wall_ns),
+            is_static=is_static,
+            upgrades=upgrades,
+        )
         self._network, self._cluster, self._start = network, cluster, start
         self._config, self._next_id = config, next_id
         self._frozen: set[str] = set()

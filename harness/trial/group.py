@@ -8,7 +8,7 @@ to the history (:mod:`harness.model.harness_events`).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
@@ -24,12 +24,13 @@ from harness.model.harness_events import (
     RecordsWritten,
 )
 from harness.model.payload import decode
-from harness.model.spec import ClientRef
+from harness.model.spec import ClientRef, upgraded
 from harness.model.written import Written
 from harness.wire.records import BatchBuilder
 
 Process = TypeVar("Process")
 Made = TypeVar("Made", bound=HarnessEvent)
+Change = Mapping[str, Setting | None]
 
 
 class Group(Generic[Process]):
@@ -38,7 +39,8 @@ class Group(Generic[Process]):
 
     ``tell`` takes the events of all processes and of the harness. ``now`` returns the monotonic time and Unix time, in
     ns. With ``is_static``, each place is a static member. ``companions`` are the places of other clients than the one
-    under test, each with its client.
+    under test, each with its client. ``upgrades`` are what the second, third, ... process in each place changes in its
+    settings.
     """
 
     def __init__(
@@ -50,8 +52,9 @@ class Group(Generic[Process]):
         *,
         is_static: bool,
         companions: Mapping[str, ClientRef] = MappingProxyType({}),
+        upgrades: Sequence[Change] = (),
     ) -> None:
-        self._companions = companions
+        self._companions, self._upgrades = companions, upgrades
         self._begin = begin
         #: How long each works on a turn unless a fault changes it.
         self.processing_ms = begin.processing_ms
@@ -90,10 +93,15 @@ class Group(Generic[Process]):
         self._add(MemberStarted, HARNESS, member=process, companion=str(self._companion(process) or ""))
 
     def _settings(self, process: str, config: Mapping[str, Setting]) -> dict[str, Setting]:
-        """Return the settings of a process: those of all, and its own as a member."""
+        """Return the settings of a process: those of all, changed by its upgrade, and its own as a member."""
         own = {"client.id": process, "group.id": self._group}
         static = {"group.instance.id": place_of(process)} if self._is_static else {}
-        return {**config, **own, **static}
+        return {**upgraded(config, self._change(process)), **own, **static}
+
+    def _change(self, process: str) -> Change:
+        """Return what a process changes in the settings of the first one in its place. The last upgrade stays."""
+        turn = min(turn_of(process) - 1, len(self._upgrades))
+        return self._upgrades[turn - 1] if turn else {}
 
     def _listener(self, process: str) -> Callable[[AnyEvent], None]:
         """Return what takes the events of a process."""
@@ -145,6 +153,11 @@ class Group(Generic[Process]):
 def place_of(process: str) -> str:
     """Return the place of a process in its group."""
     return process.partition("-")[0]
+
+
+def turn_of(process: str) -> int:
+    """Return which one of its place a process is, from 1."""
+    return int(process.partition("-")[2] or 1)
 
 
 def by_partition(command: Written) -> dict[int, list[int]]:

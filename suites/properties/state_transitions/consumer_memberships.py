@@ -110,7 +110,7 @@ def a_member_says_that_it_joins_and_leaves(components: Components, is_static: bo
 @example(latency_ms=1, polls=False)
 @example(latency_ms=2_000, polls=True)
 def heartbeats_keep_the_brokers_interval(components: Components, latency_ms: int, polls: bool) -> None:
-    """A member joins and acknowledges at once. Then it sends one in each interval, or when the last one was answered."""
+    """A member joins and acknowledges at once. Then it sends one in each interval, or when the last was answered."""
     group = Group(components)
     member = joined(group)
     times = [seen.at_ms for seen in group.brokers.requests(BEAT)]

@@ -223,8 +223,10 @@ def test_a_static_member_keeps_its_place_and_both_ways(client):
 
 def test_a_group_of_another_type_is_not_upgraded(client):
     it = client()
-    assert Member(it).enter(protocol_type="connect").body is None
+    member = Member(it)
+    member.took(member.enter(protocol_type="connect"))
     assert Consumer(it, "zz").enter().error_code == NOT_FOUND
+    assert member.member_id in it.cluster.group("g").members
 
 
 def test_metadata_that_is_no_subscription_is_not_upgraded(client):
