@@ -1,5 +1,10 @@
 """Defects of members that show in their requests: how they join, stay, follow their coordinator, fetch and leave."""
 
-from suites.perturbations.membership import fetching, joining, staying
+from suites.perturbations.membership import fetching, heartbeats, joining, staying
 
-PERTURBATIONS = (*joining.PERTURBATIONS, *staying.PERTURBATIONS, *fetching.PERTURBATIONS)
+PERTURBATIONS = (
+    *joining.PERTURBATIONS,
+    *staying.PERTURBATIONS,
+    *heartbeats.PERTURBATIONS,
+    *fetching.PERTURBATIONS,
+)
