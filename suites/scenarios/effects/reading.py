@@ -124,7 +124,7 @@ def in_pieces(evidence: Evidence) -> Consequence:
 def refused(evidence: Evidence) -> Consequence:
     """Answers with the error that a fault put into them, after which their client asked again, or for its place.
 
-    Scripted brokers need no rule of the witness for it: of theirs, the code tells.
+    Scripted brokers need no rule of the witness for it. For them, the code in the answer counts.
     """
     specs = [row.spec for row in evidence.faults if row.spec.kind in ("error_response", "changed_error")]
     rules, codes = {toxic_name(spec) for spec in specs}, {spec.params.get("code") for spec in specs}

@@ -1,7 +1,7 @@
 """Members that use the classic protocol in a group of KIP-848, as during an upgrade of the group.
 
-Their requests are those of a classic group, and the group answers each at once: nobody leads, the coordinator assigns,
-and a member's generation is its epoch (``classicGroupJoinToConsumerGroup`` and its neighbours).
+Their requests are those of a classic group, and the group answers each at once: no member leads, the coordinator
+assigns, and a member's generation is its epoch (``classicGroupJoinToConsumerGroup`` and its neighbours).
 """
 
 from __future__ import annotations

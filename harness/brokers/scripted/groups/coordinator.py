@@ -234,7 +234,7 @@ class GroupCoordinator:
 
 
 def _topics_of(group: ClassicGroup) -> Iterator[str]:
-    """Yield the topics of all members. Raises WireError for metadata that is no subscription."""
+    """Yield the topics of all members. Raises WireError for metadata that is not a subscription."""
     for member in group.members.values():
         yield from read_subscription(member.metadata(group.protocol_name)).topics
 

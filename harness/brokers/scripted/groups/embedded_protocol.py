@@ -41,7 +41,7 @@ class Assignment(NamedTuple):
 
 
 def read_subscription(metadata: bytes) -> Subscription:
-    """Decode a member's metadata. Raises WireError for bytes that are no subscription."""
+    """Decode a member's metadata. Raises WireError for other bytes."""
     message = _decoded(_SUBSCRIPTION, metadata)
     return Subscription(frozenset(message.topics), _places(getattr(message, "owned_partitions", ())))
 

@@ -57,7 +57,7 @@ def upgraded(classic: ClassicGroup, max_size: int, topics: Mapping[str, tuple[UU
     group.topics = {
         name: topics[name] for each in group.members.values() for name in each.topics & topics.keys()
     }
-    dissolve(classic, ErrorCode.rebalance_in_progress)  # whoever waits has to join the upgraded group
+    dissolve(classic, ErrorCode.rebalance_in_progress)  # members that wait have to join the upgraded group
     return group
 
 
