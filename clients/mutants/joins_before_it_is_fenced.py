@@ -31,5 +31,5 @@ MUTANT = Mutant(
     "joins again before it has given up what it lost",
     Components(membership=Member),
     caught_by=("state_transitions/members_of_kip_848_move_as_the_oracle_says",),
-    breaks=("CSM-NGP-04",),
+    breaks=("CSM-NGP-05",),
 )

@@ -31,6 +31,7 @@ class Member(MembershipManager):
 MUTANT = Mutant(
     "leaves out unchanged fields after a failed heartbeat",
     Components(membership=Member),
-    caught_by=("state_transitions/a_heartbeat_says_everything_after_a_failure",),
+    caught_by=("heartbeat-contents", "state_transitions/a_heartbeat_says_everything_after_a_failure"),
+    scenarios=("group/epoch-elsewhere",),
     breaks=("CSM-NGP-03",),
 )

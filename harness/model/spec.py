@@ -7,6 +7,7 @@ compared, generated and shrunk without importing any of it.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from enum import StrEnum
 
 import msgspec
@@ -224,6 +225,13 @@ def own_name(client: str, key: str) -> str:
     return f"{client}:{key}"
 
 
+def upgraded(
+    config: Mapping[str, str | int | bool], change: Mapping[str, str | int | bool | None]
+) -> dict[str, str | int | bool]:
+    """Return settings with a change, in which None takes a setting away."""
+    return {name: value for name, value in {**config, **change}.items() if value is not None}
+
+
 class TrialSpec(msgspec.Struct, frozen=True):
     """One client@version x one broker x one scenario x one guarantee x one seed.
 
@@ -231,7 +239,8 @@ class TrialSpec(msgspec.Struct, frozen=True):
     nothing. ``attempt`` numbers repetitions of the same trial from 1. ``config`` holds the settings in the Java names,
     ``client_config`` those of this client alone, under its own names and as text. ``origins`` says where a setting of
     ``config`` comes from (:class:`Origin`); those that it lacks are of the common profile. ``companions`` are other
-    clients in the group of the client under test, each in a place of its own. They are not judged.
+    clients in the group of the client under test, each in a place of its own. They are not judged. ``upgrades`` are
+    what the second, third, ... process in each place of a group changes in ``config``, where null takes a setting away.
     """
 
     trial: str
@@ -249,6 +258,12 @@ class TrialSpec(msgspec.Struct, frozen=True):
     client_config: dict[str, str] = {}
     origins: dict[str, str] = {}
     companions: tuple[ClientRef, ...] = ()
+    upgrades: tuple[dict[str, str | int | bool | None], ...] = ()
+
+    @property
+    def configs(self) -> tuple[dict[str, str | int | bool], ...]:
+        """The settings of the first process in each place of a group, and of those that follow it there."""
+        return (self.config, *(upgraded(self.config, each) for each in self.upgrades))
 
     @property
     def clients(self) -> tuple[ClientRef, ...]:

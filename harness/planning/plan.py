@@ -108,6 +108,8 @@ def conflict_of(scenario: Scenario, guarantee: Guarantee, chosen: Config) -> str
             return f"the workload {kind.name} has no setting {name}, or not the value {value}"
         if scenario.config.get(name, value) != value:
             return f"the scenario sets {name} to {written(scenario.config[name])} itself"
+        if any(name in change for change in scenario.upgrades):
+            return f"the scenario changes {name} itself"
         if settings[name] != value:
             return f"{guarantee} sets {name} to {written(settings[name])}"
         if name == IN_FLIGHT and int(value) < scenario.needs_in_flight:
@@ -207,7 +209,17 @@ def _trial(
         client_config=dict(user.own.get(cell.client.name, {})),
         origins={name: str(origin) for name, origin in sorted(origins.items())},
         companions=companions(scenario, cell.client),
+        upgrades=tuple(
+            _change(config, kind.config(cell.guarantee, asked | each)) for each in scenario.upgrades
+        ),
     )
+
+
+def _change(before: Config, after: Config) -> dict[str, str | int | bool | None]:
+    """Return what turns these settings into those; None takes one away."""
+    return {
+        name: after.get(name) for name in sorted({**before, **after}) if before.get(name) != after.get(name)
+    }
 
 
 def _decided(kind: WorkloadKind, guarantee: Guarantee, asked: Config) -> list[str]:

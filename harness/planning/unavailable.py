@@ -82,6 +82,23 @@ def assignor(spec: TrialSpec, not_set: Mapping[str, str]) -> NotOffered | None:
     return None
 
 
+def upgrade(
+    process: str, change: Mapping[str, str | int | bool | None], not_set: Mapping[str, str]
+) -> NotOffered | None:
+    """Return the error if a process cannot be given a setting that its upgrade changes."""
+    for name, value in change.items():
+        if value is not None and name in not_set:
+            return NotOffered(
+                "upgrade-not-offered",
+                "process {process} is an upgrade that needs {setting} {value}, which cannot be set: {why}",
+                process=process,
+                setting=name,
+                value=str(value),
+                why=not_set[name],
+            )
+    return None
+
+
 def companions_here(spec: TrialSpec) -> NotOffered:
     """Return the error of a simulated trial with several clients in one group."""
     return NotOffered(

@@ -40,7 +40,8 @@ class Scenario:
     that names none. ``needs_brokers`` and ``needs_in_flight`` are the minimum number of brokers of the cluster and of
     requests in flight on a connection of the client. With fewer the situation cannot arise, and the trial is
     unsupported. ``companions`` are the names of clients that are in the group besides the client under test, at their
-    default versions; the one that is itself under test has no second place.
+    default versions; the one that is itself under test has no second place. ``upgrades`` are what the second, third,
+    ... process in each place of the group changes in ``config``: an upgrade, for which the faults restart the members.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Scenario:
     needs_brokers: int = 1
     needs_in_flight: int = 1
     companions: tuple[str, ...] = ()
+    upgrades: tuple[Config, ...] = ()
 
     @property
     def needs(self) -> list[str]:

@@ -112,6 +112,7 @@ class Casting:
             is_static=bool(spec.workload.params.get("static")),
             owners=min(len(places), spec.workload.partitions) if isinstance(begin, Subscribe) else 0,
             companions=companions,
+            upgrades=spec.upgrades,
         )
 
     def producers(self) -> Producers:

@@ -264,7 +264,7 @@ class LiveTrial:
             self._injector.load_began(self._phase_ns)
 
     async def _await_pending(self, client: Cast) -> None:
-        patience = Patience(self._spec.config, self._not_set, self._phase_ns, self._kind.api)
+        patience = Patience(self._spec.configs, self._not_set, self._phase_ns, self._kind.api)
         await client.until(
             lambda: patience.is_over(self._history, self._frames, time.monotonic_ns()),
             patience.longest_ms / 1000,

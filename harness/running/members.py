@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from asyncio import Task
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from types import MappingProxyType, TracebackType
 from typing import Self, TypeVar
@@ -23,8 +23,9 @@ from harness.model.errors import ClientBroken, ClientCrashed, KafkaTrialError
 from harness.model.harness_events import MemberFrozen, MemberKilled, MemberThawed
 from harness.model.spec import ClientRef
 from harness.model.written import Written
+from harness.planning import unavailable
 from harness.plugins.cluster import Contents
-from harness.trial.group import Group
+from harness.trial.group import Change, Group
 
 #: How long a command to a member may take. It is a limit for the adapter; slowness of the client is evidence.
 CALL_S = 30.0
@@ -61,6 +62,7 @@ class Members(Group[MemberConversation]):
         is_static: bool = False,
         owners: int = 0,
         companions: Mapping[str, ClientRef] = MappingProxyType({}),
+        upgrades: Sequence[Change] = (),
     ) -> None:
         super().__init__(
             group,
@@ -71,6 +73,7 @@ class Members(Group[MemberConversation]):
             partitions=partitions,
             is_static=is_static,
             companions=companions,
+            upgrades=upgrades,
         )
         self._places, self._conversation = places, conversation
         self._contents, self._owners, self._writers = contents, owners, writers
@@ -214,7 +217,9 @@ class Members(Group[MemberConversation]):
             await self._open(process)
             await self._of[process].startup(STARTUP_S)
             assert self._configure is not None
-            await self._configure(process)
+            told = await self._configure(process)
+            if (lack := unavailable.upgrade(process, self._change(process), told.not_set)) is not None:
+                raise lack
             await self.call(process, self._begin)
         finally:
             self._joining.discard(process)

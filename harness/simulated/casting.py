@@ -65,6 +65,7 @@ class Casting:
             self._next_id,
             partitions=spec.workload.partitions,
             is_static=bool(spec.workload.params.get("static")),
+            upgrades=spec.upgrades,
         )
         for place in workload.members(spec):
             members.begin(place)

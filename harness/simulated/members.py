@@ -6,7 +6,7 @@ what arrives on them waits. The methods for faults never wait.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -19,7 +19,7 @@ from harness.simulated.network import Network
 from harness.simulated.ports import SimulatedMember
 from harness.simulated.stepping import step_all
 from harness.simulated.store import SimulatedStore, at_once
-from harness.trial.group import Group
+from harness.trial.group import Change, Group
 
 Start = Callable[[str, dict[str, Setting], Callable[[AnyEvent], None]], SimulatedMember]
 """Starts and configures a process, given its name, its settings, and what takes its events."""
@@ -41,6 +41,7 @@ class SimulatedMembers(Group[SimulatedMember]):
         *,
         partitions: int = 1,
         is_static: bool = False,
+        upgrades: Sequence[Change] = (),
     ) -> None:
         scheduler = network.scheduler
         super().__init__(
@@ -51,6 +52,7 @@ class SimulatedMembers(Group[SimulatedMember]):
             store=SimulatedStore(cluster, scheduler, network),
             partitions=partitions,
             is_static=is_static,
+            upgrades=upgrades,
         )
         self._network, self._cluster, self._start = network, cluster, start
         self._config, self._next_id = config, next_id

@@ -222,7 +222,7 @@ class SimulatedTrial:
     def _await_pending(self) -> None:
         """Wait for records that are pending after the flush, until ``stuck`` can judge."""
         assert self._network is not None
-        patience = Patience(self._spec.config, self._not_set, self._phase_ns, self._workload.api)
+        patience = Patience(self._spec.configs, self._not_set, self._phase_ns, self._workload.api)
         give_up_ns = self._scheduler.now_ns + patience.longest_ms * NS_PER_MS
         while not self._is_settled() and (now_ns := self._scheduler.now_ns) < give_up_ns:
             if patience.is_over(self._history, self._network.rows, now_ns):

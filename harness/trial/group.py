@@ -8,7 +8,7 @@ to the history (:mod:`harness.model.harness_events`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
@@ -27,7 +27,7 @@ from harness.model.harness_events import (
 )
 from harness.model.load import FIRST
 from harness.model.payload import decode
-from harness.model.spec import ClientRef
+from harness.model.spec import ClientRef, upgraded
 from harness.model.written import Written
 from harness.trial.contents import End, Put, Records, acts, aside, by_partition
 from harness.trial.writing import Store, Writing
@@ -37,6 +37,7 @@ _FIRST_OPENED = 1_000_000
 
 Process = TypeVar("Process")
 Made = TypeVar("Made", bound=HarnessEvent)
+Change = Mapping[str, Setting | None]
 
 
 class Group(Generic[Process]):
@@ -46,6 +47,7 @@ class Group(Generic[Process]):
     ``tell`` takes the events of all processes and of the harness. ``now`` returns the monotonic time and Unix time, in
     ns. With ``is_static``, each place is a static member. ``companions`` are the places of other clients than the one
     under test, each with its client. ``store`` takes what the harness writes to the topic, which has ``partitions``.
+    ``upgrades`` are what the second, third, ... process in each place changes in its settings.
     """
 
     def __init__(
@@ -59,9 +61,10 @@ class Group(Generic[Process]):
         partitions: int,
         is_static: bool,
         companions: Mapping[str, ClientRef] = MappingProxyType({}),
+        upgrades: Sequence[Change] = (),
     ) -> None:
         self._writing, self._partitions = Writing(group, store, now), partitions
-        self._companions = companions
+        self._companions, self._upgrades = companions, upgrades
         self._begin = begin
         #: How long each works on a turn unless a fault changes it.
         self.processing_ms = begin.processing_ms
@@ -102,10 +105,15 @@ class Group(Generic[Process]):
         self._add(MemberStarted, HARNESS, member=process, companion=str(self._companion(process) or ""))
 
     def _settings(self, process: str, config: Mapping[str, Setting]) -> dict[str, Setting]:
-        """Return the settings of a process: those of all, and its own as a member."""
+        """Return the settings of a process: those of all, changed by its upgrade, and its own as a member."""
         own = {"client.id": process, "group.id": self._group}
         static = {"group.instance.id": place_of(process)} if self._is_static else {}
-        return {**config, **own, **static}
+        return {**upgraded(config, self._change(process)), **own, **static}
+
+    def _change(self, process: str) -> Change:
+        """Return what a process changes in the settings of the first one in its place. The last upgrade stays."""
+        turn = min(turn_of(process) - 1, len(self._upgrades))
+        return self._upgrades[turn - 1] if turn else {}
 
     def _listener(self, process: str) -> Callable[[AnyEvent], None]:
         """Return what takes the events of a process."""
@@ -231,3 +239,8 @@ class Group(Generic[Process]):
 def place_of(process: str) -> str:
     """Return the place of a process in its group."""
     return process.partition("-")[0]
+
+
+def turn_of(process: str) -> int:
+    """Return which one of its place a process is, from 1."""
+    return int(process.partition("-")[2] or 1)

@@ -12,7 +12,7 @@ client with pending records, and the check ``stuck`` uses the same numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.model.consumer_contract import RecordsConsumed
@@ -95,7 +95,7 @@ def flush_timeout_ms(config: Mapping[str, str | int | bool]) -> int:
 class Patience:
     """How long the runner waits for pending records after a flush: until the client is past its bound."""
 
-    config: Mapping[str, str | int | bool]
+    configs: Sequence[Mapping[str, str | int | bool]]
     not_set: Mapping[str, str]
     healed_ns: int
     api: str
@@ -103,7 +103,8 @@ class Patience:
     @property
     def longest_ms(self) -> int:
         """Return the maximum total wait, even for a client that keeps making progress."""
-        return min(bound_ms(self.config, self.not_set) + TOLERANCE_MS, MOST_WAIT_MS)
+        longest_ms = max(bound_ms(config, self.not_set) for config in self.configs)
+        return min(longest_ms + TOLERANCE_MS, MOST_WAIT_MS)
 
     def is_over(self, history: Iterable[AnyEvent], frames: Iterable[Frame], now_ns: int) -> bool:
         """True once there was no progress for so long that ``stuck`` can judge."""

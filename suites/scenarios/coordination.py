@@ -304,6 +304,7 @@ EPOCH_ELSEWHERE = _scenario(
     reading.refused,
     *READING,
     config=NEW_PROTOCOL,
+    modes=BOTH_MODES,
 )
 
 EPOCH_FENCED = _scenario(
@@ -313,6 +314,7 @@ EPOCH_FENCED = _scenario(
     reading.refused,
     *READING,
     config=NEW_PROTOCOL,
+    modes=BOTH_MODES,
 )
 
 EPOCH_LOST = _scenario(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from harness.model.evidence import Evidence
@@ -15,11 +16,11 @@ DEFAULT_MS: Final = {SESSION: 45_000, MAX_POLL: 300_000, REQUEST: 30_000}
 SLACK_NS: Final = 1_000 * NS_PER_MS
 
 
-def setting_ms(evidence: Evidence, name: str) -> int:
-    """Return a timeout of the members, or its default if they were not given one."""
+def setting_ms(evidence: Evidence, name: str, pick: Callable[[Iterable[int]], int] = max) -> int:
+    """Return the longest timeout of a member, or with ``min`` the shortest. One that was not given has its default."""
     if name in evidence.record.not_set:
         return DEFAULT_MS[name]
-    return int(evidence.record.spec.config.get(name, DEFAULT_MS[name]))
+    return pick(int(config.get(name, DEFAULT_MS[name])) for config in evidence.record.spec.configs)
 
 
 def removal_ns(evidence: Evidence) -> int:
@@ -35,4 +36,5 @@ def notice_ns(evidence: Evidence) -> int:
 def idle_bound_ms(evidence: Evidence) -> int:
     """Return for how long a group may be without progress: its largest timeout, and the work on one poll."""
     spec = evidence.record.spec
-    return bound_ms(spec.config, evidence.record.not_set) + spec.workload.params.get("processing_ms", 0)
+    longest_ms = max(bound_ms(config, evidence.record.not_set) for config in spec.configs)
+    return longest_ms + spec.workload.params.get("processing_ms", 0)

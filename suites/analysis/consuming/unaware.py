@@ -39,7 +39,7 @@ def frozen_for_long(evidence: Evidence, process: str) -> Iterator[Span]:
 @grants("owner-polled-late")
 def late_polls(evidence: Evidence, process: str) -> Iterator[Span]:
     """Yield the turns that took so long that the group may go on without the member."""
-    limit_ms = min(setting_ms(evidence, MAX_POLL), setting_ms(evidence, SESSION))
+    limit_ms = min(setting_ms(evidence, MAX_POLL, min), setting_ms(evidence, SESSION, min))
     life = lives(evidence).get(process)
     for turn in life.turns if life else ():
         if turn.end_ns - turn.begin_ns >= limit_ms * NS_PER_MS:

@@ -117,7 +117,7 @@ def run(evidence: Evidence) -> list[Finding]:
             ({"member": got.member, "partition": got.partition, "offset": got.offset} for _, got in taken),
         )
         if not found:
-            if "cooperative" in str(evidence.record.spec.config.get(ASSIGNOR)):
+            if any("cooperative" in str(each.get(ASSIGNOR)) for each in evidence.record.spec.configs):
                 doubt_if_shared(evidence, outdated)  # its leader may have left the partition to it
             for newer, got in taken:
                 doubt_if_stalled(evidence, outdated, newer.begin_ns - removal_ns(evidence), got.polled_ns)

@@ -188,6 +188,8 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "accepted-since": ("coordinator-asked-on",),
     "answer-not-for-the-client": ("coordinator-asked-on",),
     "answer-not-read-yet": ("coordinator-asked-on",),
+    "answer-may-be-unread": ("another-epoch",),
+    "heartbeat-may-not-have-arrived": ("said-it-all-again",),
     "joined-before-it-was-told": ("unknown-id-kept-at-once",),
     "no-member-when-it-closed": ("closed-without-leaving-after-an-error",),
     "worked-beyond-its-interval": ("session-ended-during-work",),

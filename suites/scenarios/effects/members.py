@@ -7,6 +7,7 @@ from harness.model.consumer_contract import ConsumerError, PartitionsAssigned
 from harness.model.evidence import Evidence
 from harness.model.rows import FrameKind
 from harness.plugins.scenario import Consequence
+from harness.trial.group import turn_of
 from harness.workloads.consume import accounting
 from suites.analysis.consuming.ownership import ownerships
 from suites.analysis.consuming.settlements import settlements
@@ -47,6 +48,21 @@ def settled(evidence: Evidence) -> Consequence:
     """Changes of the group's members after which each partition had one owner before the next change."""
     count = sum(each.settled_ns is not None for each in settlements(evidence))
     return Consequence(count, "changes of the members were followed by one owner for each partition")
+
+
+def upgraded(evidence: Evidence) -> Consequence:
+    """Partitions that a process was assigned while one with other settings, before or after an upgrade, had some."""
+    owned = ownerships(evidence)
+    count = sum(
+        any(
+            turn_of(other.process) != turn_of(each.process)
+            and other.begin_ns <= each.begin_ns
+            and (other.end_ns is None or each.begin_ns < other.end_ns)
+            for other in owned
+        )
+        for each in owned
+    )
+    return Consequence(count, "partitions were assigned beside members with other settings")
 
 
 def interrupted(evidence: Evidence) -> Consequence:

@@ -123,14 +123,15 @@ def in_pieces(evidence: Evidence) -> Consequence:
 
 
 def refused(evidence: Evidence) -> Consequence:
-    """Answers with the error that a fault put into them, after which their client asked again, or for its place."""
-    rules = {
-        toxic_name(row.spec)
-        for row in evidence.faults
-        if row.spec.kind in ("error_response", "changed_error")
-    }
+    """Answers with the error that a fault put into them, after which their client asked again, or for its place.
+
+    Scripted brokers need no rule of the witness for it. For them, the code in the answer counts.
+    """
+    specs = [row.spec for row in evidence.faults if row.spec.kind in ("error_response", "changed_error")]
+    rules, codes = {toxic_name(spec) for spec in specs}, {spec.params.get("code") for spec in specs}
+    is_scripted = evidence.record.spec.broker.startswith("scripted:")
     count = sum(
-        frame.fault in rules
+        (frame.fault in rules or (is_scripted and not codes.isdisjoint(frame.error_codes)))
         and bool(frame.error_codes)
         and _asks_later(evidence, frame, (frame.api or "", *ANEW))
         for frame in _answers(evidence)

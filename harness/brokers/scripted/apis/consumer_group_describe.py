@@ -16,7 +16,7 @@ from harness.brokers.scripted.replies import Reply
 from harness.brokers.scripted.state import ClusterState
 from harness.wire.apis import Api
 
-_CONSUMER_MEMBER = 1
+_CLASSIC_MEMBER, _CONSUMER_MEMBER = 0, 1
 
 
 def handle(state: ClusterState, request: Request) -> Answer:
@@ -62,7 +62,7 @@ def _member(state: ClusterState, version: int, group: ConsumerGroup, member: Con
         subscribed_topic_regex=member.regex or "",
         assignment=_assignment(state, version, member.assigned | member.revoking),
         target_assignment=_assignment(state, version, group.targets.get(member.member_id, frozenset())),
-        member_type=_CONSUMER_MEMBER,
+        member_type=_CONSUMER_MEMBER if member.classic is None else _CLASSIC_MEMBER,
     )
 
 

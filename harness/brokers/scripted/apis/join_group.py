@@ -8,6 +8,7 @@ from kio.schema.errors import ErrorCode
 
 from harness.brokers.scripted.answer import Answer, Request, milliseconds
 from harness.brokers.scripted.groups.classic_group import refused_join
+from harness.brokers.scripted.groups.classic_members import ClassicMembers
 from harness.brokers.scripted.groups.classic_requests import Joining, join
 from harness.brokers.scripted.groups.coordinator import protocols_of
 from harness.brokers.scripted.messages import maker
@@ -65,11 +66,6 @@ def handle(state: ClusterState, request: Request) -> Answer:
 
 def _join(state: ClusterState, request: Request, session_timeout_ms: int, reply: Reply) -> None:
     body, groups = request.body, state.groups
-    group = groups.find(request.node_id, body.group_id)
-    if group is None:
-        if body.member_id:
-            raise RequestRefused(ErrorCode.unknown_member_id)
-        group = groups.create(request.node_id, body.group_id)
     client_id, instance_id = request.header.client_id or "", getattr(body, "group_instance_id", None)
     asked = Joining(
         version=request.version,
@@ -84,4 +80,12 @@ def _join(state: ClusterState, request: Request, session_timeout_ms: int, reply:
         protocol_type=body.protocol_type,
         protocols=protocols_of(body.protocols),
     )
+    if (mixed := groups.find_mixed(request.node_id, body.group_id)) is not None:
+        ClassicMembers(state, request.node_id).join(mixed, asked, reply)
+        return
+    group = groups.find(request.node_id, body.group_id)
+    if group is None:
+        if body.member_id:
+            raise RequestRefused(ErrorCode.unknown_member_id)
+        group = groups.create(request.node_id, body.group_id)
     join(groups.rebalancing(request.node_id), group, asked, state.settings.group_max_size, reply)

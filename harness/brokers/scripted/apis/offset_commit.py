@@ -119,9 +119,9 @@ def _validate(state: ClusterState, request: Request, parts: list[tuple[UUID, Any
 def _validate_consumer(
     state: ClusterState, request: Request, epoch: int, parts: list[tuple[UUID, Any]]
 ) -> None:
-    """Raise RequestRefused unless a member of KIP-848 may commit (``ConsumerGroup#validateOffsetCommit``).
+    """Raise RequestRefused unless a member of such a group may commit (``ConsumerGroup#validateOffsetCommit``).
 
-    An older epoch is accepted for partitions that the member had in that epoch, and still has.
+    With KIP-848 an older epoch is accepted for partitions that the member had in that epoch, and still has.
     """
     body = request.body
     group = state.groups.find_consumer(request.node_id, body.group_id, create=False)
@@ -130,6 +130,10 @@ def _validate_consumer(
     member = group.members.get(body.member_id or "")
     if member is None:
         raise RequestRefused(ErrorCode.unknown_member_id)
+    if member.classic is not None:
+        if epoch != member.epoch:
+            raise RequestRefused(ErrorCode.illegal_generation)
+        return
     if request.version < _NOT_FOUND_FROM_VERSION:
         raise RequestRefused(ErrorCode.unsupported_version)
     if epoch > member.epoch:

@@ -84,7 +84,8 @@ def _check_member(state: ClusterState, request: Request, asked: Any) -> None:
     if member is None:
         raise RequestRefused(ErrorCode.unknown_member_id)
     if member.epoch != epoch:
-        raise RequestRefused(ErrorCode.stale_member_epoch)
+        is_classic = member.classic is not None
+        raise RequestRefused(ErrorCode.illegal_generation if is_classic else ErrorCode.stale_member_epoch)
 
 
 def _part(state: ClusterState, group_id: str, key: UUID | str, index: int, require_stable: bool) -> _Part:

@@ -21,7 +21,7 @@ from harness.brokers.scripted.refusals import RequestRefused
 from harness.brokers.scripted.replies import Reply
 
 #: KIP-394: a new dynamic member gets its id first, and joins with it.
-_KNOWN_ID_FROM_VERSION: Final = 4
+KNOWN_ID_FROM_VERSION: Final = 4
 #: KIP-814: a static leader that returns does not assign again.
 _SKIP_FROM_VERSION: Final = 9
 
@@ -88,7 +88,7 @@ def _member(asked: Joining, member_id: str, reply: Reply) -> ClassicMember:
 def _join_new(rebalancing: Rebalancing, group: ClassicGroup, asked: Joining, reply: Reply) -> None:
     if asked.instance_id is not None and asked.instance_id in group.static_members:
         _return_static(rebalancing, group, asked, reply)
-    elif asked.instance_id is None and asked.version >= _KNOWN_ID_FROM_VERSION:
+    elif asked.instance_id is None and asked.version >= KNOWN_ID_FROM_VERSION:
         rebalancing.expect_member(group, asked.new_member_id, asked.session_timeout_ms)
         reply.send(**refused_join(ErrorCode.member_id_required, asked.new_member_id))
     else:

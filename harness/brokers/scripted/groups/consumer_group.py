@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
 from harness.brokers.scripted.agenda import Timer
+from harness.brokers.scripted.groups.classic_group import CONSUMER_PROTOCOL, Protocols, cancel
 from harness.brokers.scripted.groups.server_assignors import ASSIGNORS, Assignment, Partition, Subscriber
 
 LEAVES: Final = -1
@@ -40,11 +41,26 @@ class GroupState(StrEnum):
     DEAD = "Dead"
 
 
+@dataclass(frozen=True, slots=True)
+class ClassicSide:
+    """What the group knows of a member that uses the classic protocol (``ClassicMemberMetadata``)."""
+
+    session_timeout_ms: int
+    protocols: Protocols
+
+    @property
+    def metadata(self) -> bytes:
+        """The metadata of its first protocol, the only one that counts."""
+        return self.protocols[0][1]
+
+
 @dataclass(slots=True)
 class ConsumerMember:
     """A member. ``assigned`` is what it may read, ``revoking`` what it has not given up yet.
 
-    ``assigned_in`` is the epoch in which it was assigned each of them.
+    ``assigned_in`` is the epoch in which it was assigned each of them. ``classic`` is None if it uses the protocol of
+    KIP-848. A classic member has to join in time once it was told so, and then to ask for its assignment (``joining``,
+    ``syncing``); another one has to give up partitions in time (``rebalance``).
     """
 
     member_id: str
@@ -61,8 +77,17 @@ class ConsumerMember:
     assigned: Assignment = _NOTHING
     revoking: Assignment = _NOTHING
     assigned_in: dict[Partition, int] = field(default_factory=dict)
+    classic: ClassicSide | None = None
     session: Timer | None = None
     rebalance: Timer | None = None
+    joining: Timer | None = None
+    syncing: Timer | None = None
+
+    def expect_nothing(self) -> None:
+        """Cancel all timers of the member."""
+        for timer in (self.session, self.rebalance, self.joining, self.syncing):
+            cancel(timer)
+        self.session = self.rebalance = self.joining = self.syncing = None
 
     def is_reconciled(self, target_epoch: int) -> bool:
         """Return whether the member has its target."""
@@ -110,6 +135,23 @@ class ConsumerGroup:
         """The assignor that most members ask for, or the default."""
         counts = Counter(each.assignor for each in self.members.values() if each.assignor is not None)
         return counts.most_common(1)[0][0] if counts else next(iter(ASSIGNORS))
+
+    @property
+    def classic_members(self) -> list[ConsumerMember]:
+        """The members that use the classic protocol."""
+        return [each for each in self.members.values() if each.classic is not None]
+
+    def supports(self, protocol_type: str, names: Iterable[str]) -> bool:
+        """Return whether a classic member with these protocols fits to the other classic ones."""
+        known = [dict(each.classic.protocols) for each in self.classic_members if each.classic is not None]
+        return protocol_type == CONSUMER_PROTOCOL and any(
+            all(name in protocols for protocols in known) for name in names
+        )
+
+    def is_waiting(self, member: ConsumerMember) -> bool:
+        """Return whether another member still has a partition of the member's target."""
+        target = self.targets.get(member.member_id, _NOTHING)
+        return any(self._is_held(each) for each in target - member.assigned)
 
     def static_member(self, instance_id: str) -> ConsumerMember | None:
         """Return the member with an instance id, or None."""
@@ -206,21 +248,20 @@ class ConsumerGroup:
         """Let a static member continue under another member id."""
         del self.members[old.member_id]
         self.targets[member_id] = self.targets.pop(old.member_id, _NOTHING)
-        for timer in (old.session, old.rebalance):
-            if timer is not None:
-                timer.cancel()
+        old.expect_nothing()
         old.member_id, old.epoch, old.previous_epoch = member_id, 0, 0
         old.state = MemberState.STABLE
         self.members[member_id] = old
         return old
 
-    def remove(self, member: ConsumerMember, existing: Mapping[str, tuple[UUID, int]], now_ms: int) -> None:
-        """Remove a member. The next heartbeat of another one makes a new target."""
-        for timer in (member.session, member.rebalance):
-            if timer is not None:
-                timer.cancel()
-        del self.members[member.member_id]
-        self.targets.pop(member.member_id, None)
+    def remove(
+        self, leaving: Iterable[ConsumerMember], existing: Mapping[str, tuple[UUID, int]], now_ms: int
+    ) -> None:
+        """Remove members, in one group epoch. The next heartbeat of another one makes a new target."""
+        for member in leaving:
+            member.expect_nothing()
+            del self.members[member.member_id]
+            self.targets.pop(member.member_id, None)
         self.epoch += 1
         self.topics = self._topics(existing)
         if not self.members:

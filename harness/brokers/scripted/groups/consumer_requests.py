@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -13,6 +13,7 @@ from kio.schema.errors import ErrorCode
 
 from harness.brokers.scripted.agenda import Timer
 from harness.brokers.scripted.answer import NS_PER_MS
+from harness.brokers.scripted.groups.classic_group import cancel
 from harness.brokers.scripted.groups.consumer_group import (
     LEAVES,
     LEAVES_FOR_NOW,
@@ -99,35 +100,49 @@ class ConsumerGroups:
         """Handle a heartbeat of a member that stays or joins. Raises RequestRefused."""
         member = self._member(group, beat)
         before = member.assigned
-        is_changed = _subscribe(member, beat)
-        existing = self._topics()
-        group.refresh(existing, is_changed=is_changed)
-        subscribed = {existing[name][0] for name in group.subscribed(member, existing)}
-        group.reconcile(member, beat.owned, subscribed, is_changed=is_changed)
-        self.expect(group, member)
+        self.move(group, member, beat.owned, is_changed=_subscribe(member, beat))
         is_news = beat.is_full or member.assigned != before
         return Told(member.member_id, member.epoch, member.assigned if is_news else None)
 
-    def _topics(self) -> Mapping[str, tuple[UUID, int]]:
+    def move(
+        self, group: ConsumerGroup, member: ConsumerMember, owned: Assignment | None, *, is_changed: bool
+    ) -> None:
+        """Make a new target if something has changed, and bring the member nearer to it."""
+        existing = self.topics()
+        group.refresh(existing, is_changed=is_changed)
+        subscribed = {existing[name][0] for name in group.subscribed(member, existing)}
+        group.reconcile(member, owned, subscribed, is_changed=is_changed)
+        self.expect(group, member)
+
+    def topics(self) -> Mapping[str, tuple[UUID, int]]:
+        """Return the topics that members may read: name -> id and number of partitions."""
         return {
             name: (topic.topic_id, len(topic.partitions))
             for name, topic in self._state.topics.items()
             if name not in self._state.settings.denied_topics
         }
 
-    def _member(self, group: ConsumerGroup, beat: Beat) -> ConsumerMember:
+    def check_room(self, group: ConsumerGroup, member_id: str) -> None:
+        """Raise RequestRefused if the group has no room for another member."""
         is_full = len(group.members) >= self._state.settings.consumer_group_max_size
-        if is_full and beat.member_id not in group.members:
+        if is_full and member_id not in group.members:
             raise RequestRefused(ErrorCode.group_max_size_reached)
-        member_id = beat.member_id or _as_text(self._state.new_uuid())
+
+    def new_member_id(self) -> str:
+        """Return an id for a member without one."""
+        return _as_text(self._state.new_uuid())
+
+    def _member(self, group: ConsumerGroup, beat: Beat) -> ConsumerMember:
+        self.check_room(group, beat.member_id)
+        member_id = beat.member_id or self.new_member_id()
         if beat.instance_id is not None:
             static = group.static_member(beat.instance_id)
             if beat.epoch == 0 and static is not None:
-                if static.epoch != LEAVES_FOR_NOW:
+                if static.epoch != LEAVES_FOR_NOW and static.classic is None:
                     raise RequestRefused(ErrorCode.unreleased_instance_id)
                 return group.replace(static, member_id)
             if beat.epoch != 0:
-                member = _static(group, beat.instance_id, member_id)
+                member = static_member(group, beat.instance_id, member_id)
                 _check_epoch(member, beat)
                 return member
         elif member_id in group.members:
@@ -139,24 +154,34 @@ class ConsumerGroups:
 
     def expect(self, group: ConsumerGroup, member: ConsumerMember) -> None:
         """Fence the member if it is silent for a session, or does not give up partitions in time."""
-        settings = self._state.settings
-        if member.session is not None:
-            member.session.cancel()
-        member.session = self._after(settings.consumer_group_session_timeout_ms, group, member)
-        if member.rebalance is not None and member.state is not MemberState.UNREVOKED:
+        cancel(member.session)
+        session_timeout_ms = (
+            self._state.settings.consumer_group_session_timeout_ms
+            if member.classic is None
+            else member.classic.session_timeout_ms
+        )
+        member.session = self.fence_after(session_timeout_ms, group, member)
+        has_to_give_up = member.classic is None and member.state is MemberState.UNREVOKED
+        if member.rebalance is not None and not has_to_give_up:
             member.rebalance.cancel()
             member.rebalance = None
-        elif member.rebalance is None and member.state is MemberState.UNREVOKED:
-            member.rebalance = self._after(member.rebalance_timeout_ms, group, member)
+        elif member.rebalance is None and has_to_give_up:
+            member.rebalance = self.fence_after(member.rebalance_timeout_ms, group, member)
 
-    def _after(self, delay_ms: int, group: ConsumerGroup, member: ConsumerMember) -> Timer:
+    def fence_after(self, delay_ms: int, group: ConsumerGroup, member: ConsumerMember) -> Timer:
+        """Remove the member after a delay, unless the timer is cancelled."""
         agenda = self._state.agenda
 
         def fence(_: int) -> None:
             if group.members.get(member.member_id) is member:
-                group.remove(member, self._topics(), self._state.now_ms)
+                self.remove(group, [member])
 
         return agenda.at(agenda.now_ns + delay_ms * NS_PER_MS, fence, self._node_id)
+
+    def remove(self, group: ConsumerGroup, leaving: Sequence[ConsumerMember]) -> None:
+        """Remove members. If only classic ones are left, the group becomes classic (``consumerGroupFenceMembers``)."""
+        if leaving and not self._state.groups.downgrade(self._node_id, group, leaving):
+            group.remove(leaving, self.topics(), self._state.now_ms)
 
     def leave(self, group: ConsumerGroup, beat: Beat) -> Told:
         """Let a member leave. A static one may keep its place until its session ends. Raises RequestRefused."""
@@ -165,9 +190,9 @@ class ConsumerGroups:
             if member is None:
                 raise RequestRefused(ErrorCode.unknown_member_id)
         else:
-            member = _static(group, beat.instance_id, beat.member_id)
+            member = static_member(group, beat.instance_id, beat.member_id)
         if beat.epoch == LEAVES:
-            group.remove(member, self._topics(), self._state.now_ms)
+            self.remove(group, [member])
         else:
             member.epoch = LEAVES_FOR_NOW
             member.assigned_in.clear()
@@ -178,21 +203,21 @@ class ConsumerGroups:
         self, group: ConsumerGroup, leaving: Iterable[tuple[str, str | None]]
     ) -> list[ErrorCode]:
         """Remove members (member id, instance id) that ask by LeaveGroup, and return the error of each."""
-        codes, epoch = [], group.epoch + 1
+        codes, found = [], []
         for member_id, instance_id in leaving:
             try:
                 member = group.members.get(member_id) if instance_id is None else None
                 if instance_id is not None:
                     owner = group.static_member(instance_id)
                     known_id = owner.member_id if owner is not None and not member_id else member_id
-                    member = _static(group, instance_id, known_id)
+                    member = static_member(group, instance_id, known_id)
                 if member is None:
                     raise RequestRefused(ErrorCode.unknown_member_id)
-                group.remove(member, self._topics(), self._state.now_ms)
-                group.epoch = epoch
+                found.append(member)
                 codes.append(ErrorCode.none)
             except RequestRefused as refused:
                 codes.append(refused.code)
+        self.remove(group, list({member.member_id: member for member in found}.values()))
         return codes
 
 
@@ -201,7 +226,8 @@ def _as_text(member_id: UUID) -> str:
     return base64.urlsafe_b64encode(member_id.bytes).decode().rstrip("=")
 
 
-def _static(group: ConsumerGroup, instance_id: str, member_id: str) -> ConsumerMember:
+def static_member(group: ConsumerGroup, instance_id: str, member_id: str) -> ConsumerMember:
+    """Return a static member. Raises RequestRefused if it is unknown, or if another one has its instance id."""
     member = group.static_member(instance_id)
     if member is None:
         raise RequestRefused(ErrorCode.unknown_member_id)
@@ -224,7 +250,7 @@ def _check_epoch(member: ConsumerMember, beat: Beat) -> None:
 def _subscribe(member: ConsumerMember, beat: Beat) -> bool:
     """Note what the heartbeat says. Return whether the subscription has changed."""
     before = member.topics, member.regex
-    member.client_id = beat.client_id
+    member.client_id, member.classic = beat.client_id, None
     if beat.instance_id is not None:
         member.instance_id = beat.instance_id
     if beat.rack is not None:

@@ -6,6 +6,7 @@ When a group gets another coordinator, requests that wait are refused, and the n
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from kio.schema.errors import ErrorCode
@@ -18,17 +19,17 @@ from harness.brokers.scripted.groups.classic_group import (
     ClassicState,
     Protocols,
     StoredGroup,
-    answer_join,
-    answer_sync,
-    cancel,
     loaded,
 )
-from harness.brokers.scripted.groups.consumer_group import ConsumerGroup
+from harness.brokers.scripted.groups.classic_members import names_of
+from harness.brokers.scripted.groups.consumer_group import ConsumerGroup, ConsumerMember
 from harness.brokers.scripted.groups.consumer_requests import ConsumerGroups
+from harness.brokers.scripted.groups.embedded_protocol import read_subscription
+from harness.brokers.scripted.groups.migration import dissolve, downgraded, may_downgrade, upgraded
 from harness.brokers.scripted.groups.offsets import Committed, OffsetStore
 from harness.brokers.scripted.groups.rebalancing import Rebalancing
-from harness.brokers.scripted.groups.subscriptions import subscribed_topics
 from harness.brokers.scripted.refusals import RequestRefused
+from harness.wire.errors import WireError
 
 if TYPE_CHECKING:
     from harness.brokers.scripted.answer import Request
@@ -106,23 +107,66 @@ class GroupCoordinator:
     def find_consumer(self, node_id: int, group_id: str, *, create: bool) -> ConsumerGroup:
         """Return a group of KIP-848 for its coordinator. Raises RequestRefused if there is none.
 
-        A new coordinator finds all of it in the log, and gives every member a whole session.
+        With ``create``, a classic group becomes one. A new coordinator finds all of it in the log, and gives every
+        member a whole session.
         """
         classic = self.find(node_id, group_id)
-        if classic is not None and create and classic.is_in(ClassicState.EMPTY):
-            del self.classic[group_id], self.log[group_id]
-            classic = None
-        if classic is not None or (group_id not in self.consumer and not create):
+        if classic is not None and create:
+            self._upgrade(node_id, classic)
+        elif classic is not None or (group_id not in self.consumer and not create):
             raise RequestRefused(ErrorCode.group_id_not_found)
         host, group = self.consumer.get(group_id, (node_id, ConsumerGroup(group_id)))
         self.consumer[group_id] = node_id, group
         if host != node_id:
-            moves = ConsumerGroups(self._state, node_id)
-            for member in group.members.values():
-                cancel(member.rebalance)
-                member.rebalance = None
-                moves.expect(group, member)
+            self._load(node_id, group)
         return group
+
+    def _load(self, node_id: int, group: ConsumerGroup) -> None:
+        moves = ConsumerGroups(self._state, node_id)
+        for member in group.members.values():
+            member.expect_nothing()
+            moves.expect(group, member)
+
+    def find_mixed(self, node_id: int, group_id: str) -> ConsumerGroup | None:
+        """Return the group of KIP-848 that a request of the classic protocol is about, or None."""
+        return self.find_consumer(node_id, group_id, create=False) if self.has_consumers(group_id) else None
+
+    def _upgrade(self, node_id: int, classic: ClassicGroup) -> None:
+        """Let a group of KIP-848 continue a classic one; an empty one just ends. Raises RequestRefused."""
+        group_id = classic.group_id
+        if not classic.is_in(ClassicState.EMPTY):
+            moves, most = ConsumerGroups(self._state, node_id), self._state.settings.consumer_group_max_size
+            if len(classic.members) == most:
+                raise RequestRefused(ErrorCode.group_max_size_reached)
+            group = upgraded(classic, most, moves.topics())
+            self.consumer[group_id] = node_id, group
+            self._load(node_id, group)
+        del self.classic[group_id], self.log[group_id]
+
+    def downgrade(
+        self,
+        node_id: int,
+        group: ConsumerGroup,
+        leaving: Collection[ConsumerMember],
+        *,
+        is_changed: bool = True,
+    ) -> bool:
+        """Let a classic group continue one of KIP-848 without some members, if only classic ones are left.
+
+        It rebalances if that changes anything. Return whether it was done.
+        """
+        if not may_downgrade(group, leaving, self._state.settings.group_max_size):
+            return False
+        rebalancing = self.rebalancing(node_id)
+        classic = downgraded(group, leaving, names_of(self._state), rebalancing.now_ms)
+        del self.consumer[group.group_id]
+        self.classic[group.group_id] = node_id, classic
+        self._store(classic)
+        for member in classic.members.values():
+            rebalancing.expect_heartbeat(classic, member)
+        if is_changed:
+            rebalancing.prepare(classic)
+        return True
 
     def _store(self, group: ClassicGroup) -> None:
         self.log[group.group_id] = group.stored()
@@ -145,12 +189,10 @@ class GroupCoordinator:
             if group.is_in(ClassicState.EMPTY):
                 empty_since_ms = group.state_at_ms
             elif group.protocol_type == CONSUMER_PROTOCOL and group.is_in(ClassicState.STABLE):
-                topics = [
-                    subscribed_topics(each.metadata(group.protocol_name)) for each in group.members.values()
-                ]
-                if None in topics:
+                try:
+                    subscribed = frozenset(_topics_of(group))
+                except WireError:
                     return
-                subscribed = frozenset(topic for each in topics for topic in each or ())
             else:
                 return
 
@@ -192,16 +234,13 @@ class GroupCoordinator:
         for group_id, (node_id, group) in tuple(self.classic.items()):
             if group_coordinator(self._state, group_id) != node_id:
                 del self.classic[group_id]
-                _unload(group)
+                dissolve(group, ErrorCode.not_coordinator)
 
 
-def _unload(group: ClassicGroup) -> None:
+def _topics_of(group: ClassicGroup) -> Iterator[str]:
+    """Yield the topics of all members. Raises WireError for metadata that is not a subscription."""
     for member in group.members.values():
-        cancel(member.heartbeat)
-        answer_join(member, ErrorCode.not_coordinator, member_id=member.member_id)
-        answer_sync(member, ErrorCode.not_coordinator)
-    for timer in (group.join_timer, group.sync_timer, *group.pending_joins.values()):
-        cancel(timer)
+        yield from read_subscription(member.metadata(group.protocol_name)).topics
 
 
 def protocols_of(body_protocols: object) -> Protocols:

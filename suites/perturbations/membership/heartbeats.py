@@ -1,0 +1,155 @@
+"""Members of KIP-848 whose heartbeats say too little, too much, or something else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec.structs import replace as changed
+
+from harness.model.evidence import Evidence
+from harness.model.verdicts import Verdict
+from harness.plugins.perturbation import Perturbation
+from harness.wire.error_table import BY_NAME
+from suites.checks.consume_wire.heartbeat_contents import OWNED, Beat, beats, is_accepted, is_next
+from suites.perturbations.consuming.deliveries import CONSUME
+from suites.perturbations.membership.exchanges import Edits, asking, refused, with_edits
+from suites.perturbations.perturbation import channels
+
+FRAMES = channels("frames")
+LOADING = BY_NAME["COORDINATOR_LOAD_IN_PROGRESS"].code
+TOPICS = "subscribed_topic_names"
+OTHER_ID = "another-member"
+TIMEOUT_MS = 10_000
+
+
+def _joining(evidence: Evidence) -> Sequence[int]:
+    return [at for at, beat in enumerate(beats(evidence)) if beat.joins]
+
+
+def _rejoining(evidence: Evidence) -> Sequence[int]:
+    return [at for at, beat in enumerate(beats(evidence)) if beat.joins and beat.before is not None]
+
+
+def _steady(evidence: Evidence) -> Sequence[int]:
+    """Return the numbers of the heartbeats that only say that the member lives, after one that was accepted."""
+    return [
+        at
+        for at, beat in enumerate(beats(evidence))
+        if not beat.joins and not beat.now.member.said and is_accepted(beat) and _is_same(beat)
+    ]
+
+
+def _undisturbed(evidence: Evidence) -> Sequence[int]:
+    """Return those of them before which the client certainly sent no other one."""
+    found = list(beats(evidence))
+    return [at for at in _steady(evidence) if is_next(evidence, found[at])]
+
+
+def _is_same(beat: Beat) -> bool:
+    before = beat.before
+    return before is not None and before.request.conn == beat.now.request.conn and not before.told.said
+
+
+def _edited(edits: Callable[[Beat], Edits]) -> Callable[[Evidence, int], Evidence]:
+    """Return what applies edits to the heartbeat with a number."""
+    return lambda evidence, at: with_edits(evidence, edits(list(beats(evidence))[at]))
+
+
+def _asking(**fields: Any) -> Callable[[Evidence, int], Evidence]:
+    return _edited(lambda beat: asking(beat.now, **fields))
+
+
+def _after_an_error(beat: Beat) -> Edits:
+    """The heartbeat before is refused."""
+    return refused(beat.before, LOADING) if beat.before is not None else {}
+
+
+def _after_silence(beat: Beat) -> Edits:
+    """The heartbeat before has no answer."""
+    lost = beat.before.answer if beat.before is not None else None
+    return {} if lost is None else {id(lost): None}
+
+
+def _everything(beat: Beat) -> Edits:
+    owned = tuple(sorted(beat.known, key=lambda each: (each.topic, each.partition)))
+    edits = asking(beat.now, said=(TOPICS, OWNED), rebalance_timeout_ms=TIMEOUT_MS)
+    [(key, frame)] = edits.items()
+    return {key: changed(frame, offsets=owned)} if frame is not None else {}
+
+
+def _ahead(beat: Beat) -> Edits:
+    return asking(beat.now, epoch=(beat.now.member.epoch or 0) + 1)
+
+
+def _kind(
+    name: str,
+    defect: str,
+    code: str,
+    places: Callable[[Evidence], Sequence[int]],
+    apply: Callable[[Evidence, int], Evidence],
+    verdict: Verdict = Verdict.FAIL,
+) -> Perturbation:
+    return Perturbation(name, FRAMES, defect, (code,), places, apply, verdict, workloads=CONSUME)
+
+
+PERTURBATIONS = (
+    _kind(
+        "joined-without-its-timeout",
+        "joins a group of KIP-848 without its rebalance timeout",
+        "joins-incompletely",
+        _joining,
+        _asking(rebalance_timeout_ms=-1),
+    ),
+    _kind(
+        "joined-without-its-topics",
+        "joins a group of KIP-848 without its topics",
+        "joins-incompletely",
+        _joining,
+        _asking(said=(OWNED,)),
+    ),
+    _kind(
+        "short-after-an-error",
+        "leaves fields out of the heartbeat after one that was refused",
+        "says-too-little",
+        _steady,
+        _edited(_after_an_error),
+    ),
+    _kind(
+        "short-after-silence",
+        "leaves fields out of the heartbeat after one that was not answered",
+        "says-too-little",
+        _steady,
+        _edited(_after_silence),
+    ),
+    _kind(
+        "said-it-all-again",
+        "says in a heartbeat what the coordinator knows",
+        "says-too-much",
+        _undisturbed,
+        _edited(_everything),
+        Verdict.DIFFERS,
+    ),
+    _kind(
+        "another-epoch",
+        "sends a heartbeat with an epoch that it was not given",
+        "other-epoch",
+        _steady,
+        _edited(_ahead),
+    ),
+    _kind(
+        "another-id",
+        "sends a heartbeat with another member id",
+        "other-member-id",
+        _steady,
+        _asking(member_id=OTHER_ID),
+    ),
+    _kind(
+        "another-id-after-a-fence",
+        "joins again with another member id",
+        "member-id-not-kept",
+        _rejoining,
+        _asking(member_id=OTHER_ID),
+        Verdict.DIFFERS,
+    ),
+)
