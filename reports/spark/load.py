@@ -53,6 +53,12 @@ READ: Mapping[str, Sequence[str]] = {
         "event", "mono_ns", "member", "partition", "offset", "success", "how", "invoke_ns",
     ),
     "stored_offsets": ("partition", "offset"),
+    "transaction_records": ("partition", "offset", "committed"),
+    "aside_records": (
+        "partition", "offset", "intact", "value_bytes",
+        "identity_run", "identity_trial", "identity_producer", "identity_n",
+    ),
+    "readers": ("isolation",),
 }  # fmt: skip
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
 
@@ -18,11 +18,19 @@ from harness.model.consumer_contract import (
     RecordsConsumed,
 )
 from harness.model.contract import OpComplete, ShutdownComplete
-from harness.model.harness_events import GroupCommitted, MemberKilled, MemberStarted, RecordsWritten
+from harness.model.harness_events import (
+    AsideWritten,
+    GroupCommitted,
+    MemberKilled,
+    MemberStarted,
+    RecordsWritten,
+    TransactionEnded,
+)
 from harness.model.payload import Identity, decode
 from harness.plugins.workload import ColumnData, Columns, PackedTrial, Table
 from harness.workloads.consume import accounting
 from harness.workloads.consume.accounting import MEANING
+from harness.workloads.consume.fates import ISOLATION
 
 #: The counts as columns, in their order.
 CONSUMPTION: Columns = MappingProxyType(dict.fromkeys(MEANING, "long"))
@@ -75,6 +83,32 @@ def _written(trial: PackedTrial) -> ColumnData:
     return _columns(("n", "partition", "offset", "invoke_ns"), rows)
 
 
+def _transaction_records(trial: PackedTrial) -> ColumnData:
+    rows = [
+        (partition, offset, event.committed)
+        for event in trial.evidence.history
+        if isinstance(event, TransactionEnded)
+        for partition, offset in zip(event.partitions, event.offsets, strict=True)
+    ]
+    return _columns(("partition", "offset", "committed"), rows)
+
+
+def _aside_records(trial: PackedTrial) -> ColumnData:
+    rows = [
+        (*place, value)
+        for event in trial.evidence.history
+        if isinstance(event, AsideWritten)
+        for place, value in event.records()
+    ]
+    return _columns(("partition", "offset"), rows) | _contents([row[-1] for row in rows])
+
+
+def _readers(trial: PackedTrial) -> ColumnData:
+    record = trial.evidence.record
+    is_known = ISOLATION not in record.not_set
+    return {"isolation": [str(record.spec.config.get(ISOLATION, "")) if is_known else None]}
+
+
 def _members(trial: PackedTrial) -> ColumnData:
     rows = [
         (event.member, event.companion, event.mono_ns)
@@ -94,11 +128,14 @@ def _deliveries(trial: PackedTrial) -> ColumnData:
         if part.topic == topic
         for offset, value in zip(part.offsets, part.values, strict=True)
     ]
-    values = [row[-1] for row in rows]
+    names = "event", "member", "partition", "offset", "polled_ns", "processed_ns"
+    return _columns(names, rows) | _contents([row[-1] for row in rows])
+
+
+def _contents(values: Sequence[str | None]) -> ColumnData:
     known = [decode(value) for value in values]
     identities = [identity or _NO_IDENTITY for identity in known]
     return {
-        **_columns(("event", "member", "partition", "offset", "polled_ns", "processed_ns"), rows),
         "intact": [identity is not None for identity in known],
         "value_bytes": [None if value is None else len(value.encode()) for value in values],
         **_columns([f"identity_{name}" for name in Identity._fields], identities),
@@ -162,6 +199,14 @@ def _columns(names: Iterable[str], rows: Iterable[Iterable[object]]) -> ColumnDa
     return {name: list(found[place]) if found else [] for place, name in enumerate(names)}
 
 
+_CONTENTS: Columns = {
+    "intact": "bool",
+    "value_bytes": "long?",
+    "identity_run": "string?",
+    "identity_trial": "string?",
+    "identity_producer": "string?",
+    "identity_n": "long?",
+}
 _TABLES: Mapping[str, Table] = {
     "consumption": Table({**CONSUMPTION}, _consumption),
     "group_anomalies": Table(
@@ -180,15 +225,15 @@ _TABLES: Mapping[str, Table] = {
             "offset": "long",
             "polled_ns": "long",
             "processed_ns": "long",
-            "intact": "bool",
-            "value_bytes": "long?",
-            "identity_run": "string?",
-            "identity_trial": "string?",
-            "identity_producer": "string?",
-            "identity_n": "long?",
+            **_CONTENTS,
         },
         _deliveries,
     ),
+    "transaction_records": Table(
+        {"partition": "long", "offset": "long", "committed": "bool"}, _transaction_records
+    ),
+    "aside_records": Table({"partition": "long", "offset": "long", **_CONTENTS}, _aside_records),
+    "readers": Table({"isolation": "string?"}, _readers),
     "ownership_events": Table(
         {
             "event": "long",

@@ -44,6 +44,8 @@ from tests.suites.checks.consume.group_story import GroupStory, calm
 Row = tuple[str, int | None, int | None, str | None]
 Tables = dict[str, pl.DataFrame]
 BROKER = "scripted:4.3.1x1"
+#: Scenarios that need several nodes.
+BROKERS = {"consume/unclean-election": "scripted:4.3.1x3"}
 
 
 def packed(evidence: Evidence, verdict: TrialVerdict | None = None) -> Tables:
@@ -296,13 +298,22 @@ def test_random_groups_have_every_kind_of_anomaly() -> None:
         ("consume/disconnect-assigned", "reference"),
         ("delivery/sought-back", "reference"),
         ("delivery/log-trimmed", "reference"),
+        ("consume/codecs", "reference"),
+        ("consume/compacted", "reference"),
+        ("consume/control-tail", "reference"),
+        ("consume/open-transaction", "reference"),
+        ("consume/transactions-committed", "reference"),
+        ("consume/transactions-uncommitted", "reference"),
+        ("consume/unclean-election", "reference"),
+        ("group/upgrade-cooperative", "reference"),
+        ("consume/transactions-committed", "mutant-reads_aborted_records"),
         ("group/join", "mutant-leader_assigns_twice"),
         ("group/join", "mutant-commits_one_too_far"),
         ("consume/disconnect", "mutant-drops_last_record_of_poll"),
     ],
 )
 def test_both_judgements_of_a_trial_agree(scenario: str, client: str) -> None:
-    evidence, verdict = simulate(scenario, client, 3, BROKER)
+    evidence, verdict = simulate(scenario, client, 3, BROKERS.get(scenario, BROKER))
     tables = packed(evidence, verdict)
     found = judged(tables)
     assert strays(found) == {}
@@ -361,6 +372,34 @@ def test_a_planted_disagreement_is_found(change: str) -> None:
     assert strays(judged(tables)) == {}
     tables[table] = bend(tables[table])
     assert strays(judged(tables)) == {(*row,): (0, 1) for row in expected}
+
+
+def test_what_the_harness_wrote_decides_what_members_must_be_given() -> None:
+    evidence, verdict = simulate("consume/transactions-committed", "reference", 3, BROKER)
+    tables = packed(evidence, verdict)
+    aborted = tables["transaction_records"].filter(~pl.col("committed"))
+    places = {("missed", row["partition"], row["offset"], None) for row in aborted.iter_rows(named=True)}
+    assert places and strays(judged(tables)) == {}
+    changes = {"transaction_records": {"committed": True}, "readers": {"isolation": "read_uncommitted"}}
+    for table, values in changes.items():
+        bent = tables[table].with_columns(**{name: pl.lit(value) for name, value in values.items()})
+        found = judged({**tables, table: bent})
+        named = {key for key, counts in strays(found).items() if key[0] == "missed" and counts == (0, 1)}
+        assert named and named <= places
+        assert found["consumption"]["missed"].to_list() == [len(places)]
+
+
+def test_a_delivery_of_a_lost_record_counts_only_as_what_the_harness_wrote_there() -> None:
+    evidence, verdict = simulate(
+        "consume/unclean-election", "reference", 3, BROKERS["consume/unclean-election"]
+    )
+    tables = packed(evidence, verdict)
+    lost = {(each.partition, each.offset) for each in accounting.deliveries(evidence)} & set(
+        accounting.written_aside(evidence)
+    )
+    assert lost and strays(judged(tables)) == {}
+    tables["aside_records"] = tables["aside_records"].clear()
+    assert "foreign" in {kind for kind, *_ in strays(judged(tables))}
 
 
 @pytest.mark.parametrize("kind", GROUP_ANOMALIES)

@@ -35,7 +35,9 @@ def of(trials: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> Consumed | N
 def anomalies(trials: pl.DataFrame, got: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Return all anomalies. What a process did is judged only of those of the client under test."""
     log = deliveries.log_of(trials, tables["log_records"])
-    missed = deliveries.missed(log, got)
+    promised = deliveries.promised(log, tables["readers"], tables["transaction_records"])
+    of_this_log = deliveries.of_this_log(got, log, tables["aside_records"])
+    missed = deliveries.missed(promised, of_this_log)
     others = tables["members"].filter(pl.col("companion") != "").select("trial", "member")
     found = ownership.stretches(tables["ownership_events"], got)
     owned = ownership.owners(found)
@@ -47,11 +49,11 @@ def anomalies(trials: pl.DataFrame, got: pl.DataFrame, tables: Mapping[str, pl.D
     return pl.concat(
         (
             missed,
-            deliveries.skipped(missed, got, tables["stored_offsets"]),
+            deliveries.skipped(missed, of_this_log, tables["stored_offsets"]),
             deliveries.redelivered(got),
-            deliveries.foreign(log, got),
+            deliveries.foreign(log, of_this_log),
             ownership.backwards(made),
-            ownership.gaps(made, log),
+            ownership.gaps(made, promised),
             ownership.two_owners(owned),
             early.join(others, left_on=["trial", "detail"], right_on=["trial", "member"], how="anti"),
             commits.regress(told, found, tried),

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
+from harness.workloads.consume.fates import COMMITTED
 from reports.spark.transforms.consuming.rows import PLACE, rows
 
+#: A delivery: ``event`` is the place of its report, ``order`` its place in the table.
+_ENTRY = ["trial", "event", "order"]
 _IDENTITY = ("identity_run", "identity_trial", "identity_producer", "identity_n")
 
 
@@ -13,6 +16,27 @@ def log_of(trials: pl.DataFrame, log_records: pl.DataFrame) -> pl.DataFrame:
     """Return the data records of the logs of the trials that consume: ``PLACE``, identity and size of each value."""
     mine = log_records.join(trials, on="trial", how="semi")
     return mine.filter(~pl.col("control")).select(*PLACE, "intact", "value_bytes", *_IDENTITY)
+
+
+def promised(log: pl.DataFrame, readers: pl.DataFrame, transaction_records: pl.DataFrame) -> pl.DataFrame:
+    """Return the records of the log that members must be given: not aborted ones, unless they read uncommitted."""
+    hides = readers.filter(pl.col("isolation").fill_null(COMMITTED) == COMMITTED)
+    aborted = transaction_records.filter(~pl.col("committed")).join(hides, on="trial", how="semi")
+    return log.join(aborted, on=PLACE, how="anti")
+
+
+def of_this_log(deliveries: pl.DataFrame, log: pl.DataFrame, aside: pl.DataFrame) -> pl.DataFrame:
+    """Return the deliveries without those of records that the harness wrote aside and the log does not have now."""
+    written, kept = _with_content(deliveries, aside), _with_content(deliveries, log)
+    lost = written.join(kept, on=_ENTRY, how="anti")
+    return deliveries.join(lost, on=_ENTRY, how="anti")
+
+
+def _with_content(deliveries: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
+    """Return the entries of the deliveries whose place and content a record has."""
+    mine = deliveries.join(records.select(PLACE).unique(), on=PLACE, how="semi")
+    pairs = mine.join(records, on=PLACE, suffix="_log")
+    return pairs.filter(_is_same()).select(_ENTRY).unique()
 
 
 def missed(log: pl.DataFrame, deliveries: pl.DataFrame) -> pl.DataFrame:
@@ -41,12 +65,15 @@ def foreign(log: pl.DataFrame, deliveries: pl.DataFrame) -> pl.DataFrame:
     """
     known = log.with_columns(is_known=True).unique(PLACE, keep="last")
     pairs = deliveries.join(known, on=PLACE, how="left", suffix="_log")
+    is_odd = pl.col("is_known").is_null() | ~_is_same()
+    return rows(pairs.filter(is_odd), "foreign", pl.col("member"))
+
+
+def _is_same() -> pl.Expr:
     same = pl.all_horizontal(pl.col(name) == pl.col(f"{name}_log") for name in _IDENTITY)
     neither = ~pl.col("intact") & ~pl.col("intact_log")
     same_size = pl.col("value_bytes").eq_missing(pl.col("value_bytes_log"))
-    is_same = pl.when(neither).then(same_size).otherwise(same.fill_null(value=False))
-    is_odd = pl.col("is_known").is_null() | ~is_same
-    return rows(pairs.filter(is_odd), "foreign", pl.col("member"))
+    return pl.when(neither).then(same_size).otherwise(same.fill_null(value=False))
 
 
 def operations(trials: pl.DataFrame, written: pl.DataFrame, deliveries: pl.DataFrame) -> pl.DataFrame:
