@@ -18,7 +18,7 @@ from harness.brokers.scripted.state import ClusterState
 from harness.wire.apis import Api
 
 _NULLABLE_NAME_FROM_VERSION: Final = 7
-#: Errors of the coordinator's runtime, which knows nothing of members.
+#: Errors of the coordinator's runtime, which does not know the members.
 _WITHOUT_MEMBER_ID: Final = frozenset(
     {ErrorCode.unknown_server_error, ErrorCode.not_coordinator, ErrorCode.coordinator_load_in_progress}
 )
