@@ -55,12 +55,14 @@ def frozen(row: FaultRow, evidence: Evidence) -> int:
 
 
 def closed(row: FaultRow, evidence: Evidence) -> int:
-    """Count members that ended a close in the fault's window."""
-    if row.effective_ns is None:
-        return 0
-    began_ns, ended_ns = row.effective_ns
+    """Count members that ended a close during the fault or shortly after, before the harness closed all of them.
+
+    A member first ends the work on its turn.
+    """
+    began_ns, until_ns = _span(row)
+    until_ns = min(until_ns, (evidence.record.phases.final_ns or until_ns + 1) - 1)
     return sum(
-        isinstance(event, OpComplete) and event.op == "close" and began_ns <= event.mono_ns <= ended_ns
+        isinstance(event, OpComplete) and event.op == "close" and began_ns <= event.mono_ns <= until_ns
         for event in evidence.history
     )
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace as restruct
 
 from harness.judging.fault_activation import activation, effects
+from harness.model.contract import OpComplete
 from harness.model.evidence import Evidence
 from harness.model.mode import Mode
 from harness.model.rows import FaultRow
@@ -212,6 +213,20 @@ def test_injected_fault_has_an_effect(kind: str, params: dict[str, int], frames:
         evidence = beset(kind, key(kind, params)[1], frames)
     [shown] = effects(evidence).values()
     assert shown.count > 0, shown.what
+
+
+def test_a_member_that_ends_its_work_before_it_closes_has_left() -> None:
+    evidence = grouped(FaultSpec("member_leave", AtTime(AT_MS), 50, {"member": 1}), seed=2, nodes=1)
+    [closed_ns] = [
+        event.mono_ns
+        for event in evidence.history
+        if isinstance(event, OpComplete)
+        and event.op == "close"
+        and event.mono_ns < (evidence.record.phases.final_ns or 0)
+    ]
+    [row] = evidence.faults
+    early = replace(evidence, faults=(restruct(row, effective_ns=(closed_ns - 9, closed_ns - 1)),))
+    assert effects(early)[0].count == 1
 
 
 @settings(max_examples=300)
