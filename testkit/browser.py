@@ -81,7 +81,9 @@ class Browser:
         while b"\0" not in self._left:
             ready, _, _ = select.select([self._answers], [], [], PATIENCE_S)
             assert ready, "the browser does not answer"
-            self._left += os.read(self._answers, 1 << 20)
+            more = os.read(self._answers, 1 << 20)
+            assert more, "the browser has ended"
+            self._left += more
         line, _, self._left = self._left.partition(b"\0")
         told: dict[str, Any] = json.loads(line)
         self._note(told.get("method", ""), told.get("params", {}))
