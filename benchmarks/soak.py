@@ -80,7 +80,9 @@ WAYS: tuple[tuple[str, Params], ...] = (
 
 def works_on_proxies(kind: FaultKind) -> bool:
     """Return whether the kind has a lane's proxies to itself, and needs neither witness, brokers nor members."""
-    on_others = isinstance(kind, FrameFault | MemberFault | WitnessFault)
+    on_others = isinstance(kind, FrameFault | MemberFault | WitnessFault) or getattr(
+        kind, "of_members", False
+    )
     return not kind.exclusive_cluster and Mode.LIVE in kind.modes and not on_others
 
 

@@ -68,7 +68,7 @@ def _end_ns(evidence: Evidence, load_ns: int) -> int:
     phases = evidence.record.phases
     known = [moment for moment in (phases.final_ns, phases.end_ns) if moment is not None]
     closed = [event.mono_ns for event in evidence.history if isinstance(event, ShutdownComplete)]
-    return max(*closed, *(known[:1] or [frame.t_ns for frame in evidence.frames[-1:]]), load_ns + 1)
+    return max([*closed, *(known[:1] or [frame.t_ns for frame in evidence.frames[-1:]]), load_ns + 1])
 
 
 def faults(rows: Iterable[FaultRow], axis: TimeAxis) -> tuple[list[Mark], list[Mark]]:

@@ -17,7 +17,8 @@ _SECONDS_LIMIT = 2**63
 def whole_ms(duration: str) -> int:
     """Return a duration in whole milliseconds. Raise ValueError if it is invalid, negative, or too long for Java."""
     found = _TEXT.fullmatch(duration)
-    if found is None or found["time"] in ("T", "t") or not any(found[name] for name in _SECONDS):
+    # Java refuses "P1DT", and accepts "P1Dt".
+    if found is None or found["time"] == "T" or not any(found[name] for name in _SECONDS):
         raise ValueError("expected a duration such as PT1H30M")
     parts = [int(found[name] or 0) * factor for name, factor in _SECONDS.items()]
     nanos = int((found["fraction"] or "").ljust(9, "0"))

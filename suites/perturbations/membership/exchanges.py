@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace as changed
 
 from harness.model.evidence import Evidence
-from harness.model.rows import Frame
+from harness.model.rows import Frame, FrameKind
 from suites.analysis.consuming.asked import Asked
 from suites.perturbations.edits import with_frames
 
@@ -44,3 +44,26 @@ def refused(each: Asked, code: int) -> dict[int, Frame | None]:
     members = tuple([changed(part, error_code=code) for part in each.answer.members])
     offsets = tuple([changed(part, error_code=code) for part in each.answer.offsets])
     return {id(each.answer): changed(each.answer, error_codes=(code,), members=members, offsets=offsets)}
+
+
+def answer_lost(evidence: Evidence, before: Asked, after: Asked) -> Evidence:
+    """The connection ends instead of an answer to a request, and another one begins with its next request.
+
+    That is the one ``after`` it, or one before that.
+    """
+    old, since_ns = before.request.conn, before.request.arrived_ns
+    at_ns = min(
+        frame.arrived_ns
+        for frame in evidence.frames
+        if frame.conn == old and frame.kind is FrameKind.REQUEST and frame.arrived_ns > since_ns
+    )
+    new = 1 + max(frame.conn for frame in evidence.frames)
+    rows = [
+        changed(frame, conn=new) if frame.conn == old and frame.arrived_ns >= at_ns else frame
+        for frame in evidence.frames
+        if frame is not before.answer
+    ]
+    lane, broker = after.request.lane, after.request.broker
+    ends = Frame(at_ns - 2, lane, broker, old, FrameKind.CLOSE, closed_by="broker")
+    begins = Frame(at_ns - 1, lane, broker, new, FrameKind.OPEN)
+    return with_frames(evidence, [*rows, ends, begins])

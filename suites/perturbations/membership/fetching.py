@@ -8,15 +8,13 @@ from msgspec.structs import replace as changed
 
 from harness.model.consumer_rows import FetchPart
 from harness.model.evidence import Evidence
-from harness.model.rows import Frame, FrameKind
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
 from harness.plugins.perturbation import Perturbation, Place
 from suites.checks.consume_wire.fetch_session_broken import REFUSALS, Step, may_lack_some, steps
 from suites.perturbations.consuming.deliveries import CONSUME
 from suites.perturbations.consuming.edits import with_fault
-from suites.perturbations.edits import with_frames
-from suites.perturbations.membership.exchanges import with_edits
+from suites.perturbations.membership.exchanges import answer_lost, with_edits
 from suites.perturbations.perturbation import channels
 
 FRAMES = channels("frames")
@@ -84,21 +82,10 @@ def _refused(evidence: Evidence, place: int) -> Evidence:
 
 
 def _lost(evidence: Evidence, place: int) -> Evidence:
-    """The connection ends instead of an answer, and the session goes on with another connection."""
+    """The session goes on after an answer that was lost."""
     step = steps(evidence)[place]
-    before, fetch = step.before, step.fetch
-    assert before is not None and before.answer is not None
-    old, at_ns = before.request.conn, fetch.request.arrived_ns
-    new = 1 + max(frame.conn for frame in evidence.frames)
-    rows = [
-        changed(frame, conn=new) if frame.conn == old and frame.arrived_ns >= at_ns else frame
-        for frame in evidence.frames
-        if frame is not before.answer
-    ]
-    lane, broker = fetch.request.lane, fetch.request.broker
-    ends = Frame(at_ns - 2, lane, broker, old, FrameKind.CLOSE, closed_by="broker")
-    begins = Frame(at_ns - 1, lane, broker, new, FrameKind.OPEN)
-    return with_frames(evidence, [*rows, ends, begins])
+    assert step.before is not None
+    return answer_lost(evidence, step.before, step.fetch)
 
 
 def _kind(

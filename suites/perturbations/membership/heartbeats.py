@@ -13,7 +13,7 @@ from harness.plugins.perturbation import Perturbation
 from harness.wire.error_table import BY_NAME
 from suites.checks.consume_wire.heartbeat_contents import OWNED, Beat, beats, is_accepted, is_next
 from suites.perturbations.consuming.deliveries import CONSUME
-from suites.perturbations.membership.exchanges import Edits, asking, refused, with_edits
+from suites.perturbations.membership.exchanges import Edits, answer_lost, asking, refused, with_edits
 from suites.perturbations.perturbation import channels
 
 FRAMES = channels("frames")
@@ -65,10 +65,10 @@ def _after_an_error(beat: Beat) -> Edits:
     return refused(beat.before, LOADING) if beat.before is not None else {}
 
 
-def _after_silence(beat: Beat) -> Edits:
+def _after_silence(evidence: Evidence, at: int) -> Evidence:
     """The heartbeat before has no answer."""
-    lost = beat.before.answer if beat.before is not None else None
-    return {} if lost is None else {id(lost): None}
+    beat = list(beats(evidence))[at]
+    return evidence if beat.before is None else answer_lost(evidence, beat.before, beat.now)
 
 
 def _everything(beat: Beat) -> Edits:
@@ -120,7 +120,7 @@ PERTURBATIONS = (
         "leaves fields out of the heartbeat after one that was not answered",
         "says-too-little",
         _steady,
-        _edited(_after_silence),
+        _after_silence,
     ),
     _kind(
         "said-it-all-again",

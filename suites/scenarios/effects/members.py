@@ -54,7 +54,8 @@ def upgraded(evidence: Evidence) -> Consequence:
     """Partitions that a process was assigned while one with other settings, before or after an upgrade, had some."""
     owned = ownerships(evidence)
     count = sum(
-        any(
+        begun(evidence, each.begin_ns)
+        and any(
             turn_of(other.process) != turn_of(each.process)
             and other.begin_ns <= each.begin_ns
             and (other.end_ns is None or each.begin_ns < other.end_ns)

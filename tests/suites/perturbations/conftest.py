@@ -40,6 +40,7 @@ GROUPS = tuple(
         "group/freeze",
         "group/leave-static",
         "group/heartbeat-unknown",
+        "group/epoch-fenced",
         "group/late-poll",
         "delivery/log-trimmed",
         "consume/disconnect",

@@ -145,3 +145,59 @@ def message_builder() -> Callable[..., Any]:
 @pytest.fixture(scope="session", name="structure")
 def structure_finder() -> Callable[..., Any]:
     return structure
+
+
+class Reader:
+    """Sends Fetch requests of one version and keeps the session."""
+
+    def __init__(self, it: Any, version: int = 17) -> None:
+        self.it, self.version = it, version
+        self.session: tuple[int, int] = (0, -1)
+
+    def topic(self) -> dict[str, Any]:
+        topic_id = self.it.cluster.state.topics["t"].topic_id
+        return {"topic": "t", "topic_id": topic_id}
+
+    def send(self, parts: Any = ((0, 0),), *, forget: Any = (), node_id: int = 1, **given: Any) -> Any:
+        part = structure(Api.FETCH, self.version, "request", "FetchPartition")
+        named = structure(Api.FETCH, self.version, "request", "FetchTopic")
+        made = tuple(
+            build(
+                part,
+                **{
+                    "partition": index,
+                    "fetch_offset": offset,
+                    "partition_max_bytes": 1 << 20,
+                    "log_start_offset": -1,
+                }
+                | given.get("of", {}).get(index, {}),
+            )
+            for index, offset in parts
+        )
+        values: dict[str, Any] = {
+            "max_wait": timedelta(milliseconds=given.get("max_wait_ms", 0)),
+            "min_bytes": given.get("min_bytes", 1),
+            "max_bytes": given.get("max_bytes", 1 << 25),
+            "isolation_level": given.get("isolation", 0),
+            "topics": (build(named, partitions=made, **self.topic()),) if made else (),
+            "rack_id": given.get("rack", ""),
+            "session_id": self.session[0],
+            "session_epoch": self.session[1],
+            "replica_id": -1,
+        }
+        if self.version >= 7:
+            gone = structure(Api.FETCH, self.version, "request", "ForgottenTopic")
+            values["forgotten_topics_data"] = (
+                (build(gone, partitions=tuple(forget), **self.topic()),) if forget else ()
+            )
+        return self.it.request(Api.FETCH, self.version, node_id, **values)
+
+    def part(self, *args: Any, **given: Any) -> Any:
+        body = self.send(*args, **given).body
+        return body.responses[0].partitions[0]
+
+
+@pytest.fixture(scope="session")
+def reader() -> Callable[..., Reader]:
+    """Return a function that makes a reader of a client's cluster."""
+    return Reader

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,62 +15,6 @@ from harness.wire.records import end_transaction_marker, read_batches
 NOW_MS = 1_700_000_000_000
 MS = 1_000_000
 VERSIONS = range(4, 18)
-
-
-class Reader:
-    """Sends Fetch requests of one version and keeps the session."""
-
-    def __init__(self, it: Any, build: Any, structure: Any, version: int = 17) -> None:
-        self.it, self.version = it, version
-        self._build, self._structure = build, structure
-        self.session: tuple[int, int] = (0, -1)
-
-    def topic(self) -> dict[str, Any]:
-        topic_id = self.it.cluster.state.topics["t"].topic_id
-        return {"topic": "t", "topic_id": topic_id}
-
-    def send(self, parts: Any = ((0, 0),), *, forget: Any = (), node_id: int = 1, **given: Any) -> Any:
-        part = self._structure(Api.FETCH, self.version, "request", "FetchPartition")
-        named = self._structure(Api.FETCH, self.version, "request", "FetchTopic")
-        made = tuple(
-            self._build(
-                part,
-                **{
-                    "partition": index,
-                    "fetch_offset": offset,
-                    "partition_max_bytes": 1 << 20,
-                    "log_start_offset": -1,
-                }
-                | given.get("of", {}).get(index, {}),
-            )
-            for index, offset in parts
-        )
-        values: dict[str, Any] = {
-            "max_wait": timedelta(milliseconds=given.get("max_wait_ms", 0)),
-            "min_bytes": given.get("min_bytes", 1),
-            "max_bytes": given.get("max_bytes", 1 << 25),
-            "isolation_level": given.get("isolation", 0),
-            "topics": (self._build(named, partitions=made, **self.topic()),) if made else (),
-            "rack_id": given.get("rack", ""),
-            "session_id": self.session[0],
-            "session_epoch": self.session[1],
-            "replica_id": -1,
-        }
-        if self.version >= 7:
-            gone = self._structure(Api.FETCH, self.version, "request", "ForgottenTopic")
-            values["forgotten_topics_data"] = (
-                (self._build(gone, partitions=tuple(forget), **self.topic()),) if forget else ()
-            )
-        return self.it.request(Api.FETCH, self.version, node_id, **values)
-
-    def part(self, *args: Any, **given: Any) -> Any:
-        body = self.send(*args, **given).body
-        return body.responses[0].partitions[0]
-
-
-@pytest.fixture(scope="session")
-def reader(build, structure):
-    return lambda it, version=17: Reader(it, build, structure, version)
 
 
 def records(part: Any) -> list[str]:
@@ -161,54 +104,6 @@ def test_the_last_stable_offset_is_that_of_the_first_open_transaction(client, ba
     log = it.cluster.state.topics["t"].partitions[0].log
     assert log.last_stable_offset == min([offset, *opened.values()])
     assert [(each.producer_id, each.first_offset) for each in log.transactions.between(0, offset)] == aborted
-
-
-def test_a_transaction_before_the_logs_start_ends_at_the_batch_there(client, batch, reader):
-    it = client()
-    open_one = batch(2, (7, 0, 0), transactional=True)
-    it.cluster.fill("t", 0, [open_one, batch(3), batch(1)], 0)
-    it.cluster.trim("t", 0, 3)
-    assert reader(it).part([(0, 3)]).last_stable_offset == 2
-    it.cluster.trim("t", 0)
-    assert reader(it).part([(0, 6)]).last_stable_offset == 6
-
-
-def test_aborted_transactions_are_listed_up_to_the_next_entry_of_the_index(client, batch, reader):
-    it = client()
-    it.cluster.fill(
-        "t", 0, [batch(1), batch(1, value=b"x" * 5_000), batch(1, value=b"x" * 5_000), batch(1)], 0
-    )
-    aborted = [batch(1, (7, 0, 0), transactional=True), end_transaction_marker("ABORT", 7, 0, NOW_MS)]
-    it.cluster.fill("t", 0, aborted, 0)
-    one = {"isolation": 1, "of": {0: {"partition_max_bytes": 1}}}
-    listed = [len(reader(it).part([(0, offset)], **one).aborted_transactions) for offset in range(4)]
-    assert listed == [0, 0, 0, 1]
-
-
-def test_the_first_entry_of_the_index_is_not_found_from_its_own_position(client, batch, reader):
-    it = client()
-    it.cluster.fill("t", 0, [batch(1, value=b"x" * 5_000), batch(1)], 0)
-    aborted = [batch(1, (7, 0, 0), transactional=True), end_transaction_marker("ABORT", 7, 0, NOW_MS)]
-    it.cluster.fill("t", 0, aborted, 0)
-    first = reader(it).part(isolation=1, of={0: {"partition_max_bytes": 1}})
-    assert len(first.aborted_transactions) == 1
-
-
-@pytest.mark.parametrize(("version", "waits"), [("4.3.1", True), ("3.9.2", False)])
-def test_a_request_from_within_an_unstable_batch_waits_or_not(client, batch, reader, version, waits):
-    it = client(version=version)
-    it.cluster.fill("t", 0, [batch(3, (7, 0, 0), transactional=True)], 0)
-    within = reader(it).send([(0, 2)], isolation=1, max_wait_ms=1_000, min_bytes=1)
-    assert (within.answer.waiting is not None) is waits
-
-
-def test_a_first_batch_that_does_not_fit_hides_the_aborted_transactions(client, batch, reader):
-    it = client()
-    for partition in (0, 1):
-        it.produce(batch(), partition)
-    parts = reader(it).send([(0, 0), (1, 0)], isolation=1, of={1: {"partition_max_bytes": 1}})
-    first, second = parts.body.responses[0].partitions
-    assert (first.aborted_transactions, second.records, second.aborted_transactions) == ((), b"", None)
 
 
 def test_what_does_not_exist_has_no_aborted_transactions(client, reader):
