@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # typeshed does not have it
 import os
 import signal
 import sys
@@ -25,10 +26,10 @@ def main() -> NoReturn:
     except (Exception, SystemExit):
         raise
     except BaseException as error:  # a signal beside the command, during the imports for example
-        # Further signals change nothing. Python raises only after calls, so none can raise before the inner block, and
-        # once they are blocked, at most the one that had just arrived raises.
+        # Further signals change nothing. Python raises after calls and at the begin of its own functions, so none can
+        # raise before the inner block, and this function of C has blocked them when the one that had just arrived does.
         try:
-            signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+            _signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
         except BaseException:
             pass
         sys.stderr.write("interrupted\n")
