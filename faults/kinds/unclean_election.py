@@ -137,12 +137,15 @@ class UncleanElection(BrokerFault):
         return int(row.effective_ns is not None)
 
     def effects(self, row: FaultRow, evidence: Evidence) -> int:
-        """See ``shown_by``."""
+        """See ``shown_by``. The records were written while the fault was there."""
+        if row.requested_ns is None or row.effective_ns is None:
+            return 0
+        began_ns, ended_ns = row.requested_ns[0], row.effective_ns[1]
         stored = accounting.contents(evidence)
         lost = {
             place: value
             for event in evidence.history
-            if isinstance(event, AsideWritten)
+            if isinstance(event, AsideWritten) and began_ns <= event.mono_ns <= ended_ns
             for place, value in event.records()
             if stored.get(place) != value
         }

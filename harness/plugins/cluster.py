@@ -68,11 +68,11 @@ class Alterations(Protocol):
         """Make a node the leader of a partition; with ``alone_with``, that one is its only follower."""
 
 
-class Contents(Protocol):
-    """What the harness writes to topics for clients to read, and what groups have committed."""
+class Store(Protocol):
+    """Where the harness writes batches. ``name`` is a transactional id; empty means none."""
 
     async def append(self, topic: str, partition: int, batch: bytes, name: str = "") -> int:
-        """Append one record batch, and return its base offset. ``name`` is the transactional id of its producer."""
+        """Append one record batch, and return its base offset."""
 
     async def producer(self, name: str) -> tuple[int, int]:
         """Return the producer id and epoch of a transactional id."""
@@ -83,7 +83,11 @@ class Contents(Protocol):
     async def end(
         self, name: str, producer: tuple[int, int], commits: bool, topic: str, partitions: list[int]
     ) -> None:
-        """End the transaction of a producer."""
+        """End the transaction of a producer, which has these partitions. The markers may follow later."""
+
+
+class Contents(Store, Protocol):
+    """What the harness writes to topics of real brokers for clients to read, and what groups have committed."""
 
     async def stable(self, topic: str, partition: int) -> None:
         """Wait until no transaction in a partition is open."""

@@ -16,7 +16,7 @@ _FIRST_PRODUCER_ID: Final = 900_000
 
 
 class SimulatedStore:
-    """The :class:`harness.trial.writing.Store` of scripted brokers. Its methods never wait."""
+    """The :class:`~harness.plugins.cluster.Store` of scripted brokers. Its methods never wait."""
 
     def __init__(self, cluster: ScriptedCluster, scheduler: Scheduler, network: Network) -> None:
         self._cluster, self._scheduler, self._network = cluster, scheduler, network

@@ -29,8 +29,9 @@ from harness.model.load import FIRST
 from harness.model.payload import decode
 from harness.model.spec import ClientRef, upgraded
 from harness.model.written import Written
+from harness.plugins.cluster import Store
 from harness.trial.contents import End, Put, Records, acts, aside, by_partition
-from harness.trial.writing import Store, Writing
+from harness.trial.writing import Writing
 
 #: The turns of records aside that faults write begin behind those of commands.
 _FIRST_OPENED = 1_000_000

@@ -1,34 +1,16 @@
 """Doing what the harness writes, on real and on scripted brokers, by one sequence of calls.
 
-In a live trial a :class:`Store` waits for brokers. In a simulated one it never does.
+In a live trial a :class:`~harness.plugins.cluster.Store` waits for brokers. In a simulated one it never does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
 
+from harness.plugins.cluster import Store
 from harness.trial.contents import End, Put, Writer, built
 
 NS_PER_MS = 1_000_000
-
-
-class Store(Protocol):
-    """Where batches go. ``name`` is a transactional id; empty means none."""
-
-    async def append(self, topic: str, partition: int, batch: bytes, name: str = "") -> int:
-        """Append one batch, and return its base offset."""
-
-    async def producer(self, name: str) -> tuple[int, int]:
-        """Return the producer id and epoch of a transactional id."""
-
-    async def join(self, name: str, producer: tuple[int, int], topic: str, partitions: list[int]) -> None:
-        """Add partitions to the transaction of a producer."""
-
-    async def end(
-        self, name: str, producer: tuple[int, int], commits: bool, topic: str, partitions: list[int]
-    ) -> None:
-        """End the transaction of a producer, which has these partitions. The markers may follow later."""
 
 
 class Writing:

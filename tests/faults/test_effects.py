@@ -113,7 +113,7 @@ NOT_SHOWN_HERE = {
 #: Kinds whose effect no frame shows. Their row is written only if the brokers confirm it.
 BY_THE_BROKERS_WORD = {"producer_id_expiry"}
 #: Kinds whose effect lasts as long as the log: it has no window.
-IN_THE_LOG = {"compaction", "unclean_election"}
+IN_THE_LOG = {"compaction"}
 
 
 def of_members(kind: str) -> bool:

@@ -154,8 +154,11 @@ def _member(value: Any) -> str | None:
 
 
 def _assignors(value: Any) -> tuple[Any, ...]:
-    """Parse assignors: plug-ins, or the names that assignors have in the group, such as cooperative-sticky."""
-    return tuple(each if isinstance(each, str) and ":" not in each else plugin(each) for each in split(value))
+    """Parse assignors: plug-ins, or the names that assignors have in the group, such as cooperative-sticky.
+
+    Any text is accepted. What it names is found, or not, when the consumer is created.
+    """
+    return tuple(split(value))
 
 
 KEYS: Mapping[str, Key] = {

@@ -70,7 +70,7 @@ def _starts(evidence: Evidence) -> dict[int, int]:
 def began_behind(evidence: Evidence, place: tuple[int, int]) -> bool:
     """Return whether a new owner may have begun behind a record, at an offset that was stored for a lost one."""
     partition, offset = place
-    lost = range(parted(evidence).get(partition, 0), _lost_end(evidence).get(partition, 0))
+    lost = _lost(evidence).get(partition, range(0))
     return offset in lost and any(
         each.is_declared
         and each.partition == partition
@@ -81,25 +81,20 @@ def began_behind(evidence: Evidence, place: tuple[int, int]) -> bool:
 
 
 @view
-def _lost_end(evidence: Evidence) -> dict[int, int]:
-    """Return partition -> the offset after the last record that was lost at the log's end."""
+def _lost(evidence: Evidence) -> dict[int, range]:
+    """Return partition -> the offsets from the first to the last record that was lost at the log's end."""
     stored = accounting.contents(evidence)
-    ends: dict[int, int] = {}
-    for place, values in accounting.written_aside(evidence).items():
-        if stored.get(place) not in values:
-            ends[place[0]] = max(ends.get(place[0], 0), place[1] + 1)
-    return ends
+    lost: dict[int, range] = {}
+    for (partition, offset), values in accounting.written_aside(evidence).items():
+        if stored.get((partition, offset)) not in values:
+            known = lost.get(partition, range(offset, offset))
+            lost[partition] = range(min(known.start, offset), max(known.stop, offset + 1))
+    return lost
 
 
-@view
 def parted(evidence: Evidence) -> dict[int, int]:
     """Return partition -> the offset of the first record that was lost at the log's end."""
-    stored = accounting.contents(evidence)
-    parted: dict[int, int] = {}
-    for place, values in accounting.written_aside(evidence).items():
-        if stored.get(place) not in values:
-            parted[place[0]] = min(parted.get(place[0], place[1]), place[1])
-    return parted
+    return {partition: offsets.start for partition, offsets in _lost(evidence).items()}
 
 
 def _is_out_of_range(row: FaultRow) -> bool:
