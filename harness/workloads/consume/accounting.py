@@ -86,15 +86,11 @@ def of_this_log(evidence: Evidence) -> list[Delivery]:
 @view
 def foreign(evidence: Evidence) -> list[Delivery]:
     """Return deliveries of another content than the log has at their place. A long value is compared by identity."""
-    known, lost = contents(evidence), written_aside(evidence)
+    known = contents(evidence)
     return [
         each
-        for each in deliveries(evidence)
-        if (
-            (each.partition, each.offset) not in known
-            or not _is_same(known[each.partition, each.offset], each.value)
-        )
-        and each.value not in lost.get((each.partition, each.offset), ())
+        for each in of_this_log(evidence)
+        if (place := (each.partition, each.offset)) not in known or not _is_same(known[place], each.value)
     ]
 
 

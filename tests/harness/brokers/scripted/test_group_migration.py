@@ -196,7 +196,7 @@ def test_classic_members_are_checked_as_in_a_classic_group(client):
     assert Classic(it).join(protocol_type="connect").body.error_code == INCONSISTENT
     assert Classic(it).join().body.error_code == REQUIRED
     stranger = Classic(it)
-    stranger.member_id = "nobody"
+    stranger.member_id = "unknown"
     assert stranger.beat() == UNKNOWN_MEMBER
     imposter = Classic(it)
     imposter.member_id, imposter.generation = consumer.member_id, consumer.epoch
