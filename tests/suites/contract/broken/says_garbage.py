@@ -1,11 +1,12 @@
-"""Writes a line to stdout that is not an event."""
+"""Writes a line to stdout that is not an event. It has no heartbeat, which could come before that line."""
 
 from __future__ import annotations
 
 import os
 
 from polite import Polite
-from verifiable import run
+from shows_no_heartbeat import Silent
+from verifiable.program import Program
 
 STDOUT = os.dup(1)  # before the library takes over stdout
 
@@ -17,4 +18,4 @@ class Broken(Polite):
 
 
 if __name__ == "__main__":
-    run(Broken)
+    Program(Broken(), Silent()).run()
