@@ -18,7 +18,7 @@ from pathlib import Path
 
 from kio.schema.errors import ErrorCode
 
-from harness.brokers import class_data, settings
+from harness.brokers import settings
 from harness.brokers.accepts import Accepts
 from harness.brokers.admin import TIMEOUT_S, Admin
 from harness.brokers.alterations import Alterations
@@ -37,6 +37,7 @@ from harness.model.addresses import Address, LaneAddress
 from harness.model.errors import BrokerDied, KafkaTrialError
 from harness.model.rows import LogRecord
 from harness.plugins.cluster import ClusterNeeds
+from harness.provision import class_data
 from harness.provision.java import find_java
 from harness.provision.kafka import VERSIONS, kafka_jars
 from harness.system import needs, processes
@@ -354,7 +355,8 @@ async def _with_class_data(version: str) -> tuple[str, ...]:
     """
     java = await asyncio.to_thread(java_command, version)
     place = class_data.place_of(version, java)
-    return class_data.using(java, place) if place.exists() or await _made(version, java, place) else java
+    made = place.exists() or await _made(version, java, place)
+    return (java[0], class_data.using(place), *java[1:]) if made else java
 
 
 async def _made(version: str, java: tuple[str, ...], place: Path) -> bool:
@@ -362,12 +364,13 @@ async def _made(version: str, java: tuple[str, ...], place: Path) -> bool:
     folder = processes.scratch_dir()
     made = folder / "made.jsa"
     try:
-        async with _cluster(ClusterId(version, 1), 1, class_data.leaving(java, made), folder) as cluster:
+        leaving = (java[0], class_data.leaving(made), *java[1:])
+        async with _cluster(ClusterId(version, 1), 1, leaving, folder) as cluster:
             await cluster.start()
             await cluster.stop(1, DUMP_TIMEOUT_S)
         return class_data.keep(made, place)
     except BrokerDied as error:
-        log.warning("brokers start more slowly: no class data archive was made: %s", error)
+        class_data.not_made(error)
         return False
     finally:
         with suppress(OSError):

@@ -18,17 +18,21 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pyspark
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
+from pyspark.find_spark_home import _find_spark_home
 from pyspark.java_gateway import launch_gateway
 
 from harness.model.errors import EnvironmentProblem
-from harness.provision.java import find_java
+from harness.provision import class_data
+from harness.provision.java import Java, find_java
 from harness.system.processes import owner_env, scratch_dir
 
 LOCAL = "local[*]"
 LOG = "spark.log"
+MADE = "classes.jsa"
 
 #: The JVM is finished before a second compiler or a parallel collector would pay off.
 JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms64m"
@@ -55,8 +59,8 @@ appender.console.layout.pattern = %p %c: %m%n
 """
 
 
-def settings(master: str, scratch: Path) -> dict[str, str]:
-    """Return the configuration of Spark on ``master``, with its files in ``scratch``."""
+def settings(master: str, scratch: Path, options: str = JVM) -> dict[str, str]:
+    """Return the configuration of Spark on ``master``, with its files in ``scratch``. ``options``: those of its JVM."""
     address = os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")
     return {
         "spark.app.name": "kafka-trial report",
@@ -65,7 +69,7 @@ def settings(master: str, scratch: Path) -> dict[str, str]:
         "spark.driver.host": address,
         "spark.driver.memory": f"{HEAP_MB}m",
         "spark.driver.extraJavaOptions": (
-            f"-Djava.io.tmpdir={scratch} -Dlog4j2.configurationFile={scratch / 'log4j2.properties'} {JVM}"
+            f"-Djava.io.tmpdir={scratch} -Dlog4j2.configurationFile={scratch / 'log4j2.properties'} {options}"
         ),
         "spark.local.dir": str(scratch / "local"),
         "spark.ui.enabled": "false",
@@ -80,7 +84,7 @@ class Spark:
         self._master = master or LOCAL
         self._stack = ExitStack()
         self._started: Future[tuple[Any, SparkContext]] | None = None
-        self._is_closing = False
+        self._is_closing = self._has_worked = False
 
     def __enter__(self) -> Spark:
         with ExitStack() as stack:
@@ -107,7 +111,8 @@ class Spark:
         """Begin to end it. It cannot start again."""
         if self._started is not None and not self._is_closing:
             self._is_closing = True
-            self._thread.submit(_stop, self._started)
+            made = self._scratch / MADE if self._has_worked else None
+            self._thread.submit(_stop, self._started, made)
 
     @contextmanager
     def context(self) -> Iterator[SparkContext]:
@@ -125,6 +130,7 @@ class Spark:
             raise EnvironmentProblem("spark-not-started", "Spark cannot start: {why}", why=why) from error
         try:
             yield context
+            self._has_worked = True
         except Exception as error:
             if (interrupt := _interrupt_behind(error)) is not None:
                 raise interrupt from None
@@ -145,9 +151,11 @@ def spark_context(master: str | None = None) -> Iterator[SparkContext]:
 
 def _start(master: str, scratch: Path) -> tuple[Any, SparkContext]:
     (scratch / "log4j2.properties").write_text(LOG4J)
-    conf = settings(master, scratch)
-    spark_conf = SparkConf(loadDefaults=False).setAll(list(conf.items()))
     java = find_java()
+    place = _class_data(java)
+    option = class_data.using(place) if place.exists() else class_data.leaving(scratch / MADE)
+    conf = settings(master, scratch, f'{JVM} "{option}"')
+    spark_conf = SparkConf(loadDefaults=False).setAll(list(conf.items()))
     address = conf["spark.driver.host"]
     added = {**owner_env(), **TASKS, "SPARK_LOCAL_IP": address, "JAVA_HOME": str(java.home)}
     with (scratch / LOG).open("wb") as sink, _environment(added):
@@ -163,8 +171,10 @@ def _start(master: str, scratch: Path) -> tuple[Any, SparkContext]:
             raise
 
 
-def _stop(started: Future[tuple[Any, SparkContext]]) -> None:
+def _stop(started: Future[tuple[Any, SparkContext]], made: Path | None) -> None:
     """End what Spark has in this process, and then the JVM, which stops Spark in its own shutdown.
+
+    ``made``: the archive of all classes that a report needs, if the JVM leaves one.
 
     The JVM is not asked to stop Spark. A signal may have ended it, or may have left its connection in the middle of a
     response, which would be taken for the answer.
@@ -177,6 +187,15 @@ def _stop(started: Future[tuple[Any, SparkContext]]) -> None:
         context.stop()
     finally:
         _end_jvm(gateway)
+    if made is not None and made.exists():
+        class_data.keep(made, _class_data(find_java()))
+
+
+def _class_data(java: Java) -> Path:
+    """Return the place of the archive of Spark's classes, existing or not."""
+    jars = sorted((Path(_find_spark_home()) / "jars").glob("*.jar"))  # type: ignore[no-untyped-call]
+    command = (str(java.path), *JVM.split(), os.pathsep.join(map(str, jars)))
+    return class_data.place_of(f"spark-{pyspark.__version__}", command)
 
 
 def _end_jvm(gateway: Any) -> None:

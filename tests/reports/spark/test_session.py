@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -14,6 +15,7 @@ from pyspark import SparkContext
 
 from harness.cli.interrupts import Interrupted
 from harness.model.errors import EnvironmentProblem
+from harness.provision import class_data
 from reports.spark.session import Spark, spark_context
 from testkit.codes import raises_code
 
@@ -118,3 +120,36 @@ def test_a_start_in_the_background_that_fails_is_reported_where_it_is_needed() -
             pass
     assert len(str(caught.value).splitlines()) == 1
     assert _jvms() == []
+
+
+def _has_mapped(archive: Path) -> bool:
+    (jvm,) = _jvms()
+    return str(archive) in {each.path for each in jvm.memory_maps()}
+
+
+def test_the_first_spark_that_worked_leaves_the_archive_of_later_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = tmp_path / "cache" / "made.jsa"
+    monkeypatch.setattr(class_data, "place_of", lambda *_: archive)
+    with raises_code(EnvironmentProblem, "spark-failed"), spark_context("local[1]") as spark:
+        spark.parallelize([1]).map(_raises).collect()
+    assert not archive.exists()
+
+    with spark_context("local[1]") as spark:
+        assert spark.parallelize([1]).collect() == [1]
+        assert not _has_mapped(archive)
+    made = archive.stat().st_mtime_ns
+    with spark_context("local[1]") as spark:
+        assert spark.parallelize([1]).collect() == [1]
+        assert _has_mapped(archive)
+    assert archive.stat().st_mtime_ns == made
+
+
+def test_spark_starts_despite_a_damaged_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    damaged = tmp_path / "damaged archive.jsa"
+    damaged.write_bytes(b"no classes at all")
+    monkeypatch.setattr(class_data, "place_of", lambda *_: damaged)
+    with spark_context("local[1]") as spark:
+        assert spark.parallelize([1]).collect() == [1]
+        assert not _has_mapped(damaged)

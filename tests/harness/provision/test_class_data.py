@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.brokers import class_data
 from harness.brokers.local import LOCAL
+from harness.provision import class_data
 from testkit.children import children
 
 
@@ -58,7 +58,7 @@ def test_an_archive_is_kept_atomically(tmp_path, caplog):
 
     with caplog.at_level(logging.WARNING):
         assert not class_data.keep(tmp_path / "none", place.with_name("other.jsa"))
-    assert "brokers start more slowly" in caplog.text
+    assert "JVMs start more slowly" in caplog.text
     assert list(place.parent.iterdir()) == [place]
 
 
