@@ -4,9 +4,10 @@
 
 The run is made from a few trials: those of RUN, or else simulated trials of the reference client of 2,400 records each.
 Its trials are copies of these under other names, clients and seeds; their evidence is a copy of the originals' files.
-Then ``kafka-trial report`` is started three times: on the whole run, again without any change, and again after further
-trials were added. Each is a process of its own, so the time to start it counts. Before them it reports a run of two
-trials, so that Python has compiled its modules, as on any machine that has used it once.
+They are packed while they are written, whenever a run would do that. Then ``kafka-trial report`` is started four times:
+on the whole run, again without any change, again after further trials were added, and on the same run without anything
+packed, as a merged one is. Each is a process of its own, so the time to start it counts. Before them it reports a run
+of two trials, so that Python has compiled its modules, as on any machine that has used it once.
 
 The CPU time is that of the process and of all its children, the JVM among them; the wall time also depends on what else
 the machine does. As a peer, the same machine counts the delivery of the same packed tables with pyarrow alone: the
@@ -31,6 +32,12 @@ import psutil
 import pyarrow.dataset as ds
 
 from benchmarks.many_trials import Copies
+from harness.files import remove_tree
+from harness.plugins import registry
+from harness.running.packing import is_due
+from harness.storage.parquet_writer import TABLES_FOLDER, pack
+from harness.storage.run_store import RunStore
+from reports.place import OWN
 
 #: A look at the memory of all processes takes some ten milliseconds of one core, which the report does not have.
 PERIOD_S = 0.5
@@ -62,15 +69,28 @@ def measure(folder: Path, source: Path | None, trials: int, new: int) -> dict[st
     """Return the figures of each report, and those of the peer."""
     _reported(Copies(folder / "few", source).write(2, planned=2))
     copies = Copies(folder, source)
-    run = copies.write(trials, planned=trials + new)
+    run = copies.write(0, planned=trials + new)
+    _packed_while_written(copies, RunStore(run), trials)
     found = {"first": _reported(run), "unchanged": _reported(run)}
     copies.write_more(new)
     found["new"] = _reported(run)
+    for name in (TABLES_FOLDER, OWN):
+        remove_tree(run / name)
+    found["unpacked"] = _reported(run)
     found["peer"] = _peer(run)
     found["size"] = {
         f"{name}_mb": round(sum(_sizes(run / name)) / 1e6, 1) for name in ("trials", "tables", "report")
     }
     return found
+
+
+def _packed_while_written(copies: Copies, store: RunStore, trials: int) -> None:
+    packed = 0
+    for finished in range(1, trials + 1):
+        copies.write_more(1)
+        if is_due(finished, packed):
+            pack(store, registry.table("anomalies"))
+            packed = finished
 
 
 def _reported(run: Path) -> dict[str, Any]:

@@ -39,6 +39,7 @@ from harness.planning import (
 from harness.running.budget import FAILURES, Budget
 from harness.running.campaign import Campaign
 from harness.running.install import Installed, install_what_can_be
+from harness.running.packing import Packer, while_trials_end
 from harness.storage import shards
 from harness.storage.run_store import LeftOut, RunRecord, RunStore
 from harness.text import redaction
@@ -157,25 +158,32 @@ def _run(store: RunStore, installed: Installed, options: Options) -> tuple[int |
     """Return the signal that ended the run, if any, and the reason why it ended."""
     plan = store.record.plan
     say(f"run {store.folder}: {some(len(plan.trials), 'trial')}, seed {plan.seed}, {options.jobs} at a time")
-    budget = Budget(options.max_time_s, options.max_failures)
-    with LiveTable(plan, list(store.verdicts()), options.jobs, options.quiet) as table:
-        campaign = Campaign(store, installed.clients, options.jobs, table.began, table.ended, say, budget)
+    budget, done = Budget(options.max_time_s, options.max_failures), list(store.verdicts())
+    packer = Packer(store, len(done))
+    with LiveTable(plan, done, options.jobs, options.quiet) as table:
+
+        def ended(verdict: TrialVerdict) -> None:
+            table.ended(verdict)
+            packer.ended()
+
+        campaign = Campaign(store, installed.clients, options.jobs, table.began, ended, say, budget)
         table.watch(campaign)
-        stopped_by = asyncio.run(until_signal(_with_attempts(campaign)))
+        stopped_by = asyncio.run(until_signal(_with_attempts(campaign, packer)))
     if stopped_by is not None:
         return stopped_by, "interrupted"
     return None, budget.used_up() or "completed"
 
 
-async def _with_attempts(campaign: Campaign) -> None:
+async def _with_attempts(campaign: Campaign, packer: Packer) -> None:
     """Run the plan, then repeat its failed trials as often as requested."""
-    await campaign.run()
-    store = campaign.store
-    record = store.record
-    more = repeats.deflaked(record.plan, store.verdicts(), record.deflake)
-    if more != record.plan and campaign.budget.used_up() is None:
-        store.replace_plan(more)
+    async with while_trials_end(packer):
         await campaign.run()
+        store = campaign.store
+        record = store.record
+        more = repeats.deflaked(record.plan, store.verdicts(), record.deflake)
+        if more != record.plan and campaign.budget.used_up() is None:
+            store.replace_plan(more)
+            await campaign.run()
 
 
 def _conclude(
