@@ -34,7 +34,7 @@ quickstart: setup  ## set up everything, run two clients in eight cells, write a
 	@$(BIN)/kafka-trial report runs
 
 test: setup  ## all tests, with real brokers
-	@$(BIN)/pytest -n 3
+	@$(BIN)/pytest -n 4
 
 test-clients: setup  ## every client at every tested version: contract, settings, producing without faults
 	@$(BIN)/pytest -n 2 -m 'every_client or long or jvm' tests/clients/adapters tests/clients/skeletons tests/suites/contract \

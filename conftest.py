@@ -1,7 +1,7 @@
 """Hypothesis in all tests: no deadlines, because a busy machine is not a defect. ``--durations`` shows slow tests.
 
 The profile sets the number of examples: ``--hypothesis-profile=quick`` for the fast tier, ``thorough`` for a night.
-With three processes (``-n 3``), two run the tests with brokers, which mostly wait, and one runs the others.
+With four processes (``-n 4``), two run the tests with brokers, which mostly wait, and two run the others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from harness.system.interpreter import freeze_loaded
 _ANY_MACHINE: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 
 settings.register_profile("quick", max_examples=10, **_ANY_MACHINE)
-settings.register_profile("usual", max_examples=60, **_ANY_MACHINE)
+settings.register_profile("usual", max_examples=40, **_ANY_MACHINE)
 settings.register_profile("thorough", max_examples=2_000, **_ANY_MACHINE)
 settings.load_profile("usual")
 

@@ -33,8 +33,19 @@ def test_confluent_kafka_passes_contract(version, tmp_path):
     assert offences(CONFLUENT.install(version), tmp_path) == []
 
 
+#: One that sends too early, one that sends something else and one that reports something else.
+SOME_MUTANTS = {"corrupts_on_retry", "reorders_on_retry", "reports_success_as_failure"}
+
+
 @pytest.mark.jvm
-@pytest.mark.parametrize("name", [name for name, mutant in mutants().items() if mutant.scenario])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in SOME_MUTANTS else pytest.mark.every_client)
+        for name, mutant in mutants().items()
+        if mutant.scenario
+    ],
+)
 def test_mutant_passes_contract(name, tmp_path):
     """A mutant's defect must be in its Kafka behaviour, not in how it follows the contract."""
     kind = registry.client(f"mutant-{name}")

@@ -11,8 +11,9 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
+import psutil
 import pytest
 
 from clients.reference import KafkaProducer
@@ -89,15 +90,34 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]
                 loop.run(context.__aexit__(None, None, None))
 
 
-#: Client -> its versions that rarely hang for good on a busy machine, where the threads then are, and why.
+class Hang(NamedTuple):
+    """Where the threads of a client are when it hangs for good, and why. ``busy_s``: the CPU time that it has used."""
+
+    places: tuple[re.Pattern[str], ...]
+    why: str
+    busy_s: float = 0.0
+
+
+_NETWORK_WAITS = re.compile(r"selectors\.py\", line \d+ in select\n.*net/selector\.py\", line \d+ in ")
+#: Client and version -> how it rarely hangs on a busy machine.
 HANGS = {
-    "kafka-python": (
-        {"3.0.12"},
-        (
-            re.compile(r"threading\.py\", line \d+ in wait\n.*net/selector\.py\", line \d+ in run\n"),
-            re.compile(r"selectors\.py\", line \d+ in select\n.*net/selector\.py\", line \d+ in "),
+    ("kafka-python", "3.0.12"): (
+        Hang(
+            (
+                re.compile(r"threading\.py\", line \d+ in wait\n.*net/selector\.py\", line \d+ in run\n"),
+                _NETWORK_WAITS,
+            ),
+            "poll() waits without a limit for a task of the network thread, which waits for its sockets",
         ),
-        "poll() waits without a limit for a task of the network thread, which waits for its sockets",
+        Hang(
+            (
+                re.compile(
+                    r"consumer/fetcher\.py\", line \d+ in fetch_records\n.*group\.py\", line \d+ in _poll_once\n"
+                ),
+            ),
+            "poll() turns without a pause, and never asks for the records again",
+            busy_s=10.0,
+        ),
     )
 }
 
@@ -131,15 +151,16 @@ def member(
 
 
 def assert_not_hanging(name: str, version: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    """End the test as an expected failure if the client's own threads wait for each other, as is known of it."""
-    versions, places, why = HANGS.get(name, (set(), (), ""))
-    if version in versions:
+    """End the test as an expected failure if the client hangs in a way that is known of it."""
+    if hangs := HANGS.get((name, version)):
+        used_s = psutil.Process(process.pid).cpu_times().user
         process.send_signal(signal.SIGABRT)
         process.wait()
         said = log.read_text(errors="replace")
-        if all(place.search(said) for place in places):
-            pytest.xfail(why)
-        raise AssertionError(said[-4_000:])
+        for hang in hangs:
+            if used_s >= hang.busy_s and all(place.search(said) for place in hang.places):
+                pytest.xfail(hang.why)
+        raise AssertionError(f"{used_s:.1f} s of CPU time: {said[-8_000:]}")
 
 
 #: Clients whose calls cannot commit in these ways, and answer ``unsupported``.
