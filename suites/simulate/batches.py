@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import replace
 from enum import StrEnum
+from hashlib import blake2b
 from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
+from harness.files.row_files import encoded
 from harness.model.evidence import Evidence
 from harness.model.rows import TrialVerdict
 from harness.model.spec import ClientRef, TrialSpec
@@ -26,6 +28,7 @@ from harness.system.workers import prepare_processes
 
 #: How many seeds a process gets at a time: enough to outweigh the transfer, few enough for visible progress.
 BATCH = 50
+DIGEST_BYTES = 16
 
 
 class Keep(StrEnum):
@@ -54,14 +57,16 @@ class Job(NamedTuple):
     folder: Path
     user: UserSettings = NONE
     load: OwnLoad | None = None
+    with_digests: bool = False
 
 
 class Tried(NamedTuple):
-    """One trial: its spec if it was kept, its verdict, and its duration in virtual time."""
+    """One trial: its spec if it was kept, its verdict, its duration in virtual time, and its digest if requested."""
 
     kept: TrialSpec | None
     verdict: TrialVerdict
     virtual_ns: int
+    digest: int = 0
 
 
 def tried(job: Job, seeds: Sequence[int]) -> list[Tried]:
@@ -107,7 +112,17 @@ def _one(job: Job, spec: TrialSpec) -> Tried:
         store = RunStore(job.folder)
         store.write_evidence(evidence)
         store.write_verdict(verdict)
-    return Tried(spec if kept else None, verdict, _lasted_ns(evidence))
+    digest = _digest(evidence, verdict) if job.with_digests else 0
+    return Tried(spec if kept else None, verdict, _lasted_ns(evidence), digest)
+
+
+def _digest(evidence: Evidence, verdict: TrialVerdict) -> int:
+    """Return a number that is the same only for the same evidence and verdict, byte for byte."""
+    rows = (evidence.history, evidence.frames, evidence.blocked_frames, evidence.faults, evidence.log)
+    hashed = blake2b(encoded((evidence.record, verdict)), digest_size=DIGEST_BYTES)
+    for each in (*rows, evidence.trace, evidence.tcp):
+        hashed.update(blake2b(encoded(each)).digest())
+    return int.from_bytes(hashed.digest(), "big")
 
 
 def _lasted_ns(evidence: Evidence) -> int:

@@ -40,7 +40,7 @@ from harness.simulated.selection import assert_simulated
 from harness.simulated.trial import broker_of
 from harness.storage.run_store import RunStore
 from harness.text.counting import some
-from suites.simulate.batches import Job, Keep, Tried, in_batches
+from suites.simulate.batches import DIGEST_BYTES, Job, Keep, Tried, in_batches
 
 Trials = Annotated[
     int,
@@ -71,11 +71,19 @@ class VerdictCounts:
     kept: list[TrialSpec] = field(default_factory=list)
     verdicts: list[TrialVerdict] = field(default_factory=list)
     virtual_ns: int = 0
+    #: The sum of the digests of all trials, which end in any order.
+    digests: int = 0
+
+    @property
+    def digest(self) -> str:
+        """One digest of all trials."""
+        return f"{self.digests % 256**DIGEST_BYTES:0{2 * DIGEST_BYTES}x}"
 
     def add(self, tried: Tried) -> None:
         """Add one trial."""
         self.counts[tried.verdict.verdict] += 1
         self.virtual_ns += tried.virtual_ns
+        self.digests += tried.digest
         if tried.kept is not None:
             self.kept.append(tried.kept)
             self.verdicts.append(tried.verdict)
@@ -95,6 +103,10 @@ def simulate(
     keep: Annotated[
         Keep, typer.Option(help="Which trials keep their evidence in the run's folder.")
     ] = Keep.FAILED,
+    digest: Annotated[
+        bool,
+        typer.Option("--digest", help="Print one digest of all evidence and verdicts, to compare two runs."),
+    ] = False,
     jobs: Jobs = "1",
     out_dir: OutDir = DEFAULT_OUT,
     as_json: AsJson = False,
@@ -118,7 +130,7 @@ def simulate(
     chosen = possible(chosen, user)
     selection.loaded([chosen], own)
     store = RunStore.create(out_dir, new_record(Plan(seed, ()), Options(processes)))
-    job = Job(chosen.name, chosen.guarantees, refs, broker, keep, store.folder, user, own)
+    job = Job(chosen.name, chosen.guarantees, refs, broker, keep, store.folder, user, own, digest)
     say(
         f"run {store.folder}: {some(trials, 'seed')} from {seed} of {chosen.name}, {some(processes, 'process')}"
     )
@@ -130,10 +142,12 @@ def simulate(
         seconds = time.monotonic() - began
         _conclude(store, seed, tally, stopped)
     if as_json:
-        print_json(_document(store, seed, tally, seconds))
+        print_json(_document(store, seed, tally, seconds) | ({"digest": tally.digest} if digest else {}))
     found = exit_code((Verdict(each) for each in tally.counts), strict=strict)
     code = 128 + stopped_by if stopped_by else found
     done = tally.counts.total()
+    if digest:
+        say(f"digest {tally.digest}")
     say(
         f"{some(done, 'trial')} in {seconds:.1f} s ({done / seconds:.0f} a second), {_words(tally)}; "
         f"virtual over real time {tally.virtual_ns / 1e9 / seconds:,.0f}; exit {code}"

@@ -158,3 +158,16 @@ def started_simulation(out_dir: Path) -> subprocess.Popen[str]:
         if line.startswith("["):  # the first progress output
             return started
     raise AssertionError("it ended by itself")
+
+
+@pytest.mark.long("many simulated trials, in several processes")
+def test_only_the_same_trials_have_the_same_digest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def digest(*argv: str) -> str:
+        assert simulate(tmp_path, "generated/group", "--digest", "--json", *argv) == 0
+        return str(document(capsys)["digest"])
+
+    once = digest("--seed", "31", "--trials", "4")
+    assert digest("--seed", "31", "--trials", "4", "-j", "2", "--keep", "all") == once
+    assert once not in {digest("--seed", "31", "--trials", "3"), digest("--seed", "32", "--trials", "4")}
