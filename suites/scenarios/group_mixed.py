@@ -21,10 +21,10 @@ from suites.scenarios.situation import situation
 
 #: Each fault changes the members twice: when it begins, and when it ends.
 FAULTS: Final = 10
-#: Kind -> how long it lasts, in ms. A killed member is gone for longer than its session of six seconds.
-KINDS: Final = {"member_join": 4_000, "member_leave": 4_000, "member_kill": 9_000}
+#: Kind -> how long it lasts, in ms. The group can settle in it, for which a killed member's session must end first.
+KINDS: Final = {"member_join": 10_000, "member_leave": 10_000, "member_kill": 15_000}
 #: How long the group has to settle after each fault, the start of a process included.
-REST_MS: Final = 9_000
+REST_MS: Final = 12_000
 PLACES: Final = 4
 INTERVAL_MS: Final = 600
 LONGEST_MS: Final = FAULTS * (max(KINDS.values()) + REST_MS)
