@@ -143,15 +143,11 @@ def simulate(
         _conclude(store, seed, tally, stopped)
     if as_json:
         print_json(_document(store, seed, tally, seconds) | ({"digest": tally.digest} if digest else {}))
-    found = exit_code((Verdict(each) for each in tally.counts), strict=strict)
-    code = 128 + stopped_by if stopped_by else found
+    code = 128 + stopped_by if stopped_by else exit_code(map(Verdict, tally.counts), strict=strict)
     done = tally.counts.total()
-    if digest:
-        say(f"digest {tally.digest}")
-    say(
-        f"{some(done, 'trial')} in {seconds:.1f} s ({done / seconds:.0f} a second), {_words(tally)}; "
-        f"virtual over real time {tally.virtual_ns / 1e9 / seconds:,.0f}; exit {code}"
-    )
+    told = f"{some(done, 'trial')} in {seconds:.1f} s ({done / seconds:.0f} a second), {_words(tally)}; "
+    told += f"digest {tally.digest}; " if digest else ""
+    say(f"{told}virtual over real time {tally.virtual_ns / 1e9 / seconds:,.0f}; exit {code}")
     return code
 
 

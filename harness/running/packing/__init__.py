@@ -18,7 +18,7 @@ from harness.model.errors import EnvironmentProblem
 from harness.storage.run_store import RunStore
 from harness.system.processes import spawn, stop
 
-#: So many trials fill the files that one process packs at a time.
+#: A process packs this many at a time.
 LEAST_TRIALS = 64
 #: A run is packed again when it has grown by this share.
 GROWTH = 4
@@ -51,7 +51,13 @@ class Packer:
 
     async def _pack_what_is_due(self) -> bool:
         while is_due(found := self._finished, self.packed):
-            program: list[str | Path] = [sys.executable, "-P", "-m", f"{__package__}.program", self._store.folder]
+            program: list[str | Path] = [
+                sys.executable,
+                "-P",
+                "-m",
+                f"{__package__}.program",
+                self._store.folder,
+            ]
             child = await spawn(program, stdout=DEVNULL, stderr=DEVNULL)
             try:
                 if await child.wait():
@@ -64,7 +70,7 @@ class Packer:
 
 @asynccontextmanager
 async def while_trials_end(packer: Packer) -> AsyncIterator[None]:
-    """Pack during the block. At its end nothing of it is left running."""
+    """Pack during the block, and end the program with it."""
     task = asyncio.create_task(packer.work())
     try:
         yield

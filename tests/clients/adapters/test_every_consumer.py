@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
-import re
-import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
-import psutil
 import pytest
 
 from clients.reference import KafkaProducer
@@ -43,6 +40,7 @@ from harness.model.consumer_contract import (
 from harness.model.contract import OpComplete, Stats, UnknownCommand
 from harness.plugins import registry
 from harness.workloads.produce.commands import Produce
+from testkit.client_hangs import assert_not_hanging
 from testkit.client_member import Member
 
 pytestmark = [pytest.mark.jvm, pytest.mark.long("consumes with real clients")]
@@ -90,38 +88,6 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]
                 loop.run(context.__aexit__(None, None, None))
 
 
-class Hang(NamedTuple):
-    """Where the threads of a client are when it hangs for good, and why. ``busy_s``: the CPU time that it has used."""
-
-    places: tuple[re.Pattern[str], ...]
-    why: str
-    busy_s: float = 0.0
-
-
-_NETWORK_WAITS = re.compile(r"selectors\.py\", line \d+ in select\n.*net/selector\.py\", line \d+ in ")
-#: Client and version -> how it rarely hangs on a busy machine.
-HANGS = {
-    ("kafka-python", "3.0.12"): (
-        Hang(
-            (
-                re.compile(r"threading\.py\", line \d+ in wait\n.*net/selector\.py\", line \d+ in run\n"),
-                _NETWORK_WAITS,
-            ),
-            "poll() waits without a limit for a task of the network thread, which waits for its sockets",
-        ),
-        Hang(
-            (
-                re.compile(
-                    r"consumer/fetcher\.py\", line \d+ in fetch_records\n.*group\.py\", line \d+ in _poll_once\n"
-                ),
-            ),
-            "poll() turns without a pause, and returns nothing",
-            busy_s=10.0,
-        ),
-    )
-}
-
-
 @pytest.fixture
 def member(
     each_client: tuple[str, str], kafka: SimpleNamespace, tmp_path: Path
@@ -148,19 +114,6 @@ def member(
         process.kill()
         with process:
             pass
-
-
-def assert_not_hanging(name: str, version: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    """End the test as an expected failure if the client hangs in a way that is known of it."""
-    if hangs := HANGS.get((name, version)):
-        used_s = psutil.Process(process.pid).cpu_times().user
-        process.send_signal(signal.SIGABRT)
-        process.wait()
-        said = log.read_text(errors="replace")
-        for hang in hangs:
-            if used_s >= hang.busy_s and all(place.search(said) for place in hang.places):
-                pytest.xfail(hang.why)
-        raise AssertionError(f"{used_s:.1f} s of CPU time: {said[-8_000:]}")
 
 
 #: Clients whose calls cannot commit in these ways, and answer ``unsupported``.

@@ -1,4 +1,4 @@
-"""The trials of a run are packed while others run, and nothing of that is left when the run ends."""
+"""The trials of a run are packed while others run, and the program ends with the run."""
 
 from __future__ import annotations
 
