@@ -86,6 +86,8 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "generous-rate-of-metadata": ("metadata-storm-long-after-reasons",),
     "given-up-in-flight": ("in-flight-for-most-of-the-timeout",),
     "given-up-with-its-numbers": ("sequence-gap-beside-failed-elsewhere", "sequence-gap-before-failed"),
+    "had-to-join-anew": ("join-cut-after-an-error",),
+    "gave-up-for-another-reason": ("lost-told-as-revoked-after-a-rebalance",),
     "group-may-begin-later": ("record-passed-over-after-a-commit",),
     "harness-stalled": ("again-before-harness-stalled",),
     "held-bytes": ("again-after-bytes-were-held", "again-while-others-are-held"),
