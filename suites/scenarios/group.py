@@ -22,7 +22,7 @@ STATIC: Final = Workload(
 )
 #: A load that lasts for a slow rebalance and some time more.
 LONG: Final = Workload(
-    kind="consume", records=3_600, records_per_command=60, interval_ms=300, params={"members": 2}
+    kind="consume", records=3_600, records_per_command=60, interval_ms=330, params={"members": 2}
 )
 LONG_STATIC: Final = replace(LONG, params={"members": 2, "static": 1})
 #: Beyond the profile's request.timeout.ms of 3 s, and the time that a process takes to start.
@@ -133,7 +133,7 @@ LATE_POLL = _scenario(
     "late-poll",
     "One of two members works longer than max.poll.interval.ms on one turn.",
     _once("slow_processing", (7_000, 8_000), lambda dice: {**_either(dice), "processing_ms": 8_000}),
-    members.moved,
+    members.slow_turns,
     *READING,
     config=IMPATIENT,
     workload=LONG,

@@ -5,7 +5,7 @@ A generation of a member begins with the answer to a JoinGroup and ends with its
 
 from __future__ import annotations
 
-from itertools import dropwhile, takewhile
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from harness.model.evidence import Evidence, view
@@ -82,8 +82,13 @@ def _of(requests: list[Asked]) -> list[Generation]:
     found = []
     for each in requests:
         if each.api == JOIN and each.code == 0 and each.answer is not None:
-            answered_ns = each.answer.t_ns
-            after = list(dropwhile(lambda other: other.request.arrived_ns <= answered_ns, requests))
-            later = list(takewhile(lambda other: other.api not in (JOIN, LEAVE), after))
-            found.append(Generation(each, (*later, *after[len(later) : len(later) + 1])))
+            found.append(Generation(each, tuple(_until_it_ends(requests, each.answer.t_ns))))
     return found
+
+
+def _until_it_ends(requests: list[Asked], since_ns: int) -> Iterator[Asked]:
+    for each in requests:
+        if each.request.arrived_ns > since_ns:
+            yield each
+            if each.api in (JOIN, LEAVE):
+                return

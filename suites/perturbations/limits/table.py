@@ -193,6 +193,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "answer-may-be-unread": ("another-epoch",),
     "heartbeat-may-not-have-arrived": ("said-it-all-again",),
     "joined-before-it-was-told": ("unknown-id-kept-at-once",),
+    "no-member-any-more": ("stayed-while-another-is-frozen",),
     "no-member-when-it-closed": ("closed-without-leaving-after-an-error",),
     "worked-beyond-its-interval": ("session-ended-during-work",),
     "works-or-frozen-before-it-joins": ("rejoined-late-beside-work",),

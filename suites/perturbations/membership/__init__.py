@@ -1,6 +1,6 @@
 """Defects of members that show in their requests: how they join, stay, follow their coordinator, fetch and leave."""
 
-from suites.perturbations.membership import fetching, heartbeats, joining, losing, staying, tails, waiting
+from suites.perturbations.membership import fetching, heartbeats, joining, losing, polling, staying, tails, waiting
 
 PERTURBATIONS = (
     *joining.PERTURBATIONS,
@@ -8,6 +8,7 @@ PERTURBATIONS = (
     *heartbeats.PERTURBATIONS,
     *fetching.PERTURBATIONS,
     *losing.PERTURBATIONS,
+    *polling.PERTURBATIONS,
     *tails.PERTURBATIONS,
     *waiting.PERTURBATIONS,
 )

@@ -27,6 +27,8 @@ RARELY = (
     "consume/control-tail",
     "group/epoch-fenced",
     "group/heartbeat-unknown",
+    "group/late-poll",
+    "group/late-poll-static",
     "group/wakeup-while-joining",
 )
 
