@@ -55,8 +55,8 @@ def _join_with(kind: str, **params: int) -> Schedule:
     def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
         at_ms = dice.between(400, 900)
         return (
-            FaultSpec(kind, AtTime(at_ms), 5_000, params),
-            FaultSpec("member_join", AtTime(at_ms + 200), dice.between(4_000, 5_000)),
+            FaultSpec(kind, AtTime(at_ms), 9_000, params),
+            FaultSpec("member_join", AtTime(at_ms + 200), dice.between(8_000, 9_000)),
         )
 
     return drawn
@@ -268,6 +268,7 @@ LISTENER_THROWS_REVOKED = _scenario(
     _join_with("listener_throws", member=1, callback=1),
     members.interrupted,
     *READING,
+    workload=LONG,
 )
 
 LISTENER_THROWS_ASSIGNED = _scenario(
@@ -276,6 +277,7 @@ LISTENER_THROWS_ASSIGNED = _scenario(
     _join_with("listener_throws", member=1, callback=0),
     members.interrupted,
     *READING,
+    workload=LONG,
 )
 
 WAKEUP = _scenario(

@@ -15,9 +15,7 @@ LIMIT_MS, WORK_MS, END_MS = 6_000, 9_000, 10_000
 
 def working(instance: str | None = None, not_set: dict[str, str] | None = None) -> WireStory:
     """Return a trial in which m1 works for nine seconds on a turn, although it may work for six."""
-    told = WireStory(
-        final_ms=30_000, config={"max.poll.interval.ms": str(LIMIT_MS)}, not_set=not_set or {}
-    )
+    told = WireStory(final_ms=30_000, config={"max.poll.interval.ms": str(LIMIT_MS)}, not_set=not_set or {})
     told.start("m1")
     told.join("m1", -600, instance=instance)
     told.ask("m1", "SyncGroup", -590, given=(0, 1))
