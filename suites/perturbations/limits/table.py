@@ -87,6 +87,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "given-up-in-flight": ("in-flight-for-most-of-the-timeout",),
     "given-up-with-its-numbers": ("sequence-gap-beside-failed-elsewhere", "sequence-gap-before-failed"),
     "had-to-join-anew": ("join-cut-after-an-error",),
+    "gave-up-by-itself": ("revoked-all-though-cooperative",),
     "gave-up-for-another-reason": ("lost-told-as-revoked-after-a-rebalance",),
     "group-may-begin-later": ("record-passed-over-after-a-commit",),
     "harness-stalled": ("again-before-harness-stalled",),

@@ -2,6 +2,7 @@
 
 from suites.perturbations.membership import (
     fetching,
+    giving_up,
     heartbeats,
     joining,
     losing,
@@ -14,6 +15,7 @@ from suites.perturbations.membership import (
 PERTURBATIONS = (
     *joining.PERTURBATIONS,
     *staying.PERTURBATIONS,
+    *giving_up.PERTURBATIONS,
     *heartbeats.PERTURBATIONS,
     *fetching.PERTURBATIONS,
     *losing.PERTURBATIONS,

@@ -27,6 +27,7 @@ RARELY = (
     "consume/control-tail",
     "group/epoch-fenced",
     "group/heartbeat-unknown",
+    "group/join-cooperative",
     "group/late-poll",
     "group/late-poll-static",
     "group/wakeup-while-joining",
