@@ -19,9 +19,9 @@ stops for nothing. And nobody reads what a cooperative member has given up until
   two owners, or none, is judged by other checks.
 
 The protocol is that of the assignor that JoinGroup's answer names: range, roundrobin and sticky are eager, and
-cooperative-sticky is cooperative. A cooperative member must join again within half of its session timeout. Not judged is what
-an application gives up by itself, what a member loses, and a second rebalance while the application works for a second
-on one turn, the process is frozen, or a fault acts on the network or the brokers.
+cooperative-sticky is cooperative. A cooperative member must join again within half of its session timeout. Not judged
+is what an application gives up by itself, what a member loses, and a second rebalance while the application works for a
+second on one turn, the process is frozen, or a fault acts on the network or the brokers.
 
 ## What it needs
 

@@ -138,6 +138,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "parts-of-too-large": ("numbers-given-away-before-too-large",),
     "place-given-anew": ("shared-place-before-recreation",),
     "position-out-of-range": ("began-again-before-out-of-range", "went-back-behind-the-parting"),
+    "static-leader-may-skip": ("led-without-assigning",),
     "stored-offset-outlived-its-log": ("passed-over-after-truncation",),
     "process-stalled": ("gave-up-long-after-a-stall",),
     "reasons-for-metadata": ("metadata-storm-long-after-reasons",),
@@ -197,6 +198,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "no-member-any-more": ("stayed-while-another-is-frozen",),
     "no-member-when-it-closed": ("closed-without-leaving-after-an-error",),
     "worked-beyond-its-interval": ("session-ended-during-work",),
+    "told-of-an-earlier-assignment": ("applied-what-was-not-given",),
     "works-or-frozen-before-it-joins": ("rejoined-late-beside-work",),
 }
 

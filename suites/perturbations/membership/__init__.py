@@ -1,6 +1,7 @@
 """Defects of members that show in their requests: how they join, stay, follow their coordinator, fetch and leave."""
 
 from suites.perturbations.membership import (
+    assigning,
     fetching,
     giving_up,
     heartbeats,
@@ -13,6 +14,7 @@ from suites.perturbations.membership import (
 )
 
 PERTURBATIONS = (
+    *assigning.PERTURBATIONS,
     *joining.PERTURBATIONS,
     *staying.PERTURBATIONS,
     *giving_up.PERTURBATIONS,
