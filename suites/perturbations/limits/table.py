@@ -98,6 +98,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
         "sent-after-close-after-bytes-were-held",
     ),
     "higher-epoch": ("sequence-from-zero-in-its-epoch", "sequence-changed-in-its-epoch"),
+    "hidden-from-the-witness": ("session-outstayed-before-a-cut",),
     "jitter-of-backoff": ("again-before-its-backoff",),
     "key-moves-with-growth": ("keys-moved-before-growth",),
     "largest-timeout": ("stuck-beyond-its-largest-timeout",),

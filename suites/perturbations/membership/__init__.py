@@ -10,6 +10,7 @@ from suites.perturbations.membership import (
     polling,
     staying,
     tails,
+    trusting,
     waiting,
 )
 
@@ -23,5 +24,6 @@ PERTURBATIONS = (
     *losing.PERTURBATIONS,
     *polling.PERTURBATIONS,
     *tails.PERTURBATIONS,
+    *trusting.PERTURBATIONS,
     *waiting.PERTURBATIONS,
 )

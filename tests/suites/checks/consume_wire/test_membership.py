@@ -26,6 +26,7 @@ SCENARIOS = ("group/join", "group/leave-static", "group/long-processing", "group
 RARELY = (
     "consume/control-tail",
     "group/epoch-fenced",
+    "group/heartbeat-answer-held",
     "group/heartbeat-unknown",
     "group/join-cooperative",
     "group/late-poll",

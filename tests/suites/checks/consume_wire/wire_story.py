@@ -29,6 +29,7 @@ class WireStory(GroupStory):
         at_ms: float,
         *,
         until_ms: float | None = None,
+        held: bool = False,
         code: int = 0,
         answered: bool = True,
         asked: MemberPart | None = None,
@@ -36,7 +37,10 @@ class WireStory(GroupStory):
         gives: Iterable[int] = (),
         given: Iterable[int] = (),
     ) -> None:
-        """A request of ``member``, answered at ``until_ms`` with ``code``. ``gives`` and ``given`` are partitions."""
+        """A request of ``member``, answered at ``until_ms`` with ``code``. ``gives`` and ``given`` are partitions.
+
+        If the answer is ``held``, the broker has answered at once, and the witness kept it until then.
+        """
         common = {
             "lane": 0,
             "broker": 1,
@@ -61,6 +65,7 @@ class WireStory(GroupStory):
                 Frame(
                     ns(answered_ms),
                     kind=FrameKind.RESPONSE,
+                    received_ns=ns(at_ms + ROUND_TRIP_MS) if held else None,
                     error_codes=(code,) if code else (),
                     members=(told or MemberPart(error_code=code),),
                     offsets=_places(given),
