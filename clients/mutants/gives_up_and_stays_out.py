@@ -1,4 +1,4 @@
-"""A cooperative member gives up what moves, and does not join again, so that nobody gets it."""
+"""A cooperative member gives up what moves, and does not join again, so that no other member gets it."""
 
 from __future__ import annotations
 

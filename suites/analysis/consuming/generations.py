@@ -52,6 +52,11 @@ class Generation(NamedTuple):
         return self.joined.told.protocol or ""
 
     @property
+    def is_cooperative(self) -> bool:
+        """True if the member is certainly cooperative. One that offers an eager assignor too may be eager."""
+        return self.protocol == COOPERATIVE and self.joined.member.protocols == (COOPERATIVE,)
+
+    @property
     def began_ns(self) -> int:
         """When the coordinator answered."""
         return self.joined.answer.t_ns if self.joined.answer is not None else 0

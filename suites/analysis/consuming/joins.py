@@ -24,7 +24,7 @@ from suites.analysis.way import SLACK_NS
 JOIN: Final = "JoinGroup"
 LEAVE: Final = "LeaveGroup"
 REBALANCES: Final = BY_NAME["REBALANCE_IN_PROGRESS"].code
-#: Calls after which a member may have to join anew.
+#: Calls after which a member may have to join again.
 SUBSCRIPTIONS: Final = ("subscribe", "assign", "unsubscribe")
 
 
@@ -52,7 +52,7 @@ class Wait(NamedTuple):
 
 @view
 def waits(evidence: Evidence) -> list[Wait]:
-    """Return the waits of which it is known how they ended, and in which nothing else made the member join anew."""
+    """Return the waits of which it is known how they ended, and in which nothing else made the member join again."""
     return [
         wait
         for process, requests in of_group(evidence).items()
@@ -78,7 +78,7 @@ def _waits(evidence: Evidence, requests: list[Asked]) -> Iterator[Wait]:
         yield Wait(each, Span(begin_ns, end_ns), limit_ms * NS_PER_MS, end_ns != answered_ns)
 
 
-@grants("had-to-join-anew")
+@grants("had-to-join-again")
 def _has_reason(evidence: Evidence, life: Life, wait: Wait, requests: list[Asked]) -> bool:
     """Return whether something else may have ended the wait: a fault, an error, a call, or the end of the process."""
     span = wait.span

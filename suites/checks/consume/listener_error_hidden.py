@@ -6,8 +6,8 @@ Looks for exceptions that the application's rebalance listener threw, and that n
 
 ## Why it is bad
 
-A listener stores positions, opens files, or prepares a state for its partitions. If it fails and the application is not
-told, the application goes on without that state, and nobody knows why its results are wrong.
+A listener stores positions, opens files, or prepares a state for its partitions. If it fails and the application does
+not get the exception, the application goes on without that state, and its results are wrong.
 
 ## How it is judged per guarantee
 

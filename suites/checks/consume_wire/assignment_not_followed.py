@@ -17,8 +17,8 @@ it has computed itself, reads what another one reads too, or leaves partitions u
 - **at-least-once, at-most-once**: forbidden, except that a follower which sends an assignment is only different: the
   coordinator ignores it.
 
-A listener's call is compared with the answers that had passed by then, and that no earlier call has gone beyond: some
-clients report an assignment after the turn in which it came. A static leader may be told to assign nothing (KIP-814).
+A listener's call is compared with the answers that had passed by then, from that of the last call on: some clients
+report an assignment after the turn in which it came. A static leader may be told to assign nothing (KIP-814).
 Members with another client, and groups of KIP-848, are not judged.
 
 ## What it needs

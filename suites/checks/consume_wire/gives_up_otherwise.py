@@ -11,7 +11,7 @@ keep (``revoked-what-it-keeps``), and cooperative ones that do not join again af
 
 With an eager assignor any partition may have another owner after a rebalance, and an application that was not told
 goes on with it. A cooperative group rebalances so that members keep what they can: an application that gives up more
-stops for nothing. And nobody reads what a cooperative member has given up until it joins again.
+stops for nothing. And no member reads what a cooperative one has given up until it joins again.
 
 ## How it is judged per guarantee
 
@@ -19,9 +19,10 @@ stops for nothing. And nobody reads what a cooperative member has given up until
   two owners, or none, is judged by other checks.
 
 The protocol is that of the assignor that JoinGroup's answer names: range, roundrobin and sticky are eager, and
-cooperative-sticky is cooperative. A cooperative member must join again within half of its session timeout. Not judged
-is what an application gives up by itself, what a member loses, and a second rebalance while the application works for a
-second on one turn, the process is frozen, or a fault acts on the network or the brokers.
+cooperative-sticky is cooperative if the member offers no other one, because Java's consumer is eager otherwise. A
+cooperative member must join again within half of its session timeout. Not judged is what an application gives up by
+itself, what a member loses, and a second rebalance while the application works for a second on one turn, the process is
+frozen, or a fault acts on the network or the brokers.
 
 ## What it needs
 
@@ -48,7 +49,7 @@ from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
 from suites.analysis.consuming.asked import of_group, unread_of_members
 from suites.analysis.consuming.calls import has_called
-from suites.analysis.consuming.generations import COOPERATIVE, EAGER, JOIN, LEAVE
+from suites.analysis.consuming.generations import EAGER, JOIN, LEAVE
 from suites.analysis.consuming.handovers import Given, Told, given, told
 from suites.analysis.consuming.lives import lives
 from suites.analysis.consuming.timing import SLACK_NS
@@ -116,7 +117,7 @@ def revocations(evidence: Evidence) -> list[Step]:
         for step in steps(evidence)
         if isinstance(step.told.event, PartitionsRevoked)
         and step.told.partitions
-        and step.given.generation.protocol == COOPERATIVE
+        and step.given.generation.is_cooperative
         and not _has_reason(evidence, step)
     ]
 

@@ -9,13 +9,13 @@ connection or join again, after request.timeout.ms and before the rebalance time
 
 A coordinator answers when all members have joined, and one of them may still work on what it has read. A member that
 does not wait joins a second time, often under a new id. The coordinator then waits for the first id as well, and the
-rebalance takes longer for everybody.
+rebalance takes longer for all members.
 
 ## How it is judged per guarantee
 
 - **at-least-once, at-most-once**: a difference. Java's consumer waits for max.poll.interval.ms and five seconds more.
 
-Not judged: a wait in which the member closes, is killed or frozen, leaves, subscribes anew or is told an error, and a
+Not judged: a wait in which the member closes, is killed or frozen, leaves, subscribes again or gets an error, and a
 time in which a fault acts on the network or the brokers.
 
 ## What it needs

@@ -8,8 +8,8 @@ left by themselves, and that then tell their application that partitions are rev
 
 ## Why it is bad
 
-Another member may already read the partitions. An application that is told of a revocation finishes its work and
-commits, which then takes effect twice. Only a loss tells it to drop its work.
+Another member may already read the partitions. After a revocation an application finishes its work and commits,
+which then takes effect twice. Only a loss tells it to drop its work.
 
 ## How it is judged per guarantee
 
@@ -19,7 +19,7 @@ commits, which then takes effect twice. Only a loss tells it to drop its work.
 A member is out of its generation once its coordinator has answered UNKNOWN_MEMBER_ID or ILLEGAL_GENERATION to a request
 of that generation, or once it has sent LeaveGroup without being closed. Judged is the first call of the listener after
 that. A member that was also told to join again may give up its partitions because of that, and one that closes or
-subscribes anew because of its application: they are not judged, nor is a commit that the client sent before it had
+subscribes again because of its application: they are not judged, nor is a commit that the client sent before it had
 certainly read the answer.
 
 ## What it needs
@@ -139,7 +139,7 @@ def _is_before(request: Asked, loss: Loss) -> bool:
 
 
 def committed(evidence: Evidence, loss: Loss) -> Iterator[Asked]:
-    """Yield the commits in a generation after its member knew that it was over."""
+    """Yield the commits in a generation after its member knew that it had ended."""
     known_ns = loss.known_ns
     if known_ns is not None:
         for each in of_group(evidence, COMMIT)[loss.process]:

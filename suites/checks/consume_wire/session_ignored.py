@@ -3,7 +3,7 @@
 ## What it does
 
 Looks for members whose coordinator answers nothing for their whole session timeout, and that go on as if they were
-members. They must look for their coordinator anew: send FindCoordinator, or give the connection up.
+members. They must look for their coordinator again: send FindCoordinator, or give the connection up.
 
 ## Why it is bad
 
@@ -14,8 +14,8 @@ coordinator only when its request times out.
 ## How it is judged per guarantee
 
 - **at-least-once, at-most-once**: a difference if it takes longer than two seconds beyond the session timeout
-  (``session-ignored``), and forbidden if it takes request.timeout.ms more, because a request without an answer has ended
-  by then (``coordinator-trusted-for-ever``).
+  (``session-ignored``), and forbidden if it takes request.timeout.ms more, because a request without an answer has
+  ended by then (``coordinator-trusted-for-ever``).
 
 The time counts from the last answer of the coordinator, if the member has sent a heartbeat since. Joining, leaving, a
 request on another connection, and the end of the connection by the client count as well. Not judged is a member that is
@@ -63,8 +63,8 @@ IGNORED = Anomaly(
 )
 TRUSTED = Anomaly(
     "coordinator-trusted-for-ever",
-    "{count:time} a member trusted a silent coordinator for up to {most_ms} ms, beyond its session of {limit_ms} ms and "
-    "its request timeout",
+    "{count:time} a member trusted a silent coordinator for up to {most_ms} ms, beyond its session of {limit_ms} ms "
+    "and its request timeout",
 )
 HEARTBEAT, FIND = "Heartbeat", "FindCoordinator"
 BEATS: Final = ("SyncGroup", HEARTBEAT)

@@ -9,7 +9,7 @@ application polls (``stays-away``). A static one must stop its heartbeats (``hea
 ## Why it is bad
 
 Heartbeats prove that a process runs, and not that its application makes progress. If a stuck application keeps its
-partitions, nobody reads them, and the group looks healthy.
+partitions, no member reads them, and the group looks healthy.
 
 ## How it is judged per guarantee
 

@@ -7,7 +7,7 @@ close the connection or join again before they have the answer.
 
 ## Why it is bad
 
-The coordinator has counted the first JoinGroup. With another one the rebalance begins anew for all members, and an
+The coordinator has counted the first JoinGroup. With another one the rebalance begins again for all members, and an
 application that wakes its consumer up often never gets an assignment.
 
 ## How it is judged per guarantee
@@ -15,7 +15,7 @@ application that wakes its consumer up often never gets an assignment.
 - **at-least-once, at-most-once**: a difference. In Java's consumer the next poll goes on with the same join.
 
 Judged are the waits for a JoinGroup in which the application called wakeup(). Those are left out in which the member
-closes, is killed or frozen, leaves, subscribes anew or is told an error, and a time in which a fault acts on the
+closes, is killed or frozen, leaves, subscribes again or gets an error, and a time in which a fault acts on the
 network or the brokers.
 
 ## What it needs

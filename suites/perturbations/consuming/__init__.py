@@ -1,4 +1,4 @@
-"""Defects of consumers: wrong deliveries, commits, owners and endings, and exceptions that nobody gets."""
+"""Defects of consumers: wrong deliveries, commits, owners and endings, and exceptions that are not passed on."""
 
 from suites.perturbations.consuming import (
     commits,

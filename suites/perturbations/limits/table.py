@@ -86,7 +86,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "generous-rate-of-metadata": ("metadata-storm-long-after-reasons",),
     "given-up-in-flight": ("in-flight-for-most-of-the-timeout",),
     "given-up-with-its-numbers": ("sequence-gap-beside-failed-elsewhere", "sequence-gap-before-failed"),
-    "had-to-join-anew": ("join-cut-after-an-error",),
+    "had-to-join-again": ("join-cut-after-an-error",),
     "gave-up-by-itself": ("revoked-all-though-cooperative",),
     "gave-up-for-another-reason": ("lost-told-as-revoked-after-a-rebalance",),
     "group-may-begin-later": ("record-passed-over-after-a-commit",),

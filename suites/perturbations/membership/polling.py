@@ -11,9 +11,10 @@ from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
 from harness.plugins.perturbation import Perturbation
 from suites.analysis.consuming.asked import Asked, of_group
+from suites.analysis.consuming.generations import LEAVE
 from suites.analysis.consuming.lives import lives
 from suites.analysis.consuming.timing import SLACK_NS, notice_ns
-from suites.checks.consume_wire.stays_without_polls import LEAVE, Late, late
+from suites.checks.consume_wire.stays_without_polls import Late, late
 from suites.perturbations.consuming.deliveries import CONSUME
 from suites.perturbations.consuming.edits import nap, with_added
 from suites.perturbations.edits import inserted_id, with_frames_added

@@ -100,6 +100,17 @@ def test_an_unknown_protocol_is_not_judged():
     assert (found(told), arises(told)) == ([], 0)
 
 
+def test_a_member_that_offers_both_protocols_may_be_eager():
+    told = WireStory(final_ms=20_000)
+    told.start("m1")
+    for at_ms, generation in ((-600, 1), (1_000, 2)):
+        told.join("m1", at_ms, generation=generation, protocol=COOPERATIVE, offered=(COOPERATIVE, EAGER))
+        told.ask("m1", "SyncGroup", at_ms + 10, given=(0, 1), asked=_as(generation))
+        told.assign("m1", 0, 1, at_ms=at_ms + 50, generation=generation)
+        told.revoke("m1", 0, 1, at_ms=at_ms + 100)
+    assert (found(told), arises(told)) == ([], 0)
+
+
 def _closes(told: WireStory) -> None:
     told.close("m1", 1_090)
 

@@ -83,6 +83,7 @@ class WireStory(GroupStory):
         generation: int = 1,
         leader: str = "",
         protocol: str = "range",
+        offered: tuple[str, ...] = (),
         answered: bool = True,
         instance: str | None = None,
     ) -> None:
@@ -97,7 +98,7 @@ class WireStory(GroupStory):
             asked=MemberPart(
                 "g",
                 member,
-                protocols=(protocol,),
+                protocols=offered or (protocol,),
                 instance_id=instance,
                 session_timeout_ms=6_000,
                 rebalance_timeout_ms=10_000,
