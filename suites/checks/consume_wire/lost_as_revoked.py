@@ -20,7 +20,7 @@ A member is out of its generation once its coordinator has answered UNKNOWN_MEMB
 of that generation, or once it has sent LeaveGroup without being closed. Judged is the first call of the listener after
 that. A member that was also told to join again may give up its partitions because of that, and one that closes or
 subscribes again because of its application: they are not judged, nor is a commit that the client sent before it had
-certainly read the answer.
+certainly read the answer, or after it was taken into the same generation again.
 
 ## What it needs
 
@@ -41,6 +41,7 @@ from harness.judging.availability import Span
 from harness.model.anomaly import Anomaly, Sample
 from harness.model.consumer_contract import PartitionsAssigned, PartitionsLost, PartitionsRevoked
 from harness.model.evidence import Evidence
+from harness.model.exchanges import FOR_EVER
 from harness.model.rows import Finding
 from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
@@ -140,11 +141,25 @@ def _is_before(request: Asked, loss: Loss) -> bool:
 
 def committed(evidence: Evidence, loss: Loss) -> Iterator[Asked]:
     """Yield the commits in a generation after its member knew that it had ended."""
-    known_ns = loss.known_ns
+    known_ns, again_ns = loss.known_ns, _given_again_ns(evidence, loss)
     if known_ns is not None:
         for each in of_group(evidence, COMMIT)[loss.process]:
-            if loss.generation.names(each) and each.sent_ns > known_ns:
+            if loss.generation.names(each) and known_ns < each.sent_ns and each.request.arrived_ns < again_ns:
                 yield each
+
+
+@grants("same-generation-again")
+def _given_again_ns(evidence: Evidence, loss: Loss) -> int:
+    """Return when the coordinator took the member into the same generation again. It may do so without a rebalance."""
+    return min(
+        (
+            each.began_ns
+            for each in generations(evidence)[loss.process]
+            if each.began_ns > loss.at_ns
+            and (each.member_id, each.number) == (loss.generation.member_id, loss.generation.number)
+        ),
+        default=FOR_EVER,
+    )
 
 
 def run(evidence: Evidence) -> list[Finding]:

@@ -18,7 +18,7 @@ coordinator only when its request times out.
   ended by then (``coordinator-trusted-for-ever``).
 
 The time counts from the last answer of the coordinator, if the member has sent a heartbeat since. Joining, leaving, a
-request on another connection, and the end of the connection by the client count as well. Not judged is a member that is
+request on another connection, and the end of the connection count as well. Not judged is a member that is
 frozen or works for a second on one turn, and a time in which a fault may hide what the client does from the witness.
 
 ## What it needs
@@ -133,7 +133,7 @@ def _given_up_ns(evidence: Evidence, generation: Generation, beat: Asked, since_
     ended = [generation.ended_by] if generation.ended_by is not None else []
     moments = [each.sent_ns for each in (*searches, *others, *ended) if each.request.arrived_ns > since_ns]
     connection = connections(evidence).get(beat.request.conn)
-    if connection is not None and connection.closed_by != "broker" and connection.closed_ns > since_ns:
+    if connection is not None and connection.closed_ns > since_ns:
         moments.append(connection.closed_ns)
     return min(moments, default=FOR_EVER)
 

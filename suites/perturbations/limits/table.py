@@ -139,6 +139,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "parts-of-too-large": ("numbers-given-away-before-too-large",),
     "place-given-anew": ("shared-place-before-recreation",),
     "position-out-of-range": ("began-again-before-out-of-range", "went-back-behind-the-parting"),
+    "same-generation-again": ("committed-in-a-lost-generation",),
     "static-leader-may-skip": ("led-without-assigning",),
     "stored-offset-outlived-its-log": ("passed-over-after-truncation",),
     "process-stalled": ("gave-up-long-after-a-stall",),

@@ -116,6 +116,16 @@ def test_a_commit_in_the_next_generation_is_as_it_should_be():
     assert found(told) == []
 
 
+def test_a_commit_in_the_same_generation_is_as_it_should_be_once_the_member_is_in_it_again():
+    told = member()
+    told.ask("m1", "Heartbeat", 1_000, code=OUTDATED)
+    told.join("m1", 1_700)
+    told.ask("m1", "OffsetCommit", 3_000)
+    assert found(told) == []
+    told.ask("m1", "OffsetCommit", 1_600, code=OUTDATED)
+    assert found(told) == ["commit-of-a-lost-generation"]
+
+
 def test_a_companion_is_not_judged():
     told = WireStory(final_ms=20_000)
     told.start("m1", companion="java@4.3.1")
