@@ -29,6 +29,7 @@ class Member(ConsumerCoordinator):
 MUTANT = Mutant(
     "sends an assignment also if it does not lead",
     Components(coordinator=Member),
-    caught_by=("state_transitions/only_the_leader_assigns",),
+    caught_by=("assignment-not-followed", "state_transitions/only_the_leader_assigns"),
+    scenarios=("group/join",),
     breaks=("CSM-GRP-04",),
 )

@@ -23,6 +23,7 @@ class Member(ConsumerCoordinator):
 MUTANT = Mutant(
     "gives up a join after request.timeout.ms while the group rebalances",
     Components(coordinator=Member),
-    caught_by=("timeout_expiry/a_join_may_take_as_long_as_a_rebalance",),
+    caught_by=("join-given-up", "timeout_expiry/a_join_may_take_as_long_as_a_rebalance"),
+    scenarios=("group/slow-rebalance",),
     breaks=("CSM-GRP-03",),
 )

@@ -19,6 +19,7 @@ class Member(ConsumerCoordinator):
 MUTANT = Mutant(
     "does not say that it leaves when its application does not poll",
     Components(coordinator=Member),
-    caught_by=("timeout_expiry/a_member_that_is_not_polled_leaves",),
+    caught_by=("stays-without-polls", "timeout_expiry/a_member_that_is_not_polled_leaves"),
+    scenarios=("group/late-poll",),
     breaks=("CSM-GRP-09",),
 )

@@ -28,6 +28,7 @@ class Member(ConsumerCoordinator):
 MUTANT = Mutant(
     "reports lost partitions as revoked",
     Components(coordinator=Member),
-    caught_by=("delivery/what_others_may_own_is_lost",),
+    caught_by=("lost-as-revoked", "delivery/what_others_may_own_is_lost"),
+    scenarios=("group/heartbeat-unknown",),
     breaks=("CSM-GRP-12",),
 )

@@ -27,6 +27,7 @@ class Member(ConsumerCoordinator):
 MUTANT = Mutant(
     "reports partitions that it keeps as revoked",
     Components(coordinator=Member),
-    caught_by=("delivery/the_listener_hears_what_moves",),
+    caught_by=("gives-up-otherwise", "delivery/the_listener_hears_what_moves"),
+    scenarios=("group/join-cooperative",),
     breaks=("CSM-GRP-11",),
 )

@@ -24,6 +24,7 @@ class Member(ConsumerCoordinator):
 MUTANT = Mutant(
     "keeps its coordinator although no heartbeat is answered for session.timeout.ms",
     Components(coordinator=Member),
-    caught_by=("timeout_expiry/a_silent_coordinator_is_looked_up_after_the_session",),
+    caught_by=("session-ignored", "timeout_expiry/a_silent_coordinator_is_looked_up_after_the_session"),
+    scenarios=("group/heartbeat-answer-held",),
     breaks=("CSM-GRP-08",),
 )

@@ -31,6 +31,7 @@ class Member(ConsumerCoordinator):
 MUTANT = Mutant(
     "does not raise an exception of the listener from poll()",
     Components(coordinator=Member),
-    caught_by=("delivery/an_error_of_the_listener_comes_out_of_poll",),
+    caught_by=("listener-error-hidden", "delivery/an_error_of_the_listener_comes_out_of_poll"),
+    scenarios=("group/listener-throws-assigned", "group/listener-throws-revoked"),
     breaks=("CSM-GRP-13",),
 )

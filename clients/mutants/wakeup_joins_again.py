@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
-from clients.reference.consumer.calls import Call
-from clients.reference.consumer.consumer import ConsumerCore
-from clients.reference.consumer.consumer_record import ConsumerRecords
+from clients.reference.consumer.components import Components
+from clients.reference.consumer.consumer_network_client import ConsumerNetworkClient
 from clients.reference.consumer.coordinator.consumer_coordinator import ConsumerCoordinator
 from clients.reference.consumer.errors import WakeupError
-from clients.seeding.consumer_variant import ConsumerVariant
+from clients.reference.consumer.request_future import RequestFuture
 from clients.seeding.mutant import Mutant
 
 
-class Startled(ConsumerCore):
-    """Forgets the join when it is woken up."""
+class Startled(ConsumerNetworkClient):
+    """Remembers that it was woken up."""
 
-    def poll(self, timeout_ms: int) -> Call[ConsumerRecords]:
+    was_woken = False
+
+    def maybe_trigger_wakeup(self) -> None:
         try:
-            return (yield from super().poll(timeout_ms))
+            super().maybe_trigger_wakeup()
         except WakeupError:
-            member = self._parts.coordinator
-            if isinstance(member, ConsumerCoordinator) and member.rebalance_in_progress:
-                member.reset_and_rejoin("woken up", reset_member_id=False)
-                member._join_future = None
+            self.was_woken = True
             raise
+
+
+class Member(ConsumerCoordinator):
+    """A member that forgets its join when it is woken up."""
+
+    def _initiate_join_group(self) -> RequestFuture[bytes]:
+        client = self._client
+        if isinstance(client, Startled) and client.was_woken:
+            client.was_woken = False
+            if self._join_future is not None:
+                self.reset_and_rejoin("woken up", reset_member_id=False)
+                self._join_future = None
+        return super()._initiate_join_group()
 
 
 MUTANT = Mutant(
     "joins again after a wakeup during a rebalance",
-    ConsumerVariant(core=Startled),
-    caught_by=("delivery/a_wakeup_leaves_the_join_for_the_next_poll",),
+    Components(consumer_network_client=Startled, coordinator=Member),
+    caught_by=("wakeup-joins-again", "delivery/a_wakeup_leaves_the_join_for_the_next_poll"),
+    scenarios=("group/wakeup-while-joining",),
     breaks=("CSM-WKP-02",),
 )

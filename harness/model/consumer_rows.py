@@ -2,7 +2,7 @@
 
 A field is null if the message has no such field, or holds the value by which it says so (``-1`` for a generation, an
 epoch or an offset that there is none of is kept as it was sent). Offsets and epochs are Kafka's. No part contains a
-record, an assignment's bytes or an application's metadata.
+record, the bytes of an assignment or an application's metadata.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ class MemberPart(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     ``epoch`` is the generation, or the member epoch of KIP-848. ``protocols`` are those that JoinGroup offers, and
     ``protocol`` the one that was chosen. ``leader`` is the member id of the leader. ``error_code`` is that of a whole
-    response, or of one member in LeaveGroup. ``said`` names the fields of a ConsumerGroupHeartbeat request that may be
-    left out and were not.
+    response, or of one member in LeaveGroup. ``said`` names the fields that may be left out and were
+    not: of ConsumerGroupHeartbeat, and the assignments of SyncGroup.
     """
 
     group: str | None = None

@@ -70,8 +70,8 @@ class Frame(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     without a rule of its own is also ``BLOCKED`` if it waited for another frame when the connection ended.
     ``received_ns`` is when the frame arrived at the witness; null if that was at ``t_ns``. ``throttle_ms`` is the
     throttle time of a response. ``acks`` and ``timeout_ms`` are those of a Produce request. ``members``,
-    ``coordinators``, ``fetch`` and ``offsets`` are what an API of a consumer says; ``is_cut`` if only the first
-    4,096 of a kind are kept.
+    ``coordinators``, ``fetch`` and ``offsets`` are what an API of a consumer says; ``is_cut`` if only a part
+    of that is kept: 4,096 of a kind, and no assignments that cannot be read.
     """
 
     t_ns: int

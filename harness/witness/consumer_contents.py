@@ -14,6 +14,8 @@ from uuid import UUID
 
 from harness.model.consumer_rows import CoordinatorPart, FetchPart, MemberPart, OffsetPart
 from harness.wire.apis import Api
+from harness.wire.embedded_protocol import read_assignment
+from harness.wire.errors import WireError
 
 #: The limits of one frame, so that evidence stays small whatever a client sends.
 MAX_PARTS, MAX_TEXT = 4_096, 256
@@ -111,6 +113,31 @@ def _of_member(message: Any, _: Names) -> ConsumerParts:
 def _join_asked(message: Any, _: Names) -> ConsumerParts:
     offered = tuple([_cut(each.name) for each in message.protocols[:MAX_PARTS]])
     return _parts([_member(message, protocols=offered)])
+
+
+def _sync_asked(message: Any, _: Names) -> ConsumerParts:
+    said = ("assignments",) if message.assignments else ()
+    return _with_assignments(_member(message, said=said), (each.assignment for each in message.assignments))
+
+
+def _sync_answered(message: Any, _: Names) -> ConsumerParts:
+    said = ("assignment",) if message.assignment else ()
+    return _with_assignments(_member(message, said=said), (message.assignment,))
+
+
+def _with_assignments(member: MemberPart, assignments: Iterable[bytes]) -> ConsumerParts:
+    """Return the parts with all assigned partitions. They are cut if one is not an assignment of Kafka's consumers."""
+    try:
+        found = _parts([member], offsets=_given(assignments))
+    except WireError:
+        return _parts([member])._replace(is_cut=True)
+    return found
+
+
+def _given(assignments: Iterable[bytes]) -> Iterator[OffsetPart]:
+    for each in assignments:
+        for topic, partition in sorted(read_assignment(bytes(each)).places):
+            yield OffsetPart(_cut(topic), partition)
 
 
 def _leave(message: Any, _: Names) -> ConsumerParts:
@@ -296,7 +323,7 @@ REQUESTS: Final[Mapping[int, Read]] = {
     Api.JOIN_GROUP: _join_asked,
     Api.HEARTBEAT: _of_member,
     Api.LEAVE_GROUP: _leave,
-    Api.SYNC_GROUP: _of_member,
+    Api.SYNC_GROUP: _sync_asked,
     Api.OFFSET_FOR_LEADER_EPOCH: _of_topics,
     Api.CONSUMER_GROUP_HEARTBEAT: _heartbeat_asked,
 }
@@ -309,7 +336,7 @@ RESPONSES: Final[Mapping[int, Read]] = {
     Api.JOIN_GROUP: _of_member,
     Api.HEARTBEAT: _of_member,
     Api.LEAVE_GROUP: _leave,
-    Api.SYNC_GROUP: _of_member,
+    Api.SYNC_GROUP: _sync_answered,
     Api.OFFSET_FOR_LEADER_EPOCH: _of_topics,
     Api.CONSUMER_GROUP_HEARTBEAT: _heartbeat_answered,
 }

@@ -235,6 +235,7 @@ WAKEUP = Group(
             "not interrupted.",
             "AbstractCoordinator",
             f"{_CONSUMER}/consumer_network_client.py: ConsumerNetworkClient.disable_wakeups",
+            on_any_client="the join goes on",
         ),
     ),
 )

@@ -137,9 +137,11 @@ CLASSIC_GROUP = Group(
         ),
         should(
             "CSM-GRP-11",
-            "The listener runs on the thread that polls, and is called for every assignment, even if nothing is new.",
+            "Eager members give up all partitions before they join again, and cooperative ones only what moves, after "
+            "which they join once more. The listener runs on the thread that polls, for every assignment.",
             "ConsumerCoordinator, KIP-429",
             "clients/reference/consumer/coordinator/consumer_coordinator.py: ConsumerCoordinator",
+            on_any_client="what is given up, and the second rebalance",
         ),
         should(
             "CSM-GRP-12",
@@ -152,6 +154,7 @@ CLASSIC_GROUP = Group(
             "An exception of the listener comes out of poll(), once the assignment is in effect.",
             "ConsumerCoordinator",
             "clients/reference/consumer/coordinator/consumer_coordinator.py: ConsumerCoordinator",
+            on_any_client="the exception comes out of a call",
         ),
         must(
             "CSM-GRP-14",

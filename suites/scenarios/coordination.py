@@ -30,6 +30,12 @@ LONG: Final = Workload(
 BEYOND_TIMEOUT_MS: Final = 3_800
 #: With it, a member asks again to join after ten seconds instead of fifteen.
 IMPATIENT: Final[Config] = {"max.poll.interval.ms": 5_000}
+#: A load that lasts for two sessions and some time more.
+LONG_READ: Final = Workload(
+    kind="consume", records=3_000, records_per_command=40, interval_ms=200, params={"members": 2}
+)
+#: With it, a session ends before a request does.
+OUTLASTING: Final[Config] = {"request.timeout.ms": 20_000, "default.api.timeout.ms": 30_000}
 #: Error codes of coordinators: it loads, there is none, and it is another broker.
 LOADING, NO_COORDINATOR, NOT_COORDINATOR = 14, 15, 16
 ELSEWHERE: Final = (LOADING, NO_COORDINATOR, NOT_COORDINATOR)
@@ -197,6 +203,24 @@ HEARTBEAT_LATE = _scenario(
     _in_load("late_frame", Api.HEARTBEAT, delay_ms=2_000),
     reading.late,
     *READING,
+)
+
+HEARTBEAT_HELD = _scenario(
+    "heartbeat-answer-held",
+    "An answer to Heartbeat, and all behind it on its connection, is held back for longer than the session lasts.",
+    lambda dice: (
+        FaultSpec(
+            "held_frame",
+            AtTime(0),
+            12_000,
+            frames=FrameMatch(api_name(Api.HEARTBEAT), "response", first=dice.between(1, 3)),
+        ),
+    ),
+    reading.late,
+    *READING,
+    config=OUTLASTING,
+    workload=LONG_READ,
+    modes=BOTH_MODES,
 )
 
 HEARTBEAT_DOUBLED = _scenario(

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from msgspec.structs import replace
+
 from harness.model.dice import Dice
 from harness.model.spec import AtTime, FaultSpec, Workload
 from harness.model.verdicts import Guarantee
@@ -18,6 +20,17 @@ READ: Final = Workload(kind="consume", records=2_400, records_per_command=60, pa
 STATIC: Final = Workload(
     kind="consume", records=2_400, records_per_command=60, params={"members": 2, "static": 1}
 )
+#: A load that lasts for a slow rebalance and some time more.
+LONG: Final = Workload(
+    kind="consume", records=3_600, records_per_command=60, interval_ms=330, params={"members": 2}
+)
+LONG_STATIC: Final = replace(LONG, params={"members": 2, "static": 1})
+#: Beyond the profile's request.timeout.ms of 3 s, and the time that a process takes to start.
+WORK_MS: Final = 12_000
+#: With it, a member may work for so long.
+PATIENT: Final[Config] = {"max.poll.interval.ms": 15_000}
+#: With it, a member may not work for 8 seconds. librdkafka accepts no less than session.timeout.ms.
+IMPATIENT: Final[Config] = {"max.poll.interval.ms": 6_000}
 GUARANTEES: Final = (Guarantee.AT_LEAST_ONCE, Guarantee.AT_MOST_ONCE)
 #: The group whose members give up only the partitions that go to others.
 COOPERATIVE: Final[Config] = {"partition.assignment.strategy": "cooperative-sticky"}
@@ -42,8 +55,22 @@ def _join_with(kind: str, **params: int) -> Schedule:
     def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
         at_ms = dice.between(400, 900)
         return (
-            FaultSpec(kind, AtTime(at_ms), 5_000, params),
-            FaultSpec("member_join", AtTime(at_ms + 200), dice.between(4_000, 5_000)),
+            FaultSpec(kind, AtTime(at_ms), 9_000, params),
+            FaultSpec("member_join", AtTime(at_ms + 200), dice.between(8_000, 9_000)),
+        )
+
+    return drawn
+
+
+def _join_beside_work(*more: FaultSpec) -> Schedule:
+    """Return a schedule in which another member joins while the first one works on a turn, with ``more`` faults."""
+
+    def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
+        at_ms = dice.between(400, 900)
+        return (
+            FaultSpec("slow_processing", AtTime(at_ms), 5_000, {"member": 1, "processing_ms": WORK_MS}),
+            FaultSpec("member_join", AtTime(at_ms + 400), dice.between(14_500, 15_500)),
+            *more,
         )
 
     return drawn
@@ -99,16 +126,27 @@ LONG_PROCESSING = _scenario(
     _once("slow_processing", (14_000, 15_000), lambda dice: {**_either(dice), "processing_ms": 8_000}),
     members.slow_turns,
     *READING,
-    config={"max.poll.interval.ms": 15_000},
+    config=PATIENT,
 )
 
 LATE_POLL = _scenario(
     "late-poll",
     "One of two members works longer than max.poll.interval.ms on one turn.",
     _once("slow_processing", (7_000, 8_000), lambda dice: {**_either(dice), "processing_ms": 8_000}),
-    members.moved,
+    members.slow_turns,
     *READING,
-    config={"max.poll.interval.ms": 6_000},  # librdkafka accepts no less than session.timeout.ms
+    config=IMPATIENT,
+    workload=LONG,
+)
+
+LATE_POLL_STATIC = _scenario(
+    "late-poll-static",
+    "One of two static members works longer than max.poll.interval.ms on one turn.",
+    _once("slow_processing", (7_000, 8_000), lambda dice: {**_either(dice), "processing_ms": 13_000}),
+    members.slow_turns,
+    *READING,
+    config=IMPATIENT,
+    workload=LONG_STATIC,
 )
 
 JOIN_COOPERATIVE = _scenario(
@@ -204,12 +242,33 @@ FREEZE_SHORTLY = _scenario(
     *READING,
 )
 
+SLOW_REBALANCE = _scenario(
+    "slow-rebalance",
+    "A third member joins while another one works on a turn, and waits for it longer than request.timeout.ms.",
+    _join_beside_work(),
+    members.moved,
+    *READING,
+    config=PATIENT,
+    workload=LONG,
+)
+
+WAKEUP_WHILE_JOINING = _scenario(
+    "wakeup-while-joining",
+    "Members wait for one that works on a turn, and another thread interrupts the poll of one of them.",
+    _join_beside_work(FaultSpec("wakeup", AtTime(8_000), 300, {"member": 2, "times": 3})),
+    members.interrupted,
+    *READING,
+    config=PATIENT,
+    workload=LONG,
+)
+
 LISTENER_THROWS_REVOKED = _scenario(
     "listener-throws-revoked",
     "A third member joins, and the listener of another one throws when its partitions are revoked.",
     _join_with("listener_throws", member=1, callback=1),
     members.interrupted,
     *READING,
+    workload=LONG,
 )
 
 LISTENER_THROWS_ASSIGNED = _scenario(
@@ -218,6 +277,7 @@ LISTENER_THROWS_ASSIGNED = _scenario(
     _join_with("listener_throws", member=1, callback=0),
     members.interrupted,
     *READING,
+    workload=LONG,
 )
 
 WAKEUP = _scenario(

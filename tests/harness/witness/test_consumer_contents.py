@@ -16,6 +16,7 @@ from harness.judging.consumer_words import consumer_words
 from harness.model.consumer_rows import CoordinatorPart, FetchPart, MemberPart, OffsetPart
 from harness.model.rows import Frame, FrameKind
 from harness.wire.apis import Api, api_name
+from harness.wire.embedded_protocol import write_assignment
 from harness.wire.messages import (
     client_versions,
     encode_request,
@@ -253,3 +254,48 @@ def test_a_changed_response_is_recorded_as_it_passed() -> None:
     other = encode_response(of(Api.HEARTBEAT, 4, "response", throttle_time=timedelta(0), error_code=27), 5)
     changed = transcript.changed(told, other[4:])
     assert (told.members, changed.members) == ((MemberPart(error_code=0),), (MemberPart(error_code=27),))
+
+
+def test_sync_group_is_recorded_with_its_assignments() -> None:
+    assignment = nested(message_class(Api.SYNC_GROUP, 3, "request"), "SyncGroupRequestAssignment")
+    mine, other = (write_assignment(places, b"\0\1") for places in ([("t", 1), ("t", 0)], [("t", 2)]))
+    sent, told = row_of(
+        of(
+            Api.SYNC_GROUP,
+            3,
+            "request",
+            group_id="g",
+            generation_id=4,
+            member_id="a",
+            group_instance_id=None,
+            assignments=(
+                assignment(member_id="a", assignment=mine),
+                assignment(member_id="b", assignment=other),
+            ),
+        ),
+        of(Api.SYNC_GROUP, 3, "response", throttle_time=timedelta(0), error_code=0, assignment=mine),
+    )
+    assert sent.members == (MemberPart("g", "a", 4, said=("assignments",)),)
+    assert sent.offsets == (OffsetPart("t", 0), OffsetPart("t", 1), OffsetPart("t", 2))
+    assert told.members == (MemberPart(error_code=0, said=("assignment",)),)
+    assert told.offsets == (OffsetPart("t", 0), OffsetPart("t", 1))
+
+
+def test_an_assignment_of_another_protocol_is_left_out_as_a_row_says() -> None:
+    follower = of(
+        Api.SYNC_GROUP,
+        3,
+        "request",
+        group_id="g",
+        generation_id=4,
+        member_id="a",
+        group_instance_id=None,
+        assignments=(),
+    )
+    answer = of(
+        Api.SYNC_GROUP, 3, "response", throttle_time=timedelta(0), error_code=0, assignment=b"\0\0\x7f"
+    )
+    sent, told = row_of(follower, answer)
+    assert (sent.members, sent.offsets, sent.is_cut) == ((MemberPart("g", "a", 4),), (), False)
+    assert told.members == (MemberPart(error_code=0, said=("assignment",)),)
+    assert (told.offsets, told.is_cut) == ((), True)

@@ -20,10 +20,10 @@ from harness.brokers.scripted.groups.consumer_group import (
     MemberState,
 )
 from harness.brokers.scripted.groups.consumer_requests import ConsumerGroups, static_member
-from harness.brokers.scripted.groups.embedded_protocol import read_subscription, write_assignment
 from harness.brokers.scripted.groups.server_assignors import Assignment
 from harness.brokers.scripted.refusals import RequestRefused
 from harness.brokers.scripted.replies import Reply
+from harness.wire.embedded_protocol import read_subscription, write_assignment
 from harness.wire.errors import WireError
 
 if TYPE_CHECKING:

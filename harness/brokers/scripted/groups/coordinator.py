@@ -24,11 +24,11 @@ from harness.brokers.scripted.groups.classic_group import (
 from harness.brokers.scripted.groups.classic_members import names_of
 from harness.brokers.scripted.groups.consumer_group import ConsumerGroup, ConsumerMember
 from harness.brokers.scripted.groups.consumer_requests import ConsumerGroups
-from harness.brokers.scripted.groups.embedded_protocol import read_subscription
 from harness.brokers.scripted.groups.migration import dissolve, downgraded, may_downgrade, upgraded
 from harness.brokers.scripted.groups.offsets import Committed, OffsetStore
 from harness.brokers.scripted.groups.rebalancing import Rebalancing
 from harness.brokers.scripted.refusals import RequestRefused
+from harness.wire.embedded_protocol import read_subscription
 from harness.wire.errors import WireError
 
 if TYPE_CHECKING:

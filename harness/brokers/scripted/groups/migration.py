@@ -22,12 +22,12 @@ from harness.brokers.scripted.groups.classic_group import (
     cancel,
 )
 from harness.brokers.scripted.groups.consumer_group import ClassicSide, ConsumerGroup, ConsumerMember
-from harness.brokers.scripted.groups.embedded_protocol import (
+from harness.brokers.scripted.refusals import RequestRefused
+from harness.wire.embedded_protocol import (
     read_assignment,
     read_subscription,
     write_assignment,
 )
-from harness.brokers.scripted.refusals import RequestRefused
 from harness.wire.errors import WireError
 
 

@@ -14,12 +14,12 @@ from clients.reference.consumer.consumer_protocol import (
     encode_assignment,
     encode_subscription,
 )
-from harness.brokers.scripted.groups.embedded_protocol import (
+from harness.wire.apis import Api
+from harness.wire.embedded_protocol import (
     read_assignment,
     read_subscription,
     write_assignment,
 )
-from harness.wire.apis import Api
 from harness.wire.errors import WireError
 from harness.wire.messages import message_class, nested
 from tests.harness.brokers.scripted.groups import MS, Call, Member

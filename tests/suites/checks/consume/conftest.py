@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.suites.checks.consume.group_story import GroupStory, with_transactions, with_truncation
+from tests.suites.checks.consume.group_story import (
+    GroupStory,
+    with_a_throwing_listener,
+    with_transactions,
+    with_truncation,
+)
 from tests.suites.checks.consume.group_story import calm as calm_story
 
 
@@ -30,3 +35,9 @@ def transactional():  # type: ignore[no-untyped-def]
 def truncated():  # type: ignore[no-untyped-def]
     """Return what makes a story in which a log loses its end after a member has read it."""
     return with_truncation
+
+
+@pytest.fixture(scope="session")
+def throwing():  # type: ignore[no-untyped-def]
+    """Return what makes a story that no check accuses, in which a listener throws."""
+    return with_a_throwing_listener

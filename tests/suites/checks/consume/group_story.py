@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from harness.model.consumer_contract import (
     Consumed,
+    ConsumerError,
     OffsetsCommitted,
     PartitionsAssigned,
     PartitionsLost,
@@ -269,6 +270,10 @@ class GroupStory:
             for at_ms in range(-1_000, int(until_ms), 1_000)
         ]
 
+    def fails(self, member: str, call: str, at_ms: float) -> None:
+        """The application gets an exception."""
+        self._add(ConsumerError, member, at_ms, call=call, error="KafkaException")
+
     def done(self, op: str, member: str, at_ms: float) -> None:
         self._add(
             OpComplete,
@@ -365,4 +370,24 @@ def calm(guarantee: Guarantee = Guarantee.AT_LEAST_ONCE, stays_ms: float = 0) ->
     return told
 
 
-__all__ = ["MS", "GroupStory", "calm", "ns", "with_transactions", "with_truncation"]
+def with_a_throwing_listener(
+    guarantee: Guarantee = Guarantee.AT_LEAST_ONCE, *, told_ms: float | None = 1_510
+) -> GroupStory:
+    """Return a calm trial in which m1's listener throws at 1.5 s, and poll() ends with that at ``told_ms``."""
+    told = calm(guarantee)
+    told.fault("listener_throws", 600, 5_000, member=1, callback=1)
+    told.done("throw", "m1", 700)
+    if told_ms is not None:
+        told.fails("m1", "poll", told_ms)
+    return told
+
+
+__all__ = [
+    "MS",
+    "GroupStory",
+    "calm",
+    "ns",
+    "with_a_throwing_listener",
+    "with_transactions",
+    "with_truncation",
+]

@@ -30,9 +30,9 @@ def long(calm, guarantee):
 
 
 @pytest.mark.parametrize("kind", PERTURBATIONS, ids=lambda kind: kind.name)
-def test_perturbation_is_found(kind, calm, transactional, truncated):
+def test_perturbation_is_found(kind, calm, transactional, truncated, throwing):
     told = [long(calm, each) for each in GUARANTEES]
-    told += [make(each).evidence() for make in (transactional, truncated) for each in GUARANTEES]
+    told += [make(each).evidence() for make in (transactional, truncated, throwing) for each in GUARANTEES]
     fitting = [evidence for evidence in told if kind.fits(evidence)]
     assert fitting
     for evidence in fitting:

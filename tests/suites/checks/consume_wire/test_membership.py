@@ -22,8 +22,17 @@ HEADINGS = [
     "## References",
 ]
 SCENARIOS = ("group/join", "group/leave-static", "group/long-processing", "group/join-new-protocol")
-#: A log that ends with markers, and what shows only after an error: only some perturbations need them.
-RARELY = ("consume/control-tail", "group/epoch-fenced")
+#: A log that ends with markers, what shows only after an error, and a slow rebalance: few perturbations need them.
+RARELY = (
+    "consume/control-tail",
+    "group/epoch-fenced",
+    "group/heartbeat-answer-held",
+    "group/heartbeat-unknown",
+    "group/join-cooperative",
+    "group/late-poll",
+    "group/late-poll-static",
+    "group/wakeup-while-joining",
+)
 
 
 def codes(evidence):

@@ -1,6 +1,7 @@
-"""The bytes that members of a classic group exchange, as far as a coordinator reads them (``ConsumerProtocol``).
+"""The bytes that members of a classic group exchange, as far as others read them (``ConsumerProtocol``).
 
-It reads subscriptions to keep offsets of topics that are read, and both kinds to turn a group into one of KIP-848.
+A coordinator reads subscriptions to keep offsets of topics that are read, and both kinds to turn a group into one of
+KIP-848. The witness reads assignments.
 """
 
 from __future__ import annotations
