@@ -326,6 +326,26 @@ EPOCH_LOST = _scenario(
     config=NEW_PROTOCOL,
 )
 
+EPOCH_LOST_IN_LOAD = _scenario(
+    "epoch-answers-lost",
+    "With KIP-848, two answers to ConsumerGroupHeartbeat are lost while the group reads.",
+    _in_load("dropped_frame", Api.CONSUMER_GROUP_HEARTBEAT),
+    reading.unanswered,
+    *READING,
+    config=NEW_PROTOCOL,
+    modes=BOTH_MODES,
+)
+
+EPOCH_LATE = _scenario(
+    "epoch-answer-late",
+    "With KIP-848, the first answer to ConsumerGroupHeartbeat is kept back for two seconds.",
+    _at_start("late_frame", Api.CONSUMER_GROUP_HEARTBEAT, delay_ms=2_000),
+    reading.late,
+    *READING,
+    config=NEW_PROTOCOL,
+    modes=BOTH_MODES,
+)
+
 COORDINATOR_CUT = _scenario(
     "coordinator-idle-kill",
     "Connections that rest for half a second, as that to the coordinator does, are killed in the network.",

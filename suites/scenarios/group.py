@@ -102,6 +102,15 @@ LONG_PROCESSING = _scenario(
     config={"max.poll.interval.ms": 15_000},
 )
 
+LONG_PROCESSING_NEW_PROTOCOL = _scenario(
+    "long-processing-new-protocol",
+    "One of two members works longer than its session lasts on each turn, in a group whose coordinator assigns.",
+    _once("slow_processing", (14_000, 15_000), lambda dice: {**_either(dice), "processing_ms": 8_000}),
+    members.slow_turns,
+    *READING,
+    config={**NEW_PROTOCOL, "max.poll.interval.ms": 15_000},
+)
+
 LATE_POLL = _scenario(
     "late-poll",
     "One of two members works longer than max.poll.interval.ms on one turn.",

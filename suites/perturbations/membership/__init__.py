@@ -1,11 +1,13 @@
 """Defects of members that show in their requests: how they join, stay, follow their coordinator, fetch and leave."""
 
-from suites.perturbations.membership import fetching, heartbeats, joining, staying, tails
+from suites.perturbations.membership import fencing, fetching, heartbeats, joining, pace, staying, tails
 
 PERTURBATIONS = (
     *joining.PERTURBATIONS,
     *staying.PERTURBATIONS,
     *heartbeats.PERTURBATIONS,
+    *pace.PERTURBATIONS,
+    *fencing.PERTURBATIONS,
     *fetching.PERTURBATIONS,
     *tails.PERTURBATIONS,
 )
