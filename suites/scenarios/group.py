@@ -138,6 +138,16 @@ JOIN_NEW_PROTOCOL = _scenario(
     config=NEW_PROTOCOL,
 )
 
+JOIN_NEW_PROTOCOL_AUTO_COMMIT = _scenario(
+    "join-new-protocol-auto-commit",
+    "A third member joins a group whose coordinator assigns and whose clients commit, and leaves.",
+    _once("member_join", (4_000, 5_000), lambda dice: {}),
+    members.moved,
+    *READING,
+    config={**NEW_PROTOCOL, "enable.auto.commit": True},
+    guarantees=(Guarantee.AT_LEAST_ONCE,),
+)
+
 KILL_COOPERATIVE = _scenario(
     "kill-cooperative",
     "One of two cooperative-sticky members is killed, and its successor joins later.",
@@ -227,6 +237,24 @@ LISTENER_THROWS_ASSIGNED = _scenario(
     _join_with("listener_throws", member=1, callback=0),
     members.interrupted,
     *READING,
+)
+
+LISTENER_THROWS_REVOKED_NEW_PROTOCOL = _scenario(
+    "listener-throws-revoked-new-protocol",
+    "With KIP-848, a third member joins, and the listener of another one throws when its partitions are revoked.",
+    _join_with("listener_throws", member=1, callback=1),
+    members.interrupted,
+    *READING,
+    config=NEW_PROTOCOL,
+)
+
+LISTENER_THROWS_ASSIGNED_NEW_PROTOCOL = _scenario(
+    "listener-throws-assigned-new-protocol",
+    "With KIP-848, a third member joins, and the listener of another one throws when it is assigned partitions.",
+    _join_with("listener_throws", member=1, callback=0),
+    members.interrupted,
+    *READING,
+    config=NEW_PROTOCOL,
 )
 
 WAKEUP = _scenario(

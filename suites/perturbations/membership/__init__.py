@@ -1,6 +1,15 @@
 """Defects of members that show in their requests: how they join, stay, follow their coordinator, fetch and leave."""
 
-from suites.perturbations.membership import fencing, fetching, heartbeats, joining, pace, staying, tails
+from suites.perturbations.membership import (
+    fencing,
+    fetching,
+    heartbeats,
+    joining,
+    pace,
+    reconciling,
+    staying,
+    tails,
+)
 
 PERTURBATIONS = (
     *joining.PERTURBATIONS,
@@ -8,6 +17,7 @@ PERTURBATIONS = (
     *heartbeats.PERTURBATIONS,
     *pace.PERTURBATIONS,
     *fencing.PERTURBATIONS,
+    *reconciling.PERTURBATIONS,
     *fetching.PERTURBATIONS,
     *tails.PERTURBATIONS,
 )

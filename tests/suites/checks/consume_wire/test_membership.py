@@ -23,7 +23,12 @@ HEADINGS = [
 ]
 SCENARIOS = ("group/join", "group/leave-static", "group/long-processing", "group/join-new-protocol")
 #: A log that ends with markers, and what shows only after an error: only some perturbations need them.
-RARELY = ("consume/control-tail", "group/epoch-fenced", "group/long-processing-new-protocol")
+RARELY = (
+    "consume/control-tail",
+    "group/epoch-fenced",
+    "group/join-new-protocol-auto-commit",
+    "group/long-processing-new-protocol",
+)
 
 
 def codes(evidence):

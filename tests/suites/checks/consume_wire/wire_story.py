@@ -134,9 +134,10 @@ def places(partitions: tuple[int, ...]) -> tuple[OffsetPart, ...]:
     return tuple(OffsetPart(TOPIC, each) for each in partitions)
 
 
-def new_protocol(*members: str, **fields: object) -> WireStory:
-    """Return a trial whose members have connected, and not joined yet."""
-    told = WireStory(config={"group.protocol": "consumer"}, **fields)  # type: ignore[arg-type]
+def new_protocol(*members: str, **config: str) -> WireStory:
+    """Return a trial whose members have connected, and not joined yet. ``config`` are settings, with _ for a dot."""
+    settings = {name.replace("_", "."): value for name, value in config.items()}
+    told = WireStory(config={"group.protocol": "consumer", **settings})
     told.start(*members)
     for member in members:
         told.connect(member)
