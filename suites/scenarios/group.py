@@ -15,6 +15,10 @@ from suites.scenarios.effects import members
 from suites.scenarios.situation import Schedule, situation
 
 READ: Final = Workload(kind="consume", records=2_400, records_per_command=60, params={"members": 2})
+#: A load that lasts until a member that had to leave is back.
+LONG: Final = Workload(
+    kind="consume", records=2_400, records_per_command=60, interval_ms=500, params={"members": 2}
+)
 STATIC: Final = Workload(
     kind="consume", records=2_400, records_per_command=60, params={"members": 2, "static": 1}
 )
@@ -118,6 +122,16 @@ LATE_POLL = _scenario(
     members.moved,
     *READING,
     config={"max.poll.interval.ms": 6_000},  # librdkafka accepts no less than session.timeout.ms
+)
+
+LATE_POLL_NEW_PROTOCOL = _scenario(
+    "late-poll-new-protocol",
+    "One of two members works longer than max.poll.interval.ms on one turn, in a group whose coordinator assigns.",
+    _once("slow_processing", (7_000, 8_000), lambda dice: {**_either(dice), "processing_ms": 8_000}),
+    members.moved,
+    *READING,
+    config={**NEW_PROTOCOL, "max.poll.interval.ms": 6_000},
+    workload=LONG,
 )
 
 JOIN_COOPERATIVE = _scenario(

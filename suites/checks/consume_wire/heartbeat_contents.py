@@ -4,8 +4,8 @@
 
 Looks for heartbeats of KIP-848 (ConsumerGroupHeartbeat) that say too little, too much, or something else than the
 coordinator was to be told: one that joins, or follows a failed one, without all fields (``joins-incompletely``,
-``says-too-little``); one that says again what has not changed (``says-too-much``); and one with another epoch or member
-id than the coordinator knows (``other-epoch``, ``other-member-id``, ``member-id-not-kept``).
+``says-too-little``); one that says again what has not changed (``says-too-much``); and one with another epoch or
+member id than the coordinator knows (``other-epoch``, ``other-member-id``, ``member-id-not-kept``).
 
 ## Why it is bad
 
@@ -19,12 +19,11 @@ for nothing.
 - **at-least-once, at-most-once**: forbidden, except that a client which says too much, or joins again under another
   id, is only different from Java's.
 
-A heartbeat has failed if it was answered with an error, or not at all. One that left the client before it had certainly
-read that the last one was accepted is not judged, nor one that may have been sent while the last one was outstanding
-(see ``heartbeat-pace``). A heartbeat says too much if it says again everything, and all
-of it is known. One that brings news, or acknowledges an assignment, may say the rest too. That is not judged on a new
-connection, or while a fault acted on the network or the brokers: the client may have given up a heartbeat that never
-arrived.
+A heartbeat has failed if it was answered with an error, or not at all. One that left the client before it had
+certainly read that the last one was accepted is not judged, nor one that may have been sent while the last one was
+outstanding (see ``heartbeat-pace``). A heartbeat says too much if it says again everything, and all of it is known.
+One that brings news, or acknowledges an assignment, may say the rest too. That is not judged on a new connection, or
+while a fault acted on the network or the brokers: the client may have given up a heartbeat that never arrived.
 
 ## What it needs
 

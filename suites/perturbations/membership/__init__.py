@@ -1,6 +1,7 @@
 """Defects of members that show in their requests: how they join, stay, follow their coordinator, fetch and leave."""
 
 from suites.perturbations.membership import (
+    callbacks,
     fencing,
     fetching,
     heartbeats,
@@ -18,6 +19,7 @@ PERTURBATIONS = (
     *pace.PERTURBATIONS,
     *fencing.PERTURBATIONS,
     *reconciling.PERTURBATIONS,
+    *callbacks.PERTURBATIONS,
     *fetching.PERTURBATIONS,
     *tails.PERTURBATIONS,
 )

@@ -27,6 +27,8 @@ RARELY = (
     "consume/control-tail",
     "group/epoch-fenced",
     "group/join-new-protocol-auto-commit",
+    "group/late-poll-new-protocol",
+    "group/listener-throws-revoked-new-protocol",
     "group/long-processing-new-protocol",
 )
 

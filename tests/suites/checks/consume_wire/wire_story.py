@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from msgspec.structs import replace as changed
 
+from harness.model.consumer_contract import ConsumerError
 from harness.model.consumer_rows import MemberPart, OffsetPart
 from harness.model.contract import OpInvoke
 from harness.model.evidence import Evidence
@@ -87,6 +88,10 @@ class WireStory(GroupStory):
     def called(self, op: str, member: str, at_ms: float) -> None:
         """The application calls the client."""
         self._add(OpInvoke, member, at_ms, op=op, id=9, count=0)
+
+    def raised(self, call: str, member: str, at_ms: float, error: str = "KafkaException") -> None:
+        """The application gets an exception from a call."""
+        self._add(ConsumerError, member, at_ms, call=call, error=error)
 
     def ask(
         self,
