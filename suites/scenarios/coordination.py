@@ -384,7 +384,7 @@ COMMIT_STALE_AUTO = _scenario(
     _stale_while_joining,
     reading.refused,
     *READING,
-    config={**NEW_PROTOCOL, "enable.auto.commit": True},
+    config={**NEW_PROTOCOL, "enable.auto.commit": True, "max.poll.interval.ms": 20_000},
     modes=BOTH_MODES,
     guarantees=(Guarantee.AT_LEAST_ONCE,),
     workload=LONG,

@@ -19,6 +19,10 @@ READ: Final = Workload(kind="consume", records=2_400, records_per_command=60, pa
 LONG: Final = Workload(
     kind="consume", records=2_400, records_per_command=60, interval_ms=500, params={"members": 2}
 )
+#: Enough partitions that each member gives one up when another one joins.
+SIX: Final = Workload(
+    kind="consume", records=2_400, records_per_command=60, partitions=6, params={"members": 2}
+)
 STATIC: Final = Workload(
     kind="consume", records=2_400, records_per_command=60, params={"members": 2, "static": 1}
 )
@@ -260,6 +264,7 @@ LISTENER_THROWS_REVOKED_NEW_PROTOCOL = _scenario(
     members.interrupted,
     *READING,
     config=NEW_PROTOCOL,
+    workload=SIX,
 )
 
 LISTENER_THROWS_ASSIGNED_NEW_PROTOCOL = _scenario(
@@ -269,6 +274,7 @@ LISTENER_THROWS_ASSIGNED_NEW_PROTOCOL = _scenario(
     members.interrupted,
     *READING,
     config=NEW_PROTOCOL,
+    workload=SIX,
 )
 
 WAKEUP = _scenario(

@@ -8,6 +8,7 @@ from suites.perturbations.membership import (
     joining,
     pace,
     reconciling,
+    refusals,
     staying,
     tails,
 )
@@ -20,6 +21,7 @@ PERTURBATIONS = (
     *fencing.PERTURBATIONS,
     *reconciling.PERTURBATIONS,
     *callbacks.PERTURBATIONS,
+    *refusals.PERTURBATIONS,
     *fetching.PERTURBATIONS,
     *tails.PERTURBATIONS,
 )

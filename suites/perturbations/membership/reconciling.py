@@ -11,7 +11,7 @@ from harness.model.evidence import Evidence
 from harness.model.verdicts import Verdict
 from harness.plugins.perturbation import Perturbation
 from suites.analysis.consuming.asked import of_group
-from suites.checks.consume_wire.reconciled_early import Change, Told, changes, commits_itself, processed
+from suites.analysis.consuming.reconciliations import Change, Told, changes, commits_itself, processed
 from suites.perturbations.consuming.deliveries import CONSUME
 from suites.perturbations.consuming.edits import wall_ns, with_changed
 from suites.perturbations.membership.exchanges import without

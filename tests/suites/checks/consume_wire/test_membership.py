@@ -25,6 +25,8 @@ SCENARIOS = ("group/join", "group/leave-static", "group/long-processing", "group
 #: A log that ends with markers, and what shows only after an error: only some perturbations need them.
 RARELY = (
     "consume/control-tail",
+    "group/commit-stale-epoch-auto",
+    "group/epoch-fatal",
     "group/epoch-fenced",
     "group/join-new-protocol-auto-commit",
     "group/late-poll-new-protocol",
