@@ -10,7 +10,7 @@ from clients.seeding.mutant import Mutant
 
 
 class Parallel(HeartbeatTimes):
-    """Does not wait for an answer, but for every second one."""
+    """Waits only for every second answer."""
 
     _under_way = 0
 

@@ -21,7 +21,12 @@ LONG: Final = Workload(
 )
 #: Enough partitions that each member gives one up when another one joins.
 SIX: Final = Workload(
-    kind="consume", records=2_400, records_per_command=60, partitions=6, params={"members": 2}
+    kind="consume",
+    records=2_400,
+    records_per_command=60,
+    interval_ms=500,
+    partitions=6,
+    params={"members": 2},
 )
 STATIC: Final = Workload(
     kind="consume", records=2_400, records_per_command=60, params={"members": 2, "static": 1}
@@ -44,14 +49,14 @@ def _once(kind: str, duration_ms: tuple[int, int], draw: Callable[[Dice], dict[s
     return drawn
 
 
-def _join_with(kind: str, **params: int) -> Schedule:
+def _join_with(kind: str, lasts_ms: int = 5_000, **params: int) -> Schedule:
     """Return a schedule in which a fault acts on the first member while another one joins."""
 
     def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
         at_ms = dice.between(400, 900)
         return (
-            FaultSpec(kind, AtTime(at_ms), 5_000, params),
-            FaultSpec("member_join", AtTime(at_ms + 200), dice.between(4_000, 5_000)),
+            FaultSpec(kind, AtTime(at_ms), lasts_ms, params),
+            FaultSpec("member_join", AtTime(at_ms + 200), dice.between(lasts_ms - 1_000, lasts_ms)),
         )
 
     return drawn
@@ -260,7 +265,7 @@ LISTENER_THROWS_ASSIGNED = _scenario(
 LISTENER_THROWS_REVOKED_NEW_PROTOCOL = _scenario(
     "listener-throws-revoked-new-protocol",
     "With KIP-848, a third member joins, and the listener of another one throws when its partitions are revoked.",
-    _join_with("listener_throws", member=1, callback=1),
+    _join_with("listener_throws", 15_000, member=1, callback=1),
     members.interrupted,
     *READING,
     config=NEW_PROTOCOL,
@@ -270,7 +275,7 @@ LISTENER_THROWS_REVOKED_NEW_PROTOCOL = _scenario(
 LISTENER_THROWS_ASSIGNED_NEW_PROTOCOL = _scenario(
     "listener-throws-assigned-new-protocol",
     "With KIP-848, a third member joins, and the listener of another one throws when it is assigned partitions.",
-    _join_with("listener_throws", member=1, callback=0),
+    _join_with("listener_throws", 15_000, member=1, callback=0),
     members.interrupted,
     *READING,
     config=NEW_PROTOCOL,

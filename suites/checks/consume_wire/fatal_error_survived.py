@@ -9,7 +9,7 @@ exception from any call (``fatal-error-not-told``).
 
 ## Why it is bad
 
-The application believes that it is a member, and gets no records. Nobody can repair what nobody is told of.
+The application believes that it is a member, and gets no records. No operator can repair what no program reports.
 
 ## How it is judged per guarantee
 

@@ -14,8 +14,8 @@ what they have not read. With its old epoch it is refused again and again.
 
 ## How it is judged per guarantee
 
-- **at-least-once, at-most-once**: to go on with an epoch is forbidden, and so is not to tell of the loss. To tell of
-  it late, or as a revocation, is a difference.
+- **at-least-once, at-most-once**: to go on with an epoch is forbidden, and so is not to report the loss. To
+  report it late, or as a revocation, is a difference.
 
 Only heartbeats count that the client sent when it had certainly read the answer. The partitions are those that the
 listener had been assigned by then. Not judged: a client with several heartbeats outstanding; a member that closes
@@ -92,7 +92,7 @@ def losses(evidence: Evidence) -> Iterator[Loss]:
 
 @grants("closes-before-it-tells")
 def _again_ns(evidence: Evidence, fence: Fence) -> int | None:
-    """Return when a fenced member that had joined again told its listener or its coordinator of partitions.
+    """Return when a fenced member that had joined again next named partitions to its listener or its coordinator.
 
     None if it did not before it closed.
     """
@@ -138,7 +138,7 @@ def _owned(
 
 @grants("gives-up-anyway")
 def _is_as_revoked(loss: Loss) -> bool:
-    """Return whether the member told of a revocation, although it had nothing to give up but what it had lost."""
+    """Return whether the member reported a revocation, although it had nothing to give up but what it had lost."""
     reached_ns = loss.fence.told.reached_ns
     return (
         isinstance(loss.told, PartitionsRevoked)

@@ -10,7 +10,7 @@ before is outstanding (``heartbeats-overlap``), and several in a row in another 
 
 The coordinator decides how often each member of its groups asks. A member that asks more often takes the share of
 others, and one that asks less often learns late of what it must give up, so the others wait, and may lose its session.
-Of two heartbeats under way, the second has an epoch and partitions that the answer to the first makes outdated, for
+Of two heartbeats in flight, the second has an epoch and partitions that the answer to the first makes outdated, for
 which the coordinator may fence it.
 
 ## How it is judged per guarantee
@@ -62,7 +62,7 @@ OWN = Anomaly(
     "own-interval",
     "{count:heartbeat} in a row in another interval than the coordinator's: {gap_ms} instead of {interval_ms} ms",
 )
-#: So many intervals in a row are a member's habit. One alone may be chance.
+#: Three intervals in a row are a member's habit. One alone may be chance.
 TIMES: Final = 3
 
 

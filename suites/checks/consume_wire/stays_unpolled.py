@@ -8,8 +8,8 @@ leave (``stays-unpolled``), do not come back before the application polls (``bac
 
 ## Why it is bad
 
-Heartbeats do not show whether the application works. Without a limit, a hung application keeps its partitions for
-ever. A member that is back before its application polls has the same partitions as before, and nobody reads them.
+Heartbeats do not show whether the application works. Without a limit, a hung application keeps its partitions forever.
+A member that is back before its application polls has the same partitions as before, and no process reads them.
 
 ## How it is judged per guarantee
 

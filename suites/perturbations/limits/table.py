@@ -117,7 +117,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
         "again-after-hanging-up-on-answer",
         "again-at-once-beside-fault",
     ),
-    "membership-may-have-ended": ("anew-after-silence-before-a-nap",),
+    "membership-may-have-ended": ("rejoined-after-silence-before-a-nap",),
     "neighbour-failed": (
         "again-long-after-refusals",
         "again-before-refusals",

@@ -1,4 +1,4 @@
-"""Members of KIP-848 that go on although they were fenced, or begin anew although they were not."""
+"""Members of KIP-848 that go on although they were fenced, or join again although they were not."""
 
 from __future__ import annotations
 
@@ -126,18 +126,18 @@ def _kind(
 
 PERTURBATIONS = (
     _kind(
-        "anew-after-silence",
+        "rejoined-after-silence",
         ("frames",),
         "joins again with epoch 0 after a heartbeat without an answer",
-        "begins-anew",
+        "rejoins-after-loss",
         _steady,
         _anew,
     ),
     _kind(
-        "anew-after-silence-before-a-nap",
+        "rejoined-after-silence-before-a-nap",
         ("frames", "history"),
         "joins again with epoch 0 after a heartbeat without an answer, before its process is stopped",
-        "begins-anew",
+        "rejoins-after-loss",
         _steady,
         _anew_before_a_nap,
     ),

@@ -18,7 +18,7 @@ from suites.perturbations.edits import inserted_id, with_frames_added
 from suites.perturbations.membership.exchanges import with_edits
 from suites.perturbations.perturbation import channels
 
-#: So many times the interval that the coordinator had named.
+#: The interval that the coordinator asks for is four times the one that the member keeps.
 LONGER = 4
 
 

@@ -1,10 +1,10 @@
-"""Members of KIP-848 that were fenced, and members that only did not hear of their coordinator."""
+"""Members of KIP-848 that were fenced, and members of which an answer was lost."""
 
 from __future__ import annotations
 
 import pytest
 
-from suites.checks.consume_wire import begins_anew, fenced_member
+from suites.checks.consume_wire import rejoins_after_loss, fenced_member
 from tests.suites.checks.consume_wire.wire_story import FULL, OWNED, new_protocol
 
 FENCED, UNKNOWN, STALE, LOADING = 110, 25, 113, 14
@@ -15,7 +15,7 @@ def codes(told, check=fenced_member.CHECK):
 
 
 def anew(told):
-    return codes(told, begins_anew.CHECK)
+    return codes(told, rejoins_after_loss.CHECK)
 
 
 def arises(told, check):
@@ -160,14 +160,14 @@ def test_a_lost_heartbeat_is_repeated():
     told = lost()
     told.beat("m1", 1_610, 1, FULL, (0,))
 
-    assert anew(told) == [] and arises(told, begins_anew.CHECK) == 1
+    assert anew(told) == [] and arises(told, rejoins_after_loss.CHECK) == 1
 
 
 def test_to_begin_anew_is_found():
     told = lost()
     told.beat("m1", 1_610, 0, FULL)
 
-    assert anew(told) == ["begins-anew"]
+    assert anew(told) == ["rejoins-after-loss"]
 
 
 @pytest.mark.parametrize("epoch", [2, 3])
@@ -205,7 +205,7 @@ def test_a_coordinator_that_loads_ends_no_membership():
     told.commit_frame("m1", 1_604, 1, code=LOADING)
     told.beat("m1", 1_610, 0, FULL)
 
-    assert anew(told) == ["begins-anew"]
+    assert anew(told) == ["rejoins-after-loss"]
 
 
 def test_a_session_may_have_ended():

@@ -148,7 +148,7 @@ def test_another_connection_does_not_overlap():
 
 @pytest.mark.parametrize("code", [0, 14])
 def test_contents_of_overlapping_heartbeats_are_not_judged(code):
-    """The client had not read what became of the one before."""
+    """The client had not read the answer to the one before."""
     told = joined()
     told.beat("m1", 500, 1, took_ms=600, code=code)
     told.beat("m1", 900, 1, took_ms=400, code=code)

@@ -1,4 +1,4 @@
-"""Members of KIP-848 that are told of a fatal error, or that their epoch is stale."""
+"""Members of KIP-848 whose requests are refused: for good, or because their epoch is stale."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""# begins-anew
+"""# rejoins-after-loss
 
 ## What it does
 
 Looks for members of KIP-848 that do not go on after a heartbeat without an answer: the next one joins with epoch 0
-(``begins-anew``), or has another epoch than the lost one (``other-epoch-after-loss``).
+(``rejoins-after-loss``), or has another epoch than the lost one (``other-epoch-after-loss``).
 
 ## Why it is bad
 
@@ -45,7 +45,9 @@ from suites.analysis.disturbance import doubt_if_stalled
 from suites.analysis.findings import doubt_if_unreadable
 from suites.analysis.promises import BY_COMMITS
 
-ANEW = Anomaly("begins-anew", "{count:heartbeat} with epoch 0, although nothing had ended the membership")
+ANEW = Anomaly(
+    "rejoins-after-loss", "{count:heartbeat} with epoch 0, although nothing had ended the membership"
+)
 EPOCH = Anomaly(
     "other-epoch-after-loss", "{count:heartbeat} with another epoch than the one before, which had no answer"
 )
@@ -103,7 +105,7 @@ def _arises(evidence: Evidence) -> int:
 
 
 CHECK = Check(
-    name="begins-anew",
+    name="rejoins-after-loss",
     summary="Members of KIP-848 that join again, because a heartbeat had no answer.",
     requirements=(Requirement("CSM-NGP-06", Level.MUST, arises=_arises),),
     guarantees=BY_COMMITS,
