@@ -34,9 +34,7 @@ IMPATIENT: Final[Config] = {"max.poll.interval.ms": 5_000}
 LOADING, NO_COORDINATOR, NOT_COORDINATOR = 14, 15, 16
 ELSEWHERE: Final = (LOADING, NO_COORDINATOR, NOT_COORDINATOR)
 #: What a coordinator that does not know the member answers.
-GENERATION, UNKNOWN_MEMBER, REBALANCE, FENCED_EPOCH, STALE_EPOCH = 22, 25, 27, 110, 113
-#: What ends a membership of KIP-848: no right to the group, a wrong request, a full group, and an unknown assignor.
-FATAL: Final = (30, 42, 81, 112)
+GENERATION, UNKNOWN_MEMBER, REBALANCE, FENCED_EPOCH = 22, 25, 27, 110
 
 _scenario = partial(
     situation,
@@ -92,15 +90,6 @@ def _refused(api: Api, *codes: int, least: int = 1, most: int = 2) -> Schedule:
         return (FaultSpec("error_response", start, 3_000, params),)
 
     return drawn
-
-
-def _stale_while_joining(dice: Dice) -> tuple[FaultSpec, ...]:
-    at_ms = dice.between(800, 1_200)
-    params = {"api": int(Api.OFFSET_COMMIT), "code": STALE_EPOCH, "count": 1_000}
-    return (
-        FaultSpec("error_response", AtTime(at_ms), 6_000, params),
-        FaultSpec("member_join", AtTime(at_ms + 200), 9_000),
-    )
 
 
 COORDINATOR_LOST = _scenario(
@@ -335,59 +324,6 @@ EPOCH_LOST = _scenario(
     reading.unanswered,
     *READING,
     config=NEW_PROTOCOL,
-)
-
-EPOCH_LOST_IN_LOAD = _scenario(
-    "epoch-answers-lost",
-    "With KIP-848, two answers to ConsumerGroupHeartbeat are lost while the group reads.",
-    _in_load("dropped_frame", Api.CONSUMER_GROUP_HEARTBEAT),
-    reading.unanswered,
-    *READING,
-    config=NEW_PROTOCOL,
-    modes=BOTH_MODES,
-)
-
-EPOCH_LATE = _scenario(
-    "epoch-answer-late",
-    "With KIP-848, the first answer to ConsumerGroupHeartbeat is kept back for two seconds.",
-    _at_start("late_frame", Api.CONSUMER_GROUP_HEARTBEAT, delay_ms=2_000),
-    reading.late,
-    *READING,
-    config=NEW_PROTOCOL,
-    modes=BOTH_MODES,
-)
-
-EPOCH_FATAL = _scenario(
-    "epoch-fatal",
-    "With KIP-848, an answer to ConsumerGroupHeartbeat reports an error that no repetition can heal.",
-    _refused(Api.CONSUMER_GROUP_HEARTBEAT, *FATAL, most=1),
-    reading.refused_for_good,
-    *READING,
-    config=NEW_PROTOCOL,
-    modes=BOTH_MODES,
-)
-
-COMMIT_STALE = _scenario(
-    "commit-stale-epoch",
-    "With KIP-848, an answer to OffsetCommit reports a stale epoch.",
-    _refused(Api.OFFSET_COMMIT, STALE_EPOCH, most=1),
-    reading.refused,
-    *READING,
-    config=NEW_PROTOCOL,
-    modes=BOTH_MODES,
-    guarantees=(Guarantee.AT_LEAST_ONCE,),
-)
-
-COMMIT_STALE_AUTO = _scenario(
-    "commit-stale-epoch-auto",
-    "With KIP-848, a third member joins while all answers to automatic commits report a stale epoch.",
-    _stale_while_joining,
-    reading.refused,
-    *READING,
-    config={**NEW_PROTOCOL, "enable.auto.commit": True, "max.poll.interval.ms": 20_000},
-    modes=BOTH_MODES,
-    guarantees=(Guarantee.AT_LEAST_ONCE,),
-    workload=LONG,
 )
 
 COORDINATOR_CUT = _scenario(

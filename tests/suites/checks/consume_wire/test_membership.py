@@ -8,6 +8,7 @@ from harness.model.verdicts import Guarantee
 from harness.plugins import registry
 from suites.perturbations.membership import PERTURBATIONS
 from suites.perturbations.perturbation import drawn
+from tests.suites.perturbations.conftest import lacks
 
 CHECKS = [
     check
@@ -63,4 +64,6 @@ def test_perturbation_is_found(kind, group_trial):
     assert fitting
     for evidence in fitting:
         for place in drawn(kind, evidence, seed=5, tries=3):
-            assert codes(kind.apply(evidence, place)) & set(kind.caught_by), place
+            perturbed = kind.apply(evidence, place)
+            assert codes(perturbed) & set(kind.caught_by), place
+            assert lacks(perturbed) == [], place
