@@ -19,6 +19,7 @@ from harness.model.evidence import Evidence, view
 from harness.model.exchanges import FOR_EVER, connections
 from harness.model.rows import Frame, FrameKind
 from suites.analysis.consuming.lives import Life, lives
+from suites.analysis.consuming.tried import is_tried
 from suites.analysis.excuses import grants
 from suites.analysis.response_order import out_of_turn_ns
 from suites.analysis.unread import TORN
@@ -91,11 +92,15 @@ def asked(evidence: Evidence) -> dict[str, list[Asked]]:
 
 
 def of_group(evidence: Evidence, *apis: str) -> dict[str, list[Asked]]:
-    """Return process -> its requests of these APIs, or of all that a group's coordinator answers."""
+    """Return process -> its requests of these APIs, or of all that a group's coordinator answers.
+
+    Companions are left out.
+    """
     chosen = apis or GROUP_APIS
     return {
         process: [each for each in requests if each.api in chosen]
         for process, requests in asked(evidence).items()
+        if is_tried(evidence, process)
     }
 
 

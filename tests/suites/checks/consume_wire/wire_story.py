@@ -139,11 +139,14 @@ def places(partitions: tuple[int, ...]) -> tuple[OffsetPart, ...]:
     return tuple(OffsetPart(TOPIC, each) for each in partitions)
 
 
-def new_protocol(*members: str, **config: str) -> WireStory:
-    """Return a trial whose members have connected, and not joined yet. ``config`` are settings, with _ for a dot."""
+def new_protocol(*members: str, companion: str = "", **config: str) -> WireStory:
+    """Return a trial whose members have connected, and not joined yet. ``config`` are settings, with _ for a dot.
+
+    They are of the client ``companion`` instead of the one under test, if that has a name.
+    """
     settings = {name.replace("_", "."): value for name, value in config.items()}
     told = WireStory(config={"group.protocol": "consumer", **settings})
-    told.start(*members)
+    told.start(*members, companion=companion)
     for member in members:
         told.connect(member)
     return told
