@@ -28,6 +28,7 @@ class Member(MembershipManager):
 MUTANT = Mutant(
     "joins again with epoch 0 after a lost heartbeat",
     Components(membership=Member),
-    caught_by=("state_transitions/a_heartbeat_says_everything_after_a_failure",),
+    caught_by=("rejoins-after-loss", "state_transitions/a_heartbeat_says_everything_after_a_failure"),
+    scenarios=("group/epoch-answers-lost",),
     breaks=("CSM-NGP-06",),
 )

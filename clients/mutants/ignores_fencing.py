@@ -17,6 +17,7 @@ class Member(MembershipManager):
 MUTANT = Mutant(
     "goes on reading after the coordinator has fenced it",
     Components(membership=Member),
-    caught_by=("state_transitions/a_fenced_member_loses_and_joins",),
+    caught_by=("fenced-member", "state_transitions/a_fenced_member_loses_and_joins"),
+    scenarios=("group/epoch-fenced",),
     breaks=("CSM-NGP-05",),
 )

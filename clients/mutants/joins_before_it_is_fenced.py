@@ -30,6 +30,7 @@ class Member(MembershipManager):
 MUTANT = Mutant(
     "joins again before it has given up what it lost",
     Components(membership=Member),
-    caught_by=("state_transitions/members_of_kip_848_move_as_the_oracle_says",),
+    caught_by=("fenced-member", "state_transitions/members_of_kip_848_move_as_the_oracle_says"),
+    scenarios=("group/epoch-fenced",),
     breaks=("CSM-NGP-05",),
 )

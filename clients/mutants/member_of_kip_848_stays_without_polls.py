@@ -31,6 +31,7 @@ class Member(MembershipManager):
 MUTANT = Mutant(
     "stays in a group of KIP-848 although its application does not poll",
     Components(membership=Member),
-    caught_by=("state_transitions/a_member_of_kip_848_that_is_not_polled_leaves",),
+    caught_by=("stays-unpolled", "state_transitions/a_member_of_kip_848_that_is_not_polled_leaves"),
+    scenarios=("group/late-poll-new-protocol",),
     breaks=("CSM-NGP-07",),
 )

@@ -17,6 +17,7 @@ class Member(MembershipManager):
 MUTANT = Mutant(
     "goes on after errors that no repetition can heal",
     Components(membership=Member),
-    caught_by=("state_transitions/some_errors_end_the_membership",),
+    caught_by=("fatal-error-survived", "state_transitions/some_errors_end_the_membership"),
+    scenarios=("group/epoch-fatal",),
     breaks=("CSM-NGP-09",),
 )

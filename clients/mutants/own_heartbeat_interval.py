@@ -33,6 +33,7 @@ class Member(MembershipManager):
 MUTANT = Mutant(
     "ignores the heartbeat interval of the broker",
     Components(membership=Member),
-    caught_by=("state_transitions/heartbeats_keep_the_brokers_interval",),
+    caught_by=("heartbeat-pace", "state_transitions/heartbeats_keep_the_brokers_interval"),
+    scenarios=("group/long-processing-new-protocol",),
     breaks=("CSM-NGP-02",),
 )

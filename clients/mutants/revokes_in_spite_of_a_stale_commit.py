@@ -24,6 +24,7 @@ class Member(MembershipManager):
 MUTANT = Mutant(
     "does not repeat a commit with a stale epoch before it revokes",
     Components(membership=Member),
-    caught_by=("state_transitions/the_commit_before_a_revocation_is_repeated",),
+    caught_by=("stale-commit", "state_transitions/the_commit_before_a_revocation_is_repeated"),
+    scenarios=("group/commit-stale-epoch-auto",),
     breaks=("CSM-OFC-04",),
 )

@@ -22,6 +22,7 @@ class Member(MembershipManager):
 MUTANT = Mutant(
     "repeats a commit of the application that has a stale epoch",
     Components(membership=Member),
-    caught_by=("state_transitions/a_commit_with_a_stale_epoch_fails",),
+    caught_by=("stale-commit", "state_transitions/a_commit_with_a_stale_epoch_fails"),
+    scenarios=("group/commit-stale-epoch",),
     breaks=("CSM-OFC-04",),
 )

@@ -10,11 +10,18 @@ from clients.seeding.mutant import Mutant
 
 
 class Parallel(HeartbeatTimes):
-    """Does not wait for an answer."""
+    """Waits only for every second answer."""
+
+    _under_way = 0
 
     def sent(self) -> None:
         super().sent()
-        self.is_outstanding = False
+        self._under_way += 1
+        self.is_outstanding = self._under_way > 1
+
+    def ended(self) -> None:
+        super().ended()
+        self._under_way = 0
 
 
 class Heartbeats(HeartbeatManager):
@@ -32,6 +39,7 @@ class Member(MembershipManager):
 MUTANT = Mutant(
     "sends a heartbeat while another one is outstanding",
     Components(membership=Member),
-    caught_by=("state_transitions/one_heartbeat_is_outstanding",),
+    caught_by=("heartbeat-pace", "state_transitions/one_heartbeat_is_outstanding"),
+    scenarios=("group/epoch-answer-late",),
     breaks=("CSM-NGP-02",),
 )

@@ -180,6 +180,7 @@ NEXT_GROUP = Group(
             "The broker decides the heartbeats' interval. One is under way, and news is sent at once.",
             "AbstractHeartbeatRequestManager",
             "clients/reference/consumer/membership/heartbeat_manager.py: HeartbeatManager",
+            on_any_client="the broker's interval, and one heartbeat at a time",
         ),
         must(
             "CSM-NGP-03",
@@ -193,12 +194,14 @@ NEXT_GROUP = Group(
             "acknowledges.",
             "AbstractMembershipManager",
             "clients/reference/consumer/membership/reconciliation.py: Reconciliation",
+            on_any_client="what a member gives up is committed, and its listener told, before it acknowledges",
         ),
         must(
             "CSM-NGP-05",
             "A fenced or unknown member stops its heartbeats, reports its partitions as lost, and joins with epoch 0.",
             "AbstractMembershipManager",
             "clients/reference/consumer/membership/membership_manager.py: MembershipManager",
+            on_any_client="a fenced member joins with epoch 0, and has reported its partitions as lost by then",
         ),
         must(
             "CSM-NGP-06",

@@ -17,6 +17,19 @@ from suites.scenarios.effects import members
 from suites.scenarios.situation import Schedule, situation
 
 READ: Final = Workload(kind="consume", records=2_400, records_per_command=60, params={"members": 2})
+#: A load that lasts until a member that had to leave is back.
+LONG: Final = Workload(
+    kind="consume", records=2_400, records_per_command=60, interval_ms=500, params={"members": 2}
+)
+#: Enough partitions that each member gives one up when another one joins.
+SIX: Final = Workload(
+    kind="consume",
+    records=2_400,
+    records_per_command=60,
+    interval_ms=500,
+    partitions=6,
+    params={"members": 2},
+)
 STATIC: Final = Workload(
     kind="consume", records=2_400, records_per_command=60, params={"members": 2, "static": 1}
 )
@@ -49,14 +62,14 @@ def _once(kind: str, duration_ms: tuple[int, int], draw: Callable[[Dice], dict[s
     return drawn
 
 
-def _join_with(kind: str, **params: int) -> Schedule:
+def _join_with(kind: str, lasts_ms: int = 5_000, **params: int) -> Schedule:
     """Return a schedule in which a fault acts on the first member while another one joins."""
 
     def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
         at_ms = dice.between(400, 900)
         return (
-            FaultSpec(kind, AtTime(at_ms), 9_000, params),
-            FaultSpec("member_join", AtTime(at_ms + 200), dice.between(8_000, 9_000)),
+            FaultSpec(kind, AtTime(at_ms), lasts_ms, params),
+            FaultSpec("member_join", AtTime(at_ms + 200), dice.between(lasts_ms - 1_000, lasts_ms)),
         )
 
     return drawn
@@ -129,6 +142,15 @@ LONG_PROCESSING = _scenario(
     config=PATIENT,
 )
 
+LONG_PROCESSING_NEW_PROTOCOL = _scenario(
+    "long-processing-new-protocol",
+    "One of two members works longer than its session lasts on each turn, in a group whose coordinator assigns.",
+    _once("slow_processing", (14_000, 15_000), lambda dice: {**_either(dice), "processing_ms": 8_000}),
+    members.slow_turns,
+    *READING,
+    config={**NEW_PROTOCOL, "max.poll.interval.ms": 15_000},
+)
+
 LATE_POLL = _scenario(
     "late-poll",
     "One of two members works longer than max.poll.interval.ms on one turn.",
@@ -149,6 +171,16 @@ LATE_POLL_STATIC = _scenario(
     workload=LONG_STATIC,
 )
 
+LATE_POLL_NEW_PROTOCOL = _scenario(
+    "late-poll-new-protocol",
+    "One of two members works longer than max.poll.interval.ms on one turn, in a group whose coordinator assigns.",
+    _once("slow_processing", (7_000, 8_000), lambda dice: {**_either(dice), "processing_ms": 8_000}),
+    members.moved,
+    *READING,
+    config={**NEW_PROTOCOL, "max.poll.interval.ms": 6_000},
+    workload=LONG,
+)
+
 JOIN_COOPERATIVE = _scenario(
     "join-cooperative",
     "A third member joins a group of cooperative-sticky members, and leaves.",
@@ -165,6 +197,16 @@ JOIN_NEW_PROTOCOL = _scenario(
     members.moved,
     *READING,
     config=NEW_PROTOCOL,
+)
+
+JOIN_NEW_PROTOCOL_AUTO_COMMIT = _scenario(
+    "join-new-protocol-auto-commit",
+    "A third member joins a group whose coordinator assigns and whose clients commit, and leaves.",
+    _once("member_join", (4_000, 5_000), lambda dice: {}),
+    members.moved,
+    *READING,
+    config={**NEW_PROTOCOL, "enable.auto.commit": True},
+    guarantees=(Guarantee.AT_LEAST_ONCE,),
 )
 
 KILL_COOPERATIVE = _scenario(
@@ -278,6 +320,26 @@ LISTENER_THROWS_ASSIGNED = _scenario(
     members.interrupted,
     *READING,
     workload=LONG,
+)
+
+LISTENER_THROWS_REVOKED_NEW_PROTOCOL = _scenario(
+    "listener-throws-revoked-new-protocol",
+    "With KIP-848, a third member joins, and the listener of another one throws when its partitions are revoked.",
+    _join_with("listener_throws", 15_000, member=1, callback=1),
+    members.interrupted,
+    *READING,
+    config=NEW_PROTOCOL,
+    workload=SIX,
+)
+
+LISTENER_THROWS_ASSIGNED_NEW_PROTOCOL = _scenario(
+    "listener-throws-assigned-new-protocol",
+    "With KIP-848, a third member joins, and the listener of another one throws when it is assigned partitions.",
+    _join_with("listener_throws", 15_000, member=1, callback=0),
+    members.interrupted,
+    *READING,
+    config=NEW_PROTOCOL,
+    workload=SIX,
 )
 
 WAKEUP = _scenario(

@@ -4,8 +4,8 @@
 
 Looks for heartbeats of KIP-848 (ConsumerGroupHeartbeat) that say too little, too much, or something else than the
 coordinator was to be told: one that joins, or follows a failed one, without all fields (``joins-incompletely``,
-``says-too-little``); one that says again what has not changed (``says-too-much``); and one with another epoch or member
-id than the coordinator knows (``other-epoch``, ``other-member-id``, ``member-id-not-kept``).
+``says-too-little``); one that says again what has not changed (``says-too-much``); and one with another epoch or
+member id than the coordinator knows (``other-epoch``, ``other-member-id``, ``member-id-not-kept``).
 
 ## Why it is bad
 
@@ -19,11 +19,11 @@ for nothing.
 - **at-least-once, at-most-once**: forbidden, except that a client which says too much, or joins again under another
   id, is only different from Java's.
 
-A heartbeat has failed if it was answered with an error, or not at all. One that left the client before it had certainly
-read that the last one was accepted is not judged. A heartbeat says too much if it says again everything, and all
-of it is known. One that brings news, or acknowledges an assignment, may say the rest too. That is not judged on a new
-connection, or while a fault acted on the network or the brokers: the client may have given up a heartbeat that never
-arrived.
+A heartbeat has failed if it was answered with an error, or not at all. One that left the client before it had
+certainly read that the last one was accepted is not judged, nor one that may have been sent while the last one was
+outstanding (see ``heartbeat-pace``). A heartbeat says too much if it says again everything, and all of it is known.
+One that brings news, or acknowledges an assignment, may say the rest too. That is not judged on a new connection, or
+while a fault acted on the network or the brokers: the client may have given up a heartbeat that never arrived.
 
 ## What it needs
 
@@ -37,16 +37,16 @@ CSM-NGP-01, CSM-NGP-03 (KIP-848, KIP-1082, ``ConsumerHeartbeatRequestManager.Hea
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from harness.judging.availability import Span
 from harness.model.anomaly import Anomaly, Sample
-from harness.model.consumer_rows import OffsetPart
 from harness.model.evidence import Evidence
 from harness.model.rows import Finding
 from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
-from suites.analysis.consuming.asked import Asked, of_group, unread_of_members
+from suites.analysis.consuming.asked import Asked, unread_of_members
+from suites.analysis.consuming.beats import OWNED, SUBSCRIPTIONS, Beat, all_beats, may_overlap, pipelines
 from suites.analysis.consuming.unaware import during_cut
 from suites.analysis.disturbance import doubt_if_stalled
 from suites.analysis.excuses import grants
@@ -69,59 +69,28 @@ NEW_IDENTITY = Anomaly(
     "{count:heartbeat} that joins again with another member id than before",
     Level.SHOULD,
 )
-HEARTBEAT: Final = "ConsumerGroupHeartbeat"
 #: From this version on a client chooses its id, and keeps it for its lifetime (KIP-1082).
 OWN_ID_FROM_VERSION: Final = 1
-OWNED: Final = "topic_partitions"
-SUBSCRIPTIONS: Final = frozenset({"subscribed_topic_names", "subscribed_topic_regex"})
 
 
-class Beat(NamedTuple):
-    """A heartbeat of a member that stays or joins, and the one before it, if there is one.
+def is_full(beat: Beat) -> bool:
+    """Return whether a heartbeat says all that a coordinator has to know of a member."""
+    said = frozenset(beat.now.member.said)
+    return beat.says_timeout and bool(said & SUBSCRIPTIONS) and OWNED in said
 
-    ``known`` is what the member had said that it owns.
-    """
 
-    now: Asked
-    before: Asked | None
-    known: frozenset[OffsetPart] = frozenset()
-
-    @property
-    def joins(self) -> bool:
-        """True if it is the first of a membership."""
-        return self.now.member.epoch == 0
-
-    @property
-    def is_full(self) -> bool:
-        """True if it says all that a coordinator has to know of a member."""
-        said = frozenset(self.now.member.said)
-        return self.says_timeout and bool(said & SUBSCRIPTIONS) and OWNED in said
-
-    @property
-    def says_timeout(self) -> bool:
-        """True if it says the rebalance timeout, which is -1 otherwise."""
-        return (self.now.member.rebalance_timeout_ms or 0) > 0
-
-    @property
-    def repeats(self) -> bool:
-        """True if it says what a member says once, as long as its application does not subscribe, and nothing new."""
-        said = frozenset(self.now.member.said)
-        has_news = OWNED in said and frozenset(self.now.request.offsets) != self.known
-        acknowledges = self.before is not None and bool(self.before.told.said)
-        return (self.says_timeout or bool(SUBSCRIPTIONS & said)) and not has_news and not acknowledges
+def repeats(beat: Beat) -> bool:
+    """Return whether it says what a member says once, unless its application subscribes again, and nothing new."""
+    said = frozenset(beat.now.member.said)
+    has_news = OWNED in said and frozenset(beat.now.request.offsets) != beat.known
+    acknowledges = beat.before is not None and bool(beat.before.told.said)
+    return (beat.says_timeout or bool(SUBSCRIPTIONS & said)) and not has_news and not acknowledges
 
 
 def beats(evidence: Evidence) -> Iterator[Beat]:
     """Yield each heartbeat that does not leave, with the one before it of the same process."""
-    for requests in of_group(evidence, HEARTBEAT).values():
-        before: Asked | None = None
-        known: frozenset[OffsetPart] = frozenset()
-        for each in requests:
-            if each.member.epoch is not None and each.member.epoch >= 0:
-                yield Beat(each, before, known)
-            if OWNED in each.member.said:
-                known = frozenset(each.request.offsets)
-            before = each
+    for each in all_beats(evidence).values():
+        yield from (beat for beat in each if not beat.leaves)
 
 
 @grants("answer-may-be-unread")
@@ -136,16 +105,20 @@ def is_accepted(beat: Beat) -> bool:
     )
 
 
-def has_failed(beat: Beat) -> bool:
+@grants("several-heartbeats-outstanding")
+def has_failed(evidence: Evidence, beat: Beat) -> bool:
     """Return whether the heartbeat before had failed, for the client too.
 
-    One is outstanding at a time. So the client has read the error that has reached it, or has given the heartbeat up.
+    A client that has one outstanding at a time has read the error that has reached it, or has given the heartbeat up.
     """
     before = beat.before
-    if before is None or before.answer is None:
-        return before is not None
+    if before is None:
+        return False
+    if before.answer is None:
+        return not may_overlap(evidence, beat)
     is_refused = before.code is not None and before.code > 0
-    return is_refused and before.reached_ns is not None and before.reached_ns < beat.now.sent_ns
+    read_ns = before.received_ns if beat.now.process in pipelines(evidence) else before.reached_ns
+    return is_refused and read_ns is not None and read_ns < beat.now.sent_ns
 
 
 @grants("heartbeat-may-not-have-arrived")
@@ -162,13 +135,13 @@ def is_next(evidence: Evidence, beat: Beat) -> bool:
 def _broken(evidence: Evidence, beat: Beat) -> Iterator[Anomaly]:
     now, before = beat.now, beat.before
     if beat.joins:
-        if not beat.is_full:
+        if not is_full(beat):
             yield JOINS
-    elif has_failed(beat):
-        if not beat.is_full:
+    elif has_failed(evidence, beat):
+        if not is_full(beat):
             yield LITTLE
     elif is_accepted(beat) and before is not None:
-        if beat.repeats and is_next(evidence, beat):
+        if repeats(beat) and is_next(evidence, beat):
             yield MUCH
         if (before.told.epoch or 0) > 0 and now.member.epoch != before.told.epoch:
             yield EPOCH
@@ -226,7 +199,7 @@ def _accepted(evidence: Evidence) -> int:
 
 
 def _all_fields(evidence: Evidence) -> int:
-    return sum(beat.joins or has_failed(beat) for beat in beats(evidence))
+    return sum(beat.joins or has_failed(evidence, beat) for beat in beats(evidence))
 
 
 CHECK = Check(

@@ -11,7 +11,8 @@ from harness.model.evidence import Evidence
 from harness.model.verdicts import Verdict
 from harness.plugins.perturbation import Perturbation
 from harness.wire.error_table import BY_NAME
-from suites.checks.consume_wire.heartbeat_contents import OWNED, Beat, beats, is_accepted, is_next
+from suites.analysis.consuming.beats import OWNED, Beat
+from suites.checks.consume_wire.heartbeat_contents import beats, is_accepted, is_next
 from suites.perturbations.consuming.deliveries import CONSUME
 from suites.perturbations.membership.exchanges import Edits, answer_lost, asking, refused, with_edits
 from suites.perturbations.perturbation import channels

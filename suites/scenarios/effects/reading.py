@@ -139,6 +139,15 @@ def refused(evidence: Evidence) -> Consequence:
     return Consequence(count, "answers reported an error, and their client asked again")
 
 
+def refused_for_good(evidence: Evidence) -> Consequence:
+    """Answers with the error that a fault put into them, whatever their client did then."""
+    codes = {row.spec.params.get("code") for row in evidence.faults if row.spec.kind == "error_response"}
+    count = sum(
+        _is_meant(evidence, frame) and not codes.isdisjoint(frame.error_codes) for frame in _answers(evidence)
+    )
+    return Consequence(count, "answers reported an error that ends a membership")
+
+
 def out_of_range(evidence: Evidence) -> Consequence:
     """Fetch answers that reported an offset out of range, after which their client asked for offsets."""
     count = sum(

@@ -48,6 +48,16 @@ LIVE = {
     "several-in-flight-of-one",
     "stuck-on-an-answer",
     "trace-no-backoff",
+    # They need trials of groups of KIP-848: see tests/suites/checks/consume_wire.
+    "acknowledged-what-was-refused",
+    "given-up-without-a-commit",
+    "kept-a-fatal-error-back",
+    "own-interval-kept",
+    "own-interval-kept-before-a-cut",
+    "stale-commit-given-up",
+    "stayed-without-polls",
+    "stayed-without-polls-before-a-cut",
+    "went-on-after-it-left",
     # They need longer trials of groups: see tests/suites/checks/consume.
     "commit-lost-long-after-a-failure",
     "goes-on-before-long-work",

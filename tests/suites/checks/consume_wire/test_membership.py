@@ -8,6 +8,7 @@ from harness.model.verdicts import Guarantee
 from harness.plugins import registry
 from suites.perturbations.membership import PERTURBATIONS
 from suites.perturbations.perturbation import drawn
+from tests.suites.perturbations.conftest import lacks
 
 CHECKS = [
     check
@@ -25,12 +26,18 @@ SCENARIOS = ("group/join", "group/leave-static", "group/long-processing", "group
 #: A log that ends with markers, what shows only after an error, and a slow rebalance: few perturbations need them.
 RARELY = (
     "consume/control-tail",
+    "group/commit-stale-epoch-auto",
+    "group/epoch-fatal",
     "group/epoch-fenced",
     "group/heartbeat-answer-held",
     "group/heartbeat-unknown",
     "group/join-cooperative",
+    "group/join-new-protocol-auto-commit",
     "group/late-poll",
+    "group/late-poll-new-protocol",
     "group/late-poll-static",
+    "group/listener-throws-revoked-new-protocol",
+    "group/long-processing-new-protocol",
     "group/wakeup-while-joining",
 )
 
@@ -63,4 +70,6 @@ def test_perturbation_is_found(kind, group_trial):
     assert fitting
     for evidence in fitting:
         for place in drawn(kind, evidence, seed=5, tries=3):
-            assert codes(kind.apply(evidence, place)) & set(kind.caught_by), place
+            perturbed = kind.apply(evidence, place)
+            assert codes(perturbed) & set(kind.caught_by), place
+            assert lacks(perturbed) == [], place
