@@ -98,9 +98,11 @@ DISCONNECT_ASSIGNED = _scenario(
     thrice("disconnect", (300, 600)),
     members.cut_off,
     *READING,
+    "CSM-OFC-05",
     workload=Workload(
         kind="consume", records=1_200, records_per_command=40, params={"members": 1, "assign": 1}
     ),
+    modes=BOTH_MODES,
 )
 
 DISCONNECT_NEW_PROTOCOL = _scenario(

@@ -26,6 +26,10 @@ FROM_START_MS: Final = 30_000
 LONG: Final = Workload(
     kind="consume", records=4_000, records_per_command=40, interval_ms=200, params={"members": 2}
 )
+#: One consumer, with all partitions as its own.
+ASSIGNED: Final = Workload(
+    kind="consume", records=1_200, records_per_command=40, params={"members": 1, "assign": 1}
+)
 #: Beyond the profile's request.timeout.ms of 3 s.
 BEYOND_TIMEOUT_MS: Final = 3_800
 #: With it, a member asks again to join after ten seconds instead of fifteen.
@@ -270,6 +274,17 @@ COMMIT_ELSEWHERE = _scenario(
     _refused(Api.OFFSET_COMMIT, *ELSEWHERE, most=3),
     reading.refused,
     *READING,
+)
+
+COMMIT_ELSEWHERE_ASSIGNED = _scenario(
+    "commit-elsewhere-assigned",
+    "Answers to commits of a consumer that has assigned itself its partitions report that the coordinator has moved.",
+    _refused(Api.OFFSET_COMMIT, NO_COORDINATOR, NOT_COORDINATOR, most=3),
+    reading.refused,
+    *READING,
+    "CSM-OFC-05",
+    workload=ASSIGNED,
+    modes=BOTH_MODES,
 )
 
 COMMIT_REFUSED = _scenario(

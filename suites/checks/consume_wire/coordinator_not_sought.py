@@ -24,7 +24,7 @@ The witness's frames and the members' histories. If the member's process stalled
 
 ## References
 
-CSM-GRP-01 (``AbstractCoordinator#markCoordinatorUnknown``).
+CSM-GRP-01 (``AbstractCoordinator#markCoordinatorUnknown``). CSM-OFC-05 asks the same of a consumer without a subscription.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
 from harness.wire.error_table import BY_NAME
 from suites.analysis.consuming.asked import Asked, of_group, unread_of_members
+from suites.analysis.consuming.committing import alone
 from suites.analysis.disturbance import doubt_if_stalled
 from suites.analysis.excuses import grants
 from suites.analysis.findings import doubt_if_unreadable
@@ -125,7 +126,9 @@ def run(evidence: Evidence) -> list[Finding]:
         for each in found
     ]
     apis = tuple(sorted({each.again.api for each in found}))
-    finding = NOT_SOUGHT.found(len(found), samples, apis=apis)
+    of_some_alone = any(each.again.process in alone(evidence) for each in found)
+    requirement = "" if of_some_alone else "CSM-GRP-01"
+    finding = NOT_SOUGHT.found(len(found), samples, requirement=requirement, apis=apis)
     doubt_if_unreadable(finding, unread_of_members(evidence))
     for each in found:
         doubt_if_stalled(evidence, finding, each.refused.request.arrived_ns, each.again.request.arrived_ns)
@@ -136,10 +139,17 @@ def _arises(evidence: Evidence) -> int:
     return len(refusals(evidence))
 
 
+def _arises_alone(evidence: Evidence) -> int:
+    return sum(each.process in alone(evidence) for each in refusals(evidence))
+
+
 CHECK = Check(
     name="coordinator-not-sought",
     summary="Members that go on asking a broker that is not their coordinator.",
-    requirements=(Requirement("CSM-GRP-01", Level.MUST, arises=_arises),),
+    requirements=(
+        Requirement("CSM-GRP-01", Level.MUST, arises=_arises),
+        Requirement("CSM-OFC-05", Level.MUST, arises=_arises_alone),
+    ),
     guarantees=BY_COMMITS,
     requires=frozenset({"frames", "history"}),
     killed_mutant="keeps_its_coordinator",

@@ -192,6 +192,10 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "heartbeat-may-not-have-arrived": ("said-it-all-again",),
     "joined-before-it-was-told": ("unknown-id-kept-at-once",),
     "no-member-when-it-closed": ("closed-without-leaving-after-an-error",),
+    "commit-cannot-be-made": ("automatic-commit-forgotten", "given-up-without-a-commit"),
+    "commits-for-a-reason": ("automatic-commits-in-a-row",),
+    "position-known": ("commit-of-an-unknown-position",),
+    "something-else-failed": ("poll-raises-for-a-commit",),
     "worked-beyond-its-interval": ("session-ended-during-work",),
     "works-or-frozen-before-it-joins": ("rejoined-late-beside-work",),
 }

@@ -1,6 +1,6 @@
 """Defects of members that show in their requests: how they join, stay, follow their coordinator, fetch and leave."""
 
-from suites.perturbations.membership import fetching, heartbeats, joining, staying, tails
+from suites.perturbations.membership import automatic, commits, fetching, heartbeats, joining, staying, tails
 
 PERTURBATIONS = (
     *joining.PERTURBATIONS,
@@ -8,4 +8,6 @@ PERTURBATIONS = (
     *heartbeats.PERTURBATIONS,
     *fetching.PERTURBATIONS,
     *tails.PERTURBATIONS,
+    *commits.PERTURBATIONS,
+    *automatic.PERTURBATIONS,
 )
