@@ -40,7 +40,7 @@ _scenario = partial(
 
 
 def _joined(dice: Dice) -> tuple[FaultSpec, ...]:
-    return (FaultSpec("member_join", AtTime(dice.between(400, 1_500)), dice.between(4_000, 5_000)),)
+    return (FaultSpec("member_join", AtTime(dice.between(400, 1_500)), dice.between(6_000, 7_000)),)
 
 
 def _killed(dice: Dice) -> tuple[FaultSpec, ...]:
@@ -108,7 +108,7 @@ UNLISTED = _scenario(
 
 OUT_OF_RANGE_LATE = _scenario(
     "auto-commit-out-of-range",
-    "Members that let their client commit are told that an offset is out of range, and learn late which ones there are.",
+    "Members that let their client commit are told that an offset is out of range, and learn late which there are.",
     _beyond,
     reading.out_of_range,
     *READING,

@@ -190,6 +190,17 @@ PARTITION_REQUESTS = _scenario(
     *READING,
 )
 
+PARTITION_BEYOND_CALLS = _scenario(
+    "partition-beyond-calls",
+    "For longer than a commit may take, requests arrive and answers do not.",
+    _once("partition", (4_600, 5_000), lambda _: {"upstream": 0}),
+    reading.reconnected,
+    *READING,
+    "CSM-API-04",
+    config={"default.api.timeout.ms": 2_500, "request.timeout.ms": 2_000},
+    modes=BOTH_MODES,
+)
+
 REFUSED = _scenario(
     "refused",
     "For two seconds or more every connection attempt is refused.",

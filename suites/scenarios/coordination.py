@@ -26,6 +26,17 @@ FROM_START_MS: Final = 30_000
 LONG: Final = Workload(
     kind="consume", records=4_000, records_per_command=40, interval_ms=200, params={"members": 2}
 )
+#: Two members that do not wait for their commits.
+ASYNC: Final = Workload(
+    kind="consume", records=1_200, records_per_command=40, params={"members": 2, "commit_async": 1}
+)
+#: The same, with work on each turn, so that results come while the application is not in a call.
+ASYNC_WORK: Final = Workload(
+    kind="consume",
+    records=1_200,
+    records_per_command=40,
+    params={"members": 2, "commit_async": 1, "processing_ms": 150},
+)
 #: One consumer, with all partitions as its own.
 ASSIGNED: Final = Workload(
     kind="consume", records=1_200, records_per_command=40, params={"members": 1, "assign": 1}
@@ -39,6 +50,8 @@ LOADING, NO_COORDINATOR, NOT_COORDINATOR = 14, 15, 16
 ELSEWHERE: Final = (LOADING, NO_COORDINATOR, NOT_COORDINATOR)
 #: What a coordinator that does not know the member answers.
 GENERATION, UNKNOWN_MEMBER, REBALANCE, FENCED_EPOCH = 22, 25, 27, 110
+#: What it answers while a transaction holds an offset back.
+UNSTABLE: Final = 88
 
 _scenario = partial(
     situation,
@@ -274,6 +287,40 @@ COMMIT_ELSEWHERE = _scenario(
     _refused(Api.OFFSET_COMMIT, *ELSEWHERE, most=3),
     reading.refused,
     *READING,
+    "CSM-OFC-01",
+    modes=BOTH_MODES,
+)
+
+COMMIT_LATE_ASYNC = _scenario(
+    "commit-answer-late-async",
+    "Answers to commits for which the application does not wait are kept back, and arrive together while it works.",
+    lambda dice: (
+        FaultSpec(
+            "late_frame",
+            AtTime(0),
+            READ.load_ms,
+            {"delay_ms": dice.between(800, 1_200)},
+            frames=FrameMatch(api_name(Api.OFFSET_COMMIT), "response", first=dice.between(3, 6), count=3),
+        ),
+    ),
+    reading.late,
+    *READING,
+    "CSM-OFC-02",
+    workload=ASYNC_WORK,
+    guarantees=(Guarantee.AT_LEAST_ONCE,),
+    modes=BOTH_MODES,
+)
+
+COMMIT_ELSEWHERE_ASYNC = _scenario(
+    "commit-elsewhere-async",
+    "Answers to commits for which the application does not wait report a coordinator that loads, is away or has moved.",
+    _refused(Api.OFFSET_COMMIT, *ELSEWHERE, most=3),
+    reading.refused,
+    *READING,
+    "CSM-OFC-01",
+    workload=ASYNC,
+    guarantees=(Guarantee.AT_LEAST_ONCE,),
+    modes=BOTH_MODES,
 )
 
 COMMIT_ELSEWHERE_ASSIGNED = _scenario(
@@ -310,6 +357,19 @@ OFFSETS_REFUSED = _scenario(
     _refused_at_start(Api.OFFSET_FETCH, LOADING, NOT_COORDINATOR),
     reading.refused,
     *READING,
+    "CSM-OFC-07",
+    modes=BOTH_MODES,
+)
+
+OFFSETS_UNSTABLE = _scenario(
+    "offsets-unstable",
+    "The first answers to OffsetFetch report to readers of committed data that a transaction holds offsets back.",
+    _refused_at_start(Api.OFFSET_FETCH, UNSTABLE),
+    reading.refused,
+    *READING,
+    "CSM-OFC-07",
+    config={"isolation.level": "read_committed"},
+    modes=BOTH_MODES,
 )
 
 EPOCH_ELSEWHERE = _scenario(

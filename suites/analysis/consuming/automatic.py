@@ -10,9 +10,10 @@ from typing import Final, NamedTuple
 
 from harness.judging.availability import Span
 from harness.model.evidence import Evidence, view
+from harness.model.harness_events import HarnessEvent
 from harness.model.units import NS_PER_MS
 from suites.analysis.consuming.asked import Asked, asked
-from suites.analysis.consuming.committing import Sent, is_automatic, sent
+from suites.analysis.consuming.committing import Sent, alone, is_automatic, sent
 from suites.analysis.consuming.lives import Life, lives
 from suites.analysis.consuming.ownership import Ownership, ownerships
 from suites.analysis.consuming.timing import SLACK_NS
@@ -41,11 +42,14 @@ def interval_ns(evidence: Evidence) -> int | None:
 
 @view
 def done(evidence: Evidence) -> list[Done]:
-    """Return the ends of all turns, for each partition of which they had records, of the client under test."""
+    """Return the ends of all turns, for each partition of which they had records, of the client under test.
+
+    Records that were taken before a listener was told of the end of their ownership are left out.
+    """
     made = sent(evidence)
     found: list[Done] = []
     for owned in ownerships(evidence):
-        if owned.process not in made:
+        if owned.process not in made or not (owned.is_declared or owned.process in alone(evidence)):
             continue
         ends: dict[int, int] = {}
         for got in (got for run in owned.runs for got in run):
@@ -88,6 +92,7 @@ def is_at_work(evidence: Evidence, owned: Ownership, span: Span) -> bool:
     return (
         is_kept
         and life.covers(span)
+        and span.end_ns <= last_sign_ns(evidence).get(owned.process, 0)
         and not any(nap.overlap_ns(*span) for nap in life.frozen)
         and not _rebalances(asked(evidence)[owned.process], span)
     )
@@ -99,6 +104,23 @@ def _rebalances(requests: list[Asked], span: Span) -> bool:
         each.api in REBALANCES and span.begin_ns - SLACK_NS <= each.request.arrived_ns <= span.end_ns
         for each in requests
     )
+
+
+@view
+@grants("killed-before-it-was-told")
+def last_sign_ns(evidence: Evidence) -> dict[str, int]:
+    """Return process -> the last moment at which it certainly lived: it said or asked something.
+
+    The harness reports that it has killed a process some time after the process has died.
+    """
+    last: dict[str, int] = {}
+    for event in evidence.history:
+        if event.producer is not None and not isinstance(event, HarnessEvent):
+            last[event.producer] = max(last.get(event.producer, 0), event.mono_ns)
+    for process, requests in asked(evidence).items():
+        sent_ns = (each.request.arrived_ns for each in requests)
+        last[process] = max([last.get(process, 0), *sent_ns])
+    return last
 
 
 def life_of(evidence: Evidence, process: str) -> Life:

@@ -21,6 +21,19 @@ ELSEWHERE: Final = tuple(
     for name in ("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR")
 )
 
+#: What a coordinator answers that has removed the member.
+REMOVED: Final = tuple(
+    BY_NAME[name].code
+    for name in (
+        "ILLEGAL_GENERATION",
+        "UNKNOWN_MEMBER_ID",
+        "FENCED_INSTANCE_ID",
+        "FENCED_MEMBER_EPOCH",
+        "UNRELEASED_INSTANCE_ID",
+        "STALE_MEMBER_EPOCH",
+    )
+)
+
 
 class Sent(NamedTuple):
     """One OffsetCommit request of a process. ``offsets`` are those of the trial's topic, by partition."""

@@ -8,16 +8,16 @@ is made again (``auto-commit-not-repeated``), and whether the application gets t
 
 ## Why it is bad
 
-An application that lets its client commit cannot repair a failure. Without another commit, everything since the last one
-is read again after a restart. A poll that raises ends many applications, for something that cures itself.
+An application that lets its client commit cannot repair a failure. Without another commit, everything since the last
+one is read again after a restart. A poll that raises ends many applications, for something that cures itself.
 
 ## How it is judged per guarantee
 
 - **at-least-once**: a difference. No protocol says how often a client tries.
 
 After COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE or NOT_COORDINATOR, a commit of the same partition must
-arrive within twice the interval and a second. That is not judged if the member gave the partition up, rebalanced, or was
-hindered by something else. An error of a poll counts within a second after the refusal, if nothing else had failed.
+arrive within twice the interval and a second. That is not judged if the member gave the partition up, rebalanced, or
+was hindered by something else. An error of a poll counts within a second after the refusal, if nothing else had failed.
 
 ## What it needs
 
@@ -90,9 +90,9 @@ def owed(evidence: Evidence) -> Iterator[Refused]:
         process, read_ns = each.asked.process, each.asked.reached_ns or 0
         span = Span(read_ns, bound_ns(life_of(evidence, process), read_ns, 2 * interval))
         for owned in ownerships(evidence):
-            if owned.process == process and owned.partition in each.offsets:
-                if is_at_work(evidence, owned, span) and not _is_hindered(evidence, span):
-                    yield Refused(each, owned.partition, span)
+            is_meant = owned.process == process and owned.partition in each.offsets
+            if is_meant and is_at_work(evidence, owned, span) and not _is_hindered(evidence, span):
+                yield Refused(each, owned.partition, span)
 
 
 @grants("commit-cannot-be-made")

@@ -41,7 +41,6 @@ from harness.model.evidence import Evidence
 from harness.model.rows import Finding
 from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
-from harness.wire.error_table import BY_NAME
 from suites.analysis.consuming.asked import of_group, unread_of_members
 from suites.analysis.consuming.automatic import (
     REBALANCES,
@@ -53,7 +52,7 @@ from suites.analysis.consuming.automatic import (
     is_free,
     life_of,
 )
-from suites.analysis.consuming.committing import Sent, sent
+from suites.analysis.consuming.committing import REMOVED, Sent, sent
 from suites.analysis.consuming.timing import SLACK_NS
 from suites.analysis.consuming.unaware import during_cut
 from suites.analysis.disturbance import doubt_if_stalled
@@ -76,18 +75,6 @@ GIVEN_UP = Anomaly(
 )
 #: So many commits within two intervals are too many: two or three are due.
 MANY: Final = 5
-#: What a coordinator answers that has removed the member.
-REMOVED: Final = tuple(
-    BY_NAME[name].code
-    for name in (
-        "ILLEGAL_GENERATION",
-        "UNKNOWN_MEMBER_ID",
-        "FENCED_INSTANCE_ID",
-        "FENCED_MEMBER_EPOCH",
-        "UNRELEASED_INSTANCE_ID",
-        "STALE_MEMBER_EPOCH",
-    )
-)
 
 
 class Case(NamedTuple):
@@ -152,7 +139,7 @@ def is_steady(evidence: Evidence, process: str, row: list[Sent], span: Span) -> 
 
 
 def given_up(evidence: Evidence) -> Iterator[tuple[Done, Span]]:
-    """Yield what was done with last of each partition that a process gave up by itself, and the time of its ownership."""
+    """Yield the last turn of each partition that a process gave up by itself, and when it had to commit it."""
     if interval_ns(evidence) is None:
         return
     left = {

@@ -15,9 +15,9 @@ everything again, or passes over records.
 - **at-least-once**: forbidden without any position. A difference: to commit a partition while its position is being
   reset or compared with the leader's log, since a client may commit what it had read before.
 
-A member has a position if a broker has given it an offset of the partition, stored or listed, or if it has fetched from
-it. A position is in doubt from half a second after the answer that it is out of range until offsets are listed, and from
-half a second after OffsetForLeaderEpoch was asked until it is answered.
+A member has a position if a broker has given it an offset of the partition, stored or listed, or if it has fetched
+from it. A position is in doubt from half a second after the answer that it is out of range until offsets are listed,
+and from half a second after OffsetForLeaderEpoch was asked until it is answered.
 
 ## What it needs
 
@@ -177,9 +177,9 @@ def unlisted(evidence: Evidence, process: str, partition: int) -> Iterator[Span]
     """Yield when a process without any position of a partition waited for its offsets to be listed."""
     for each in asked(evidence)[process]:
         begin_ns = each.request.arrived_ns
-        if each.api == LIST and each.answer is not None and _names(evidence, each, partition):
-            if not knows(evidence, process, partition, begin_ns):
-                yield Span(begin_ns, each.answer.t_ns)
+        is_listed = each.api == LIST and _names(evidence, each, partition)
+        if each.answer is not None and is_listed and not knows(evidence, process, partition, begin_ns):
+            yield Span(begin_ns, each.answer.t_ns)
 
 
 def _arises(evidence: Evidence) -> int:

@@ -24,7 +24,7 @@ The witness's frames and the members' histories. If the member's process stalled
 
 ## References
 
-CSM-GRP-01 (``AbstractCoordinator#markCoordinatorUnknown``). CSM-OFC-05 asks the same of a consumer without a subscription.
+CSM-GRP-01 (``AbstractCoordinator#markCoordinatorUnknown``), and CSM-OFC-05 for a consumer without a subscription.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from harness.model.consumer_rows import OffsetPart
 from harness.model.evidence import Evidence
 from harness.model.rows import Frame, FrameKind
 from harness.model.units import NS_PER_MS
-from harness.model.verdicts import Guarantee, Verdict
+from harness.model.verdicts import Verdict
 from harness.plugins.perturbation import Perturbation
 from harness.workloads.consume import accounting
 from suites.analysis.consuming.automatic import bound_ns, covering, interval_ns, is_free, life_of
@@ -155,9 +155,9 @@ def _alone_in_trouble(evidence: Evidence) -> Sequence[tuple[str, int]]:
         each = sent(evidence)[process][at]
         told_ns = each.asked.answer.t_ns if each.asked.answer is not None else 0
         span = Span(told_ns - SLACK_NS, told_ns + SLACK_NS)
-        if each.asked.reached_ns is not None and not has_other_trouble(evidence, process, span):
-            if is_able(evidence, process, span) and life_of(evidence, process).covers(span):
-                found.append((process, at))
+        is_calm = is_able(evidence, process, span) and not has_other_trouble(evidence, process, span)
+        if is_calm and each.asked.reached_ns is not None and life_of(evidence, process).covers(span):
+            found.append((process, at))
     return found
 
 
