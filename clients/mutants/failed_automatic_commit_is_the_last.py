@@ -12,7 +12,7 @@ NEVER_MS = 2**62
 
 
 class Discouraged(OffsetCommits):
-    """Puts the next automatic commit off for ever."""
+    """Puts the next automatic commit off forever."""
 
     def auto_commit(self) -> RequestFuture[None]:
         def failed(_: Exception) -> None:

@@ -44,7 +44,7 @@ def interval_ns(evidence: Evidence) -> int | None:
 def done(evidence: Evidence) -> list[Done]:
     """Return the ends of all turns, for each partition of which they had records, of the client under test.
 
-    Records that were taken before a listener was told of the end of their ownership are left out.
+    Records are left out that were taken before the listener was called at the end of their ownership.
     """
     made = sent(evidence)
     found: list[Done] = []
@@ -80,7 +80,7 @@ def bound_ns(life: Life, from_ns: int, least_ns: int) -> int:
 
 
 def is_free(evidence: Evidence, owned: Ownership, span: Span) -> bool:
-    """Return whether a process was at work throughout, and no fault kept it from the brokers."""
+    """Return whether a process could work throughout, and no fault kept it from the brokers."""
     return is_at_work(evidence, owned, span) and not during_cut(evidence, span)
 
 
@@ -115,8 +115,9 @@ def last_sign_ns(evidence: Evidence) -> dict[str, int]:
     """
     last: dict[str, int] = {}
     for event in evidence.history:
-        if event.producer is not None and not isinstance(event, HarnessEvent):
-            last[event.producer] = max(last.get(event.producer, 0), event.mono_ns)
+        if not isinstance(event, HarnessEvent):
+            process = str(event.producer)
+            last[process] = max(last.get(process, 0), event.mono_ns)
     for process, requests in asked(evidence).items():
         sent_ns = (each.request.arrived_ns for each in requests)
         last[process] = max([last.get(process, 0), *sent_ns])

@@ -1,6 +1,6 @@
 """The OffsetCommit requests of the client under test, as the witness saw them. Pure views.
 
-A commit of the client's own (``enable.auto.commit``) may come without an event, so that only its request tells of it.
+A commit of the client's own (``enable.auto.commit``) may come without an event, so that only its request shows it.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Looks for automatic commits (``enable.auto.commit``) that cover records which th
 
 ## Why it is bad
 
-If the process ends now, its successor begins after these records. They are lost, although nobody has processed them.
+If the process ends now, its successor begins after these records. They are lost, although they were not processed.
 
 ## How it is judged per guarantee
 

@@ -161,7 +161,7 @@ def run(evidence: Evidence) -> list[Finding]:
         found.append(finding)
     if failed:
         errors = tuple(sorted({event.error for _, event in failed}))
-        samples = [
+        samples: list[Sample] = [
             {"member": str(event.producer), "error": event.error, "at_ns": event.mono_ns}
             for _, event in failed
         ]

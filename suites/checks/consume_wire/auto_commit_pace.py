@@ -73,7 +73,7 @@ GIVEN_UP = Anomaly(
     "{count:partition} given up without an automatic commit of what had been read",
     Level.SHOULD,
 )
-#: So many commits within two intervals are too many: two or three are due.
+#: This many commits within two intervals are too many: two or three are due.
 MANY: Final = 5
 
 
@@ -123,7 +123,7 @@ def too_often(evidence: Evidence) -> Iterator[Case]:
 
 @grants("commits-for-a-reason")
 def is_steady(evidence: Evidence, process: str, row: list[Sent], span: Span) -> bool:
-    """Return whether nothing but the interval makes a client commit: no failure, no rebalance, no close."""
+    """Return whether only the interval makes a client commit: no failure, no rebalance, no close."""
     around = Span(span.begin_ns - SLACK_NS, span.end_ns + SLACK_NS)
     rebalances = (
         each

@@ -1,8 +1,9 @@
-"""Automatic commits that cover too much, come too rarely or too often, or hold what nobody knows."""
+"""Automatic commits that cover too much, come too rarely or too often, or hold what the member cannot know."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from msgspec.structs import replace as changed
 
@@ -71,7 +72,7 @@ def _due(evidence: Evidence) -> Sequence[int]:
 
 
 def _forgotten(evidence: Evidence, at: int) -> Evidence:
-    """The member commits nothing of a turn in time."""
+    """The member commits no part of a turn in time."""
     each, span = list(due(evidence))[at]
     return without(evidence, (commit.asked for commit in covering(evidence, each, span.end_ns)))
 
@@ -222,8 +223,8 @@ def _kind(
     name: str,
     defect: str,
     code: str,
-    places: Callable[[Evidence], Sequence[object]],
-    apply: Callable[[Evidence, object], Evidence],
+    places: Callable[[Evidence], Sequence[Any]],
+    apply: Callable[[Evidence, Any], Evidence],
     verdict: Verdict = Verdict.DIFFERS,
     seen_by: frozenset[str] = FRAMES,
 ) -> Perturbation:

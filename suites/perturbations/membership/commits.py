@@ -104,19 +104,22 @@ def _repeated(evidence: Evidence, at: int) -> Evidence:
 
 
 def _sync(evidence: Evidence) -> Sequence[int]:
-    """Return the places of synchronous commits in the history, of members with a limit."""
-    if limit_ms(evidence, API) is None:
-        return []
+    """Return the numbers of synchronous commits, of members with a limit."""
+    return range(len(_waited(evidence))) if limit_ms(evidence, API) is not None else []
+
+
+def _waited(evidence: Evidence) -> list[tuple[int, OffsetsCommitted]]:
+    """Return each synchronous commit with its place in the history."""
     return [
-        at
+        (at, event)
         for at, event in enumerate(evidence.history)
         if isinstance(event, OffsetsCommitted) and event.how == SYNC
     ]
 
 
-def _called_long_before(evidence: Evidence, at: int) -> Evidence:
+def _called_long_before(evidence: Evidence, number: int) -> Evidence:
     """The member had called long before: its commit lasted longer than it may."""
-    event = evidence.history[at]
+    at, event = _waited(evidence)[number]
     begin_ns = event.complete_ns - (limit_ms(evidence, API) or 0) * NS_PER_MS - 2 * SLACK_NS
     return with_changed(evidence, {at: changed(event, invoke_ns=begin_ns)})
 

@@ -24,7 +24,15 @@ from harness.wire.messages import (
     message_class,
     nested,
 )
-from harness.witness.consumer_contents import MAX_PARTS, MAX_TEXT, REQUESTS, RESPONSES, answered, asked
+from harness.witness.consumer_contents import (
+    MAX_PARTS,
+    MAX_TEXT,
+    REQUESTS,
+    RESPONSES,
+    STABLE,
+    answered,
+    asked,
+)
 from harness.witness.transcript import Transcript
 
 Messages = Callable[[Any], st.SearchStrategy[Any]]
@@ -253,3 +261,13 @@ def test_a_changed_response_is_recorded_as_it_passed() -> None:
     other = encode_response(of(Api.HEARTBEAT, 4, "response", throttle_time=timedelta(0), error_code=27), 5)
     changed = transcript.changed(told, other[4:])
     assert (told.members, changed.members) == ((MemberPart(error_code=0),), (MemberPart(error_code=27),))
+
+
+@pytest.mark.parametrize(("version", "stable", "said"), [(6, None, ()), (7, False, ()), (7, True, (STABLE,))])
+def test_request_for_stable_offsets_is_recorded(
+    version: int, stable: bool | None, said: tuple[str, ...]
+) -> None:
+    flag = {} if stable is None else {"require_stable": stable}
+    message = of(Api.OFFSET_FETCH, version, "request", group_id="g", topics=(), **flag)
+    [member] = asked(Api.OFFSET_FETCH, message, {}).members
+    assert member == MemberPart("g", said=said)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from types import ModuleType
 from typing import Any
 
 from harness.model.consumer_rows import MemberPart, OffsetPart
 from harness.model.contract import OpInvoke
 from harness.model.evidence import Evidence
 from harness.model.rows import Frame, FrameKind
+from harness.plugins.check import Inconclusive, Unsupported
 from tests.suites.checks.consume.group_story import GroupStory
 from tests.suites.story import TOPIC, ns
 
@@ -47,16 +49,8 @@ class WireStory(GroupStory):
             "api": api,
             "correlation_id": self.requests,
         }
-        self.frames.append(
-            Frame(
-                t_ns=ns(at_ms),
-                kind=FrameKind.REQUEST,
-                client_id=member,
-                api_version=8,
-                **of_both,
-                **(asks or {}),
-            )
-        )
+        asked = {"kind": FrameKind.REQUEST, "client_id": member, "api_version": 8, **of_both, **(asks or {})}
+        self.frames.append(Frame(t_ns=ns(at_ms), **asked))
         if code is not None:
             errors = (code,) if code else ()
             told = {"kind": FrameKind.RESPONSE, "error_codes": errors, **of_both, **(tells or {})}
@@ -95,3 +89,19 @@ class WireStory(GroupStory):
         ]
         frames = tuple(sorted([*opened, *self.frames], key=lambda frame: frame.t_ns))
         return replace(super().evidence(), frames=frames)
+
+
+def found(module: ModuleType, told: GroupStory) -> list[tuple[str, int]] | str:
+    """Return code and count of each finding of a check, or why it has none."""
+    try:
+        return [(each.anomaly, each.count) for each in module.CHECK.run(told.evidence())]
+    except Inconclusive:
+        return "inconclusive"
+    except Unsupported:
+        return "unsupported"
+
+
+def arises(module: ModuleType, told: GroupStory) -> int:
+    """Return how often the situation of a check's only requirement arose."""
+    (requirement,) = module.CHECK.requirements
+    return int(requirement.arises(told.evidence()))
