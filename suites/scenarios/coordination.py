@@ -109,6 +109,14 @@ def _refused(api: Api, *codes: int, least: int = 1, most: int = 2) -> Schedule:
     return drawn
 
 
+def _late_commits(dice: Dice) -> FaultSpec:
+    """Return a fault that keeps three answers to commits back."""
+    match = FrameMatch(api_name(Api.OFFSET_COMMIT), "response", first=dice.between(3, 6), count=3)
+    return FaultSpec(
+        "late_frame", AtTime(0), READ.load_ms, {"delay_ms": dice.between(800, 1_200)}, frames=match
+    )
+
+
 COORDINATOR_LOST = _scenario(
     "coordinator-answer-lost",
     "The first answer to FindCoordinator is lost.",
@@ -291,18 +299,26 @@ COMMIT_ELSEWHERE = _scenario(
     modes=BOTH_MODES,
 )
 
+COMMIT_LATE_THEN_SYNC = _scenario(
+    "commit-answer-late-then-sync",
+    "Answers to commits are kept back, and the application waits for another one while they are.",
+    lambda dice: (
+        _late_commits(dice),
+        FaultSpec("commit_now", AtTime(dice.between(1_000, 1_400)), 2_000, {"member": dice.between(1, 2)}),
+        FaultSpec("commit_now", AtTime(dice.between(1_500, 1_900)), 2_000, {"member": dice.between(1, 2)}),
+    ),
+    reading.late,
+    *READING,
+    "CSM-OFC-02",
+    workload=ASYNC_WORK,
+    guarantees=(Guarantee.AT_LEAST_ONCE,),
+    modes=BOTH_MODES,
+)
+
 COMMIT_LATE_ASYNC = _scenario(
     "commit-answer-late-async",
     "Answers to commits for which the application does not wait are kept back, and arrive together while it works.",
-    lambda dice: (
-        FaultSpec(
-            "late_frame",
-            AtTime(0),
-            READ.load_ms,
-            {"delay_ms": dice.between(800, 1_200)},
-            frames=FrameMatch(api_name(Api.OFFSET_COMMIT), "response", first=dice.between(3, 6), count=3),
-        ),
-    ),
+    lambda dice: (_late_commits(dice),),
     reading.late,
     *READING,
     "CSM-OFC-02",

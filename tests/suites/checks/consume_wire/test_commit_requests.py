@@ -6,7 +6,12 @@ import pytest
 
 from harness.model.consumer_rows import MemberPart, OffsetPart
 from harness.model.verdicts import Guarantee
-from suites.checks.consume_wire import commit_given_up, commit_identity, stored_offset_overlooked
+from suites.checks.consume_wire import (
+    commit_given_up,
+    commit_identity,
+    coordinator_not_sought,
+    stored_offset_overlooked,
+)
 from tests.suites.checks.consume_wire.wire_story import WireStory, arises, found
 from tests.suites.story import TOPIC
 
@@ -234,3 +239,30 @@ def test_reader_of_committed_data_asks_for_stable_offsets(wire, version, said, e
 @pytest.mark.parametrize("module", [commit_given_up, commit_identity, stored_offset_overlooked])
 def test_check_judges_both_guarantees(module):
     assert module.CHECK.guarantees == {Guarantee.AT_LEAST_ONCE, Guarantee.AT_MOST_ONCE}
+
+
+# Coordinators
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [(MOVED, [("coordinator-not-sought", 1)]), (NO_COORDINATOR, [("unavailable-coordinator-asked", 1)])],
+)
+def test_broker_that_is_not_the_coordinator_is_not_asked_on(wire, code, expected):
+    wire.commit_request("m1", 1_000, {0: 3}, code=code)
+    wire.ask("m1", "Heartbeat", 2_000)
+    assert found(coordinator_not_sought, wire) == expected
+
+
+def test_refusal_that_counts_more_is_the_one_that_is_told(wire):
+    wire.commit_request("m1", 1_000, {0: 3}, code=NO_COORDINATOR)
+    wire.commit_request("m1", 1_001, {0: 3}, code=MOVED)
+    wire.ask("m1", "Heartbeat", 2_000)
+    assert found(coordinator_not_sought, wire) == [("coordinator-not-sought", 1)]
+
+
+def test_member_that_seeks_its_coordinator_may_ask_the_same_broker(wire):
+    wire.commit_request("m1", 1_000, {0: 3}, code=MOVED)
+    wire.ask("m1", "FindCoordinator", 1_100)
+    wire.ask("m1", "Heartbeat", 2_000)
+    assert found(coordinator_not_sought, wire) == []
