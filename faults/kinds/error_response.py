@@ -4,9 +4,9 @@
 The next ``count`` responses of the API ``api`` carry the error ``code``: for every partition that they cover or, for
 Produce, for ``partition`` alone. A Fetch response with the error of a session carries it as a whole. One without
 records has no place for another error; it passes unchanged, and counts. An OffsetFetch response carries
-UNSTABLE_OFFSET_COMMIT for its partitions alone, from the version on in which clients can ask for stable offsets (7). The
-request is not executed, unless ``after_append`` is 1: then Produce has appended the batch first. Responses that are left
-over when the fault ends are no longer changed.
+UNSTABLE_OFFSET_COMMIT for its partitions alone, in versions whose requests can ask for stable offsets (7 and later).
+The request is not executed, unless ``after_append`` is 1: then Produce has appended the batch first. Responses that are
+left over when the fault ends are no longer changed.
 
 ## What it probes
 How the client handles each code: whether it retries with fresh metadata or a new producer id, fails the record, or

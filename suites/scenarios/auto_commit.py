@@ -17,6 +17,7 @@ from harness.wire.apis import Api, api_name
 from suites.scenarios.consume import READING
 from suites.scenarios.coordination import ELSEWHERE, FROM_START_MS
 from suites.scenarios.effects import members, reading
+from suites.scenarios.group import NEW_PROTOCOL
 from suites.scenarios.situation import situation
 
 WORK: Final = Workload(
@@ -77,6 +78,17 @@ JOIN = _scenario(
     *READING,
     "CSM-ACM-01",
     "CSM-ACM-02",
+)
+
+JOIN_NEW_PROTOCOL = _scenario(
+    "auto-commit-join-new-protocol",
+    "A third member joins a group whose coordinator assigns, and whose members let their client commit.",
+    _joined,
+    members.moved,
+    *READING,
+    "CSM-ACM-01",
+    "CSM-ACM-02",
+    config={**AUTO, **NEW_PROTOCOL},
 )
 
 KILL = _scenario(

@@ -39,6 +39,7 @@ from harness.model.evidence import Evidence
 from harness.model.rows import Finding
 from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
+from harness.workloads.consume import accounting
 from suites.analysis.consuming.asked import Asked, asked, unread_of_members
 from suites.analysis.consuming.committing import Sent, is_automatic, sent
 from suites.analysis.consuming.resets import OUT_OF_RANGE
@@ -84,6 +85,11 @@ def _names(evidence: Evidence, each: Asked, partition: int, *, answer: bool = Fa
 @grants("position-known")
 def knows(evidence: Evidence, process: str, partition: int, at_ns: int) -> bool:
     """Return whether a process may know an offset of a partition at that time."""
+    got = accounting.deliveries(evidence)
+    if any(
+        each.member == process and each.partition == partition and each.polled_ns <= at_ns for each in got
+    ):
+        return True
     for each in asked(evidence)[process]:
         if each.request.arrived_ns > at_ns:
             return False
