@@ -26,21 +26,6 @@ FROM_START_MS: Final = 30_000
 LONG: Final = Workload(
     kind="consume", records=4_000, records_per_command=40, interval_ms=200, params={"members": 2}
 )
-#: Two members that do not wait for their commits.
-ASYNC: Final = Workload(
-    kind="consume", records=1_200, records_per_command=40, params={"members": 2, "commit_async": 1}
-)
-#: The same, with work on each turn, so that results come while the application is not in a call.
-ASYNC_WORK: Final = Workload(
-    kind="consume",
-    records=1_200,
-    records_per_command=40,
-    params={"members": 2, "commit_async": 1, "processing_ms": 150},
-)
-#: One consumer, with all partitions as its own.
-ASSIGNED: Final = Workload(
-    kind="consume", records=1_200, records_per_command=40, params={"members": 1, "assign": 1}
-)
 #: Beyond the profile's request.timeout.ms of 3 s.
 BEYOND_TIMEOUT_MS: Final = 3_800
 #: With it, a member asks again to join after ten seconds instead of fifteen.
@@ -107,14 +92,6 @@ def _refused(api: Api, *codes: int, least: int = 1, most: int = 2) -> Schedule:
         return (FaultSpec("error_response", start, 3_000, params),)
 
     return drawn
-
-
-def _late_commits(dice: Dice) -> FaultSpec:
-    """Return a fault that keeps three answers to commits back."""
-    match = FrameMatch(api_name(Api.OFFSET_COMMIT), "response", first=dice.between(3, 6), count=3)
-    return FaultSpec(
-        "late_frame", AtTime(0), READ.load_ms, {"delay_ms": dice.between(800, 1_200)}, frames=match
-    )
 
 
 COORDINATOR_LOST = _scenario(
@@ -296,57 +273,6 @@ COMMIT_ELSEWHERE = _scenario(
     reading.refused,
     *READING,
     "CSM-OFC-01",
-    modes=BOTH_MODES,
-)
-
-COMMIT_LATE_THEN_SYNC = _scenario(
-    "commit-answer-late-then-sync",
-    "Answers to commits are kept back, and the application waits for another one while they are.",
-    lambda dice: (
-        _late_commits(dice),
-        FaultSpec("commit_now", AtTime(dice.between(1_000, 1_400)), 2_000, {"member": dice.between(1, 2)}),
-        FaultSpec("commit_now", AtTime(dice.between(1_500, 1_900)), 2_000, {"member": dice.between(1, 2)}),
-    ),
-    reading.late,
-    *READING,
-    "CSM-OFC-02",
-    workload=ASYNC_WORK,
-    guarantees=(Guarantee.AT_LEAST_ONCE,),
-    modes=BOTH_MODES,
-)
-
-COMMIT_LATE_ASYNC = _scenario(
-    "commit-answer-late-async",
-    "Answers to commits for which the application does not wait are kept back, and arrive together while it works.",
-    lambda dice: (_late_commits(dice),),
-    reading.late,
-    *READING,
-    "CSM-OFC-02",
-    workload=ASYNC_WORK,
-    guarantees=(Guarantee.AT_LEAST_ONCE,),
-    modes=BOTH_MODES,
-)
-
-COMMIT_ELSEWHERE_ASYNC = _scenario(
-    "commit-elsewhere-async",
-    "Answers to commits for which the application does not wait report a coordinator that loads, is away or has moved.",
-    _refused(Api.OFFSET_COMMIT, *ELSEWHERE, most=3),
-    reading.refused,
-    *READING,
-    "CSM-OFC-01",
-    workload=ASYNC,
-    guarantees=(Guarantee.AT_LEAST_ONCE,),
-    modes=BOTH_MODES,
-)
-
-COMMIT_ELSEWHERE_ASSIGNED = _scenario(
-    "commit-elsewhere-assigned",
-    "Answers to commits of a consumer that has assigned itself its partitions report that the coordinator has moved.",
-    _refused(Api.OFFSET_COMMIT, NO_COORDINATOR, NOT_COORDINATOR, most=3),
-    reading.refused,
-    *READING,
-    "CSM-OFC-05",
-    workload=ASSIGNED,
     modes=BOTH_MODES,
 )
 

@@ -122,8 +122,3 @@ def last_sign_ns(evidence: Evidence) -> dict[str, int]:
         sent_ns = (each.request.arrived_ns for each in requests)
         last[process] = max([last.get(process, 0), *sent_ns])
     return last
-
-
-def life_of(evidence: Evidence, process: str) -> Life:
-    """Return the life of a process."""
-    return lives(evidence)[process]

@@ -75,6 +75,11 @@ def sent(evidence: Evidence) -> dict[str, list[Sent]]:
     }
 
 
+def automatic(evidence: Evidence) -> list[Sent]:
+    """Return the commits that clients made by themselves."""
+    return [each for made in sent(evidence).values() for each in made] if is_automatic(evidence) else []
+
+
 @view
 def alone(evidence: Evidence) -> frozenset[str]:
     """Return the processes that have assigned themselves partitions, and have never subscribed."""

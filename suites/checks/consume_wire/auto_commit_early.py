@@ -40,7 +40,7 @@ from harness.plugins.check import Check, Requirement
 from harness.workloads.consume import accounting
 from harness.workloads.consume.accounting import Delivery
 from suites.analysis.consuming.asked import unread_of_members
-from suites.analysis.consuming.committing import Sent, is_automatic, sent
+from suites.analysis.consuming.committing import Sent, automatic
 from suites.analysis.findings import doubt_if_unreadable
 from suites.analysis.promises import AT_LEAST_ONCE
 
@@ -65,13 +65,6 @@ def _first_done(evidence: Evidence) -> dict[int, dict[int, Delivery]]:
         if each.offset not in known or each.processed_ns < known[each.offset].processed_ns:
             known[each.offset] = each
     return found
-
-
-def automatic(evidence: Evidence) -> list[Sent]:
-    """Return the commits that clients made by themselves."""
-    if not is_automatic(evidence):
-        return []
-    return [each for made in sent(evidence).values() for each in made if each.offsets]
 
 
 def early(evidence: Evidence) -> Iterator[Early]:

@@ -43,8 +43,9 @@ from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
 from harness.wire.apis import Api
 from suites.analysis.consuming.asked import asked, unread_of_members
-from suites.analysis.consuming.automatic import bound_ns, interval_ns, is_at_work, life_of
+from suites.analysis.consuming.automatic import bound_ns, interval_ns, is_at_work
 from suites.analysis.consuming.committing import COMMIT, ELSEWHERE, Sent, sent
+from suites.analysis.consuming.lives import lives
 from suites.analysis.consuming.ownership import ownerships
 from suites.analysis.consuming.timing import SLACK_NS
 from suites.analysis.consuming.unaware import cut_by
@@ -88,7 +89,7 @@ def owed(evidence: Evidence) -> Iterator[Refused]:
     interval = interval_ns(evidence) or 0
     for each in refused(evidence):
         process, read_ns = each.asked.process, each.asked.reached_ns or 0
-        span = Span(read_ns, bound_ns(life_of(evidence, process), read_ns, 2 * interval))
+        span = Span(read_ns, bound_ns(lives(evidence)[process], read_ns, 2 * interval))
         for owned in ownerships(evidence):
             is_meant = owned.process == process and owned.partition in each.offsets
             if is_meant and is_at_work(evidence, owned, span) and not _is_hindered(evidence, span):

@@ -50,9 +50,9 @@ from suites.analysis.consuming.automatic import (
     done,
     interval_ns,
     is_free,
-    life_of,
 )
 from suites.analysis.consuming.committing import REMOVED, Sent, sent
+from suites.analysis.consuming.lives import lives
 from suites.analysis.consuming.timing import SLACK_NS
 from suites.analysis.consuming.unaware import during_cut
 from suites.analysis.disturbance import doubt_if_stalled
@@ -92,7 +92,7 @@ def due(evidence: Evidence) -> Iterator[tuple[Done, Span]]:
     if interval is None:
         return
     for each in done(evidence):
-        until_ns = bound_ns(life_of(evidence, each.owned.process), each.at_ns, 2 * interval)
+        until_ns = bound_ns(lives(evidence)[each.owned.process], each.at_ns, 2 * interval)
         span = Span(each.at_ns, until_ns)
         if is_free(evidence, each.owned, span):
             yield each, span
@@ -133,7 +133,7 @@ def is_steady(evidence: Evidence, process: str, row: list[Sent], span: Span) -> 
     return (
         all(each.asked.code == 0 for each in row)
         and not any(rebalances)
-        and life_of(evidence, process).covers(around)
+        and lives(evidence)[process].covers(around)
         and not during_cut(evidence, span)
     )
 
@@ -161,7 +161,7 @@ def given_up(evidence: Evidence) -> Iterator[tuple[Done, Span]]:
 @grants("commit-cannot-be-made")
 def is_able(evidence: Evidence, process: str, span: Span) -> bool:
     """Return whether a process could still commit: it was a member, ran, and no fault was in its way."""
-    life = life_of(evidence, process)
+    life = lives(evidence)[process]
     is_removed = any(
         each.code in REMOVED
         and each.answer is not None

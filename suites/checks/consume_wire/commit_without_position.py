@@ -41,7 +41,7 @@ from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
 from harness.workloads.consume import accounting
 from suites.analysis.consuming.asked import Asked, asked, unread_of_members
-from suites.analysis.consuming.committing import Sent, is_automatic, sent
+from suites.analysis.consuming.committing import Sent, automatic, is_automatic, sent
 from suites.analysis.consuming.resets import OUT_OF_RANGE
 from suites.analysis.disturbance import doubt_if_stalled
 from suites.analysis.excuses import grants
@@ -145,13 +145,6 @@ def _is_out_of_range(evidence: Evidence, each: Asked, partition: int) -> bool:
         and part.error_code == OUT_OF_RANGE
         for part in (each.answer.offsets if each.answer is not None else ())
     )
-
-
-def automatic(evidence: Evidence) -> list[Sent]:
-    """Return the commits that clients made by themselves."""
-    if not is_automatic(evidence):
-        return []
-    return [each for made in sent(evidence).values() for each in made]
 
 
 def run(evidence: Evidence) -> list[Finding]:

@@ -16,12 +16,12 @@ from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
 from harness.plugins.perturbation import Perturbation
 from harness.workloads.consume import accounting
-from suites.analysis.consuming.automatic import bound_ns, covering, interval_ns, is_free, life_of
-from suites.analysis.consuming.committing import ELSEWHERE, Sent, is_automatic, sent
+from suites.analysis.consuming.automatic import bound_ns, covering, interval_ns, is_free
+from suites.analysis.consuming.committing import ELSEWHERE, Sent, automatic, is_automatic, sent
+from suites.analysis.consuming.lives import lives
 from suites.analysis.consuming.ownership import ownerships
 from suites.analysis.consuming.timing import SLACK_NS
 from suites.analysis.way import SLACK_NS as WAY_NS
-from suites.checks.consume_wire.auto_commit_early import automatic
 from suites.checks.consume_wire.auto_commit_failure import has_other_trouble
 from suites.checks.consume_wire.auto_commit_pace import MANY, due, given_up, is_able, is_steady
 from suites.checks.consume_wire.commit_without_position import doubts, knows
@@ -130,7 +130,7 @@ def _repeatable(evidence: Evidence) -> Sequence[tuple[str, int, int]]:
             if each.asked.code != 0 or each.asked.reached_ns is None:
                 continue
             read_ns = each.asked.reached_ns
-            span = Span(read_ns, bound_ns(life_of(evidence, process), read_ns, 2 * interval))
+            span = Span(read_ns, bound_ns(lives(evidence)[process], read_ns, 2 * interval))
             found += [
                 (process, at, owned.partition)
                 for owned in ownerships(evidence)
@@ -144,7 +144,7 @@ def _repeatable(evidence: Evidence) -> Sequence[tuple[str, int, int]]:
 def _not_repeated(evidence: Evidence, place: tuple[str, int, int]) -> Evidence:
     process, at, _ = place
     made = sent(evidence)[process]
-    until_ns = bound_ns(life_of(evidence, process), made[at].arrived_ns, 2 * (interval_ns(evidence) or 0))
+    until_ns = bound_ns(lives(evidence)[process], made[at].arrived_ns, 2 * (interval_ns(evidence) or 0))
     later = (each.asked for each in made[at + 1 :] if each.arrived_ns <= until_ns + SLACK_NS)
     return without(with_edits(evidence, refused(made[at].asked, MOVED)), later)
 
@@ -157,7 +157,7 @@ def _alone_in_trouble(evidence: Evidence) -> Sequence[tuple[str, int]]:
         told_ns = each.asked.answer.t_ns if each.asked.answer is not None else 0
         span = Span(told_ns - SLACK_NS, told_ns + SLACK_NS)
         is_calm = is_able(evidence, process, span) and not has_other_trouble(evidence, process, span)
-        if is_calm and each.asked.reached_ns is not None and life_of(evidence, process).covers(span):
+        if is_calm and each.asked.reached_ns is not None and lives(evidence)[process].covers(span):
             found.append((process, at))
     return found
 

@@ -344,14 +344,6 @@ def test_commits_are_checked(client):
     assert Member(it).fetch().error_code == 0
 
 
-def test_offset_that_is_held_back_on_demand_is_the_error_of_its_partition(client):
-    it = client()
-    it.cluster.inject_error(Api.OFFSET_FETCH, 88, 1)
-    held, told = Member(it).fetch(), Member(it).fetch()
-    assert (held.error_code, held.committed_offset) == (88, -1)
-    assert told.error_code == 0
-
-
 def test_offsets_of_an_empty_group_expire(client):
     it = client()
     [member] = stable(it, 1)
