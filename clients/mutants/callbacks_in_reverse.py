@@ -26,6 +26,7 @@ class Member(ConsumerCoordinator):
 MUTANT = Mutant(
     "runs the callbacks of commits in reverse order",
     Components(coordinator=Member),
-    caught_by=("delivery/callbacks_of_commits_run_in_order",),
+    caught_by=("callback-order", "delivery/callbacks_of_commits_run_in_order"),
     breaks=("CSM-OFC-02",),
+    scenarios=("group/commit-answer-late-async",),
 )

@@ -30,6 +30,7 @@ class Member(ConsumerCoordinator):
 MUTANT = Mutant(
     "does not repeat a synchronous commit that failed for the moment",
     Components(coordinator=Member),
-    caught_by=("delivery/a_synchronous_commit_is_repeated",),
+    caught_by=("commit-given-up", "delivery/a_synchronous_commit_is_repeated"),
     breaks=("CSM-OFC-01",),
+    scenarios=("group/commit-elsewhere",),
 )

@@ -27,6 +27,7 @@ class Member(ConsumerCoordinator):
 MUTANT = Mutant(
     "ignores the timeout of a synchronous commit",
     Components(coordinator=Member),
-    caught_by=("delivery/a_synchronous_commit_ends_at_its_limit",),
+    caught_by=("call-overdue", "delivery/a_synchronous_commit_ends_at_its_limit"),
     breaks=("CSM-API-04",),
+    scenarios=("consume/partition-beyond-calls",),
 )

@@ -18,6 +18,7 @@ class Member(ConsumerCoordinator):
 MUTANT = Mutant(
     "commits automatically while the application works",
     Components(coordinator=Member),
-    caught_by=("delivery/without_another_poll_nothing_is_committed",),
+    caught_by=("auto-commit-early", "delivery/without_another_poll_nothing_is_committed"),
     breaks=("CSM-ACM-01",),
+    scenarios=("group/auto-commit-join",),
 )

@@ -24,6 +24,7 @@ class Member(ConsumerCoordinator):
 MUTANT = Mutant(
     "commits automatically ten times as often as it is told",
     Components(coordinator=Member),
-    caught_by=("delivery/automatic_commits_keep_their_interval",),
+    caught_by=("auto-commit-pace", "delivery/automatic_commits_keep_their_interval"),
     breaks=("CSM-ACM-02",),
+    scenarios=("group/auto-commit-join",),
 )

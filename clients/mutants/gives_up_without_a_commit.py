@@ -19,6 +19,7 @@ class Member(ConsumerCoordinator):
 MUTANT = Mutant(
     "gives its partitions up without the last automatic commit",
     Components(coordinator=Member),
-    caught_by=("delivery/what_was_read_is_committed_before_it_is_given_up",),
+    caught_by=("auto-commit-pace", "delivery/what_was_read_is_committed_before_it_is_given_up"),
     breaks=("CSM-ACM-02",),
+    scenarios=("group/auto-commit-join",),
 )

@@ -35,6 +35,7 @@ class Member(ConsumerCoordinator):
 MUTANT = Mutant(
     "commits as a member of generation 0 if it has no subscription",
     Components(coordinator=Member),
-    caught_by=("delivery/a_commit_without_subscription_names_no_member",),
+    caught_by=("commit-identity", "delivery/a_commit_without_subscription_names_no_member"),
     breaks=("CSM-OFC-05",),
+    scenarios=("consume/disconnect-assigned",),
 )

@@ -28,6 +28,7 @@ class Member(ConsumerCoordinator):
 MUTANT = Mutant(
     "takes a refused lookup of committed offsets for a group without offsets",
     Components(coordinator=Member),
-    caught_by=("delivery/a_stable_offset_is_asked_for_until_it_comes",),
+    caught_by=("stored-offset-overlooked", "delivery/a_stable_offset_is_asked_for_until_it_comes"),
     breaks=("CSM-OFC-07",),
+    scenarios=("group/offsets-refused",),
 )

@@ -36,6 +36,7 @@ class Member(ConsumerCoordinator):
 MUTANT = Mutant(
     "returns from a synchronous commit before the callbacks of earlier commits",
     Components(coordinator=Member),
-    caught_by=("delivery/callbacks_of_commits_run_in_order",),
+    caught_by=("callback-order", "delivery/callbacks_of_commits_run_in_order"),
     breaks=("CSM-OFC-02",),
+    scenarios=("group/commit-answer-late-then-sync",),
 )

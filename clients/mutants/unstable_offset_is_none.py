@@ -42,6 +42,7 @@ class Member(ConsumerCoordinator):
 MUTANT = Mutant(
     "begins by its reset policy while a transaction holds its committed offset back",
     Components(coordinator=Member),
-    caught_by=("delivery/a_stable_offset_is_asked_for_until_it_comes",),
+    caught_by=("stored-offset-overlooked", "delivery/a_stable_offset_is_asked_for_until_it_comes"),
     breaks=("CSM-OFC-07",),
+    scenarios=("group/offsets-unstable",),
 )

@@ -3,9 +3,10 @@
 ## What it does
 The next ``count`` responses of the API ``api`` carry the error ``code``: for every partition that they cover or, for
 Produce, for ``partition`` alone. A Fetch response with the error of a session carries it as a whole. One without
-records has no place for another error; it passes unchanged, and counts. The request is not executed, unless
-``after_append`` is 1: then Produce has appended the batch first. Responses that are left over when the fault ends are
-no longer changed.
+records has no place for another error; it passes unchanged, and counts. An OffsetFetch response carries
+UNSTABLE_OFFSET_COMMIT for its partitions alone, in versions whose requests can ask for stable offsets (7 and later).
+The request is not executed, unless ``after_append`` is 1: then Produce has appended the batch first. Responses that are
+left over when the fault ends are no longer changed.
 
 ## What it probes
 How the client handles each code: whether it retries with fresh metadata or a new producer id, fails the record, or
@@ -26,7 +27,7 @@ It cannot change the state of the broker: after an injected NOT_LEADER_OR_FOLLOW
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kio.schema.errors import ErrorCode
 
@@ -41,7 +42,7 @@ from harness.plugins.fault import FaultKind, FaultParam, LiveLane, toxic_name
 from harness.simulated.lane import SimulatedLane
 from harness.wire.apis import Api, api_name
 from harness.witness.actions import changed
-from harness.witness.rewrites import error_code, fetch_error
+from harness.witness.rewrites import Change, error_code, fetch_error, unstable_offsets
 
 
 class ErrorResponse(WitnessFault):
@@ -86,9 +87,7 @@ class ErrorResponse(WitnessFault):
         values = self.values(spec)
         partition = None if values["partition"] == -1 else values["partition"]
         match = FrameMatch(api_name(values["api"]), "response", count=values["count"], partition=partition)
-        is_fetch = values["api"] == Api.FETCH
-        change = fetch_error(values["code"]) if is_fetch else error_code(values["code"], partition)
-        lane.witness.arm(toxic_name(spec), match, changed(change), spec.brokers)
+        lane.witness.arm(toxic_name(spec), match, changed(_change(values, partition)), spec.brokers)
 
     async def heal_live(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Stop injecting the error."""
@@ -126,6 +125,16 @@ class ErrorResponse(WitnessFault):
             bool(values["after_append"]),
             toxic_name(spec),
         )
+
+
+def _change(values: Mapping[str, int], partition: int | None) -> Change:
+    """Return the change that puts the code where a broker puts it."""
+    api, code = values["api"], values["code"]
+    if api == Api.FETCH:
+        return fetch_error(code)
+    if api == Api.OFFSET_FETCH and code == ErrorCode.unstable_offset_commit:
+        return unstable_offsets(code)
+    return error_code(code, partition)
 
 
 FAULT: FaultKind = ErrorResponse()

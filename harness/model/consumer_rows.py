@@ -15,8 +15,8 @@ class MemberPart(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     ``epoch`` is the generation, or the member epoch of KIP-848. ``protocols`` are those that JoinGroup offers, and
     ``protocol`` the one that was chosen. ``leader`` is the member id of the leader. ``error_code`` is that of a whole
-    response, or of one member in LeaveGroup. ``said`` names the fields that may be left out and were
-    not: of ConsumerGroupHeartbeat, and the assignments of SyncGroup.
+    response, or of one member in LeaveGroup. ``said`` names the fields that may be left out and were not: those of
+    ConsumerGroupHeartbeat, the assignments of SyncGroup, and ``require_stable`` of OffsetFetch if it is true.
     """
 
     group: str | None = None

@@ -27,6 +27,8 @@ OPTIONAL: Final = (
     "server_assignor",
     "topic_partitions",
 )
+#: The flag of OffsetFetch that asks for no offset which an open transaction is about to replace (KIP-447).
+STABLE: Final = "require_stable"
 Names = Mapping[UUID, str]
 
 
@@ -205,7 +207,8 @@ def _offsets_asked(message: Any, names: Names) -> ConsumerParts:
         for topic in group.topics or ()
         for index in topic.partition_indexes
     )
-    return _parts(map(_member, groups), offsets=indexes)
+    said = (STABLE,) if getattr(message, STABLE, False) else ()
+    return _parts((_member(group, said=said) for group in groups), offsets=indexes)
 
 
 def _offsets_answered(message: Any, names: Names) -> ConsumerParts:

@@ -41,6 +41,15 @@ _UNREAD: Final[Mapping[str, Any]] = {
     "records": Records(b""),
 }
 
+#: The version of OffsetFetch from which on a client can ask for stable offsets (KIP-447).
+_STABLE_FROM_VERSION: Final = 7
+#: The values of a broker's response for fields of an offset that it does not tell.
+_NO_OFFSET: Final[Mapping[str, Any]] = {
+    "committed_offset": i64(-1),
+    "committed_leader_epoch": i32(-1),
+    "metadata": "",
+}
+
 
 class CannotRewrite(Coded, ValueError):
     """This response has to pass unchanged."""
@@ -100,6 +109,28 @@ def fetch_error(code: int) -> Change:
         return replace(message, responses=topics)
 
     return fail
+
+
+def unstable_offsets(code: int) -> Change:
+    """Return the change that makes an OffsetFetch response hold every offset back, as while a transaction is open.
+
+    The error is that of each partition, never of the response or its group. A client that could not ask for stable
+    offsets, before version 7, is never told: CannotRewrite.
+    """
+
+    def hold(message: Any) -> Any:
+        if message.__version__ < _STABLE_FROM_VERSION:
+            raise CannotRewrite("no-stable-offsets", "no request of this version asks for stable offsets")
+        return hold_back(message)
+
+    def hold_back(part: Any) -> Any:
+        names = {field.name for field in fields(part)}
+        if "committed_offset" in names:
+            values = {name: value for name, value in _NO_OFFSET.items() if name in names}
+            return replace(part, error_code=ErrorCode(code), **values)
+        return replace(part, **{name: _each(getattr(part, name), hold_back) for name in names})
+
+    return hold
 
 
 def throttle_time(throttle_ms: int) -> Change:

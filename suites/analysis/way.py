@@ -57,6 +57,7 @@ EFFECTS: Final[Mapping[str, frozenset[Effect]]] = {
     "changed_error": _NOTHING,
     "close_at_frame": frozenset({Effect.CUTS}),
     "connect_timeout": _ENDS,
+    "commit_now": _NOTHING,
     "compaction": _NOTHING,
     "coordinator_move": _NOTHING,
     "disconnect": _ENDS,

@@ -39,6 +39,7 @@ API = Group(
             "A blocking call ends with a timeout error by its own limit, or by default.api.timeout.ms.",
             "KIP-266",
             f"{_CONSUMER}/offsets/offset_fetcher.py: OffsetFetcher.offsets_for_times",
+            on_any_client="a synchronous commit, of clients that have default.api.timeout.ms",
         ),
         should(
             "CSM-API-05",
@@ -73,6 +74,7 @@ COMMIT = Group(
             "synchronous commit returns.",
             "ConsumerCoordinator",
             f"{_CONSUMER}/coordinator/offset_commits.py: OffsetCommits.run_callbacks",
+            on_any_client="the order of the results, without the thread",
         ),
         must(
             "CSM-OFC-03",

@@ -98,9 +98,11 @@ DISCONNECT_ASSIGNED = _scenario(
     thrice("disconnect", (300, 600)),
     members.cut_off,
     *READING,
+    "CSM-OFC-05",
     workload=Workload(
         kind="consume", records=1_200, records_per_command=40, params={"members": 1, "assign": 1}
     ),
+    modes=BOTH_MODES,
 )
 
 DISCONNECT_NEW_PROTOCOL = _scenario(
@@ -186,6 +188,17 @@ PARTITION_REQUESTS = _scenario(
     _once("partition", (1_500, 2_500), lambda _: {"downstream": 0}),
     consequence.held_up,
     *READING,
+)
+
+PARTITION_BEYOND_CALLS = _scenario(
+    "partition-beyond-calls",
+    "For longer than a commit may take, requests arrive and answers do not.",
+    _once("partition", (4_600, 5_000), lambda _: {"upstream": 0}),
+    reading.reconnected,
+    *READING,
+    "CSM-API-04",
+    config={"default.api.timeout.ms": 2_500, "request.timeout.ms": 2_000},
+    modes=BOTH_MODES,
 )
 
 REFUSED = _scenario(

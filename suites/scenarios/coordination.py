@@ -41,6 +41,8 @@ LOADING, NO_COORDINATOR, NOT_COORDINATOR = 14, 15, 16
 ELSEWHERE: Final = (LOADING, NO_COORDINATOR, NOT_COORDINATOR)
 #: What a coordinator that does not know the member answers.
 GENERATION, UNKNOWN_MEMBER, REBALANCE, FENCED_EPOCH = 22, 25, 27, 110
+#: What it answers while a transaction holds an offset back.
+UNSTABLE: Final = 88
 
 _scenario = partial(
     situation,
@@ -294,6 +296,8 @@ COMMIT_ELSEWHERE = _scenario(
     _refused(Api.OFFSET_COMMIT, *ELSEWHERE, most=3),
     reading.refused,
     *READING,
+    "CSM-OFC-01",
+    modes=BOTH_MODES,
 )
 
 COMMIT_REFUSED = _scenario(
@@ -319,6 +323,19 @@ OFFSETS_REFUSED = _scenario(
     _refused_at_start(Api.OFFSET_FETCH, LOADING, NOT_COORDINATOR),
     reading.refused,
     *READING,
+    "CSM-OFC-07",
+    modes=BOTH_MODES,
+)
+
+OFFSETS_UNSTABLE = _scenario(
+    "offsets-unstable",
+    "The first answers to OffsetFetch report to readers of committed data that a transaction holds offsets back.",
+    _refused_at_start(Api.OFFSET_FETCH, UNSTABLE),
+    reading.refused,
+    *READING,
+    "CSM-OFC-07",
+    config={"isolation.level": "read_committed"},
+    modes=BOTH_MODES,
 )
 
 EPOCH_ELSEWHERE = _scenario(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 BEAT_S = 0.05
-CALLS = {"subscribe", "process", "unsubscribe", "wakeup", "throw", "pause", "resume", "seek"}
+CALLS = {"subscribe", "process", "unsubscribe", "wakeup", "throw", "pause", "resume", "seek", "commit"}
 
 
 class Member:
@@ -25,6 +25,7 @@ class Member:
         self._topic = ""
         self._is_paused = False
         self._throws = 0
+        self._next = 0
         self.is_open = True
 
     def say(self, name: str, **fields: Any) -> None:
@@ -73,6 +74,22 @@ class Member:
                 self._is_paused = op == "pause"
             case "seek":
                 self._file.seek(0)
+            case "commit":
+                self.commit(asked.get("how", "sync"))
+
+    def commit(self, how: str) -> None:
+        """Report a commit of what was delivered, as if a coordinator had stored it."""
+        now_ns = time.monotonic_ns()
+        place = {"topic": self._topic, "partition": 0, "offset": self._next}
+        self.say(
+            "offsets_committed",
+            offsets=[place],
+            success=True,
+            how=how,
+            error=None,
+            invoke_ns=now_ns,
+            complete_ns=now_ns,
+        )
 
     def turn(self) -> None:
         """Deliver the new lines of the topic's partition 0, and work on them."""
@@ -84,6 +101,7 @@ class Member:
         polled_ns = time.monotonic_ns()
         time.sleep(self._processing_ms / 1_000)
         offsets, values = [offset for offset, _ in mine], [value for _, value in mine]
+        self._next = max(offsets) + 1
         part = {
             "topic": self._topic,
             "partition": 0,

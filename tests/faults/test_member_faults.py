@@ -8,6 +8,7 @@ import pytest
 
 from harness.model.consumer_contract import (
     ConsumerError,
+    OffsetsCommitted,
     PartitionsAssigned,
     RecordsConsumed,
     Subscribe,
@@ -145,6 +146,25 @@ def test_an_interrupted_member_goes_on(tmp_path: Path) -> None:
 
     group = played(tmp_path, play)
     assert len(group.of(ConsumerError, "m1")) == 3 and not group.of(ConsumerError, "m2")
+
+
+@pytest.mark.control(
+    "commit_now",
+    client="the process reports the result of each commit for which the application waited",
+    broker="the coordinator stores the offsets",
+    untouched="the other member commits nothing meanwhile",
+)
+def test_a_member_commits_what_it_has_processed(tmp_path: Path) -> None:
+    async def play(group: Group) -> None:
+        async def during() -> None:
+            await group.delivered_to("m1")
+
+        await group.delivered_to("m1")
+        assert await group.under("commit_now", during, times=2) == 2
+
+    group = played(tmp_path, play)
+    made = [event for event in group.of(OffsetsCommitted, "m1") if event.how == "sync"]  # type: ignore[attr-defined]
+    assert len(made) == 2 and not group.of(OffsetsCommitted, "m2")
 
 
 @pytest.mark.control(

@@ -10,6 +10,7 @@ from harness.model.units import NS_PER_MS
 from harness.trial.patience import bound_ms
 
 SESSION, MAX_POLL, REQUEST = "session.timeout.ms", "max.poll.interval.ms", "request.timeout.ms"
+API: Final = "default.api.timeout.ms"
 #: The brokers' session timeout of the protocol of KIP-848, and Java's defaults.
 DEFAULT_MS: Final = {SESSION: 45_000, MAX_POLL: 300_000, REQUEST: 30_000}
 #: How far apart two threads of a process, or two processes of one machine, may report what happens at the same time.
@@ -21,6 +22,14 @@ def setting_ms(evidence: Evidence, name: str, pick: Callable[[Iterable[int]], in
     if name in evidence.record.not_set:
         return DEFAULT_MS[name]
     return pick(int(config.get(name, DEFAULT_MS[name])) for config in evidence.record.spec.configs)
+
+
+def limit_ms(evidence: Evidence, name: str) -> int | None:
+    """Return the longest limit of a member, or None if it has none, or the client cannot be told."""
+    limits = [config.get(name) for config in evidence.record.spec.configs]
+    if name in evidence.record.not_set or None in limits:
+        return None
+    return max(int(limit) for limit in limits if limit is not None)
 
 
 def removal_ns(evidence: Evidence) -> int:

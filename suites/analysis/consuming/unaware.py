@@ -7,7 +7,7 @@ excuse is a period in which the member could not know, and ends soon after it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from harness.judging.availability import Span
 from harness.model.evidence import Evidence
@@ -51,15 +51,20 @@ def during_cut(evidence: Evidence, span: Span, *, lasts: bool = True) -> bool:
 
     With ``lasts``, one also counts that ended so shortly before that a member may not have noticed.
     """
+    return cut_by(evidence, span, lambda _: True, lasts=lasts)
+
+
+def cut_by(evidence: Evidence, span: Span, counts: Callable[[FaultRow], bool], *, lasts: bool = True) -> bool:
+    """Return the same of the faults that ``counts`` returns True for."""
     begin_ns = span.begin_ns - (notice_ns(evidence) if lasts else 0)
-    return any(cut.begin_ns <= span.end_ns and begin_ns <= cut.end_ns for cut in cuts(evidence))
+    return any(cut.begin_ns <= span.end_ns and begin_ns <= cut.end_ns for cut in cuts(evidence, counts))
 
 
 @grants("coordinator-out-of-reach")
-def cuts(evidence: Evidence) -> Iterator[Span]:
+def cuts(evidence: Evidence, counts: Callable[[FaultRow], bool] = lambda _: True) -> Iterator[Span]:
     """Yield when a fault acted on the network or the brokers, and not on a member's process or application."""
     for row in evidence.faults:
-        if row.effective_ns is not None and not _is_on_members(row):
+        if row.effective_ns is not None and not _is_on_members(row) and counts(row):
             yield Span(*row.effective_ns)
 
 

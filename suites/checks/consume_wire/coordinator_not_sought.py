@@ -12,8 +12,10 @@ is removed. It reads on without knowing, or stops reading for good.
 
 ## How it is judged per guarantee
 
-- **at-least-once, at-most-once**: forbidden for each API of a group. After NOT_COORDINATOR or COORDINATOR_NOT_AVAILABLE
-  a member must send FindCoordinator before it asks the same broker again.
+- **at-least-once, at-most-once**: forbidden for each API of a group. After NOT_COORDINATOR a member must send
+  FindCoordinator before it asks the same broker again.
+- A difference: the same after COORDINATOR_NOT_AVAILABLE, which a coordinator also answers that cannot write at the
+  moment.
 
 A request counts only if the client sent it more than half a second after it had certainly read the answer. If the
 broker has answered as the coordinator since then, the member may go on.
@@ -24,7 +26,7 @@ The witness's frames and the members' histories. If the member's process stalled
 
 ## References
 
-CSM-GRP-01 (``AbstractCoordinator#markCoordinatorUnknown``).
+CSM-GRP-01 (``AbstractCoordinator#markCoordinatorUnknown``), and CSM-OFC-05 for a consumer without a subscription.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
 from harness.wire.error_table import BY_NAME
 from suites.analysis.consuming.asked import Asked, of_group, unread_of_members
+from suites.analysis.consuming.committing import alone
 from suites.analysis.disturbance import doubt_if_stalled
 from suites.analysis.excuses import grants
 from suites.analysis.findings import doubt_if_unreadable
@@ -48,9 +51,15 @@ NOT_SOUGHT = Anomaly(
     "coordinator-not-sought",
     "{count:request} to a broker that had answered that it is not the coordinator ({apis}), without a search for it",
 )
+UNAVAILABLE = Anomaly(
+    "unavailable-coordinator-asked",
+    "{count:request} to a broker that had answered that there is no coordinator ({apis}), without a search for one",
+    Level.SHOULD,
+)
 FIND: Final = "FindCoordinator"
 LOADS: Final = BY_NAME["COORDINATOR_LOAD_IN_PROGRESS"].code
-GONE: Final = tuple(BY_NAME[name].code for name in ("COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"))
+MOVED: Final = BY_NAME["NOT_COORDINATOR"].code
+GONE: Final = (BY_NAME["COORDINATOR_NOT_AVAILABLE"].code, MOVED)
 
 
 class Stubborn(NamedTuple):
@@ -75,7 +84,7 @@ def stubborn(evidence: Evidence) -> Iterator[Stubborn]:
     searches = of_group(evidence, FIND)
     asked = of_group(evidence)
     seen: set[int] = set()
-    for refused in refusals(evidence):
+    for refused in sorted(refusals(evidence), key=lambda each: each.code != MOVED):
         if refused.received_ns is None:
             continue
         for again in asked[refused.process]:
@@ -110,36 +119,49 @@ def _is_accepted(refused: Asked, again: Asked, requests: list[Asked]) -> bool:
 
 
 def run(evidence: Evidence) -> list[Finding]:
-    """Return at most one finding. Inconclusive if something stalled meanwhile."""
-    found = list(stubborn(evidence))
-    if not found:
-        return []
-    samples: list[Sample] = [
-        {
-            "member": each.again.process,
-            "api": each.again.api,
-            "broker": each.again.request.broker,
-            "refused_ns": each.refused.answer.t_ns if each.refused.answer else None,
-            "at_ns": each.again.request.arrived_ns,
-        }
-        for each in found
-    ]
-    apis = tuple(sorted({each.again.api for each in found}))
-    finding = NOT_SOUGHT.found(len(found), samples, apis=apis)
+    """Return at most one finding of each kind. Inconclusive if something stalled meanwhile."""
+    broken: dict[Anomaly, list[Stubborn]] = {}
+    for each in stubborn(evidence):
+        broken.setdefault(NOT_SOUGHT if each.refused.code == MOVED else UNAVAILABLE, []).append(each)
+    return [_finding(evidence, anomaly, cases) for anomaly, cases in broken.items()]
+
+
+def _finding(evidence: Evidence, anomaly: Anomaly, cases: list[Stubborn]) -> Finding:
+    apis = tuple(sorted({each.again.api for each in cases}))
+    of_some_alone = any(each.again.process in alone(evidence) for each in cases)
+    requirement = "" if of_some_alone else "CSM-GRP-01"
+    finding = anomaly.found(len(cases), map(_sample, cases), requirement=requirement, apis=apis)
     doubt_if_unreadable(finding, unread_of_members(evidence))
-    for each in found:
+    for each in cases:
         doubt_if_stalled(evidence, finding, each.refused.request.arrived_ns, each.again.request.arrived_ns)
-    return [finding]
+    return finding
+
+
+def _sample(each: Stubborn) -> Sample:
+    return {
+        "member": each.again.process,
+        "api": each.again.api,
+        "broker": each.again.request.broker,
+        "refused_ns": each.refused.answer.t_ns if each.refused.answer else None,
+        "at_ns": each.again.request.arrived_ns,
+    }
 
 
 def _arises(evidence: Evidence) -> int:
     return len(refusals(evidence))
 
 
+def _arises_alone(evidence: Evidence) -> int:
+    return sum(each.process in alone(evidence) for each in refusals(evidence))
+
+
 CHECK = Check(
     name="coordinator-not-sought",
     summary="Members that go on asking a broker that is not their coordinator.",
-    requirements=(Requirement("CSM-GRP-01", Level.MUST, arises=_arises),),
+    requirements=(
+        Requirement("CSM-GRP-01", Level.MUST, arises=_arises),
+        Requirement("CSM-OFC-05", Level.MUST, arises=_arises_alone),
+    ),
     guarantees=BY_COMMITS,
     requires=frozenset({"frames", "history"}),
     killed_mutant="keeps_its_coordinator",

@@ -2,7 +2,9 @@
 
 from suites.perturbations.membership import (
     assigning,
+    automatic,
     callbacks,
+    commits,
     fencing,
     fetching,
     giving_up,
@@ -22,7 +24,9 @@ from suites.perturbations.membership import (
 
 PERTURBATIONS = (
     *assigning.PERTURBATIONS,
+    *automatic.PERTURBATIONS,
     *callbacks.PERTURBATIONS,
+    *commits.PERTURBATIONS,
     *fencing.PERTURBATIONS,
     *fetching.PERTURBATIONS,
     *giving_up.PERTURBATIONS,

@@ -25,7 +25,15 @@ from harness.wire.messages import (
     message_class,
     nested,
 )
-from harness.witness.consumer_contents import MAX_PARTS, MAX_TEXT, REQUESTS, RESPONSES, answered, asked
+from harness.witness.consumer_contents import (
+    MAX_PARTS,
+    MAX_TEXT,
+    REQUESTS,
+    RESPONSES,
+    STABLE,
+    answered,
+    asked,
+)
 from harness.witness.transcript import Transcript
 
 Messages = Callable[[Any], st.SearchStrategy[Any]]
@@ -299,3 +307,13 @@ def test_an_assignment_of_another_protocol_is_left_out_as_a_row_says() -> None:
     assert (sent.members, sent.offsets, sent.is_cut) == ((MemberPart("g", "a", 4),), (), False)
     assert told.members == (MemberPart(error_code=0, said=("assignment",)),)
     assert (told.offsets, told.is_cut) == ((), True)
+
+
+@pytest.mark.parametrize(("version", "stable", "said"), [(6, None, ()), (7, False, ()), (7, True, (STABLE,))])
+def test_request_for_stable_offsets_is_recorded(
+    version: int, stable: bool | None, said: tuple[str, ...]
+) -> None:
+    flag = {} if stable is None else {"require_stable": stable}
+    message = of(Api.OFFSET_FETCH, version, "request", group_id="g", topics=(), **flag)
+    [member] = asked(Api.OFFSET_FETCH, message, {}).members
+    assert member == MemberPart("g", said=said)

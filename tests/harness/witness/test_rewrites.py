@@ -22,6 +22,7 @@ from harness.witness.rewrites import (
     other_correlation_id,
     rewrite,
     throttle_time,
+    unstable_offsets,
     unsupported_version,
     without_broker,
 )
@@ -157,6 +158,32 @@ def test_an_error_of_a_fetch_session_is_that_of_the_whole_response(
         return
     after = read(rewrite(payload, *api_version, fetch_error(70)), api_version)
     assert (after.error_code, after.session_id, after.responses) == (70, 0, ())
+
+
+OFFSETS = [
+    (Api.OFFSET_FETCH, version)
+    for version in range(client_versions(Api.OFFSET_FETCH)[0], client_versions(Api.OFFSET_FETCH)[1] + 1)
+]
+
+
+@pytest.mark.parametrize("api_version", OFFSETS, ids=ids)
+@given(data=st.data())
+@settings(max_examples=10)
+def test_unstable_offsets_are_those_of_partitions_alone(
+    messages: Messages, api_version: tuple[Api, int], data: st.DataObject
+) -> None:
+    payload, before = drawn(messages, api_version, data)
+    if api_version[1] < 7:
+        with raises_code(CannotRewrite, "no-stable-offsets"):
+            rewrite(payload, *api_version, unstable_offsets(88))
+        return
+    after = read(rewrite(payload, *api_version, unstable_offsets(88)), api_version)
+    for was, now in zip(parts(before), parts(after), strict=True):
+        if hasattr(now, "committed_offset"):
+            assert (now.error_code, now.committed_offset) == (88, -1)
+            assert now.partition_index == was.partition_index
+        elif hasattr(now, "error_code"):
+            assert now.error_code == was.error_code
 
 
 @pytest.mark.parametrize("api_version", VERSIONS, ids=ids)

@@ -40,10 +40,7 @@ def handle(state: ClusterState, request: Request) -> Answer:
         return reply.answer()
     code, topics = _fetch(state, request, body)
     if code is not ErrorCode.none and version < _TOP_LEVEL_FROM_VERSION:
-        topics = [
-            (topic_key(each), [(index, code, -1, -1, "") for index in each.partition_indexes])
-            for each in body.topics or ()
-        ]
+        topics = _all(body, code)
     reply.send(error_code=code, topics=_made(state, version, topics, ""))
     return reply.answer()
 
@@ -55,6 +52,8 @@ def _fetch(state: ClusterState, request: Request, asked: Any) -> tuple[ErrorCode
         group = groups.find(request.node_id, asked.group_id)
         _check_member(state, request, asked)
     except RequestRefused as refused:
+        if refused.code is ErrorCode.unstable_offset_commit:
+            return ErrorCode.none, _all(asked, refused.code)
         return refused.code, []
     groups.expire_offsets(asked.group_id, group, request.now_ms)
     require_stable = bool(getattr(request.body, "require_stable", False))
@@ -71,6 +70,14 @@ def _fetch(state: ClusterState, request: Request, asked: Any) -> tuple[ErrorCode
     return ErrorCode.none, [
         (key, [_part(state, asked.group_id, key, index, require_stable) for index in indexes])
         for key, indexes in wanted
+    ]
+
+
+def _all(asked: Any, code: ErrorCode) -> _Topics:
+    """Return an error for each partition that was asked for."""
+    return [
+        (topic_key(each), [(index, code, -1, -1, "") for index in each.partition_indexes])
+        for each in asked.topics or ()
     ]
 
 

@@ -12,6 +12,7 @@ from harness.brokers.scripted.cluster import ScriptedCluster
 from harness.model.dice import Dice
 from harness.model.errors import UsageError
 from harness.wire.apis import Api
+from tests.harness.brokers.scripted.groups import Member
 
 
 def values(it):
@@ -220,3 +221,11 @@ def test_acks_all_records_survive_any_broker_failures(client, batch):
     run_state_machine_as_test(
         lambda: Replication(client, batch), settings=settings(max_examples=150, stateful_step_count=40)
     )
+
+
+def test_an_offset_held_back_on_demand_is_the_error_of_its_partition(client):
+    it = client()
+    it.cluster.inject_error(Api.OFFSET_FETCH, ErrorCode.unstable_offset_commit, 1)
+    held, told = Member(it).fetch(), Member(it).fetch()
+    assert (held.error_code, held.committed_offset) == (ErrorCode.unstable_offset_commit, -1)
+    assert told.error_code == ErrorCode.none

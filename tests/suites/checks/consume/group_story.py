@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace as changed
+
 from harness.model.consumer_contract import (
     Consumed,
     ConsumerError,
@@ -199,6 +201,15 @@ class GroupStory:
             invoke_ns=ns(at_ms),
             complete_ns=ns(at_ms + took_ms),
         )
+
+    def numbered(self, seq: int) -> None:
+        """The process numbers its last event so."""
+        self.events[-1] = changed(self.events[-1], seq=seq)
+
+    def beat(self, member: str, *moments_ms: float) -> None:
+        """A process has a heartbeat at these moments only."""
+        for at_ms in moments_ms:
+            self._add(Stats, member, at_ms, sent=0, completed=0)
 
     def stored(self, **offsets: int) -> None:
         """The coordinator has these offsets after the trial, by partition: ``p0=5``."""

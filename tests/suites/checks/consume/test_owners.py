@@ -89,7 +89,16 @@ def test_cut_is_an_excuse_for_as_long_as_a_member_may_need(group, begin_ms, at_m
 
 
 @pytest.mark.parametrize(
-    "kind", ["listener_throws", "member_join", "pause_partitions", "seek_back", "slow_processing", "wakeup"]
+    "kind",
+    [
+        "commit_now",
+        "listener_throws",
+        "member_join",
+        "pause_partitions",
+        "seek_back",
+        "slow_processing",
+        "wakeup",
+    ],
 )
 def test_fault_of_an_application_is_no_cut(group, kind):
     told = zombie(group, 33_000)
