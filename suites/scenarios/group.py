@@ -17,10 +17,6 @@ from suites.scenarios.effects import members
 from suites.scenarios.situation import Schedule, situation
 
 READ: Final = Workload(kind="consume", records=2_400, records_per_command=60, params={"members": 2})
-#: A load that lasts until a member that had to leave is back.
-LONG: Final = Workload(
-    kind="consume", records=2_400, records_per_command=60, interval_ms=500, params={"members": 2}
-)
 #: Enough partitions that each member gives one up when another one joins.
 SIX: Final = Workload(
     kind="consume",
@@ -33,7 +29,7 @@ SIX: Final = Workload(
 STATIC: Final = Workload(
     kind="consume", records=2_400, records_per_command=60, params={"members": 2, "static": 1}
 )
-#: A load that lasts for a slow rebalance and some time more.
+#: A load that lasts until a member that had to leave is back, or for a slow rebalance and some time more.
 LONG: Final = Workload(
     kind="consume", records=3_600, records_per_command=60, interval_ms=330, params={"members": 2}
 )
