@@ -6,7 +6,7 @@ import pytest
 
 from harness.plugins.check import Inconclusive
 from suites.checks.consume_wire import refusal_acknowledged, stays_unpolled
-from tests.suites.checks.consume_wire.wire_story import FULL, OWNED, new_protocol
+from tests.suites.checks.consume_wire.heartbeat_story import FULL, OWNED, new_protocol
 from tests.suites.story import stalled
 
 

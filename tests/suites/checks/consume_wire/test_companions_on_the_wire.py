@@ -13,7 +13,7 @@ from suites.checks.consume_wire import (
     rejoins_after_loss,
     stale_commit,
 )
-from tests.suites.checks.consume_wire.wire_story import FULL, OWNED, new_protocol
+from tests.suites.checks.consume_wire.heartbeat_story import FULL, OWNED, new_protocol
 
 FENCED, FULL_GROUP, STALE = 110, 81, 113
 

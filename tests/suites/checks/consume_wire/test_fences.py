@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from suites.checks.consume_wire import fenced_member, rejoins_after_loss
-from tests.suites.checks.consume_wire.wire_story import FULL, OWNED, new_protocol
+from tests.suites.checks.consume_wire.heartbeat_story import FULL, OWNED, new_protocol
 
 FENCED, UNKNOWN, STALE, LOADING = 110, 25, 113, 14
 

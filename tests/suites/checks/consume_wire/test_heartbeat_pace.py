@@ -7,7 +7,7 @@ import pytest
 from harness.plugins.check import Inconclusive
 from suites.checks.consume_wire import heartbeat_contents
 from suites.checks.consume_wire.heartbeat_pace import CHECK
-from tests.suites.checks.consume_wire.wire_story import FULL, OWNED, new_protocol
+from tests.suites.checks.consume_wire.heartbeat_story import FULL, OWNED, new_protocol
 from tests.suites.story import stalled
 
 ARISES = CHECK.requirements[0].arises

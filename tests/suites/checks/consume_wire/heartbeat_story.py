@@ -20,7 +20,7 @@ OWNED = ("topic_partitions",)
 
 
 @dataclass
-class WireStory(GroupStory):
+class HeartbeatStory(GroupStory):
     """A group whose members' frames are told too. Members have one connection each, until they get another."""
 
     frames: list[Frame] = field(default_factory=list)
@@ -139,13 +139,13 @@ def places(partitions: tuple[int, ...]) -> tuple[OffsetPart, ...]:
     return tuple(OffsetPart(TOPIC, each) for each in partitions)
 
 
-def new_protocol(*members: str, companion: str = "", **config: str) -> WireStory:
+def new_protocol(*members: str, companion: str = "", **config: str) -> HeartbeatStory:
     """Return a trial whose members have connected, and not joined yet. ``config`` are settings, with _ for a dot.
 
     They are of the client ``companion`` instead of the one under test, if that has a name.
     """
     settings = {name.replace("_", "."): value for name, value in config.items()}
-    told = WireStory(config={"group.protocol": "consumer", **settings})
+    told = HeartbeatStory(config={"group.protocol": "consumer", **settings})
     told.start(*members, companion=companion)
     for member in members:
         told.connect(member)
