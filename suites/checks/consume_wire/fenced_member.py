@@ -83,36 +83,37 @@ class Loss(NamedTuple):
 def losses(evidence: Evidence) -> Iterator[Loss]:
     """Yield what fenced members owned, if they had partitions again later."""
     for fence in fences(evidence):
-        answer, again_ns = fence.told.answer, _again_ns(evidence, fence)
-        if answer is None or again_ns is None:
+        answer, until_ns = fence.told.answer, _until_ns(evidence, fence)
+        if answer is None or until_ns is None:
             continue
-        owned, told = _owned(evidence, fence.told.process, answer.t_ns, again_ns)
+        owned, told = _owned(evidence, fence.told.process, answer.t_ns, until_ns)
         yield from (Loss(fence, partition, told.get(partition)) for partition in sorted(owned))
 
 
 @grants("closes-before-it-tells")
-def _again_ns(evidence: Evidence, fence: Fence) -> int | None:
-    """Return when a fenced member that had joined again next named partitions to its listener or its coordinator.
+def _until_ns(evidence: Evidence, fence: Fence) -> int | None:
+    """Return by when the listener of a fenced member must have been told: before it is assigned partitions again.
 
-    None if it did not before it closed.
+    If it is not, although the member has joined again and owns some, that is when the process closes or ends. None if
+    the member has none before that.
     """
     process, joined_ns = fence.told.process, fence.next.now.request.arrived_ns
-    if not fence.next.joins:
-        return None
+    life = lives(evidence)[process]
+    until_ns = life.end_ns if life.closing_ns is None else life.closing_ns
     assigned = (
         event.mono_ns
         for event in evidence.history
         if isinstance(event, PartitionsAssigned) and event.producer == process and event.partitions
     )
-    owning = (
-        beat.now.request.arrived_ns
+    owns = any(
+        OWNED in beat.now.member.said and beat.now.request.offsets
         for beat in all_beats(evidence)[process]
-        if OWNED in beat.now.member.said and beat.now.request.offsets
+        if joined_ns < beat.now.request.arrived_ns < until_ns
     )
-    again_ns = min((at_ns for at_ns in (*assigned, *owning) if at_ns > joined_ns), default=None)
-    closing_ns = lives(evidence)[process].closing_ns
-    is_closing = again_ns is not None and closing_ns is not None and closing_ns <= again_ns
-    return None if is_closing else again_ns
+    again_ns = next((at_ns for at_ns in assigned if joined_ns < at_ns < until_ns), None)
+    if not fence.next.joins or (again_ns is None and not owns):
+        return None
+    return until_ns if again_ns is None else again_ns
 
 
 def _owned(

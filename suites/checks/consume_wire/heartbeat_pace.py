@@ -23,8 +23,8 @@ may have given it up.
 
 An interval is wrong if three heartbeats in a row that only say that the member lives came in less than half of the
 interval that the answers named, or in more than twice of it and half a second. Only heartbeats on one connection count
-after an answer without an error or an assignment, and not while a fault acted on the network or the brokers, or the
-process was stopped.
+after an answer without an error or an assignment, without other errors meanwhile, and not while a fault acted on the
+network or the brokers, or the process was stopped.
 
 ## What it needs
 
@@ -47,7 +47,7 @@ from harness.model.rows import Finding
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
-from suites.analysis.consuming.asked import unread_of_members
+from suites.analysis.consuming.asked import of_group, unread_of_members
 from suites.analysis.consuming.beats import Beat, all_beats, overlaps
 from suites.analysis.consuming.lives import Life, lives
 from suites.analysis.consuming.unaware import during_cut
@@ -103,17 +103,19 @@ def _may_hurry(beat: Beat) -> bool:
 
 def rows(evidence: Evidence) -> Iterator[list[Gap]]:
     """Yield each ``TIMES`` gaps that followed one another."""
+    requests = of_group(evidence)
     for process, beats in all_beats(evidence).items():
+        errors_ns = [each.answer.t_ns for each in requests[process] if each.answer is not None and each.code]
         row: list[Gap] = []
         for beat in beats:
-            gap = _gap(evidence, lives(evidence)[process], beat)
+            gap = _gap(evidence, lives(evidence)[process], errors_ns, beat)
             row = [*row, gap][-TIMES:] if gap is not None else []
             if len(row) == TIMES:
                 yield row
 
 
 @grants("pace-disturbed")
-def _gap(evidence: Evidence, life: Life, beat: Beat) -> Gap | None:
+def _gap(evidence: Evidence, life: Life, errors_ns: list[int], beat: Beat) -> Gap | None:
     """Return the gap before a heartbeat, or None if something else may have decided about it."""
     before, now = beat.before, beat.now
     if before is None or before.code != 0 or before.told.said or not beat.is_steady:
@@ -121,7 +123,9 @@ def _gap(evidence: Evidence, life: Life, beat: Beat) -> Gap | None:
     interval_ms = before.told.heartbeat_interval_ms
     span = Span(before.request.arrived_ns, now.request.arrived_ns)
     is_stopped = any(each.overlap_ns(*span) for each in life.frozen)
-    if not interval_ms or before.request.conn != now.request.conn or is_stopped or during_cut(evidence, span):
+    is_refused = any(span.begin_ns <= at_ns <= span.end_ns for at_ns in errors_ns)
+    is_elsewhere = before.request.conn != now.request.conn
+    if not interval_ms or is_elsewhere or is_stopped or is_refused or during_cut(evidence, span):
         return None
     return Gap(now.process, span, interval_ms * NS_PER_MS)
 

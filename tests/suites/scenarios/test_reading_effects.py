@@ -39,6 +39,7 @@ OF_FRAMES = [
     reading.left_unheard,
     reading.left_unasked,
     reading.left_refused,
+    reading.refused_for_good,
 ]
 
 
@@ -164,7 +165,7 @@ def test_a_refusal_shows_in_what_the_member_asks_then(tale, later, count):
     tale.ask("Heartbeat", 100, 101, error_codes=(25,), fault=toxic_name(spec))
     tale.ask(later, 200, 201, conn=2)
     assert counts(reading.refused, tale, spec) == count
-    assert counts(reading.left_refused, tale, spec) == 1
+    assert counts(reading.left_refused, tale, spec) == counts(reading.refused_for_good, tale, spec) == 1
 
 
 def test_an_error_of_the_broker_itself_is_no_refusal_of_the_fault(tale):

@@ -97,6 +97,25 @@ def test_a_member_that_keeps_its_partitions_is_found():
     assert codes(told) == ["loss-not-told"]
 
 
+def test_a_loss_that_is_told_after_the_acknowledgement_is_late():
+    told = fenced()
+    told.beat("m1", 1_510, 0, FULL, told=2, given=(0,))
+    told.beat("m1", 1_520, 2, OWNED, (0,))
+    told.revoke("m1", 0, at_ms=1_600, lost=True)
+    told.assign("m1", 0, at_ms=1_601)
+
+    assert codes(told) == ["joins-before-loss"]
+
+
+def test_a_member_that_has_no_partitions_again_is_not_judged():
+    told = fenced()
+    told.beat("m1", 1_510, 0, FULL, told=2, given=())
+    told.assign("m1", at_ms=1_515)
+    told.beat("m1", 1_520, 2, OWNED)
+
+    assert codes(told) == []
+
+
 def test_a_loss_that_is_told_late_differs():
     told = fenced()
     told.revoke("m1", 0, at_ms=1_513, lost=True)

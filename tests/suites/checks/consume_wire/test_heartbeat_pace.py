@@ -77,6 +77,13 @@ def test_a_fault_may_decide_about_the_interval(kind):
     assert codes(told) == []
 
 
+def test_an_error_of_another_answer_may_hurry_a_member():
+    told = paced(500, 1_500, 2_500, 3_500, interval_ms=4_000)
+    told.commit_frame("m1", 2_000, 1, code=113)
+
+    assert codes(told) == []
+
+
 def test_a_stopped_process_is_silent():
     told = paced(500, 6_000, 11_000, 16_000)
     told.freeze("m1", 700, 900)
