@@ -116,6 +116,8 @@ def _with_copies(evidence: Evidence, each: Sent, moments_ns: Sequence[int]) -> E
             if frame is not None:
                 moved_ns = frame.t_ns + at_ns - each.arrived_ns
                 rows.append(changed(frame, conn=conn, t_ns=moved_ns, correlation_id=number, received_ns=None))
+    ended_ns = max(frame.t_ns for frame in rows if frame.conn == conn) + 1
+    rows.append(Frame(ended_ns, request.lane, request.broker, conn, FrameKind.CLOSE, closed_by="client"))
     return with_frames(evidence, sorted(rows, key=lambda frame: frame.t_ns))
 
 
