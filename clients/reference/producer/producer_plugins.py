@@ -7,16 +7,16 @@ be an interceptor, a serializer or a metric reporter.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from clients.reference.config.plugins import Plugins
 from clients.reference.config.producer_config import KEYS, ProducerConfig
-from clients.reference.errors import PluginError, SerializationError
+from clients.reference.errors import SerializationError
 from clients.reference.producer.interceptors import Interceptors, ProducerRecord
 from clients.reference.producer.partitioner import RoundRobinPartitioner
 from clients.reference.producer.serializers import JAVA_SERIALIZERS, Serializer
-from clients.reference.telemetry.metrics import MetricName
+from clients.reference.telemetry.reporters import Reporters
 
 #: The classes that settings may call by the name of their Java counterpart. Java itself has no interceptors.
 COUNTERPARTS: Mapping[str, type] = {
@@ -25,7 +25,6 @@ COUNTERPARTS: Mapping[str, type] = {
 }
 
 logger = logging.getLogger("kafka-trial.reference")
-Read = Callable[[], Mapping[MetricName, float]]
 
 
 class ProducerPlugins:
@@ -38,7 +37,9 @@ class ProducerPlugins:
         self._life = Plugins(config.as_mapping(), COUNTERPARTS)
         make = self._life.make
         try:
-            self.reporters = [make("metric.reporters", given, "init") for given in config.metric_reporters]
+            self.reporters = Reporters(
+                [make("metric.reporters", given, "init") for given in config.metric_reporters]
+            )
             self.partitioner = config.partitioner_class and make(
                 "partitioner.class", config.partitioner_class, "partition"
             )
@@ -103,35 +104,12 @@ class ProducerPlugins:
 
     def cluster_updated(self, cluster_id: str | None) -> None:
         """Notify the cluster listeners. Exceptions are logged."""
-        self._tell(self.cluster_listeners, lambda listener: listener.on_update(cluster_id))
-
-    def metrics_made(self, names: Sequence[MetricName], read: Read) -> None:
-        """Give the reporters the initial metrics, and a function that reads them. Raise PluginError."""
-        for reporter in self.reporters:
+        for listener in self.cluster_listeners:
             try:
-                reporter.init(names, read)
-            except Exception as error:
-                raise PluginError(
-                    "plugin-failed",
-                    "metric.reporters: {reporter!r}: {type}: {why}",
-                    reporter=reporter,
-                    type=type(error).__name__,
-                    why=error,
-                    setting="metric.reporters",
-                ) from error
-
-    def metric_added(self, name: MetricName) -> None:
-        """Notify the reporters of a metric of a new topic or node."""
-        wanting = [each for each in self.reporters if hasattr(each, "metric_added")]
-        self._tell(wanting, lambda reporter: reporter.metric_added(name))
+                listener.on_update(cluster_id)
+            except Exception:
+                logger.warning("a plug-in failed: %s", type(listener).__name__, exc_info=True)
 
     def close(self) -> None:
         """Close all plug-ins, once."""
         self._life.close()
-
-    def _tell(self, plugins: Sequence[Any], call: Callable[[Any], None]) -> None:
-        for plugin in plugins:
-            try:
-                call(plugin)
-            except Exception:
-                logger.warning("a plug-in failed: %s", type(plugin).__name__, exc_info=True)

@@ -12,7 +12,8 @@ from clients.reference.errors import TimeoutError as MetadataTimeoutError
 from clients.reference.metadata.metadata import TopicMetadata
 from clients.reference.producer.producer import ProducerCore
 from clients.reference.producer.send_handle import Delivery
-from clients.reference.telemetry.metrics import NS_PER_MS, ProducerMetrics
+from clients.reference.telemetry.metrics import NS_PER_MS
+from clients.reference.telemetry.producer_metrics import ProducerMetrics
 from clients.reference.transport.io_thread import LONGEST_WAIT_S, IoThread, now_ms
 from clients.reference.transport.wakeup import WakeupCondition
 

@@ -29,7 +29,8 @@ from clients.reference.ports import Node
 from clients.reference.producer.interceptors import Acknowledgement, ProducerRecord
 from clients.reference.producer.producer import Components, ProducerCore
 from clients.reference.producer.producer_batch import Callback, Headers
-from clients.reference.telemetry.metrics import Gauges, MetricName, ProducerMetrics
+from clients.reference.telemetry.metrics import MetricName
+from clients.reference.telemetry.producer_metrics import Gauges, ProducerMetrics
 from clients.reference.telemetry.trace import Trace, TraceEvent, no_trace
 from clients.reference.transport.blocking import Blocking
 from clients.reference.transport.event_log import EventLog
@@ -139,8 +140,8 @@ class KafkaProducer:
             waiting,
         ).send
         self._core.listen_for_cluster_id(plugins.cluster_updated)
-        plugins.metrics_made(self._metrics.names(), self.metrics)
-        self._metrics.added = plugins.metric_added
+        plugins.reporters.made(self._metrics.names(), self.metrics)
+        self._metrics.added = plugins.reporters.added
 
     def _trace(self, event: TraceEvent) -> None:
         self._events.append(event)

@@ -12,7 +12,7 @@ from clients.reference.producer.producer_batch import (
     ProducerBatch,
     ProducerId,
 )
-from clients.reference.telemetry.metrics import Gauges, ProducerMetrics
+from clients.reference.telemetry.producer_metrics import Gauges, ProducerMetrics
 from clients.reference.telemetry.trace import BatchEnded, BatchSent, RequestSent, TraceEvent, no_trace
 from harness.wire.records import BatchBuilder, read_batches
 

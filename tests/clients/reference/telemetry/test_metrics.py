@@ -11,13 +11,16 @@ from hypothesis import strategies as st
 
 from clients.reference.telemetry import trace as event
 from clients.reference.telemetry.metric_stats import Sensor
-from clients.reference.telemetry.metrics import CLIENT, NODE, TOPIC, Gauges, ProducerMetrics
+from clients.reference.telemetry.metrics import Scope
+from clients.reference.telemetry.producer_metrics import CLIENT, NODE, TOPIC, Gauges, ProducerMetrics
 
 GAUGES = Gauges(70, 100, 40, 3)
 
 
-def shown(metrics: ProducerMetrics, now_ms: int = 0, group: str = CLIENT) -> dict[str, float]:
-    return {name.name: value for name, value in metrics.read(GAUGES, now_ms).items() if name.group == group}
+def shown(metrics: ProducerMetrics, now_ms: int = 0, scope: Scope = CLIENT) -> dict[str, float]:
+    return {
+        name.name: value for name, value in metrics.read(GAUGES, now_ms).items() if name.group == scope.group
+    }
 
 
 def sent(**given_: Any) -> event.BatchSent:
@@ -44,7 +47,7 @@ def test_batch_metrics():
     metrics(event.BatchEnded(at_ms=0, batch="my-topic-0#1", record_count=3, error="X"))
     metrics(event.BatchEnded(at_ms=0, batch="my-topic-0#2", record_count=5))
     metrics(event.BatchSplit(at_ms=0, batch="my-topic-0#3", parts=2, record_count=5))
-    client, topic = shown(metrics), shown(metrics, group=TOPIC)
+    client, topic = shown(metrics), shown(metrics, scope=TOPIC)
     assert (client["batch-size-avg"], client["batch-size-max"]) == (100, 150)
     assert client["compression-rate-avg"] == 0.75
     assert (client["record-queue-time-avg"], client["record-queue-time-max"]) == (6, 8)
@@ -55,7 +58,7 @@ def test_batch_metrics():
     )
     assert client["batch-split-total"] == 1
     assert (topic["record-send-total"], topic["byte-total"]) == (8, 200)
-    assert {name.tags for name in metrics.names() if name.group == TOPIC} == {
+    assert {name.tags for name in metrics.names() if name.group == TOPIC.group} == {
         (("client-id", "c"), ("topic", "my-topic"))
     }
 
@@ -80,7 +83,7 @@ def test_request_metrics():
         )
     )
     metrics(event.RequestLost(at_ms=0, node=2, api="Metadata", correlation_id=2, timed_out=True))
-    client, node = shown(metrics), shown(metrics, group=NODE)
+    client, node = shown(metrics), shown(metrics, scope=NODE)
     assert client["requests-in-flight"] == 1
     assert client["records-per-request-avg"] == 6
     assert (client["request-latency-avg"], client["request-latency-max"]) == (7, 7)

@@ -6,7 +6,8 @@ from typing import Any
 
 from clients.reference import KafkaProducer
 from clients.reference.telemetry import trace as event
-from clients.reference.telemetry.metrics import CLIENT, NODE, TOPIC, MetricName
+from clients.reference.telemetry.metrics import MetricName
+from clients.reference.telemetry.producer_metrics import CLIENT, NODE, TOPIC
 
 WAIT_S = 20
 
@@ -34,11 +35,13 @@ def test_reporters_get_the_metrics_of_the_producer(broker):
     trace: list[event.TraceEvent] = []
     with KafkaProducer(settings, trace=trace.append) as p:
         before = p.metrics()
-        assert {name.group for name in reporter.names} == {CLIENT} and set(reporter.names) <= set(before)
+        assert {name.group for name in reporter.names} == {CLIENT.group} and set(reporter.names) <= set(
+            before
+        )
         p.send("t", b"v", partition=0).result(WAIT_S)
         p.flush(WAIT_S)
         after = p.metrics()
-    told = {name.name: value for name, value in after.items() if name.group == CLIENT}
+    told = {name.name: value for name, value in after.items() if name.group == CLIENT.group}
     assert told["record-send-total"] == 1
     assert told["connection-creation-total"] >= 1
     assert (
@@ -50,6 +53,6 @@ def test_reporters_get_the_metrics_of_the_producer(broker):
     assert told["metadata-wait-time-ns-total"] == waited.waited_ms * 1_000_000
     assert told["batch-size-avg"] > 61
     assert set(after) == set(reporter.names) | set(reporter.added)
-    assert {name.group for name in reporter.added} == {NODE, TOPIC}
+    assert {name.group for name in reporter.added} == {NODE.group, TOPIC.group}
     assert reporter.read().keys() >= after.keys()
     assert all(("client-id", "me") in name.tags for name in after)
