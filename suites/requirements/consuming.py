@@ -150,6 +150,7 @@ FETCH = Group(
             "One fetch at a time is under way to a broker, and none while its last answer waits to be read.",
             "AbstractFetch",
             f"{_CONSUMER}/fetch/fetcher.py: Fetcher.send_fetches",
+            on_any_client="one fetch at a time is under way to a broker",
         ),
         must(
             "CSM-FET-02",

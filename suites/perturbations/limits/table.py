@@ -76,6 +76,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
         "new-epoch-before-failure",
         "new-epoch-after-idle-hang-up",
     ),
+    "fetch-given-up": ("fetch-beside-an-open-connection",),
     "fetches-lost-on-the-way": ("fetch-epoch-skipped-before-a-cut",),
     "follows-from-header": ("record-misdated-beside-a-batch",),
     "follows-from-new-numbers": ("doubled-beside-a-renumbered-batch",),

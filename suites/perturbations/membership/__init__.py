@@ -1,11 +1,12 @@
 """Defects of members that show in their requests: how they join, stay, follow their coordinator, fetch and leave."""
 
-from suites.perturbations.membership import fetching, heartbeats, joining, staying, tails
+from suites.perturbations.membership import fetches, fetching, heartbeats, joining, staying, tails
 
 PERTURBATIONS = (
     *joining.PERTURBATIONS,
     *staying.PERTURBATIONS,
     *heartbeats.PERTURBATIONS,
+    *fetches.PERTURBATIONS,
     *fetching.PERTURBATIONS,
     *tails.PERTURBATIONS,
 )
