@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 
 from harness.model.dice import Dice
-from harness.model.mode import LIVE_ONLY
+from harness.model.mode import BOTH_MODES, LIVE_ONLY
 from harness.model.spec import AtTime, FaultSpec, FrameMatch, OnFrame, OnPhase, Workload
 from harness.model.verdicts import Guarantee
 from harness.wire.apis import Api
@@ -161,6 +161,8 @@ NOT_LEADER_ANSWERS = _scenario(
     _answered(NOT_LEADER, FENCED_EPOCH, UNKNOWN_EPOCH),
     reading.refused,
     *READING,
+    "CSM-FET-06",
+    modes=BOTH_MODES,
 )
 
 UNKNOWN_PARTITION_ANSWERS = _scenario(
@@ -169,6 +171,8 @@ UNKNOWN_PARTITION_ANSWERS = _scenario(
     _answered(UNKNOWN_PARTITION),
     reading.refused,
     *READING,
+    "CSM-FET-06",
+    modes=BOTH_MODES,
 )
 
 SESSION_LOST = _scenario(
@@ -196,6 +200,8 @@ OFFSETS_FAIL = _scenario(
     ),
     reading.refused,
     *READING,
+    "CSM-FET-06",
+    modes=BOTH_MODES,
 )
 
 OFFSETS_LOST = _scenario(

@@ -135,6 +135,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "owner-was-frozen": ("goes-on-while-another-is-frozen",),
     "parts-of-too-large": ("numbers-given-away-before-too-large",),
     "place-given-anew": ("shared-place-before-recreation",),
+    "position-set-otherwise": ("position-lost-long-after-a-seek",),
     "position-out-of-range": ("began-again-before-out-of-range", "went-back-behind-the-parting"),
     "stored-offset-outlived-its-log": ("passed-over-after-truncation",),
     "process-stalled": ("gave-up-long-after-a-stall",),

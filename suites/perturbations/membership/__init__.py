@@ -1,6 +1,6 @@
 """Defects of members that show in their requests: how they join, stay, follow their coordinator, fetch and leave."""
 
-from suites.perturbations.membership import fetches, fetching, heartbeats, joining, staying, tails
+from suites.perturbations.membership import fetches, fetching, heartbeats, joining, positions, staying, tails
 
 PERTURBATIONS = (
     *joining.PERTURBATIONS,
@@ -8,5 +8,6 @@ PERTURBATIONS = (
     *heartbeats.PERTURBATIONS,
     *fetches.PERTURBATIONS,
     *fetching.PERTURBATIONS,
+    *positions.PERTURBATIONS,
     *tails.PERTURBATIONS,
 )

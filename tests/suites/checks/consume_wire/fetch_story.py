@@ -6,12 +6,11 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from harness.model.consumer_rows import FetchPart, OffsetPart
+from harness.model.contract import OpInvoke
 from harness.model.evidence import Evidence
 from harness.model.rows import Disposition, Frame, FrameKind
 from tests.suites.checks.consume.group_story import GroupStory
 from tests.suites.story import TOPIC, ns
-
-ALONE = FetchPart(session_id=0, session_epoch=-1)
 
 
 @dataclass
@@ -33,21 +32,38 @@ class FetchStory(GroupStory):
         broker: int = 1,
         asks: tuple[OffsetPart, ...] = (),
         tells: tuple[OffsetPart, ...] = (),
+        session_epoch: int = -1,
+        session_error: int = 0,
         is_doubled: bool = False,
     ) -> None:
-        """The member sends a request, on a connection that it opens if it has none with that number."""
+        """The member sends a request, on a connection that it opens if it has none with that number.
+
+        Without ``answer_ms`` it has no answer. An answer ``tells`` about partitions, or has an error as a whole.
+        """
         if conn not in self.opened:
             self.opened[conn] = broker
             self._frame(at_ms - 1, conn, FrameKind.OPEN)
         number = next(self.numbers)
         asked = {"api": api, "correlation_id": number, "client_id": member}
-        session = {"fetch": ALONE} if api == "Fetch" else {}
+        is_alone = session_epoch < 0
+        session = (
+            {"fetch": FetchPart(session_id=0 if is_alone else 1, session_epoch=session_epoch)}
+            if api == "Fetch"
+            else {}
+        )
         self._frame(at_ms, conn, FrameKind.REQUEST, offsets=asks, **asked, **session)
         if answer_ms is not None:
-            codes = tuple(sorted({part.error_code for part in tells if part.error_code}))
-            told = {"offsets": tells, "error_codes": codes, **asked, **session}
+            codes = {session_error, *(part.error_code for part in tells)} - {0, None}
+            told = {"offsets": tells, "error_codes": tuple(sorted(codes)), **asked, **session}
+            if session_error:
+                told["fetch"] = FetchPart(session_id=0, error_code=session_error)
             disposition = {"disposition": Disposition.ANNOTATED} if is_doubled else {}
             self._frame(answer_ms, conn, FrameKind.RESPONSE, **told, **disposition)
+
+    def called(self, op: str, member: str, at_ms: float) -> None:
+        """The application begins and ends a call."""
+        self._add(OpInvoke, member, at_ms, op=op, id=9)
+        self.done(op, member, at_ms)
 
     def hang_up(self, conn: int, at_ms: float, by: str = "client") -> None:
         """A connection ends."""
