@@ -37,7 +37,6 @@ from typing import Final, NamedTuple
 
 from harness.model.anomaly import Anomaly, Sample
 from harness.model.consumer_rows import OffsetPart
-from harness.model.contract import OpInvoke
 from harness.model.evidence import Evidence, view
 from harness.model.rows import Finding
 from harness.model.verdicts import Level
@@ -45,21 +44,15 @@ from harness.plugins.check import Check, Requirement
 from harness.wire.error_table import BY_NAME
 from harness.workloads.consume import accounting
 from suites.analysis.consuming.asked import Asked, of_group, unread_of_members
-from suites.analysis.consuming.declared import declared
+from suites.analysis.consuming.places import answered_ns, calls, may_be_set
 from suites.analysis.consuming.promised import RESET
 from suites.analysis.consuming.tried import is_tried
-from suites.analysis.excuses import grants
 from suites.analysis.findings import doubt_if_unreadable
 from suites.analysis.promises import BY_COMMITS
 from suites.analysis.way import SLACK_NS
 
-FETCH: Final = "Fetch"
-#: Requests whose answers give a partition another position.
-LOOKUP: Final = "ListOffsets"
-TOLD_BY: Final = ("OffsetFetch", LOOKUP)
+FETCH, STORED, LOOKUP, EPOCHS = "Fetch", "OffsetFetch", "ListOffsets", "OffsetForLeaderEpoch"
 OUT_OF_RANGE: Final = BY_NAME["OFFSET_OUT_OF_RANGE"].code
-#: Calls of the application that set positions.
-CALLS: Final = ("seek", "assign", "subscribe", "unsubscribe")
 MOVED = Anomaly(
     "position-moved", "{count:Fetch} from another offset after an error that is not about the offset"
 )
@@ -176,7 +169,8 @@ def _needed(evidence: Evidence, each: Try) -> int:
     """Return the first offset that the process's application does not have, as far as it is known."""
     process, at_ns = each.fetch.process, each.fetch.request.arrived_ns
     since_ns = max(
-        (ns for ns in _answered_ns(evidence, process) if ns < each.before.request.arrived_ns), default=0
+        (ns for ns in answered_ns(evidence, process, STORED) if ns < each.before.request.arrived_ns),
+        default=0,
     )
     got = [
         delivery.offset
@@ -195,35 +189,14 @@ def _needed(evidence: Evidence, each: Try) -> int:
     )
 
 
-def _answered_ns(evidence: Evidence, process: str, *apis: str) -> Iterator[int]:
-    """Yield when the process was told offsets: those that the group has stored, or those of other APIs."""
-    for each in of_group(evidence, *(apis or ("OffsetFetch",)))[process]:
-        if each.answer is not None:
-            yield each.answer.t_ns
-
-
-@grants("position-set-otherwise")
 def may_have_moved(evidence: Evidence, each: Try) -> bool:
-    """Return whether the position may have another cause.
-
-    The application may have set it, the partition may have been assigned anew, or a broker may have told it.
-    """
-    process, end_ns = each.fetch.process, each.fetch.request.arrived_ns
-    begin_ns = each.before.sent_ns - SLACK_NS
-    moments_ns = chain(
-        (event.mono_ns for event in _calls(evidence, process)),
-        (span.begin_ns for span in declared(evidence).get(process, {}).get(each.partition, ())),
-        _answered_ns(evidence, process, "OffsetFetch", "OffsetForLeaderEpoch"),
-        _diverged_ns(evidence, process),
+    """Return whether the position may have been set, or a broker may have told that the log differs."""
+    process, begin_ns = each.fetch.process, each.before.sent_ns - SLACK_NS
+    end_ns = each.fetch.request.arrived_ns
+    differs_ns = chain(answered_ns(evidence, process, EPOCHS), _diverged_ns(evidence, process))
+    return may_be_set(evidence, process, each.partition, each.before.sent_ns, end_ns) or any(
+        begin_ns <= at_ns <= end_ns for at_ns in differs_ns
     )
-    return any(begin_ns <= at_ns <= end_ns for at_ns in moments_ns)
-
-
-def _calls(evidence: Evidence, process: str) -> Iterator[OpInvoke]:
-    """Yield the calls by which the application sets positions."""
-    for event in evidence.history:
-        if isinstance(event, OpInvoke) and event.producer == process and event.op in CALLS:
-            yield event
 
 
 def _diverged_ns(evidence: Evidence, process: str) -> Iterator[int]:
@@ -245,7 +218,7 @@ class Begin(NamedTuple):
 def begins(evidence: Evidence) -> list[Begin]:
     """Return the first Fetch of each partition whose offset ListOffsets was asked for in vain."""
     found = []
-    for process, requests in of_group(evidence, FETCH, *TOLD_BY).items():
+    for process, requests in of_group(evidence, FETCH, STORED, LOOKUP).items():
         seen: set[int] = set()
         for at, each in enumerate(requests):
             if each.api != FETCH or not is_tried(evidence, process):
@@ -275,7 +248,7 @@ def _invented(evidence: Evidence) -> Iterator[Begin]:
     return (
         each
         for each in begins(evidence)
-        if not each.is_told and all(call.op == "subscribe" for call in _calls(evidence, each.fetch.process))
+        if not each.is_told and all(call.op == "subscribe" for call in calls(evidence, each.fetch.process))
     )
 
 

@@ -1,6 +1,15 @@
 """Defects of members that show in their requests: how they join, stay, follow their coordinator, fetch and leave."""
 
-from suites.perturbations.membership import fetches, fetching, heartbeats, joining, positions, staying, tails
+from suites.perturbations.membership import (
+    fetches,
+    fetching,
+    heartbeats,
+    joining,
+    leaders,
+    positions,
+    staying,
+    tails,
+)
 
 PERTURBATIONS = (
     *joining.PERTURBATIONS,
@@ -8,6 +17,7 @@ PERTURBATIONS = (
     *heartbeats.PERTURBATIONS,
     *fetches.PERTURBATIONS,
     *fetching.PERTURBATIONS,
+    *leaders.PERTURBATIONS,
     *positions.PERTURBATIONS,
     *tails.PERTURBATIONS,
 )

@@ -52,8 +52,10 @@ LIVE = {
     "commit-lost-long-after-a-failure",
     "goes-on-before-long-work",
     # They need an unclean election, and so three brokers: see tests/suites/checks/consume.
+    "leader-epoch-not-named",
     "lost-record-at-another-offset",
     "passed-over-after-truncation",
+    "read-on-after-truncation",
     "went-back-behind-the-parting",
 }
 

@@ -22,8 +22,8 @@ HEADINGS = [
     "## References",
 ]
 SCENARIOS = ("group/join", "group/leave-static", "group/long-processing", "group/join-new-protocol")
-#: A log that ends with markers, and what shows only after an error: only some perturbations need them.
-RARELY = ("consume/control-tail", "group/epoch-fenced")
+#: A log with markers at its end, one that loses its end, and what shows only after an error: some need them.
+RARELY = ("consume/control-tail", "consume/unclean-election", "group/epoch-fenced")
 
 
 def codes(evidence):
