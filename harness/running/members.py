@@ -248,6 +248,7 @@ class Members(Group[MemberConversation]):
 
     async def call(self, process: str, command: ConsumerCommand) -> OpComplete | None:
         """Ask a member for one call. Return its end, or None if there was none in time or before the member's own."""
+        self._calls(process, command)
         try:
             return await self._of[process].call(command, CALL_S)
         except ClientBroken:

@@ -125,6 +125,7 @@ class SimulatedMembers(Group[SimulatedMember]):
 
     async def call(self, process: str, command: ConsumerCommand) -> OpComplete | None:
         """Ask a member for one call. Its end is an event."""
+        self._calls(process, command)
         self._ask(process, command)
         return None
 

@@ -14,13 +14,23 @@ from typing import Any, Generic, TypeVar
 
 from msgspec.structs import replace
 
-from harness.model.consumer_contract import Assign, Position, RecordsConsumed, Subscribe
+from harness.model.consumer_contract import (
+    Assign,
+    ConsumerCommand,
+    Pause,
+    Position,
+    RecordsConsumed,
+    Resume,
+    Seek,
+    Subscribe,
+)
 from harness.model.contract import AnyEvent, Setting
 from harness.model.harness_events import (
     HARNESS,
     AsideWritten,
     GroupCommitted,
     HarnessEvent,
+    MemberCalled,
     MemberStarted,
     RecordsWritten,
     TransactionEnded,
@@ -142,6 +152,17 @@ class Group(Generic[Process]):
         self._spoken[process] += process == HARNESS
         self._acts += process != HARNESS
         self._tell(event)
+
+    def _calls(self, process: str, command: ConsumerCommand) -> None:
+        """Note that a process is asked for a call about partitions."""
+        match command:
+            case Seek(position=position):
+                positions = [position]
+            case Pause(partitions=places) | Resume(partitions=places):
+                positions = [Position(place.topic, place.partition, -1) for place in places]
+            case _:
+                return
+        self._add(MemberCalled, process, op=str(command.__struct_config__.tag), positions=positions)
 
     def _wrote(self, command: Written, bases: Mapping[int, int], invoke_ns: int) -> None:
         """Note that the records of a command are in the log. ``bases``: partition -> offset of its first record."""

@@ -300,5 +300,25 @@ PAUSED = _scenario(
     ),
     consequence.held_up,
     *READING,
+    "CSM-FET-08",
     workload=ALONE,
+    modes=BOTH_MODES,
+)
+
+PAUSED_BESIDE_ANOTHER = _scenario(
+    "paused-beside-another",
+    "One of two members pauses all partitions for two seconds, those of the other member too, and resumes them.",
+    lambda dice: (
+        FaultSpec(
+            "pause_partitions",
+            AtTime(dice.between(500, 1_000)),
+            dice.between(1_500, 2_500),
+            {"member": dice.between(1, 2)},
+        ),
+    ),
+    consequence.held_up,
+    *READING,
+    "CSM-FET-08",
+    "CSM-API-06",
+    modes=BOTH_MODES,
 )

@@ -6,6 +6,7 @@ from suites.perturbations.membership import (
     heartbeats,
     joining,
     leaders,
+    pauses,
     positions,
     staying,
     tails,
@@ -18,6 +19,7 @@ PERTURBATIONS = (
     *fetches.PERTURBATIONS,
     *fetching.PERTURBATIONS,
     *leaders.PERTURBATIONS,
+    *pauses.PERTURBATIONS,
     *positions.PERTURBATIONS,
     *tails.PERTURBATIONS,
 )

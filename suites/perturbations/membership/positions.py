@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace as changed
 
+from harness.model.consumer_contract import Position
 from harness.model.consumer_rows import OffsetPart
-from harness.model.contract import OpComplete, OpInvoke
 from harness.model.evidence import Evidence
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
@@ -19,13 +19,12 @@ from suites.analysis.consuming.lives import lives
 from suites.analysis.way import SLACK_NS
 from suites.checks.consume_wire.position_moved import FETCH, LOOKUP, OUT_OF_RANGE, Try, may_have_moved
 from suites.perturbations.consuming.deliveries import CONSUME
-from suites.perturbations.consuming.edits import wall_ns, with_added
+from suites.perturbations.consuming.edits import called, with_added
 from suites.perturbations.edits import with_config
 from suites.perturbations.membership.exchanges import with_edits
 from suites.perturbations.perturbation import channels
 
 NOT_LEADER = BY_NAME["NOT_LEADER_OR_FOLLOWER"].code
-SEEK_ID = 1_000_000
 
 
 class Read(NamedTuple):
@@ -36,7 +35,8 @@ class Read(NamedTuple):
     next: Asked
 
 
-def _reads(evidence: Evidence) -> Iterator[Read]:
+def reads(evidence: Evidence) -> Iterator[Read]:
+    """Yield each Fetch of a partition that brought records, with the next one."""
     topic = evidence.record.topic
     for requests in of_group(evidence, FETCH).values():
         last: dict[int, tuple[Asked, OffsetPart]] = {}
@@ -64,14 +64,14 @@ def _places(evidence: Evidence) -> Sequence[int]:
     """Return the reads whose next offset nothing but their records explains."""
     return [
         at
-        for at, read in enumerate(_reads(evidence))
+        for at, read in enumerate(reads(evidence))
         if not may_have_moved(evidence, Try(read.first, read.asked, read.next, 0, (NOT_LEADER,)))
     ]
 
 
 def _failed(evidence: Evidence, place: int, code: int = NOT_LEADER) -> Evidence:
     """The answer has an error instead of records."""
-    read = list(_reads(evidence))[place]
+    read = list(reads(evidence))[place]
     answer = read.first.answer
     assert answer is not None
     parts = tuple(
@@ -90,34 +90,21 @@ def _failed_under_none(evidence: Evidence, place: int) -> Evidence:
 
 def _later(evidence: Evidence) -> Sequence[int]:
     """Return the places whose process has lived for some time."""
-    reads, known = list(_reads(evidence)), lives(evidence)
+    found, known = list(reads(evidence)), lives(evidence)
     return [
         at
         for at in _places(evidence)
-        if reads[at].first.sent_ns - known[reads[at].first.process].begin_ns > 3 * SLACK_NS
+        if found[at].first.sent_ns - known[found[at].first.process].begin_ns > 3 * SLACK_NS
     ]
 
 
 def _failed_after_a_seek(evidence: Evidence, place: int) -> Evidence:
     """The same, some time after the application had set a position."""
-    read = list(_reads(evidence))[place]
+    read = list(reads(evidence))[place]
     at_ns = read.first.sent_ns - SLACK_NS - NS_PER_MS
-    done = OpComplete(
-        seq=0,
-        mono_ns=at_ns,
-        wall_ns=wall_ns(evidence, at_ns),
-        producer=read.first.process,
-        op="seek",
-        id=SEEK_ID,
-        outcome=["ok"],
-        error=[None],
-        invoke_ns=[at_ns],
-        complete_ns=[at_ns],
-    )
-    begun = OpInvoke(
-        seq=0, mono_ns=at_ns, wall_ns=done.wall_ns, producer=done.producer, op=done.op, id=done.id
-    )
-    return with_added(_failed(evidence, place), begun, done)
+    topic, partition = evidence.record.topic, read.asked.partition
+    sought = called(evidence, read.first.process, "seek", Position(topic, partition, 0), at_ns)
+    return with_added(_failed(evidence, place), *sought)
 
 
 def _lookups(evidence: Evidence) -> list[Asked]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from harness.model.consumer_rows import FetchPart, OffsetPart
-from harness.model.contract import OpInvoke
 from harness.model.evidence import Evidence
 from harness.model.rows import Disposition, Frame, FrameKind
 from tests.suites.checks.consume.group_story import GroupStory
@@ -59,11 +58,6 @@ class FetchStory(GroupStory):
                 told["fetch"] = FetchPart(session_id=0, error_code=session_error)
             disposition = {"disposition": Disposition.ANNOTATED} if is_doubled else {}
             self._frame(answer_ms, conn, FrameKind.RESPONSE, **told, **disposition)
-
-    def called(self, op: str, member: str, at_ms: float) -> None:
-        """The application begins and ends a call."""
-        self._add(OpInvoke, member, at_ms, op=op, id=9)
-        self.done(op, member, at_ms)
 
     def hang_up(self, conn: int, at_ms: float, by: str = "client") -> None:
         """A connection ends."""

@@ -23,7 +23,7 @@ HEADINGS = [
 ]
 SCENARIOS = ("group/join", "group/leave-static", "group/long-processing", "group/join-new-protocol")
 #: A log with markers at its end, one that loses its end, and what shows only after an error: some need them.
-RARELY = ("consume/control-tail", "consume/unclean-election", "group/epoch-fenced")
+RARELY = ("consume/control-tail", "consume/unclean-election", "delivery/paused", "group/epoch-fenced")
 
 
 def codes(evidence):
