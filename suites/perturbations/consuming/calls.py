@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.model.consumer_contract import Position
+from harness.judging.availability import Span
+from harness.model.consumer_contract import ConsumerError, Position
 from harness.model.evidence import Evidence
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
@@ -14,8 +15,12 @@ from suites.analysis.consuming.declared import declared
 from suites.analysis.consuming.lives import lives
 from suites.analysis.consuming.timing import SLACK_NS
 from suites.checks.consume.call_accepted import may_be_owned
+from suites.checks.consume.wakeup_unheard import WAKEUP, due_ns
 from suites.perturbations.consuming.deliveries import CONSUME, HISTORY
-from suites.perturbations.consuming.edits import called, with_added
+from suites.perturbations.consuming.edits import called, wall_ns, with_added
+
+#: The place of a call that is about none.
+NOWHERE = Position("", -1, -1)
 
 
 def _revoked(evidence: Evidence) -> Sequence[tuple[str, int, int]]:
@@ -39,7 +44,63 @@ def _accepted(evidence: Evidence, place: tuple[str, int, int]) -> Evidence:
     return with_added(evidence, *called(evidence, process, PAUSE, position, at_ns))
 
 
+def _woken(evidence: Evidence) -> Sequence[tuple[str, int]]:
+    """Return process and a moment after a turn, with time until the process is asked to close."""
+    return [
+        (life.process, turn.end_ns + SLACK_NS)
+        for life in lives(evidence).values()
+        for turn in life.turns
+        if due_ns(evidence, life, Span(turn.end_ns + SLACK_NS, turn.end_ns + SLACK_NS))
+        < (life.end_ns if life.closing_ns is None else life.closing_ns)
+    ]
+
+
+def _unheard(evidence: Evidence, place: tuple[str, int]) -> Evidence:
+    """The exception comes late, which the work before does not explain."""
+    process, at_ns = place
+    due = due_ns(evidence, lives(evidence)[process], Span(at_ns, at_ns))
+    error = _error(evidence, process, due + NS_PER_MS)
+    return with_added(evidence, *called(evidence, process, WAKEUP, NOWHERE, at_ns)[1:], error)
+
+
+def _repeated(evidence: Evidence, place: tuple[str, int]) -> Evidence:
+    process, at_ns = place
+    errors = [_error(evidence, process, at_ns + turn * NS_PER_MS) for turn in (1, 2)]
+    return with_added(evidence, *called(evidence, process, WAKEUP, NOWHERE, at_ns)[1:], *errors)
+
+
+def _error(evidence: Evidence, process: str, at_ns: int) -> ConsumerError:
+    return ConsumerError(
+        seq=0,
+        mono_ns=at_ns,
+        wall_ns=wall_ns(evidence, at_ns),
+        producer=process,
+        call="poll",
+        error="WakeupException",
+    )
+
+
 PERTURBATIONS = (
+    Perturbation(
+        "wakeup-heard-late-after-work",
+        HISTORY,
+        "hears a wakeup late, long after the work on its turn",
+        ("wakeup-unheard",),
+        _woken,
+        _unheard,
+        Verdict.DIFFERS,
+        workloads=CONSUME,
+    ),
+    Perturbation(
+        "wakeup-heard-twice",
+        HISTORY,
+        "raises the exception of one wakeup in two calls",
+        ("wakeup-repeated",),
+        _woken,
+        _repeated,
+        Verdict.DIFFERS,
+        workloads=CONSUME,
+    ),
     Perturbation(
         "pause-accepted-after-revocation",
         HISTORY,

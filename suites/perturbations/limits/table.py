@@ -188,6 +188,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "unread-identity": ("invented-id-before-unread",),
     "unread-numbers": ("sequence-gap-beside-unread-elsewhere",),
     "unseen-attempt": ("again-long-after-refusals", "again-before-refusals", "overtaken-before-refusals"),
+    "works-before-it-hears": ("wakeup-heard-late-after-work",),
     "works-before-it-closes": ("closes-late-after-its-work",),
     "accepted-since": ("coordinator-asked-on",),
     "answer-not-for-the-client": ("coordinator-asked-on",),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from harness.model.consumer_contract import (
     Consumed,
+    ConsumerError,
     OffsetsCommitted,
     PartitionsAssigned,
     PartitionsLost,
@@ -298,6 +299,10 @@ class GroupStory:
             self._add(MemberCalled, member, at_ms, op=op, positions=[Position(TOPIC, *position)])
         self._add(OpInvoke, member, at_ms, op=op, id=self.called_ids)
         self.done(op, member, at_ms, error, self.called_ids)
+
+    def raised(self, member: str, at_ms: float, call: str = "poll", error: str = "WakeupException") -> None:
+        """The application gets an exception from a call."""
+        self._add(ConsumerError, member, at_ms, call=call, error=error)
 
     def _add(self, kind: type[AnyEvent], process: str, at_ms: float, **fields: object) -> None:
         self.events.append(kind(seq=0, mono_ns=ns(at_ms), wall_ns=0, producer=process, **fields))

@@ -52,10 +52,11 @@ def test_each_situation_of_a_moving_partition_arises_in_a_calm_trial(calm, trans
         if any(each.arises(evidence) for each in check.requirements for evidence in told)
     }
 
-    # These need trouble: records left over, a long time after the faults, a commit or a call of one who is no owner.
+    # These need trouble: records left over, a long time after the faults, a commit or a call of a stranger, a wakeup.
     assert {check.name for check in CHECKS} - names == {
         "undelivered",
         "orphaned",
         "commit-unowned",
         "call-accepted",
+        "wakeup-unheard",
     }
