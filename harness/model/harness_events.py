@@ -80,8 +80,8 @@ class MemberThawed(Event, frozen=True, kw_only=True, tag="member_thawed"):
 class MemberCalled(Event, frozen=True, kw_only=True, tag="member_called"):
     """The harness has asked a member for a call about partitions: ``op`` is "seek", "pause" or "resume".
 
-    The n-th of a process and an ``op`` is about its n-th ``op_invoke`` of that ``op``. An offset is -1 if the call has
-    none.
+    The n-th of a process and an ``op`` is about its n-th ``op_complete`` of that ``op``. An offset is -1 if the call
+    has none.
     """
 
     op: str

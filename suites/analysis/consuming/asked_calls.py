@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from harness.model.contract import OpComplete, OpInvoke
+from harness.model.contract import OpComplete
 from harness.model.evidence import Evidence, view
 from harness.model.harness_events import MemberCalled
 
@@ -27,24 +27,19 @@ class PartitionCall(NamedTuple):
 def partition_calls(evidence: Evidence) -> list[PartitionCall]:
     """Return the calls that ended, in the order of their begins. One about several partitions is several calls."""
     asked: dict[tuple[str, str], list[MemberCalled]] = {}
-    begun: dict[tuple[str, str], list[OpInvoke]] = {}
-    ended: dict[tuple[str, int], OpComplete] = {}
+    ended: dict[tuple[str, str], list[OpComplete]] = {}
     for event in evidence.history:
         process = str(event.producer)
         match event:
             case MemberCalled(op=op):
                 asked.setdefault((process, op), []).append(event)
-            case OpInvoke(op=op) if op in OPS:
-                begun.setdefault((process, op), []).append(event)
             case OpComplete(op=op) if op in OPS:
-                ended[process, event.id] = event
+                ended.setdefault((process, op), []).append(event)
     found = [
-        PartitionCall(
-            process, op, at.partition, begin.mono_ns, end.mono_ns, end.error[0] if end.error else None
-        )
+        PartitionCall(process, op, at.partition, end.invoke_ns[0], end.complete_ns[0], end.error[0])
         for (process, op), calls in asked.items()
-        for call, begin in zip(calls, begun.get((process, op), ()), strict=False)
+        for call, end in zip(calls, ended.get((process, op), ()), strict=False)
         for at in call.positions
-        if at.topic == evidence.record.topic and (end := ended.get((process, begin.id))) is not None
+        if at.topic == evidence.record.topic
     ]
     return sorted(found, key=lambda each: each.begin_ns)

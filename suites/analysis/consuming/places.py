@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import chain
 from typing import Final
 
-from harness.model.contract import OpInvoke
+from harness.judging.availability import Span
+from harness.model.contract import OpComplete
 from harness.model.evidence import Evidence
 from suites.analysis.consuming.asked import of_group
 from suites.analysis.consuming.declared import declared
@@ -21,18 +22,18 @@ CALLS: Final = ("seek", "assign", "subscribe", "unsubscribe")
 def may_be_set(evidence: Evidence, process: str, partition: int, begin_ns: int, end_ns: int) -> bool:
     """Return whether something else may have set a position in this period, or so shortly before that it shows now."""
     moments_ns = chain(
-        (event.mono_ns for event in calls(evidence, process)),
+        chain.from_iterable(calls(evidence, process)),
         (span.begin_ns for span in declared(evidence).get(process, {}).get(partition, ())),
         answered_ns(evidence, process, "OffsetFetch"),
     )
     return any(begin_ns - SLACK_NS <= at_ns <= end_ns for at_ns in moments_ns)
 
 
-def calls(evidence: Evidence, process: str) -> Iterator[OpInvoke]:
-    """Yield the calls by which the process's application sets positions."""
+def calls(evidence: Evidence, process: str, ops: Collection[str] = CALLS) -> Iterator[Span]:
+    """Yield when the process's application called what sets positions. Not every client tells when a call began."""
     for event in evidence.history:
-        if isinstance(event, OpInvoke) and event.producer == process and event.op in CALLS:
-            yield event
+        if isinstance(event, OpComplete) and event.producer == process and event.op in ops:
+            yield Span(event.invoke_ns[0], event.mono_ns)
 
 
 def answered_ns(evidence: Evidence, process: str, *apis: str) -> Iterator[int]:

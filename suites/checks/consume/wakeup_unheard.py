@@ -35,7 +35,7 @@ from typing import Final, NamedTuple
 from harness.judging.availability import Span
 from harness.model.anomaly import Anomaly, Sample
 from harness.model.consumer_contract import ConsumerError, OffsetsCommitted
-from harness.model.contract import OpComplete, OpInvoke
+from harness.model.contract import OpComplete
 from harness.model.evidence import Evidence, view
 from harness.model.rows import Finding
 from harness.model.verdicts import Level
@@ -76,13 +76,10 @@ def woken(evidence: Evidence) -> list[Woken]:
 
 def _wakeups(evidence: Evidence, process: str) -> Iterator[Span]:
     """Yield the calls that succeeded, in order."""
-    begun: dict[int, int] = {}
     for event in evidence.history:
-        if event.producer == process and isinstance(event, OpInvoke | OpComplete) and event.op == WAKEUP:
-            if isinstance(event, OpInvoke):
-                begun[event.id] = event.mono_ns
-            elif event.error == [None] and event.id in begun:
-                yield Span(begun[event.id], event.mono_ns)
+        is_its = isinstance(event, OpComplete) and event.producer == process and event.op == WAKEUP
+        if is_its and event.error == [None]:
+            yield Span(event.invoke_ns[0], event.mono_ns)
 
 
 def _raised_ns(evidence: Evidence, process: str, first_ns: int) -> Iterator[int]:

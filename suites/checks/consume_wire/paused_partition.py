@@ -105,7 +105,7 @@ def _lasting(evidence: Evidence, call: PartitionCall) -> Paused:
     ]
     others_ns = chain(
         (edge for span in declared(evidence)[process][partition] for edge in span),
-        (event.mono_ns for event in calls(evidence, process)),
+        chain.from_iterable(calls(evidence, process)),
         (each.sent_ns for each in of_group(evidence, *ANEW)[process]),
         (life.end_ns, life.closing_ns or life.end_ns),
     )

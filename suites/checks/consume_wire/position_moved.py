@@ -248,7 +248,7 @@ def _invented(evidence: Evidence) -> Iterator[Begin]:
     return (
         each
         for each in begins(evidence)
-        if not each.is_told and all(call.op == "subscribe" for call in calls(evidence, each.fetch.process))
+        if not each.is_told and not any(calls(evidence, each.fetch.process, ("seek", "assign")))
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Final
 
 from msgspec.structs import replace as changed
@@ -32,7 +33,7 @@ def _is_calm(evidence: Evidence, process: str, partition: int, begin_ns: int, en
     """Return whether the process owned the partition in a period, and nothing in it would end a pause."""
     spans = declared(evidence).get(process, {}).get(partition, [])
     moments_ns = [each.sent_ns for each in of_group(evidence, *ANEW)[process]]
-    moments_ns += [event.mono_ns for event in calls(evidence, process)]
+    moments_ns += chain.from_iterable(calls(evidence, process))
     return any(span.begin_ns < begin_ns and end_ns < span.end_ns for span in spans) and not any(
         begin_ns <= at_ns <= end_ns for at_ns in moments_ns
     )
