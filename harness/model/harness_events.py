@@ -78,14 +78,15 @@ class MemberThawed(Event, frozen=True, kw_only=True, tag="member_thawed"):
 
 
 class MemberCalled(Event, frozen=True, kw_only=True, tag="member_called"):
-    """The harness has asked a member for a call about partitions: ``op`` is "seek", "pause" or "resume".
+    """The harness has asked a member for a call: ``op`` is "seek", "pause" or "resume" of partitions, or "attempt".
 
     The n-th of a process and an ``op`` is about its n-th ``op_complete`` of that ``op``. An offset is -1 if the call
-    has none.
+    has none. ``call`` is what was attempted.
     """
 
     op: str
     positions: list[Position]
+    call: str = ""
 
 
 class GroupCommitted(Event, frozen=True, kw_only=True, tag="group_committed"):

@@ -19,6 +19,7 @@ API = Group(
             "unsubscribes, which an empty list of topics does too.",
             "SubscriptionState",
             f"{_STATE}: SubscriptionState.assign_from_user",
+            on_any_client="topics and partitions exclude each other",
         ),
         should(
             "CSM-API-02",
@@ -26,6 +27,7 @@ API = Group(
             "records or the position moves, at the latest at its timeout.",
             "ClassicKafkaConsumer",
             f"{_CONSUMER}/consumer.py: ConsumerCore.poll",
+            on_any_client="a poll without a subscription is refused",
         ),
         should(
             "CSM-API-03",
@@ -53,6 +55,7 @@ API = Group(
             "seek, position, pause and resume concern assigned partitions only. A negative offset is refused.",
             "SubscriptionState",
             f"{_STATE}: SubscriptionState.seek",
+            on_any_client="pause, resume and seek are refused for partitions of others",
         ),
     ),
 )

@@ -15,7 +15,7 @@ from harness.model.spec import AtTime, FaultSpec, FrameMatch, OnFrame, OnPhase, 
 from harness.model.verdicts import Guarantee
 from harness.wire.apis import Api
 from suites.scenarios.consume import GUARANTEES, READ, READING
-from suites.scenarios.effects import consequence, reading
+from suites.scenarios.effects import consequence, members, reading
 from suites.scenarios.situation import NODES, Schedule, situation
 
 LOAD_MS: Final = READ.load_ms
@@ -320,5 +320,31 @@ PAUSED_BESIDE_ANOTHER = _scenario(
     *READING,
     "CSM-FET-08",
     "CSM-API-06",
+    modes=BOTH_MODES,
+)
+
+ILLEGAL_CALLS = _scenario(
+    "illegal-calls",
+    "A member that is subscribed tries to assign itself partitions, and to poll after it has unsubscribed.",
+    lambda dice: (FaultSpec("illegal_calls", AtTime(dice.between(800, 2_000)), 500),),
+    members.attempted,
+    *READING,
+    "CSM-API-01",
+    "CSM-API-02",
+    workload=ALONE,
+    modes=BOTH_MODES,
+)
+
+ILLEGAL_CALLS_ASSIGNED = _scenario(
+    "illegal-calls-assigned",
+    "A consumer that has assigned itself partitions tries to subscribe, and to poll after it has unsubscribed.",
+    lambda dice: (FaultSpec("illegal_calls", AtTime(dice.between(800, 2_000)), 500, {"assigned": 1}),),
+    members.attempted,
+    *READING,
+    "CSM-API-01",
+    "CSM-API-02",
+    workload=Workload(
+        kind="consume", records=1_200, records_per_command=40, params={"members": 1, "assign": 1}
+    ),
     modes=BOTH_MODES,
 )

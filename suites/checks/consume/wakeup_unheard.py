@@ -47,7 +47,6 @@ from suites.analysis.disturbance import doubt_if_stalled
 from suites.analysis.excuses import grants
 from suites.analysis.promises import BY_COMMITS
 
-WAKEUP: Final = "wakeup"
 #: The calls that wait. Others are commands of the harness.
 WAITING: Final = ("poll", "commit")
 UNHEARD = Anomaly("wakeup-unheard", "{count:wakeup} after which no call raised an exception", Level.SHOULD)
@@ -77,9 +76,11 @@ def woken(evidence: Evidence) -> list[Woken]:
 def _wakeups(evidence: Evidence, process: str) -> Iterator[Span]:
     """Yield the calls that succeeded, in order."""
     for event in evidence.history:
-        is_its = isinstance(event, OpComplete) and event.producer == process and event.op == WAKEUP
-        if is_its and event.error == [None]:
-            yield Span(event.invoke_ns[0], event.mono_ns)
+        match event:
+            case OpComplete(op="wakeup", producer=by, error=[None], invoke_ns=[begin_ns]) if by == process:
+                yield Span(begin_ns, event.mono_ns)
+            case _:
+                pass
 
 
 def _raised_ns(evidence: Evidence, process: str, first_ns: int) -> Iterator[int]:

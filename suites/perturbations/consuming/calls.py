@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+
+from msgspec.structs import replace as changed
 
 from harness.judging.availability import Span
 from harness.model.consumer_contract import ConsumerError, Position
@@ -15,10 +18,12 @@ from suites.analysis.consuming.declared import declared
 from suites.analysis.consuming.lives import lives
 from suites.analysis.consuming.timing import SLACK_NS
 from suites.checks.consume.call_accepted import may_be_owned
-from suites.checks.consume.wakeup_unheard import WAKEUP, due_ns
+from suites.checks.consume.illegal_call_accepted import ATTEMPT, POLL
+from suites.checks.consume.wakeup_unheard import due_ns
 from suites.perturbations.consuming.deliveries import CONSUME, HISTORY
 from suites.perturbations.consuming.edits import called, wall_ns, with_added
 
+WAKEUP = "wakeup"
 #: The place of a call that is about none.
 NOWHERE = Position("", -1, -1)
 
@@ -80,7 +85,34 @@ def _error(evidence: Evidence, process: str, at_ns: int) -> ConsumerError:
     )
 
 
+def _attempted(evidence: Evidence, place: tuple[str, int], call: str) -> Evidence:
+    """The application attempts a call, and the client accepts it."""
+    process, at_ns = place
+    asked, *ended = called(evidence, process, ATTEMPT, NOWHERE, at_ns)
+    return with_added(evidence, changed(asked, call=call, positions=[]), *ended)
+
+
 PERTURBATIONS = (
+    Perturbation(
+        "second-subscription-accepted",
+        HISTORY,
+        "lets a subscribed application assign itself partitions",
+        ("second-subscription-accepted",),
+        _woken,
+        partial(_attempted, call="assign"),
+        Verdict.DIFFERS,
+        workloads=CONSUME,
+    ),
+    Perturbation(
+        "poll-without-subscription-accepted",
+        HISTORY,
+        "lets an application poll without a subscription",
+        ("poll-without-subscription",),
+        _woken,
+        partial(_attempted, call=POLL),
+        Verdict.DIFFERS,
+        workloads=CONSUME,
+    ),
     Perturbation(
         "wakeup-heard-late-after-work",
         HISTORY,

@@ -300,6 +300,14 @@ class GroupStory:
         self._add(OpInvoke, member, at_ms, op=op, id=self.called_ids)
         self.done(op, member, at_ms, error, self.called_ids)
 
+    def attempted(
+        self, member: str, call: str, at_ms: float, error: str | None = None, ends: bool = True
+    ) -> None:
+        """The harness asks for a call that the client should refuse."""
+        self._add(MemberCalled, member, at_ms, op="attempt", positions=[], call=call)
+        if ends:
+            self.done("attempt", member, at_ms, error)
+
     def raised(self, member: str, at_ms: float, call: str = "poll", error: str = "WakeupException") -> None:
         """The application gets an exception from a call."""
         self._add(ConsumerError, member, at_ms, call=call, error=error)

@@ -59,4 +59,5 @@ def test_each_situation_of_a_moving_partition_arises_in_a_calm_trial(calm, trans
         "commit-unowned",
         "call-accepted",
         "wakeup-unheard",
+        "illegal-call-accepted",
     }
