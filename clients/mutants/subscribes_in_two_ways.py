@@ -20,5 +20,5 @@ MUTANT = Mutant(
     Components(subscriptions=Flexible),
     caught_by=("state_transitions/a_consumer_is_subscribed_in_one_way", "illegal-call-accepted"),
     breaks=("CSM-API-01",),
-    scenarios=("delivery/illegal-calls", "delivery/illegal-calls-assigned"),
+    scenarios=("delivery/illegal-calls",),
 )

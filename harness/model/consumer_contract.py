@@ -28,7 +28,7 @@ COMMIT_MODES = ("none", "auto", "sync", "async", "sync-first")
 #: The listener's methods, in which ``throw`` makes the application raise an exception.
 CALLBACKS = ("assigned", "revoked", "lost")
 #: The calls of ``attempt``.
-ATTEMPTS = ("assign", "subscribe", "poll")
+ATTEMPTS = ("assign", "poll")
 #: Special offsets of ``seek``, as in ListOffsets.
 LATEST, EARLIEST = -1, -2
 
@@ -106,15 +106,14 @@ class Commit(msgspec.Struct, frozen=True, tag="commit", tag_field="cmd", omit_de
 class Attempt(msgspec.Struct, frozen=True, tag="attempt", tag_field="cmd", omit_defaults=True):
     """Make a call that the client is expected to refuse in this state, as an application does by mistake.
 
-    ``call`` is "assign" with ``partitions``, "subscribe" with ``topics``, or "poll". It changes nothing of the
-    application itself. The error of ``op_complete`` says whether the client has refused it. A client has the feature
-    ``attempt`` if its adapter passes these calls on as they are.
+    ``call`` is "assign" with ``partitions``, or "poll". It changes nothing of the application itself. The error of
+    ``op_complete`` says whether the client has refused it. A client has the feature ``attempt`` if its adapter passes
+    these calls on as they are.
     """
 
     id: int
     call: str
     partitions: list[Position] = []
-    topics: list[str] = []
 
 
 class Process(msgspec.Struct, frozen=True, tag="process", tag_field="cmd"):

@@ -43,7 +43,6 @@ OF_FEATURES: dict[str, tuple[ConsumerCommand, ...]] = {
     "wakeup": (Wakeup(0),),
     "attempt": (
         Attempt(0, "poll"),
-        Attempt(0, "subscribe", topics=[TOPIC]),
         Attempt(0, "assign", [POSITION]),
     ),
 }

@@ -19,7 +19,7 @@ API = Group(
             "unsubscribes, which an empty list of topics does too.",
             "SubscriptionState",
             f"{_STATE}: SubscriptionState.assign_from_user",
-            on_any_client="topics and partitions exclude each other",
+            on_any_client="a subscribed consumer does not accept an assignment",
         ),
         should(
             "CSM-API-02",

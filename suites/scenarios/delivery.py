@@ -334,17 +334,3 @@ ILLEGAL_CALLS = _scenario(
     workload=ALONE,
     modes=BOTH_MODES,
 )
-
-ILLEGAL_CALLS_ASSIGNED = _scenario(
-    "illegal-calls-assigned",
-    "A consumer that has assigned itself partitions tries to subscribe, and to poll after it has unsubscribed.",
-    lambda dice: (FaultSpec("illegal_calls", AtTime(dice.between(800, 2_000)), 500, {"assigned": 1}),),
-    members.attempted,
-    *READING,
-    "CSM-API-01",
-    "CSM-API-02",
-    workload=Workload(
-        kind="consume", records=1_200, records_per_command=40, params={"members": 1, "assign": 1}
-    ),
-    modes=BOTH_MODES,
-)

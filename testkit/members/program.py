@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 BEAT_S = 0.05
-CALLS = {"subscribe", "process", "unsubscribe", "wakeup", "throw", "pause", "resume", "seek"}
+CALLS = {"subscribe", "process", "unsubscribe", "wakeup", "throw", "pause", "resume", "seek", "attempt"}
 
 
 class Member:

@@ -2,8 +2,8 @@
 
 ## What it does
 
-Looks at how the calls ended that an application made in a state that does not allow them: a second kind of
-subscription, and a poll without any.
+Looks at how the calls ended that an application made in a state that does not allow them: an assignment
+by hand of a subscribed consumer, and a poll without a subscription.
 
 ## Why it is bad
 
@@ -12,13 +12,14 @@ depends on the next rebalance. A poll without a subscription returns nothing for
 
 ## How it is judged per guarantee
 
-- **at-least-once, at-most-once**: differences. Java refuses both with an IllegalStateException.
+- **at-least-once, at-most-once**: differences. Java refuses both with an IllegalStateException. A poll that comes back
+  seconds after its timeout does not refuse either.
 
 Not judged: clients that do not offer such calls, or whose adapters cannot pass them on as they are.
 
 ## What it needs
 
-The members' histories.
+The members' histories. If the process stalled in a long poll, the trial is inconclusive.
 
 ## References
 
@@ -36,7 +37,9 @@ from harness.model.harness_events import MemberCalled
 from harness.model.rows import Finding
 from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
+from suites.analysis.consuming.timing import SLACK_NS
 from suites.analysis.consuming.tried import is_tried
+from suites.analysis.disturbance import doubt_if_stalled
 from suites.analysis.promises import BY_COMMITS
 
 ATTEMPT, POLL = "attempt", "poll"
@@ -47,7 +50,7 @@ TWO_WAYS: Final = Anomaly(
 )
 NO_WAY: Final = Anomaly(
     "poll-without-subscription",
-    "{count:poll} without a subscription, which ended without an error",
+    "{count:poll} without a subscription, which ended without an error, or late",
     Level.SHOULD,
 )
 
@@ -57,8 +60,19 @@ class Attempted(NamedTuple):
 
     process: str
     call: str
+    begin_ns: int
     at_ns: int
     error: str | None
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether an error came, and at once."""
+        return self.error is not None and not self.is_long
+
+    @property
+    def is_long(self) -> bool:
+        """Whether a poll took much longer than its timeout, which is a tenth of a second."""
+        return self.call == POLL and self.at_ns - self.begin_ns > 2 * SLACK_NS
 
 
 @view
@@ -72,7 +86,7 @@ def attempts(evidence: Evidence) -> list[Attempted]:
         elif isinstance(event, OpComplete) and event.op == ATTEMPT:
             ended.setdefault(str(event.producer), []).append(event)
     return [
-        Attempted(process, call.call, end.mono_ns, end.error[0])
+        Attempted(process, call.call, end.invoke_ns[0], end.mono_ns, end.error[0])
         for process, calls in asked.items()
         if is_tried(evidence, process)
         for call, end in zip(calls, ended.get(process, ()), strict=False)
@@ -81,7 +95,7 @@ def attempts(evidence: Evidence) -> list[Attempted]:
 
 def run(evidence: Evidence) -> list[Finding]:
     """Return at most one finding of each kind."""
-    accepted = [each for each in attempts(evidence) if each.error is None]
+    accepted = [each for each in attempts(evidence) if not each.is_refused]
     second, polls = (
         [each for each in accepted if (each.call == POLL) is is_poll] for is_poll in (False, True)
     )
@@ -91,6 +105,9 @@ def run(evidence: Evidence) -> list[Finding]:
         found.append(TWO_WAYS.found(len(second), map(_sample, second), "CSM-API-01", calls=calls))
     if polls:
         found.append(NO_WAY.found(len(polls), map(_sample, polls), "CSM-API-02"))
+        for each in polls:
+            if each.is_long:
+                doubt_if_stalled(evidence, found[-1], each.begin_ns, each.at_ns)
     return found
 
 

@@ -79,8 +79,7 @@ final class CommandLine {
 
     private Command attempt() throws BadCommand {
         List<Position> partitions = fields.get("partitions") == null ? List.of() : positions();
-        List<String> topics = fields.get("topics") == null ? List.of() : list("topics", String.class);
-        return new Command.Attempt(id(), field("call", String.class), partitions, topics);
+        return new Command.Attempt(id(), field("call", String.class), partitions);
     }
 
     private List<Position> positions() throws BadCommand {

@@ -204,8 +204,6 @@ final class PollLoop {
             } catch (InterruptedException ended) {
                 Thread.currentThread().interrupt();
             }
-        } else if (attempt.call().equals("subscribe")) {
-            consumer.subscribe(attempt.topics());
         } else {
             consumer.assign(attempt.partitions());
         }

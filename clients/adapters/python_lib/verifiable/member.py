@@ -179,11 +179,9 @@ class Member:
     def _attempt(self, command: Command) -> None:
         """Make a call that the client may refuse. The application itself stays as it is."""
         if command["call"] == "poll":
-            if records := self.adapter.poll(POLL_S):
+            if records := self.adapter.try_poll(POLL_S):
                 self._take(records)
                 self.adapter.finished()
-        elif command["call"] == "subscribe":
-            self.adapter.subscribe(command.get("topics", []), None)
         else:
             self.adapter.assign(_offsets(command))
 

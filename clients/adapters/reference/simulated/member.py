@@ -198,8 +198,6 @@ class Application:
             records = yield from self._call(self._core.poll(POLL_MS))
             if len(records):
                 yield from self._take(list(records))
-        elif command.call == "subscribe":
-            yield from self._call(self._core.subscribe(command.topics, self._owned))
         else:
             yield from self._call(
                 self._core.assign((each.topic, each.partition) for each in command.partitions)

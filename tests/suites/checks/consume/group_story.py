@@ -272,7 +272,15 @@ class GroupStory:
             for at_ms in range(-1_000, int(until_ms), 1_000)
         ]
 
-    def done(self, op: str, member: str, at_ms: float, error: str | None = None, id: int = 9) -> None:
+    def done(
+        self,
+        op: str,
+        member: str,
+        at_ms: float,
+        error: str | None = None,
+        id: int = 9,
+        took_ms: float = 0,
+    ) -> None:
         self._add(
             OpComplete,
             member,
@@ -281,7 +289,7 @@ class GroupStory:
             id=id,
             outcome=["ok" if error is None else "fail"],
             error=[error],
-            invoke_ns=[ns(at_ms)],
+            invoke_ns=[ns(at_ms - took_ms)],
             complete_ns=[ns(at_ms)],
         )
 
@@ -301,12 +309,18 @@ class GroupStory:
         self.done(op, member, at_ms, error, self.called_ids)
 
     def attempted(
-        self, member: str, call: str, at_ms: float, error: str | None = None, ends: bool = True
+        self,
+        member: str,
+        call: str,
+        at_ms: float,
+        error: str | None = None,
+        ends: bool = True,
+        took_ms: float = 0,
     ) -> None:
         """The harness asks for a call that the client should refuse."""
         self._add(MemberCalled, member, at_ms, op="attempt", positions=[], call=call)
         if ends:
-            self.done("attempt", member, at_ms, error)
+            self.done("attempt", member, at_ms + took_ms, error, took_ms=took_ms)
 
     def raised(self, member: str, at_ms: float, call: str = "poll", error: str = "WakeupException") -> None:
         """The application gets an exception from a call."""

@@ -26,7 +26,6 @@ def found(story):
     ("call", "code", "id"),
     [
         ("assign", "second-subscription-accepted", "CSM-API-01"),
-        ("subscribe", "second-subscription-accepted", "CSM-API-01"),
         ("poll", "poll-without-subscription", "CSM-API-02"),
     ],
 )
@@ -46,6 +45,13 @@ def test_each_attempt_is_told_by_its_place(told):
     told.attempted("m1", "poll", 2_000)
 
     assert found(told) == {"poll-without-subscription": "CSM-API-02"}
+
+
+@pytest.mark.parametrize(("took_ms", "codes"), [(1_900, set()), (2_100, {"poll-without-subscription"})])
+def test_a_poll_that_is_refused_late(told, took_ms, codes):
+    told.attempted("m1", "poll", 1_000, error="TimeoutError", took_ms=took_ms)
+
+    assert found(told).keys() == codes
 
 
 def test_an_attempt_that_never_ended(told):
