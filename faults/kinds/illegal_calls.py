@@ -39,7 +39,7 @@ class IllegalCalls(MemberFault):
     seen_by: tuple[str, ...] = ("client",)
 
     async def act(self, spec: FaultSpec, group: Group, process: str) -> None:
-        """Make the calls, and begin anew. The fault has no end."""
+        """Make the calls, and subscribe again. The fault has no end."""
         places = [Position(group.topic, partition, -1) for partition in range(group.partitions)]
         for command in (Attempt(0, "assign", places), Unsubscribe(0), Attempt(0, "poll")):
             await group.members.call(process, command)

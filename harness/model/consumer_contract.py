@@ -106,7 +106,7 @@ class Commit(msgspec.Struct, frozen=True, tag="commit", tag_field="cmd", omit_de
 class Attempt(msgspec.Struct, frozen=True, tag="attempt", tag_field="cmd", omit_defaults=True):
     """Make a call that the client is expected to refuse in this state, as an application does by mistake.
 
-    ``call`` is "assign" with ``partitions``, or "poll". It changes nothing of the application itself. The error of
+    ``call`` is "assign" with ``partitions``, or "poll". The application itself stays as it is. The error of
     ``op_complete`` says whether the client has refused it. A client has the feature ``attempt`` if its adapter passes
     these calls on as they are.
     """

@@ -8,7 +8,7 @@ as its listener says so.
 ## Why it is bad
 
 A call that does nothing and reports no error leaves the application with a wrong idea of what it reads. If the call
-takes effect later, when the partition is assigned, nobody expects it any more.
+takes effect later, when the partition is assigned, the application does not expect it any more.
 
 ## How it is judged per guarantee
 

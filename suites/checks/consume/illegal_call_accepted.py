@@ -8,7 +8,7 @@ by hand of a subscribed consumer, and a poll without a subscription.
 ## Why it is bad
 
 A consumer that is subscribed in two ways has partitions of its group and others of its own. Which of them it reads
-depends on the next rebalance. A poll without a subscription returns nothing for ever, and the application waits.
+depends on the next rebalance. A poll without a subscription returns nothing, and the application waits without a limit.
 
 ## How it is judged per guarantee
 

@@ -96,7 +96,7 @@ def _raised_ns(evidence: Evidence, process: str, first_ns: int) -> Iterator[int]
 
 
 def due_ns(evidence: Evidence, life: Life, wakeup: Span) -> int:
-    """Return until when a wakeup must have been heard."""
+    """Return until when a wakeup must have been answered."""
     return _free_ns(evidence, life, wakeup.end_ns) + SLACK_NS
 
 

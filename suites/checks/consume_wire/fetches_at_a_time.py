@@ -2,19 +2,19 @@
 
 ## What it does
 
-Counts the Fetch requests that each process has under way to a broker at the same time.
+Counts the Fetch requests that each process has in flight to a broker at the same time.
 
 ## Why it is bad
 
-Each answer may be as large as fetch.max.bytes, so a client with several of them under way takes several times the
+Each answer may be as large as fetch.max.bytes, so a client with several of them in flight takes several times the
 memory that it was given. Two requests for the same partition bring the same records twice.
 
 ## How it is judged per guarantee
 
-- **at-least-once, at-most-once**: a difference. Java has one Fetch under way to a broker. A client with a connection
+- **at-least-once, at-most-once**: a difference. Java has one Fetch in flight to a broker. A client with a connection
   or a request for each partition is right too, and takes more memory.
 
-A request counts as under way if the client had no answer, had not waited for request.timeout.ms, and kept the
+A request counts as in flight if the client had no answer, had not waited for request.timeout.ms, and kept the
 connection. Requests of a process that closes do not count, since it ends its sessions.
 
 ## What it needs
@@ -50,13 +50,13 @@ from suites.analysis.way import SLACK_NS, way
 FETCH: Final = "Fetch"
 SEVERAL = Anomaly(
     "several-fetches",
-    "{count:Fetch} sent to a broker while others were under way, up to {most} at a time",
+    "{count:Fetch} sent to a broker while others were in flight, up to {most} at a time",
     Level.SHOULD,
 )
 
 
 class Next(NamedTuple):
-    """A Fetch that followed others to its broker, and those of them that were certainly under way."""
+    """A Fetch that followed others to its broker, and those of them that were certainly in flight."""
 
     fetch: Asked
     others: tuple[Asked, ...]
@@ -74,12 +74,12 @@ def followers(evidence: Evidence) -> list[Next]:
                 break
             earlier = before.get(each.request.broker)
             if earlier is not None:
-                found.append(Next(each, tuple(one for one in earlier if _is_under_way(evidence, one, each))))
+                found.append(Next(each, tuple(one for one in earlier if _is_in_flight(evidence, one, each))))
             before[each.request.broker] = [each, *found[-1].others] if earlier is not None else [each]
     return found
 
 
-def _is_under_way(evidence: Evidence, fetch: Asked, later: Asked) -> bool:
+def _is_in_flight(evidence: Evidence, fetch: Asked, later: Asked) -> bool:
     """Return whether the client was certainly waiting for an answer to ``fetch`` when it sent ``later``."""
     is_answered = fetch.answer is not None and fetch.answer.t_ns <= later.request.arrived_ns
     return not is_answered and not _is_given_up(evidence, fetch, later)

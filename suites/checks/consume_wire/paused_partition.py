@@ -12,11 +12,11 @@ process. One that forgets what it had fetched loads the network with the same re
 
 ## How it is judged per guarantee
 
-- **at-least-once, at-most-once**: differences. Java returns nothing of a paused partition, does not fetch it, and keeps
-  what it had fetched for the time after.
+- **at-least-once, at-most-once**: differences. Java returns no record of a paused partition, does not fetch it, and
+  keeps what it had fetched for the time after.
 
 A pause lasts from the end of the call to the begin of the next ``resume``. It ends before that if the member joins
-anew, if the partition gets an owner or loses one, or if the process is asked to close. A Fetch counts half a second
+again, if the partition gets an owner or loses one, or if the process is asked to close. A Fetch counts half a second
 after the call. Records that are lost or come twice are found by other checks.
 
 ## What it needs
@@ -55,7 +55,7 @@ from suites.analysis.promises import BY_COMMITS
 from suites.analysis.way import SLACK_NS
 
 FETCH: Final = "Fetch"
-#: Requests by which a member joins anew, or learns where to begin.
+#: Requests by which a member joins again, or learns where to begin.
 ANEW: Final = ("JoinGroup", "SyncGroup", "OffsetFetch")
 RETURNED = Anomaly("paused-record", "{count:record} taken from a partition that was paused", Level.SHOULD)
 FETCHED = Anomaly(
@@ -177,7 +177,7 @@ def _dropped(evidence: Evidence) -> Iterator[Sample]:
 
 
 def _commit_failed(evidence: Evidence, pause: Paused) -> bool:
-    """Return whether the application may have gone back to records that it could not commit first."""
+    """Return whether the application may have returned to records that it could not commit first."""
     return any(
         isinstance(event, OffsetsCommitted) and event.producer == pause.process and not event.success
         for event in evidence.history

@@ -17,7 +17,7 @@ again at the end of the log then skips records, and one that begins at its start
   from its coordinator or its leader, no Fetch is sent. With auto.offset.reset=none, OFFSET_OUT_OF_RANGE moves nothing
   either.
 
-The position may move for other reasons: the application seeks, the partition is assigned anew, or the leader says that
+The position may move for other reasons: the application seeks, the partition is assigned again, or the leader says that
 its log differs (KIP-320). Nothing is judged if one of them came between, or if another answer brought records.
 
 ## What it needs
@@ -149,7 +149,7 @@ def _errors_alone(place: _Place, fetch: Asked) -> tuple[int, ...]:
 
 
 def moved(evidence: Evidence) -> Iterator[tuple[Anomaly, Try]]:
-    """Yield each Fetch whose offset nothing but an error explains."""
+    """Yield each Fetch whose offset only an error explains."""
     is_none = RESET not in evidence.record.not_set and evidence.record.spec.config.get(RESET) == "none"
     for each in tries(evidence):
         is_out = OUT_OF_RANGE in each.codes
@@ -160,7 +160,7 @@ def moved(evidence: Evidence) -> Iterator[tuple[Anomaly, Try]]:
 
 
 def _is_right(evidence: Evidence, each: Try) -> bool:
-    """Return whether a Fetch goes on where the one before stood, or where the application is."""
+    """Return whether a Fetch goes on from the offset of the one before, or where the application is."""
     before = each.asked.offset or 0
     return each.offset == before or _needed(evidence, each) <= each.offset < before
 
@@ -216,7 +216,7 @@ class Begin(NamedTuple):
 
 @view
 def begins(evidence: Evidence) -> list[Begin]:
-    """Return the first Fetch of each partition whose offset ListOffsets was asked for in vain."""
+    """Return the first Fetch of each partition whose offset ListOffsets had failed to tell."""
     found = []
     for process, requests in of_group(evidence, FETCH, STORED, LOOKUP).items():
         seen: set[int] = set()

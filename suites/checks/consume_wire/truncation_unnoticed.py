@@ -7,14 +7,14 @@ and, if the log has lost records that the process had read, at its offset.
 
 ## Why it is bad
 
-After an unclean election other records may take the offsets of lost ones. A member that reads on where it stood passes
-over them, and its application has records that exist no more.
+After an unclean election other records may take the offsets of lost ones. A member that reads on from its old position
+passes over them, and its application has records that exist no more.
 
 ## How it is judged per guarantee
 
 - **at-least-once, at-most-once**: a process that has read lost records goes back to where the logs part before it
   reads on from the new leader. It is judged with auto.offset.reset=earliest, and unless the application has sought or
-  the partition was assigned anew in between.
+  the partition was assigned again in between.
 - A difference: a Fetch from a new leader that names no leader epoch, without an OffsetForLeaderEpoch before it. The
   broker cannot notice then what the client does not know. Clients from before KIP-320 do so.
 

@@ -1,4 +1,4 @@
-"""Fetch requests that are sent while others are under way to their broker."""
+"""Fetch requests that are sent while others are in flight to their broker."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ PERTURBATIONS = (
     Perturbation(
         "fetch-beside-an-open-connection",
         channels("frames"),
-        "sends a Fetch on another connection while one is under way on a connection that stays open",
+        "sends a Fetch on another connection while one is in flight on a connection that stays open",
         ("several-fetches",),
         _beside,
         _on_another,

@@ -14,7 +14,7 @@ from suites.perturbations.consuming.deliveries import CONSUME
 from suites.perturbations.membership.exchanges import Edits, with_edits, without
 from suites.perturbations.perturbation import channels
 
-#: How far behind the place where the logs part a member stands that does not go back.
+#: How far behind the place where the logs part a member reads that does not go back.
 BEHIND = 3
 
 

@@ -61,7 +61,7 @@ def _is_of(first: Asked, asked: OffsetPart, later: Asked) -> bool:
 
 
 def _places(evidence: Evidence) -> Sequence[int]:
-    """Return the reads whose next offset nothing but their records explains."""
+    """Return the reads whose next offset only their records explain."""
     return [
         at
         for at, read in enumerate(reads(evidence))

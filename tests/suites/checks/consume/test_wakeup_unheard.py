@@ -1,4 +1,4 @@
-"""wakeup-unheard: by when a wakeup has to be heard, and how often."""
+"""wakeup-unheard: by when a wakeup has to interrupt a call, and how often."""
 
 from __future__ import annotations
 

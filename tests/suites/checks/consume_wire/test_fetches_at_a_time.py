@@ -1,4 +1,4 @@
-"""fetches-at-a-time: what counts as under way to a broker, and what a client may have given up."""
+"""fetches-at-a-time: what counts as in flight to a broker, and what a client may have given up."""
 
 from __future__ import annotations
 
