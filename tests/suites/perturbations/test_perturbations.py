@@ -43,6 +43,7 @@ LIVE = {
         "of-another-producer",
     ),  # of a load with several producers and topics: see test_loads
     "added-header",
+    "buffer-dropped-by-a-pause",
     "frame-unseen",
     "one-in-flight-too-many",
     "several-in-flight-of-one",
