@@ -21,6 +21,7 @@ class Adopting(SubscriptionState):
 MUTANT = Mutant(
     "seeks and pauses partitions that it does not have",
     Components(subscriptions=Adopting),
-    caught_by=("state_transitions/a_call_about_a_partition_needs_its_assignment",),
+    caught_by=("state_transitions/a_call_about_a_partition_needs_its_assignment", "call-accepted"),
     breaks=("CSM-API-06",),
+    scenarios=("delivery/paused-beside-another",),
 )

@@ -26,6 +26,7 @@ class Reader(Fetcher):
 MUTANT = Mutant(
     "resets its position after an error that is not about the offset",
     Components(fetcher=Reader),
-    caught_by=("delivery/no_other_error_moves_a_position",),
+    caught_by=("delivery/no_other_error_moves_a_position", "position-moved"),
     breaks=("CSM-FET-06",),
+    scenarios=("delivery/not-leader",),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clients.reference.consumer.components import Components
 from clients.reference.consumer.fetch.fetcher import Fetcher
-from clients.seeding.mutant import Mutant
+from clients.seeding.mutant import READS, Mutant
 
 
 class Greedy(Fetcher):
@@ -24,6 +24,7 @@ class Greedy(Fetcher):
 MUTANT = Mutant(
     "fetches from a broker whose last answer is still buffered",
     Components(fetcher=Greedy),
-    caught_by=("delivery/one_fetch_is_under_way_to_a_broker",),
+    caught_by=("delivery/one_fetch_is_under_way_to_a_broker", "fetches-at-a-time"),
     breaks=("CSM-FET-01",),
+    scenarios=READS,
 )

@@ -18,6 +18,7 @@ class Restless(SubscriptionState):
 MUTANT = Mutant(
     "returns records of paused partitions",
     Components(subscriptions=Restless),
-    caught_by=("delivery/a_paused_partition_keeps_what_it_has",),
+    caught_by=("delivery/a_paused_partition_keeps_what_it_has", "paused-partition"),
     breaks=("CSM-FET-08",),
+    scenarios=("delivery/paused",),
 )

@@ -18,6 +18,10 @@ class Content(SubscriptionState):
 MUTANT = Mutant(
     "polls although it has neither a subscription nor partitions",
     Components(subscriptions=Content),
-    caught_by=("state_transitions/only_a_group_assigns_partitions_for_a_subscription",),
+    caught_by=(
+        "state_transitions/only_a_group_assigns_partitions_for_a_subscription",
+        "illegal-call-accepted",
+    ),
     breaks=("CSM-API-02",),
+    scenarios=("delivery/illegal-calls",),
 )

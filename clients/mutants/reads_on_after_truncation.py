@@ -20,7 +20,11 @@ class Trusting(SubscriptionState):
 MUTANT = Mutant(
     "reads on at a position that the new leader's log does not have",
     Components(subscriptions=Trusting),
-    caught_by=("state_transitions/a_position_beyond_the_leaders_log_is_truncated", "skipped"),
+    caught_by=(
+        "state_transitions/a_position_beyond_the_leaders_log_is_truncated",
+        "skipped",
+        "truncation-unnoticed",
+    ),
     breaks=("CSM-FET-07",),
     scenarios=("consume/unclean-election",),
 )

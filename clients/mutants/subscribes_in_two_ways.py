@@ -18,6 +18,7 @@ class Flexible(SubscriptionState):
 MUTANT = Mutant(
     "replaces one kind of subscription by another without being asked to unsubscribe",
     Components(subscriptions=Flexible),
-    caught_by=("state_transitions/a_consumer_is_subscribed_in_one_way",),
+    caught_by=("state_transitions/a_consumer_is_subscribed_in_one_way", "illegal-call-accepted"),
     breaks=("CSM-API-01",),
+    scenarios=("delivery/illegal-calls",),
 )

@@ -21,6 +21,7 @@ class Insomniac(ConsumerNetworkClient):
 MUTANT = Mutant(
     "raises one wakeup in every call from then on",
     Components(consumer_network_client=Insomniac),
-    caught_by=("state_transitions/a_wakeup_waits_until_it_is_allowed",),
+    caught_by=("state_transitions/a_wakeup_waits_until_it_is_allowed", "wakeup-unheard"),
     breaks=("CSM-WKP-01",),
+    scenarios=("group/wakeup",),
 )

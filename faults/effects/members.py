@@ -102,6 +102,15 @@ def committed(row: FaultRow, evidence: Evidence) -> int:
     )
 
 
+def attempted(row: FaultRow, evidence: Evidence) -> int:
+    """Count attempts of calls that ended during the fault or shortly after, in whatever way."""
+    began_ns, until_ns = _span(row)
+    return sum(
+        isinstance(event, OpComplete) and event.op == "attempt" and began_ns <= event.mono_ns <= until_ns
+        for event in evidence.history
+    )
+
+
 def read_again(row: FaultRow, evidence: Evidence) -> int:
     """Count records that a process had taken before the fault, and took again during it or shortly after."""
     began_ns, until_ns = _span(row)

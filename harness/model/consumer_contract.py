@@ -27,6 +27,8 @@ from harness.model.event import Event, Int64
 COMMIT_MODES = ("none", "auto", "sync", "async", "sync-first")
 #: The listener's methods, in which ``throw`` makes the application raise an exception.
 CALLBACKS = ("assigned", "revoked", "lost")
+#: The calls of ``attempt``.
+ATTEMPTS = ("assign", "poll")
 #: Special offsets of ``seek``, as in ListOffsets.
 LATEST, EARLIEST = -1, -2
 
@@ -101,6 +103,19 @@ class Commit(msgspec.Struct, frozen=True, tag="commit", tag_field="cmd", omit_de
     how: str = "sync"
 
 
+class Attempt(msgspec.Struct, frozen=True, tag="attempt", tag_field="cmd", omit_defaults=True):
+    """Make a call that the client is expected to refuse in this state, as an application does by mistake.
+
+    ``call`` is "assign" with ``partitions``, or "poll". The application itself stays as it is. The error of
+    ``op_complete`` says whether the client has refused it. A client has the feature ``attempt`` if its adapter passes
+    these calls on as they are.
+    """
+
+    id: int
+    call: str
+    partitions: list[Position] = []
+
+
 class Process(msgspec.Struct, frozen=True, tag="process", tag_field="cmd"):
     """From the next turn on, work ``processing_ms`` on what each turn takes."""
 
@@ -122,7 +137,9 @@ class Wakeup(msgspec.Struct, frozen=True, tag="wakeup", tag_field="cmd"):
     id: int
 
 
-ConsumerCommand = Subscribe | Assign | Unsubscribe | Seek | Pause | Resume | Commit | Process | Throw | Wakeup
+ConsumerCommand = (
+    Subscribe | Assign | Unsubscribe | Seek | Pause | Resume | Commit | Attempt | Process | Throw | Wakeup
+)
 #: The ops of these commands.
 CONSUMER_OPS = tuple(kind.__struct_config__.tag for kind in ConsumerCommand.__args__)
 

@@ -77,10 +77,22 @@ class MemberThawed(Event, frozen=True, kw_only=True, tag="member_thawed"):
     """The harness has continued a member's process (SIGCONT)."""
 
 
+class MemberCalled(Event, frozen=True, kw_only=True, tag="member_called"):
+    """The harness has asked a member for a call: ``op`` is "seek", "pause" or "resume" of partitions, or "attempt".
+
+    The n-th of a process and an ``op`` is about its n-th ``op_complete`` of that ``op``. An offset is -1 if the call
+    has none. ``call`` is what was attempted.
+    """
+
+    op: str
+    positions: list[Position]
+    call: str = ""
+
+
 class GroupCommitted(Event, frozen=True, kw_only=True, tag="group_committed"):
     """The offsets that the group has committed, as its coordinator stores them after the trial.
 
-    It is the last event of the harness. ``acts`` counts those about processes (killed, stopped, continued).
+    It is the last event of the harness. ``acts`` counts those about processes (killed, stopped, continued, called).
     """
 
     group: str
@@ -96,5 +108,6 @@ HarnessEvent = (
     | MemberKilled
     | MemberFrozen
     | MemberThawed
+    | MemberCalled
     | GroupCommitted
 )

@@ -246,8 +246,13 @@ class Members(Group[MemberConversation]):
         if self._of[process].thaw():
             self._add(MemberThawed, process)
 
+    async def renew(self, process: str) -> None:
+        """Ask a member for its first command again, after it has unsubscribed."""
+        await self.call(process, self._begin)
+
     async def call(self, process: str, command: ConsumerCommand) -> OpComplete | None:
         """Ask a member for one call. Return its end, or None if there was none in time or before the member's own."""
+        self._calls(process, command)
         try:
             return await self._of[process].call(command, CALL_S)
         except ClientBroken:

@@ -125,8 +125,13 @@ class SimulatedMembers(Group[SimulatedMember]):
 
     async def call(self, process: str, command: ConsumerCommand) -> OpComplete | None:
         """Ask a member for one call. Its end is an event."""
+        self._calls(process, command)
         self._ask(process, command)
         return None
+
+    async def renew(self, process: str) -> None:
+        """Ask a member for its first command again, after it has unsubscribed."""
+        self._ask(process, self._begin)
 
     def _ask(self, process: str, command: ConsumerCommand) -> None:
         self._of[process].call(replace(command, id=self._next_id()))

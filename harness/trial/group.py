@@ -14,13 +14,24 @@ from typing import Any, Generic, TypeVar
 
 from msgspec.structs import replace
 
-from harness.model.consumer_contract import Assign, Position, RecordsConsumed, Subscribe
+from harness.model.consumer_contract import (
+    Assign,
+    Attempt,
+    ConsumerCommand,
+    Pause,
+    Position,
+    RecordsConsumed,
+    Resume,
+    Seek,
+    Subscribe,
+)
 from harness.model.contract import AnyEvent, Setting
 from harness.model.harness_events import (
     HARNESS,
     AsideWritten,
     GroupCommitted,
     HarnessEvent,
+    MemberCalled,
     MemberStarted,
     RecordsWritten,
     TransactionEnded,
@@ -142,6 +153,21 @@ class Group(Generic[Process]):
         self._spoken[process] += process == HARNESS
         self._acts += process != HARNESS
         self._tell(event)
+
+    def _calls(self, process: str, command: ConsumerCommand) -> None:
+        """Note that a process is asked for a call that its ``op_complete`` does not describe."""
+        call = ""
+        match command:
+            case Seek(position=position):
+                positions = [position]
+            case Pause(partitions=places) | Resume(partitions=places):
+                positions = [Position(place.topic, place.partition, -1) for place in places]
+            case Attempt(call=call, partitions=positions):
+                pass
+            case _:
+                return
+        op = str(command.__struct_config__.tag)
+        self._add(MemberCalled, process, op=op, positions=positions, call=call)
 
     def _wrote(self, command: Written, bases: Mapping[int, int], invoke_ns: int) -> None:
         """Note that the records of a command are in the log. ``bases``: partition -> offset of its first record."""

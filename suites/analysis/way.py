@@ -71,6 +71,7 @@ EFFECTS: Final[Mapping[str, frozenset[Effect]]] = {
     "accept_then_close": _ENDS,
     "held_frame": _NOTHING,
     "idle_kill": _ENDS,
+    "illegal_calls": _NOTHING,
     "late_frame": _NOTHING,
     "late_response": frozenset({Effect.HOLDS_ANSWERS}),
     "latency": _HOLDS,

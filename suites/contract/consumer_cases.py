@@ -6,6 +6,7 @@ from harness.adapter import ConfigRefused
 from harness.adapter.member import CommandNotOffered
 from harness.model.consumer_contract import (
     Assign,
+    Attempt,
     Commit,
     ConsumerCommand,
     OffsetsCommitted,
@@ -40,6 +41,10 @@ OF_FEATURES: dict[str, tuple[ConsumerCommand, ...]] = {
     "pause": (Pause(0, [PLACE]), Resume(0, [PLACE])),
     "seek": (Seek(0, POSITION),),
     "wakeup": (Wakeup(0),),
+    "attempt": (
+        Attempt(0, "poll"),
+        Attempt(0, "assign", [POSITION]),
+    ),
 }
 BAD = "session.timeout.ms"
 

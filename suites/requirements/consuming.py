@@ -19,6 +19,7 @@ API = Group(
             "unsubscribes, which an empty list of topics does too.",
             "SubscriptionState",
             f"{_STATE}: SubscriptionState.assign_from_user",
+            on_any_client="a subscribed consumer does not accept an assignment",
         ),
         should(
             "CSM-API-02",
@@ -26,6 +27,7 @@ API = Group(
             "records or the position moves, at the latest at its timeout.",
             "ClassicKafkaConsumer",
             f"{_CONSUMER}/consumer.py: ConsumerCore.poll",
+            on_any_client="a poll without a subscription is refused",
         ),
         should(
             "CSM-API-03",
@@ -54,6 +56,7 @@ API = Group(
             "seek, position, pause and resume concern assigned partitions only. A negative offset is refused.",
             "SubscriptionState",
             f"{_STATE}: SubscriptionState.seek",
+            on_any_client="pause, resume and seek are refused for partitions of others",
         ),
     ),
 )
@@ -152,6 +155,7 @@ FETCH = Group(
             "One fetch at a time is under way to a broker, and none while its last answer waits to be read.",
             "AbstractFetch",
             f"{_CONSUMER}/fetch/fetcher.py: Fetcher.send_fetches",
+            on_any_client="one fetch at a time is under way to a broker",
         ),
         must(
             "CSM-FET-02",

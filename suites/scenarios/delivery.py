@@ -10,12 +10,12 @@ from functools import partial
 from typing import Final
 
 from harness.model.dice import Dice
-from harness.model.mode import LIVE_ONLY
+from harness.model.mode import BOTH_MODES, LIVE_ONLY
 from harness.model.spec import AtTime, FaultSpec, FrameMatch, OnFrame, OnPhase, Workload
 from harness.model.verdicts import Guarantee
 from harness.wire.apis import Api
 from suites.scenarios.consume import GUARANTEES, READ, READING
-from suites.scenarios.effects import consequence, reading
+from suites.scenarios.effects import consequence, members, reading
 from suites.scenarios.situation import NODES, Schedule, situation
 
 LOAD_MS: Final = READ.load_ms
@@ -161,6 +161,8 @@ NOT_LEADER_ANSWERS = _scenario(
     _answered(NOT_LEADER, FENCED_EPOCH, UNKNOWN_EPOCH),
     reading.refused,
     *READING,
+    "CSM-FET-06",
+    modes=BOTH_MODES,
 )
 
 UNKNOWN_PARTITION_ANSWERS = _scenario(
@@ -169,6 +171,8 @@ UNKNOWN_PARTITION_ANSWERS = _scenario(
     _answered(UNKNOWN_PARTITION),
     reading.refused,
     *READING,
+    "CSM-FET-06",
+    modes=BOTH_MODES,
 )
 
 SESSION_LOST = _scenario(
@@ -196,6 +200,8 @@ OFFSETS_FAIL = _scenario(
     ),
     reading.refused,
     *READING,
+    "CSM-FET-06",
+    modes=BOTH_MODES,
 )
 
 OFFSETS_LOST = _scenario(
@@ -294,5 +300,37 @@ PAUSED = _scenario(
     ),
     consequence.held_up,
     *READING,
+    "CSM-FET-08",
     workload=ALONE,
+    modes=BOTH_MODES,
+)
+
+PAUSED_BESIDE_ANOTHER = _scenario(
+    "paused-beside-another",
+    "One of two members pauses all partitions for two seconds, those of the other member too, and resumes them.",
+    lambda dice: (
+        FaultSpec(
+            "pause_partitions",
+            AtTime(dice.between(500, 1_000)),
+            dice.between(1_500, 2_500),
+            {"member": dice.between(1, 2)},
+        ),
+    ),
+    consequence.held_up,
+    *READING,
+    "CSM-FET-08",
+    "CSM-API-06",
+    modes=BOTH_MODES,
+)
+
+ILLEGAL_CALLS = _scenario(
+    "illegal-calls",
+    "A member that is subscribed tries to assign itself partitions, and to poll after it has unsubscribed.",
+    lambda dice: (FaultSpec("illegal_calls", AtTime(dice.between(800, 2_000)), 500),),
+    members.attempted,
+    *READING,
+    "CSM-API-01",
+    "CSM-API-02",
+    workload=ALONE,
+    modes=BOTH_MODES,
 )

@@ -344,4 +344,5 @@ WAKEUP = _scenario(
     _once("wakeup", (200, 300), lambda dice: {**_either(dice), "times": 10}),
     members.interrupted,
     *READING,
+    "CSM-WKP-01",
 )

@@ -12,7 +12,18 @@ from pathlib import Path
 from typing import Any
 
 BEAT_S = 0.05
-CALLS = {"subscribe", "process", "unsubscribe", "wakeup", "throw", "pause", "resume", "seek", "commit"}
+CALLS = {
+    "attempt",
+    "commit",
+    "pause",
+    "process",
+    "resume",
+    "seek",
+    "subscribe",
+    "throw",
+    "unsubscribe",
+    "wakeup",
+}
 
 
 class Member:

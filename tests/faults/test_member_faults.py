@@ -17,6 +17,7 @@ from harness.model.contract import ShutdownComplete, Stats
 from harness.model.harness_events import (
     HARNESS,
     GroupCommitted,
+    MemberCalled,
     MemberFrozen,
     MemberKilled,
     MemberStarted,
@@ -230,6 +231,27 @@ def test_a_member_that_seeks_back_delivers_again(tmp_path: Path) -> None:
     group = played(tmp_path, play)
     assert _offsets(group, "m1")[:6] == [0, 1, 2, 0, 1, 2]
     assert _offsets(group, "m2") == list(range(len(_offsets(group, "m2"))))
+
+
+@pytest.mark.control(
+    "illegal_calls",
+    client="the process tells how both attempts ended, and delivers records after it has begun anew",
+    broker="not asked: the client is to refuse before it asks a broker",
+    untouched="the other member makes no call, and delivers records",
+)
+def test_a_member_that_makes_illegal_calls_begins_anew(tmp_path: Path) -> None:
+    async def play(group: Group) -> None:
+        async def during() -> None:
+            await group.delivered_to("m1")
+            await group.delivered_to("m2")
+
+        assert await group.under("illegal_calls", during) == 2
+
+    group = played(tmp_path, play)
+    asked = [event for event in group.of(MemberCalled, "m1") if isinstance(event, MemberCalled)]
+    assert [(each.op, each.call) for each in asked] == [("attempt", "assign"), ("attempt", "poll")]
+    assert len(group.of(PartitionsAssigned, "m1")) == 2
+    assert not group.of(MemberCalled, "m2")
 
 
 def _offsets(group: Group, process: str) -> list[int]:

@@ -66,8 +66,8 @@ def test_a_fault_on_a_member_has_its_effect(kind, params, processes):
     assert accounting.missed(evidence) == []
 
 
-@pytest.mark.twin("commit_now", "pause_partitions", "seek_back", "wakeup")
-@pytest.mark.parametrize("kind", ["commit_now", "pause_partitions", "seek_back", "wakeup"])
+@pytest.mark.twin("commit_now", "illegal_calls", "pause_partitions", "seek_back", "wakeup")
+@pytest.mark.parametrize("kind", ["commit_now", "illegal_calls", "pause_partitions", "seek_back", "wakeup"])
 def test_a_call_of_an_application_that_reads_alone_has_its_effect(kind):
     evidence = tried(FaultSpec(kind, AtTime(3_500), 4_000), members=1)
 

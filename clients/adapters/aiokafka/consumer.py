@@ -57,6 +57,7 @@ FEATURES = (
     "seek",
     "pause",
     "pattern",
+    "attempt",
 )
 
 

@@ -44,6 +44,7 @@ FEATURES = (
     "seek",
     "pause",
     "pattern",
+    "attempt",
 )
 
 

@@ -54,7 +54,7 @@ def assignors() -> dict[str, Any]:
 
 def features() -> tuple[str, ...]:
     """Return what the consumer of this version can do."""
-    usual = ("consumer", "group", "assign", "seek", "pause", "pattern")
+    usual = ("consumer", "group", "assign", "seek", "pause", "pattern", "attempt")
     newer = {
         "cooperative": "cooperative-sticky" in assignors(),
         "static_membership": "group_instance_id" in DEFAULTS,

@@ -16,4 +16,5 @@ FEATURES: Final = (
     "pause",
     "pattern",
     "wakeup",
+    "attempt",
 )

@@ -49,6 +49,7 @@ CALLS: dict[str, dict[str, Any]] = {op: {} for op in CONSUMER_OPS} | {
     "seek": {"position": {"topic": "", "partition": 0, "offset": 0}},
     "pause": {"partitions": []},
     "resume": {"partitions": []},
+    "attempt": {"call": ""},
     "process": {"processing_ms": 0},
     "throw": {"callback": ""},
 }

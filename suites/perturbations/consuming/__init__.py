@@ -1,6 +1,7 @@
 """Defects of consumers: wrong deliveries, commits, owners and endings, and exceptions that are not passed on."""
 
 from suites.perturbations.consuming import (
+    calls,
     commits,
     deliveries,
     endings,
@@ -11,11 +12,12 @@ from suites.perturbations.consuming import (
 )
 
 PERTURBATIONS = (
-    *deliveries.PERTURBATIONS,
+    *calls.PERTURBATIONS,
     *commits.PERTURBATIONS,
-    *owners.PERTURBATIONS,
+    *deliveries.PERTURBATIONS,
     *endings.PERTURBATIONS,
     *listeners.PERTURBATIONS,
+    *owners.PERTURBATIONS,
     *transactions.PERTURBATIONS,
     *truncations.PERTURBATIONS,
 )

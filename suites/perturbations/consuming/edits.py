@@ -12,10 +12,17 @@ from typing import Any
 from msgspec.structs import replace as changed
 
 from harness.model.consumer_contract import Consumed, OffsetsCommitted, Place, Position, RecordsConsumed
-from harness.model.contract import AnyEvent, Stats
+from harness.model.contract import AnyEvent, OpComplete, OpInvoke, Stats
 from harness.model.evidence import Evidence
 from harness.model.exchanges import connections
-from harness.model.harness_events import HARNESS, GroupCommitted, HarnessEvent, MemberFrozen, MemberThawed
+from harness.model.harness_events import (
+    HARNESS,
+    GroupCommitted,
+    HarnessEvent,
+    MemberCalled,
+    MemberFrozen,
+    MemberThawed,
+)
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import AtTime, FaultSpec
 from harness.model.units import NS_PER_MS
@@ -23,6 +30,8 @@ from harness.workloads.consume import accounting
 from suites.analysis.consuming.lives import lives
 from suites.perturbations.edits import with_record, with_spec
 
+#: The id of an added call.
+ADDED_ID = 1_000_000
 SECOND_NS = 1_000 * NS_PER_MS
 NO_PARAMS: Mapping[str, int] = MappingProxyType({})
 
@@ -100,6 +109,25 @@ def commit(
         invoke_ns=at_ns,
         complete_ns=done_ns,
         error=None if success else "TimeoutException",
+    )
+
+
+def called(
+    evidence: Evidence, process: str, op: str, position: Position, at_ns: int, id: int = ADDED_ID
+) -> tuple[AnyEvent, ...]:
+    """Return the events of a call about one partition, which the client accepted at once."""
+    by: dict[str, Any] = {
+        "seq": 0,
+        "mono_ns": at_ns,
+        "wall_ns": wall_ns(evidence, at_ns),
+        "producer": process,
+        "op": op,
+    }
+    done: dict[str, Any] = {"outcome": ["ok"], "error": [None], "invoke_ns": [at_ns], "complete_ns": [at_ns]}
+    return (
+        MemberCalled(positions=[position], **by),
+        OpInvoke(id=id, **by),
+        OpComplete(id=id, **by, **done),
     )
 
 

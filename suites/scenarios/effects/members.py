@@ -44,6 +44,12 @@ def moved(evidence: Evidence) -> Consequence:
     return Consequence(count, "partitions went to another process")
 
 
+def attempted(evidence: Evidence) -> Consequence:
+    """Attempts of calls that ended in the fault's window or shortly after, refused or not."""
+    count = sum(faults.attempted(row, evidence) for row in evidence.faults)
+    return Consequence(count, "calls were attempted that a client should refuse")
+
+
 def settled(evidence: Evidence) -> Consequence:
     """Changes of the group's members after which each partition had one owner before the next change."""
     count = sum(each.settled_ns is not None for each in settlements(evidence))

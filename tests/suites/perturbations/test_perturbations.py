@@ -43,6 +43,7 @@ LIVE = {
         "of-another-producer",
     ),  # of a load with several producers and topics: see test_loads
     "added-header",
+    "buffer-dropped-by-a-pause",
     "frame-unseen",
     "one-in-flight-too-many",
     "several-in-flight-of-one",
@@ -62,8 +63,10 @@ LIVE = {
     "commit-lost-long-after-a-failure",
     "goes-on-before-long-work",
     # They need an unclean election, and so three brokers: see tests/suites/checks/consume.
+    "leader-epoch-not-named",
     "lost-record-at-another-offset",
     "passed-over-after-truncation",
+    "read-on-after-truncation",
     "went-back-behind-the-parting",
 }
 

@@ -53,7 +53,7 @@ final class GroupConsumer implements ConsumerAdapter {
             features.add("static_membership");
         }
         features.addAll(
-                List.of("read_committed", "assign", "seek", "pause", "pattern", "wakeup"));
+                List.of("read_committed", "assign", "seek", "pause", "pattern", "wakeup", "attempt"));
         return features;
     }
 

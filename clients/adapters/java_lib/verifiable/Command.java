@@ -72,6 +72,9 @@ sealed interface Command {
     /** Commit what was processed, "sync" or "async". */
     record Commit(long id, String how) implements ForConsumer {}
 
+    /** Make a call that the client may refuse: "assign" or "poll". */
+    record Attempt(long id, String call, List<Position> partitions) implements ForConsumer {}
+
     /** Work {@code processingMs} on what each turn takes. */
     record Process(long id, long processingMs) implements ForConsumer {}
 

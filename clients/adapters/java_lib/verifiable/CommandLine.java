@@ -39,6 +39,7 @@ final class CommandLine {
             case "pause" -> new Command.Pause(id(), places());
             case "resume" -> new Command.Resume(id(), places());
             case "commit" -> new Command.Commit(id(), text("how", "sync"));
+            case "attempt" -> attempt();
             case "process" -> new Command.Process(id(), field("processing_ms", Long.class));
             case "throw" ->
                     new Command.Throw(id(), field("callback", String.class), number("times", 1));
@@ -72,12 +73,21 @@ final class CommandLine {
     }
 
     private Command assign() throws BadCommand {
+        return new Command.Assign(
+                id(), positions(), text("commit", "none"), number("processing_ms", 0));
+    }
+
+    private Command attempt() throws BadCommand {
+        List<Position> partitions = fields.get("partitions") == null ? List.of() : positions();
+        return new Command.Attempt(id(), field("call", String.class), partitions);
+    }
+
+    private List<Position> positions() throws BadCommand {
         List<Position> partitions = new ArrayList<>();
         for (Map<?, ?> each : list("partitions", Map.class)) {
             partitions.add(position(each));
         }
-        return new Command.Assign(
-                id(), partitions, text("commit", "none"), number("processing_ms", 0));
+        return partitions;
     }
 
     private List<Place> places() throws BadCommand {

@@ -84,6 +84,10 @@ final class PollLoop {
             Thread.sleep(AFTER_ERROR_MS);
             return;
         }
+        process(batches);
+    }
+
+    private void process(List<Batch> batches) throws InterruptedException {
         if (batches.isEmpty()) {
             return;
         }
@@ -182,10 +186,26 @@ final class PollLoop {
             consumer.resume(resume.partitions());
         } else if (command instanceof Command.Commit commit) {
             commitNow(commit.how(), commits.processed());
+        } else if (command instanceof Command.Attempt attempt) {
+            attempt(attempt);
         } else if (command instanceof Command.Process process) {
             processingMs = process.processingMs();
         } else if (command instanceof Command.Throw throwing) {
             rebalances.throwIn(throwing.callback(), throwing.times());
+        }
+    }
+
+    /** Make a call that the client may refuse. The application itself stays as it is. */
+    private void attempt(Command.Attempt attempt) {
+        if (attempt.call().equals("poll")) {
+            List<Batch> batches = consumer.poll(POLL);
+            try {
+                process(batches);
+            } catch (InterruptedException ended) {
+                Thread.currentThread().interrupt();
+            }
+        } else {
+            consumer.assign(attempt.partitions());
         }
     }
 

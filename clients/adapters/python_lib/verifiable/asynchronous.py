@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
+#: A poll that has not come back after this time never will.
+ENDLESS_S = 5.0
+
+
 class LoopThread:
     """An event loop in a thread of its own."""
 
@@ -159,6 +163,9 @@ class AsyncConsumerAdapter(ConsumerAdapter):
 
     def poll(self, timeout_s: float) -> Sequence[Record]:
         return self._loop.run(self._polled(timeout_s))
+
+    def try_poll(self, timeout_s: float) -> Sequence[Record]:
+        return self._loop.run(asyncio.wait_for(self._polled(timeout_s), ENDLESS_S))
 
     def finished(self) -> None:
         self._loop.run(self._released())

@@ -22,6 +22,7 @@ COMMANDS = {
     "pause": ("id", "partitions"),
     "resume": ("id", "partitions"),
     "commit": ("id",),
+    "attempt": ("id", "call"),
     "process": ("id", "processing_ms"),
     "throw": ("id", "callback"),
     "wakeup": ("id",),

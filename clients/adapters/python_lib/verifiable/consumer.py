@@ -75,6 +75,10 @@ class ConsumerAdapter(Role):
         """Return the next records, after at most ``timeout_s``."""
         raise NotImplementedError
 
+    def try_poll(self, timeout_s: float) -> Sequence[Record]:
+        """Poll once in a state that does not allow it. A call that never returns ends with an error."""
+        return self.poll(timeout_s)
+
     def finished(self) -> None:
         """Learn that the application is done with the records of the last poll."""
 

@@ -38,6 +38,7 @@ NEEDS = {
     "pause": "pause",
     "resume": "pause",
     "wakeup": "wakeup",
+    "attempt": "attempt",
 }
 
 
@@ -64,6 +65,7 @@ class Member:
             "pause": lambda command: adapter.pause(_places(command)),
             "resume": lambda command: adapter.resume(_places(command)),
             "commit": self._commit_now,
+            "attempt": self._attempt,
             "process": self._process,
             "throw": lambda command: self._owned.throw(command["callback"], command.get("times", 1)),
             "wakeup": lambda _command: adapter.wakeup(),
@@ -171,10 +173,17 @@ class Member:
 
     def _assign(self, command: Command) -> None:
         self._begin(command)
-        self.adapter.assign(
-            {(each["topic"], each["partition"]): each["offset"] for each in command["partitions"]}
-        )
+        self.adapter.assign(_offsets(command))
         self.polls = True
+
+    def _attempt(self, command: Command) -> None:
+        """Make a call that the client may refuse. The application itself stays as it is."""
+        if command["call"] == "poll":
+            if records := self.adapter.try_poll(POLL_S):
+                self._take(records)
+                self.adapter.finished()
+        else:
+            self.adapter.assign(_offsets(command))
 
     def _begin(self, command: Command) -> None:
         mode = command.get("commit", "none")
@@ -202,6 +211,10 @@ class Member:
 
     def _process(self, command: Command) -> None:
         self._processing_ms = command["processing_ms"]
+
+
+def _offsets(command: Command) -> dict[Place, int]:
+    return {(each["topic"], each["partition"]): each["offset"] for each in command["partitions"]}
 
 
 def _places(command: Command) -> list[Place]:

@@ -165,6 +165,8 @@ class Application:
                 core.resume(places(asked))
             case contract.Commit(how=how):
                 return (yield from self._commit(dict(self._owned.processed), how))
+            case contract.Attempt():
+                yield from self._attempt(command)
             case contract.Process(processing_ms=processing_ms):
                 self._processing_ms = processing_ms
             case contract.Throw(callback=callback, times=times):
@@ -190,6 +192,16 @@ class Application:
             if each.offset != contract.LATEST:
                 self._seek((each.topic, each.partition), each.offset)
         self._polls = True
+
+    def _attempt(self, command: contract.Attempt) -> Doing[None]:
+        if command.call == "poll":
+            records = yield from self._call(self._core.poll(POLL_MS))
+            if len(records):
+                yield from self._take(list(records))
+        else:
+            yield from self._call(
+                self._core.assign((each.topic, each.partition) for each in command.partitions)
+            )
 
     def _seek(self, place: TopicPartition, offset: int) -> None:
         self._owned.processed.pop(place, None)

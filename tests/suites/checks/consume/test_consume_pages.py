@@ -52,14 +52,17 @@ def test_each_situation_of_a_moving_partition_arises_in_a_calm_trial(calm, trans
         if any(each.arises(evidence) for each in check.requirements for evidence in told)
     }
 
-    # These need trouble: records left over, a long time after the faults, a commit of a former owner, an exception, a
-    # call that lasts, or several commits in progress.
+    # These need trouble: records left over, a long time after the faults, a commit or a call of a stranger, an
+    # exception, a call that lasts, several commits in progress, or a wakeup.
     needy = {
+        "call-accepted",
         "call-overdue",
         "callback-order",
         "commit-unowned",
+        "illegal-call-accepted",
         "listener-error-hidden",
         "orphaned",
         "undelivered",
+        "wakeup-unheard",
     }
     assert {check.name for check in CHECKS} - names == needy

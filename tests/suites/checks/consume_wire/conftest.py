@@ -19,15 +19,14 @@ from harness.simulated.selection import assert_simulated
 from harness.simulated.trial import SimulatedTrial
 from suites.perturbations.trying import plain
 
-ONE_BROKER = "scripted:4.3.1x1"
-
 
 @cache
 def simulated(scenario: str, seed: int = 1) -> Evidence:
     """Return the evidence of a group under at-least-once, without its trace."""
     [ref] = selection.clients(["reference"], ())
     once = replace(registry.scenario(scenario), guarantees=(Guarantee.AT_LEAST_ONCE,), modes=BOTH_MODES)
-    return plain(SimulatedTrial(spec_of(once, assert_simulated(ref), seed, ONE_BROKER), RUN_ID).run())
+    broker = f"scripted:4.3.1x{once.needs_brokers}"
+    return plain(SimulatedTrial(spec_of(once, assert_simulated(ref), seed, broker), RUN_ID).run())
 
 
 @pytest.fixture(scope="session")

@@ -29,6 +29,8 @@ SCENARIOS = ("group/join", "group/leave-static", "group/long-processing", "group
 RARELY = (
     "consume/control-tail",
     "consume/disconnect-assigned",
+    "consume/unclean-election",
+    "delivery/paused",
     "group/auto-commit-join",
     "group/auto-commit-out-of-range",
     "group/commit-answer-late-async",
