@@ -46,7 +46,6 @@ GROUPS = tuple(
         "group/late-poll",
         "group/late-poll-static",
         "group/listener-throws-revoked",
-        "group/wakeup-while-joining",
         "delivery/log-trimmed",
         "consume/disconnect",
         "consume/control-tail",

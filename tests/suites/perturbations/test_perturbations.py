@@ -62,6 +62,10 @@ LIVE = {
     # They need longer trials of groups: see tests/suites/checks/consume.
     "commit-lost-long-after-a-failure",
     "goes-on-before-long-work",
+    # They need a slow rebalance: see tests/suites/checks/consume_wire.
+    "join-cut-after-an-error",
+    "join-cut-by-request-timeout",
+    "joined-again-when-woken",
     # They need an unclean election, and so three brokers: see tests/suites/checks/consume.
     "leader-epoch-not-named",
     "lost-record-at-another-offset",
