@@ -40,7 +40,7 @@ OUTLASTING: Final[Config] = {"request.timeout.ms": 20_000, "default.api.timeout.
 LOADING, NO_COORDINATOR, NOT_COORDINATOR = 14, 15, 16
 ELSEWHERE: Final = (LOADING, NO_COORDINATOR, NOT_COORDINATOR)
 #: What a coordinator that does not know the member answers.
-GENERATION, UNKNOWN_MEMBER, REBALANCE, FENCED_EPOCH = 22, 25, 27, 110
+GENERATION, UNKNOWN_MEMBER, REBALANCE = 22, 25, 27
 #: What it answers while a transaction holds an offset back.
 UNSTABLE: Final = 88
 
@@ -342,16 +342,6 @@ EPOCH_ELSEWHERE = _scenario(
     "epoch-elsewhere",
     "With KIP-848, answers to ConsumerGroupHeartbeat report that the coordinator loads, or that it is another broker.",
     _refused(Api.CONSUMER_GROUP_HEARTBEAT, *ELSEWHERE),
-    reading.refused,
-    *READING,
-    config=NEW_PROTOCOL,
-    modes=BOTH_MODES,
-)
-
-EPOCH_FENCED = _scenario(
-    "epoch-fenced",
-    "With KIP-848, an answer to ConsumerGroupHeartbeat fences the member, or reports that it is unknown.",
-    _refused(Api.CONSUMER_GROUP_HEARTBEAT, UNKNOWN_MEMBER, FENCED_EPOCH, most=1),
     reading.refused,
     *READING,
     config=NEW_PROTOCOL,

@@ -11,14 +11,14 @@ from harness.model.spec import AtTime, FaultSpec, FrameMatch, OnFrame, OnPhase
 from harness.model.verdicts import Guarantee
 from harness.wire.apis import Api, api_name
 from suites.scenarios.consume import GUARANTEES, READ, READING
-from suites.scenarios.coordination import LONG
+from suites.scenarios.coordination import LONG, UNKNOWN_MEMBER
 from suites.scenarios.effects import reading
 from suites.scenarios.group import NEW_PROTOCOL
 from suites.scenarios.situation import Schedule, situation
 
 #: What ends a membership: no right to the group, a wrong request, a full group, and an unknown assignor.
 FATAL: Final = (30, 42, 81, 112)
-STALE_EPOCH: Final = 113
+FENCED_EPOCH, STALE_EPOCH = 110, 113
 HEARTBEAT: Final = api_name(Api.CONSUMER_GROUP_HEARTBEAT)
 
 _scenario = partial(
@@ -72,6 +72,14 @@ EPOCH_LOST_IN_LOAD = _scenario(
     "With KIP-848, two answers to ConsumerGroupHeartbeat are lost while the group reads.",
     _lost,
     reading.unanswered,
+    *READING,
+)
+
+EPOCH_FENCED = _scenario(
+    "epoch-fenced",
+    "With KIP-848, an answer to ConsumerGroupHeartbeat fences the member, or reports that it is unknown.",
+    _refused(Api.CONSUMER_GROUP_HEARTBEAT, UNKNOWN_MEMBER, FENCED_EPOCH),
+    reading.refused,
     *READING,
 )
 

@@ -21,7 +21,8 @@ from reports.pages.group.ownership import Owned, pieces
 from reports.pages.group.story import MAX_MEMBERS, MAX_PARTITIONS, Story
 from reports.pages.group.tables import member_rows, partition_rows
 from reports.pages.payload import packed, unpacked
-from tests.suites.checks.consume.group_story import GroupStory, calm, ns
+from tests.suites.checks.consume.group_stories import calm
+from tests.suites.checks.consume.group_story import GroupStory, ns
 
 HOSTILE = "<img src=x onerror='alert(1)'>"
 #: The largest page data of a trial, however long it was, in bytes.

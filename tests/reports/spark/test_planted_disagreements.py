@@ -12,7 +12,7 @@ from harness.simulated.judged import simulate
 from harness.workloads.consume import accounting
 from harness.workloads.consume.tables import GROUP_ANOMALIES
 from tests.reports.spark.second_judgement import BROKER, BROKERS, judged, packed, strays
-from tests.suites.checks.consume.group_story import calm
+from tests.suites.checks.consume.group_stories import calm
 
 Bend = Callable[[pl.DataFrame], pl.DataFrame]
 

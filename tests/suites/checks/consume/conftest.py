@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.suites.checks.consume.group_story import (
-    GroupStory,
+from tests.suites.checks.consume.group_stories import calm as calm_story
+from tests.suites.checks.consume.group_stories import (
     with_a_throwing_listener,
     with_transactions,
     with_truncation,
 )
-from tests.suites.checks.consume.group_story import calm as calm_story
+from tests.suites.checks.consume.group_story import GroupStory
 
 
 @pytest.fixture(scope="session")
