@@ -349,4 +349,4 @@ def _places(partitions: tuple[int, ...]) -> list[Place]:
     return [Place(TOPIC, partition) for partition in partitions]
 
 
-__all__ = ["MS", "GroupStory", "ns"]
+__all__ = ["GroupStory", "ns"]
